@@ -1,0 +1,277 @@
+"""What a run is, as frozen data: the task, the model, the objective, the training.
+
+Every point that the paper leaves open is a field here, so that another reading can be tried without touching
+code. A configuration travels as JSON; keys that do not exist are an error that names the nearest one.
+"""
+
+import dataclasses
+import difflib
+import json
+import types
+import typing
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeVar
+
+from gridsum.problems import Space
+
+
+class ConfigError(ValueError):
+    """A configuration that cannot be used; the message says what to mend."""
+
+
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise ConfigError(message)
+
+
+@dataclass(frozen=True)
+class TaskConfig:
+    """Which problems the network trains on, and how large their grids are."""
+
+    terms: tuple[int, int] = (1, 4)
+    digits: tuple[int, int] = (1, 10)
+    group_bounds: tuple[int, ...] = (2,)
+    """The last number of terms of every group but the last: (2,) makes the groups [1,2] and [3,4]."""
+    spare_rows: int = 0
+    """F_H, rows beyond the number of terms."""
+    spare_columns: int = 2
+    """F_W, columns beyond the number of digits."""
+    random_rows: int = 3
+    """R_H is uniform in {0..random_rows}."""
+    random_columns: int = 3
+    """R_W is uniform in {0..random_columns}."""
+
+    def __post_init__(self) -> None:
+        try:
+            self.groups  # noqa: B018  (building the spaces validates them)
+        except ValueError as error:
+            raise ConfigError(f"task: {error}") from None
+        for name in ("spare_rows", "spare_columns", "random_rows", "random_columns"):
+            _require(getattr(self, name) >= 0, f"task.{name} must not be negative")
+
+    @property
+    def groups(self) -> tuple[Space, ...]:
+        """The spaces that a batch is divided into, each with a grid size of its own."""
+        firsts = (self.terms[0], *(bound + 1 for bound in self.group_bounds))
+        lasts = (*self.group_bounds, self.terms[1])
+        return tuple(Space((first, last), self.digits) for first, last in zip(firsts, lasts, strict=True))
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """The network's shape."""
+
+    width: int = 64
+    """d_emb, the features of a cell."""
+    dropout: float = 0.1
+    placement_hidden: int = 64
+    kernel: int = 3
+    """k, the side of the neighbourhood a cell attends to."""
+    groups: int = 8
+    """g, into how many parts the projections to queries, keys and values are split."""
+    heads: int = 64
+    """h, the heads of the local attention."""
+    query_encoding: bool = True
+    """Whether the attention has the query encoding s."""
+    step_hidden: int = 256
+    halting: Literal["ponder", "fixed"] = "ponder"
+    fixed_steps: int = 12
+    """The steps taken under fixed halting."""
+    max_steps: int = 40
+    """The most steps taken in training under ponder halting."""
+    epsilon: float = 0.05
+    """Training stops a sample once it has halted with probability 1 - epsilon."""
+    max_evaluation_steps: int = 50
+    context_length: int = 3
+    context_heads: int = 8
+    context_hidden: int = 64
+    halting_hidden: int = 128
+
+    def __post_init__(self) -> None:
+        _require(self.width > 0 and self.width % 4 == 0, "model.width must be a positive multiple of 4")
+        for name in ("groups", "heads", "context_heads"):
+            count = getattr(self, name)
+            _require(
+                count > 0 and self.width % count == 0,
+                f"model.{name} is {count}, which does not divide model.width {self.width}",
+            )
+        _require(self.kernel % 2 == 1 and self.kernel > 0, "model.kernel must be odd, so that a cell is its centre")
+        _require(0 <= self.dropout < 1, "model.dropout must lie in [0, 1)")
+        _require(0 < self.epsilon < 1, "model.epsilon must lie in (0, 1)")
+        for name in ("fixed_steps", "max_steps", "max_evaluation_steps", "context_length"):
+            _require(getattr(self, name) >= 1, f"model.{name} must be at least 1")
+        for name in ("placement_hidden", "step_hidden", "context_hidden", "halting_hidden"):
+            hidden = getattr(self, name)
+            _require(hidden > 0 and hidden % 4 == 0, f"model.{name} must be a positive multiple of 4")
+
+
+@dataclass(frozen=True)
+class ObjectiveConfig:
+    """The loss."""
+
+    regulariser: Literal["explore-reinforce", "kl", "none"] = "explore-reinforce"
+    weight: float = 5e-2
+    """β, the weight of the regulariser."""
+    prior: float = 0.1
+    """λ_p of the geometric distribution that `kl` compares with."""
+    pad_weight: float = 0.1
+    """The weight of the PAD class in the cross-entropy."""
+    success: Literal["expected", "sampled"] = "expected"
+    """The measure a of Explore-Reinforce: the accuracy expected under p, or that of one halting step drawn from p."""
+    normalise: Literal["batch", "running"] = "batch"
+    """The class weight that a step's loss is divided by: the whole batch's, or that of samples still running."""
+
+    def __post_init__(self) -> None:
+        _require(0 < self.prior < 1, "objective.prior must lie in (0, 1)")
+        _require(self.weight >= 0, "objective.weight must not be negative")
+        _require(self.pad_weight >= 0, "objective.pad_weight must not be negative")
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """How long and how fast a run learns."""
+
+    epochs: int = 510
+    steps_per_epoch: int = 10
+    batch: int = 128
+    """Problems of a step, divided evenly among the task's groups."""
+    learning_rate: float = 1e-3
+    final_learning_rate: float = 5e-5
+    restart_epochs: int = 30
+    """The cosine falls from the first rate to the final one over so many epochs, then starts again."""
+    beta1: float = 0.9
+    beta2: float = 0.999
+    adam_epsilon: float = 1e-8
+    weight_decay: float = 0.1
+    clip: float = 10.0
+    """The largest norm of a run's gradient."""
+    precision: Literal["fp32", "tf32", "bf16"] = "fp32"
+    """Of the matrix products on a GPU; the CPU always computes in fp32."""
+    checkpoint_epochs: int = 10
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "steps_per_epoch", "batch", "restart_epochs", "checkpoint_epochs"):
+            _require(getattr(self, name) >= 1, f"training.{name} must be at least 1")
+        _require(self.clip > 0, "training.clip must be positive")
+
+
+@dataclass(frozen=True)
+class Config:
+    """One run, but for its seed."""
+
+    variant: str = "base"
+    task: TaskConfig = field(default_factory=TaskConfig)
+    model: ModelConfig = field(default_factory=ModelConfig)
+    objective: ObjectiveConfig = field(default_factory=ObjectiveConfig)
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+
+    def __post_init__(self) -> None:
+        groups = len(self.task.groups)
+        _require(
+            self.training.batch % groups == 0,
+            f"training.batch is {self.training.batch}, which cannot be divided among {groups} groups of problems",
+        )
+
+
+Dataclass = TypeVar("Dataclass")
+
+
+def to_json(config: Config) -> str:
+    return json.dumps(dataclasses.asdict(config), indent=2)
+
+
+def from_json(text: str) -> Config:
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ConfigError(f"the configuration is not JSON: {error}") from None
+    return from_dict(Config, data)
+
+
+def from_dict(cls: type[Dataclass], data: Any, where: str = "") -> Dataclass:
+    """`data`, as JSON holds it, checked field by field."""
+    if not isinstance(data, dict):
+        raise ConfigError(f"{where or 'the configuration'} must be an object with named fields, not {data!r}")
+    hints = typing.get_type_hints(cls)
+    values = {}
+    for key, value in data.items():
+        path = f"{where}.{key}" if where else key
+        if key not in hints:
+            raise ConfigError(_unknown(path, [f"{where}.{name}" if where else name for name in hints]))
+        hint = hints[key]
+        values[key] = from_dict(hint, value, path) if dataclasses.is_dataclass(hint) else _checked(hint, value, path)
+    return cls(**values)
+
+
+def fields_of(config: Any, where: str = "") -> dict[str, tuple[Any, Any]]:
+    """Every leaf field by its dotted path, with its type and value."""
+    leaves: dict[str, tuple[Any, Any]] = {}
+    for name, hint in typing.get_type_hints(type(config)).items():
+        path = f"{where}.{name}" if where else name
+        value = getattr(config, name)
+        leaves |= fields_of(value, path) if dataclasses.is_dataclass(value) else {path: (hint, value)}
+    return leaves
+
+
+def override(config: Config, changes: dict[str, Any]) -> Config:
+    """`config` with leaf fields, named by their dotted paths, replaced; strings are read as the field's type."""
+    known = fields_of(config)
+    data = dataclasses.asdict(config)
+    for path, value in changes.items():
+        if path not in known:
+            raise ConfigError(_unknown(path, list(known)))
+        hint = known[path][0]
+        *parents, leaf = path.split(".")
+        place = data
+        for parent in parents:
+            place = place[parent]
+        place[leaf] = _read(hint, value, path) if isinstance(value, str) else value
+    return from_dict(Config, data)
+
+
+def _unknown(path: str, known: list[str]) -> str:
+    near = difflib.get_close_matches(path, known, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}?" if near else "known fields: " + ", ".join(known)
+    return f"there is no field {path!r}; {hint}"
+
+
+def describe_type(hint: Any) -> str:
+    """A field's type in a user's words."""
+    if typing.get_origin(hint) is Literal:
+        return "one of " + ", ".join(typing.get_args(hint))
+    if typing.get_origin(hint) is tuple:
+        return "whole numbers separated by commas"
+    return {int: "a whole number", float: "a number", bool: "true or false", str: "text"}[hint]
+
+
+def _read(hint: Any, text: str, path: str) -> Any:
+    """A field's value from the command line."""
+    try:
+        if hint is bool:
+            return {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}[text.lower()]
+        if typing.get_origin(hint) is tuple:
+            return [int(part) for part in text.strip("()[] ").split(",") if part.strip()]
+        return hint(text) if hint in (int, float) else text
+    except (ValueError, KeyError):
+        raise ConfigError(f"{path} takes {describe_type(hint)}, not {text!r}") from None
+
+
+def _checked(hint: Any, value: Any, path: str) -> Any:
+    """A field's value from JSON."""
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin is Literal:
+        valid = value in arguments
+    elif origin is tuple:
+        valid = isinstance(value, list | tuple) and all(type(item) is int for item in value)
+        if valid and Ellipsis not in arguments:
+            valid = len(value) == len(arguments)
+        value = tuple(value) if valid else value
+    elif hint is float:
+        valid = type(value) in (int, float)
+        value = float(value) if valid else value
+    else:
+        assert isinstance(hint, type) and not isinstance(hint, types.GenericAlias)
+        valid = type(value) is hint
+    if not valid:
+        raise ConfigError(f"{path} takes {describe_type(hint)}, not {value!r}")
+    return value

@@ -1,0 +1,1 @@
+"""How well a network, or any other solver, adds: suites of problems → counts → records → tables."""

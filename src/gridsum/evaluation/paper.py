@@ -1,0 +1,120 @@
+"""The numbers that the paper prints (arXiv 2207.02536), as data, by variant and suite."""
+
+from typing import NamedTuple
+
+
+class Score(NamedTuple):
+    """Accuracy by character and by sequence."""
+
+    char: float
+    seq: float
+
+
+class Spread(NamedTuple):
+    """Over ten seeds."""
+
+    mean: float
+    sd: float
+    best: float
+
+
+class Spreads(NamedTuple):
+    char: Spread
+    seq: Spread
+
+
+COMPARISON: dict[str, dict[str, Score]] = {
+    "base": {
+        "2x15": Score(1.0, 1.0),
+        "2x100": Score(0.99, 0.99),
+        "2x602": Score(0.98, 0.0),
+        "[1,4]x[1,10]": Score(1.0, 1.0),
+        "[1,5]x[1,5]": Score(1.0, 1.0),
+        "[5,6]x[1,10]": Score(0.99, 0.93),
+        "[7,10]x[1,10]": Score(0.72, 0.25),
+    },
+    "noGroups": {
+        "2x15": Score(1.0, 1.0),
+        "2x100": Score(0.99, 0.99),
+        "2x602": Score(0.99, 0.99),
+        "[1,4]x[1,10]": Score(0.99, 0.99),
+        "[1,5]x[1,5]": Score(0.99, 0.99),
+        "[5,6]x[1,10]": Score(0.98, 0.86),
+        "[7,10]x[1,10]": Score(0.54, 0.1),
+    },
+}
+"""Table III: the best models, after overtraining."""
+
+LONG_DIGITS: dict[str, dict[str, Score]] = {
+    "noGroups": {
+        "2x[1,1000]": Score(0.99, 0.99),
+        "2x1000": Score(0.99, 0.99),
+        "2x[1,2000]": Score(0.99, 0.99),
+        "2x2000": Score(0.99, 0.81),
+        "2x[1,4000]": Score(0.99, 0.58),
+        "2x4000": Score(0.86, 0.0),
+    }
+}
+"""Table IV, left."""
+
+LONG_TERMS: dict[str, dict[str, Score]] = {
+    "base": {
+        "5x5": Score(1.0, 1.0),
+        "6x5": Score(0.99, 0.98),
+        "7x5": Score(0.98, 0.86),
+        "8x5": Score(0.84, 0.40),
+        "9x5": Score(0.66, 0.09),
+        "10x5": Score(0.48, 0.03),
+    }
+}
+"""Table IV, right."""
+
+EXAMPLES: dict[str, str] = {
+    "11134+1+1+1+1+1=": "139",
+    "1+1+1+1+1+11134=": "11139",
+    "1+1+1+1+1+1+1+11134=": "11140",
+    "99999+1=": "100000",
+    "999999999+1=": "999000000",
+    "999990000+9999+1=": "990000000",
+    "1+1+1+1+1+1=": "6",
+    "1+1+1+1+1+1+1=": "6",
+}
+"""Table V: what the paper's network answered; three of the eight are right."""
+
+
+def _spreads(*numbers: float) -> dict[str, Spreads]:
+    """A row of Table VI, as its columns follow each other."""
+    suites = ("2x602", "[5,6]x[1,10]", "[7,10]x[1,10]")
+    triples = [Spread(*numbers[first : first + 3]) for first in range(0, len(numbers), 3)]
+    return {suite: Spreads(*triples[2 * i : 2 * i + 2]) for i, suite in enumerate(suites)}
+
+
+# Each line is a suite: mean, sd and best of the characters, then of the sequences.
+ABLATION: dict[str, dict[str, Spreads]] = {
+    "base": _spreads(
+        *(0.23, 0.27, 0.98, 0.00, 0.00, 0.00),
+        *(0.93, 0.09, 0.98, 0.72, 0.24, 0.90),
+        *(0.51, 0.14, 0.66, 0.09, 0.05, 0.16),
+    ),
+    "noGroups": _spreads(
+        *(0.99, 0.00, 0.99, 0.63, 0.34, 0.93),
+        *(0.74, 0.26, 0.96, 0.40, 0.27, 0.75),
+        *(0.29, 0.13, 0.51, 0.02, 0.02, 0.06),
+    ),
+    "SASA": _spreads(
+        *(0.70, 0.39, 0.99, 0.20, 0.33, 0.95),
+        *(0.81, 0.29, 0.98, 0.60, 0.30, 0.85),
+        *(0.45, 0.17, 0.64, 0.05, 0.04, 0.12),
+    ),
+    "fixedTime": _spreads(
+        *(0.44, 0.40, 0.99, 0.12, 0.25, 0.70),
+        *(0.76, 0.16, 0.95, 0.36, 0.27, 0.74),
+        *(0.27, 0.11, 0.42, 0.01, 0.01, 0.04),
+    ),
+    "ponderReg": _spreads(
+        *(0.19, 0.14, 0.52, 0.00, 0.00, 0.00),
+        *(0.93, 0.06, 0.99, 0.69, 0.21, 0.90),
+        *(0.54, 0.16, 0.72, 0.09, 0.08, 0.21),
+    ),
+}
+"""Table VI: ten seeds of every variant after standard training."""

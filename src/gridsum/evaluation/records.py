@@ -1,0 +1,162 @@
+"""What an evaluation leaves behind: one line of JSON for each model and suite, with its counts.
+
+Tables are made of records alone, so a printed number can be traced to the seed, version and commit it is of.
+"""
+
+import dataclasses
+import difflib
+import json
+import math
+import os
+import stat
+import typing
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+class RecordError(ValueError):
+    """A record that cannot be used; the message says where it stands and what to mend."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """One model on one suite."""
+
+    model: str
+    variant: str
+    seed: int | None
+    """The training seed; None for what was not trained here."""
+    suite: str
+    halting: str
+    placement: str
+    samples: int
+    chars_right: int
+    chars_valid: int
+    sequences_right: int
+    steps_mean: float | None
+    steps_max: int | None
+    evaluation_seed: int
+    version: str
+    commit: str | None
+    answers: tuple[str, ...] | None = None
+    """What was answered, for the worked examples only."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.sequences_right <= self.samples or self.samples == 0:
+            raise RecordError(f"sequences_right {self.sequences_right} does not fit samples {self.samples}")
+        if not 0 <= self.chars_right <= self.chars_valid or self.chars_valid == 0:
+            raise RecordError(f"chars_right {self.chars_right} does not fit chars_valid {self.chars_valid}")
+        if self.steps_mean is not None and not math.isfinite(self.steps_mean):
+            raise RecordError("steps_mean must be a finite number or null")
+
+    @property
+    def char(self) -> float:
+        """Character accuracy."""
+        return self.chars_right / self.chars_valid
+
+    @property
+    def seq(self) -> float:
+        """Sequence accuracy."""
+        return self.sequences_right / self.samples
+
+
+_TYPES = typing.get_type_hints(Record)
+_REQUIRED = [item.name for item in dataclasses.fields(Record) if item.default is dataclasses.MISSING]
+
+
+def append(path: str | Path, records: Iterable[Record]) -> None:
+    """Add the records to the end of a file, all of them or, if writing fails, none."""
+    lines = "".join(json.dumps(dataclasses.asdict(record)) + "\n" for record in records).encode()
+    if not lines:
+        return
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+    try:
+        status = os.fstat(file)
+        if not stat.S_ISREG(status.st_mode):
+            os.write(file, lines)  # a pipe or /dev/null, with no end to look at and nothing to take back
+            return
+        start = status.st_size
+        if start > 0 and _last_byte(file, start) != b"\n":
+            lines = b"\n" + lines  # the last writer was killed: its torn line stays one of its own
+        written = 0
+        try:
+            written = os.write(file, lines)
+            if written < len(lines):
+                raise OSError(f"only {written} of {len(lines)} bytes could be written to {path}")
+            os.fsync(file)
+        except BaseException:
+            # Taken back only if nobody else has appended meanwhile.
+            if os.fstat(file).st_size == start + written:
+                os.ftruncate(file, start)
+            raise
+    finally:
+        os.close(file)
+
+
+def _last_byte(file: int, size: int) -> bytes:
+    os.lseek(file, size - 1, os.SEEK_SET)
+    return os.read(file, 1)
+
+
+def read(paths: Iterable[str | Path]) -> list[Record]:
+    """The records of all files, in the order they were written; empty lines are passed over."""
+    records = []
+    for path in paths:
+        lines = Path(path).read_bytes().split(b"\n")
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
+            try:
+                records.append(_parse(line, torn=number == len(lines)))
+            except RecordError as error:
+                raise RecordError(f"{path}, line {number}: {error}") from None
+    return records
+
+
+def _parse(line: bytes, torn: bool) -> Record:
+    """`torn`: no newline follows, so if the line is not whole, its writing was interrupted."""
+    try:
+        data = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        if torn:
+            raise RecordError(
+                "the file ends within a record, because its writing was interrupted; "
+                "delete this line and evaluate that suite again"
+            ) from None
+        raise RecordError(
+            f"this is not a record ({error}); delete the line and evaluate that suite again"
+        ) from None
+    if not isinstance(data, dict):
+        raise RecordError("a record is a JSON object with named fields; delete the line if it is none of ours")
+    for key in data:
+        if key not in _TYPES:
+            near = difflib.get_close_matches(key, _TYPES, n=1, cutoff=0.5)
+            hint = f"did you mean {near[0]!r}?" if near else "known fields: " + ", ".join(_TYPES)
+            raise RecordError(f"a record has no field {key!r}; {hint}")
+    missing = [name for name in _REQUIRED if name not in data]
+    if missing:
+        raise RecordError(
+            f"the record lacks {', '.join(missing)}; add what is missing, or delete the line and evaluate again"
+        )
+    return Record(**{key: _checked(key, value) for key, value in data.items()})
+
+
+_WORDS = {int: "a whole number", float: "a number", str: "text", type(None): "null"}
+
+
+def _checked(key: str, value: Any) -> Any:
+    """The value as the field's type holds it; JSON has no tuples, and writes some floats without a point."""
+    allowed = typing.get_args(_TYPES[key]) or (_TYPES[key],)
+    if type(value) in allowed:
+        return value
+    if float in allowed and type(value) is int:
+        return float(value)
+    if key == "answers":
+        if isinstance(value, list) and all(isinstance(item, str) for item in value):
+            return tuple(value)
+        raise RecordError(f"answers takes a list of texts or null, not {value!r}")
+    raise RecordError(f"{key} takes {' or '.join(_WORDS[kind] for kind in allowed)}, not {value!r}")

@@ -1,0 +1,131 @@
+"""What is measured: every table's problems as data, and the one place where they are drawn.
+
+A suite is a problem space with a number of samples, named by its space (`2x602`), or the paper's worked
+examples. A collection is the suites of one table. Networks and external solvers get their problems from
+`problems_of`, so that under one seed all of them see the same.
+"""
+
+import difflib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from zlib import crc32
+
+import torch
+
+from gridsum.problems import Batch, Space, batch_of, sample
+from gridsum.streams import Stream
+from gridsum.symbols import parse
+
+BATCH = 64
+"""Problems of a batch. It is part of what a seed means, so nothing else (memory, device) may change it."""
+
+SAMPLES, LONG_SAMPLES = 640, 128
+"""How many problems of a suite are drawn by default; fewer where they are long."""
+LONG_DIGITS = 1000
+
+
+class SuiteError(ValueError):
+    """A suite that does not exist; the message says which do."""
+
+
+@dataclass(frozen=True)
+class Suite:
+    """`samples` problems of `space`; or fixed `expressions`, which then lie within `space`."""
+
+    name: str
+    space: Space
+    samples: int
+    expressions: tuple[tuple[str, ...], ...] = ()
+
+    @classmethod
+    def of_space(cls, space: Space) -> "Suite":
+        return cls(str(space), space, LONG_SAMPLES if space.digits[1] >= LONG_DIGITS else SAMPLES)
+
+    @classmethod
+    def of_expressions(cls, name: str, expressions: Iterable[str]) -> "Suite":
+        problems = tuple(parse(text) for text in expressions)
+        terms = [len(problem) for problem in problems]
+        digits = [len(term) for problem in problems for term in problem]
+        space = Space((min(terms), max(terms)), (min(digits), max(digits)))
+        return cls(name, space, len(problems), problems)
+
+    def batches(self, samples: int | None = None) -> list[int]:
+        """The sizes of the batches that make `samples` problems (the default number if None)."""
+        if self.expressions:
+            return [len(self.expressions)]
+        samples = self.samples if samples is None else samples
+        if samples < 1:
+            raise SuiteError(f"{samples} samples cannot be evaluated; ask for at least 1")
+        full, rest = divmod(samples, BATCH)
+        return [BATCH] * full + ([rest] if rest else [])
+
+
+def _spaces(*names: str) -> tuple[Suite, ...]:
+    return tuple(Suite.of_space(Space.parse(name)) for name in names)
+
+
+EXAMPLES = Suite.of_expressions(
+    "examples",
+    (
+        "11134+1+1+1+1+1",
+        "1+1+1+1+1+11134",
+        "1+1+1+1+1+1+1+11134",
+        "99999+1",
+        "999999999+1",
+        "999990000+9999+1",
+        "1+1+1+1+1+1",
+        "1+1+1+1+1+1+1",
+    ),
+)
+
+_TABLES = {
+    "comparison": _spaces(
+        "2x15", "2x100", "2x602", "[1,4]x[1,10]", "[1,5]x[1,5]", "[5,6]x[1,10]", "[7,10]x[1,10]"
+    ),
+    "long-digits": _spaces("2x[1,1000]", "2x1000", "2x[1,2000]", "2x2000", "2x[1,4000]", "2x4000"),
+    "long-terms": _spaces("5x5", "6x5", "7x5", "8x5", "9x5", "10x5"),
+    "examples": (EXAMPLES,),
+    "ablation": _spaces("2x602", "[5,6]x[1,10]", "[7,10]x[1,10]"),
+}
+
+COLLECTIONS: dict[str, tuple[Suite, ...]] = {
+    **_TABLES,
+    # For choosing among trained models: one space beyond training in digits, one in terms, neither of them
+    # one that a table reports, so that a reported number is never the one a model was chosen by.
+    "validation": _spaces("2x[250,350]", "[5,8]x[1,8]"),
+    # Every reported suite once; validation is not among them.
+    "all": tuple({suite.name: suite for suites in _TABLES.values() for suite in suites}.values()),
+}
+
+
+def find(name: str) -> tuple[Suite, ...]:
+    """The suites of a collection, or the one suite of that name or problem space (`3x50`)."""
+    if name in COLLECTIONS:
+        return COLLECTIONS[name]
+    try:
+        return (Suite.of_space(Space.parse(name)),)
+    except ValueError as error:
+        if re.fullmatch(r"[\d\s\[\],x×]*\d[\d\s\[\],x×]*", name):
+            # Meant as a space, so what is wrong with the space is the more useful message.
+            raise SuiteError(str(error)) from None
+    known = [*COLLECTIONS, *(suite.name for suites in COLLECTIONS.values() for suite in suites)]
+    near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.4)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    raise SuiteError(
+        f"there is no suite {name!r}; {hint}There are the collections {', '.join(COLLECTIONS)}, "
+        "and any problem space, such as 2x602 or [1,4]x[1,10]"
+    )
+
+
+def problems_of(
+    suite: Suite, batch_index: int, problems: int, seed: int, device: torch.device | str = "cpu"
+) -> Batch:
+    """Batch `batch_index` of the suite as one run; it depends on the suite's name and the seed alone.
+
+    A smaller batch is the beginning of a larger one. Fixed expressions are always given whole.
+    """
+    if suite.expressions:
+        return batch_of(suite.expressions, device)
+    stream = Stream.of_seeds([seed], device).fold(crc32(suite.name.encode())).fold(batch_index)
+    return sample(suite.space, problems, stream)

@@ -1,0 +1,160 @@
+"""Local self-attention on the grid (the paper's Eq. 5 to 7)."""
+
+import math
+from typing import Any
+
+import torch
+from torch import Generator, Tensor, nn
+from torch.autograd import Function
+from torch.nn import functional as F
+
+from gridsum.model.layers import RunModule, apply_matrix
+
+
+class LocalAttention(RunModule):
+    """Every cell attends to the k × k cells around it, with weights softmax((Q + s)·(K + r)).
+
+    Queries, keys and values are projected in `groups` parts without bias, then split into `heads`. Outside the
+    grid keys and values are zero and those places do take part, with K + r = r: so a cell can know the border.
+    With groups = heads and no s this is stand-alone self-attention (SASA).
+    """
+
+    def __init__(self, runs: int, width: int, groups: int, heads: int, kernel: int, query_encoding: bool) -> None:
+        super().__init__()
+        self.heads, self.kernel = heads, kernel
+        part = width // groups
+        self.projection = nn.Parameter(torch.empty(runs, 3, groups, part, part))
+        self.relative = nn.Parameter(torch.empty(runs, kernel, kernel, width))
+        self.query = nn.Parameter(torch.empty(runs, width)) if query_encoding else None
+
+    def draw(self, run: int, generator: Generator) -> None:
+        width = self.relative.shape[-1]
+        self.projection[run].normal_(0, math.sqrt(2 / width), generator=generator)
+        self.relative[run].normal_(generator=generator)
+        if self.query is not None:
+            self.query[run].normal_(generator=generator)
+
+    def project(self, grid: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Q (with s added), K and V, each [R,B,H,W,E]."""
+        q, k, v = apply_matrix(grid, self._matrix()).chunk(3, -1)
+        return (q if self.query is None else q + self.query[:, None, None, None]), k, v
+
+    def _matrix(self) -> Tensor:
+        """The groups' projections as one matrix [R,E,3E], zero between groups: one product beats g small ones."""
+        runs, _, groups, part, _ = self.projection.shape
+        diagonal = torch.eye(groups, device=self.projection.device, dtype=self.projection.dtype)
+        blocks = self.projection[..., None, :] * diagonal[:, None, :, None]
+        return blocks.permute(0, 2, 3, 1, 4, 5).reshape(runs, groups * part, 3 * groups * part)
+
+    def forward(self, grid: Tensor) -> Tensor:
+        q, k, v = self.project(grid)
+        if torch.compiler.is_compiling():  # the compiler fuses the definition; eager torch would store every term
+            return gather(attention_weights(q, k, self.relative, self.heads), v)
+        return FusedAttention.apply(q, k, v, self.relative, self.heads)
+
+    def observe(self, grid: Tensor) -> tuple[Tensor, Tensor]:
+        """What forward returns, and the attention [k²,R,B,H,W,h] that each cell pays to its neighbours."""
+        q, k, v = self.project(grid)
+        weights = attention_weights(q, k, self.relative, self.heads)
+        return gather(weights, v), weights
+
+
+def attention_weights(q: Tensor, k: Tensor, relative: Tensor, heads: int) -> Tensor:
+    """softmax(q·(k + r)) over the neighbourhood, [k²,R,B,H,W,h]; neighbours come row by row."""
+    encoding = relative.flatten(1, 2)[:, :, None, None, None]
+    scores = [
+        (q * (neighbour + encoding[:, index])).unflatten(-1, (heads, -1)).sum(-1)
+        for index, neighbour in enumerate(neighbours(k, relative.shape[1]))
+    ]
+    return torch.stack(scores).softmax(0)
+
+
+def gather(weights: Tensor, v: Tensor) -> Tensor:
+    """Σ over the neighbourhood of A·V, heads joined: [R,B,H,W,E]."""
+    heads = weights.shape[-1]
+    parts = [
+        weight[..., None] * neighbour.unflatten(-1, (heads, -1))
+        for weight, neighbour in zip(weights.unbind(0), neighbours(v, math.isqrt(len(weights))), strict=True)
+    ]
+    return torch.stack(parts).sum(0).flatten(-2)
+
+
+def neighbours(x: Tensor, kernel: int) -> list[Tensor]:
+    """x [R,B,H,W,E] as seen from every cell: one tensor of that shape a neighbour, zero outside the grid."""
+    return _windows(_pad(x, kernel), kernel)
+
+
+def _pad(x: Tensor, kernel: int) -> Tensor:
+    margin = kernel // 2
+    return F.pad(x, (0, 0, margin, margin, margin, margin))
+
+
+def _windows(padded: Tensor, kernel: int) -> list[Tensor]:
+    height, width = (side - kernel + 1 for side in padded.shape[2:4])
+    return [padded[:, :, a : a + height, b : b + width] for a in range(kernel) for b in range(kernel)]
+
+
+class FusedAttention(Function):
+    """gather(attention_weights(q, k, r), v) for eager torch: no term is stored twice, gradients are accumulated
+    in place."""
+
+    @staticmethod
+    def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, relative: Tensor, heads: int) -> Tensor:
+        kernel = relative.shape[1]
+        keys, values = _pad(k, kernel), _pad(v, kernel)
+        encoding = relative.flatten(1, 2)[:, :, None, None, None]
+        scores = q.new_empty(kernel * kernel, *q.shape[:-1], heads)
+        term = torch.empty_like(q)
+        for index, key in enumerate(_windows(keys, kernel)):
+            _dot(q, torch.add(key, encoding[:, index], out=term), scores[index])
+        weights = scores.softmax(0)
+        result = torch.zeros_like(q)
+        for weight, value in zip(weights, _windows(values, kernel), strict=True):
+            result.addcmul_(_spread(weight, q), value)
+        ctx.save_for_backward(q, keys, values, relative, weights)
+        return result
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        q, keys, values, relative, weights = ctx.saved_tensors
+        (gradient,) = gradients
+        kernel, margin = relative.shape[1], relative.shape[1] // 2
+        encoding = relative.flatten(1, 2)[:, :, None, None, None]
+        term = torch.empty_like(q)
+
+        by_weight = torch.empty_like(weights)
+        by_value = torch.zeros_like(values)
+        windows = zip(_windows(values, kernel), _windows(by_value, kernel), strict=True)
+        for index, (value, by_window) in enumerate(windows):
+            _dot(gradient, value, by_weight[index])
+            by_window.addcmul_(_spread(weights[index], q), gradient)
+
+        # ∂softmax: A (∂A − Σ A ∂A)
+        by_score = by_weight.sub_((by_weight * weights).sum(0)).mul_(weights)
+
+        by_query, by_key = torch.zeros_like(q), torch.zeros_like(keys)
+        by_encoding = []
+        windows = zip(_windows(keys, kernel), _windows(by_key, kernel), strict=True)
+        for index, (key, by_window) in enumerate(windows):
+            spread = _spread(by_score[index], q)
+            torch.mul(spread, q, out=term)
+            by_window.add_(term)
+            by_encoding.append(term.sum((1, 2, 3)))
+            torch.add(key, encoding[:, index], out=term)
+            by_query.addcmul_(spread, term)
+        inner = (slice(None), slice(None), slice(margin, margin + q.shape[2]), slice(margin, margin + q.shape[3]))
+        by_relative = torch.stack(by_encoding, 1).view_as(relative)
+        return by_query, by_key[inner], by_value[inner], by_relative, None
+
+
+def _dot(a: Tensor, b: Tensor, heads: Tensor) -> None:
+    """The product of a and b [...,E], head by head, into heads [...,h]."""
+    if a.shape == heads.shape:
+        torch.mul(a, b, out=heads)
+    else:
+        torch.sum((a * b).unflatten(-1, (heads.shape[-1], -1)), -1, out=heads)
+
+
+def _spread(heads: Tensor, like: Tensor) -> Tensor:
+    """heads [...,h] repeated over the features of each head: [...,E]."""
+    return heads if heads.shape == like.shape else heads.repeat_interleave(like.shape[-1] // heads.shape[-1], -1)

@@ -1,0 +1,123 @@
+"""The layers every part is made of, each for R runs at once.
+
+A layer's parameters lead with the run: a linear map's weight is [R, in, out], and `x` is [R, ..., in]. One run is
+the case R = 1. Nothing mixes runs, so a run computes the same alone or in a fleet.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Generator, Tensor, nn
+from torch.nn import functional as F
+
+from gridsum.streams import Stream, lane_index
+
+
+class RunModule(nn.Module):
+    """A module with parameters of its own, drawn run by run so that a seed gives the same weights in any fleet."""
+
+    def draw(self, run: int, generator: Generator) -> None:
+        raise NotImplementedError(f"{type(self).__name__} must say how a run's parameters are drawn")
+
+
+def draw_all(module: nn.Module, seeds: Sequence[int]) -> None:
+    """Initialise run r of `module`, which lives on the CPU, from seeds[r]."""
+    with torch.no_grad():
+        for run, seed in enumerate(seeds):
+            generator = torch.Generator().manual_seed(seed)
+            for part in module.modules():
+                if isinstance(part, RunModule):
+                    part.draw(run, generator)
+
+
+class Linear(RunModule):
+    """x W + b, initialised as torch.nn.Linear is."""
+
+    def __init__(self, runs: int, inputs: int, outputs: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(runs, inputs, outputs))
+        self.bias = nn.Parameter(torch.empty(runs, outputs))
+
+    def draw(self, run: int, generator: Generator) -> None:
+        bound = 1 / math.sqrt(self.weight.shape[1])
+        self.weight[run].uniform_(-bound, bound, generator=generator)
+        self.bias[run].uniform_(-bound, bound, generator=generator)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return apply_matrix(x, self.weight, self.bias)
+
+
+def apply_matrix(x: Tensor, matrix: Tensor, bias: Tensor | None = None) -> Tensor:
+    """x [R,...,in] times matrix [R,in,out], plus bias [R,out]."""
+    runs, inputs, outputs = matrix.shape
+    if runs == 1:  # one plain product is much faster on the CPU than a batch of one
+        return F.linear(x, matrix[0].T, None if bias is None else bias[0])
+    flat = x.reshape(runs, -1, inputs)
+    product = torch.bmm(flat, matrix) if bias is None else torch.baddbmm(bias[:, None], flat, matrix)
+    return product.view(*x.shape[:-1], outputs)
+
+
+class LayerNorm(RunModule):
+    """Normalises the features of each cell."""
+
+    def __init__(self, runs: int, features: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(runs, features))
+        self.bias = nn.Parameter(torch.empty(runs, features))
+
+    def draw(self, run: int, generator: Generator) -> None:  # noqa: ARG002
+        self.weight[run] = 1
+        self.bias[run] = 0
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.weight.shape[0] == 1:
+            return F.layer_norm(x, x.shape[-1:], self.weight[0], self.bias[0])
+        shape = (-1, *[1] * (x.dim() - 2), x.shape[-1])
+        return F.layer_norm(x, x.shape[-1:]) * self.weight.view(shape) + self.bias.view(shape)
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The cells of a batch, numbered by their place on its largest grid.
+
+    So the same cells drop the same features whether a grid is computed at its own size or inside a larger one.
+    """
+
+    numbers: Tensor
+    """int64, of any shape."""
+    _lanes: dict[int, Tensor] = field(default_factory=dict)
+
+    def lanes(self, features: int) -> Tensor:
+        if features not in self._lanes:
+            self._lanes[features] = lane_index(self.numbers, features)
+        return self._lanes[features]
+
+
+@dataclass(frozen=True)
+class Dropout:
+    """Which features are dropped at one place of the network: x is [R, *cells, F]."""
+
+    stream: Stream
+    cells: Cells
+    probability: float
+
+    def __call__(self, x: Tensor) -> Tensor:
+        threshold = round(self.probability * 2**16) - 2**15
+        kept = self.stream.lanes(self.cells.lanes(x.shape[-1])) >= threshold
+        return x * kept.to(x.dtype).mul_(1 / (1 - self.probability))
+
+
+class FeedForward(nn.Module):
+    """FFN_L of Eq. 1: linear layers with SiLU between them, dropout (if any) on the input of each."""
+
+    def __init__(self, runs: int, sizes: Sequence[int]) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(Linear(runs, *pair) for pair in zip(sizes, sizes[1:], strict=False))
+
+    def forward(self, x: Tensor, dropouts: Sequence[Dropout] | None = None) -> Tensor:
+        for index, layer in enumerate(self.layers):
+            x = F.silu(x) if index else x
+            x = layer(dropouts[index](x) if dropouts else x)
+        return x

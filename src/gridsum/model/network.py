@@ -1,0 +1,207 @@
+"""The network: symbols → grid → steps → digits."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Generator, Tensor, nn
+
+from gridsum.config import ModelConfig
+from gridsum.model.attention import LocalAttention
+from gridsum.model.halting import ContextTransformer, halting_distribution
+from gridsum.model.layers import Cells, Dropout, FeedForward, LayerNorm, Linear, RunModule, draw_all
+from gridsum.model.rollout import GridSize, Rollout
+from gridsum.model.seq2grid import Placement, place_hard, seq2grid
+from gridsum.streams import Stream
+from gridsum.symbols import ALPHABET
+
+# Dropout sites of one step: the three layers of FFN_3, the two of FFN_ctx, the output layer.
+_STEP_SITES, _CONTEXT_SITES = 3, 2
+_SITES = _STEP_SITES + _CONTEXT_SITES + 1
+
+
+class Embedding(RunModule):
+    """Σ → R^E, without any positional information."""
+
+    def __init__(self, runs: int, width: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(runs, len(ALPHABET), width))
+
+    def draw(self, run: int, generator: Generator) -> None:
+        self.weight[run].normal_(generator=generator)
+
+
+class Step(nn.Module):
+    """G_n → G_{n+1} (Eq. 5): local attention, then a feed-forward network, post-norm."""
+
+    def __init__(self, runs: int, config: ModelConfig) -> None:
+        super().__init__()
+        width = config.width
+        self.attention = LocalAttention(
+            runs, width, config.groups, config.heads, config.kernel, config.query_encoding
+        )
+        self.norm_attention = LayerNorm(runs, width)
+        self.feed_forward = FeedForward(runs, (width, config.step_hidden, config.step_hidden, width))
+        self.norm_feed_forward = LayerNorm(runs, width)
+
+    def forward(
+        self, grid: Tensor, inside: Tensor | None = None, dropouts: Sequence[Dropout] | None = None
+    ) -> Tensor:
+        return self.transform(grid, self.attention(grid), inside, dropouts)
+
+    def observe(self, grid: Tensor) -> tuple[Tensor, Tensor]:
+        """The next grid, and the attention that led to it."""
+        attended, weights = self.attention.observe(grid)
+        return self.transform(grid, attended), weights
+
+    def transform(
+        self,
+        grid: Tensor,
+        attended: Tensor,
+        inside: Tensor | None = None,
+        dropouts: Sequence[Dropout] | None = None,
+    ) -> Tensor:
+        between = self.norm_attention(grid + attended)
+        result = self.norm_feed_forward(between + self.feed_forward(between, dropouts))
+        # Zero vectors have zero keys and values: cells outside a run's own grid look like the border they are.
+        return result if inside is None else result * inside[:, None, :, :, None]
+
+
+@dataclass(frozen=True)
+class _Dropouts:
+    """The dropout of every site of every step of one rollout."""
+
+    streams: list[Stream]
+    grid: Cells
+    top: Cells
+    contexts: Cells
+    probability: float
+
+    def _at(self, step: int, sites: range, cells: Cells) -> list[Dropout]:
+        return [Dropout(self.streams[step * _SITES + site], cells, self.probability) for site in sites]
+
+    def step(self, step: int) -> list[Dropout]:
+        return self._at(step, range(_STEP_SITES), self.grid)
+
+    def context(self, step: int) -> list[Dropout]:
+        return self._at(step, range(_STEP_SITES, _STEP_SITES + _CONTEXT_SITES), self.contexts)
+
+    def output(self, step: int) -> Dropout:
+        return self._at(step, range(_SITES - 1, _SITES), self.top)[0]
+
+
+class Network(nn.Module):
+    """R networks of one configuration, computed together; run r begins from seeds[r]."""
+
+    def __init__(self, config: ModelConfig, seeds: Sequence[int] = (0,)) -> None:
+        super().__init__()
+        runs = len(seeds)
+        self.config, self.runs = config, runs
+        self.embedding = Embedding(runs, config.width)
+        self.placement = Placement(runs, config.width, config.placement_hidden)
+        self.step = Step(runs, config)
+        self.output = Linear(runs, config.width, len(ALPHABET))
+        self.context = None
+        if config.halting == "ponder":
+            self.context = ContextTransformer(
+                runs,
+                config.width,
+                config.context_length,
+                config.context_heads,
+                config.context_hidden,
+                config.halting_hidden,
+            )
+        draw_all(self, seeds)
+
+    def actions(self, symbols: Tensor) -> Tensor:
+        """The action probabilities [R,B,S,3] of symbols [R,B,S]."""
+        table = self.placement(self.embedding.weight)  # of each symbol of Σ: placement sees nothing else
+        return _look_up(table, symbols)
+
+    def place(self, symbols: Tensor, size: GridSize, hard: bool = False) -> Tensor:
+        """G_0 [R,B,H,W,E], by expected placement or by the most probable actions."""
+        vectors = _look_up(self.embedding.weight, symbols)
+        put = place_hard if hard else seq2grid
+        grid = put(vectors, self.actions(symbols), size.height, size.width)
+        return grid if size.inside is None else grid * size.inside[:, None, :, :, None]
+
+    def read(self, row: Tensor) -> Tensor:
+        """The logits of vectors [R,...,E]."""
+        return self.output(row)
+
+    def forward(
+        self,
+        symbols: Tensor,
+        size: GridSize,
+        dropout: Stream | None = None,
+        steps: int | None = None,
+        largest: tuple[int, int] | None = None,
+    ) -> Rollout:
+        """A rollout as training needs it.
+
+        `dropout` is the source of its randomness (none: no dropout). Under ponder halting the computation goes on
+        until every sample is truncated; with `steps` given it takes exactly that many, which spares a GPU the
+        question after each, and gives the same rollout if they are enough. `largest` is the height and width that
+        the cells' numbers for dropout refer to (by default, the grid's own).
+        """
+        config = self.config
+        limit = config.fixed_steps if self.context is None else config.max_steps if steps is None else steps
+        drops = self._dropouts(dropout, symbols, size, limit, largest)
+        grid = self.place(symbols, size)
+        if self.context is None:
+            for n in range(limit):
+                grid = self.step(grid, size.inside, drops and drops.step(n))
+            row = grid[:, :, 0]
+            logits = self.read(drops.output(limit)(row) if drops else row)[None]
+            certain = logits.new_ones(1, *symbols.shape[:2])
+            return Rollout((limit,), logits, None, certain, certain[0].long() * limit)
+
+        context = self.context.start(symbols.shape[1])
+        rows, halting = [], []
+        running = None
+        for n in range(limit + 1):
+            if n:
+                grid = self.step(grid, size.inside, drops and drops.step(n - 1))
+            context, probability = self.context(context, grid, size.inside, drops and drops.context(n))
+            row = grid[:, :, 0]
+            rows.append(drops.output(n)(row) if drops else row)
+            halting.append(probability)
+            if steps is None:
+                if running is not None and bool((running < config.epsilon).all()):
+                    break
+                stay = 1 - probability.detach()
+                running = stay if running is None else running * stay
+        logits = self.read(torch.stack(rows, 1)).transpose(0, 1)
+        stacked = torch.stack(halting)
+        p, truncation = halting_distribution(stacked, config.epsilon)
+        return Rollout(tuple(range(len(rows))), logits, stacked, p, truncation)
+
+    def _dropouts(
+        self, stream: Stream | None, symbols: Tensor, size: GridSize, steps: int, largest: tuple[int, int] | None
+    ) -> _Dropouts | None:
+        if stream is None or self.config.dropout == 0:
+            return None
+        height, width = largest or (size.height, size.width)
+        problems, device = symbols.shape[1], symbols.device
+        numbers = torch.arange(problems * height * width, device=device).view(problems, height, width)
+        contexts = torch.arange(problems * self.config.context_length, device=device).view(problems, -1)
+        numbers = numbers[:, : size.height, width - size.width :]
+        return _Dropouts(
+            stream.children((steps + 1) * _SITES),
+            Cells(numbers),
+            Cells(numbers[:, 0]),
+            Cells(contexts),
+            self.config.dropout,
+        )
+
+
+def _look_up(table: Tensor, symbols: Tensor) -> Tensor:
+    """table [R,13,F] at symbols [R,B,S]: [R,B,S,F]."""
+    run = torch.arange(table.shape[0], device=table.device)[:, None, None]
+    return table[run, symbols]
+
+
+def parameter_count(network: Network) -> int:
+    """The parameters of one run."""
+    return sum(math.prod(parameter.shape[1:]) for parameter in network.parameters())

@@ -1,0 +1,60 @@
+"""What the network returns: one thing that objective, metrics, figures and page all read."""
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class GridSize:
+    """The grids of a batch: every run's rows and columns, masked inside `height` × `width` cells if need be.
+
+    Rows are counted from the top and columns from the right, where Seq2Grid writes.
+    """
+
+    height: int
+    width: int
+    inside: Tensor | None = None
+    """bool [R,H,W], or None where every run's grid fills the whole."""
+
+
+@dataclass(frozen=True)
+class Rollout:
+    """A computation, read at K of its steps.
+
+    Shapes: R runs, B problems, W columns, 13 symbols.
+    """
+
+    steps: tuple[int, ...]
+    """The n of each reading."""
+    logits: Tensor
+    """[K,R,B,W,13], the top row."""
+    halting: Tensor | None
+    """λ_n, [K,R,B]; None under fixed halting."""
+    probability: Tensor
+    """p_n, [K,R,B]: sums to 1 over the readings."""
+    truncation: Tensor
+    """N, [R,B]: the last step with p_n > 0."""
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Every internal of one problem solved by one run; n counts steps, 0 is the grid before any.
+
+    Shapes: S symbols, H rows, W columns, E features, h heads, k² neighbours.
+    """
+
+    symbols: Tensor
+    """[S], the input."""
+    actions: Tensor
+    """[S,3], the probabilities of TLU, NLP and NOP."""
+    grids: Tensor
+    """[N+1,H,W,E]."""
+    decoded: Tensor
+    """[N+1,H,W,13], the probabilities of the symbols that the output layer reads in every cell."""
+    attention: Tensor
+    """[N,k²,H,W,h], the weights of the step from n to n+1."""
+    halting: Tensor | None
+    """[N+1], λ_n."""
+    probability: Tensor | None
+    """[N+1], p_n without truncation before the last step."""

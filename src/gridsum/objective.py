@@ -1,0 +1,115 @@
+"""The objective: what a rollout costs, as pure functions of it (Eq. 10 and 11).
+
+Shapes: K readings, R runs, B problems, W columns. Every cost is returned per run, [R].
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from gridsum.config import ObjectiveConfig
+from gridsum.model.rollout import Rollout
+from gridsum.streams import Stream
+from gridsum.symbols import PAD
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Per run [R]: the objective, and what it is made of."""
+
+    total: Tensor
+    expected_loss: Tensor
+    regulariser: Tensor
+    accuracy: Tensor
+    """Character accuracy expected under p."""
+    steps: Tensor
+    """E[N_h], the mean number of steps before halting."""
+
+
+def cost(
+    rollout: Rollout,
+    targets: Tensor,
+    config: ObjectiveConfig,
+    columns: Tensor | None = None,
+    draws: Stream | None = None,
+) -> Cost:
+    """The cost of `rollout` against targets [R,B,W].
+
+    `columns` (bool [R,W]) says which columns belong to each run's grid; `draws` feeds the `sampled` measure of
+    success and is needed for it alone.
+    """
+    inside = torch.ones_like(targets, dtype=torch.bool) if columns is None else columns[:, None].expand_as(targets)
+    step = torch.tensor(rollout.steps, device=targets.device).view(-1, 1, 1)
+    p = rollout.probability
+    weight = class_weights(targets, config.pad_weight) * inside
+    losses = cross_entropy(rollout.logits, targets, weight)
+    if config.normalise == "batch":
+        scale = weight.sum((-1, -2))[None, :, None]
+    else:
+        running = (step <= rollout.truncation).to(weight.dtype)
+        scale = (running * weight.sum(-1)).sum(-1, keepdim=True).clamp_min(torch.finfo(weight.dtype).tiny)
+    expected_loss = (p * losses / scale).sum((0, 2))
+
+    accuracies = character_accuracy(rollout.logits.detach().argmax(-1), targets, inside)
+    expected_accuracy = (p.detach() * accuracies).sum(0)
+    if config.regulariser == "none":
+        regulariser = torch.zeros_like(expected_loss)
+    elif config.regulariser == "kl":
+        regulariser = kl_from_geometric(p, rollout.truncation, config.prior).mean(-1)
+    else:
+        success = expected_accuracy
+        if config.success == "sampled":
+            assert draws is not None, "a sampled measure of success needs a source of draws"
+            success = accuracies.gather(0, _draw(p.detach(), draws)[None])[0]
+        regulariser = explore_reinforce(p, success, step).mean(-1)
+    return Cost(
+        expected_loss + config.weight * regulariser,
+        expected_loss.detach(),
+        regulariser.detach(),
+        expected_accuracy.mean(-1),
+        (p.detach() * step).sum(0).mean(-1),
+    )
+
+
+def class_weights(targets: Tensor, pad_weight: float) -> Tensor:
+    """The weight of each position: `pad_weight` where the target is PAD, 1 elsewhere."""
+    return torch.where(targets == PAD, pad_weight, 1.0)
+
+
+def cross_entropy(logits: Tensor, targets: Tensor, weight: Tensor) -> Tensor:
+    """[K,R,B]: every sample's weighted cross-entropy, summed over columns."""
+    chosen = F.log_softmax(logits, -1).gather(-1, targets[None, ..., None].expand(*logits.shape[:-1], 1))
+    return -(weight * chosen.squeeze(-1)).sum(-1)
+
+
+def character_accuracy(predicted: Tensor, targets: Tensor, inside: Tensor) -> Tensor:
+    """[K,R,B]: the share of right characters of each sample, among positions where either is not PAD."""
+    valid = ((predicted != PAD) | (targets != PAD)) & inside
+    right = valid & (predicted == targets)
+    return right.sum(-1) / valid.sum(-1).clamp_min(1)
+
+
+def explore_reinforce(p: Tensor, success: Tensor, step: Tensor) -> Tensor:
+    """−(1 − a)·H(p) + a·E[log(1 + N_h)] of each sample; `success` is a, p leads with the reading."""
+    entropy = -torch.special.xlogy(p, p).sum(0)
+    effort = (p * torch.log1p(step.to(p.dtype))).sum(0)
+    return -(1 - success) * entropy + success * effort
+
+
+def kl_from_geometric(p: Tensor, truncation: Tensor, prior: float) -> Tensor:
+    """KL(p ‖ geometric(λ_p)) of each sample, the geometric distribution truncated at the same N as p.
+
+    Like p itself, it gives its last step what remains: (1 − λ_p)^N.
+    """
+    step = torch.arange(p.shape[0], device=p.device).view(-1, *[1] * (p.dim() - 1))
+    log_survival = step * torch.log1p(torch.tensor(-prior, dtype=p.dtype, device=p.device))
+    log_prior = torch.where(step < truncation, log_survival + torch.log(p.new_tensor(prior)), log_survival)
+    return (torch.special.xlogy(p, p) - p * log_prior).sum(0)
+
+
+def _draw(p: Tensor, draws: Stream) -> Tensor:
+    """A reading for each sample, drawn from p [K,R,B]."""
+    reached = torch.cumsum(p, 0) > draws.uniform(p.shape[-1])
+    return reached.to(torch.int64).argmax(0)

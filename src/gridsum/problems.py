@@ -1,0 +1,134 @@
+"""Π([N1,N2],[D1,D2]) as data, and a sampler that makes problems where the network runs.
+
+A batch holds R runs × B problems. `[1,4]x[1,10]` means 1 to 4 terms of 1 to 10 digits each, every digit
+uniform, so terms may have leading zeros::
+
+    >>> from gridsum.streams import Stream
+    >>> batch = sample(Space((2, 2), (3, 3)), 1, Stream.of_seeds([0]))
+    >>> decode(batch.symbols[0, 0].tolist()), decode(batch.targets[0, 0].tolist())
+    ('412+095=', '507')
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from gridsum.streams import Stream
+from gridsum.symbols import EQUALS, FIRST_DIGIT, PAD, PLUS, columns_needed, decode, encode, exact_sum
+
+__all__ = ["Batch", "Space", "batch_of", "decode", "sample"]
+
+
+@dataclass(frozen=True)
+class Space:
+    """Π(terms, digits): the number of terms and the length of each are uniform in their intervals."""
+
+    terms: tuple[int, int]
+    digits: tuple[int, int]
+
+    def __post_init__(self) -> None:
+        for name, (low, high) in (("terms", self.terms), ("digits", self.digits)):
+            if not 1 <= low <= high:
+                raise ValueError(f"{name} must be an interval [low, high] with 1 <= low <= high, not [{low}, {high}]")
+
+    @classmethod
+    def parse(cls, text: str) -> "Space":
+        """`2x602`, `[1,4]x[1,10]`, `[1,4],[1,10]`."""
+        number, interval = r"(\d+)", r"\[\s*(\d+)\s*,\s*(\d+)\s*\]"
+        match = re.fullmatch(rf"\s*(?:{number}|{interval})\s*[x×,]\s*(?:{number}|{interval})\s*", text)
+        if match is None:
+            raise ValueError(f"{text!r} is not a problem space; write one such as 2x602 or [1,4]x[1,10]")
+        n, n1, n2, d, d1, d2 = match.groups()
+        return cls((int(n or n1), int(n or n2)), (int(d or d1), int(d or d2)))
+
+    def __str__(self) -> str:
+        def side(low: int, high: int) -> str:
+            return str(low) if low == high else f"[{low},{high}]"
+
+        return f"{side(*self.terms)}x{side(*self.digits)}"
+
+    @property
+    def symbols(self) -> int:
+        """The longest input: every term at its longest, with the `+` or `=` behind it."""
+        return self.terms[1] * (self.digits[1] + 1)
+
+    @property
+    def columns(self) -> int:
+        """The longest result."""
+        return columns_needed(self.terms[1], self.digits[1])
+
+
+@dataclass(frozen=True)
+class Batch:
+    """R × B problems: `symbols` [R,B,S], PAD on the right; `targets` [R,B,columns], PAD on the left."""
+
+    symbols: Tensor
+    targets: Tensor
+
+    def targets_for(self, width: int) -> Tensor:
+        """The targets right-aligned in a row of `width` columns."""
+        missing = width - self.targets.shape[-1]
+        if missing < 0:
+            return self.targets[..., -missing:]
+        return torch.nn.functional.pad(self.targets, (missing, 0), value=PAD)
+
+    def expression(self, run: int, problem: int) -> str:
+        return decode(self.symbols[run, problem].tolist())
+
+
+def sample(space: Space, problems: int, stream: Stream) -> Batch:
+    """`problems` problems of Π for every run of `stream`, without leaving the stream's device."""
+    terms_max, digits_max = space.terms[1], space.digits[1]
+    terms = stream.fold(1).integers(*space.terms, problems)
+    lengths = stream.fold(2).integers(*space.digits, problems, terms_max)
+    digits = stream.fold(3).integers(0, 9, problems, terms_max, digits_max)
+    return _write(terms, lengths, digits, space.symbols, space.columns)
+
+
+def _write(terms: Tensor, lengths: Tensor, digits: Tensor, symbols_max: int, columns: int) -> Batch:
+    """Lay out [R,B,N,D] digits (read from the right: index 0 is the units) as input and result."""
+    runs, problems, terms_max, digits_max = digits.shape
+    device = digits.device
+    term = torch.arange(terms_max, device=device)
+    place = torch.arange(digits_max, device=device)
+    used = term < terms[..., None]
+    written = used[..., None] & (place < lengths[..., None])
+
+    # A term's last symbol (its '+' or '=') stands where the lengths so far, and a sign each, end.
+    signs_at = torch.cumsum(lengths + 1, -1) - 1
+    sign = torch.where(term == terms[..., None] - 1, EQUALS, PLUS)
+    # What is not written goes to one position past the end, which is cut off.
+    digits_at = torch.where(written, signs_at[..., None] - 1 - place, symbols_max)
+    symbols = torch.full((runs, problems, symbols_max + 1), PAD, dtype=torch.int64, device=device)
+    symbols = symbols.scatter(-1, digits_at.flatten(2), (digits + FIRST_DIGIT).flatten(2))
+    symbols = symbols.scatter(-1, torch.where(used, signs_at, symbols_max), sign)
+
+    totals = torch.where(written, digits, 0).sum(2)
+    return Batch(symbols[..., :symbols_max], _result(totals, columns))
+
+
+def _result(totals: Tensor, columns: int) -> Tensor:
+    """Column totals [R,B,D], units first, as the symbols of the sum, right-aligned in `columns`."""
+    carry = torch.zeros_like(totals[..., 0])
+    result = []
+    for column in range(columns):
+        value = carry + totals[..., column] if column < totals.shape[-1] else carry
+        result.append(value % 10)
+        carry = value // 10
+    digits = torch.stack(result[::-1], -1)
+    significant = torch.cumsum(digits, -1) > 0
+    significant[..., -1] = True
+    return torch.where(significant, digits + FIRST_DIGIT, PAD)
+
+
+def batch_of(expressions: Sequence[tuple[str, ...]], device: torch.device | str = "cpu") -> Batch:
+    """Given problems as a batch of one run, with their exact results."""
+    inputs = [encode(terms) for terms in expressions]
+    results = [[FIRST_DIGIT + int(digit) for digit in exact_sum(terms)] for terms in expressions]
+    longest, widest = max(map(len, inputs)), max(map(len, results))
+    symbols = torch.tensor([codes + [PAD] * (longest - len(codes)) for codes in inputs], device=device)
+    targets = torch.tensor([[PAD] * (widest - len(codes)) + codes for codes in results], device=device)
+    return Batch(symbols[None], targets[None])
