@@ -3,6 +3,7 @@
 Shapes: K readings, R runs, B problems, W columns. Every cost is returned per run, [R].
 """
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -41,7 +42,7 @@ def cost(
     success and is needed for it alone.
     """
     inside = torch.ones_like(targets, dtype=torch.bool) if columns is None else columns[:, None].expand_as(targets)
-    step = torch.tensor(rollout.steps, device=targets.device).view(-1, 1, 1)
+    step = torch.arange(rollout.steps.start, rollout.steps.stop, device=targets.device).view(-1, 1, 1)
     p = rollout.probability
     weight = class_weights(targets, config.pad_weight) * inside
     losses = cross_entropy(rollout.logits, targets, weight)
@@ -104,8 +105,8 @@ def kl_from_geometric(p: Tensor, truncation: Tensor, prior: float) -> Tensor:
     Like p itself, it gives its last step what remains: (1 − λ_p)^N.
     """
     step = torch.arange(p.shape[0], device=p.device).view(-1, *[1] * (p.dim() - 1))
-    log_survival = step * torch.log1p(torch.tensor(-prior, dtype=p.dtype, device=p.device))
-    log_prior = torch.where(step < truncation, log_survival + torch.log(p.new_tensor(prior)), log_survival)
+    log_survival = step * math.log1p(-prior)
+    log_prior = log_survival + torch.where(step < truncation, math.log(prior), 0.0)
     return (torch.special.xlogy(p, p) - p * log_prior).sum(0)
 
 

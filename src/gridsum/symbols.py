@@ -57,7 +57,8 @@ def _explain(character: str) -> str:
     if character == "-" or character in "−–":
         return "signs are not part of the task: only sums of non-negative whole numbers can be solved"
     if character.isdigit() or character.isnumeric():
-        return f"{character!r} (U+{ord(character):04X}) is not one of the digits 0-9; write it with ASCII digits"
+        code = f"U+{ord(character):04X}"
+        return f"{character!r} ({code}) is not one of the digits 0-9; write it with ASCII digits"
     if character in ".,":
         return f"{character!r} is not allowed: terms are whole numbers, written without separators"
     return f"{character!r} is not allowed; an expression holds only the digits 0-9, '+' and one '='"
@@ -68,7 +69,9 @@ def _refuse_split_numbers(text: str) -> None:
     for piece in text.replace("=", "+").split("+"):
         if len(piece.split()) > 1:
             shown = " ".join(piece.split())
-            raise ExpressionError(f"{shown!r} has a space inside a number; join the digits or put a '+' between")
+            raise ExpressionError(
+                f"{shown!r} has a space inside a number; join the digits or put a '+' between them"
+            )
 
 
 def render(terms: Iterable[str]) -> str:
@@ -91,7 +94,10 @@ def exact_sum(terms: Sequence[str]) -> str:
     pieces: list[str] = []
     carry = 0
     for low in range(0, longest, _PIECE):
-        column = carry + sum(int(term[max(0, len(term) - low - _PIECE) : max(0, len(term) - low)] or "0") for term in terms)
+        ends = (max(0, len(term) - low) for term in terms)
+        column = carry + sum(
+            int(term[max(0, end - _PIECE) : end] or "0") for term, end in zip(terms, ends, strict=True)
+        )
         carry, rest = divmod(column, 10**_PIECE)
         pieces.append(str(rest).zfill(_PIECE))
     pieces.append(str(carry))

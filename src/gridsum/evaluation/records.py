@@ -131,7 +131,9 @@ def _parse(line: bytes, torn: bool) -> Record:
             f"this is not a record ({error}); delete the line and evaluate that suite again"
         ) from None
     if not isinstance(data, dict):
-        raise RecordError("a record is a JSON object with named fields; delete the line if it is none of ours")
+        raise RecordError(
+            "a record is a JSON object with named fields; delete the line if it is none of ours"
+        )
     for key in data:
         if key not in _TYPES:
             near = difflib.get_close_matches(key, _TYPES, n=1, cutoff=0.5)
@@ -140,7 +142,7 @@ def _parse(line: bytes, torn: bool) -> Record:
     missing = [name for name in _REQUIRED if name not in data]
     if missing:
         raise RecordError(
-            f"the record lacks {', '.join(missing)}; add what is missing, or delete the line and evaluate again"
+            f"the record lacks {', '.join(missing)}; add it, or delete the line and evaluate again"
         )
     return Record(**{key: _checked(key, value) for key, value in data.items()})
 

@@ -6,6 +6,7 @@ import operator
 import os
 import sys
 from collections.abc import Callable
+from typing import cast
 
 from gridsum.evaluation.metrics import count_text
 from gridsum.evaluation.records import Record
@@ -41,10 +42,12 @@ def load_solver(name: str) -> Solver:
     except ModuleNotFoundError as error:
         if error.name is not None and f"{module_name}.".startswith(f"{error.name}."):
             raise SolverError(
-                f"there is no module {error.name!r}; install it, or start in the folder that holds it ({here} is "
-                "searched)"
+                f"there is no module {error.name!r}; install it, or start in the folder that holds it "
+                f"(now {here} is searched)"
             ) from error
-        raise SolverError(f"{module_name} cannot be imported: it needs {error.name!r}; install that") from error
+        raise SolverError(
+            f"{module_name} cannot be imported: it needs {error.name!r}; install that"
+        ) from error
     except Exception as error:
         raise SolverError(f"{module_name} cannot be imported: {_told(error)}") from error
     try:
@@ -57,7 +60,7 @@ def load_solver(name: str) -> Solver:
         raise SolverError(
             f"{name} is not a function but {type(solver).__name__}; it must take '12+34=' and return '46'"
         )
-    return solver
+    return cast(Solver, solver)
 
 
 def evaluate_solver(
@@ -100,8 +103,8 @@ def _answer(name: str, solver: Solver, expression: str) -> str:
         raise SolverError(f"the solver {name} failed on {_short(expression)}: {_told(error)}") from error
     if not isinstance(answer, str):
         raise SolverError(
-            f"the solver {name} returned {type(answer).__name__} for {_short(expression)}; it must return text, "
-            "such as '46'"
+            f"the solver {name} returned {type(answer).__name__} for {_short(expression)}; "
+            "it must return text, such as '46'"
         )
     return answer.strip()
 

@@ -5,51 +5,31 @@ suites and models there are. Of several records for one line the last one counts
 """
 
 import math
-import re
 import statistics
-import textwrap
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import zip_longest
 from typing import NamedTuple
 
 from gridsum.evaluation import paper
 from gridsum.evaluation.metrics import wilson
 from gridsum.evaluation.records import Record
+from gridsum.evaluation.rendering import Table, to_latex, to_markdown, to_text
+from gridsum.evaluation.rows import Cells, Row, arrange, conditions, labels_of, used
 from gridsum.evaluation.solvers import EXTERNAL
 from gridsum.evaluation.suites import COLLECTIONS, EXAMPLES
 from gridsum.symbols import exact_sum, render
 
+__all__ = ["TABLES", "Table", "TableError", "accuracy_text", "to_latex", "to_markdown", "to_text"]
+
 MISSING = "–"
+RIGHT = "✓"
 _LONGEST_ANSWER = 24
-_CAPTION_WIDTH = 100
+_INTERVALS = "In brackets the Wilson 95% interval, which takes characters as independent."
 _ROUNDING = "Values in [0.99, 1) print as 0.99; 1.0 means no error."
 
 
 class TableError(ValueError):
     """A table that the records do not allow; the message says what to evaluate."""
-
-
-@dataclass(frozen=True)
-class Table:
-    """What a renderer needs, all of it text."""
-
-    title: str
-    caption: str
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-
-class Row(NamedTuple):
-    """Whose numbers a line holds."""
-
-    model: str
-    variant: str
-    seed: int | None
-    halting: str
-    placement: str
-
-
-Cells = dict[Row, dict[str, Record]]
 
 
 def accuracy_text(value: float) -> str:
@@ -62,24 +42,8 @@ def accuracy_text(value: float) -> str:
 def _score(right: int, total: int) -> str:
     """An accuracy and its interval, rounded outwards so that it still covers what it covered."""
     low, high = wilson(right, total)
-    return f"{accuracy_text(right / total)} ({math.floor(low * 1000) / 1000:.3f}–{math.ceil(high * 1000) / 1000:.3f})"
-
-
-def _cells(records: Iterable[Record], suites: Collection[str]) -> Cells:
-    """The records of these suites by line and suite, the paper's variants first, external solvers last."""
-    cells: Cells = {}
-    for record in records:
-        if record.suite in suites:
-            row = Row(record.model, record.variant, record.seed, record.halting, record.placement)
-            cells.setdefault(row, {})[record.suite] = record
-    order = list(paper.ABLATION)
-
-    def place(row: Row) -> tuple:
-        known = order.index(row.variant) if row.variant in order else len(order)
-        seed = -1 if row.seed is None else row.seed
-        return row.variant == EXTERNAL, known, row.variant, row.model, seed, row.halting, row.placement
-
-    return {row: cells[row] for row in sorted(cells, key=place)}
+    low, high = math.floor(low * 1000) / 1000, math.ceil(high * 1000) / 1000
+    return f"{accuracy_text(right / total)} ({low:.3f}–{high:.3f})"
 
 
 def _found(cells: Cells, collection: str, model: str = "base") -> Cells:
@@ -92,59 +56,6 @@ def _found(cells: Cells, collection: str, model: str = "base") -> Cells:
     return cells
 
 
-def _labels(rows: Collection[Row]) -> dict[str, Callable[[Row], str]]:
-    """The columns that tell the lines apart; what all our networks share is said in the caption instead."""
-    ours = [row for row in rows if row.variant != EXTERNAL]
-    labels: dict[str, Callable[[Row], str]] = {"model": lambda row: row.model}
-    if any(row.variant != row.model for row in ours):
-        labels["variant"] = lambda row: row.variant
-    if len({row.seed for row in ours}) > 1:
-        labels["seed"] = lambda row: MISSING if row.seed is None else str(row.seed)
-    if len({row.halting for row in ours}) > 1:
-        labels["halting"] = lambda row: row.halting
-    if len({row.placement for row in ours}) > 1:
-        labels["placement"] = lambda row: row.placement
-    return labels
-
-
-def _conditions(records: Collection[Record]) -> str:
-    """How the records came about."""
-    ours = [record for record in records if record.variant != EXTERNAL]
-    parts = []
-    if ours:
-        parts.append(_several("Halting", (record.halting for record in ours)))
-        parts.append(_several("placement", (record.placement for record in ours)))
-        seeds = {record.seed for record in ours} - {None}
-        if seeds:
-            parts.append(_several("training seed", seeds))
-    parts.append(_several("evaluation seed", (record.evaluation_seed for record in records)))
-    parts.append(_several("gridsum", (record.version for record in records), plural=""))
-    samples: dict[int, set[str]] = {}
-    for record in records:
-        samples.setdefault(record.samples, set()).add(record.suite)
-    counts = sorted(samples, reverse=True)
-    if len(counts) == 1:
-        parts.append(f"{counts[0]} samples per suite")
-    else:
-        parts.append("samples: " + ", ".join(f"{n} ({', '.join(sorted(samples[n], key=_natural))})" for n in counts))
-    text = "; ".join(parts)
-    return text[0].upper() + text[1:] + "."
-
-
-def _several(what: str, values: Iterable[object], plural: str = "s") -> str:
-    shown = sorted({str(value) for value in values}, key=_natural)
-    return f"{what}{plural if len(shown) > 1 else ''} {', '.join(shown)}"
-
-
-def _natural(text: str) -> list[tuple[int, str]]:
-    """Sorts 2x602 before 10x5: runs of digits compare as numbers."""
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", text) if part]
-
-
-def _used(cells: Cells) -> list[Record]:
-    return [record for by_suite in cells.values() for record in by_suite.values()]
-
-
 def _against_paper(
     title: str, collection: str, published: Mapping[str, Mapping[str, paper.Score]]
 ) -> Callable[[list[Record]], Table]:
@@ -152,18 +63,18 @@ def _against_paper(
 
     def table(records: list[Record]) -> Table:
         names = [suite.name for suite in COLLECTIONS[collection]]
-        cells = _found(_cells(records, names), collection, next(iter(published)))
-        labels = _labels(cells)
+        cells = _found(arrange(records, names), collection, next(iter(published)))
+        labels = labels_of(cells)
         rows = []
         for name in names:
-            for first, (row, by_suite) in zip((name, *[""] * len(cells)), cells.items(), strict=False):
+            for row, by_suite in cells.items():
                 record, known = by_suite.get(name), published.get(row.variant, {}).get(name)
-                rows.append((first, *(label(row) for label in labels.values()), *_scores(record, known)))
+                rows.append((name, *(label(row) for label in labels.values()), *_scores(record, known)))
         caption = (
-            f"{_conditions(_used(cells))} In brackets the Wilson 95% interval, which takes characters as independent. "
+            f"{conditions(used(cells))} {_INTERVALS} "
             f"The paper's numbers are of its best overtrained {' and '.join(published)}. {_ROUNDING}"
         )
-        return Table(title, caption, ("suite", *labels, "char", "paper", "seq", "paper"), tuple(rows))
+        return Table(title, caption, ("suite", *labels, "char", "paper", "seq", "paper"), _grouped(rows))
 
     return table
 
@@ -176,3 +87,146 @@ def _scores(record: Record | None, known: paper.Score | None) -> tuple[str, str,
     if known is not None:
         paper_char, paper_seq = accuracy_text(known.char), accuracy_text(known.seq)
     return char, paper_char, seq, paper_seq
+
+
+def _grouped(rows: Iterable[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
+    """A suite is named in its first line alone."""
+    grouped: list[tuple[str, ...]] = []
+    above = None
+    for row in rows:
+        grouped.append(("", *row[1:]) if row[0] == above else row)
+        above = row[0]
+    return tuple(grouped)
+
+
+def _ablation(records: list[Record]) -> Table:
+    names = [suite.name for suite in COLLECTIONS["ablation"]]
+    trained = (record for record in records if record.variant != EXTERNAL)
+    cells = _found(arrange(trained, names), "ablation")
+    groups = _seed_groups(cells)
+    shown = {group: _common(rows) for group, rows in groups.items()}
+    labels = labels_of(shown.values())
+    lines = []
+    for name in names:
+        for group, rows in groups.items():
+            found = [cells[row][name] for row in rows if name in cells[row]]
+            known = paper.ABLATION.get(group.variant, {}).get(name)
+            ours = _spreads(found) if found else None
+            marks = (label(shown[group]) for label in labels.values())
+            lines.append((name, *marks, str(len(found)), *_spread_texts(ours, known)))
+    caption = (
+        f"{conditions(used(cells))} "
+        "Mean ± sd (best) over n training seeds; the sd is the sample's (n − 1), "
+        f"0 for a single seed; the paper's are over 10 seeds. {_ROUNDING}"
+    )
+    header = ("suite", *labels, "n", "char", "paper", "seq", "paper")
+    return Table("Variants over training seeds (Table VI)", caption, header, _grouped(lines))
+
+
+class Group(NamedTuple):
+    """The trainings that differ in their seed alone; `model` only where it is needed to tell them apart."""
+
+    variant: str
+    halting: str
+    placement: str
+    model: str | None
+
+
+def _seed_groups(rows: Iterable[Row]) -> dict[Group, list[Row]]:
+    """Rows to average over: a variant's, unless a seed occurs twice, which then are different trainings."""
+    by_variant: dict[Group, list[Row]] = {}
+    for row in rows:
+        by_variant.setdefault(Group(row.variant, row.halting, row.placement, None), []).append(row)
+    groups: dict[Group, list[Row]] = {}
+    for group, members in by_variant.items():
+        twice = len({row.seed for row in members}) < len(members)
+        for row in members:
+            groups.setdefault(group._replace(model=row.model) if twice else group, []).append(row)
+    return groups
+
+
+def _common(rows: list[Row]) -> Row:
+    """How a group is called: by its model, or by its variant where each seed has a name of its own."""
+    models = {row.model for row in rows}
+    return rows[0]._replace(seed=None, model=models.pop() if len(models) == 1 else rows[0].variant)
+
+
+def _spreads(records: list[Record]) -> paper.Spreads:
+    return paper.Spreads(_spread([r.char for r in records]), _spread([r.seq for r in records]))
+
+
+def _spread(values: list[float]) -> paper.Spread:
+    sd = statistics.stdev(values) if len(values) > 1 else 0.0
+    return paper.Spread(statistics.fmean(values), sd, max(values))
+
+
+def _spread_texts(ours: paper.Spreads | None, known: paper.Spreads | None) -> list[str]:
+    def text(spread: paper.Spread) -> str:
+        return f"{accuracy_text(spread.mean)}±{spread.sd:.2f} ({accuracy_text(spread.best)})"
+
+    pairs = [(ours and ours.char, known and known.char), (ours and ours.seq, known and known.seq)]
+    return [MISSING if spread is None else text(spread) for pair in pairs for spread in pair]
+
+
+def _examples(records: list[Record]) -> Table:
+    answered = (record for record in records if record.answers is not None)
+    cells = _found(arrange(answered, [EXAMPLES.name]), "examples")
+    labels = labels_of(cells)
+    names = [" ".join(label(row) for label in labels.values()) for row in cells]
+    problems = [render(terms) for terms in EXAMPLES.expressions]
+    truths = [exact_sum(terms) for terms in EXAMPLES.expressions]
+    columns = [_marked([paper.EXAMPLES[problem] for problem in problems], truths)]
+    columns += [_marked(record.answers or (), truths) for record in used(cells)]
+    lines = zip([*problems, "right"], [*truths, ""], *columns, strict=True)
+    caption = f"{conditions(used(cells))} {RIGHT} marks the right answers."
+    header = ("problem", "sum", "paper", *names)
+    return Table("Worked examples (Table V)", caption, header, tuple(lines))
+
+
+def _marked(answers: Sequence[str], truths: Sequence[str]) -> list[str]:
+    """A column of the examples, closed by the number of right answers."""
+    column, right = [], 0
+    for answer, truth in zip_longest(answers[: len(truths)], truths, fillvalue=""):
+        if answer == truth:
+            right += 1
+            answer = f"{answer} {RIGHT}"
+        elif len(answer) > _LONGEST_ANSWER:
+            answer = answer[: _LONGEST_ANSWER - 1] + "…"
+        column.append(answer or MISSING)
+    return [*column, f"{right} of {len(truths)}"]
+
+
+def _everything(records: list[Record]) -> Table:
+    cells = arrange(records, {record.suite for record in records})
+    if not cells:
+        raise TableError(
+            "there are no records; evaluate something first: "
+            "gridsum evaluate --model base --suite comparison --out records.jsonl"
+        )
+    labels = labels_of(cells)
+    lines = []
+    for name in dict.fromkeys(record.suite for record in records):
+        for row, by_suite in cells.items():
+            if name in by_suite:
+                record = by_suite[name]
+                char, _, seq, _ = _scores(record, None)
+                marks = (label(row) for label in labels.values())
+                lines.append((name, *marks, str(record.samples), char, seq, _steps(record)))
+    caption = f"{conditions(used(cells))} {_INTERVALS} Steps: mean (most). {_ROUNDING}"
+    return Table("Scores", caption, ("suite", *labels, "samples", "char", "seq", "steps"), _grouped(lines))
+
+
+def _steps(record: Record) -> str:
+    if record.steps_mean is None:
+        return MISSING
+    return f"{record.steps_mean:.1f}" + (f" ({record.steps_max})" if record.steps_max is not None else "")
+
+
+TABLES: dict[str, Callable[[list[Record]], Table]] = {
+    "comparison": _against_paper("More digits and more terms (Table III)", "comparison", paper.COMPARISON),
+    "long-digits": _against_paper("Two very long terms (Table IV, left)", "long-digits", paper.LONG_DIGITS),
+    "long-terms": _against_paper("Many terms of 5 digits (Table IV, right)", "long-terms", paper.LONG_TERMS),
+    "examples": _examples,
+    "ablation": _ablation,
+    "scores": _everything,
+}

@@ -8,7 +8,7 @@ from torch import Generator, Tensor, nn
 from torch.autograd import Function
 from torch.nn import functional as F
 
-from gridsum.model.layers import RunModule, apply_matrix
+from gridsum.model.layers import RunModule, apply_matrix, triton_available
 
 
 class LocalAttention(RunModule):
@@ -18,6 +18,8 @@ class LocalAttention(RunModule):
     grid keys and values are zero and those places do take part, with K + r = r: so a cell can know the border.
     With groups = heads and no s this is stand-alone self-attention (SASA).
     """
+
+    decayed = ("projection",)
 
     def __init__(self, runs: int, width: int, groups: int, heads: int, kernel: int, query_encoding: bool) -> None:
         super().__init__()
@@ -47,10 +49,13 @@ class LocalAttention(RunModule):
         return blocks.permute(0, 2, 3, 1, 4, 5).reshape(runs, groups * part, 3 * groups * part)
 
     def forward(self, grid: Tensor) -> Tensor:
-        q, k, v = self.project(grid)
-        if torch.compiler.is_compiling():  # the compiler fuses the definition; eager torch would store every term
-            return gather(attention_weights(q, k, self.relative, self.heads), v)
-        return FusedAttention.apply(q, k, v, self.relative, self.heads)
+        if grid.is_cuda and triton_available():
+            from gridsum.model.kernels.attention import KernelAttention
+
+            query = self.relative.new_zeros(self.relative.shape[0], self.relative.shape[-1])
+            query = query if self.query is None else self.query
+            return KernelAttention.apply(apply_matrix(grid, self._matrix()), query, self.relative, self.heads)
+        return FusedAttention.apply(*self.project(grid), self.relative, self.heads)
 
     def observe(self, grid: Tensor) -> tuple[Tensor, Tensor]:
         """What forward returns, and the attention [k²,R,B,H,W,h] that each cell pays to its neighbours."""

@@ -16,6 +16,8 @@ class ContextAttention(RunModule):
     into the few queries and into the few results, q·(g W_k) = (q W_kᵀ)·g and Σ a (g W_v) = (Σ a g) W_v.
     """
 
+    decayed = ("projection", "output")
+
     def __init__(self, runs: int, width: int, heads: int) -> None:
         super().__init__()
         self.heads = heads
@@ -69,6 +71,8 @@ class ContextAttention(RunModule):
 class ContextTransformer(RunModule):
     """C_n, G_n → C_{n+1}, λ_n (Eq. 13)."""
 
+    decayed = ("initial",)
+
     def __init__(self, runs: int, width: int, length: int, heads: int, hidden: int, halting_hidden: int) -> None:
         super().__init__()
         self.initial = nn.Parameter(torch.empty(runs, length, width))
@@ -100,10 +104,17 @@ def halting_distribution(halting: Tensor, epsilon: float) -> tuple[Tensor, Tenso
     A sample stops at the first n before which it has halted with a probability above 1 − ε, or at the last n
     given; that n takes what remains, so p sums to 1.
     """
-    running = torch.cumprod(1 - halting, 0)
-    before = torch.cat((torch.ones_like(running[:1]), running[:-1]))
+    before = survival(halting)
     step = torch.arange(halting.shape[0], device=halting.device).view(-1, *[1] * (halting.dim() - 1))
     last = halting.shape[0] - 1
     truncation = torch.where(before < epsilon, step, last).amin(0)
     p = torch.where(step < truncation, halting * before, torch.where(step == truncation, before, 0.0))
     return p, truncation
+
+
+def survival(halting: Tensor) -> Tensor:
+    """Π_{i<n} (1 − λ_i) for every n. A plain product: torch.cumprod's gradient asks the host about zeros."""
+    products = [torch.ones_like(halting[0])]
+    for stay in (1 - halting[:-1]).unbind(0):
+        products.append(products[-1] * stay)
+    return torch.stack(products)

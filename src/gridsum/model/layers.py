@@ -4,6 +4,8 @@ A layer's parameters lead with the run: a linear map's weight is [R, in, out], a
 the case R = 1. Nothing mixes runs, so a run computes the same alone or in a fleet.
 """
 
+import functools
+import importlib.util
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,8 +17,16 @@ from torch.nn import functional as F
 from gridsum.streams import Stream, lane_index
 
 
+@functools.cache
+def triton_available() -> bool:
+    return importlib.util.find_spec("triton") is not None
+
+
 class RunModule(nn.Module):
     """A module with parameters of its own, drawn run by run so that a seed gives the same weights in any fleet."""
+
+    decayed: tuple[str, ...] = ()
+    """The parameters that weight decay applies to."""
 
     def draw(self, run: int, generator: Generator) -> None:
         raise NotImplementedError(f"{type(self).__name__} must say how a run's parameters are drawn")
@@ -34,6 +44,8 @@ def draw_all(module: nn.Module, seeds: Sequence[int]) -> None:
 
 class Linear(RunModule):
     """x W + b, initialised as torch.nn.Linear is."""
+
+    decayed = ("weight",)
 
     def __init__(self, runs: int, inputs: int, outputs: int) -> None:
         super().__init__()

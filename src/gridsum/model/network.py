@@ -10,15 +10,15 @@ from torch import Generator, Tensor, nn
 from gridsum.config import ModelConfig
 from gridsum.model.attention import LocalAttention
 from gridsum.model.halting import ContextTransformer, halting_distribution
-from gridsum.model.layers import Cells, Dropout, FeedForward, LayerNorm, Linear, RunModule, draw_all
+from gridsum.model.layers import Cells, Dropout, FeedForward, LayerNorm, Linear, RunModule, apply_matrix, draw_all
 from gridsum.model.rollout import GridSize, Rollout
 from gridsum.model.seq2grid import Placement, place_hard, seq2grid
 from gridsum.streams import Stream
 from gridsum.symbols import ALPHABET
 
-# Dropout sites of one step: the three layers of FFN_3, the two of FFN_ctx, the output layer.
+# Dropout sites of one step: the three layers of FFN_3 and the two of FFN_ctx.
 _STEP_SITES, _CONTEXT_SITES = 3, 2
-_SITES = _STEP_SITES + _CONTEXT_SITES + 1
+_SITES = _STEP_SITES + _CONTEXT_SITES
 
 
 class Embedding(RunModule):
@@ -32,30 +32,16 @@ class Embedding(RunModule):
         self.weight[run].normal_(generator=generator)
 
 
-class Step(nn.Module):
-    """G_n → G_{n+1} (Eq. 5): local attention, then a feed-forward network, post-norm."""
+class Transition(nn.Module):
+    """The part of a step that looks at one cell at a time: residual, norm, FFN_3, residual, norm."""
 
-    def __init__(self, runs: int, config: ModelConfig) -> None:
+    def __init__(self, runs: int, width: int, hidden: int) -> None:
         super().__init__()
-        width = config.width
-        self.attention = LocalAttention(
-            runs, width, config.groups, config.heads, config.kernel, config.query_encoding
-        )
         self.norm_attention = LayerNorm(runs, width)
-        self.feed_forward = FeedForward(runs, (width, config.step_hidden, config.step_hidden, width))
+        self.feed_forward = FeedForward(runs, (width, hidden, hidden, width))
         self.norm_feed_forward = LayerNorm(runs, width)
 
     def forward(
-        self, grid: Tensor, inside: Tensor | None = None, dropouts: Sequence[Dropout] | None = None
-    ) -> Tensor:
-        return self.transform(grid, self.attention(grid), inside, dropouts)
-
-    def observe(self, grid: Tensor) -> tuple[Tensor, Tensor]:
-        """The next grid, and the attention that led to it."""
-        attended, weights = self.attention.observe(grid)
-        return self.transform(grid, attended), weights
-
-    def transform(
         self,
         grid: Tensor,
         attended: Tensor,
@@ -68,14 +54,35 @@ class Step(nn.Module):
         return result if inside is None else result * inside[:, None, :, :, None]
 
 
+class Step(nn.Module):
+    """G_n → G_{n+1} (Eq. 5): local attention, then a feed-forward network, post-norm."""
+
+    def __init__(self, runs: int, config: ModelConfig) -> None:
+        super().__init__()
+        self.attention = LocalAttention(
+            runs, config.width, config.groups, config.heads, config.kernel, config.query_encoding
+        )
+        self.transition = Transition(runs, config.width, config.step_hidden)
+
+    def forward(
+        self, grid: Tensor, inside: Tensor | None = None, dropouts: Sequence[Dropout] | None = None
+    ) -> Tensor:
+        return self.transition(grid, self.attention(grid), inside, dropouts)
+
+    def observe(self, grid: Tensor) -> tuple[Tensor, Tensor]:
+        """The next grid, and the attention that led to it."""
+        attended, weights = self.attention.observe(grid)
+        return self.transition(grid, attended), weights
+
+
 @dataclass(frozen=True)
 class _Dropouts:
     """The dropout of every site of every step of one rollout."""
 
     streams: list[Stream]
     grid: Cells
-    top: Cells
     contexts: Cells
+    readings: Cells
     probability: float
 
     def _at(self, step: int, sites: range, cells: Cells) -> list[Dropout]:
@@ -85,10 +92,11 @@ class _Dropouts:
         return self._at(step, range(_STEP_SITES), self.grid)
 
     def context(self, step: int) -> list[Dropout]:
-        return self._at(step, range(_STEP_SITES, _STEP_SITES + _CONTEXT_SITES), self.contexts)
+        return self._at(step, range(_STEP_SITES, _SITES), self.contexts)
 
-    def output(self, step: int) -> Dropout:
-        return self._at(step, range(_SITES - 1, _SITES), self.top)[0]
+    def output(self, steps: slice) -> Dropout:
+        """Of the readings at `steps`, all at once."""
+        return Dropout(self.streams[-1], Cells(self.readings.numbers[steps]), self.probability)
 
 
 class Network(nn.Module):
@@ -152,10 +160,10 @@ class Network(nn.Module):
         if self.context is None:
             for n in range(limit):
                 grid = self.step(grid, size.inside, drops and drops.step(n))
-            row = grid[:, :, 0]
-            logits = self.read(drops.output(limit)(row) if drops else row)[None]
+            row = grid[:, None, :, 0]
+            logits = self.read(drops.output(slice(limit, None))(row) if drops else row).transpose(0, 1)
             certain = logits.new_ones(1, *symbols.shape[:2])
-            return Rollout((limit,), logits, None, certain, certain[0].long() * limit)
+            return Rollout(range(limit, limit + 1), logits, None, certain, certain[0].long() * limit)
 
         context = self.context.start(symbols.shape[1])
         rows, halting = [], []
@@ -164,18 +172,18 @@ class Network(nn.Module):
             if n:
                 grid = self.step(grid, size.inside, drops and drops.step(n - 1))
             context, probability = self.context(context, grid, size.inside, drops and drops.context(n))
-            row = grid[:, :, 0]
-            rows.append(drops.output(n)(row) if drops else row)
+            rows.append(grid[:, :, 0])
             halting.append(probability)
             if steps is None:
-                if running is not None and bool((running < config.epsilon).all()):
+                if running is not None and not bool((running >= config.epsilon).any()):
                     break
                 stay = 1 - probability.detach()
                 running = stay if running is None else running * stay
-        logits = self.read(torch.stack(rows, 1)).transpose(0, 1)
+        top = torch.stack(rows, 1)
+        logits = self.read(drops.output(slice(len(rows)))(top) if drops else top).transpose(0, 1)
         stacked = torch.stack(halting)
         p, truncation = halting_distribution(stacked, config.epsilon)
-        return Rollout(tuple(range(len(rows))), logits, stacked, p, truncation)
+        return Rollout(range(len(rows)), logits, stacked, p, truncation)
 
     def _dropouts(
         self, stream: Stream | None, symbols: Tensor, size: GridSize, steps: int, largest: tuple[int, int] | None
@@ -184,22 +192,25 @@ class Network(nn.Module):
             return None
         height, width = largest or (size.height, size.width)
         problems, device = symbols.shape[1], symbols.device
-        numbers = torch.arange(problems * height * width, device=device).view(problems, height, width)
-        contexts = torch.arange(problems * self.config.context_length, device=device).view(problems, -1)
-        numbers = numbers[:, : size.height, width - size.width :]
+
+        def numbers(*shape: int) -> Tensor:
+            return torch.arange(math.prod(shape), device=device).view(shape)
+
+        # One stream more than the most steps need, whatever `steps` is: the readings' masks must not depend on it.
+        streams = stream.children((max(self.config.max_steps, self.config.fixed_steps) + 1) * _SITES + 1)
         return _Dropouts(
-            stream.children((steps + 1) * _SITES),
-            Cells(numbers),
-            Cells(numbers[:, 0]),
-            Cells(contexts),
+            streams,
+            Cells(numbers(problems, height, width)[:, : size.height, width - size.width :]),
+            Cells(numbers(problems, self.config.context_length)),
+            Cells(numbers(steps + 1, problems, width)[..., width - size.width :]),
             self.config.dropout,
         )
 
 
 def _look_up(table: Tensor, symbols: Tensor) -> Tensor:
-    """table [R,13,F] at symbols [R,B,S]: [R,B,S,F]."""
-    run = torch.arange(table.shape[0], device=table.device)[:, None, None]
-    return table[run, symbols]
+    """table [R,13,F] at symbols [R,B,S]: [R,B,S,F], as a product, whose gradient needs no scattering."""
+    chosen = symbols[..., None] == torch.arange(table.shape[1], device=table.device)
+    return apply_matrix(chosen.to(table.dtype), table)
 
 
 def parameter_count(network: Network) -> int:

@@ -25,7 +25,7 @@ class Rollout:
     Shapes: R runs, B problems, W columns, 13 symbols.
     """
 
-    steps: tuple[int, ...]
+    steps: range
     """The n of each reading."""
     logits: Tensor
     """[K,R,B,W,13], the top row."""

@@ -24,12 +24,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from gridsum.model.layers import FeedForward
+from gridsum.model.layers import FeedForward, triton_available
 
 TLU, NLP, NOP = 0, 1, 2
 ACTIONS = ("TLU", "NLP", "NOP")
 # Places of symbols are turned into grid vectors in blocks, so that memory grows with the grid and not with its square.
 _BLOCK = 256
+# A kernel holds a sample's whole grid in registers, which is for grids of training size.
+_KERNEL_CELLS = 512
 
 
 class Placement(nn.Module):
@@ -46,30 +48,31 @@ class Placement(nn.Module):
 def seq2grid(x: Tensor, actions: Tensor, height: int, width: int) -> Tensor:
     """The grid [R,B,H,W,E] that vectors x [R,B,S,E] under action probabilities [R,B,S,3] end on; exact."""
     runs, problems, length, features = x.shape
-    grid: Tensor | None = None
-    places: list[Tensor] = []
-    high = length
-    for time, place in _places(actions, height, width):
-        places.append(place)
-        if len(places) == _BLOCK or time == 0:
-            block = torch.stack(places[::-1], -1).view(runs, problems, height * width, -1)
-            part = torch.matmul(block, x[:, :, time:high])
-            grid = part if grid is None else grid + part
-            high, places = time, []
-    assert grid is not None, "an expression has at least its '='"
+    written = (actions[..., TLU] + actions[..., NLP])[..., None] * x
+    if x.is_cuda and height * width <= _KERNEL_CELLS and triton_available():
+        from gridsum.model.kernels.placement import KernelEnds
+
+        ends = KernelEnds.apply(actions, height, width)
+        grid = torch.matmul(ends.flatten(-2).transpose(-1, -2), written)
+    else:
+        grid = written.new_zeros(runs, problems, height * width, features)
+        backwards = _ends(actions, height, width)
+        for high in range(length, 0, -_BLOCK):
+            low = max(0, high - _BLOCK)
+            block = torch.stack([next(backwards) for _ in range(low, high)][::-1], -1)
+            grid = grid + torch.matmul(block.flatten(2, 3), written[:, :, low:high])
     return grid.view(runs, problems, height, width, features)
 
 
-def _places(actions: Tensor, height: int, width: int) -> Iterator[tuple[int, Tensor]]:
-    """(t, probability that the symbol read at t ends in each cell [R,B,H,W]), from the last symbol to the first."""
+def _ends(actions: Tensor, height: int, width: int) -> Iterator[Tensor]:
+    """end_t [R,B,H,W] of every time t, from the last to the first."""
     runs, problems, length, _ = actions.shape
     end = actions.new_zeros(runs, problems, height, width)
     end[..., 0, -1] = 1
     fall = actions.new_zeros(runs, problems, height)
     fall[..., 0] = 1
-    written = actions[..., TLU] + actions[..., NLP]
     for time in reversed(range(length)):
-        yield time, written[..., time, None, None] * end
+        yield end
         tlu, nlp, nop = actions[..., time, :, None].unbind(-2)
         moved = tlu[..., None] * F.pad(end[..., 1:], (0, 1)) + nop[..., None] * end
         lower = F.pad(nlp * fall[..., :-1], (1, 0))

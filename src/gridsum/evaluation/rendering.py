@@ -1,0 +1,107 @@
+"""A table of text, and the forms it is printed in."""
+
+import textwrap
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+
+_CAPTION_WIDTH = 100
+
+
+@dataclass(frozen=True)
+class Table:
+    """What a renderer needs, all of it text."""
+
+    title: str
+    caption: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def _printable(text: str) -> str:
+    """Names and answers come from outside: no line break or control character may disturb a table."""
+    return "".join(character if character.isprintable() else "?" for character in " ".join(text.split()))
+
+
+def _width(text: str) -> int:
+    """Columns of a terminal: wide characters take two, combining ones none."""
+    wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)
+    return len(text) + wide - sum(unicodedata.combining(character) != 0 for character in text)
+
+
+def _aligned(cells: list[list[str]]) -> list[list[str]]:
+    widths = [max(_width(cell) for cell in column) for column in zip(*cells, strict=True)]
+    return [
+        [cell + " " * (width - _width(cell)) for cell, width in zip(row, widths, strict=True)]
+        for row in cells
+    ]
+
+
+def _escaped(table: Table, escape: Callable[[str], str]) -> list[list[str]]:
+    return [[escape(_printable(cell)) for cell in row] for row in (table.header, *table.rows)]
+
+
+def to_text(table: Table) -> str:
+    """For a terminal."""
+    header, *rows = _aligned(_escaped(table, str))
+    lines = ["  ".join(row).rstrip() for row in (header, ["─" * len(cell) for cell in header], *rows)]
+    caption = textwrap.fill(_printable(table.caption), _CAPTION_WIDTH, break_on_hyphens=False)
+    return "\n".join([table.title, "", *lines, "", caption]) + "\n"
+
+
+def to_markdown(table: Table) -> str:
+    def escape(text: str) -> str:
+        return "".join(f"\\{character}" if character in "\\`*_|<[]~" else character for character in text)
+
+    header, *rows = _aligned(_escaped(table, escape))
+    rule = ["-" * len(cell) for cell in header]
+    lines = [f"| {' | '.join(row)} |" for row in (header, rule, *rows)]
+    return "\n".join([f"**{escape(table.title)}**", "", *lines, "", escape(_printable(table.caption))]) + "\n"
+
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "±": r"$\pm$",
+    "−": "$-$",
+    "×": r"$\times$",
+    "–": "--",
+    "…": r"\ldots{}",
+    "✓": r"$\surd$",
+    # Behind the \\ of the row before, a bare [ or * would be read as its argument.
+    "[": "{[}",
+    "*": "{*}",
+    **{character: f"\\{character}" for character in "&%$#_{}"},
+}
+
+
+def to_latex(table: Table) -> str:
+    """A table environment that needs no package."""
+
+    def escape(text: str) -> str:
+        return "".join(_LATEX.get(character, character) for character in text)
+
+    header, *rows = [rf"{' & '.join(row)} \\" for row in _aligned(_escaped(table, escape))]
+    caption = f"{escape(table.title)}. {escape(_printable(table.caption))}"
+    return (
+        "\n".join(
+            [
+                r"\begin{table}",
+                r"\centering",
+                rf"\caption{{{caption}}}",
+                rf"\begin{{tabular}}{{{'l' * len(table.header)}}}",
+                r"\hline",
+                header,
+                r"\hline",
+                *rows,
+                r"\hline",
+                r"\end{tabular}",
+                r"\end{table}",
+            ]
+        )
+        + "\n"
+    )

@@ -1,0 +1,88 @@
+"""Solving with trained networks: steps until the halting rule says stop."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from gridsum.model.network import Network
+from gridsum.model.rollout import GridSize
+
+HaltingRule = Literal["sampled", "median", "fixed"]
+HALTING_RULES: dict[str, str] = {
+    "sampled": "halt at step n with probability λ_n, as the paper does (seeded)",
+    "median": "halt at the first step where halting has become more likely than not (deterministic)",
+    "fixed": "halt after the number of steps the model was trained with (deterministic)",
+}
+
+
+def default_rule(network: Network) -> HaltingRule:
+    """The paper's rule for this kind of network."""
+    return "fixed" if network.context is None else "sampled"
+
+
+def check_rule(network: Network, rule: str) -> None:
+    """Refuse a rule that the network has no means to follow."""
+    if rule not in HALTING_RULES:
+        raise ValueError(f"there is no halting rule {rule!r}; the rules are {', '.join(HALTING_RULES)}")
+    if network.context is None and rule != "fixed":
+        raise ValueError(f"this model has no halting network, so it cannot follow {rule!r}; use 'fixed'")
+    if network.context is not None and rule == "fixed":
+        raise ValueError("this model was trained to decide when to halt; use 'sampled' or 'median'")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a batch came to: symbols [R,B,W], steps [R,B], and whether the cap on steps ended it [R,B]."""
+
+    predicted: Tensor
+    steps: Tensor
+    capped: Tensor
+
+
+@torch.no_grad()
+def infer(
+    network: Network, symbols: Tensor, size: GridSize, rule: HaltingRule, draws: Tensor | None = None, hard: bool = False
+) -> Outcome:
+    """Run until every sample has halted.
+
+    `draws` [R,B,max steps] are the uniform numbers that the rule `sampled` compares λ with.
+    """
+    check_rule(network, rule)
+    runs, problems = symbols.shape[:2]
+    grid = network.place(symbols, size, hard)
+    predicted = torch.zeros(runs, problems, size.width, dtype=torch.int64, device=symbols.device)
+    steps = torch.zeros(runs, problems, dtype=torch.int64, device=symbols.device)
+    if network.context is None:
+        for _ in range(network.config.fixed_steps):
+            grid = network.step(grid, size.inside)
+        steps += network.config.fixed_steps
+        return Outcome(network.read(grid[:, :, 0]).argmax(-1), steps, torch.zeros_like(steps, dtype=torch.bool))
+
+    cap = network.config.max_evaluation_steps
+    context = network.context.start(problems)
+    running = torch.ones(runs, problems, dtype=torch.bool, device=symbols.device)
+    survival = torch.ones(runs, problems, device=symbols.device)
+    for n in range(cap + 1):
+        context, halting = network.context(context, grid, size.inside)
+        if n == cap:
+            break
+        if rule == "sampled":
+            assert draws is not None, "sampled halting needs its draws"
+            halt = running & (draws[..., n] < halting)
+        else:
+            survival = survival * (1 - halting)
+            halt = running & (survival <= 0.5)
+        if bool(halt.any()):
+            read = network.read(grid[:, :, 0]).argmax(-1)
+            predicted = torch.where(halt[..., None], read, predicted)
+            steps = torch.where(halt, n, steps)
+            running = running & ~halt
+            if not bool(running.any()):
+                break
+        grid = network.step(grid, size.inside)
+    read = network.read(grid[:, :, 0]).argmax(-1)
+    return Outcome(
+        torch.where(running[..., None], read, predicted), torch.where(running, cap, steps), running
+    )

@@ -1,0 +1,118 @@
+"""Models on disk: one safetensors file a run, with its configuration and seed inside.
+
+A weights file cannot run code, and it says what it is: loading one needs nothing beside it.
+"""
+
+import json
+import os
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor
+
+from gridsum.config import Config, ConfigError, from_json, to_json
+from gridsum.model.network import Network
+
+WEIGHTS = "weights.safetensors"
+_FORMAT = "gridsum-weights-1"
+
+
+class StoreError(ValueError):
+    """A model that cannot be read; the message says what to mend."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """Trained runs of one configuration, stacked into one network."""
+
+    name: str
+    config: Config
+    seeds: tuple[int, ...]
+    network: Network
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write `path` whole or not at all: readers see the old content until the new one is on the disk."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def run_state(network: Network, run: int) -> dict[str, Tensor]:
+    """The parameters of one run, without the run dimension."""
+    return {name: tensor[run].detach().cpu().contiguous() for name, tensor in network.state_dict().items()}
+
+
+def save_run(path: Path, network: Network, run: int, config: Config, seed: int) -> None:
+    metadata = {"format": _FORMAT, "config": to_json(config), "seed": str(seed)}
+    write_atomically(path, save(run_state(network, run), metadata))
+
+
+def load_runs(name: str, paths: Sequence[Path], device: torch.device | str = "cpu") -> Model:
+    """The runs in `paths`, which share one configuration, as one model."""
+    states, configs, seeds = [], [], []
+    for path in paths:
+        state, config, seed = _read(path)
+        states.append(state)
+        configs.append(config)
+        seeds.append(seed)
+    different = next((i for i, config in enumerate(configs) if config.model != configs[0].model), None)
+    if different is not None:
+        raise StoreError(f"{paths[different]} has another model configuration than {paths[0]}; load them apart")
+    network = Network(configs[0].model, [0] * len(paths))
+    expected = {key: tuple(value.shape[1:]) for key, value in network.state_dict().items()}
+    for path, state in zip(paths, states, strict=True):
+        _check_shapes(path, configs[0], {key: tuple(value.shape) for key, value in state.items()}, expected)
+    network.load_state_dict({key: torch.stack([state[key] for state in states]) for key in expected})
+    network.requires_grad_(False).to(device)
+    return Model(name, configs[0], tuple(seeds), network)
+
+
+def read_config(path: Path) -> Config:
+    """The configuration that a weights file was trained with."""
+    return _read(path)[1]
+
+
+def _read(path: Path) -> tuple[dict[str, Tensor], Config, int]:
+    try:
+        with safe_open(path, framework="pt") as file:
+            metadata = file.metadata() or {}
+            state = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+    except FileNotFoundError:
+        raise StoreError(f"{path} does not exist") from None
+    except (SafetensorError, OSError) as error:
+        raise StoreError(
+            f"{path} is not a whole safetensors file ({error}); copy it again, or train the model anew"
+        ) from None
+    if metadata.get("format") != _FORMAT:
+        raise StoreError(f"{path} is a safetensors file, but not one that gridsum wrote")
+    try:
+        return state, from_json(metadata["config"]), int(metadata["seed"])
+    except (KeyError, json.JSONDecodeError, ConfigError) as error:
+        raise StoreError(f"{path} holds a configuration that this version cannot read: {error}") from None
+
+
+def _check_shapes(
+    path: Path, config: Config, found: dict[str, tuple[int, ...]], expected: dict[str, tuple[int, ...]]
+) -> None:
+    if found == expected:
+        return
+    wrong = sorted(key for key in found.keys() | expected.keys() if found.get(key) != expected.get(key))
+    raise StoreError(
+        f"the weights in {path} are not those of variant {config.variant!r} as configured: "
+        f"{wrong[0]} is {found.get(wrong[0], 'missing')} but should be {expected.get(wrong[0], 'absent')}"
+    )

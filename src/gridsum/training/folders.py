@@ -1,0 +1,112 @@
+"""A training folder: the configuration, one checkpoint of the whole fleet, and a folder for each seed.
+
+    FOLDER/config.json              what was asked for
+    FOLDER/checkpoint.safetensors   the fleet at the end of an epoch: all that resuming needs
+    FOLDER/seed-K/metrics.jsonl     one line an epoch
+    FOLDER/seed-K/weights.safetensors
+
+Random numbers are functions of seed and step, so a checkpoint is weights, moments and the epoch. It is replaced
+as a whole, and the logs are cut back to it on resuming: a run killed at any moment goes on as if it had not been.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor
+
+from gridsum.config import Config, from_json, to_json
+from gridsum.store import StoreError, write_atomically
+
+_CHECKPOINT = "checkpoint.safetensors"
+_CONFIG = "config.json"
+_METRICS = "metrics.jsonl"
+
+
+class FolderError(ValueError):
+    """A training folder that cannot be used as asked; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """The fleet after `epoch` epochs."""
+
+    epoch: int
+    seeds: tuple[int, ...]
+    tensors: dict[str, Tensor]
+
+
+def seed_folder(folder: Path, seed: int) -> Path:
+    return folder / f"seed-{seed}"
+
+
+def create(folder: Path, config: Config, seeds: Sequence[int]) -> None:
+    """A new training folder; an existing one is not overwritten."""
+    if (folder / _CHECKPOINT).exists() or (folder / _CONFIG).exists():
+        raise FolderError(f"{folder} already holds a training run; add --resume to go on, or choose another folder")
+    for seed in seeds:
+        seed_folder(folder, seed).mkdir(parents=True, exist_ok=True)
+        (seed_folder(folder, seed) / _METRICS).write_bytes(b"")
+    write_setup(folder, config, seeds)
+
+
+def write_setup(folder: Path, config: Config, seeds: Sequence[int]) -> None:
+    setup = {"seeds": list(seeds), **json.loads(to_json(config))}
+    write_atomically(folder / _CONFIG, json.dumps(setup, indent=2).encode())
+
+
+def read_setup(folder: Path) -> tuple[Config, tuple[int, ...]]:
+    """The configuration and seeds of an existing training folder."""
+    path = folder / _CONFIG
+    try:
+        data = json.loads(path.read_text())
+        seeds = tuple(int(seed) for seed in data.pop("seeds"))
+    except FileNotFoundError:
+        raise FolderError(f"{folder} holds no training run to resume; start one without --resume") from None
+    except (json.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
+        raise FolderError(f"{path} cannot be read as a training configuration: {error!r}") from None
+    return from_json(json.dumps(data)), seeds
+
+
+def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in checkpoint.tensors.items()}
+    metadata = {"epoch": str(checkpoint.epoch), "seeds": json.dumps(checkpoint.seeds)}
+    write_atomically(folder / _CHECKPOINT, save(tensors, metadata))
+
+
+def load_checkpoint(folder: Path) -> Checkpoint | None:
+    """The last checkpoint, or None where the run ended before its first."""
+    path = folder / _CHECKPOINT
+    if not path.exists():
+        return None
+    try:
+        with safe_open(path, framework="pt") as file:
+            metadata = file.metadata()
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        return Checkpoint(int(metadata["epoch"]), tuple(json.loads(metadata["seeds"])), tensors)
+    except (SafetensorError, OSError, KeyError, TypeError) as error:
+        raise StoreError(f"{path} is not a whole checkpoint ({error}); remove it to start again") from None
+
+
+def append_metrics(folder: Path, seed: int, line: dict[str, Any]) -> None:
+    with (seed_folder(folder, seed) / _METRICS).open("a") as file:
+        file.write(json.dumps(line) + "\n")
+
+
+def read_metrics(folder: Path, seed: int) -> list[dict[str, Any]]:
+    """The whole lines of a run's log."""
+    text = (seed_folder(folder, seed) / _METRICS).read_text()
+    return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
+
+
+def cut_metrics(folder: Path, seed: int, epoch: int) -> None:
+    """Forget the lines of a run's log past `epoch` epochs."""
+    path = seed_folder(folder, seed) / _METRICS
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = read_metrics(folder, seed) if path.exists() else []
+    kept = [json.dumps(line) + "\n" for line in lines if line["epoch"] <= epoch]
+    write_atomically(path, "".join(kept).encode())

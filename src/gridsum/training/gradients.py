@@ -1,0 +1,198 @@
+"""One training step's gradients: eagerly, or as CUDA graphs of a compiled step.
+
+A step's problems, grid sizes and dropout are functions of the runs' seeds and of the step's number alone, so the
+same step can be computed again, and gives the same gradients in either way, alone or in a fleet.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+
+import torch
+from torch import Tensor
+
+from gridsum.config import Config, TaskConfig
+from gridsum.model.network import Network
+from gridsum.model.rollout import GridSize
+from gridsum.objective import Cost, cost
+from gridsum.problems import Batch, Space, sample
+from gridsum.streams import Stream
+from gridsum.training.optimiser import flatten
+
+# What a step's random numbers are for.
+_PROBLEMS, _ROWS, _COLUMNS, _DROPOUT, _SUCCESS = range(5)
+
+
+@dataclass(frozen=True)
+class Gradients:
+    """Of one step: the gradient [R,P] of every run's total cost, and the costs, averaged over the groups."""
+
+    gradient: Tensor
+    cost: Cost
+
+
+@dataclass(frozen=True)
+class _Part:
+    """One group's share of a step."""
+
+    gradient: Tensor
+    cost: Cost
+    truncation: Tensor
+    """The most steps any sample took, and whether some sample needed more than were computed: int64 [2]."""
+
+
+def largest_grid(space: Space, task: TaskConfig) -> tuple[int, int]:
+    """The largest height and width that problems of `space` can be given."""
+    return (
+        space.terms[1] + task.spare_rows + task.random_rows,
+        space.digits[1] + task.spare_columns + task.random_columns,
+    )
+
+
+def draw_grid(space: Space, task: TaskConfig, stream: Stream, static: bool) -> GridSize:
+    """A grid size for each run, inside a common one: the largest there is if `static`, else the largest drawn."""
+    height, width = largest_grid(space, task)
+    rows = height - task.random_rows + stream.fold(_ROWS).integers(0, task.random_rows)
+    columns = width - task.random_columns + stream.fold(_COLUMNS).integers(0, task.random_columns)
+    if not static:
+        height, width = int(rows.max()), int(columns.max())
+        if int(rows.min()) == height and int(columns.min()) == width:
+            return GridSize(height, width)
+    below = torch.arange(height, device=rows.device)[None, :] < rows[:, None]
+    right = torch.arange(width - 1, -1, -1, device=rows.device)[None, :] < columns[:, None]
+    return GridSize(height, width, below[:, :, None] & right[:, None, :])
+
+
+def part_gradient(
+    network: Network, config: Config, stream: Stream, group: int, steps: int | None, static: bool
+) -> _Part:
+    """The gradient of one group of problems, of the step that `stream` stands for."""
+    space = config.task.groups[group]
+    source = stream.fold(group)
+    size = draw_grid(space, config.task, source, static)
+    batch = sample(space, config.training.batch // len(config.task.groups), source.fold(_PROBLEMS))
+    spent = _part_cost(network, config, batch, size, source, largest_grid(space, config.task), steps)
+    parameters = list(network.parameters())
+    total = spent[0].total.sum() / len(config.task.groups)
+    gradients = torch.autograd.grad(total, parameters)
+    # A gradient may come as an expanded view; a row a run is what the optimiser takes.
+    return _Part(flatten(gradients), _detached(spent[0]), spent[1])
+
+
+def _part_cost(
+    network: Network,
+    config: Config,
+    batch: Batch,
+    size: GridSize,
+    source: Stream,
+    largest: tuple[int, int],
+    steps: int | None,
+) -> tuple[Cost, Tensor]:
+    rollout = network(batch.symbols, size, source.fold(_DROPOUT), steps, largest)
+    columns = None if size.inside is None else size.inside[:, 0]
+    spent = cost(rollout, batch.targets_for(size.width), config.objective, columns, source.fold(_SUCCESS))
+    unfinished = torch.zeros((), dtype=torch.bool, device=batch.symbols.device)
+    if rollout.halting is not None and steps is not None and steps < config.model.max_steps:
+        unfinished = ((1 - rollout.halting[:-1].detach()).prod(0) >= config.model.epsilon).any()
+    return spent, torch.stack((rollout.truncation.max(), unfinished.long()))
+
+
+def _detached(spent: Cost) -> Cost:
+    return Cost(*(getattr(spent, part.name).detach() for part in fields(Cost)))
+
+
+def _mean(parts: list[_Part]) -> Gradients:
+    """Costs are averaged over the groups; the parts' gradients already are shares of the whole."""
+    gradient = parts[0].gradient if len(parts) == 1 else torch.stack([part.gradient for part in parts]).sum(0)
+    costs = [torch.stack([getattr(part.cost, item.name) for part in parts]).mean(0) for item in fields(Cost)]
+    return Gradients(gradient, Cost(*costs))
+
+
+class EagerGradients:
+    """Operation by operation, at the sizes drawn, for as many steps as the samples need."""
+
+    def __init__(self, network: Network, config: Config, seeds: tuple[int, ...]) -> None:
+        self.network, self.config = network, config
+        self.stream = Stream.of_seeds(seeds, next(network.parameters()).device)
+
+    def __call__(self, step: Tensor) -> Gradients:
+        stream = self.stream.fold(step)
+        groups = range(len(self.config.task.groups))
+        return _mean([part_gradient(self.network, self.config, stream, g, None, False) for g in groups])
+
+
+class GraphGradients:
+    """Compiled steps inside CUDA graphs, one for each group and number of recurrent steps.
+
+    Shapes are static: every run's grid is masked inside the largest. How many recurrent steps a batch needs is
+    known only afterwards, so the number is guessed from the steps before; if it was too small, the part is
+    computed again with more, which gives what it would have given at once.
+    """
+
+    _LENGTHS = (2, 4, 6, 8, 10, 12, 14, 17, 20, 24, 28, 32, 36, 40)
+    _MEMORY = 10
+
+    def __init__(self, network: Network, config: Config, seeds: tuple[int, ...]) -> None:
+        self.network, self.config = network, config
+        self.stream = Stream.of_seeds(seeds, next(network.parameters()).device)
+        self.step = torch.zeros((), dtype=torch.int64, device=self.stream.key.device)
+        self.pool = torch.cuda.graph_pool_handle()
+        self.captured: dict[tuple[int, int | None], tuple[torch.cuda.CUDAGraph, _Part]] = {}
+        self.recent: list[list[int]] = [[] for _ in config.task.groups]
+        network.step.transition.compile(dynamic=False)
+        if network.context is not None:
+            network.context.compile(dynamic=False)
+
+    def __call__(self, step: Tensor) -> Gradients:
+        self.step.copy_(step)
+        groups = range(len(self.config.task.groups))
+        lengths = [self._guess(group) for group in groups]
+        parts = [self._replay(group, lengths[group]) for group in groups]
+        for group in groups:
+            while lengths[group] is not None:
+                taken, unfinished = parts[group].truncation.tolist()
+                if not unfinished:
+                    self.recent[group] = [*self.recent[group], taken][-self._MEMORY :]
+                    break
+                lengths[group] = self._longer(lengths[group])
+                parts[group] = self._replay(group, lengths[group])
+        return _mean(parts)
+
+    def _lengths(self) -> list[int]:
+        most = self.config.model.max_steps
+        return [length for length in self._LENGTHS if length < most] + [most]
+
+    def _guess(self, group: int) -> int | None:
+        if self.config.model.halting == "fixed":
+            return None
+        needed = max(self.recent[group], default=self._LENGTHS[2])
+        return next(length for length in self._lengths() if length >= needed)
+
+    def _longer(self, length: int | None) -> int:
+        return next(other for other in self._lengths() if length is not None and other > length)
+
+    def _replay(self, group: int, length: int | None) -> _Part:
+        if (group, length) not in self.captured:
+            self.captured[group, length] = self._capture(group, length)
+        graph, part = self.captured[group, length]
+        graph.replay()
+        return part
+
+    def _capture(self, group: int, length: int | None) -> tuple[torch.cuda.CUDAGraph, _Part]:
+        def compute() -> _Part:
+            stream = self.stream.fold(self.step)
+            with torch.autocast("cuda", torch.bfloat16, enabled=self.config.training.precision == "bf16"):
+                return part_gradient(self.network, self.config, stream, group, length, True)
+
+        return _graph_of(compute, self.pool)
+
+
+def _graph_of(compute: Callable[[], _Part], pool: tuple[int, int]) -> tuple[torch.cuda.CUDAGraph, _Part]:
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):  # what is compiled or allocated once must be so before the capture
+        compute()
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, pool=pool):
+        part = compute()
+    return graph, part

@@ -1,0 +1,172 @@
+"""Training: a fleet of runs, epoch by epoch, into a folder that can be resumed."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from gridsum.config import Config, ConfigError, fields_of
+from gridsum.model.network import Network
+from gridsum.objective import Cost
+from gridsum.store import WEIGHTS, save_run
+from gridsum.training.folders import (
+    Checkpoint,
+    FolderError,
+    append_metrics,
+    create,
+    cut_metrics,
+    load_checkpoint,
+    read_setup,
+    save_checkpoint,
+    seed_folder,
+    write_setup,
+)
+from gridsum.training.gradients import EagerGradients, GraphGradients
+from gridsum.training.optimiser import AdamW, learning_rate
+
+# What is logged of a step: the parts of its cost, and the norm of its gradient.
+_LOGGED = (*(part.name for part in fields(Cost)), "gradient_norm")
+
+
+class TrainingError(RuntimeError):
+    """Training that cannot go on."""
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """What an epoch came to, run by run, as the mean over its steps."""
+
+    number: int
+    """From 1."""
+    of: int
+    seeds: tuple[int, ...]
+    alive: tuple[bool, ...]
+    means: dict[str, tuple[float, ...]]
+    learning_rate: float
+    seconds: float
+    """Since this call of `train` began."""
+
+
+def train(
+    config: Config,
+    seeds: Sequence[int],
+    folder: Path,
+    device: torch.device,
+    resume: bool = False,
+    report: Callable[[Epoch], None] = lambda _: None,
+    warn: Callable[[str], None] = lambda _: None,
+) -> None:
+    """Train a run for each seed, all together, leaving weights and logs in `folder`."""
+    if len(set(seeds)) != len(seeds) or not seeds:
+        raise ConfigError("seeds must be different from each other, and at least one")
+    if resume:
+        _check_same(folder, config, seeds)
+    else:
+        create(folder, config, seeds)
+    fleet = Fleet(config, tuple(seeds), device)
+    done = fleet.restore(folder) if resume else 0
+    started = time.monotonic()
+    saved = done
+    try:
+        for epoch in range(done + 1, config.training.epochs + 1):
+            before = fleet.alive.tolist()
+            means = fleet.epoch(epoch)
+            rate = float(learning_rate(torch.tensor((epoch - 1) * config.training.steps_per_epoch), config.training))
+            _log(folder, fleet, epoch, means, rate)
+            _warn_of_divergence(fleet, before, epoch, warn)
+            done = epoch
+            alive = tuple(fleet.alive.tolist())
+            report(Epoch(epoch, config.training.epochs, fleet.seeds, alive, means, rate, time.monotonic() - started))
+            if epoch % config.training.checkpoint_epochs == 0 or epoch == config.training.epochs:
+                fleet.save(folder, epoch)
+                saved = epoch
+            if not any(alive):
+                raise TrainingError(f"every run has diverged by epoch {epoch}; try a smaller training.learning_rate")
+    finally:
+        if saved < done:  # stopped in between, by an error or by the user: lose nothing
+            fleet.save(folder, done)
+
+
+def _check_same(folder: Path, config: Config, seeds: Sequence[int]) -> None:
+    there, seeds_there = read_setup(folder)
+    if seeds_there != tuple(seeds):
+        raise FolderError(f"{folder} was started with seeds {list(seeds_there)}; resume it with those")
+    ours, theirs = fields_of(config), fields_of(there)
+    different = [name for name in ours if ours[name] != theirs[name] and name != "training.epochs"]
+    if different:
+        name = different[0]
+        raise FolderError(
+            f"{folder} was started with {name} = {theirs[name][1]}, not {ours[name][1]}; "
+            "resume it as it was started (only training.epochs may change), or choose another folder"
+        )
+    write_setup(folder, config, seeds)
+
+
+class Fleet:
+    """Runs in training: their network, optimiser and whether each is still sound."""
+
+    def __init__(self, config: Config, seeds: tuple[int, ...], device: torch.device) -> None:
+        self.config, self.seeds, self.device = config, seeds, device
+        if device.type == "cuda":
+            precise = config.training.precision == "fp32"
+            torch.backends.cuda.matmul.allow_tf32 = not precise
+        self.network = Network(config.model, seeds).to(device)
+        self.optimiser = AdamW(self.network, config.training)
+        graphs = device.type == "cuda"
+        self.gradients = (GraphGradients if graphs else EagerGradients)(self.network, config, seeds)
+        self.alive = torch.ones(len(seeds), dtype=torch.bool, device=device)
+
+    def epoch(self, number: int) -> dict[str, tuple[float, ...]]:
+        """Train for one epoch; returns the means over its steps of what is logged, for each run."""
+        steps = self.config.training.steps_per_epoch
+        logged = [self._step((number - 1) * steps + index) for index in range(steps)]
+        means = torch.stack(logged).mean(0).tolist()
+        return {name: tuple(values) for name, values in zip(_LOGGED, means, strict=True)}
+
+    def _step(self, number: int) -> Tensor:
+        step = torch.tensor(number, device=self.device)
+        gradients = self.gradients(step)
+        # A run whose cost or gradient is no number any more keeps its last sound weights and is set aside.
+        self.alive &= gradients.cost.total.isfinite() & gradients.gradient.isfinite().all(1)
+        norm = self.optimiser.update(gradients.gradient, step, self.alive)
+        return torch.stack([*(getattr(gradients.cost, name) for name in _LOGGED[:-1]), norm])
+
+    def save(self, folder: Path, epoch: int) -> None:
+        """The weights of each run, then the checkpoint: a run's weights are never older than it."""
+        for run, seed in enumerate(self.seeds):
+            save_run(seed_folder(folder, seed) / WEIGHTS, self.network, run, self.config, seed)
+        optimiser = self.optimiser
+        state = {"weights": optimiser.weights, "mean": optimiser.mean, "square": optimiser.square}
+        save_checkpoint(folder, Checkpoint(epoch, self.seeds, {**state, "alive": self.alive}))
+
+    def restore(self, folder: Path) -> int:
+        """Take up the last checkpoint; returns its epoch."""
+        checkpoint = load_checkpoint(folder)
+        epoch = 0
+        if checkpoint is not None:
+            self.optimiser.load(checkpoint.tensors)
+            self.alive = checkpoint.tensors["alive"].to(self.device)
+            epoch = checkpoint.epoch
+        for seed in self.seeds:
+            cut_metrics(folder, seed, epoch)
+        return epoch
+
+
+def _log(folder: Path, fleet: Fleet, epoch: int, means: dict[str, tuple[float, ...]], rate: float) -> None:
+    for run, (seed, alive) in enumerate(zip(fleet.seeds, fleet.alive.tolist(), strict=True)):
+        if alive:
+            values = {name: means[name][run] for name in _LOGGED}
+            append_metrics(folder, seed, {"epoch": epoch, **values, "learning_rate": rate})
+
+
+def _warn_of_divergence(fleet: Fleet, before: list[bool], epoch: int, warn: Callable[[str], None]) -> None:
+    steps = fleet.config.training.steps_per_epoch
+    for seed, was, is_now in zip(fleet.seeds, before, fleet.alive.tolist(), strict=True):
+        if was and not is_now:
+            warn(
+                f"seed {seed}: the loss or its gradient was no number in epoch {epoch} (within training steps "
+                f"{(epoch - 1) * steps} to {epoch * steps - 1}); the run is set aside with its last sound weights"
+            )

@@ -1,0 +1,92 @@
+"""AdamW and its schedule for R runs at once, as arithmetic on tensors that stay on their device."""
+
+import math
+from collections.abc import Iterable, Mapping
+
+import torch
+from torch import Tensor, nn
+
+from gridsum.config import TrainingConfig
+from gridsum.model.layers import RunModule
+
+
+def learning_rate(step: Tensor, config: TrainingConfig) -> Tensor:
+    """The rate of training step `step` (from 0): a cosine over `restart_epochs` epochs, stepped per epoch."""
+    epoch = torch.div(step, config.steps_per_epoch, rounding_mode="floor") % config.restart_epochs
+    fall = (1 + torch.cos(epoch.to(torch.float64) * (math.pi / config.restart_epochs))) / 2
+    return config.final_learning_rate + (config.learning_rate - config.final_learning_rate) * fall
+
+
+def decayed_parameters(network: nn.Module) -> set[str]:
+    """The names of the parameters that weight decay applies to: weight matrices, as their modules say."""
+    return {
+        f"{path}.{name}"
+        for path, module in network.named_modules()
+        if isinstance(module, RunModule)
+        for name in module.decayed
+    }
+
+
+class AdamW:
+    """Decoupled weight decay, with the gradient of each run clipped by its own norm.
+
+    The weights of a run lie in one row: `weights`, `mean` and `square` are [R,P], so an update is a handful of
+    operations however many parameters the network has. A run that is not `alive` is left as it was.
+    """
+
+    def __init__(self, network: nn.Module, config: TrainingConfig) -> None:
+        self.config = config
+        named = list(network.named_parameters())
+        self.parameters = [parameter for _, parameter in named]
+        decayed = decayed_parameters(network)
+        self.weights = flatten(parameter.detach() for parameter in self.parameters)
+        self.mean = torch.zeros_like(self.weights)
+        self.square = torch.zeros_like(self.weights)
+        self.decay = torch.cat(
+            [
+                torch.full((parameter[0].numel(),), config.weight_decay if name in decayed else 0.0)
+                for name, parameter in named
+            ]
+        ).to(self.weights.device)
+
+    @torch.no_grad()
+    def update(self, gradient: Tensor, step: Tensor, alive: Tensor) -> Tensor:
+        """One step down `gradient` [R,P], in place; returns its norm [R] before clipping."""
+        config = self.config
+        norm = gradient.square().sum(1).sqrt()
+        gradient = gradient * (config.clip / (norm + 1e-6)).clamp(max=1.0)[:, None]
+        rate = learning_rate(step, config)
+        count = (step + 1).to(torch.float64)
+        alive = (alive & norm.isfinite())[:, None]
+
+        mean = torch.lerp(self.mean, gradient, 1 - config.beta1)
+        square = torch.lerp(self.square, gradient * gradient, 1 - config.beta2)
+        size = (rate / (1 - config.beta1**count)).float()
+        root = square.sqrt() / (1 - config.beta2**count).sqrt().float() + config.adam_epsilon
+        weights = self.weights * (1 - rate.float() * self.decay) - size * mean / root
+
+        self.mean.copy_(torch.where(alive, mean, self.mean))
+        self.square.copy_(torch.where(alive, square, self.square))
+        self.weights.copy_(torch.where(alive, weights, self.weights))
+        self.publish()
+        return norm
+
+    def load(self, state: Mapping[str, Tensor]) -> None:
+        """Take up saved `weights`, `mean` and `square`."""
+        for name in ("weights", "mean", "square"):
+            getattr(self, name).copy_(state[name])
+        self.publish()
+
+    @torch.no_grad()
+    def publish(self) -> None:
+        """Write the weights into the network's parameters."""
+        sizes = [parameter[0].numel() for parameter in self.parameters]
+        rows = self.weights.split(sizes, 1)
+        torch._foreach_copy_(
+            self.parameters, [row.view_as(p) for row, p in zip(rows, self.parameters, strict=True)]
+        )
+
+
+def flatten(tensors: Iterable[Tensor]) -> Tensor:
+    """[R, ...] tensors side by side: [R,P]."""
+    return torch.cat([tensor.reshape(tensor.shape[0], -1) for tensor in tensors], 1)

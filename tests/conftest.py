@@ -1,0 +1,8 @@
+"""Set up once for all tests: one thread, and property tests that try the same examples every time."""
+
+import torch
+from hypothesis import settings
+
+torch.set_num_threads(1)
+settings.register_profile("gridsum", deadline=None, derandomize=True, database=None, max_examples=40)
+settings.load_profile("gridsum")

@@ -1,0 +1,33 @@
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from gridsum.evaluation.records import Record
+
+
+@pytest.fixture(scope="session")
+def make_record() -> Callable[..., Record]:
+    """A made-up record, with what a test cares about replaced."""
+
+    def make(**changes: Any) -> Record:
+        values: dict[str, Any] = {
+            "model": "base",
+            "variant": "base",
+            "seed": 3,
+            "suite": "2x15",
+            "halting": "bernoulli",
+            "placement": "soft",
+            "samples": 640,
+            "chars_right": 9990,
+            "chars_valid": 10000,
+            "sequences_right": 600,
+            "steps_mean": 11.72,
+            "steps_max": 19,
+            "evaluation_seed": 0,
+            "version": "0.1.0",
+            "commit": None,
+        }
+        return Record(**(values | changes))
+
+    return make

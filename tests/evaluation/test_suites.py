@@ -1,0 +1,114 @@
+import pytest
+import torch
+
+from gridsum.evaluation import paper
+from gridsum.evaluation.suites import COLLECTIONS, EXAMPLES, SuiteError, find, problems_of
+from gridsum.problems import Space
+from gridsum.symbols import decode, render
+
+
+def names(collection: str) -> list[str]:
+    return [suite.name for suite in COLLECTIONS[collection]]
+
+
+def test_the_suites_are_those_the_paper_reports() -> None:
+    assert names("comparison") == list(paper.COMPARISON["base"]) == list(paper.COMPARISON["noGroups"])
+    assert names("long-digits") == list(paper.LONG_DIGITS["noGroups"])
+    assert names("long-terms") == list(paper.LONG_TERMS["base"])
+    assert all(names("ablation") == list(row) for row in paper.ABLATION.values())
+    assert [render(terms) for terms in EXAMPLES.expressions] == list(paper.EXAMPLES)
+
+
+def test_a_suite_is_named_by_its_space() -> None:
+    for suites in COLLECTIONS.values():
+        for suite in suites:
+            assert suite.name == "examples" or Space.parse(suite.name) == suite.space
+    assert EXAMPLES.space == Space((2, 8), (1, 9))
+
+
+def test_all_holds_every_reported_suite_once() -> None:
+    assert len(set(names("all"))) == len(names("all")) == 7 + 6 + 6 + 1
+    assert "2x602" in names("all")
+
+
+def test_validation_shares_no_space_with_what_is_reported() -> None:
+    assert not set(names("validation")) & set(names("all"))
+
+
+@pytest.mark.parametrize(
+    ("name", "found", "samples"),
+    [
+        ("2x602", "2x602", 640),
+        ("[2,2]x[602,602]", "2x602", 640),
+        ("3x50", "3x50", 640),
+        ("2x999", "2x999", 640),
+        ("2x1000", "2x1000", 128),
+        ("2x[1,4000]", "2x[1,4000]", 128),
+        ("examples", "examples", 8),
+    ],
+)
+def test_find_one(name: str, found: str, samples: int) -> None:
+    (suite,) = find(name)
+    assert (suite.name, suite.samples) == (found, samples)
+
+
+def test_find_a_collection() -> None:
+    assert find("comparison") == COLLECTIONS["comparison"]
+
+
+def test_an_unknown_name_is_answered_with_the_nearest_and_with_all() -> None:
+    with pytest.raises(SuiteError, match=r"no suite 'comparision'; did you mean 'comparison'\?") as caught:
+        find("comparision")
+    assert all(name in str(caught.value) for name in COLLECTIONS)
+    assert "2x602" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["0x5", "2x[9,3]", "2x", ""])
+def test_what_is_no_space_is_a_suite_error(name: str) -> None:
+    with pytest.raises(SuiteError):
+        find(name)
+
+
+def test_a_bad_space_says_what_is_bad_about_it() -> None:
+    with pytest.raises(SuiteError, match=r"digits must be an interval .* not \[9, 3\]"):
+        find("2x[9,3]")
+
+
+def test_batches_make_up_the_samples() -> None:
+    (suite,) = find("2x15")
+    assert suite.batches() == [64] * 10
+    assert suite.batches(130) == [64, 64, 2]
+    assert suite.batches(1) == [1]
+    assert EXAMPLES.batches(640) == [8]
+    with pytest.raises(SuiteError, match="at least 1"):
+        suite.batches(0)
+
+
+def test_problems_depend_on_suite_batch_and_seed_alone() -> None:
+    (suite,) = find("[1,4]x[1,10]")
+    first = problems_of(suite, 0, 64, seed=1).symbols
+    assert first.shape == (1, 64, suite.space.symbols)
+    assert torch.equal(first, problems_of(suite, 0, 64, seed=1).symbols)
+    assert torch.equal(first[:, :7], problems_of(suite, 0, 7, seed=1).symbols)
+    assert not torch.equal(first, problems_of(suite, 1, 64, seed=1).symbols)
+    assert not torch.equal(first, problems_of(suite, 0, 64, seed=2).symbols)
+
+
+def test_a_seeds_problems_never_change() -> None:
+    """Recorded numbers are of these problems; if this fails, old and new records cannot be compared."""
+    (suite,) = find("[1,4]x[1,10]")
+    batch = problems_of(suite, 1, 2, seed=0)
+    assert [batch.expression(0, i) for i in range(2)] == ["44+0826+05=", "29331="]
+
+
+def test_suites_of_one_shape_do_not_share_digits() -> None:
+    (one,), (other,) = find("2x15"), find("2x[14,15]")
+    drawn = [problems_of(suite, 0, 64, seed=0).symbols for suite in (one, other)]
+    assert not torch.equal(drawn[0][..., :10], drawn[1][..., :10])
+
+
+def test_the_examples_come_as_they_are() -> None:
+    batch = problems_of(EXAMPLES, 0, 3, seed=5)
+    assert [batch.expression(0, i) for i in range(8)] == list(paper.EXAMPLES)
+    truths = [decode(row) for row in batch.targets[0].tolist()]
+    assert sum(truth == answer for truth, answer in zip(truths, paper.EXAMPLES.values(), strict=True)) == 3

@@ -1,0 +1,178 @@
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.oracles import attention as oracle
+
+from gridsum.model.attention import FusedAttention, LocalAttention, attention_weights, gather, neighbours
+
+# width, groups, heads, kernel, query encoding
+SHAPES = [
+    (8, 1, 8, 3, True),
+    (8, 1, 1, 3, True),
+    (8, 2, 8, 3, True),
+    (8, 2, 2, 3, False),
+    (8, 8, 4, 3, True),
+    (8, 4, 2, 5, True),
+    (8, 2, 4, 1, True),
+    (8, 8, 8, 1, False),
+    (64, 8, 64, 3, True),
+    (64, 1, 64, 3, True),
+    (64, 8, 8, 3, False),
+    (64, 64, 8, 3, True),
+    (64, 64, 64, 3, True),
+]
+
+
+def layer_of(
+    width: int, groups: int, heads: int, kernel: int, query_encoding: bool, runs: int = 1
+) -> LocalAttention:
+    layer = LocalAttention(runs, width, groups, heads, kernel, query_encoding).double()
+    generator = torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        for parameter in layer.parameters():
+            parameter.normal_(0, 0.7, generator=generator)
+    return layer
+
+
+def random_grid(*shape: int, seed: int = 1) -> torch.Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def by_definition(layer: LocalAttention, grid: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """(Y [R,B,H,W,E], A [k²,R,B,H,W,h])."""
+    results, weights = [], []
+    for run, problems in enumerate(grid):
+        query = None if layer.query is None else layer.query[run]
+        for problem in problems:
+            result, paid = oracle.attend(
+                problem, layer.projection[run], layer.relative[run], query, layer.heads
+            )
+            results.append(result)
+            weights.append(paid)
+    leading = grid.shape[:2]
+    return torch.stack(results).unflatten(0, leading), torch.stack(weights).unflatten(0, leading).movedim(
+        -1, 0
+    )
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_attention_is_the_paper_s(shape):
+    layer = layer_of(*shape)
+    size = (2, 2) if shape[0] == 64 else (3, 4)
+    grid = random_grid(1, 1, *size, shape[0])
+    expected, weights = by_definition(layer, grid)
+    torch.testing.assert_close(layer(grid), expected, rtol=1e-10, atol=1e-10)
+    observed, paid = layer.observe(grid)
+    torch.testing.assert_close(observed, expected, rtol=1e-10, atol=1e-10)
+    torch.testing.assert_close(paid, weights, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize(("height", "width"), [(1, 1), (1, 5), (5, 1), (3, 2)])
+def test_grids_smaller_than_the_neighbourhood(height, width):
+    layer = layer_of(8, 2, 4, 5, True)
+    grid = random_grid(1, 2, height, width, 8)
+    torch.testing.assert_close(layer(grid), by_definition(layer, grid)[0], rtol=1e-10, atol=1e-10)
+
+
+def test_a_fleet_attends_run_by_run():
+    layer = layer_of(8, 2, 4, 3, True, runs=3)
+    grid = random_grid(3, 2, 3, 3, 8)
+    torch.testing.assert_close(layer(grid), by_definition(layer, grid)[0], rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("shape", [shape for shape in SHAPES if shape[0] == 8], ids=str)
+def test_gradients_are_the_definition_s(shape):
+    layer = layer_of(*shape, runs=2)
+    seed = random_grid(2, 1, 3, 2, 8, seed=2)
+    gradients = []
+    for attend in (layer, lambda grid: by_definition(layer, grid)[0]):
+        grid = random_grid(2, 1, 3, 2, 8).requires_grad_()
+        layer.zero_grad()
+        (attend(grid) * seed).sum().backward()
+        parameters = [parameter.grad for parameter in layer.parameters()]
+        gradients.append([grid.grad, *(gradient.clone() for gradient in parameters if gradient is not None)])
+    assert len(gradients[0]) == (4 if layer.query is not None else 3)
+    for ours, theirs in zip(*gradients, strict=True):
+        if shape[3] > 1:  # with one neighbour the softmax is 1 and only values have a gradient
+            assert theirs.abs().max() > 1e-4
+        torch.testing.assert_close(ours, theirs, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize(("heads", "kernel"), [(4, 3), (2, 3), (1, 3), (2, 5), (4, 1)])
+def test_fused_attention_passes_gradcheck(heads, kernel):
+    inputs = [random_grid(2, 1, 2, 3, 4, seed=seed).requires_grad_() for seed in range(3)]
+    relative = random_grid(2, kernel, kernel, 4, seed=4).requires_grad_()
+    assert torch.autograd.gradcheck(
+        lambda *tensors: FusedAttention.apply(*tensors, heads), (*inputs, relative)
+    )
+
+
+@pytest.mark.parametrize(("heads", "kernel"), [(4, 3), (2, 5), (1, 1)])
+def test_fused_attention_is_the_plain_one(heads, kernel):
+    q, k, v = (random_grid(2, 2, 3, 4, 4, seed=seed) for seed in range(3))
+    relative = random_grid(2, kernel, kernel, 4, seed=4)
+    fused = FusedAttention.apply(q, k, v, relative, heads)
+    plain = gather(attention_weights(q, k, relative, heads), v)
+    torch.testing.assert_close(fused, plain, rtol=1e-12, atol=1e-12)
+
+
+def test_places_outside_take_part_in_the_softmax():
+    """A lone cell whose key and r are zero pays all nine places the same: its value counts a ninth."""
+    layer = layer_of(4, 1, 4, 3, True)
+    with torch.no_grad():
+        layer.relative.zero_()
+        layer.projection[:, 1].zero_()
+    grid = random_grid(1, 1, 1, 1, 4)
+    result, weights = layer.observe(grid)
+    torch.testing.assert_close(weights, torch.full_like(weights, 1 / 9))
+    torch.testing.assert_close(result, grid @ layer.projection[0, 2, 0] / 9)
+    torch.testing.assert_close(layer(grid), result)
+
+
+def test_the_border_is_seen_through_r():
+    """On a grid of equal cells, only r outside the grid can make a corner differ from the middle."""
+    layer = layer_of(4, 1, 2, 3, True)
+    attended = layer(torch.ones(1, 1, 5, 5, 4, dtype=torch.float64))[0, 0]
+    torch.testing.assert_close(attended[2, 2], attended[1, 3])
+    assert (attended[2, 2] - attended[0, 0]).abs().max() > 1e-3
+
+
+def test_neighbours_come_row_by_row():
+    grid = torch.arange(12.0).view(1, 1, 3, 4, 1)
+    seen = torch.stack(neighbours(grid, 3))[:, 0, 0, :, :, 0]
+    assert seen[:, 1, 1].tolist() == [0, 1, 2, 4, 5, 6, 8, 9, 10]
+    assert seen[:, 0, 3].tolist() == [0, 0, 0, 2, 3, 0, 6, 7, 0]
+
+
+@given(st.integers(0, 3), st.integers(0, 3), st.sampled_from([(3, 1), (5, 2)]))
+def test_translation_equivariance(down, right, reach):
+    """Content that is moved gives a result moved alike, wherever no neighbourhood meets the border."""
+    kernel, margin = reach
+    layer = layer_of(8, 2, 4, kernel, True)
+    content = random_grid(1, 1, 5, 5, 8)
+    grids = []
+    for top, left in ((0, 0), (down, right)):
+        grid = torch.zeros(1, 1, 8, 8, 8, dtype=torch.float64)
+        grid[:, :, top : top + 5, left : left + 5] = content
+        attended = layer(grid)[:, :, top : top + 5, left : left + 5]
+        grids.append(attended[:, :, margin:-margin, margin:-margin])
+    torch.testing.assert_close(grids[0], grids[1], rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(("groups", "query_encoding"), [(1, True), (8, True), (8, False)])
+def test_initial_values(groups, query_encoding):
+    """QKV: normal with variance 2/E, whatever the number of groups; r and s: N(0, 1)."""
+    layer = LocalAttention(40, 64, groups, 64, 3, query_encoding)
+    with torch.no_grad():
+        for run in range(40):
+            layer.draw(run, torch.Generator().manual_seed(run))
+    for values, deviation in ((layer.projection, (2 / 64) ** 0.5), (layer.relative, 1.0), (layer.query, 1.0)):
+        if values is None:
+            assert not query_encoding
+            continue
+        normal = values.detach().flatten() / deviation
+        tolerance = 5 / normal.numel() ** 0.5
+        assert abs(normal.mean()) < tolerance
+        assert abs(normal.std() - 1) < tolerance
+        assert normal.abs().max() > 3

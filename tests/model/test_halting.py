@@ -1,0 +1,174 @@
+import math
+
+import pytest
+import torch
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from tests.oracles import halting as oracle
+
+from gridsum.model.halting import ContextAttention, ContextTransformer, halting_distribution
+
+probabilities = st.lists(st.floats(0, 1), min_size=1, max_size=12)
+thresholds = st.sampled_from([0.05, 0.01, 0.3])
+
+
+def randomise(module: torch.nn.Module) -> None:
+    generator = torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter.normal_(0, 0.5, generator=generator)
+
+
+def random_tensor(*shape: int, seed: int = 1) -> torch.Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+@pytest.mark.parametrize(("width", "heads"), [(16, 8), (64, 8), (8, 1), (8, 2)])
+@pytest.mark.parametrize("masked", [False, True])
+def test_context_attention_is_torch_s_with_alibi(width, heads, masked):
+    runs, problems, length, height, columns = 2, 3, 3, 4, 5
+    attention = ContextAttention(runs, width, heads).double()
+    randomise(attention)
+    context = random_tensor(runs, problems, length, width)
+    grid = random_tensor(runs, problems, height, columns, width, seed=2)
+    inside = None
+    if masked:
+        inside = torch.zeros(runs, height, columns, dtype=torch.bool)
+        inside[0, :2, 2:] = True
+        inside[1, :, 1:] = True
+    result = attention(context, grid, inside)
+    paid = attention.weights(context, grid, inside).unflatten(2, (heads, length))
+    for run in range(runs):
+        reference = oracle.multihead(
+            attention.projection[run],
+            attention.projection_bias[run],
+            attention.output[run],
+            attention.output_bias[run],
+            heads,
+        )
+        mask = oracle.alibi_mask(heads, length, height, columns)
+        if inside is not None:
+            mask = mask.masked_fill(~inside[run].flatten(), -math.inf)
+        cells = grid[run].flatten(1, 2)
+        expected, weights = reference(
+            context[run], cells, cells, attn_mask=mask.repeat(problems, 1, 1), average_attn_weights=False
+        )
+        torch.testing.assert_close(result[run], expected, rtol=1e-10, atol=1e-10)
+        torch.testing.assert_close(paid[run], weights, rtol=1e-10, atol=1e-12)
+
+
+def test_alibi_prefers_upper_rows_by_the_slope_of_each_head():
+    """On a grid of equal cells only the bias is left: a row's attention falls by exp(−2^-m) to the next."""
+    attention = ContextAttention(1, 8, 8).double()
+    randomise(attention)
+    weights = attention.weights(
+        random_tensor(1, 1, 1, 8), torch.ones(1, 1, 4, 3, 8, dtype=torch.float64), None
+    )
+    rows = weights.view(8, 4, 3)
+    slopes = torch.tensor(
+        [1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64, 1 / 128, 1 / 256], dtype=torch.float64
+    )
+    torch.testing.assert_close(rows[:, 1:] / rows[:, :-1], torch.exp(-slopes).view(8, 1, 1).expand(8, 3, 3))
+    torch.testing.assert_close(rows[..., 0], rows[..., 2])
+
+
+def test_context_attention_starts_as_torch_s():
+    """One Xavier-uniform [3E,E] matrix for the projections, ±1/√E for the output, zero biases."""
+    runs, width = 20, 64
+    attention = ContextAttention(runs, width, 8)
+    with torch.no_grad():
+        for run in range(runs):
+            attention.draw(run, torch.Generator().manual_seed(run))
+    torch.manual_seed(0)
+    torchs = [torch.nn.MultiheadAttention(width, 8) for _ in range(runs)]
+    for ours, theirs in (
+        (attention.projection, torch.stack([module.in_proj_weight for module in torchs])),
+        (attention.output, torch.stack([module.out_proj.weight for module in torchs])),
+    ):
+        assert ours.abs().max().item() == pytest.approx(theirs.abs().max().item(), rel=1e-3)
+        assert ours.std().item() == pytest.approx(theirs.std().item(), rel=1e-2)
+        assert abs(ours.mean().item()) < 1e-2 * ours.std().item()
+    assert attention.projection.abs().max() <= math.sqrt(6 / (4 * width))
+    assert (attention.projection_bias == 0).all()
+    assert (attention.output_bias == 0).all()
+    assert all((module.in_proj_bias == 0).all() and (module.out_proj.bias == 0).all() for module in torchs)
+
+
+def test_context_starts_as_the_learned_one():
+    transformer = ContextTransformer(2, 8, 3, 2, 4, 4)
+    randomise(transformer)
+    start = transformer.start(5)
+    assert start.shape == (2, 5, 3, 8)
+    assert all(torch.equal(start[:, problem], transformer.initial) for problem in range(5))
+
+
+def test_halting_depends_on_the_whole_context_and_grid():
+    transformer = ContextTransformer(1, 8, 3, 2, 4, 4).double()
+    randomise(transformer)
+    context = random_tensor(1, 1, 3, 8).requires_grad_()
+    grid = random_tensor(1, 1, 2, 3, 8, seed=2).requires_grad_()
+    _, probability = transformer(context, grid, None)
+    assert probability.shape == (1, 1)
+    probability.sum().backward()
+    assert context.grad is not None
+    assert grid.grad is not None
+    assert (context.grad.abs().amax(-1) > 0).all()
+    assert (grid.grad.abs().amax(-1) > 0).all()
+
+
+@given(probabilities, thresholds)
+def test_distribution_is_the_definition(halting, epsilon):
+    survivals = [math.prod(1 - x for x in halting[:n]) for n in range(len(halting))]
+    assume(all(abs(survival - epsilon) > 1e-9 for survival in survivals))
+    p, truncation = halting_distribution(torch.tensor(halting, dtype=torch.float64), epsilon)
+    expected, last = oracle.distribution(halting, epsilon)
+    assert truncation.item() == last
+    assert p.tolist() == pytest.approx(expected, abs=1e-12)
+    assert p.sum().item() == pytest.approx(1)
+    assert (p >= 0).all()
+
+
+@given(st.lists(st.lists(st.floats(0, 1), min_size=6, max_size=6), min_size=6, max_size=6))
+def test_samples_are_truncated_one_by_one(halting):
+    together = torch.tensor(halting, dtype=torch.float64).view(6, 2, 3)
+    p, truncation = halting_distribution(together, 0.05)
+    for run in range(2):
+        for problem in range(3):
+            alone, last = halting_distribution(together[:, run, problem], 0.05)
+            assert torch.equal(p[:, run, problem], alone)
+            assert truncation[run, problem] == last
+
+
+@pytest.mark.parametrize(
+    ("halting", "epsilon", "p", "truncation"),
+    [
+        ([0.5] * 7, 0.05, [1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 32, 0], 5),
+        ([0.0] * 4, 0.05, [0, 0, 0, 1], 3),
+        ([1.0, 0.5, 0.5], 0.05, [1, 0, 0], 1),
+        ([0.75, 0.5, 0.5, 0.5], 0.125, [3 / 4, 1 / 8, 1 / 16, 1 / 16], 3),  # 1 − ε reached, not exceeded
+        ([0.9, 0.6, 0.5, 0.5], 0.05, [0.9, 0.06, 0.04, 0], 2),
+        ([0.3], 0.05, [1], 0),
+    ],
+)
+def test_worked_distributions(halting, epsilon, p, truncation):
+    ours, last = halting_distribution(torch.tensor(halting, dtype=torch.float64), epsilon)
+    assert ours.tolist() == pytest.approx(p)
+    assert last.item() == truncation
+
+
+@given(probabilities)
+def test_later_probabilities_do_not_matter_after_truncation(halting):
+    """So a rollout may stop as soon as every sample is truncated."""
+    first = torch.tensor([*halting, 0.99, 0.99], dtype=torch.float64)
+    p, truncation = halting_distribution(first, 0.05)
+    longer, same = halting_distribution(
+        torch.cat((first, torch.tensor([0.2, 0.7], dtype=torch.float64))), 0.05
+    )
+    assert truncation == same
+    torch.testing.assert_close(longer[:-2], p, rtol=0, atol=1e-15)
+    assert (longer[-2:] == 0).all()
+
+
+def test_gradient_of_the_distribution():
+    halting = torch.tensor([0.3, 0.6, 0.5, 0.8], dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda x: halting_distribution(x, 0.05)[0], halting)

@@ -1,0 +1,368 @@
+"""The network as a whole: against the equations, against itself in fleets, masks and longer rollouts."""
+
+import dataclasses
+
+import pytest
+import torch
+from tests.oracles import halting
+from tests.oracles.network import Reference
+
+from gridsum.config import ModelConfig, ObjectiveConfig
+from gridsum.model.layers import Dropout
+from gridsum.model.network import Network, Step
+from gridsum.model.rollout import GridSize, Rollout
+from gridsum.objective import cost
+from gridsum.problems import Batch, Space, sample
+from gridsum.streams import Stream
+
+PONDER = ModelConfig(
+    width=16,
+    groups=4,
+    heads=8,
+    placement_hidden=8,
+    step_hidden=12,
+    max_steps=12,
+    context_heads=4,
+    context_hidden=8,
+    halting_hidden=8,
+)
+FIXED = dataclasses.replace(PONDER, halting="fixed", fixed_steps=3)
+BOTH = pytest.mark.parametrize("config", [PONDER, FIXED], ids=["ponder", "fixed"])
+
+
+def network_of(config: ModelConfig, seeds=(0,)) -> Network:
+    return Network(config, seeds).double()
+
+
+def problems_of(seeds, problems: int = 3) -> Batch:
+    return sample(Space((1, 3), (1, 3)), problems, Stream.of_seeds(seeds))
+
+
+def reference_of(network: Network, run: int, **settings) -> Reference:
+    weights = {name: parameter[run].detach() for name, parameter in network.named_parameters()}
+    return Reference(weights, network.config.heads, network.config.context_heads, **settings)
+
+
+def check_against(
+    reference: Reference, network: Network, rollout: Rollout, symbols, height: int, width: int
+) -> None:
+    """Compare run 0 of a rollout with the equations, problem by problem."""
+    for problem, codes in enumerate(symbols[0].tolist()):
+        if network.context is None:
+            expected = reference.fixed(codes, height, width, network.config.fixed_steps)
+            torch.testing.assert_close(rollout.logits[0, 0, problem], expected, rtol=1e-8, atol=1e-8)
+            continue
+        assert rollout.halting is not None
+        logits, probabilities = reference.ponder(codes, height, width, len(rollout.steps) - 1)
+        torch.testing.assert_close(rollout.logits[:, 0, problem], logits, rtol=1e-8, atol=1e-8)
+        torch.testing.assert_close(rollout.halting[:, 0, problem], probabilities, rtol=1e-8, atol=1e-8)
+        p, last = halting.distribution(probabilities.tolist(), network.config.epsilon)
+        assert rollout.probability[:, 0, problem].tolist() == pytest.approx(p, abs=1e-9)
+        assert rollout.truncation[0, problem].item() == last
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"groups": 1, "heads": 16},
+        {"groups": 4, "heads": 4, "query_encoding": False},
+        {"halting": "fixed", "fixed_steps": 3},
+    ],
+    ids=["base", "noGroups", "SASA", "fixedTime"],
+)
+def test_a_rollout_is_the_paper_s(changes):
+    network = network_of(dataclasses.replace(PONDER, **changes))
+    symbols = problems_of([0], 2).symbols
+    with torch.no_grad():
+        rollout = network(symbols, GridSize(3, 4))
+        check_against(reference_of(network, 0), network, rollout, symbols, 3, 4)
+
+
+@BOTH
+def test_where_dropout_sits(config, monkeypatch):
+    """With dropout replaced by a scaling, the equations hold with the inputs of the layers of FFN_3, of FFN_ctx and
+    of the output layer scaled, and nothing else."""
+    monkeypatch.setattr(Dropout, "__call__", lambda _, x: 0.8 * x)
+    network = network_of(config)
+    symbols = problems_of([0], 2).symbols
+    with torch.no_grad():
+        rollout = network(symbols, GridSize(3, 4), dropout=Stream.of_seeds([0]))
+        check_against(reference_of(network, 0, dropout=lambda x: 0.8 * x), network, rollout, symbols, 3, 4)
+
+
+@BOTH
+def test_dropout_is_drawn_anew_at_every_site_and_step(config, monkeypatch):
+    masks = []
+    original = Dropout.__call__
+
+    def record(dropout: Dropout, x: torch.Tensor) -> torch.Tensor:
+        masks.append(original(dropout, torch.ones_like(x)))
+        return original(dropout, x)
+
+    monkeypatch.setattr(Dropout, "__call__", record)
+    rollout = network_of(config)(problems_of([0]).symbols, GridSize(3, 4), dropout=Stream.of_seeds([0]))
+    last = rollout.steps[-1]
+    layers = 3 * last + (2 * (last + 1) if config.halting == "ponder" else 0)
+    assert len(masks) >= layers + 1
+    readings = masks[-1].unbind(1) if masks[-1].dim() == 5 else masks[-1:]
+    drawn = [mask.flatten()[:96].tolist() for mask in (*masks[:-1], *readings)]
+    assert all(one != other for index, one in enumerate(drawn) for other in drawn[:index])
+
+
+def test_problems_and_cells_drop_different_features():
+    config = dataclasses.replace(PONDER, dropout=0.5)
+    symbols = problems_of([0], 1).symbols.expand(-1, 4, -1)
+    rollout = network_of(config)(symbols, GridSize(3, 4), dropout=Stream.of_seeds([0]), steps=1)
+    for problem in range(1, 4):
+        assert not torch.allclose(rollout.logits[:, :, 0], rollout.logits[:, :, problem])
+
+
+def test_no_dropout_without_a_source_or_a_rate():
+    symbols = problems_of([0]).symbols
+    network = network_of(PONDER)
+    silent = network_of(dataclasses.replace(PONDER, dropout=0.0))
+    expected = network(symbols, GridSize(3, 4))
+    torch.testing.assert_close(network(symbols, GridSize(3, 4)).logits, expected.logits, rtol=0, atol=0)
+    again = silent(symbols, GridSize(3, 4), dropout=Stream.of_seeds([0]))
+    torch.testing.assert_close(again.logits, expected.logits, rtol=0, atol=0)
+    dropped = network(symbols, GridSize(3, 4), dropout=Stream.of_seeds([0]), steps=3)
+    assert not torch.allclose(dropped.logits[1:], expected.logits[1:4])
+
+
+def test_the_first_halting_probability_and_reading_belong_to_the_grid_before_any_step():
+    network = network_of(PONDER)
+    symbols, size = problems_of([0]).symbols, GridSize(3, 4)
+    rollout = network(symbols, size)
+    grid = network.place(symbols, size)
+    assert network.context is not None
+    assert rollout.halting is not None
+    context, first = network.context(network.context.start(3), grid, None)
+    torch.testing.assert_close(rollout.halting[0], first)
+    torch.testing.assert_close(rollout.logits[0], network.read(grid[:, :, 0]))
+    grid = network.step(grid)
+    _, second = network.context(context, grid, None)
+    torch.testing.assert_close(rollout.halting[1], second)
+    torch.testing.assert_close(rollout.logits[1], network.read(grid[:, :, 0]))
+
+
+@pytest.mark.parametrize("dropout", [False, True])
+def test_a_longer_rollout_costs_the_same(dropout):
+    """After every sample is truncated nothing counts: neither for the cost nor for its gradient."""
+    seeds = (0, 1)
+    batch = problems_of(seeds, 4)
+    source = Stream.of_seeds(seeds) if dropout else None
+    outcomes = []
+    for steps in (None, 12):
+        network = network_of(PONDER, seeds)
+        rollout = network(batch.symbols, GridSize(3, 5), source, steps)
+        spent = cost(rollout, batch.targets_for(5), ObjectiveConfig())
+        spent.total.sum().backward()
+        outcomes.append((rollout, spent, [parameter.grad for parameter in network.parameters()]))
+    (short, spent, gradients), (long, same, others) = outcomes
+    assert len(short.steps) < len(long.steps) == 13
+    assert len(short.steps) == short.truncation.max() + 1, "it stops as soon as it may"
+    torch.testing.assert_close(
+        long.probability[: len(short.steps)], short.probability, rtol=1e-12, atol=1e-15
+    )
+    assert (long.probability[len(short.steps) :] == 0).all()
+    torch.testing.assert_close(long.logits[: len(short.steps)], short.logits, rtol=1e-10, atol=1e-12)
+    torch.testing.assert_close(same.total, spent.total, rtol=1e-10, atol=1e-12)
+    for ours, theirs in zip(gradients, others, strict=True):
+        torch.testing.assert_close(theirs, ours, rtol=1e-8, atol=1e-12)
+
+
+def test_a_rollout_ends_at_the_most_steps():
+    """A network that never wants to halt is stopped at max_steps, with all its probability left."""
+    network = network_of(dataclasses.replace(PONDER, max_steps=5))
+    assert network.context is not None
+    with torch.no_grad():
+        network.context.decision.layers[-1].bias.fill_(-30.0)  # pyright: ignore[reportCallIssue]
+    rollout = network(problems_of([0]).symbols, GridSize(3, 4))
+    assert list(rollout.steps) == [0, 1, 2, 3, 4, 5]
+    assert (rollout.truncation == 5).all()
+    assert (rollout.probability[5] > 0.999).all()
+
+
+@pytest.mark.parametrize("dropout", [False, True])
+@BOTH
+def test_a_fleet_is_its_runs_alone(config, dropout):
+    seeds = (4, 0, 7)
+    batch = problems_of(seeds)
+    size = GridSize(3, 5)
+
+    def gradients(seeds, symbols, targets) -> tuple[Rollout, list[torch.Tensor]]:
+        network = network_of(config, seeds)
+        rollout = network(symbols, size, Stream.of_seeds(seeds) if dropout else None)
+        cost(rollout, targets, ObjectiveConfig()).total.sum().backward()
+        return rollout, [parameter.grad for parameter in network.parameters() if parameter.grad is not None]
+
+    fleet, together = gradients(seeds, batch.symbols, batch.targets_for(5))
+    assert len(together) == len(list(network_of(config).parameters()))
+    for run, seed in enumerate(seeds):
+        rollout, alone = gradients((seed,), batch.symbols[run : run + 1], batch.targets_for(5)[run : run + 1])
+        readings = len(rollout.steps)
+        torch.testing.assert_close(fleet.logits[:readings, run], rollout.logits[:, 0], rtol=1e-9, atol=1e-10)
+        torch.testing.assert_close(
+            fleet.probability[:readings, run], rollout.probability[:, 0], rtol=1e-9, atol=1e-12
+        )
+        assert torch.equal(fleet.truncation[run], rollout.truncation[0])
+        for ours, theirs in zip(together, alone, strict=True):
+            torch.testing.assert_close(ours[run], theirs[0], rtol=1e-7, atol=1e-10)
+
+
+def corner(runs: int, height: int, width: int, sizes) -> torch.Tensor:
+    """A mask [R,H,W] with each run's own rows at the top and columns at the right."""
+    inside = torch.zeros(runs, height, width, dtype=torch.bool)
+    for run, (rows, columns) in enumerate(sizes):
+        inside[run, :rows, width - columns :] = True
+    return inside
+
+
+def test_a_step_on_a_masked_grid_is_the_step_on_its_own():
+    step = network_of(PONDER, (0, 1)).step
+    sizes = [(2, 3), (4, 2)]
+    inside = corner(2, 4, 5, sizes)
+    generator = torch.Generator().manual_seed(0)
+    grid = torch.randn(2, 2, 4, 5, 16, generator=generator, dtype=torch.float64) * inside[:, None, :, :, None]
+    for _ in range(2):
+        larger = step(grid, inside)
+        for run, (rows, columns) in enumerate(sizes):
+            own = step_of(step, run)(grid[run : run + 1, :, :rows, 5 - columns :])
+            torch.testing.assert_close(larger[run, :, :rows, 5 - columns :], own[0], rtol=1e-10, atol=1e-12)
+        assert (larger[~inside[:, None].expand(2, 2, 4, 5)] == 0).all()
+        grid = larger
+
+
+def step_of(step: Step, run: int) -> Step:
+    single = network_of(PONDER).step
+    single.load_state_dict({name: value[run : run + 1] for name, value in step.state_dict().items()})
+    return single
+
+
+@pytest.mark.parametrize("dropout", [False, True])
+@BOTH
+def test_a_masked_rollout_is_the_rollout_on_its_own_grid(config, dropout):
+    """Each run of a fleet has a grid of its own inside the larger one; `largest` numbers the cells alike."""
+    seeds, sizes = (3, 5, 8), [(2, 3), (4, 4), (3, 6)]
+    batch = problems_of(seeds)
+    inside = corner(3, 4, 6, sizes)
+
+    def outcome(seeds, symbols, targets, size: GridSize, columns):
+        network = network_of(config, seeds)
+        rollout = network(symbols, size, Stream.of_seeds(seeds) if dropout else None, largest=(5, 7))
+        spent = cost(rollout, targets, ObjectiveConfig(), columns).total
+        spent.sum().backward()
+        return rollout, spent.detach(), [parameter.grad for parameter in network.parameters()]
+
+    fleet, costs, together = outcome(
+        seeds, batch.symbols, batch.targets_for(6), GridSize(4, 6, inside), inside.any(1)
+    )
+    for run, (rows, columns) in enumerate(sizes):
+        part = Batch(batch.symbols[run : run + 1], batch.targets[run : run + 1])
+        rollout, spent, alone = outcome(
+            (seeds[run],), part.symbols, part.targets_for(columns), GridSize(rows, columns), None
+        )
+        readings = len(rollout.steps)
+        torch.testing.assert_close(
+            fleet.logits[:readings, run, :, 6 - columns :], rollout.logits[:, 0], rtol=1e-9, atol=1e-10
+        )
+        torch.testing.assert_close(
+            fleet.probability[:readings, run], rollout.probability[:, 0], rtol=1e-9, atol=1e-12
+        )
+        torch.testing.assert_close(costs[run], spent[0], rtol=1e-9, atol=1e-12)
+        for ours, theirs in zip(together, alone, strict=True):
+            assert ours is not None
+            assert theirs is not None
+            torch.testing.assert_close(ours[run], theirs[0], rtol=1e-7, atol=1e-10)
+
+
+@pytest.mark.parametrize(("down", "right"), [(0, 1), (1, 0), (2, 3), (3, 2)])
+def test_a_step_is_translation_equivariant_away_from_borders(down, right):
+    step = network_of(PONDER).step
+    generator = torch.Generator().manual_seed(0)
+    world = torch.randn(1, 1, 9, 9, 16, generator=generator, dtype=torch.float64)
+    windows = [step(world[:, :, top : top + 6, left : left + 6]) for top, left in ((0, 0), (down, right))]
+    shared = windows[0][:, :, down + 1 : 5, right + 1 : 5]
+    moved = windows[1][:, :, 1 : 5 - down, 1 : 5 - right]
+    assert shared.numel() > 0
+    torch.testing.assert_close(shared, moved, rtol=1e-10, atol=1e-12)
+    corner_cell = windows[0][:, :, 0, 0] - step(world)[:, :, 0, 0]
+    assert corner_cell.abs().max() < 1e-12, "the windows agree with the world where their borders do"
+    assert (windows[0][:, :, 5, 5] - step(world)[:, :, 5, 5]).abs().max() > 1e-6, "and differ at their own"
+
+
+def test_problems_of_a_batch_do_not_meet():
+    network = network_of(PONDER)
+    batch = problems_of([0], 4)
+    together = network(batch.symbols, GridSize(3, 4), steps=4)
+    alone = network(batch.symbols[:, 2:3], GridSize(3, 4), steps=4)
+    torch.testing.assert_close(together.logits[:, :, 2], alone.logits[:, :, 0], rtol=1e-10, atol=1e-12)
+    torch.testing.assert_close(
+        together.probability[:, :, 2], alone.probability[:, :, 0], rtol=1e-10, atol=1e-12
+    )
+
+
+def test_observing_a_step_is_taking_it():
+    step = network_of(PONDER).step
+    grid = torch.randn(1, 2, 3, 4, 16, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    observed, weights = step.observe(grid)
+    torch.testing.assert_close(observed, step(grid), rtol=1e-12, atol=1e-12)
+    assert weights.shape == (9, 1, 2, 3, 4, 8)
+    torch.testing.assert_close(weights.sum(0), torch.ones_like(weights[0]))
+
+
+def test_shapes_of_a_rollout():
+    rollout = network_of(PONDER, (0, 1))(problems_of([0, 1]).symbols, GridSize(3, 4))
+    readings = len(rollout.steps)
+    assert list(rollout.steps) == list(range(readings))
+    assert rollout.logits.shape == (readings, 2, 3, 4, 13)
+    assert rollout.halting is not None
+    assert rollout.halting.shape == rollout.probability.shape == (readings, 2, 3)
+    fixed = network_of(FIXED, (0, 1))(problems_of([0, 1]).symbols, GridSize(3, 4))
+    assert list(fixed.steps) == [3]
+    assert fixed.halting is None
+    assert fixed.logits.shape == (1, 2, 3, 4, 13)
+    assert (fixed.probability == 1).all()
+    assert (fixed.truncation == 3).all()
+
+
+def test_hard_placement_is_soft_placement_of_certain_actions():
+    """With a placement as sure as a trained one's, both ways lead to the same grid."""
+    network = network_of(PONDER)
+    with torch.no_grad():
+        network.placement.encoder.layers[-1].weight.mul_(1e4)  # pyright: ignore[reportCallIssue]
+    symbols = problems_of([0]).symbols
+    soft, hard = (network.place(symbols, GridSize(3, 4), hard) for hard in (False, True))
+    torch.testing.assert_close(soft, hard, rtol=1e-6, atol=1e-6)
+
+
+@BOTH
+def test_a_small_network_learns_a_small_batch(config):
+    config = dataclasses.replace(
+        config,
+        width=32,
+        groups=8,
+        heads=32,
+        step_hidden=64,
+        placement_hidden=16,
+        dropout=0.0,
+        max_steps=8,
+        fixed_steps=6,
+    )
+    network = Network(config, (0,))
+    batch = sample(Space((1, 2), (1, 2)), 8, Stream.of_seeds([0]))
+    optimiser = torch.optim.Adam(network.parameters(), lr=3e-3)
+    accuracy = torch.zeros(())
+    for _ in range(400):
+        spent = cost(
+            network(batch.symbols, GridSize(2, 4)), batch.targets_for(4), ObjectiveConfig(weight=1e-2)
+        )
+        accuracy = spent.accuracy[0]
+        if accuracy > 0.99:
+            break
+        optimiser.zero_grad()
+        spent.total.sum().backward()
+        torch.nn.utils.clip_grad_norm_(network.parameters(), 10.0)
+        optimiser.step()
+    assert accuracy > 0.99
