@@ -3,6 +3,7 @@
 A weights file cannot run code, and it says what it is: loading one needs nothing beside it.
 """
 
+import difflib
 import json
 import os
 import tempfile
@@ -19,6 +20,7 @@ from gridsum.config import Config, ConfigError, from_json, to_json
 from gridsum.model.network import Network
 
 WEIGHTS = "weights.safetensors"
+_SHIPPED = Path(__file__).parent / "shipped"
 _FORMAT = "gridsum-weights-1"
 
 
@@ -80,6 +82,41 @@ def load_runs(name: str, paths: Sequence[Path], device: torch.device | str = "cp
     network.load_state_dict({key: torch.stack([state[key] for state in states]) for key in expected})
     network.requires_grad_(False).to(device)
     return Model(name, configs[0], tuple(seeds), network)
+
+
+def shipped() -> dict[str, Path]:
+    """The models that come with the package, by name; a variant's name means its best."""
+    return {path.stem: path for path in sorted(_SHIPPED.glob("*.safetensors"))}
+
+
+def shipped_records(name: str) -> Path:
+    """Where the scores of a shipped model stand."""
+    return _SHIPPED / f"{name}.jsonl"
+
+
+def locate(name: str) -> list[Path]:
+    """The weights that `name` means: a shipped model, a run's folder, a training folder, or a weights file."""
+    known = shipped()
+    if name in known:
+        return [known[name]]
+    path = Path(name)
+    if path.is_file():
+        return [path]
+    if (path / WEIGHTS).is_file():
+        return [path / WEIGHTS]
+    runs = sorted(path.glob(f"seed-*/{WEIGHTS}"), key=lambda run: (len(run.parent.name), run.parent.name))
+    if runs:
+        return runs
+    if path.is_dir():
+        raise StoreError(f"{name} holds no {WEIGHTS}, neither itself nor in seed-* folders; train a model there first")
+    near = difflib.get_close_matches(name.lower(), {model.lower(): model for model in known}, n=1, cutoff=0.4)
+    hint = f"did you mean {next(model for model in known if model.lower() == near[0])!r}? " if near else ""
+    raise StoreError(f"there is no model {name!r}; {hint}Give a folder, or one of: {', '.join(known)}")
+
+
+def load(name: str, device: torch.device | str = "cpu") -> Model:
+    """The model, of one or several runs, that `name` means (see `locate`)."""
+    return load_runs(name, locate(name), device)
 
 
 def read_config(path: Path) -> Config:

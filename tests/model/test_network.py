@@ -81,8 +81,8 @@ def test_a_rollout_is_the_paper_s(changes):
 
 @BOTH
 def test_where_dropout_sits(config, monkeypatch):
-    """With dropout replaced by a scaling, the equations hold with the inputs of the layers of FFN_3, of FFN_ctx and
-    of the output layer scaled, and nothing else."""
+    """With a scaling for dropout, the equations hold with the inputs of the layers of FFN_3, of FFN_ctx
+    and of the output layer scaled, and nothing else."""
     monkeypatch.setattr(Dropout, "__call__", lambda _, x: 0.8 * x)
     network = network_of(config)
     symbols = problems_of([0], 2).symbols

@@ -13,7 +13,7 @@ def project(vector: Tensor, matrices: Tensor) -> Tensor:
 def attend(
     grid: Tensor, projections: Tensor, relative: Tensor, query: Tensor | None, heads: int
 ) -> tuple[Tensor, Tensor]:
-    """(Y [H,W,E], A [H,W,h,k²]) of a grid [H,W,E]; `projections` are W_Q, W_K and W_V, `relative` is r, `query` s."""
+    """(Y [H,W,E], A [H,W,h,k²]) of a grid [H,W,E]; the projections are W_Q, W_K, W_V, then come r and s."""
     height, width, features = grid.shape
     size, margin = features // heads, relative.shape[0] // 2
     s = torch.zeros(features, dtype=grid.dtype) if query is None else query

@@ -1,6 +1,6 @@
 """One run's rollout on one problem, step by step from the paper's equations.
 
-The weights come as a dictionary of one run's parameters by their names, of which only beginning and end matter
+The weights come as a dictionary of one run's parameters by their names, of which beginning and end matter
 here. Every linear layer acts on row vectors from the right.
 """
 

@@ -1,0 +1,144 @@
+"""Sums in, answers out."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from gridsum.model.inference import HaltingRule, Outcome, check_rule, default_rule, infer
+from gridsum.model.network import Network
+from gridsum.model.rollout import GridSize, Trace
+from gridsum.model.tracing import trace
+from gridsum.problems import batch_of
+from gridsum.store import Model
+from gridsum.streams import Stream
+from gridsum.symbols import columns_needed, decode, exact_sum, render
+
+PlacementRule = Literal["auto", "soft", "hard"]
+PLACEMENT_RULES: dict[str, str] = {
+    "auto": "soft where that is quick, hard for sums too long for it",
+    "soft": "every symbol spread over the cells as its action probabilities say, as in training",
+    "hard": "every symbol's most probable action taken; cost linear in the length",
+}
+# Soft placement costs symbols × cells. Up to here that is about a second on one CPU core.
+_SOFT_WORK = 2 * 10**8
+# Problems are computed together while their grids hold at most so many cells.
+_CELLS_AT_ONCE = 1 << 18
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a model said to one expression."""
+
+    expression: str
+    answer: str
+    exact: str
+    steps: int
+    halting: str
+    placement: str
+    capped: bool
+    """Whether the largest number of steps ended the computation, and not the halting rule."""
+
+    @property
+    def correct(self) -> bool:
+        return self.answer == self.exact
+
+
+def solve(
+    model: Model,
+    expressions: Sequence[tuple[str, ...]],
+    halting: HaltingRule | None = None,
+    seed: int = 0,
+    placement: PlacementRule = "auto",
+) -> Iterator[Answer]:
+    """The answers of a model of one run, in order; those of equal shape that follow each other go together."""
+    rule = halting or default_rule(model.network)
+    check_rule(model.network, rule)
+    start = 0
+    while start < len(expressions):
+        stop = _batch_end(expressions, start)
+        yield from _solve_batch(model, expressions[start:stop], rule, seed, placement)
+        start = stop
+
+
+def trace_expression(model: Model, terms: tuple[str, ...], steps: int, placement: PlacementRule = "auto") -> Trace:
+    """Every internal of `steps` steps on one expression."""
+    batch = batch_of([terms], _device(model.network))
+    size = solving_size(len(terms), max(map(len, terms)))
+    hard = choose_placement(placement, batch.symbols.shape[-1], size) == "hard"
+    return trace(model.network, batch.symbols[0, 0], size, steps, hard)
+
+
+def solving_size(terms: int, digits: int) -> GridSize:
+    """As many rows as terms, and as many columns as the sum of that many terms can need."""
+    return GridSize(terms, columns_needed(terms, digits))
+
+
+def choose_placement(rule: PlacementRule, symbols: int, size: GridSize) -> Literal["soft", "hard"]:
+    if rule not in PLACEMENT_RULES:
+        raise ValueError(f"there is no placement {rule!r}; use {', '.join(PLACEMENT_RULES)}")
+    if rule != "auto":
+        return rule
+    return "soft" if symbols * size.height * size.width <= _SOFT_WORK else "hard"
+
+
+def infer_in_parts(
+    network: Network, symbols: Tensor, size: GridSize, rule: HaltingRule, draws: Tensor | None, hard: bool
+) -> Outcome:
+    """`infer` over as many problems at a time as memory is meant for."""
+    runs, problems = symbols.shape[:2]
+    at_once = max(1, _CELLS_AT_ONCE // (runs * size.height * size.width))
+    parts = [
+        infer(network, symbols[:, low : low + at_once], size, rule, _slice(draws, low, at_once), hard)
+        for low in range(0, problems, at_once)
+    ]
+    return Outcome(
+        torch.cat([part.predicted for part in parts], 1),
+        torch.cat([part.steps for part in parts], 1),
+        torch.cat([part.capped for part in parts], 1),
+    )
+
+
+def _slice(draws: Tensor | None, low: int, count: int) -> Tensor | None:
+    return None if draws is None else draws[:, low : low + count]
+
+
+def _shape(terms: tuple[str, ...]) -> tuple[int, int]:
+    return len(terms), max(map(len, terms))
+
+
+def _batch_end(expressions: Sequence[tuple[str, ...]], start: int) -> int:
+    shape = _shape(expressions[start])
+    stop = start + 1
+    while stop < len(expressions) and stop - start < 64 and _shape(expressions[stop]) == shape:
+        stop += 1
+    return stop
+
+
+def _solve_batch(
+    model: Model, expressions: Sequence[tuple[str, ...]], rule: HaltingRule, seed: int, placement: PlacementRule
+) -> Iterator[Answer]:
+    network = model.network
+    batch = batch_of(expressions, _device(network))
+    size = solving_size(*_shape(expressions[0]))
+    chosen = choose_placement(placement, batch.symbols.shape[-1], size)
+    # Every expression gets the same draws, so that an answer does not depend on what else is asked.
+    draws = Stream.of_seeds([seed], batch.symbols.device).uniform(1, network.config.max_evaluation_steps)
+    draws = draws.expand(-1, len(expressions), -1)
+    outcome = infer_in_parts(network, batch.symbols, size, rule, draws, chosen == "hard")
+    for index, terms in enumerate(expressions):
+        yield Answer(
+            render(terms),
+            decode(outcome.predicted[0, index].tolist()),
+            exact_sum(terms),
+            int(outcome.steps[0, index]),
+            rule,
+            chosen,
+            bool(outcome.capped[0, index]),
+        )
+
+
+def _device(network: Network) -> torch.device:
+    return next(network.parameters()).device
