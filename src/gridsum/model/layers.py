@@ -67,7 +67,12 @@ def apply_matrix(x: Tensor, matrix: Tensor, bias: Tensor | None = None) -> Tenso
     if runs == 1:  # one plain product is much faster on the CPU than a batch of one
         return F.linear(x, matrix[0].T, None if bias is None else bias[0])
     flat = x.reshape(runs, -1, inputs)
-    product = torch.bmm(flat, matrix) if bias is None else torch.baddbmm(bias[:, None], flat, matrix)
+    if bias is None:
+        product = torch.bmm(flat, matrix)
+    elif x.is_cuda:  # the sum fuses with what follows it; baddbmm would copy the bias to every cell first
+        product = torch.bmm(flat, matrix) + bias[:, None]
+    else:
+        product = torch.baddbmm(bias[:, None], flat, matrix)
     return product.view(*x.shape[:-1], outputs)
 
 
