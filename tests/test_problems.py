@@ -1,9 +1,14 @@
+import doctest
+from typing import Any
+
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+import gridsum.problems
+import gridsum.symbols
 from gridsum.problems import Batch, Space, batch_of, sample
 from gridsum.streams import Stream
 from gridsum.symbols import EQUALS, FIRST_DIGIT, PAD, decode, encode, parse
@@ -99,11 +104,19 @@ def test_problems_are_uniform():
         assert stats.chisquare(observed.numpy()).pvalue > 1e-3
 
 
-def test_lengths_of_a_problem_are_independent():
-    batch = sample(Space((2, 2), (1, 4)), 4000, Stream.of_seeds([2]))
-    pairs = [parse(batch.expression(0, problem)) for problem in range(4000)]
-    table = torch.bincount(torch.tensor([(len(a) - 1) * 4 + len(b) - 1 for a, b in pairs]), minlength=16)
-    assert stats.chisquare(table.numpy()).pvalue > 1e-3
+def test_the_parts_of_a_problem_are_independent():
+    """Number of terms, lengths and digits, over the first problems of many seeds."""
+    seeds = 3000
+    batch = sample(Space((2, 5), (1, 4)), 1, Stream.of_seeds(list(range(seeds))))
+    problems = [parse(batch.expression(run, 0)) for run in range(seeds)]
+    counts = [len(terms) - 2 for terms in problems]
+    first, second = ([len(terms[index]) - 1 for terms in problems] for index in (0, 1))
+    units = [int(terms[0][-1]) for terms in problems]
+    for one, other in ((counts, first), (counts, second), (first, second), (counts, units), (first, units)):
+        width = max(other) + 1
+        table = torch.bincount(torch.tensor(one) * width + torch.tensor(other), minlength=4 * width)
+        result: Any = stats.chi2_contingency(table.view(4, width).numpy())
+        assert result.pvalue > 1e-3
 
 
 def test_a_run_meets_the_same_problems_alone_or_in_a_fleet():
@@ -144,3 +157,10 @@ def test_targets_for_a_wider_grid_stay_at_the_right():
 def test_targets_for_a_narrower_grid_lose_only_padding():
     batch = Batch(torch.zeros(1, 1, 1, dtype=torch.int64), torch.tensor([[[PAD, PAD, 3, 4]]]))
     assert batch.targets_for(2).tolist() == [[[3, 4]]]
+
+
+@pytest.mark.parametrize("module", [gridsum.symbols, gridsum.problems], ids=["symbols", "problems"])
+def test_the_examples_of_the_documentation(module):
+    outcome = doctest.testmod(module)
+    assert outcome.attempted > 0
+    assert outcome.failed == 0

@@ -105,5 +105,10 @@ def exact_sum(terms: Sequence[str]) -> str:
 
 
 def columns_needed(count: int, digits: int) -> int:
-    """Columns that the sum of `count` terms of `digits` digits can need: it is below count · 10^digits."""
+    """Columns that the sum of `count` terms of `digits` digits can need.
+
+    The largest is count · (10^digits − 1), which is (count − 1) · 10^digits and less than 10^digits more.
+    """
+    if digits < len(str(count)):  # then it may be less; and it is small enough to be written out
+        return len(str(count * (10**digits - 1)))
     return digits + (len(str(count - 1)) if count > 1 else 0)

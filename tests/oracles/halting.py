@@ -1,4 +1,4 @@
-"""The context transformer and the halting distribution (Eq. 8, 9, 12 and 13), written out."""
+"""The context transformer and the halting distribution (Eq. 9, 10, 13 and 14), written out."""
 
 from collections.abc import Sequence
 

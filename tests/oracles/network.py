@@ -83,7 +83,7 @@ class Reference:
         return self.linear("output", "", self.dropout(grid[0]))
 
     def attend_to_grid(self, context: Tensor, grid: Tensor) -> Tensor:
-        """Eq. 12: heads of C·W_Q against F·W_K, with m·M added to the scores."""
+        """Eq. 13: heads of C·W_Q against F·W_K, with m·M added to the scores."""
         height, width, features = grid.shape
         cells = grid.reshape(height * width, features)
         w_q, w_k, w_v = self.get("context", "attention.projection")
@@ -101,7 +101,7 @@ class Reference:
         )
 
     def decide(self, context: Tensor, grid: Tensor) -> tuple[Tensor, Tensor]:
-        """C_{n+1} and λ_n by Eq. 13."""
+        """C_{n+1} and λ_n by Eq. 14."""
         context = self.norm("context", "norm_attention", context + self.attend_to_grid(context, grid))
         inner = self.feed_forward("context", "feed_forward", 2, context, self.dropout)
         context = self.norm("context", "norm_feed_forward", context + inner)

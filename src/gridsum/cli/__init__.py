@@ -1,0 +1,142 @@
+"""The command line: `gridsum COMMAND ...`.
+
+This file imports nothing heavy and each command is a module of its own, so that help and mistyped commands
+are answered at once and a command loads only what it needs.
+"""
+
+import errno
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from gridsum.cli.parsing import Parser, UsageError, nearest
+from gridsum.version import __version__
+
+COMMANDS = {
+    "solve": "answer sums, or show step by step how they are worked out",
+    "train": "train networks from one or several seeds; resume after interruptions",
+    "evaluate": "measure models, or a solver of your own, on suites of problems",
+    "table": "print a table of the paper from the records of evaluations",
+    "models": "list the models that come with gridsum, and their scores",
+    "trace": "write all that happens inside while a sum is worked out, as JSON",
+}
+
+USAGE, INTERRUPTED, BROKEN_PIPE, FAILED = 2, 130, 141, 1
+"""Exit statuses; those of an interrupt and of a closed pipe are what a shell reports for them."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit status."""
+    _never_fail_on_encoding()
+    try:
+        status = _dispatch(list(sys.argv[1:] if argv is None else argv))
+        sys.stdout.flush()
+        return status
+    except SystemExit as stop:  # argparse has printed help or the version
+        return _flushed(stop.code)
+    except KeyboardInterrupt:
+        _close_quietly()
+        return INTERRUPTED
+    except BrokenPipeError:
+        _close_quietly()
+        return BROKEN_PIPE
+    except OSError as error:
+        return _complain(_explain(error), USAGE)
+    except (ValueError, RuntimeError) as error:
+        if not _for_users(error):
+            raise
+        return _complain(str(error), USAGE if isinstance(error, ValueError) else FAILED)
+
+
+def _dispatch(arguments: list[str]) -> int:
+    if arguments and arguments[0] in COMMANDS:
+        return importlib.import_module(f"gridsum.cli.{arguments[0]}").run(arguments[1:])
+    parser = _parser()
+    if arguments and not arguments[0].startswith("-"):
+        raise UsageError(
+            f"there is no command {arguments[0]!r}; "
+            f"{nearest(arguments[0], COMMANDS)}The commands are {', '.join(COMMANDS)}"
+        )
+    parser.read(arguments)
+    sys.stderr.write(parser.format_help())
+    return USAGE
+
+
+def _parser() -> Parser:
+    width = max(map(len, COMMANDS)) + 2
+    commands = "\n".join(f"  {name:<{width}}{summary}" for name, summary in COMMANDS.items())
+    parser = Parser(
+        "",
+        "A neural network that does column addition on a grid: solve sums with it, train it, measure it, "
+        "and see it work.",
+        "gridsum COMMAND [options]",
+        f"commands:\n{commands}\n\n"
+        "'gridsum COMMAND --help' says more about each.\n\n"
+        "examples:\n"
+        "  gridsum solve 523+102+9416\n"
+        "  gridsum solve --show 99999+1\n"
+        "  gridsum train --variant base --seeds 0-9 --out runs/base\n"
+        "  gridsum evaluate --model runs/base --suite comparison --out records.jsonl\n"
+        "  gridsum table comparison --records records.jsonl",
+    )
+    parser.add_argument(
+        "--version", action="version", version=f"gridsum {__version__}", help="show the version and exit"
+    )
+    return parser
+
+
+def _for_users(error: Exception) -> bool:
+    """The errors that gridsum defines are written for users; any other is a bug and keeps its traceback."""
+    return type(error).__module__.split(".")[0] == "gridsum"
+
+
+def _explain(error: OSError) -> str:
+    where = f"{error.filename}: " if error.filename is not None else ""
+    what = error.strerror or str(error)
+    mend = {
+        errno.ENOENT: "; check the path",
+        errno.ENOSPC: "; make room, or choose another place",
+        errno.EACCES: "; choose a place that you may read and write",
+        errno.EROFS: "; choose a place that can be written to",
+    }.get(error.errno or 0, "")
+    return f"{where}{what[:1].lower()}{what[1:]}{mend}"
+
+
+def _complain(message: str, status: int) -> int:
+    # What stdout still holds cannot be written if it is stdout that failed.
+    status = max(status, _flushed(status))
+    sys.stderr.write(f"gridsum: error: {message}\n")
+    return status
+
+
+def _flushed(status: Any) -> int:
+    """`status`, unless what was printed cannot be delivered."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _close_quietly()
+        return BROKEN_PIPE
+    except OSError as error:
+        _close_quietly()
+        sys.stderr.write(f"gridsum: error: standard output: {_explain(error)}\n")
+        return USAGE
+    return int(status or 0)
+
+
+def _close_quietly() -> None:
+    """Nobody reads stdout any more: what is left in its buffer must not raise again when Python exits."""
+    try:
+        devnull = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(devnull, sys.stdout.fileno())
+        os.close(devnull)
+    except (OSError, ValueError):  # stdout has been replaced by something without a descriptor
+        pass
+
+
+def _never_fail_on_encoding() -> None:
+    """Where the terminal cannot show a letter such as λ, a '?' in its place is better than an error."""
+    reconfigure = getattr(sys.stdout, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="replace")

@@ -1,0 +1,65 @@
+"""Where results go: standard output, or a file that is written whole or not at all."""
+
+import os
+import sys
+from pathlib import Path
+
+from gridsum.cli.parsing import UsageError
+
+STANDARD = "-"
+"""The name of standard output where a file is asked for."""
+
+
+def emit(line: str) -> None:
+    """A line on standard output, at once: whoever reads the other end of a pipe need not wait."""
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def tell(line: str) -> None:
+    """A line for the person, beside the results."""
+    sys.stderr.write(line + "\n")
+    sys.stderr.flush()
+
+
+def check_writable(name: str) -> None:
+    """Find out before any work whether a result can be kept in a file, without creating it."""
+    path = Path(name)
+    if path.is_dir():
+        raise UsageError(f"{name} is a folder; name a file in it")
+    if path.exists():
+        if not os.access(path, os.W_OK):
+            raise UsageError(f"{name} cannot be written to; choose another file")
+        return
+    place = path.absolute().parent
+    while not place.exists():
+        place = place.parent
+    if not place.is_dir():
+        raise UsageError(f"{name} cannot be written: {place} is not a folder; choose another place")
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise UsageError(f"{name} cannot be written: the folder {place} is read-only; choose another place")
+
+
+def write_result(name: str, text: str) -> None:
+    """The whole of `text` to a file or to standard output."""
+    if name == STANDARD:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        return
+    from gridsum.store import write_atomically
+
+    path = Path(name)
+    try:
+        if path.exists() and not path.is_file():
+            path.write_text(
+                text, encoding="utf-8"
+            )  # a pipe or a device, which must not be replaced by a file
+        else:
+            write_atomically(path.resolve(), text.encode())  # resolved: a link stays a link
+    except OSError as error:
+        raise unwritable(name, error) from None
+
+
+def unwritable(name: str | Path, error: OSError) -> UsageError:
+    reason = error.strerror or str(error)
+    return UsageError(f"{name} could not be written ({reason}); make room, or choose another place")

@@ -1,0 +1,172 @@
+"""Options: how they are declared, read and explained when they are wrong."""
+
+import argparse
+import difflib
+import re
+import textwrap
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NoReturn
+
+SEED_LIMIT = 2**63
+"""Seeds are kept as signed 64-bit numbers."""
+_HALTING = ("sampled", "median", "fixed")
+_PLACEMENT = ("auto", "soft", "hard")
+_HELP_WIDTH = 79
+
+
+class UsageError(ValueError):
+    """Something that the user can mend; the message says how."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """`did you mean ...? ` if one of the known names is like this one."""
+    folded = {candidate.lower(): candidate for candidate in known}
+    near = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.5)
+    return f"did you mean {folded[near[0]]!r}? " if near else ""
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse, but mistakes are raised as `UsageError`, and a wrong option is told the nearest right one."""
+
+    def __init__(self, command: str, description: str, usage: str, epilog: str) -> None:
+        super().__init__(
+            prog=f"gridsum {command}".strip(),
+            usage=usage,
+            description=textwrap.fill(description, _HELP_WIDTH),
+            epilog=epilog,
+            formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, max_help_position=26),
+            allow_abbrev=False,
+            add_help=False,
+        )
+        self._positionals.title = "arguments"
+        self.add_argument("-h", "--help", action="help", help="show this help and exit")
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message} (see {self.prog} --help)")
+
+    def read(self, arguments: Sequence[str]) -> argparse.Namespace:
+        options, unknown = self.parse_known_intermixed_args(list(arguments))
+        if unknown:
+            raise UsageError(self._explain(unknown))
+        return options
+
+    def _explain(self, unknown: list[str]) -> str:
+        option = next((text for text in unknown if text.startswith("-")), None)
+        if option is None:
+            return f"{unknown[0]!r} is one argument too many (see {self.prog} --help)"
+        if re.match(r"-[\d.]", option):
+            return f"{option}: signs are not part of the task; only non-negative whole numbers can be added"
+        name = option.split("=")[0]
+        hint = nearest(name, self._option_string_actions).replace("'", "")
+        return f"there is no option {name}; {hint}See {self.prog} --help"
+
+
+def one_of(what: str, known: Sequence[str], aliases: dict[str, str] | None = None) -> Callable[[str], str]:
+    """A name out of a few; `aliases` are what people write instead, each with what it should be."""
+
+    def read(text: str) -> str:
+        if text in known:
+            return text
+        meant = (aliases or {}).get(text.lower())
+        hint = f"did you mean {meant!r}? " if meant else nearest(text, known)
+        raise argparse.ArgumentTypeError(f"there is no {what} {text!r}; {hint}Use {', '.join(known)}")
+
+    return read
+
+
+def whole_number(low: int, below: int | None = None) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        limits = f"at least {low}" if below is None else f"from {low} to {below - 1}"
+        # Not int() alone, which takes 1_0 and the digits of other scripts; 40 digits are beyond any limit.
+        if re.fullmatch(r"[0-9]{1,40}", text):
+            number = int(text)
+            if number >= low and (below is None or number < below):
+                return number
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number {limits}")
+
+    return read
+
+
+def device_name(text: str) -> str:
+    if re.fullmatch(r"cuda:[0-9]+", text):
+        return text
+    return one_of("device", ("auto", "cpu", "cuda"), {"gpu": "cuda", "nvidia": "cuda"})(text)
+
+
+def add_device(parser: argparse.ArgumentParser, default: str, why: str = "") -> None:
+    parser.add_argument(
+        "--device",
+        type=device_name,
+        default=default,
+        metavar="DEVICE",
+        help=f"auto (a GPU if there is one), cpu, cuda or cuda:N{why} (default: {default})",
+    )
+
+
+def add_seed(parser: argparse.ArgumentParser, what: str) -> None:
+    parser.add_argument(
+        "--seed", type=whole_number(0, SEED_LIMIT), default=0, metavar="N", help=f"{what} (default: 0)"
+    )
+
+
+def add_rules(parser: argparse.ArgumentParser) -> None:
+    """How a network halts and how its input is placed. The names stand here too, to be told without torch."""
+    parser.add_argument(
+        "--halting",
+        type=one_of("halting rule", _HALTING),
+        metavar="RULE",
+        help="when to stop. sampled: at step n with probability λ_n, as the paper does (seeded); median: at "
+        "the first step where having halted is more likely than not; fixed: after the number of steps the "
+        "model was trained with (default: fixed for models trained so, sampled for all others)",
+    )
+    parser.add_argument(
+        "--placement",
+        type=one_of("placement", _PLACEMENT),
+        default="auto",
+        metavar="RULE",
+        help="how symbols get onto the grid. soft: spread as the action probabilities say, as in training; "
+        "hard: by the most probable action, in time linear in the length; auto: soft, but hard for sums too "
+        "long for it (default: auto)",
+    )
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--model",
+        default="base",
+        metavar="MODEL",
+        help="a shipped model's name (see gridsum models), the folder of one trained seed, or a weights file "
+        "(default: base)",
+    )
+
+
+def pick_device(name: str) -> Any:
+    """The torch device of a name that `device_name` let pass."""
+    from gridsum.devices import pick_device as pick
+
+    try:
+        return pick(name)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+def check_halting(network: Any, rule: str | None, model: str) -> None:
+    from gridsum.model.inference import check_rule
+
+    if rule is not None:
+        try:
+            check_rule(network, rule)
+        except ValueError as error:
+            raise UsageError(f"{model}: {error}") from None
+
+
+def load_single(name: str, device: str) -> Any:
+    """The model of one run that `name` means; of several, the user has to choose."""
+    from gridsum.store import load_runs, locate
+
+    paths = locate(name)
+    if len(paths) > 1:
+        folders = [str(path.parent) for path in paths]
+        shown = ", ".join(folders[:12]) + (f" and {len(folders) - 12} more" if len(folders) > 12 else "")
+        raise UsageError(f"{name} holds {len(paths)} trained seeds; choose one with --model: {shown}")
+    return load_runs(name, paths, pick_device(device))

@@ -1,0 +1,193 @@
+"""`gridsum solve`: sums in, answers out, one a line."""
+
+import codecs
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+
+from gridsum.cli.output import STANDARD, emit, tell
+from gridsum.cli.parsing import (
+    Parser,
+    UsageError,
+    add_device,
+    add_model,
+    add_rules,
+    add_seed,
+    check_halting,
+    load_single,
+)
+from gridsum.symbols import ExpressionError, parse
+
+if TYPE_CHECKING:
+    from gridsum.solving import Answer
+    from gridsum.store import Model
+
+# Lines of a file that are solved together, at most: more would only make the first answer wait.
+_LINES_AT_ONCE = 64
+_READ_SIZE = 1 << 16
+_DESCRIBED = ("expression", "answer", "exact", "correct", "steps", "halting", "placement", "capped")
+
+
+class Asked(NamedTuple):
+    """An expression as it was given, with where it stands for messages about it."""
+
+    place: str
+    number: int
+    text: str | None
+    """None where the line is no UTF-8 text."""
+
+
+def describe(answer: "Answer", model: str) -> dict[str, Any]:
+    """An answer as JSON holds it."""
+    return {name: getattr(answer, name) for name in _DESCRIBED} | {"model": model}
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        "solve",
+        "Answer sums of non-negative whole numbers with a trained network. The answers go to standard "
+        "output, one a line, in the order of the sums. They are what the network says, right or wrong; "
+        "--json and --show compare them with the truth.",
+        "gridsum solve EXPR... [options]\n       gridsum solve --file FILE [options]",
+        "A sum that cannot be read is explained on standard error, and an empty line\n"
+        '(with --json, an object with "error") stands for its answer; the exit status\n'
+        "is then 2.\n"
+        "There is no limit on length: time and memory grow with terms × digits.\n\n"
+        "examples:\n"
+        "  gridsum solve 523+102+9416 99999+1\n"
+        "  gridsum solve --show 523+102\n"
+        "  gridsum solve --file sums.txt --json > answers.jsonl\n"
+        "  echo 12+34 | gridsum solve --file - --model runs/base/seed-3 --halting median",
+    )
+    parser.add_argument(
+        "expressions", nargs="*", metavar="EXPR", help="a sum, such as 523+102 or '523 + 102 ='"
+    )
+    parser.add_argument(
+        "--file", metavar="FILE", help="read the sums from a file, one a line; - is standard input"
+    )
+    add_model(parser)
+    shape = parser.add_mutually_exclusive_group()
+    shape.add_argument(
+        "--json",
+        action="store_true",
+        help="print a JSON object a line: expression, answer, exact (the true sum), correct, steps, halting, "
+        "placement, capped (whether the limit on steps ended it), model",
+    )
+    shape.add_argument(
+        "--show",
+        action="store_true",
+        help="draw the grid as placed and what every cell reads after each step",
+    )
+    add_rules(parser)
+    add_seed(parser, "of the draws of sampled halting")
+    add_device(parser, "cpu", why="; the CPU starts faster and is quick enough for all but very long sums")
+    return parser
+
+
+def run(arguments: Sequence[str]) -> int:
+    options = _parser().read(arguments)
+    if options.file is not None and options.expressions:
+        raise UsageError("give sums as arguments or with --file, not both")
+    if options.file is None and not options.expressions:
+        raise UsageError("there is nothing to solve; give a sum such as 523+102, or --file FILE")
+    with ExitStack() as files:
+        if options.file is None:
+            given = [Asked("argument", number, text) for number, text in enumerate(options.expressions, 1)]
+            chunks: Iterator[list[Asked]] = iter([given])
+            if all(isinstance(_read(asked), ExpressionError) for asked in given):
+                return _answer_chunk(None, given, options)  # nothing to load a network for
+        elif options.file == STANDARD:
+            chunks = _chunks(sys.stdin.buffer)
+        else:
+            chunks = _chunks(files.enter_context(open(options.file, "rb", buffering=0)))
+        model = load_single(options.model, options.device)
+        check_halting(model.network, options.halting, options.model)
+        return max((_answer_chunk(model, chunk, options) for chunk in chunks), default=0)
+
+
+def _chunks(file: Any) -> Iterator[list[Asked]]:
+    """The lines of a file as they come in, some together where several are there already."""
+    number = 0
+    for lines in _lines(file):
+        for low in range(0, len(lines), _LINES_AT_ONCE):
+            asked = [
+                _decoded(number + index, line) for index, line in enumerate(lines[low:][:_LINES_AT_ONCE], 1)
+            ]
+            number += len(asked)
+            yield asked
+
+
+def _lines(file: BinaryIO) -> Iterator[list[bytes]]:
+    # read1 waits for some bytes, not for so many: each line typed into a terminal is answered at once.
+    read = getattr(file, "read1", file.read)
+    rest: list[bytes] = []  # pieces of a line whose end is still to come; joined once, however long it is
+    while piece := read(_READ_SIZE):
+        *whole, last = piece.split(b"\n")
+        if whole:
+            whole[0] = b"".join([*rest, whole[0]])
+            rest = []
+            yield whole
+        rest.append(last)
+    if any(rest):
+        yield [b"".join(rest)]
+
+
+def _decoded(number: int, line: bytes) -> Asked:
+    if number == 1:
+        line = line.removeprefix(codecs.BOM_UTF8)
+    try:
+        return Asked("line", number, line.decode())
+    except UnicodeDecodeError:
+        return Asked("line", number, None)
+
+
+def _read(asked: Asked) -> tuple[str, ...] | ExpressionError:
+    if asked.text is None:
+        return ExpressionError("this is not UTF-8 text; write sums with ASCII digits")
+    try:
+        return parse(asked.text)
+    except ExpressionError as error:
+        return error
+
+
+def _answer_chunk(model: "Model | None", chunk: list[Asked], options: Any) -> int:
+    """Answer what can be answered, in order; returns the exit status."""
+    status = 0
+    read = [_read(asked) for asked in chunk]
+    answers = _answers(model, [terms for terms in read if not isinstance(terms, ExpressionError)], options)
+    for asked, terms in zip(chunk, read, strict=True):
+        if isinstance(terms, ExpressionError):
+            status = 2
+            alone = asked.place == "argument" and len(chunk) == 1
+            tell(f"gridsum: error: {'' if alone else f'{asked.place} {asked.number}: '}{terms}")
+            if options.json:
+                emit(json.dumps({asked.place: asked.number, "error": str(terms)}))
+            elif not options.show:
+                emit("")
+            continue
+        assert model is not None, "without a model there is nothing that can be solved"
+        _print(model, terms, next(answers), options)
+    return status
+
+
+def _answers(model: "Model | None", expressions: list[tuple[str, ...]], options: Any) -> Iterator["Answer"]:
+    if model is None:
+        return iter(())
+    from gridsum.solving import solve
+
+    return solve(model, expressions, options.halting, options.seed, options.placement)
+
+
+def _print(model: "Model", terms: tuple[str, ...], answer: "Answer", options: Any) -> None:
+    if options.json:
+        emit(json.dumps(describe(answer, model.name)))
+    elif options.show:
+        from gridsum.solving import trace_expression
+        from gridsum.terminal import draw_trace, print_lines
+
+        traced = trace_expression(model, terms, answer.steps, options.placement)
+        print_lines(draw_trace(answer, traced, model.name))
+    else:
+        emit(answer.answer)

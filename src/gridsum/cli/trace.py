@@ -1,0 +1,103 @@
+"""`gridsum trace`: everything that happens inside while a sum is worked out, as JSON."""
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from gridsum.cli.output import STANDARD, check_writable, write_result
+from gridsum.cli.parsing import Parser, add_device, add_model, add_rules, add_seed, check_halting, load_single
+from gridsum.cli.solve import describe
+from gridsum.symbols import ALPHABET, parse
+
+if TYPE_CHECKING:
+    from gridsum.model.rollout import Trace
+
+# float32 holds about seven digits; more of them would be noise, and double the file.
+_DECIMALS = 6
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        "trace",
+        "Work out one sum and write what happened inside as one JSON object.",
+        "gridsum trace EXPR [--json FILE] [options]",
+        "the object, for a grid of H rows × W columns, from the top and from the left:\n"
+        "  expression, answer, exact, correct, steps, halting, placement, capped, model\n"
+        "                 as printed by gridsum solve --json\n"
+        "  alphabet       the 13 symbols; the first, ' ', is PAD (a blank)\n"
+        "  symbols        the input, character by character\n"
+        "  action_names   TLU (append to the top row), NLP (push a new row), NOP (ignore)\n"
+        "  actions        for each input symbol, the probabilities of these actions\n"
+        "  readings       for each n from 0 (before any step) to steps:\n"
+        "    n\n"
+        "    lambda       λ_n, the probability of halting now if still running\n"
+        "    p            p_n, the probability of halting at n\n"
+        "    cumulated    the probability of having halted by n\n"
+        "                 (these three are null under fixed halting)\n"
+        "    symbols      H × W, the symbol that the output layer reads in each cell\n"
+        "    confidence   H × W, its probability\n"
+        "    grid         H × W × E, the features of each cell (with --grids)\n"
+        "    attention    k² × H × W × h, what each cell pays to its neighbours, row by\n"
+        "                 row, with each head, in the step from n to n+1; null for the\n"
+        "                 last n (with --attention)\n\n"
+        "examples:\n"
+        "  gridsum trace 523+102 --json trace.json\n"
+        "  gridsum trace 99999+1 --halting median --grids --attention --json trace.json\n"
+        "  gridsum trace 12+34 | jq '.readings[].lambda'",
+    )
+    parser.add_argument("expression", metavar="EXPR", help="a sum, such as 523+102")
+    parser.add_argument(
+        "--json", default=STANDARD, metavar="FILE", help="where to write (default: - for standard output)"
+    )
+    parser.add_argument("--grids", action="store_true", help="with the features of every cell; large")
+    parser.add_argument("--attention", action="store_true", help="with all attention weights; very large")
+    add_model(parser)
+    add_rules(parser)
+    add_seed(parser, "of the draws of sampled halting")
+    add_device(parser, "cpu")
+    return parser
+
+
+def run(arguments: Sequence[str]) -> int:
+    options = _parser().read(arguments)
+    terms = parse(options.expression)
+    if options.json != STANDARD:
+        check_writable(options.json)
+    model = load_single(options.model, options.device)
+    check_halting(model.network, options.halting, options.model)
+
+    from gridsum.solving import solve, trace_expression
+
+    (answer,) = solve(model, [terms], options.halting, options.seed, options.placement)
+    traced = trace_expression(model, terms, answer.steps, options.placement)
+    content = describe(answer, model.name) | {
+        "alphabet": list(ALPHABET),
+        "symbols": [ALPHABET[code] for code in traced.symbols.tolist()],
+        "action_names": ["TLU", "NLP", "NOP"],
+        "actions": _rounded(traced.actions),
+        "readings": [_reading(traced, n, options.grids, options.attention) for n in range(answer.steps + 1)],
+    }
+    write_result(options.json, json.dumps(content) + "\n")
+    return 0
+
+
+def _reading(traced: "Trace", n: int, grids: bool, attention: bool) -> dict[str, Any]:
+    confidence, codes = traced.decoded[n].max(-1)
+    halting, probability = traced.halting, traced.probability
+    reading: dict[str, Any] = {
+        "n": n,
+        "lambda": None if halting is None else float(halting[n]),
+        "p": None if probability is None else float(probability[n]),
+        "cumulated": None if probability is None else float(probability[: n + 1].sum()),
+        "symbols": [[ALPHABET[code] for code in row] for row in codes.tolist()],
+        "confidence": _rounded(confidence),
+    }
+    if grids:
+        reading["grid"] = _rounded(traced.grids[n])
+    if attention:
+        reading["attention"] = _rounded(traced.attention[n]) if n < len(traced.attention) else None
+    return reading
+
+
+def _rounded(values: Any) -> Any:
+    return values.double().round(decimals=_DECIMALS).tolist()

@@ -1,0 +1,218 @@
+"""`gridsum train`: runs of one configuration from several seeds, together."""
+
+import argparse
+import json
+import re
+import shlex
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gridsum.cli.boards import Boards
+from gridsum.cli.output import tell, unwritable
+from gridsum.cli.overrides import add_overrides, explain_overrides, overridden, variants_text
+from gridsum.cli.parsing import SEED_LIMIT, Parser, UsageError, add_device, pick_device
+from gridsum.cli.progress import Progress, progress
+from gridsum.config import Config, from_dict
+from gridsum.variants import VARIANTS, variant
+
+if TYPE_CHECKING:
+    from gridsum.training.loop import Epoch
+
+_MOST_SEEDS = 1000
+INTERRUPTED = 130
+
+
+def read_seeds(text: str) -> tuple[int, ...]:
+    """`3`, `0-9` or `0,2,5-7` as numbers, in the order written."""
+    seeds: list[int] = []
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*([0-9]{1,40})\s*(?:-\s*([0-9]{1,40})\s*)?", part)
+        if match is None:
+            raise argparse.ArgumentTypeError(f"{text!r} does not name seeds; write them as 3, 0-9 or 0,2,5-7")
+        first, last = int(match[1]), int(match[2] or match[1])
+        if last < first:
+            raise argparse.ArgumentTypeError(f"{part.strip()!r} runs backwards; write it as {last}-{first}")
+        if last >= SEED_LIMIT:
+            raise argparse.ArgumentTypeError(f"seed {last} is too large; seeds are below 2^63")
+        if last - first + 1 + len(seeds) > _MOST_SEEDS:
+            raise argparse.ArgumentTypeError(f"these are more than {_MOST_SEEDS} seeds; train them in parts")
+        seeds.extend(range(first, last + 1))
+    twice = next((seed for seed in seeds if seeds.count(seed) > 1), None)
+    if twice is not None:
+        raise argparse.ArgumentTypeError(f"seed {twice} is named twice; a seed makes one run")
+    return tuple(seeds)
+
+
+class _TrainParser(Parser):
+    def format_help(self) -> str:
+        explain_overrides(self)  # only now: it reads the configuration's source
+        return super().format_help()
+
+
+def _parser() -> Parser:
+    parser = _TrainParser(
+        "train",
+        "Train a network for each seed, all together, into a folder that holds their weights and logs. "
+        "Training that was interrupted, even by a crash, goes on with --resume and ends with the same "
+        "weights as if it had not been.",
+        "gridsum train --out FOLDER [options] [--SECTION.FIELD VALUE ...]\n"
+        "       gridsum train --out FOLDER --resume",
+        "variants, and what they change of the defaults above:\n"
+        f"{variants_text()}\n\n"
+        "examples:\n"
+        "  gridsum train --variant base --seeds 0-9 --out runs/base\n"
+        "  gridsum train --variant SASA --model.heads 16 --training.epochs 30 --out runs/a\n"
+        "  gridsum train --out runs/base --resume\n"
+        "  gridsum train --out runs/base --resume --training.epochs 810",
+    )
+    parser.add_argument(
+        "--out", required=True, metavar="FOLDER", help="where weights, logs and checkpoint go"
+    )
+    start = parser.add_mutually_exclusive_group()
+    start.add_argument("--variant", metavar="NAME", help=f"one of {', '.join(VARIANTS)} (default: base)")
+    start.add_argument(
+        "--config",
+        metavar="FILE",
+        help="start from a configuration in JSON instead; the config.json of a training folder will do",
+    )
+    parser.add_argument(
+        "--seeds",
+        type=read_seeds,
+        metavar="SEEDS",
+        help=f"such as 3, 0-9 or 0,2,5-7; at most {_MOST_SEEDS}, each below 2^63 (default: 0)",
+    )
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        help="go on where FOLDER's training stopped, with its configuration and seeds; only "
+        "--training.epochs may be changed",
+    )
+    parser.add_argument(
+        "--tensorboard", action="store_true", help="also log for TensorBoard, in each seed's folder"
+    )
+    add_device(parser, "auto")
+    add_overrides(parser)
+    return parser
+
+
+def run(arguments: Sequence[str]) -> int:
+    options = _parser().read(arguments)
+    folder = Path(options.out)
+    config, seeds = _setup(options, folder)
+    boards = Boards(folder) if options.tensorboard else None
+    device = pick_device(options.device)
+
+    from gridsum.training.loop import train
+
+    epochs: list[int] = []
+    try:
+        with progress() as shown:
+            report = _reporter(shown, epochs, boards)
+            train(
+                config,
+                seeds,
+                folder,
+                device,
+                options.resume,
+                report,
+                lambda text: shown.note(f"gridsum: {text}"),
+            )
+    except KeyboardInterrupt:
+        tell(_how_to_resume(options, folder, epochs))
+        return INTERRUPTED
+    except BrokenPipeError:  # standard error, not the folder
+        raise
+    except OSError as error:
+        raise unwritable(error.filename or folder, error) from None
+    finally:
+        if boards is not None:
+            boards.close()
+    tell(_farewell(config, seeds, folder, epochs))
+    return 0
+
+
+def _setup(options: argparse.Namespace, folder: Path) -> tuple[Config, tuple[int, ...]]:
+    """What to train: as the options say, or on resuming, what they do not say as the folder has it."""
+    seeds = options.seeds
+    if options.config is not None:
+        config = _read_config(options.config)
+    elif options.variant is not None or not options.resume:
+        config = variant(options.variant or "base")
+    else:
+        config = None
+    if options.resume and (config is None or seeds is None):
+        from gridsum.training.folders import read_setup
+
+        config_there, seeds_there = read_setup(folder)
+        config, seeds = config or config_there, seeds or seeds_there
+    assert config is not None, "a configuration comes from the options or from the folder"
+    return overridden(config, options), seeds or (0,)
+
+
+def _read_config(name: str) -> Config:
+    try:
+        data = json.loads(Path(name).read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise UsageError(f"{name} is not JSON: {error}") from None
+    if isinstance(data, dict):
+        data.pop("seeds", None)  # a training folder's config.json has them, but --seeds decides
+    return from_dict(Config, data)
+
+
+def _reporter(shown: Progress, epochs: list[int], boards: Boards | None) -> Callable[["Epoch"], None]:
+    def report(epoch: "Epoch") -> None:
+        epochs.append(epoch.number)
+        shown.update("epoch", epoch.number, epoch.of, news(epoch))
+        if boards is not None:
+            boards.write(epoch)
+
+    return report
+
+
+def news(epoch: "Epoch") -> str:
+    """An epoch in a line, over the runs that are still sound."""
+
+    def alive(name: str) -> list[float]:
+        return [value for value, sound in zip(epoch.means[name], epoch.alive, strict=True) if sound]
+
+    losses = alive("total")
+    if not losses:
+        return "every run has diverged"
+    loss = f"loss {_mean(losses):.3f}"
+    if len(losses) > 1:
+        loss += f" (best {min(losses):.3f}, worst {max(losses):.3f})"
+    parts = [loss, f"accuracy {_mean(alive('accuracy')):.3f}", f"steps {_mean(alive('steps')):.1f}"]
+    if len(losses) < len(epoch.seeds):
+        parts.append(f"{len(epoch.seeds) - len(losses)} of {len(epoch.seeds)} runs set aside")
+    return ", ".join(parts)
+
+
+def _mean(values: list[float]) -> float:
+    return sum(values) / len(values)
+
+
+def _how_to_resume(options: argparse.Namespace, folder: Path, epochs: list[int]) -> str:
+    where = f"after epoch {epochs[-1]}" if epochs else "before the first epoch was done"
+    command = ["gridsum", "train", "--out", str(folder), "--resume"]
+    command += ["--device", options.device] if options.device != "auto" else []
+    command += ["--tensorboard"] if options.tensorboard else []
+    return f"gridsum: stopped {where}; go on with: {shlex.join(command)}"
+
+
+def _farewell(config: Config, seeds: tuple[int, ...], folder: Path, epochs: list[int]) -> str:
+    from gridsum.training.folders import seed_folder
+
+    first, last = seed_folder(folder, seeds[0]), seed_folder(folder, seeds[-1])
+    where = str(first) if len(seeds) == 1 else f"{first} … {last.name} ({len(seeds)} runs)"
+    if not epochs:
+        said = (
+            f"nothing was left to train of {config.training.epochs} epochs; to go on, raise --training.epochs"
+        )
+    else:
+        said = f"trained {config.variant} to epoch {epochs[-1]}"
+    return (
+        f"gridsum: {said}: {where}\n"
+        f"  solve with it:  gridsum solve 523+102 --model {shlex.quote(str(first))}\n"
+        f"  measure it:     gridsum evaluate --model {shlex.quote(str(folder))} --out records.jsonl"
+    )

@@ -1,0 +1,174 @@
+"""The column method, drawn in a terminal step by step.
+
+Colour comes from `rich`, which is imported only where a terminal can show it. Without it, or into a file, the
+same is written as plain lines: nothing is said by colour alone.
+"""
+
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TextIO
+
+from gridsum.symbols import ALPHABET, PAD, decode
+
+if TYPE_CHECKING:
+    from gridsum.model.rollout import Trace
+    from gridsum.solving import Answer
+
+Line = list[tuple[str, str]]
+"""Pieces of text, each with its style (empty for none)."""
+
+BLANK, UNSURE, ELIDED, ELIDED_ROWS = "·", "?", "…", "⋮"
+_STYLES = {
+    "title": "bold",
+    "quiet": "dim",
+    "changed": "bold yellow",
+    "answer": "cyan",
+    "right": "bold green",
+    "wrong": "bold red",
+}
+_MARGIN, _CELL = 4, 3
+_MOST_ROWS = 16
+
+
+def draw_trace(answer: "Answer", trace: "Trace", model: str, width: int | None = None) -> list[Line]:
+    """The grid as placed, then what every cell reads after each step; changed symbols stand in brackets."""
+    width = width or shutil.get_terminal_size().columns
+    readings = trace.decoded.argmax(-1).tolist()
+    height, columns = trace.decoded.shape[1:3]
+    rows = _kept(height, _MOST_ROWS)
+    shown = _kept(columns, max(3, (width - _MARGIN) // _CELL))
+    lines: list[Line] = [
+        [(_shortened(answer.expression, width), "title")],
+        [(f"model {model}, {answer.halting} halting, {answer.placement} placement", "quiet")],
+    ]
+    lines.append([(f"{BLANK} blank   > row of the answer   [5] changed in this step", "quiet")])
+    placed = _placed(answer, trace)
+    if any(UNSURE in row for row in placed):
+        lines.append([(f"{UNSURE} several symbols share the cell", "quiet")])
+    if None in shown or None in rows:
+        left_out = (
+            f"{ELIDED} and {ELIDED_ROWS} stand for what is left out of {height} rows × {columns} columns"
+        )
+        lines.append([(left_out, "quiet")])
+    lines += [[], [("placed on the grid", "title")], *_grid(placed, None, rows, shown)]
+    for n, symbols in enumerate(readings):
+        title = _step_title(n, trace)
+        room = width - sum(len(text) for text, _ in title) - len("reads ")
+        title.append((f"reads {_shortened(decode(symbols[0]) or 'nothing', room)}", "answer"))
+        before = readings[n - 1] if n else None
+        lines += [[], title]
+        if symbols == before:
+            lines.append([(" " * _MARGIN + "no symbol has changed", "quiet")])
+        else:
+            lines += _grid(symbols, before, rows, shown)
+    return [*lines, [], *_verdict(answer, width)]
+
+
+def _placed(answer: "Answer", trace: "Trace") -> list[list[int | str]]:
+    """Which symbol of the input each cell received; under soft placement, which one more than half."""
+    import torch
+
+    from gridsum.model.seq2grid import place_hard, seq2grid
+
+    height, columns = trace.decoded.shape[1:3]
+    put = place_hard if answer.placement == "hard" else seq2grid
+    one_hot = torch.nn.functional.one_hot(trace.symbols, len(ALPHABET)).to(trace.actions.dtype)
+    received = put(one_hot[None, None], trace.actions[None, None], height, columns)[0, 0]
+    share, symbol = received.max(-1)
+    symbol = symbol.masked_fill(received.sum(-1) <= 0.5, PAD)
+    unsure = ((share <= 0.5) & (symbol != PAD)).tolist()
+    return [
+        [UNSURE if doubt else code for code, doubt in zip(codes, doubts, strict=True)]
+        for codes, doubts in zip(symbol.tolist(), unsure, strict=True)
+    ]
+
+
+def _step_title(n: int, trace: "Trace") -> Line:
+    title: Line = [(f"step {n}" if n else "before any step", "title"), ("   ", "")]
+    if trace.halting is not None and trace.probability is not None:
+        halting, cumulated = float(trace.halting[n]), float(trace.probability[: n + 1].sum())
+        title.append((f"λ {halting:.3f}   halted by now {min(cumulated, 1):.3f}   ", "quiet"))
+    return title
+
+
+def _verdict(answer: "Answer", width: int) -> list[Line]:
+    steps = f"{answer.steps} step{'' if answer.steps == 1 else 's'}"
+    end = f"stopped by the limit of {steps}" if answer.capped else f"halted after {steps}"
+    said = _shortened(answer.answer or "nothing", width - len(end) - len(", answer , which is right"))
+    start = f"{end}, answer {said}, which is "
+    if answer.correct:
+        return [[(start, ""), ("right", "right")]]
+    truth = _shortened(answer.exact, width - len("the sum is "))
+    return [[(start, ""), ("wrong", "wrong")], [(f"the sum is {truth}", "")]]
+
+
+def _grid(
+    symbols: Sequence[Sequence[int | str]],
+    before: Sequence[Sequence[int | str]] | None,
+    rows: list[int | None],
+    columns: list[int | None],
+) -> list[Line]:
+    lines: list[Line] = []
+    for row in rows:
+        if row is None:
+            lines.append([(" " * _MARGIN + f" {ELIDED_ROWS}", "quiet")])
+            continue
+        line: Line = [("  > " if row == 0 else " " * _MARGIN, "quiet")]
+        for column in columns:
+            if column is None:
+                line.append((f" {ELIDED} ", "quiet"))
+                continue
+            symbol = symbols[row][column]
+            changed = before is not None and before[row][column] != symbol
+            line.append(_cell(symbol, changed, row == 0))
+        lines.append(line)
+    return lines
+
+
+def _cell(symbol: int | str, changed: bool, in_answer: bool) -> tuple[str, str]:
+    text = symbol if isinstance(symbol, str) else BLANK if symbol == PAD else ALPHABET[symbol]
+    if changed:
+        return f"[{text}]", "changed"
+    return f" {text} ", "quiet" if text == BLANK else "answer" if in_answer else ""
+
+
+def _kept(count: int, most: int) -> list[int | None]:
+    """All of 0 … count−1, or both ends with None between where they are more than `most`."""
+    if count <= most:
+        return list(range(count))
+    first = (most - 1) // 2
+    return [*range(first), None, *range(count - (most - 1 - first), count)]
+
+
+def _shortened(text: str, room: int) -> str:
+    if len(text) <= room:
+        return text
+    count = f" ({len(text)} symbols)"
+    end = max(3, (room - len(count) - 1) // 2)
+    return f"{text[:end]}{ELIDED}{text[-end:]}{count}"
+
+
+def print_lines(lines: Sequence[Line]) -> None:
+    """To standard output, in colour where it is a terminal that has any."""
+    colours = rich_console(sys.stdout) if sys.stdout.isatty() or "FORCE_COLOR" in os.environ else None
+    if colours is None:
+        plain = ("".join(text for text, _ in line).rstrip() + "\n" for line in lines)
+        sys.stdout.write("".join(plain))
+    else:
+        from rich.text import Text
+
+        for line in lines:
+            styled = Text.assemble(*((text, _STYLES.get(style, "")) for text, style in line))
+            colours.print(styled, soft_wrap=True)
+    sys.stdout.flush()
+
+
+def rich_console(stream: TextIO) -> Any:
+    """A console of rich on `stream`, or None where rich is not installed."""
+    try:
+        from rich.console import Console
+    except ImportError:
+        return None
+    return Console(file=stream, highlight=False)
