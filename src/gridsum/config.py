@@ -7,12 +7,14 @@ code. A configuration travels as JSON; keys that do not exist are an error that 
 import dataclasses
 import difflib
 import json
+import math
 import types
 import typing
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
 from gridsum.problems import Space
+from gridsum.symbols import columns_needed
 
 
 class ConfigError(ValueError):
@@ -46,6 +48,11 @@ class TaskConfig:
             self.groups  # noqa: B018  (building the spaces validates them)
         except ValueError as error:
             raise ConfigError(f"task: {error}") from None
+        needed = columns_needed(self.terms[1], self.digits[1])
+        _require(
+            self.digits[1] + self.spare_columns >= needed,
+            f"task.spare_columns is {self.spare_columns}, but results can have {needed} digits",
+        )
         for name in ("spare_rows", "spare_columns", "random_rows", "random_columns"):
             _require(getattr(self, name) >= 0, f"task.{name} must not be negative")
 
@@ -123,8 +130,8 @@ class ObjectiveConfig:
 
     def __post_init__(self) -> None:
         _require(0 < self.prior < 1, "objective.prior must lie in (0, 1)")
-        _require(self.weight >= 0, "objective.weight must not be negative")
-        _require(self.pad_weight >= 0, "objective.pad_weight must not be negative")
+        for name in ("weight", "pad_weight"):
+            _require(0 <= getattr(self, name) < math.inf, f"objective.{name} must be a number that is not negative")
 
 
 @dataclass(frozen=True)
@@ -152,7 +159,11 @@ class TrainingConfig:
     def __post_init__(self) -> None:
         for name in ("epochs", "steps_per_epoch", "batch", "restart_epochs", "checkpoint_epochs"):
             _require(getattr(self, name) >= 1, f"training.{name} must be at least 1")
-        _require(self.clip > 0, "training.clip must be positive")
+        for name in ("learning_rate", "final_learning_rate", "adam_epsilon", "clip"):
+            _require(0 < getattr(self, name) < math.inf, f"training.{name} must be a positive number")
+        for name in ("beta1", "beta2"):
+            _require(0 <= getattr(self, name) < 1, f"training.{name} must lie in [0, 1)")
+        _require(0 <= self.weight_decay < math.inf, "training.weight_decay must not be negative")
 
 
 @dataclass(frozen=True)

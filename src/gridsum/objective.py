@@ -1,4 +1,4 @@
-"""The objective: what a rollout costs, as pure functions of it (Eq. 10 and 11).
+"""The objective: what a rollout costs, as pure functions of it (Eq. 11 and 12).
 
 Shapes: K readings, R runs, B problems, W columns. Every cost is returned per run, [R].
 """
@@ -63,7 +63,8 @@ def cost(
         success = expected_accuracy
         if config.success == "sampled":
             assert draws is not None, "a sampled measure of success needs a source of draws"
-            success = accuracies.gather(0, _draw(p.detach(), draws)[None])[0]
+            drawn = _draw(p.detach(), draws).minimum(rollout.truncation - rollout.steps.start)
+            success = accuracies.gather(0, drawn[None])[0]
         regulariser = explore_reinforce(p, success, step).mean(-1)
     return Cost(
         expected_loss + config.weight * regulariser,
@@ -94,7 +95,7 @@ def character_accuracy(predicted: Tensor, targets: Tensor, inside: Tensor) -> Te
 
 def explore_reinforce(p: Tensor, success: Tensor, step: Tensor) -> Tensor:
     """−(1 − a)·H(p) + a·E[log(1 + N_h)] of each sample; `success` is a, p leads with the reading."""
-    entropy = -torch.special.xlogy(p, p).sum(0)
+    entropy = -_p_log_p(p).sum(0)
     effort = (p * torch.log1p(step.to(p.dtype))).sum(0)
     return -(1 - success) * entropy + success * effort
 
@@ -107,10 +108,14 @@ def kl_from_geometric(p: Tensor, truncation: Tensor, prior: float) -> Tensor:
     step = torch.arange(p.shape[0], device=p.device).view(-1, *[1] * (p.dim() - 1))
     log_survival = step * math.log1p(-prior)
     log_prior = log_survival + torch.where(step < truncation, math.log(prior), 0.0)
-    return (torch.special.xlogy(p, p) - p * log_prior).sum(0)
+    return (_p_log_p(p) - p * log_prior).sum(0)
+
+
+def _p_log_p(p: Tensor) -> Tensor:
+    """p log p, 0 at 0 with a finite gradient there (which torch.special.xlogy does not have)."""
+    return p * p.clamp_min(torch.finfo(p.dtype).tiny).log()
 
 
 def _draw(p: Tensor, draws: Stream) -> Tensor:
-    """A reading for each sample, drawn from p [K,R,B]."""
-    reached = torch.cumsum(p, 0) > draws.uniform(p.shape[-1])
-    return reached.to(torch.int64).argmax(0)
+    """A reading for each sample, drawn from p [K,R,B]; one too far where the draw exceeds p's rounded sum."""
+    return (torch.cumsum(p, 0) <= draws.uniform(p.shape[-1])).sum(0)

@@ -6,7 +6,7 @@ uniform, so terms may have leading zeros::
     >>> from gridsum.streams import Stream
     >>> batch = sample(Space((2, 2), (3, 3)), 1, Stream.of_seeds([0]))
     >>> decode(batch.symbols[0, 0].tolist()), decode(batch.targets[0, 0].tolist())
-    ('412+095=', '507')
+    ('113+087=', '200')
 """
 
 import re
@@ -37,7 +37,7 @@ class Space:
     @classmethod
     def parse(cls, text: str) -> "Space":
         """`2x602`, `[1,4]x[1,10]`, `[1,4],[1,10]`."""
-        number, interval = r"(\d+)", r"\[\s*(\d+)\s*,\s*(\d+)\s*\]"
+        number, interval = r"([0-9]+)", r"\[\s*([0-9]+)\s*,\s*([0-9]+)\s*\]"
         match = re.fullmatch(rf"\s*(?:{number}|{interval})\s*[x×,]\s*(?:{number}|{interval})\s*", text)
         if match is None:
             raise ValueError(f"{text!r} is not a problem space; write one such as 2x602 or [1,4]x[1,10]")

@@ -48,7 +48,7 @@ class Stream:
 
     @classmethod
     def of_seeds(cls, seeds: list[int] | tuple[int, ...], device: torch.device | str = "cpu") -> "Stream":
-        return cls(_mix(torch.tensor(seeds, dtype=torch.int64, device=device) * _GOLDEN))
+        return cls(_mix(torch.tensor(seeds, dtype=torch.int64, device=device) * _GOLDEN ^ _MIX_2))
 
     def fold(self, label: int | Tensor) -> "Stream":
         """An independent stream for `label` (a purpose, a step; an int, a scalar or one int a run)."""

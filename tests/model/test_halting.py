@@ -37,7 +37,7 @@ def test_context_attention_is_torch_s_with_alibi(width, heads, masked):
         inside[0, :2, 2:] = True
         inside[1, :, 1:] = True
     result = attention(context, grid, inside)
-    paid = attention.weights(context, grid, inside).unflatten(2, (heads, length))
+    paid = attention.weights(attention.ask(context), grid, inside, (width // heads) ** -0.5).unflatten(2, (heads, length))
     for run in range(runs):
         reference = oracle.multihead(
             attention.projection[run],
@@ -62,7 +62,7 @@ def test_alibi_prefers_upper_rows_by_the_slope_of_each_head():
     attention = ContextAttention(1, 8, 8).double()
     randomise(attention)
     weights = attention.weights(
-        random_tensor(1, 1, 1, 8), torch.ones(1, 1, 4, 3, 8, dtype=torch.float64), None
+        random_tensor(1, 1, 8, 8), torch.ones(1, 1, 4, 3, 8, dtype=torch.float64), None, 1.0
     )
     rows = weights.view(8, 4, 3)
     slopes = torch.tensor(

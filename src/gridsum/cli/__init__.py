@@ -44,7 +44,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return BROKEN_PIPE
     except OSError as error:
         return _complain(_explain(error), USAGE)
-    except (ValueError, RuntimeError) as error:
+    except (ValueError, RuntimeError, MemoryError) as error:
+        if _out_of_memory(error):
+            return _complain("there is not enough memory for this; ask for shorter sums or fewer at once", FAILED)
         if not _for_users(error):
             raise
         return _complain(str(error), USAGE if isinstance(error, ValueError) else FAILED)
@@ -90,6 +92,12 @@ def _parser() -> Parser:
 def _for_users(error: Exception) -> bool:
     """The errors that gridsum defines are written for users; any other is a bug and keeps its traceback."""
     return type(error).__module__.split(".")[0] == "gridsum"
+
+
+def _out_of_memory(error: Exception) -> bool:
+    # Torch raises a plain RuntimeError for the CPU's memory, and a class of its own for a GPU's.
+    told = isinstance(error, RuntimeError) and "can't allocate memory" in str(error)
+    return told or isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"
 
 
 def _explain(error: OSError) -> str:

@@ -28,7 +28,7 @@ def _parser() -> Parser:
         "evaluate",
         "Measure models on suites of problems and print how often they are right. With --out, a record of "
         "every run and suite is added to a file; gridsum table makes the paper's tables of them.",
-        "gridsum evaluate [--model MODEL...] [--suite SUITE...] [--out FILE] [options]",
+        "gridsum evaluate [--model MODEL...] [--suite SUITE...] [--out FILE] ...",
         "suites:\n"
         "  a problem space, terms x digits, such as 2x602 or [1,4]x[1,10]; or one of the\n"
         "  collections: comparison, long-digits, long-terms, examples, ablation (each a\n"

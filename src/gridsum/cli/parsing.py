@@ -45,7 +45,9 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"{message} (see {self.prog} --help)")
 
     def read(self, arguments: Sequence[str]) -> argparse.Namespace:
-        options, unknown = self.parse_known_intermixed_args(list(arguments))
+        # A number with a sign is never an option: behind a space, argparse takes it for the value it is.
+        shielded = [f" {text}" if re.match(r"-[\d.]", text) else text for text in arguments]
+        options, unknown = self.parse_known_intermixed_args(shielded)
         if unknown:
             raise UsageError(self._explain(unknown))
         return options
@@ -53,9 +55,7 @@ class Parser(argparse.ArgumentParser):
     def _explain(self, unknown: list[str]) -> str:
         option = next((text for text in unknown if text.startswith("-")), None)
         if option is None:
-            return f"{unknown[0]!r} is one argument too many (see {self.prog} --help)"
-        if re.match(r"-[\d.]", option):
-            return f"{option}: signs are not part of the task; only non-negative whole numbers can be added"
+            return f"{unknown[0].strip()!r} is one argument too many (see {self.prog} --help)"
         name = option.split("=")[0]
         hint = nearest(name, self._option_string_actions).replace("'", "")
         return f"there is no option {name}; {hint}See {self.prog} --help"
@@ -82,7 +82,7 @@ def whole_number(low: int, below: int | None = None) -> Callable[[str], int]:
             number = int(text)
             if number >= low and (below is None or number < below):
                 return number
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number {limits}")
+        raise argparse.ArgumentTypeError(f"{text.strip()!r} is not a whole number {limits}")
 
     return read
 

@@ -62,7 +62,7 @@ def _parser() -> Parser:
         f"{variants_text()}\n\n"
         "examples:\n"
         "  gridsum train --variant base --seeds 0-9 --out runs/base\n"
-        "  gridsum train --variant SASA --model.heads 16 --training.epochs 30 --out runs/a\n"
+        "  gridsum train --variant SASA --training.epochs 30 --out runs/sasa\n"
         "  gridsum train --out runs/base --resume\n"
         "  gridsum train --out runs/base --resume --training.epochs 810",
     )

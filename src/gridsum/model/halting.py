@@ -6,11 +6,13 @@ from collections.abc import Sequence
 import torch
 from torch import Generator, Tensor, nn
 
-from gridsum.model.layers import Dropout, FeedForward, LayerNorm, RunModule
+from gridsum.model.layers import Dropout, FeedForward, LayerNorm, RunModule, apply_matrix, triton_serves
+
+_KERNEL_CELLS = 256
 
 
 class ContextAttention(RunModule):
-    """Multi-head attention from the context to the flattened grid, with row-wise ALiBi (Eq. 12).
+    """Multi-head attention from the context to the flattened grid, with row-wise ALiBi (Eq. 13).
 
     Head m's bias falls by 2^-m a row, 0 in the top row. The grid is never projected: with the projections folded
     into the few queries and into the few results, q·(g W_k) = (q W_kᵀ)·g and Σ a (g W_v) = (Σ a g) W_v.
@@ -35,41 +37,62 @@ class ContextAttention(RunModule):
         self.projection_bias[run] = 0
         self.output_bias[run] = 0
 
-    def weights(self, context: Tensor, grid: Tensor, inside: Tensor | None) -> Tensor:
-        """The attention [R,B,h·C,H·W] of C context vectors [R,B,C,E] to the cells of [R,B,H,W,E]."""
-        runs, problems, length, width = context.shape
+    def ask(self, context: Tensor) -> Tensor:
+        """The queries of context [R,B,C,E], carried over to the grid's own space: [R,B,h·C,E].
+
+        The keys' bias adds the same to every cell's score, which a softmax does not see: it is left out.
+        """
+        q = apply_matrix(context, self.projection[:, 0], self.projection_bias[:, 0])
+        key = self.projection[:, 1].unflatten(-1, (self.heads, -1))
+        return torch.einsum("rbchd,rehd->rbhce", q.unflatten(-1, (self.heads, -1)), key).flatten(2, 3)
+
+    def answer(self, attended: Tensor) -> Tensor:
+        """What the vectors attended to, [R,B,h·C,E], say to the context: [R,B,C,E]."""
+        value = self.projection[:, 2].unflatten(-1, (self.heads, -1))
+        heads = torch.einsum("rbhce,rehd->rbchd", attended.unflatten(2, (self.heads, -1)), value)
+        heads = heads.flatten(-2) + self.projection_bias[:, 2, None, None]
+        return apply_matrix(heads, self.output, self.output_bias)
+
+    def attend(self, queries: Tensor, grid: Tensor, inside: Tensor | None) -> Tensor:
+        """The mean of the grid's vectors that each query attends to: [R,B,h·C,E]."""
+        length = queries.shape[2] // self.heads
+        scale = 1 / math.sqrt(grid.shape[-1] // self.heads)
+        if _kernel_fits(grid):
+            from gridsum.model.kernels.context import KernelContext
+
+            return KernelContext.apply(queries, grid, inside, length, scale)
+        return torch.matmul(self.weights(queries, grid, inside, scale), grid.flatten(2, 3))
+
+    def weights(self, queries: Tensor, grid: Tensor, inside: Tensor | None, scale: float) -> Tensor:
+        """The attention [R,B,h·C,H·W] that queries pay to the cells."""
         height, columns = grid.shape[2:4]
-        size = width // self.heads
-        query, key = self.projection[:, 0], self.projection[:, 1].unflatten(-1, (self.heads, size))
-        q = torch.matmul(context, query[:, None]) + self.projection_bias[:, 0, None, None]
-        q = q.unflatten(-1, (self.heads, size))
-        folded = torch.einsum("rbchd,rehd->rbhce", q, key).flatten(2, 3)
-        # q·b_k is the same for every cell, which the softmax does not see; it stays for the equation's sake.
-        constant = torch.einsum("rbchd,rhd->rbhc", q, self.projection_bias[:, 1].unflatten(-1, (self.heads, size)))
-        scores = torch.matmul(folded, grid.flatten(2, 3).transpose(-1, -2)) + constant.flatten(2)[..., None]
-        scores = scores / math.sqrt(size) + self._alibi(height, columns, length, grid)
+        scores = torch.matmul(queries, grid.flatten(2, 3).transpose(-1, -2)) * scale
+        scores = scores + alibi(self.heads, height, columns, grid).repeat_interleave(
+            queries.shape[2] // self.heads, 0
+        )
         if inside is not None:
-            scores = scores.masked_fill(~inside.view(runs, 1, 1, height * columns), -math.inf)
+            scores = scores.masked_fill(~inside.flatten(1)[:, None, None], -math.inf)
         return scores.softmax(-1)
 
-    def _alibi(self, height: int, columns: int, length: int, like: Tensor) -> Tensor:
-        head = torch.arange(1, self.heads + 1, device=like.device, dtype=like.dtype)
-        row = torch.arange(height, device=like.device, dtype=like.dtype).repeat_interleave(columns)
-        bias = -torch.exp2(-head)[:, None] * row
-        return bias.repeat_interleave(length, 0)
-
     def forward(self, context: Tensor, grid: Tensor, inside: Tensor | None) -> Tensor:
-        attended = torch.matmul(self.weights(context, grid, inside), grid.flatten(2, 3))
-        length, width = context.shape[-2:]
-        value = self.projection[:, 2].unflatten(-1, (self.heads, width // self.heads))
-        attended = attended.unflatten(2, (self.heads, length))
-        heads = torch.einsum("rbhce,rehd->rbchd", attended, value).flatten(-2)
-        heads = heads + self.projection_bias[:, 2, None, None]
-        return torch.matmul(heads, self.output[:, None]) + self.output_bias[:, None, None]
+        return self.answer(self.attend(self.ask(context), grid, inside))
+
+
+def alibi(heads: int, height: int, columns: int, like: Tensor) -> Tensor:
+    """The bias of each head (slope 2^-m for the m-th) for each cell of the flattened grid: [h,H·W]."""
+    head = torch.arange(1, heads + 1, device=like.device, dtype=like.dtype)
+    row = torch.arange(height, device=like.device, dtype=like.dtype).repeat_interleave(columns)
+    return -torch.exp2(-head)[:, None] * row
+
+
+def _kernel_fits(grid: Tensor) -> bool:
+    """A kernel holds a sample's whole grid as one tile, which is for grids of training size."""
+    height, width, features = grid.shape[2:]
+    return triton_serves(grid, features) and features >= 16 and height * width <= _KERNEL_CELLS
 
 
 class ContextTransformer(RunModule):
-    """C_n, G_n → C_{n+1}, λ_n (Eq. 13)."""
+    """C_n, G_n → C_{n+1}, λ_n (Eq. 14)."""
 
     decayed = ("initial",)
 
@@ -93,13 +116,29 @@ class ContextTransformer(RunModule):
         self, context: Tensor, grid: Tensor, inside: Tensor | None, dropouts: Sequence[Dropout] | None = None
     ) -> tuple[Tensor, Tensor]:
         """The next context, and λ [R,B]."""
-        context = self.norm_attention(context + self.attention(context, grid, inside))
+        attended = self.attention.attend(self._ask(context), grid, inside)
+        return self._conclude(context, attended, dropouts)
+
+    def _ask(self, context: Tensor) -> Tensor:
+        return self.attention.ask(context)
+
+    def _conclude(
+        self, context: Tensor, attended: Tensor, dropouts: Sequence[Dropout] | None
+    ) -> tuple[Tensor, Tensor]:
+        context = self.norm_attention(context + self.attention.answer(attended))
         context = self.norm_feed_forward(context + self.feed_forward(context, dropouts))
-        return context, self.decision(context.flatten(-2)).squeeze(-1).sigmoid()
+        # Whatever the products' precision, a probability close to 1 must not become 1.
+        logit = self.decision(context.flatten(-2)).squeeze(-1)
+        return context, logit.to(torch.promote_types(logit.dtype, torch.float32)).sigmoid()
+
+    def fuse(self) -> None:
+        """Compile what lies before and after the kernel."""
+        self._ask = torch.compile(self._ask, dynamic=False)
+        self._conclude = torch.compile(self._conclude, dynamic=False)
 
 
 def halting_distribution(halting: Tensor, epsilon: float) -> tuple[Tensor, Tensor]:
-    """p_n from λ_n (Eq. 9), truncated: (p, the truncation step N of each sample), with n leading.
+    """p_n from λ_n (Eq. 10), truncated: (p, the truncation step N of each sample), with n leading.
 
     A sample stops at the first n before which it has halted with a probability above 1 − ε, or at the last n
     given; that n takes what remains, so p sums to 1.

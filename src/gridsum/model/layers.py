@@ -18,8 +18,14 @@ from gridsum.streams import Stream, lane_index
 
 
 @functools.cache
-def triton_available() -> bool:
+def _triton_installed() -> bool:
     return importlib.util.find_spec("triton") is not None
+
+
+def triton_serves(x: Tensor, features: int) -> bool:
+    """Whether the Triton kernels can take `x`: float32 or less, on a GPU, with a power of two of features."""
+    power_of_two = features & (features - 1) == 0
+    return x.is_cuda and x.dtype != torch.float64 and power_of_two and _triton_installed()
 
 
 class RunModule(nn.Module):

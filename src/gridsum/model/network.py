@@ -3,14 +3,16 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Generator, Tensor, nn
+from torch.autograd import Function
 
 from gridsum.config import ModelConfig
 from gridsum.model.attention import LocalAttention
 from gridsum.model.halting import ContextTransformer, halting_distribution
-from gridsum.model.layers import Cells, Dropout, FeedForward, LayerNorm, Linear, RunModule, apply_matrix, draw_all
+from gridsum.model.layers import Cells, Dropout, FeedForward, LayerNorm, Linear, RunModule, draw_all
 from gridsum.model.rollout import GridSize, Rollout
 from gridsum.model.seq2grid import Placement, place_hard, seq2grid
 from gridsum.streams import Stream
@@ -122,16 +124,24 @@ class Network(nn.Module):
             )
         draw_all(self, seeds)
 
+    def fuse(self) -> None:
+        """Compile what lies between the kernels: for a GPU, and for shapes that stay the same."""
+        self.step.transition.compile(dynamic=False)
+        if self.context is not None:
+            self.context.fuse()
+
     def actions(self, symbols: Tensor) -> Tensor:
         """The action probabilities [R,B,S,3] of symbols [R,B,S]."""
-        table = self.placement(self.embedding.weight)  # of each symbol of Σ: placement sees nothing else
-        return _look_up(table, symbols)
+        with _full_precision(symbols.device):  # small errors here would add up over the length of the input
+            table = self.placement(self.embedding.weight)  # of each symbol of Σ: placement sees nothing else
+        return LookUp.apply(table, symbols)
 
     def place(self, symbols: Tensor, size: GridSize, hard: bool = False) -> Tensor:
         """G_0 [R,B,H,W,E], by expected placement or by the most probable actions."""
-        vectors = _look_up(self.embedding.weight, symbols)
+        vectors = LookUp.apply(self.embedding.weight, symbols)
         put = place_hard if hard else seq2grid
-        grid = put(vectors, self.actions(symbols), size.height, size.width)
+        with _full_precision(symbols.device):
+            grid = put(vectors, self.actions(symbols), size.height, size.width)
         return grid if size.inside is None else grid * size.inside[:, None, :, :, None]
 
     def read(self, row: Tensor) -> Tensor:
@@ -154,6 +164,7 @@ class Network(nn.Module):
         the cells' numbers for dropout refer to (by default, the grid's own).
         """
         config = self.config
+        assert steps is None or steps <= config.max_steps, "training takes at most max_steps"
         limit = config.fixed_steps if self.context is None else config.max_steps if steps is None else steps
         drops = self._dropouts(dropout, symbols, size, limit, largest)
         grid = self.place(symbols, size)
@@ -207,10 +218,26 @@ class Network(nn.Module):
         )
 
 
-def _look_up(table: Tensor, symbols: Tensor) -> Tensor:
-    """table [R,13,F] at symbols [R,B,S]: [R,B,S,F], as a product, whose gradient needs no scattering."""
-    chosen = symbols[..., None] == torch.arange(table.shape[1], device=table.device)
-    return apply_matrix(chosen.to(table.dtype), table)
+class LookUp(Function):
+    """table [R,13,F] at symbols [R,B,S]: [R,B,S,F]. The gradient is a product, where torch's would scatter."""
+
+    @staticmethod
+    def forward(ctx: Any, table: Tensor, symbols: Tensor) -> Tensor:
+        ctx.save_for_backward(symbols)
+        ctx.size = table.shape[1]
+        run = torch.arange(table.shape[0], device=table.device)[:, None, None]
+        return table[run, symbols]
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        (symbols,) = ctx.saved_tensors
+        chosen = symbols.flatten(1)[..., None] == torch.arange(ctx.size, device=symbols.device)
+        gradient = gradients[0].flatten(1, 2)
+        return torch.bmm(chosen.transpose(1, 2).to(gradient.dtype), gradient), None
+
+
+def _full_precision(device: torch.device) -> torch.autocast:
+    return torch.autocast(device.type, enabled=False)
 
 
 def parameter_count(network: Network) -> int:

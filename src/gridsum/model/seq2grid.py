@@ -24,7 +24,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from gridsum.model.layers import FeedForward, triton_available
+from gridsum.model.layers import FeedForward, triton_serves
 
 TLU, NLP, NOP = 0, 1, 2
 ACTIONS = ("TLU", "NLP", "NOP")
@@ -49,14 +49,14 @@ def seq2grid(x: Tensor, actions: Tensor, height: int, width: int) -> Tensor:
     """The grid [R,B,H,W,E] that vectors x [R,B,S,E] under action probabilities [R,B,S,3] end on; exact."""
     runs, problems, length, features = x.shape
     written = (actions[..., TLU] + actions[..., NLP])[..., None] * x
-    if x.is_cuda and height * width <= _KERNEL_CELLS and triton_available():
+    if triton_serves(x, features) and height * width <= _KERNEL_CELLS:
         from gridsum.model.kernels.placement import KernelEnds
 
         ends = KernelEnds.apply(actions, height, width)
         grid = torch.matmul(ends.flatten(-2).transpose(-1, -2), written)
     else:
         grid = written.new_zeros(runs, problems, height * width, features)
-        backwards = _ends(actions, height, width)
+        backwards = ends_backwards(actions, height, width)
         for high in range(length, 0, -_BLOCK):
             low = max(0, high - _BLOCK)
             block = torch.stack([next(backwards) for _ in range(low, high)][::-1], -1)
@@ -64,7 +64,7 @@ def seq2grid(x: Tensor, actions: Tensor, height: int, width: int) -> Tensor:
     return grid.view(runs, problems, height, width, features)
 
 
-def _ends(actions: Tensor, height: int, width: int) -> Iterator[Tensor]:
+def ends_backwards(actions: Tensor, height: int, width: int) -> Iterator[Tensor]:
     """end_t [R,B,H,W] of every time t, from the last to the first."""
     runs, problems, length, _ = actions.shape
     end = actions.new_zeros(runs, problems, height, width)

@@ -138,9 +138,7 @@ class GraphGradients:
         self.pool = torch.cuda.graph_pool_handle()
         self.captured: dict[tuple[int, int | None], tuple[torch.cuda.CUDAGraph, _Part]] = {}
         self.recent: list[list[int]] = [[] for _ in config.task.groups]
-        network.step.transition.compile(dynamic=False)
-        if network.context is not None:
-            network.context.compile(dynamic=False)
+        network.fuse()
 
     def __call__(self, step: Tensor) -> Gradients:
         self.step.copy_(step)
@@ -175,7 +173,9 @@ class GraphGradients:
             self.captured[group, length] = self._capture(group, length)
         graph, part = self.captured[group, length]
         graph.replay()
-        return part
+        # The graphs share their memory: what one leaves behind the next may overwrite.
+        costs = Cost(*(getattr(part.cost, item.name).clone() for item in fields(Cost)))
+        return _Part(part.gradient.clone(), costs, part.truncation.clone())
 
     def _capture(self, group: int, length: int | None) -> tuple[torch.cuda.CUDAGraph, _Part]:
         def compute() -> _Part:

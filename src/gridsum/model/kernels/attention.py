@@ -38,8 +38,12 @@ def _forward(
     feature = tl.arange(0, E)
     row, column = cell // W, cell % W
     inside = cell < H * W
-    base = sample.to(tl.int64) * H * W
-    at = (base + cell)[:, None]
+    # One 64-bit step to the sample; within it, offsets are 32-bit, which halves the kernel's arithmetic.
+    first = sample.to(tl.int64) * H * W * E
+    qkv += 3 * first
+    out += first
+    lse += first
+    at = cell[:, None]
     q = tl.load(qkv + at * (3 * E) + feature, mask=inside[:, None], other=0.0).to(tl.float32)
     q += tl.load(s + run * E + feature)[None, :]
     top = tl.full((TILE, E), float("-inf"), tl.float32)
@@ -48,7 +52,7 @@ def _forward(
     for n in tl.static_range(K * K):
         y, x = row + (n // K - K // 2), column + (n % K - K // 2)
         there = (inside & (y >= 0) & (y < H) & (x >= 0) & (x < W))[:, None]
-        place = (base + y * W + x)[:, None] * (3 * E) + feature
+        place = (y * W + x)[:, None] * (3 * E) + feature
         k = tl.load(qkv + place + E, mask=there, other=0.0).to(tl.float32)
         v = tl.load(qkv + place + 2 * E, mask=there, other=0.0).to(tl.float32)
         k += tl.load(r + (run * K * K + n) * E + feature)[None, :]
@@ -74,8 +78,13 @@ def _backward(
     feature = tl.arange(0, E)
     row, column = cell // W, cell % W
     inside = cell < H * W
-    base = sample.to(tl.int64) * H * W
-    at = (base + cell)[:, None]
+    first = sample.to(tl.int64) * H * W * E
+    qkv += 3 * first
+    grad_qkv += 3 * first
+    out += first
+    lse += first
+    grad += first
+    at = cell[:, None]
     encoding = tl.load(s + run * E + feature)[None, :]
     q = tl.load(qkv + at * (3 * E) + feature, mask=inside[:, None], other=0.0).to(tl.float32) + encoding
     k = tl.load(qkv + at * (3 * E) + E + feature, mask=inside[:, None], other=0.0).to(tl.float32)
@@ -94,7 +103,7 @@ def _backward(
         # As a query: the neighbour is a key and a value.
         y, x = row + down, column + right
         there = (inside & (y >= 0) & (y < H) & (x >= 0) & (x < W))[:, None]
-        place = (base + y * W + x)[:, None] * (3 * E) + feature
+        place = (y * W + x)[:, None] * (3 * E) + feature
         key = tl.load(qkv + place + E, mask=there, other=0.0).to(tl.float32) + encoded
         value = tl.load(qkv + place + 2 * E, mask=there, other=0.0).to(tl.float32)
         weight = tl.exp(_heads(q * key, TILE, E, HEADS) - log_sum)
@@ -105,7 +114,7 @@ def _backward(
         # As a key and value: the cell that sees this one as its neighbour n is a query.
         y, x = row - down, column - right
         there = (inside & (y >= 0) & (y < H) & (x >= 0) & (x < W))[:, None]
-        place = (base + y * W + x)[:, None]
+        place = (y * W + x)[:, None]
         query = tl.load(qkv + place * (3 * E) + feature, mask=there, other=0.0).to(tl.float32) + encoding
         g_there = tl.load(grad + place * E + feature, mask=there, other=0.0).to(tl.float32)
         o_there = tl.load(out + place * E + feature, mask=there, other=0.0).to(tl.float32)
