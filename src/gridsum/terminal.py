@@ -6,7 +6,6 @@ same is written as plain lines: nothing is said by colour alone.
 
 import os
 import shutil
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -39,9 +38,10 @@ def draw_trace(answer: "Answer", trace: "Trace", model: str, width: int | None =
     height, columns = trace.decoded.shape[1:3]
     rows = _kept(height, _MOST_ROWS)
     shown = _kept(columns, max(3, (width - _MARGIN) // _CELL))
+    rules = f"{answer.halting} halting, {answer.placement} placement, model "
     lines: list[Line] = [
         [(_shortened(answer.expression, width), "title")],
-        [(f"model {model}, {answer.halting} halting, {answer.placement} placement", "quiet")],
+        [(rules + _end_of(model, width - len(rules)), "quiet")],
     ]
     lines.append([(f"{BLANK} blank   > row of the answer   [5] changed in this step", "quiet")])
     placed = _placed(answer, trace)
@@ -63,7 +63,7 @@ def draw_trace(answer: "Answer", trace: "Trace", model: str, width: int | None =
             lines.append([(" " * _MARGIN + "no symbol has changed", "quiet")])
         else:
             lines += _grid(symbols, before, rows, shown)
-    return [*lines, [], *_verdict(answer, width)]
+    return [*lines, [], *_verdict(answer, width), []]
 
 
 def _placed(answer: "Answer", trace: "Trace") -> list[list[int | str]]:
@@ -150,19 +150,22 @@ def _shortened(text: str, room: int) -> str:
     return f"{text[:end]}{ELIDED}{text[-end:]}{count}"
 
 
-def print_lines(lines: Sequence[Line]) -> None:
-    """To standard output, in colour where it is a terminal that has any."""
-    colours = rich_console(sys.stdout) if sys.stdout.isatty() or "FORCE_COLOR" in os.environ else None
-    if colours is None:
-        plain = ("".join(text for text, _ in line).rstrip() + "\n" for line in lines)
-        sys.stdout.write("".join(plain))
-    else:
-        from rich.text import Text
+def _end_of(path: str, room: int) -> str:
+    return path if len(path) <= room else ELIDED + path[len(path) - max(1, room - 1) :]
 
+
+def render(lines: Sequence[Line], stream: TextIO) -> str:
+    """The lines as text for `stream`, in colour where that is a terminal that has any."""
+    colours = rich_console(stream) if stream.isatty() or "FORCE_COLOR" in os.environ else None
+    if colours is None:
+        return "".join("".join(text for text, _ in line).rstrip() + "\n" for line in lines)
+    from rich.text import Text
+
+    with colours.capture() as captured:
         for line in lines:
             styled = Text.assemble(*((text, _STYLES.get(style, "")) for text, style in line))
             colours.print(styled, soft_wrap=True)
-    sys.stdout.flush()
+    return captured.get()
 
 
 def rich_console(stream: TextIO) -> Any:

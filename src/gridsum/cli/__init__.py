@@ -46,7 +46,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _complain(_explain(error), USAGE)
     except (ValueError, RuntimeError, MemoryError) as error:
         if _out_of_memory(error):
-            return _complain("there is not enough memory for this; ask for shorter sums or fewer at once", FAILED)
+            return _complain(
+                "there is not enough memory for this; ask for shorter sums or fewer at once", FAILED
+            )
         if not _for_users(error):
             raise
         return _complain(str(error), USAGE if isinstance(error, ValueError) else FAILED)
@@ -113,8 +115,10 @@ def _explain(error: OSError) -> str:
 
 
 def _complain(message: str, status: int) -> int:
-    # What stdout still holds cannot be written if it is stdout that failed.
-    status = max(status, _flushed(status))
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _close_quietly()  # it may be stdout that cannot be written
     sys.stderr.write(f"gridsum: error: {message}\n")
     return status
 
@@ -128,8 +132,7 @@ def _flushed(status: Any) -> int:
         return BROKEN_PIPE
     except OSError as error:
         _close_quietly()
-        sys.stderr.write(f"gridsum: error: standard output: {_explain(error)}\n")
-        return USAGE
+        return _complain(f"standard output: {_explain(error)}", USAGE)
     return int(status or 0)
 
 

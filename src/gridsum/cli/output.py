@@ -1,5 +1,6 @@
 """Where results go: standard output, or a file that is written whole or not at all."""
 
+import errno
 import os
 import sys
 from pathlib import Path
@@ -12,8 +13,17 @@ STANDARD = "-"
 
 def emit(line: str) -> None:
     """A line on standard output, at once: whoever reads the other end of a pipe need not wait."""
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
+    print_text(line + "\n")
+
+
+def print_text(text: str) -> None:
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever read it has enough, which is no error
+        raise
+    except OSError as error:
+        raise unwritable("standard output", error) from None
 
 
 def tell(line: str) -> None:
@@ -43,8 +53,7 @@ def check_writable(name: str) -> None:
 def write_result(name: str, text: str) -> None:
     """The whole of `text` to a file or to standard output."""
     if name == STANDARD:
-        sys.stdout.write(text)
-        sys.stdout.flush()
+        print_text(text)
         return
     from gridsum.store import write_atomically
 
@@ -61,5 +70,5 @@ def write_result(name: str, text: str) -> None:
 
 
 def unwritable(name: str | Path, error: OSError) -> UsageError:
-    reason = error.strerror or str(error)
-    return UsageError(f"{name} could not be written ({reason}); make room, or choose another place")
+    mend = "make room, or choose another place" if error.errno == errno.ENOSPC else "choose another place"
+    return UsageError(f"{name} could not be written ({error.strerror or error}); {mend}")

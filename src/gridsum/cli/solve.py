@@ -3,11 +3,11 @@
 import codecs
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gridsum.cli.output import STANDARD, emit, tell
+from gridsum.cli.output import STANDARD, emit, print_text, tell
 from gridsum.cli.parsing import (
     Parser,
     UsageError,
@@ -99,19 +99,22 @@ def run(arguments: Sequence[str]) -> int:
             chunks: Iterator[list[Asked]] = iter([given])
             if all(isinstance(_read(asked), ExpressionError) for asked in given):
                 return _answer_chunk(None, given, options)  # nothing to load a network for
-        elif options.file == STANDARD:
-            chunks = _chunks(sys.stdin.buffer)
         else:
-            chunks = _chunks(files.enter_context(open(options.file, "rb", buffering=0)))
+            standard = options.file == STANDARD
+            # Unbuffered, a read returns what is there: a line typed into a terminal is answered at once.
+            file = files.enter_context(
+                open(0 if standard else options.file, "rb", buffering=0, closefd=not standard)
+            )
+            chunks = _chunks(file.read)
         model = load_single(options.model, options.device)
         check_halting(model.network, options.halting, options.model)
         return max((_answer_chunk(model, chunk, options) for chunk in chunks), default=0)
 
 
-def _chunks(file: Any) -> Iterator[list[Asked]]:
+def _chunks(read: Callable[[int], bytes]) -> Iterator[list[Asked]]:
     """The lines of a file as they come in, some together where several are there already."""
     number = 0
-    for lines in _lines(file):
+    for lines in _lines(read):
         for low in range(0, len(lines), _LINES_AT_ONCE):
             asked = [
                 _decoded(number + index, line) for index, line in enumerate(lines[low:][:_LINES_AT_ONCE], 1)
@@ -120,9 +123,8 @@ def _chunks(file: Any) -> Iterator[list[Asked]]:
             yield asked
 
 
-def _lines(file: BinaryIO) -> Iterator[list[bytes]]:
-    # read1 waits for some bytes, not for so many: each line typed into a terminal is answered at once.
-    read = getattr(file, "read1", file.read)
+def _lines(read: Callable[[int], bytes]) -> Iterator[list[bytes]]:
+    """The lines that each reading completes; `read` returns what is there, at most so many bytes."""
     rest: list[bytes] = []  # pieces of a line whose end is still to come; joined once, however long it is
     while piece := read(_READ_SIZE):
         *whole, last = piece.split(b"\n")
@@ -186,9 +188,9 @@ def _print(model: "Model", terms: tuple[str, ...], answer: "Answer", options: An
         emit(json.dumps(describe(answer, model.name)))
     elif options.show:
         from gridsum.solving import trace_expression
-        from gridsum.terminal import draw_trace, print_lines
+        from gridsum.terminal import draw_trace, render
 
         traced = trace_expression(model, terms, answer.steps, options.placement)
-        print_lines(draw_trace(answer, traced, model.name))
+        print_text(render(draw_trace(answer, traced, model.name), sys.stdout))
     else:
         emit(answer.answer)

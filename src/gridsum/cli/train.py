@@ -105,7 +105,7 @@ def run(arguments: Sequence[str]) -> int:
 
     from gridsum.training.loop import train
 
-    epochs: list[int] = []
+    epochs: list[Epoch] = []
     try:
         with progress() as shown:
             report = _reporter(shown, epochs, boards)
@@ -160,9 +160,9 @@ def _read_config(name: str) -> Config:
     return from_dict(Config, data)
 
 
-def _reporter(shown: Progress, epochs: list[int], boards: Boards | None) -> Callable[["Epoch"], None]:
+def _reporter(shown: Progress, epochs: "list[Epoch]", boards: Boards | None) -> Callable[["Epoch"], None]:
     def report(epoch: "Epoch") -> None:
-        epochs.append(epoch.number)
+        epochs.append(epoch)
         shown.update("epoch", epoch.number, epoch.of, news(epoch))
         if boards is not None:
             boards.write(epoch)
@@ -192,27 +192,26 @@ def _mean(values: list[float]) -> float:
     return sum(values) / len(values)
 
 
-def _how_to_resume(options: argparse.Namespace, folder: Path, epochs: list[int]) -> str:
-    where = f"after epoch {epochs[-1]}" if epochs else "before the first epoch was done"
+def _how_to_resume(options: argparse.Namespace, folder: Path, epochs: "list[Epoch]") -> str:
+    where = f"after epoch {epochs[-1].number}" if epochs else "before the first epoch was done"
     command = ["gridsum", "train", "--out", str(folder), "--resume"]
     command += ["--device", options.device] if options.device != "auto" else []
     command += ["--tensorboard"] if options.tensorboard else []
     return f"gridsum: stopped {where}; go on with: {shlex.join(command)}"
 
 
-def _farewell(config: Config, seeds: tuple[int, ...], folder: Path, epochs: list[int]) -> str:
+def _farewell(config: Config, seeds: tuple[int, ...], folder: Path, epochs: "list[Epoch]") -> str:
     from gridsum.training.folders import seed_folder
 
     first, last = seed_folder(folder, seeds[0]), seed_folder(folder, seeds[-1])
     where = str(first) if len(seeds) == 1 else f"{first} … {last.name} ({len(seeds)} runs)"
     if not epochs:
-        said = (
-            f"nothing was left to train of {config.training.epochs} epochs; to go on, raise --training.epochs"
-        )
+        said = "all epochs had been trained already (raise --training.epochs to go on)"
     else:
-        said = f"trained {config.variant} to epoch {epochs[-1]}"
+        said = f"trained {config.variant} to epoch {epochs[-1].number}: {news(epochs[-1])}"
     return (
-        f"gridsum: {said}: {where}\n"
+        f"gridsum: {said}\n"
+        f"  it is in:       {where}\n"
         f"  solve with it:  gridsum solve 523+102 --model {shlex.quote(str(first))}\n"
         f"  measure it:     gridsum evaluate --model {shlex.quote(str(folder))} --out records.jsonl"
     )

@@ -1,0 +1,41 @@
+# `make demo` and `make test` do all the set-up they need, in a virtual environment of their own.
+PYTHON ?= python3
+BIN := .venv/bin
+DEMO := out/demo.jsonl
+
+.PHONY: demo test benchmark clean
+
+.venv/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable .
+	@touch $@
+
+.venv/.installed-dev: .venv/.installed
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+demo: .venv/.installed
+	@rm -f $(DEMO)
+	@echo "The paper's example, step by step:"
+	@$(BIN)/gridsum solve --show 523+102+9416
+	@echo; echo "The paper's eight worked examples, and small samples of its test problems:"
+	@$(BIN)/gridsum evaluate --model base --suite examples --out $(DEMO) >/dev/null
+	@$(BIN)/gridsum evaluate --model base --samples 64 --out $(DEMO) \
+		--suite '2x15' '[1,4]x[1,10]' '[1,5]x[1,5]' '[5,6]x[1,10]' >/dev/null
+	@$(BIN)/gridsum table examples --records $(DEMO)
+	@echo
+	@$(BIN)/gridsum table comparison --records $(DEMO)
+	@echo; echo "Yours: $(BIN)/gridsum solve --show 99999+1"
+
+test: .venv/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+	$(BIN)/pyright
+	$(BIN)/pytest --numprocesses 2
+
+benchmark: .venv/.installed
+	$(BIN)/python benchmarks/cpu.py
+
+clean:
+	rm -rf .venv out

@@ -1,0 +1,95 @@
+"""A tiny trained model, made once through the real command line, and ways to call it."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from gridsum.cli import main
+
+SOURCE = Path(__file__).parents[2] / "src"
+
+
+class Result(NamedTuple):
+    status: int
+    out: str
+    err: str
+
+
+@pytest.fixture(scope="session")
+def tiny_options() -> list[str]:
+    """A network and a training so small that an epoch takes a moment."""
+    sizes = {
+        "training.steps_per_epoch": 1,
+        "training.batch": 4,
+        "model.width": 16,
+        "model.groups": 4,
+        "model.heads": 16,
+        "model.step_hidden": 16,
+        "model.placement_hidden": 16,
+        "model.context_heads": 4,
+        "model.context_hidden": 16,
+        "model.halting_hidden": 16,
+    }
+    return ["--device", "cpu", *(part for name, value in sizes.items() for part in (f"--{name}", str(value)))]
+
+
+@pytest.fixture(scope="session")
+def environment() -> dict[str, str]:
+    disturbing = ("FORCE_COLOR", "COLUMNS", "PYTHONUNBUFFERED")
+    clean = {key: value for key, value in os.environ.items() if key not in disturbing}
+    return clean | {"PYTHONPATH": str(SOURCE), "OMP_NUM_THREADS": "1", "PYTHONIOENCODING": "utf-8"}
+
+
+@pytest.fixture(scope="session")
+def process(environment: dict[str, str]) -> Callable[..., Result]:
+    """`gridsum ...` as a process of its own."""
+
+    def run(*arguments: str) -> Result:
+        done = subprocess.run(
+            [sys.executable, "-m", "gridsum", *arguments],
+            capture_output=True,
+            text=True,
+            env=environment,
+            timeout=120,
+            check=False,
+        )
+        return Result(done.returncode, done.stdout, done.stderr)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def trained(
+    tmp_path_factory: pytest.TempPathFactory, process: Callable[..., Result], tiny_options: list[str]
+) -> Path:
+    """A training folder with seeds 0 and 7."""
+    folder = tmp_path_factory.mktemp("trained") / "tiny"
+    done = process("train", "--out", str(folder), "--seeds", "0,7", "--training.epochs", "1", *tiny_options)
+    assert done.status == 0, done.err
+    return folder
+
+
+@pytest.fixture(scope="session")
+def model(trained: Path) -> str:
+    """The name of a model of one run."""
+    return str(trained / "seed-0")
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+    """`gridsum ...` within this process, which spares loading torch again."""
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+
+    def run(*arguments: str) -> Result:
+        capsys.readouterr()
+        status = main(list(arguments))
+        printed = capsys.readouterr()
+        return Result(status, printed.out, printed.err)
+
+    return run

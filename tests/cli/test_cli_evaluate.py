@@ -1,0 +1,243 @@
+"""`gridsum evaluate`, `table`, `models` and `trace`."""
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import gridsum.store
+from gridsum.cli import evaluate as evaluate_command
+from gridsum.evaluation.records import Record, append, read
+from gridsum.evaluation.runner import evaluate
+from gridsum.evaluation.suites import find
+from gridsum.solving import solve, trace_expression
+from gridsum.store import load
+
+Command = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(scope="module")
+def records(trained: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("records") / "records.jsonl"
+    for suite in (*find("2x3"), *find("examples")):
+        append(path, evaluate(load(str(trained)), suite, samples=4))
+    return path
+
+
+def test_a_training_folder_is_measured_with_all_its_seeds(command: Command, trained: Path, tmp_path: Path):
+    out = tmp_path / "deep" / "records.jsonl"
+    arguments = ["--model", str(trained), "--suite", "2x3", "[1,2]x[1,2]", "--samples", "70", "--seed", "5"]
+    status, printed, err = command("evaluate", *arguments, "--out", str(out), "--halting", "median")
+    assert status == 0
+    kept = read([out])
+    assert [(record.suite, record.seed) for record in kept] == [
+        ("2x3", 0), ("2x3", 7), ("[1,2]x[1,2]", 0), ("[1,2]x[1,2]", 7)
+    ]  # fmt: skip
+    commit = evaluate_command.source_commit()
+    expected = evaluate(load(str(trained)), find("2x3")[0], 70, 5, "median", commit=commit)
+    assert kept[:2] == expected
+    assert printed.startswith("Scores\n")
+    assert "Halting rule median" in printed
+    assert f"gridsum: added 4 records to {out}" in err
+    assert f"{trained} on 2x3 70/70" in err
+
+
+def test_records_are_added_to_those_that_are_there(command: Command, model: str, tmp_path: Path):
+    out = tmp_path / "records.jsonl"
+    for seed in ("1", "2"):
+        arguments = ["--model", model, "--suite", "2x2", "--samples", "3", "--seed", seed, "--out", str(out)]
+        assert command("evaluate", *arguments)[0] == 0
+    assert [record.evaluation_seed for record in read([out])] == [1, 2]
+
+
+def test_without_a_file_it_is_said_that_nothing_is_kept(command: Command, model: str):
+    status, out, err = command("evaluate", "--model", model, "--suite", "2x2", "--samples", "3")
+    assert status == 0
+    assert "2x2" in out
+    assert "nothing was kept; add --out FILE" in err
+
+
+def test_a_solver_of_ones_own(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "own_solver_for_a_test.py").write_text(
+        "def add(text):\n    return str(sum(map(int, text.rstrip('=').split('+'))))\n"
+        "def fail(text):\n    raise OverflowError('too long')\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    out = tmp_path / "records.jsonl"
+    name = "own_solver_for_a_test"
+    arguments = ["--suite", "3x4", "--samples", "5", "--out", str(out)]
+    status, printed, err = command("evaluate", "--solver", f"{name}:add", *arguments)
+    assert status == 0, err
+    (record,) = read([out])
+    assert (record.model, record.variant, record.sequences_right) == (f"{name}:add", "external", 5)
+    assert "1.0" in printed
+    status, _, err = command("evaluate", "--solver", f"{name}:fail", *arguments)
+    assert status == 2
+    assert "OverflowError: too long" in err
+    assert len(read([out])) == 1
+
+
+def test_the_commit_is_that_of_the_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    package = tmp_path / "package"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "version.py").touch()
+    monkeypatch.setattr(evaluate_command.gridsum, "__file__", str(package / "__init__.py"))
+
+    def git(*arguments: str) -> str:
+        identity = ["-c", "user.name=a", "-c", "user.email=a@b"]
+        done = subprocess.run(
+            ["git", *identity, *arguments], cwd=package, check=True, capture_output=True, text=True
+        )
+        return done.stdout.strip()
+
+    assert evaluate_command.source_commit() is None, "no repository"
+    git("init", "--quiet")
+    (package / "other.txt").touch()
+    git("add", "other.txt")
+    git("commit", "--quiet", "-m", "something else")
+    assert evaluate_command.source_commit() is None, "a repository, but not of this code"
+    git("add", ".")
+    git("commit", "--quiet", "-m", "the code")
+    commit = git("rev-parse", "--short", "HEAD")
+    assert evaluate_command.source_commit() == commit
+    (package / "records.jsonl").touch()
+    assert evaluate_command.source_commit() == commit
+    (package / "version.py").write_text("changed = True\n")
+    assert evaluate_command.source_commit() == f"{commit}-dirty"
+    monkeypatch.setenv("PATH", "")
+    assert evaluate_command.source_commit() is None, "no git"
+
+
+def test_tables_in_every_form(command: Command, records: Path, tmp_path: Path):
+    forms = {"text": "Scores\n", "markdown": "| suite", "latex": r"\begin{table}"}
+    for form, mark in forms.items():
+        status, out, err = command("table", "scores", "--records", str(records), "--format", form)
+        assert (status, err) == (0, "")
+        assert mark in out
+        file = tmp_path / f"table.{form}"
+        assert (
+            command("table", "scores", "--records", str(records), "--format", form, "--out", str(file))[0]
+            == 0
+        )
+        assert file.read_text() == out
+
+
+def test_a_table_without_its_records(command: Command, records: Path):
+    status, out, err = command("table", "comparison", "--records", str(records))
+    assert (status, out) == (2, "")
+    assert "evaluate them first" in err
+    assert command("table", "examples", "--records", str(records))[0] == 0
+
+
+def test_a_link_stays_a_link(command: Command, records: Path, tmp_path: Path):
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    assert command("table", "scores", "--records", str(records), "--out", str(tmp_path / "link"))[0] == 0
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "file").read_text().startswith("Scores")
+
+
+@pytest.fixture
+def shipped(model: str, records: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A package that ships two models, one of them without scores."""
+    folder = tmp_path / "shipped"
+    folder.mkdir()
+    for name in ("base", "other"):
+        shutil.copy(Path(model) / "weights.safetensors", folder / f"{name}.safetensors")
+    shutil.copy(records, folder / "base.jsonl")
+    monkeypatch.setattr(gridsum.store, "_SHIPPED", folder)
+    return folder
+
+
+def test_the_shipped_models_are_listed(command: Command, shipped: Path):
+    status, out, err = command("models")
+    assert (status, err) == (0, "")
+    first, second = out.split("\nother: ")
+    assert first.startswith("base: variant base, seed 0, ")
+    assert "trained for 1 epochs" in first
+    assert "  2x3" in first
+    assert "no scores are kept of it" in second
+    status, out, _ = command("models", "--json")
+    listed: list[dict[str, Any]] = json.loads(out)
+    assert [entry["name"] for entry in listed] == ["base", "other"]
+    assert listed[0]["file"] == str(shipped / "base.safetensors")
+    assert listed[0]["parameters"] == sum(tensor.numel() for tensor in load("base").network.parameters())
+    assert [Record(**entry).suite for entry in listed[0]["records"]] == ["2x3", "2x3", "examples", "examples"]
+    assert listed[1]["records"] == []
+
+
+@pytest.mark.usefixtures("shipped")
+def test_the_default_model_is_the_shipped_base(command: Command):
+    status, out, err = command("solve", "12+34", "--json")
+    assert (status, err) == (0, "")
+    assert json.loads(out)["model"] == "base"
+    assert "did you mean 'base'?" in command("solve", "12+34", "--model", "bsae")[2]
+    assert command("table", "scores")[0] == 0, "the shipped records are the default"
+
+
+def test_nothing_is_shipped(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(gridsum.store, "_SHIPPED", tmp_path)
+    status, out, _ = command("models")
+    assert status == 0
+    assert "no models come with this gridsum" in out
+    assert json.loads(command("models", "--json")[1]) == []
+    status, _, err = command("table", "scores")
+    assert status == 2
+    assert "--records" in err
+
+
+def test_a_trace_is_the_whole_computation(command: Command, model: str, tmp_path: Path):
+    file = tmp_path / "new" / "trace.json"
+    arguments = ["trace", "523+102", "--model", model, "--seed", "5"]
+    assert command(*arguments, "--json", str(file), "--grids", "--attention") == (0, "", "")
+    content = json.loads(file.read_text())
+    loaded, terms = load(model), ("523", "102")
+    (answer,) = solve(loaded, [terms], seed=5)
+    trace = trace_expression(loaded, terms, answer.steps)
+    assert answer.steps > 1
+    assert (content["answer"], content["steps"], content["exact"]) == (answer.answer, answer.steps, "625")
+    assert content["symbols"] == list("523+102=")
+    assert content["action_names"] == ["TLU", "NLP", "NOP"]
+    assert content["actions"] == pytest.approx(trace.actions.numpy(), abs=1e-6)
+    assert [reading["n"] for reading in content["readings"]] == list(range(answer.steps + 1))
+    total = 0.0
+    for n, reading in enumerate(content["readings"]):
+        assert trace.halting is not None
+        assert trace.probability is not None
+        total += float(trace.probability[n])
+        assert reading["lambda"] == pytest.approx(float(trace.halting[n]))
+        assert (reading["p"], reading["cumulated"]) == pytest.approx((float(trace.probability[n]), total))
+        confidence, codes = trace.decoded[n].max(-1)
+        assert [[content["alphabet"].index(s) for s in row] for row in reading["symbols"]] == codes.tolist()
+        assert reading["confidence"] == pytest.approx(confidence.numpy(), abs=1e-6)
+        assert reading["grid"] == pytest.approx(trace.grids[n].numpy(), abs=1e-6)
+        if n < answer.steps:
+            assert reading["attention"] == pytest.approx(trace.attention[n].numpy(), abs=1e-6)
+        else:
+            assert reading["attention"] is None
+    status, out, _ = command(*arguments)
+    small = json.loads(out)
+    assert status == 0
+    assert "grid" not in small["readings"][0]
+    assert "attention" not in small["readings"][0]
+    assert small["readings"][-1]["symbols"] == content["readings"][-1]["symbols"]
+
+
+def test_a_trace_under_fixed_halting_has_no_probabilities(
+    command: Command, tiny_options: list[str], tmp_path: Path
+):
+    folder = tmp_path / "run"
+    options = ["--variant", "fixedTime", "--training.epochs", "1", "--model.fixed_steps", "2", *tiny_options]
+    assert command("train", "--out", str(folder), *options)[0] == 0
+    model = ["--model", str(folder)]  # one seed: its training folder will do
+    content = json.loads(command("trace", "1+1", *model)[1])
+    assert (content["halting"], content["steps"]) == ("fixed", 2)
+    assert [reading["lambda"] for reading in content["readings"]] == [None] * 3
+    drawn = command("solve", "1+1", *model, "--show")[1]
+    assert "step 2   reads" in drawn
+    assert "λ" not in drawn

@@ -1,0 +1,117 @@
+"""What the command line says about itself, and what it loads for that."""
+
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+import pytest
+
+from gridsum.cli import COMMANDS
+from gridsum.cli.table import TABLES as DESCRIBED_TABLES
+from gridsum.config import Config, fields_of
+from gridsum.evaluation.suites import COLLECTIONS
+from gridsum.evaluation.tables import TABLES
+from gridsum.model.inference import HALTING_RULES
+from gridsum.solving import PLACEMENT_RULES
+from gridsum.variants import VARIANTS
+from gridsum.version import __version__
+
+Command = Callable[..., tuple[int, str, str]]
+
+
+def test_the_help_lists_every_command_with_a_line(command: Command):
+    status, out, err = command("--help")
+    assert (status, err) == (0, "")
+    for name, summary in COMMANDS.items():
+        assert f"  {name}" in out
+        assert summary in out
+
+
+@pytest.mark.parametrize("name", ["", *COMMANDS])
+def test_every_help_fits_a_terminal_and_shows_examples(name: str, command: Command):
+    status, out, err = command(*name.split(), "--help")
+    assert (status, err) == (0, "")
+    assert max(map(len, out.splitlines())) <= 80
+    assert f"examples:\n  gridsum {name}".rstrip() in out
+
+
+def test_the_version(command: Command):
+    assert command("--version") == (0, f"gridsum {__version__}\n", "")
+
+
+def test_without_a_command_the_help_is_an_error(command: Command):
+    status, out, err = command()
+    assert (status, out) == (2, "")
+    assert "commands:" in err
+
+
+@pytest.mark.parametrize("name", ["solve", "trace", "evaluate"])
+def test_the_rules_are_those_that_exist(name: str, command: Command):
+    words = " ".join(command(name, "--help")[1].split())
+    for rule in (*HALTING_RULES, *PLACEMENT_RULES):
+        assert f"{rule}:" in words
+
+
+def test_the_names_in_the_help_are_those_that_exist(command: Command):
+    suites = command("evaluate", "--help")[1]
+    assert all(name in suites for name in COLLECTIONS)
+    assert list(DESCRIBED_TABLES) == list(TABLES)
+    status, out, _ = command("table")
+    assert status == 0
+    assert [line.split()[0] for line in out.splitlines()] == list(TABLES)
+
+
+def test_training_help_has_every_field_with_what_it_is_and_its_default(command: Command):
+    words = " ".join(command("train", "--help")[1].split())
+    for path in fields_of(Config()):
+        assert path == "variant" or f"--{path} " in words
+    assert (
+        "--model.kernel N k, the side of the neighbourhood a cell attends to; a whole number (default: 3)"
+        in words
+    )
+    assert (
+        "--task.terms N,N whole numbers separated by commas (default: 1,4)" in words
+        or "default: 1,4)" in words
+    )
+    assert "one of explore-reinforce, kl, none (default: explore-reinforce)" in words
+    assert "The network's shape." in words
+    for name in VARIANTS:
+        assert f" {name} " in words
+    assert "SASA --model.heads 8, --model.query_encoding false" in words
+
+
+def _modules_after(arguments: list[str], environment: dict[str, str]) -> set[str]:
+    code = (
+        "import sys\nfrom gridsum.cli import main\n"
+        f"assert main({arguments!r}) == 0\n"
+        "print(*sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True
+    )
+    return set(done.stderr.split())
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["solve", "--help"], ["table"]])
+def test_help_needs_no_torch(arguments: list[str], environment: dict[str, str]):
+    assert not {"torch", "numpy", "rich"} & _modules_after(arguments, environment)
+
+
+def test_solving_loads_only_what_solving_needs(model: str, environment: dict[str, str]):
+    loaded = _modules_after(["solve", "12+34", "--model", model], environment)
+    assert "gridsum.solving" in loaded
+    assert not {"rich", "gridsum.terminal", "gridsum.evaluation", "gridsum.training"} & loaded
+
+
+@pytest.mark.slow
+def test_solving_starts_about_as_fast_as_torch(model: str, environment: dict[str, str]):
+    def seconds(*arguments: str) -> float:
+        started = time.monotonic()
+        subprocess.run([sys.executable, *arguments], check=True, env=environment, capture_output=True)
+        return time.monotonic() - started
+
+    torch = statistics.median(seconds("-c", "import torch") for _ in range(5))
+    solve = statistics.median(seconds("-m", "gridsum", "solve", "1+1", "--model", model) for _ in range(5))
+    assert solve <= 1.5 * torch

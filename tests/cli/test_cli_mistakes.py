@@ -1,0 +1,245 @@
+"""Every mistake of a user gets one clear line on standard error, exit status 2, and leaves nothing behind."""
+
+import errno
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors import safe_open
+from safetensors.torch import save_file
+
+import gridsum.store
+
+Command = Callable[..., tuple[int, str, str]]
+
+
+def refused(result: tuple[int, str, str]) -> str:
+    """The message, once it is certain that it is all that was said."""
+    status, out, err = result
+    assert status == 2
+    assert out.strip() == ""
+    assert err.startswith("gridsum: error: ")
+    assert err.count("\n") == 1, err
+    return err
+
+
+EXPRESSIONS = {
+    "": "is empty",
+    "  ": "is empty",
+    "1++2": "a term is empty",
+    "+1": "begins with '+'",
+    "1+": "ends with '+'",
+    "1=2=": "more than one '='",
+    "1=2": "before the end",
+    "=": "nothing before '='",
+    "one": "'o' is not allowed",
+    "-5+3": "signs are not part",
+    "−5": "signs are not part",
+    "1.5": "whole numbers",
+    "1 2+3": "has a space inside a number",
+    "１+2": "U+FF11",
+    "٣+2": "U+0663",
+}
+
+
+@pytest.mark.parametrize("name", ["solve", "trace"])
+@pytest.mark.parametrize(("text", "told"), EXPRESSIONS.items())
+def test_expressions(name: str, text: str, told: str, command: Command):
+    # No model is named and none is there: the expression is read before anything is loaded.
+    assert told in refused(command(name, text))
+
+
+OPTIONS = {
+    "slove 1+1": "did you mean 'solve'?",
+    "--verison": "did you mean --version?",
+    "solve": "there is nothing to solve",
+    "solve 1+1 --file sums.txt": "not both",
+    "solve 1+1 --json --show": "not allowed with",
+    "solve 1+1 --modle x": "did you mean --model?",
+    "solve 1+1 --model": "expected one argument",
+    "solve 1+1 --halting medain": "did you mean 'median'?",
+    "solve 1+1 --placement sofft": "did you mean 'soft'?",
+    "solve 1+1 --device gpu": "did you mean 'cuda'?",
+    "solve 1+1 --device cpv": "did you mean 'cpu'?",
+    "solve 1+1 --seed -1": "'-1' is not a whole number",
+    "solve 1+1 --seed 9223372036854775808": "from 0 to 9223372036854775807",
+    "solve 1+1 --seed １": "is not a whole number",
+    "solve --file NOWHERE": "no such file",
+    "solve --file .": "is a directory",
+    "solve 1+1 --model NOWHERE": "there is no model 'NOWHERE'",
+    "trace": "required: EXPR",
+    "trace 1 2": "'2' is one argument too many",
+    "train": "required: --out",
+    "train --out OUT --training.epoch 3": "did you mean --training.epochs?",
+    "train --out OUT --trainning.epochs=3": "did you mean --training.epochs?",
+    "train --out OUT --training.epochs three": "training.epochs takes a whole number",
+    "train --out OUT --training.epochs 0": "training.epochs must be at least 1",
+    "train --out OUT --objective.weight -1e-3": "objective.weight",
+    "train --out OUT --model.query_encoding perhaps": "true or false",
+    "train --out OUT --objective.regulariser l2": "one of explore-reinforce, kl, none",
+    "train --out OUT --model.heads 7": "does not divide model.width",
+    "train --out OUT --variant nogroup": "did you mean 'noGroups'?",
+    "train --out OUT --variant base --config x": "not allowed with",
+    "train --out OUT --config NOWHERE": "no such file",
+    "train --out OUT --resume": "no training run to resume",
+    "train --out OUT --seeds 9-1": "write it as 1-9",
+    "train --out OUT --seeds 0,,1": "does not name seeds",
+    "train --out OUT --seeds a": "does not name seeds",
+    "train --out OUT --seeds 1,0-2": "seed 1 is named twice",
+    "train --out OUT --seeds 9223372036854775808": "below 2^63",
+    "train --out OUT --seeds 0-9999999999999": "more than 1000 seeds",
+    "evaluate --model NOWHERE --suite 2x2": "there is no model",
+    "evaluate --suite comparsion": "did you mean 'comparison'?",
+    "evaluate --suite 3x": "is not a problem space",
+    "evaluate --suite 0x3": "1 <= low <= high",
+    "evaluate --samples 0": "at least 1",
+    "evaluate --out .": "is a folder",
+    "evaluate --solver adder": "package.module:function",
+    "evaluate --solver no_such_module:f --suite 2x2": "there is no module",
+    "table scors": "did you mean 'scores'?",
+    "table scores --records NOWHERE": "no such file",
+    "table scores --format markdwon": "did you mean 'markdown'?",
+    "table --records r.jsonl": "which table?",
+    "models --jsn": "did you mean --json?",
+}
+
+
+@pytest.mark.parametrize(("line", "told"), OPTIONS.items())
+def test_options(line: str, told: str, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    assert told in refused(command(*line.split()))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_device_that_is_not_there(command: Command, model: str):
+    if torch.cuda.is_available():
+        pytest.skip("there is a CUDA device here")
+    assert "no CUDA device" in refused(command("solve", "1+1", "--model", model, "--device", "cuda"))
+
+
+def test_a_folder_of_several_seeds_is_not_one_model(command: Command, trained: Path):
+    told = refused(command("solve", "1+1", "--model", str(trained)))
+    assert f"holds 2 trained seeds; choose one with --model: {trained}/seed-0, {trained}/seed-7" in told
+
+
+def test_a_rule_that_the_model_cannot_follow(command: Command, model: str, tmp_path: Path):
+    told = "use 'sampled' or 'median'"
+    assert told in refused(command("solve", "1+1", "--model", model, "--halting", "fixed"))
+    assert told in refused(command("trace", "1+1", "--model", model, "--halting", "fixed"))
+    out = tmp_path / "r.jsonl"
+    assert told in refused(command("evaluate", "--model", model, "--halting", "fixed", "--out", str(out)))
+    assert not out.exists()
+
+
+def _rewritten(model: str, target: Path, **metadata: str) -> str:
+    with safe_open(Path(model) / "weights.safetensors", framework="pt") as file:
+        tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+        known = dict(file.metadata())
+    save_file(tensors, target, known | metadata)
+    return str(target)
+
+
+def test_weights_that_are_not_whole(command: Command, model: str, tmp_path: Path):
+    whole = (Path(model) / "weights.safetensors").read_bytes()
+    broken = tmp_path / "broken.safetensors"
+    for content in (
+        whole[: len(whole) // 2],
+        whole[:4],
+        b"",
+        b"not weights at all, but long enough to look at",
+    ):
+        broken.write_bytes(content)
+        assert f"{broken} is not a whole safetensors file" in refused(
+            command("solve", "1+1", "--model", str(broken))
+        )
+
+
+def test_weights_of_another_variant(command: Command, model: str, tmp_path: Path):
+    with safe_open(Path(model) / "weights.safetensors", framework="pt") as file:
+        config = json.loads(file.metadata()["config"])
+    config["variant"], config["model"]["halting"] = "fixedTime", "fixed"
+    path = _rewritten(model, tmp_path / "other.safetensors", config=json.dumps(config))
+    assert "are not those of variant 'fixedTime'" in refused(command("solve", "1+1", "--model", path))
+
+
+def test_weights_that_someone_else_wrote(command: Command, model: str, tmp_path: Path):
+    path = _rewritten(model, tmp_path / "foreign.safetensors", format="pt")
+    assert "not one that gridsum wrote" in refused(command("solve", "1+1", "--model", path))
+
+
+@pytest.mark.parametrize("place", ["file/below", "file/below/deeper"])
+@pytest.mark.parametrize(
+    "line",
+    ["train --out {}", "evaluate --suite 2x2 --out {}", "trace 1+1 --json {}", "table scores --out {}"],
+)
+def test_a_place_below_a_file(line: str, place: str, command: Command, tmp_path: Path):
+    (tmp_path / "file").write_text("here already")
+    told = refused(command(*line.format(tmp_path / place).split()))
+    assert str(tmp_path / "file") in told
+    assert (tmp_path / "file").read_text() == "here already"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+@pytest.mark.parametrize(
+    "line", ["train --out {}/run", "evaluate --suite 2x2 --out {}/r", "trace 1 --json {}/t"]
+)
+def test_a_read_only_folder(line: str, command: Command, tmp_path: Path):
+    locked = tmp_path / "locked"
+    locked.mkdir(mode=0o500)
+    assert str(locked) in refused(command(*line.format(locked).split()))
+
+
+def test_a_full_disk(command: Command, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    arguments = ["evaluate", "--model", model, "--suite", "2x2", "--samples", "2", "--out"]
+    status, out, err = command(*arguments, "/dev/full")
+    assert (status, out) == (2, "")
+    assert "gridsum: error: /dev/full could not be written (No space left on device); make room" in err
+
+    def full(_path: Path, _content: bytes) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    records = str(tmp_path / "records.jsonl")
+    assert command(*arguments, records)[0] == 0
+    monkeypatch.setattr(gridsum.store, "write_atomically", full)
+    place = str(tmp_path / "result")
+    lines = [
+        ("trace", "1+1", "--model", model, "--json", place),
+        ("table", "scores", "--records", records, "--out", place),
+    ]
+    for line in lines:
+        assert f"{place} could not be written (No space left on device); make room" in refused(command(*line))
+    assert not Path(place).exists()
+
+
+def test_a_pipe_is_written_to_and_not_replaced(command: Command, model: str, tmp_path: Path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        assert command("trace", "1+1", "--model", model, "--json", str(pipe)) == (0, "", "")
+        assert json.loads(os.read(reader, 1 << 16))["expression"] == "1+1="
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()
+
+
+def test_a_bug_keeps_its_traceback(command: Command, monkeypatch: pytest.MonkeyPatch):
+    def broken() -> dict[str, Path]:
+        raise ValueError("inside")
+
+    monkeypatch.setattr(gridsum.store, "shipped", broken)
+    with pytest.raises(ValueError, match="inside"):
+        command("models")
+
+
+def test_too_little_memory_is_no_bug(command: Command, monkeypatch: pytest.MonkeyPatch):
+    def greedy() -> dict[str, Path]:
+        raise MemoryError
+
+    monkeypatch.setattr(gridsum.store, "shipped", greedy)
+    status, _, err = command("models")
+    assert status == 1
+    assert err.startswith("gridsum: error: there is not enough memory")

@@ -1,0 +1,79 @@
+"""How far a task has come, in a terminal and elsewhere."""
+
+import io
+import re
+import sys
+
+import pytest
+
+from gridsum.cli import progress as progress_module
+from gridsum.cli.progress import Bar, Clock, Lines, progress
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The time, in a list to be set."""
+    now = [1000.0]
+    monkeypatch.setattr(progress_module.time, "monotonic", lambda: now[0])
+    return now
+
+
+def test_the_time_left_is_that_of_the_pace(clock: list[float]):
+    measured = Clock()
+    assert measured.left("epoch", 11, 110) == "", "one update has no pace"
+    clock[0] += 100
+    assert measured.left("epoch", 21, 110) == "0:14:50 left"
+    clock[0] += 36000
+    assert measured.left("epoch", 22, 110) == "80:13:20 left"
+    assert measured.left("epoch", 110, 110) == ""
+    assert measured.left("another", 5, 10) == "", "every label has a pace of its own"
+
+
+def test_lines_come_every_ten_updates_or_ten_seconds(clock: list[float]):
+    stream = io.StringIO()
+    lines = Lines(stream)
+    for done in range(1, 26):
+        clock[0] += 0.1
+        lines.update("epoch", done, 100, "loss 1")
+    assert [line.split()[1] for line in stream.getvalue().splitlines()] == ["1/100", "11/100", "21/100"]
+    clock[0] += 20
+    lines.update("epoch", 26, 100, "loss 1")
+    lines.note("a warning")
+    lines.update("epoch", 27, 100)
+    lines.update("epoch", 100, 100)
+    *_, slow, warning, last = stream.getvalue().splitlines()
+    assert re.fullmatch(r"epoch 26/100  loss 1  0:0\d:\d\d left", slow)
+    assert (warning, last) == ("a warning", "epoch 100/100")
+
+
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_terminal_gets_a_bar_and_names_are_no_markup(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLUMNS", "80")
+    stream = _Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    with progress() as shown:
+        assert isinstance(shown, Bar)
+        shown.update("base on 2x[bold]", 3, 7, "loss [red]")
+        shown.note("[note]")
+    drawn = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", stream.getvalue())
+    assert "base on 2x[bold] ━" in drawn
+    assert " 3/7" in drawn
+    assert "loss [red]" in drawn
+    assert "[note]" in drawn
+
+
+@pytest.mark.parametrize("lacking", ["rich", "terminal", "ability"])
+def test_elsewhere_there_are_lines(lacking: str, monkeypatch: pytest.MonkeyPatch):
+    stream = io.StringIO() if lacking == "terminal" else _Terminal()
+    monkeypatch.setenv("TERM", "dumb" if lacking == "ability" else "xterm")
+    monkeypatch.setattr(sys, "stderr", stream)
+    if lacking == "rich":
+        monkeypatch.setitem(sys.modules, "rich.console", None)
+    with progress() as shown:
+        shown.update("epoch", 1, 2, "loss 1")
+    assert stream.getvalue() == "epoch 1/2  loss 1\n"

@@ -1,0 +1,265 @@
+"""`gridsum solve`: answers one a line, streams, and the drawing."""
+
+import io
+import json
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gridsum.cli.solve import _lines
+from gridsum.solving import solve, trace_expression
+from gridsum.store import load
+from gridsum.symbols import ALPHABET, parse
+from gridsum.terminal import draw_trace, render
+
+Command = Callable[..., tuple[int, str, str]]
+SUMS = ["523+102+9416", "7", "99 + 1 =", "000+0", "12+34+56"]
+
+
+def _answers(model: str, sums: list[str], **options: object) -> list[str]:
+    return [answer.answer for answer in solve(load(model), [parse(text) for text in sums], **options)]  # type: ignore[arg-type]
+
+
+def test_one_answer_a_line_in_order_and_nothing_else(command: Command, model: str):
+    status, out, err = command("solve", *SUMS, "--model", model)
+    assert (status, err) == (0, "")
+    assert out.splitlines() == _answers(model, SUMS)
+
+
+def test_options_may_stand_between_sums(command: Command, model: str):
+    _, out, _ = command("solve", *SUMS[:2], "--model", model, *SUMS[2:])
+    assert out.splitlines() == _answers(model, SUMS)
+
+
+def test_json_says_what_happened(command: Command, model: str):
+    status, out, _ = command(
+        "solve", *SUMS, "--model", model, "--json", "--halting", "median", "--placement", "hard"
+    )
+    assert status == 0
+    lines = [json.loads(line) for line in out.splitlines()]
+    names = "expression answer exact correct steps halting placement capped model"
+    assert [list(line) for line in lines] == [names.split()] * len(SUMS)
+    assert [line["exact"] for line in lines] == ["10041", "7", "100", "0", "102"]
+    assert all(line["correct"] == (line["answer"] == line["exact"]) for line in lines)
+    assert {(line["halting"], line["placement"], line["model"]) for line in lines} == {
+        ("median", "hard", model)
+    }
+    expected = _answers(model, SUMS, halting="median", placement="hard")
+    assert [line["answer"] for line in lines] == expected
+
+
+def test_the_seed_decides_the_sampled_steps(command: Command, model: str):
+    def steps(seed: int) -> list[int]:
+        out = command("solve", *SUMS, "--model", model, "--json", "--seed", str(seed))[1]
+        return [json.loads(line)["steps"] for line in out.splitlines()]
+
+    assert steps(3) == steps(3)
+    assert len({tuple(steps(seed)) for seed in range(6)}) > 1
+
+
+def test_a_bad_sum_leaves_an_empty_line_and_the_others_are_answered(command: Command, model: str):
+    status, out, err = command("solve", "12+34", "1++2", "7", "-3", "--model", model)
+    first, third = _answers(model, ["12+34", "7"])
+    assert (status, out.split("\n")) == (2, [first, "", third, "", ""])
+    told = err.splitlines()
+    assert told[0].startswith("gridsum: error: argument 2: a term is empty")
+    assert told[1].startswith("gridsum: error: argument 4: signs are not part")
+
+
+def test_a_file_keeps_lines_and_answers_in_step(command: Command, model: str, tmp_path: Path):
+    path = tmp_path / "sums.txt"
+    sums = [str(number) for number in range(150)]  # more than are read at once
+    sums[3], sums[149] = "", "1+x"
+    content = "\ufeff" + "\r\n".join(sums)  # as some editors write it, without an end of line at the end
+    path.write_bytes(content.encode())
+    status, out, err = command("solve", "--file", str(path), "--model", model, "--json")
+    lines = [json.loads(line) for line in out.splitlines()]
+    assert status == 2
+    assert [line["expression"] for line in lines if "answer" in line] == [
+        f"{n}=" for n in range(149) if n != 3
+    ]
+    assert lines[3] == {"line": 4, "error": "the expression is empty; write a sum such as 523+102"}
+    assert lines[149]["line"] == 150
+    assert [line.split(": ")[2] for line in err.splitlines()] == ["line 4", "line 150"]
+
+
+def test_a_line_that_is_no_text(command: Command, model: str, tmp_path: Path):
+    path = tmp_path / "sums.txt"
+    path.write_bytes(b"1+1\n\xff\xfe\n2+2\n")
+    status, out, err = command("solve", "--file", str(path), "--model", model)
+    first, third = _answers(model, ["1+1", "2+2"])
+    assert (status, out) == (2, f"{first}\n\n{third}\n")
+    assert "line 2: this is not UTF-8 text" in err
+
+
+def test_an_empty_file_has_no_answers(command: Command, model: str, tmp_path: Path):
+    (tmp_path / "empty").touch()
+    assert command("solve", "--file", str(tmp_path / "empty"), "--model", model) == (0, "", "")
+
+
+def test_standard_input_is_answered_as_it_comes(model: str, environment: dict[str, str]):
+    arguments = [sys.executable, "-m", "gridsum", "solve", "--file", "-", "--model", model]
+    with subprocess.Popen(
+        arguments, text=True, bufsize=1, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as running:
+        assert running.stdin is not None
+        assert running.stdout is not None
+        watchdog = threading.Timer(
+            60, running.kill
+        )  # an answer that is held back would be waited for forever
+        watchdog.start()
+        for text, answer in zip(SUMS, _answers(model, SUMS), strict=True):
+            running.stdin.write(text + "\n")
+            assert running.stdout.readline() == answer + "\n"  # before the next question is asked
+        running.stdin.close()
+        assert running.stdout.read() == ""
+        watchdog.cancel()
+    assert running.returncode == 0
+
+
+def test_a_reader_that_has_enough_is_no_error(model: str, environment: dict[str, str]):
+    command = f"yes 12+34 | {sys.executable} -m gridsum solve --file - --model {model} 2>errors | head -n 2"
+    script = f"set -o pipefail; {command}; echo ${{PIPESTATUS[1]}}; cat errors"
+    folder = Path(model).parent
+    done = subprocess.run(
+        ["bash", "-c", script], capture_output=True, text=True, env=environment, cwd=folder, check=False
+    )
+    assert done.stdout.splitlines() == [*_answers(model, ["12+34"] * 2), "141"]
+
+
+def test_a_full_standard_output_is_told(model: str, environment: dict[str, str]):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "gridsum", "solve", "12+34", "--model", model],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert done.stderr == (
+        "gridsum: error: standard output could not be written (No space left on device); "
+        "make room, or choose another place\n"
+    )
+
+
+def _drawing(command: Command, model: str, *arguments: str) -> list[list[str]]:
+    """The blocks of a drawing, by their lines."""
+    status, out, err = command("solve", *arguments, "--model", model, "--show")
+    assert (status, err) == (0, "")
+    assert max(map(len, out.splitlines())) <= 80
+    return [block.split("\n") for block in out.strip("\n").split("\n\n")]
+
+
+def _cells(row: str, columns: int) -> list[tuple[str, bool]]:
+    """Each cell's symbol, and whether it stands in brackets."""
+    body = row[4:].ljust(3 * columns)
+    return [(body[3 * c + 1], body[3 * c] == "[") for c in range(columns)]
+
+
+def test_the_drawing_shows_every_step(command: Command, model: str):
+    seed = "5"
+    head, placed, *steps, verdict = _drawing(command, model, "523+102+9416", "--seed", seed)
+    loaded, terms = load(model), ("523", "102", "9416")
+    (answer,) = solve(loaded, [terms], seed=int(seed))
+    trace = trace_expression(loaded, terms, answer.steps)
+    readings = trace.decoded.argmax(-1)
+    assert answer.steps > 1, "the seed must make for something to see"
+    assert head[0] == "523+102+9416="
+    assert placed[0] == "placed on the grid"
+    assert len(placed) == 1 + 3
+    assert len(steps) == answer.steps + 1
+    changes = 0
+    for n, (title, *rows) in enumerate(steps):
+        assert trace.halting is not None
+        assert trace.probability is not None
+        assert title.startswith(f"step {n} " if n else "before any step")
+        assert f"λ {float(trace.halting[n]):.3f}" in title
+        assert f"halted by now {float(trace.probability[: n + 1].sum()):.3f}" in title
+        symbols = readings[n].tolist()
+        if n and symbols == readings[n - 1].tolist():
+            assert [row.strip() for row in rows] == ["no symbol has changed"]
+            continue
+        drawn = [_cells(row, 5) for row in rows]
+        assert [[s for s, _ in row] for row in drawn] == [
+            ["·" if code == 0 else ALPHABET[code] for code in row] for row in symbols
+        ]
+        changed = (readings[n] != readings[n - 1]).tolist() if n else [[False] * 5] * 3
+        assert [[mark for _, mark in row] for row in drawn] == changed
+        changes += sum(map(sum, changed))
+        assert rows[0].startswith("  > ")
+    assert changes > 0
+    assert verdict[0].startswith(f"halted after {answer.steps} steps, answer {answer.answer}, which is ")
+    assert verdict[0].endswith("right" if answer.correct else "wrong")
+    assert answer.correct or verdict[1] == "the sum is 10041"
+
+
+def test_the_drawing_shows_what_was_placed_where(model: str):
+    """With actions as a trained network takes them, the terms stand below each other."""
+    import dataclasses
+
+    import torch
+
+    loaded, terms = load(model), ("523", "102", "9416")
+    (answer,) = solve(loaded, [terms])
+    trace = trace_expression(loaded, terms, answer.steps)
+    digit, plus, equals = [0.98, 0.01, 0.01], [0.01, 0.98, 0.01], [0.01, 0.01, 0.98]
+    actions = [equals if code == 12 else plus if code == 11 else digit for code in trace.symbols.tolist()]
+    trained = dataclasses.replace(trace, actions=torch.tensor(actions))
+    for placement in ("soft", "hard"):
+        lines = render(
+            draw_trace(dataclasses.replace(answer, placement=placement), trained, "m"), io.StringIO()
+        )
+        _, placed, *_ = lines.split("\n\n")
+        assert placed.split("\n")[1:] == ["  >  +  9  4  1  6", "     ·  +  1  0  2", "     ·  ·  5  2  3"]
+
+
+def test_long_sums_are_drawn_without_their_middle(command: Command, model: str):
+    wide = _drawing(command, model, "12" * 150 + "+1", "--seed", "5")
+    assert "2 rows × 301 columns" in wide[0][-1]
+    assert all(" … " in row for row in wide[1][1:])
+    tall = _drawing(command, model, "+".join("1" * 40), "--seed", "5")
+    assert "40 rows" in tall[0][-1]
+    assert len(tall[1]) == 1 + 16
+
+
+def test_colour_adds_to_the_drawing_and_takes_nothing_away(
+    command: Command, model: str, monkeypatch: pytest.MonkeyPatch
+):
+    plain = command("solve", "12+34", "--model", model, "--show", "--seed", "5")[1]
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    coloured = command("solve", "12+34", "--model", model, "--show", "--seed", "5")[1]
+    assert "\x1b[" in coloured
+    stripped = re.sub(r"\x1b\[[0-9;]*m", "", coloured)
+    assert [line.rstrip() for line in stripped.splitlines()] == plain.splitlines()
+
+
+def test_without_rich_the_drawing_is_plain(command: Command, model: str, monkeypatch: pytest.MonkeyPatch):
+    plain = command("solve", "12+34", "--model", model, "--show")[1]
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setitem(sys.modules, "rich.console", None)
+    assert command("solve", "12+34", "--model", model, "--show")[1] == plain
+
+
+def test_letters_that_the_terminal_lacks_are_replaced(model: str, environment: dict[str, str]):
+    done = subprocess.run(
+        [sys.executable, "-m", "gridsum", "solve", "12+34", "--model", model, "--show"],
+        capture_output=True,
+        env=environment | {"PYTHONIOENCODING": "ascii"},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert b"? 0." in done.stdout
+
+
+def test_a_line_may_come_in_pieces():
+    coming = iter([b"12+", b"3", b"4\n5\n\n", b"6"])
+    assert list(_lines(lambda _: next(coming, b""))) == [[b"12+34", b"5", b""], [b"6"]]

@@ -1,0 +1,259 @@
+"""`gridsum train` as real processes: what it leaves, and how it goes on after being stopped."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors import safe_open
+
+from gridsum.cli.train import news, read_seeds
+from gridsum.training.loop import Epoch
+
+Command = Callable[..., tuple[int, str, str]]
+
+# Set before the command line starts: a shell that runs tests in the background has interrupts ignored.
+INTERRUPTIBLE = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+
+
+def _lines(folder: Path, seed: int = 0) -> list[str]:
+    path = folder / f"seed-{seed}" / "metrics.jsonl"
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def _weights(folder: Path, seed: int = 0) -> tuple[dict[str, torch.Tensor], dict[str, str]]:
+    with safe_open(folder / f"seed-{seed}" / "weights.safetensors", framework="pt") as file:
+        return {key: file.get_tensor(key) for key in file.keys()}, file.metadata()  # noqa: SIM118
+
+
+def _assert_same_training(one: Path, other: Path, seeds: tuple[int, ...]) -> None:
+    for seed in seeds:
+        (tensors, metadata), (other_tensors, other_metadata) = _weights(one, seed), _weights(other, seed)
+        assert metadata == other_metadata
+        assert tensors.keys() == other_tensors.keys()
+        assert all(torch.equal(tensors[key], other_tensors[key]) for key in tensors)
+        assert _lines(one, seed) == _lines(other, seed)
+
+
+@contextmanager
+def _started(environment: dict[str, str], prelude: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    code = f"import sys\n{prelude}\nfrom gridsum.cli import main\nsys.exit(main())"
+    command = [sys.executable, "-c", code, *arguments]
+    running = subprocess.Popen(
+        command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    try:
+        yield running
+    finally:
+        running.kill()
+        running.communicate()
+
+
+def _wait_for_epochs(running: subprocess.Popen[str], folder: Path, epochs: int) -> None:
+    deadline = time.monotonic() + 60
+    while len(_lines(folder)) < epochs:
+        assert running.poll() is None, running.communicate()
+        assert time.monotonic() < deadline, "training is too slow to be stopped in time"
+        time.sleep(0.005)
+
+
+@pytest.fixture(scope="module")
+def training(tiny_options: list[str]) -> list[str]:
+    """Long enough to be stopped in the middle; the log runs ahead of the checkpoint."""
+    lengths = ["--training.epochs", "24", "--training.checkpoint_epochs", "4", "--model.max_steps", "12"]
+    return ["--seeds", "0,3", *tiny_options, *lengths]
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(
+    tmp_path_factory: pytest.TempPathFactory, process: Callable[..., Any], training: list[str]
+) -> Path:
+    folder = tmp_path_factory.mktemp("uninterrupted") / "run"
+    done = process("train", "--out", str(folder), *training)
+    assert done.status == 0, done.err
+    assert len(_lines(folder)) == 24
+    return folder
+
+
+def test_a_killed_run_goes_on_as_if_it_had_not_been(
+    training: list[str], uninterrupted: Path, environment: dict[str, str], command: Command, tmp_path: Path
+):
+    folder = tmp_path / "run"
+    with _started(environment, "", "train", "--out", str(folder), *training) as running:
+        _wait_for_epochs(running, folder, 6)
+        running.kill()
+        assert running.wait() == -signal.SIGKILL
+    assert 6 <= len(_lines(folder)) < 24, "the run was to be killed in its middle"
+    status, _, err = command("train", "--out", str(folder), "--resume", "--device", "cpu")
+    assert status == 0, err
+    assert "to epoch 24" in err
+    _assert_same_training(folder, uninterrupted, (0, 3))
+
+
+def test_an_interrupted_run_loses_nothing_and_says_how_to_go_on(
+    training: list[str], uninterrupted: Path, environment: dict[str, str], command: Command, tmp_path: Path
+):
+    folder = tmp_path / "a run"
+    with _started(environment, INTERRUPTIBLE, "train", "--out", str(folder), *training) as running:
+        _wait_for_epochs(running, folder, 6)
+        running.send_signal(signal.SIGINT)
+        _, err = running.communicate(timeout=60)
+    assert running.returncode == 130
+    done = len(_lines(folder))
+    assert 6 <= done < 24
+    assert "Traceback" not in err
+    assert err.splitlines()[-1] == (
+        f"gridsum: stopped after epoch {done}; "
+        f"go on with: gridsum train --out '{folder}' --resume --device cpu"
+    )
+    status, _, err = command("train", "--out", str(folder), "--resume", "--device", "cpu")
+    assert status == 0, err
+    assert err.startswith(f"epoch {done + 1}/24"), "the interrupt saved the last epoch"
+    _assert_same_training(folder, uninterrupted, (0, 3))
+
+
+def test_overrides_reach_the_run(command: Command, tiny_options: list[str], tmp_path: Path):
+    folder = tmp_path / "run"
+    given = ["--variant", "SASA", "--seeds", "5", "--training.epochs", "1", "--task.digits", "1,2"]
+    status, out, err = command(
+        "train", "--out", str(folder), *given, *tiny_options, "--model.query_encoding", "no"
+    )
+    assert (status, out) == (0, "")
+    setup = json.loads((folder / "config.json").read_text())
+    assert setup["seeds"] == [5]
+    assert (setup["variant"], setup["model"]["width"], setup["task"]["digits"]) == ("SASA", 16, [1, 2])
+    assert setup["model"]["query_encoding"] is False
+    assert f"gridsum solve 523+102 --model {folder}/seed-5" in err
+
+
+def test_a_configuration_may_come_from_a_file(command: Command, trained: Path, tmp_path: Path):
+    folder = tmp_path / "run"
+    config = str(trained / "config.json")
+    options = ["--config", config, "--device", "cpu", "--model.dropout", "0"]
+    status, _, err = command("train", "--out", str(folder), *options)
+    assert status == 0, err
+    setup, there = (json.loads((path / "config.json").read_text()) for path in (folder, trained))
+    assert setup["seeds"] == [0], "seeds are not part of a configuration"
+    there["model"]["dropout"] = 0.0
+    assert {**setup, "seeds": there["seeds"]} == there
+    broken = tmp_path / "config.json"
+    for text, told in (
+        ("{", "is not JSON"),
+        ('{"modle": {}}', "did you mean 'model'?"),
+        ("[]", "must be an object"),
+    ):
+        broken.write_text(text)
+        status, _, err = command("train", "--out", str(tmp_path / "other"), "--config", str(broken))
+        assert status == 2
+        assert told in err
+    assert not (tmp_path / "other").exists()
+
+
+def test_resuming_otherwise_than_started_is_refused(command: Command, trained: Path):
+    before = {path: path.read_bytes() for path in trained.rglob("*") if path.is_file()}
+    refusals = {
+        "": "already holds a training run; add --resume",
+        "--resume --seeds 1": "was started with seeds [0, 7]",
+        "--resume --model.dropout 0.5": "was started with model.dropout = 0.1, not 0.5",
+        "--resume --variant SASA": "was started with",
+    }
+    for options, told in refusals.items():
+        status, out, err = command("train", "--out", str(trained), "--device", "cpu", *options.split())
+        assert (status, out) == (2, "")
+        assert told in err
+    assert {path: path.read_bytes() for path in trained.rglob("*") if path.is_file()} == before
+
+
+def test_resuming_what_is_done_does_nothing(command: Command, trained: Path):
+    weights = _weights(trained)[0]
+    status, _, err = command("train", "--out", str(trained), "--resume", "--device", "cpu")
+    assert status == 0
+    assert "all epochs had been trained already" in err
+    assert all(torch.equal(weights[key], tensor) for key, tensor in _weights(trained)[0].items())
+
+
+def test_a_disk_that_fills_up_is_told(environment: dict[str, str], tiny_options: list[str], tmp_path: Path):
+    # A limit on the size of files stands in for a full disk: the weights do not fit.
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))"
+    folder = tmp_path / "run"
+    with _started(
+        environment, limit, "train", "--out", str(folder), *tiny_options, "--seeds", "0"
+    ) as running:
+        out, err = running.communicate(timeout=60)
+    assert (running.returncode, out) == (2, "")
+    assert err.splitlines()[-1].startswith(f"gridsum: error: {folder} could not be written (File too large)")
+    assert "Traceback" not in err
+    assert not [path for path in folder.rglob("*") if "safetensors" in path.name], (
+        "nothing is left half-written"
+    )
+
+
+def test_a_diverged_training_fails(command: Command, tiny_options: list[str], tmp_path: Path):
+    rate = ["--training.learning_rate", "1e30", "--training.final_learning_rate", "1e30"]
+    status, _, err = command(
+        "train", "--out", str(tmp_path / "run"), *tiny_options, *rate, "--training.clip", "1e30"
+    )
+    assert status == 1
+    assert "gridsum: seed 0: the loss or its gradient was no number" in err
+    assert err.splitlines()[-1].startswith("gridsum: error: every run has diverged")
+
+
+def test_tensorboard_is_an_extra(
+    command: Command, tiny_options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
+    status, _, err = command("train", "--out", str(tmp_path / "run"), "--tensorboard", *tiny_options)
+    assert status == 2
+    assert "pip install 'gridsum[tensorboard]'" in err
+    assert not (tmp_path / "run").exists()
+
+
+def test_tensorboard_logs_go_to_each_seed(
+    process: Callable[..., Any], tiny_options: list[str], tmp_path: Path
+):
+    pytest.importorskip("tensorboard", exc_type=ImportError)
+    folder = tmp_path / "run"
+    options = ["--seeds", "0-1", "--training.epochs", "2", "--tensorboard", *tiny_options]
+    done = process("train", "--out", str(folder), *options)
+    assert done.status == 0, done.err
+    for seed in (0, 1):
+        (log,) = (folder / f"seed-{seed}").glob("events.out.tfevents.*")
+        content = log.read_bytes()
+        assert all(name in content for name in (b"total", b"accuracy", b"learning_rate"))
+
+
+def test_seeds():
+    assert read_seeds("3") == (3,)
+    assert read_seeds("0-3") == (0, 1, 2, 3)
+    assert read_seeds("8, 2,5-7") == (8, 2, 5, 6, 7)
+    assert read_seeds(str(2**63 - 1)) == (2**63 - 1,)
+
+
+def test_the_news_of_an_epoch_are_of_the_sound_runs():
+    def epoch(alive: tuple[bool, ...]) -> Epoch:
+        means = {"total": (1.0, 2.0, 9.0), "accuracy": (0.5, 0.7, 0.0), "steps": (4.0, 6.0, 40.0)}
+        return Epoch(7, 10, (0, 1, 2), alive, means, 1e-3, 5.0)
+
+    told = "loss 1.500 (best 1.000, worst 2.000), accuracy 0.600, steps 5.0, 1 of 3 runs set aside"
+    assert news(epoch((True, True, False))) == told
+    assert news(epoch((True, False, False))) == "loss 1.000, accuracy 0.500, steps 4.0, 2 of 3 runs set aside"
+    assert news(epoch((False, False, False))) == "every run has diverged"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_that_became_read_only(command: Command, trained: Path):
+    trained.chmod(0o500)
+    try:
+        status, _, err = command("train", "--out", str(trained), "--resume", "--training.epochs", "2")
+    finally:
+        trained.chmod(0o700)
+    assert status == 2
+    assert str(trained) in err
