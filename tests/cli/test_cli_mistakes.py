@@ -95,7 +95,7 @@ OPTIONS = {
     "evaluate --suite comparsion": "did you mean 'comparison'?",
     "evaluate --suite 3x": "is not a problem space",
     "evaluate --suite 0x3": "1 <= low <= high",
-    "evaluate --samples 0": "at least 1",
+    "evaluate --samples 0": "from 1 to",
     "evaluate --out .": "is a folder",
     "evaluate --solver adder": "package.module:function",
     "evaluate --solver no_such_module:f --suite 2x2": "there is no module",
@@ -182,13 +182,14 @@ def test_a_place_below_a_file(line: str, place: str, command: Command, tmp_path:
     assert (tmp_path / "file").read_text() == "here already"
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 @pytest.mark.parametrize(
     "line", ["train --out {}/run", "evaluate --suite 2x2 --out {}/r", "trace 1 --json {}/t"]
 )
 def test_a_read_only_folder(line: str, command: Command, tmp_path: Path):
     locked = tmp_path / "locked"
     locked.mkdir(mode=0o500)
+    if os.access(locked, os.W_OK):
+        pytest.skip("whoever runs this may write anywhere")
     assert str(locked) in refused(command(*line.format(locked).split()))
 
 

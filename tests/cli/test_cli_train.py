@@ -248,10 +248,11 @@ def test_the_news_of_an_epoch_are_of_the_sound_runs():
     assert news(epoch((False, False, False))) == "every run has diverged"
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_folder_that_became_read_only(command: Command, trained: Path):
     trained.chmod(0o500)
     try:
+        if os.access(trained, os.W_OK):
+            pytest.skip("whoever runs this may write anywhere")
         status, _, err = command("train", "--out", str(trained), "--resume", "--training.epochs", "2")
     finally:
         trained.chmod(0o700)

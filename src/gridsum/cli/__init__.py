@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from gridsum.cli.parsing import Parser, UsageError, nearest
+from gridsum.cli.parsing import Parser, UsageError, suggest
 from gridsum.version import __version__
 
 COMMANDS = {
@@ -44,11 +44,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return BROKEN_PIPE
     except OSError as error:
         return _complain(_explain(error), USAGE)
-    except (ValueError, RuntimeError, MemoryError) as error:
+    except (ValueError, RuntimeError, MemoryError, OverflowError) as error:
         if _out_of_memory(error):
-            return _complain(
-                "there is not enough memory for this; ask for shorter sums or fewer at once", FAILED
-            )
+            return _complain("there is not enough memory for this; ask for less at once", FAILED)
         if not _for_users(error):
             raise
         return _complain(str(error), USAGE if isinstance(error, ValueError) else FAILED)
@@ -59,10 +57,8 @@ def _dispatch(arguments: list[str]) -> int:
         return importlib.import_module(f"gridsum.cli.{arguments[0]}").run(arguments[1:])
     parser = _parser()
     if arguments and not arguments[0].startswith("-"):
-        raise UsageError(
-            f"there is no command {arguments[0]!r}; "
-            f"{nearest(arguments[0], COMMANDS)}The commands are {', '.join(COMMANDS)}"
-        )
+        mend = suggest(arguments[0], COMMANDS, f"the commands are {', '.join(COMMANDS)}")
+        raise UsageError(f"there is no command {arguments[0]!r}; {mend}")
     parser.read(arguments)
     sys.stderr.write(parser.format_help())
     return USAGE
@@ -97,9 +93,11 @@ def _for_users(error: Exception) -> bool:
 
 
 def _out_of_memory(error: Exception) -> bool:
-    # Torch raises a plain RuntimeError for the CPU's memory, and a class of its own for a GPU's.
-    told = isinstance(error, RuntimeError) and "can't allocate memory" in str(error)
-    return told or isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"
+    # Torch raises a plain RuntimeError for the CPU's memory, and a class of its own for a GPU's. A size that
+    # does not even fit an integer overflows.
+    if isinstance(error, RuntimeError) and "can't allocate memory" in str(error):
+        return True
+    return isinstance(error, MemoryError | OverflowError) or type(error).__name__ == "OutOfMemoryError"
 
 
 def _explain(error: OSError) -> str:

@@ -64,7 +64,7 @@ def _parser() -> Parser:
     )
     parser.add_argument(
         "--samples",
-        type=whole_number(1),
+        type=whole_number(1, 10**9),
         metavar="N",
         help="problems of each suite (default: 640, or 128 where terms have 1000 digits or more)",
     )
@@ -90,18 +90,23 @@ def run(arguments: Sequence[str]) -> int:
     suites = list({suite.name: suite for name in names for suite in find(name)}.values())
     subjects = [*_models(options), *_solvers(options)]
     records: list[Record] = []
-    with progress() as shown:
-        for subject in subjects:
-            for suite in suites:
-                found = subject(suite, shown)
-                if options.out is not None:
-                    _keep(options.out, found)
-                records += found
+    try:
+        with progress() as shown:
+            for subject in subjects:
+                for suite in suites:
+                    found = subject(suite, shown)
+                    if options.out is not None:
+                        _keep(options.out, found)
+                    records += found
+    except KeyboardInterrupt:
+        if options.out is not None:
+            tell(f"gridsum: stopped; what was done is kept: {_counted(records)} in {options.out}")
+        raise
     write_result("-", to_text(TABLES["scores"](records)))
     if options.out is None:
         tell("gridsum: nothing was kept; add --out FILE to keep the records")
     else:
-        tell(f"gridsum: added {len(records)} record{'s' if len(records) != 1 else ''} to {options.out}")
+        tell(f"gridsum: added {_counted(records)} to {options.out}")
     return 0
 
 
@@ -157,6 +162,10 @@ def _keep(name: str, records: "list[Record]") -> None:
         append(name, records)
     except OSError as error:
         raise unwritable(name, error) from None
+
+
+def _counted(records: "list[Record]") -> str:
+    return f"{len(records)} record{'' if len(records) == 1 else 's'}"
 
 
 def source_commit() -> str | None:

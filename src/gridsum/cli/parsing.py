@@ -18,11 +18,16 @@ class UsageError(ValueError):
     """Something that the user can mend; the message says how."""
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """`did you mean ...? ` if one of the known names is like this one."""
+def suggest(name: str, known: Iterable[str], advice: str) -> str:
+    """What to do about a name that does not exist: `advice`, after the nearest name if there is one."""
     folded = {candidate.lower(): candidate for candidate in known}
     near = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.5)
-    return f"did you mean {folded[near[0]]!r}? " if near else ""
+    return _meant(folded[near[0]], advice) if near else advice
+
+
+def _meant(name: str, advice: str) -> str:
+    shown = name if name.startswith("-") else repr(name)
+    return f"did you mean {shown}? {advice[0].upper()}{advice[1:]}"
 
 
 class Parser(argparse.ArgumentParser):
@@ -57,8 +62,8 @@ class Parser(argparse.ArgumentParser):
         if option is None:
             return f"{unknown[0].strip()!r} is one argument too many (see {self.prog} --help)"
         name = option.split("=")[0]
-        hint = nearest(name, self._option_string_actions).replace("'", "")
-        return f"there is no option {name}; {hint}See {self.prog} --help"
+        mend = suggest(name, self._option_string_actions, f"see {self.prog} --help")
+        return f"there is no option {name}; {mend}"
 
 
 def one_of(what: str, known: Sequence[str], aliases: dict[str, str] | None = None) -> Callable[[str], str]:
@@ -67,22 +72,20 @@ def one_of(what: str, known: Sequence[str], aliases: dict[str, str] | None = Non
     def read(text: str) -> str:
         if text in known:
             return text
+        advice = f"use {', '.join(known[:-1])} or {known[-1]}"
         meant = (aliases or {}).get(text.lower())
-        hint = f"did you mean {meant!r}? " if meant else nearest(text, known)
-        raise argparse.ArgumentTypeError(f"there is no {what} {text!r}; {hint}Use {', '.join(known)}")
+        mend = _meant(meant, advice) if meant else suggest(text, known, advice)
+        raise argparse.ArgumentTypeError(f"there is no {what} {text!r}; {mend}")
 
     return read
 
 
-def whole_number(low: int, below: int | None = None) -> Callable[[str], int]:
+def whole_number(low: int, below: int) -> Callable[[str], int]:
     def read(text: str) -> int:
-        limits = f"at least {low}" if below is None else f"from {low} to {below - 1}"
         # Not int() alone, which takes 1_0 and the digits of other scripts; 40 digits are beyond any limit.
-        if re.fullmatch(r"[0-9]{1,40}", text):
-            number = int(text)
-            if number >= low and (below is None or number < below):
-                return number
-        raise argparse.ArgumentTypeError(f"{text.strip()!r} is not a whole number {limits}")
+        if re.fullmatch(r"[0-9]{1,40}", text) and low <= int(text) < below:
+            return int(text)
+        raise argparse.ArgumentTypeError(f"{text.strip()!r} is not a whole number from {low} to {below - 1}")
 
     return read
 

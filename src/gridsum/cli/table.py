@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from gridsum.cli.output import STANDARD, check_writable, emit, write_result
-from gridsum.cli.parsing import Parser, UsageError, nearest, one_of
+from gridsum.cli.parsing import Parser, UsageError, one_of, suggest
 
 TABLES = {
     "comparison": "more digits and more terms than in training (Table III)",
@@ -62,8 +62,8 @@ def run(arguments: Sequence[str]) -> int:
             emit(f"{name:<{width}}{what}")
         return 0
     if options.name not in TABLES:
-        hint = nearest(options.name, TABLES)
-        raise UsageError(f"there is no table {options.name!r}; {hint}The tables are {', '.join(TABLES)}")
+        mend = suggest(options.name, TABLES, f"the tables are {', '.join(TABLES)}")
+        raise UsageError(f"there is no table {options.name!r}; {mend}")
     if options.out != STANDARD:
         check_writable(options.out)
 

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from gridsum.training.loop import Epoch
 
 _MOST_SEEDS = 1000
-INTERRUPTED = 130
 
 
 def read_seeds(text: str) -> tuple[int, ...]:
@@ -108,19 +107,11 @@ def run(arguments: Sequence[str]) -> int:
     epochs: list[Epoch] = []
     try:
         with progress() as shown:
-            report = _reporter(shown, epochs, boards)
-            train(
-                config,
-                seeds,
-                folder,
-                device,
-                options.resume,
-                report,
-                lambda text: shown.note(f"gridsum: {text}"),
-            )
+            report, warn = _reporter(shown, epochs, boards), lambda text: shown.note(f"gridsum: {text}")
+            train(config, seeds, folder, device, options.resume, report, warn)
     except KeyboardInterrupt:
         tell(_how_to_resume(options, folder, epochs))
-        return INTERRUPTED
+        raise
     except BrokenPipeError:  # standard error, not the folder
         raise
     except OSError as error:
@@ -193,7 +184,7 @@ def _mean(values: list[float]) -> float:
 
 
 def _how_to_resume(options: argparse.Namespace, folder: Path, epochs: "list[Epoch]") -> str:
-    where = f"after epoch {epochs[-1].number}" if epochs else "before the first epoch was done"
+    where = f"after epoch {epochs[-1].number}" if epochs else "before an epoch was done"
     command = ["gridsum", "train", "--out", str(folder), "--resume"]
     command += ["--device", options.device] if options.device != "auto" else []
     command += ["--tensorboard"] if options.tensorboard else []

@@ -1,0 +1,109 @@
+"""A fleet's gradients are those of its runs alone; grids are drawn as the paper says."""
+
+import pytest
+import torch
+
+from gridsum.config import TaskConfig, override
+from gridsum.model.network import Network
+from gridsum.problems import Space
+from gridsum.streams import Stream
+from gridsum.training.gradients import EagerGradients, draw_grid, largest_grid, part_gradient
+from gridsum.training.optimiser import AdamW
+from gridsum.variants import variant
+
+TINY = {
+    "model.width": 16,
+    "model.groups": 4,
+    "model.heads": 16,
+    "model.step_hidden": 16,
+    "model.context_heads": 4,
+    "model.max_steps": 6,
+    "model.fixed_steps": 3,
+    "training.batch": 8,
+    "task.digits": (1, 3),
+}
+
+
+def tiny(name, **changes):
+    return override(variant(name), {**TINY, **changes})
+
+
+@pytest.mark.parametrize("name", ["base", "fixedTime", "ponderReg"])
+@pytest.mark.parametrize("dropout", [0.0, 0.1])
+def test_a_fleet_trains_each_run_as_if_alone(name, dropout):
+    """Twenty steps, with each run's own problems, grid sizes, dropout and clipping.
+
+    In double precision: Adam turns the rounding of a gradient near zero into a step of full size.
+    """
+    config = tiny(name, **{"model.dropout": dropout})
+    seeds = (3, 5, 8)
+
+    def trained(seeds):
+        network = Network(config.model, seeds).double()
+        gradients = EagerGradients(network, config, seeds)
+        optimiser = AdamW(network, config.training)
+        costs = []
+        for number in range(20):
+            step = torch.tensor(number)
+            result = gradients(step)
+            optimiser.update(result.gradient, step, torch.ones(len(seeds), dtype=torch.bool))
+            costs.append(result.cost.total)
+        return torch.stack(costs), optimiser.weights
+
+    costs, weights = trained(seeds)
+    for run, seed in enumerate(seeds):
+        alone_costs, alone_weights = trained((seed,))
+        torch.testing.assert_close(costs[:, run], alone_costs[:, 0], rtol=0, atol=1e-6)
+        torch.testing.assert_close(weights[run], alone_weights[0], rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["base", "SASA", "fixedTime"])
+def test_static_shapes_and_a_number_of_steps_change_nothing(name):
+    """What a GPU computes (the largest grid, masked, for a given number of steps) is what the CPU does."""
+    config = tiny(name)
+    network = Network(config.model, (0, 1))
+    stream = Stream.of_seeds((0, 1)).fold(4)
+    for group in range(2):
+        own = part_gradient(network, config, stream, group, None, static=False)
+        steps = None if name == "fixedTime" else config.model.max_steps
+        static = part_gradient(network, config, stream, group, steps, static=True)
+        torch.testing.assert_close(static.cost.total, own.cost.total)
+        torch.testing.assert_close(static.gradient, own.gradient, rtol=1e-4, atol=1e-6)
+
+
+def test_too_few_steps_are_noticed():
+    config = tiny("base")
+    network = Network(config.model, (0,))
+    with torch.no_grad():  # λ near 0: nothing halts
+        network.context.decision.layers[-1].bias.fill_(-10)
+    stream = Stream.of_seeds((0,))
+    assert part_gradient(network, config, stream, 0, 2, static=True).truncation.tolist()[1] == 1
+    assert part_gradient(network, config, stream, 0, 6, static=True).truncation.tolist() == [6, 0]
+    with torch.no_grad():  # λ near 1: everything halts at once
+        network.context.decision.layers[-1].bias.fill_(10)
+    assert part_gradient(network, config, stream, 0, 2, static=True).truncation.tolist() == [1, 0]
+
+
+def test_grids_are_as_large_as_the_paper_says():
+    """H = N + F_H + R_H and W = D + F_W + R_W, with R uniform in {0..3}, for each run its own."""
+    task, space = TaskConfig(), Space((3, 4), (1, 10))
+    assert largest_grid(space, task) == (7, 15)
+    runs = 4000
+    size = draw_grid(space, task, Stream.of_seeds(range(runs)), static=True)
+    assert size.inside is not None
+    rows, columns = size.inside.any(2).sum(1), size.inside.any(1).sum(1)
+    for drawn, low in ((rows, 4), (columns, 12)):
+        counts = torch.bincount(drawn - low, minlength=4)
+        assert counts.shape == (4,)
+        assert (counts - runs / 4).abs().max() < 5 * (runs * 3 / 16) ** 0.5
+    # rows from the top, columns from the right
+    run = int(((rows == 4) & (columns == 12)).nonzero()[0])
+    assert size.inside[run, :4, 3:].all()
+    assert int(size.inside[run].sum()) == 48
+
+
+def test_a_lone_run_s_grid_has_no_mask():
+    size = draw_grid(Space((1, 2), (1, 10)), TaskConfig(), Stream.of_seeds([2]), static=False)
+    assert size.inside is None
+    assert 2 <= size.height <= 5
+    assert 12 <= size.width <= 15

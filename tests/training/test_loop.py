@@ -1,0 +1,144 @@
+"""Training into a folder: logs, checkpoints, resuming, runs that diverge."""
+
+import json
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from gridsum.config import ConfigError, override
+from gridsum.store import StoreError, load
+from gridsum.training.folders import FolderError, load_checkpoint, read_metrics
+from gridsum.training.loop import Fleet, TrainingError, train
+from tests.training.test_gradients import tiny
+
+CPU = torch.device("cpu")
+
+
+def short(**changes):
+    settings = {"training.epochs": 4, "training.steps_per_epoch": 2, "training.checkpoint_epochs": 1}
+    return override(tiny("base"), {**settings, **changes})
+
+
+def weights_of(folder, seed):
+    return load_file(folder / f"seed-{seed}" / "weights.safetensors")
+
+
+def test_a_training_folder_holds_what_was_asked_for_and_what_came_out(tmp_path):
+    epochs = []
+    train(short(), [2, 7], tmp_path / "run", CPU, report=epochs.append)
+    assert [epoch.number for epoch in epochs] == [1, 2, 3, 4]
+    assert epochs[-1].alive == (True, True)
+    lines = read_metrics(tmp_path / "run", 7)
+    assert [line["epoch"] for line in lines] == [1, 2, 3, 4]
+    assert lines[-1]["total"] == epochs[-1].means["total"][1]
+    assert json.loads((tmp_path / "run" / "config.json").read_text())["seeds"] == [2, 7]
+    model = load(str(tmp_path / "run"))
+    assert model.seeds == (2, 7)
+    assert model.config == short()
+
+
+def test_training_on_in_pieces_ends_where_training_at_once_ends(tmp_path):
+    train(short(), [1], tmp_path / "whole", CPU)
+    train(short(**{"training.epochs": 2}), [1], tmp_path / "pieces", CPU)
+    train(short(), [1], tmp_path / "pieces", CPU, resume=True)
+    whole, pieces = weights_of(tmp_path / "whole", 1), weights_of(tmp_path / "pieces", 1)
+    assert whole.keys() == pieces.keys()
+    for name in whole:
+        assert torch.equal(whole[name], pieces[name]), name
+    assert read_metrics(tmp_path / "whole", 1) == read_metrics(tmp_path / "pieces", 1)
+
+
+def test_an_interrupted_run_keeps_its_last_whole_epoch(tmp_path):
+    def interrupt(epoch):
+        if epoch.number == 3:
+            raise KeyboardInterrupt
+
+    config = short(**{"training.checkpoint_epochs": 100})
+    with pytest.raises(KeyboardInterrupt):
+        train(config, [1], tmp_path / "run", CPU, report=interrupt)
+    checkpoint = load_checkpoint(tmp_path / "run")
+    assert checkpoint is not None
+    assert checkpoint.epoch == 3
+    train(config, [1], tmp_path / "run", CPU, resume=True)
+    train(config, [1], tmp_path / "whole", CPU)
+    assert read_metrics(tmp_path / "run", 1) == read_metrics(tmp_path / "whole", 1)
+
+
+def test_log_lines_past_the_checkpoint_are_forgotten(tmp_path):
+    """A process killed after writing a log line, and in the middle of another, but before its checkpoint."""
+    train(short(**{"training.epochs": 2}), [1], tmp_path, CPU)
+    with (tmp_path / "seed-1" / "metrics.jsonl").open("a") as log:
+        log.write('{"epoch": 3, "total": 9.0}\n{"epoch": 4, "to')
+    train(short(), [1], tmp_path, CPU, resume=True)
+    assert [line["epoch"] for line in read_metrics(tmp_path, 1)] == [1, 2, 3, 4]
+    assert read_metrics(tmp_path, 1)[2]["total"] != 9.0
+
+
+def test_a_run_that_diverges_is_set_aside_and_the_others_go_on(tmp_path, monkeypatch):
+    config = short()
+    poisoned = Fleet.__init__
+
+    def poison(self, *arguments):
+        poisoned(self, *arguments)
+        self.optimiser.weights[0, 5] = float("inf")
+        self.optimiser.publish()
+
+    monkeypatch.setattr(Fleet, "__init__", poison)
+    warnings, epochs = [], []
+    train(config, [3, 4], tmp_path / "run", CPU, report=epochs.append, warn=warnings.append)
+    assert len(warnings) == 1
+    assert "seed 3" in warnings[0]
+    assert "epoch 1" in warnings[0]
+    assert epochs[-1].alive == (False, True)
+    assert read_metrics(tmp_path / "run", 3) == []
+    monkeypatch.undo()
+    train(config, [4], tmp_path / "alone", CPU)
+    fleet, alone = weights_of(tmp_path / "run", 4), weights_of(tmp_path / "alone", 4)
+    for name in alone:
+        torch.testing.assert_close(fleet[name], alone[name], rtol=0, atol=1e-5)
+
+
+def test_when_every_run_has_diverged_training_stops_and_says_where(tmp_path, monkeypatch):
+    monkeypatch.setattr(Fleet, "_step", lambda self, _: self.alive.fill_(False) * torch.ones(6, 1))
+    with pytest.raises(TrainingError, match="epoch 1"):
+        train(short(), [3], tmp_path, CPU)
+
+
+def test_an_existing_run_is_never_overwritten(tmp_path):
+    train(short(**{"training.epochs": 1}), [1], tmp_path, CPU)
+    before = (tmp_path / "seed-1" / "weights.safetensors").read_bytes()
+    with pytest.raises(FolderError, match="--resume"):
+        train(short(), [1], tmp_path, CPU)
+    assert (tmp_path / "seed-1" / "weights.safetensors").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("changes", "seeds", "message"),
+    [
+        ({"model.dropout": 0.2}, [1], r"model\.dropout = 0\.1"),
+        ({}, [2], r"seeds \[1\]"),
+    ],
+)
+def test_resuming_with_other_settings_says_which(tmp_path, changes, seeds, message):
+    train(short(**{"training.epochs": 1}), [1], tmp_path, CPU)
+    with pytest.raises(FolderError, match=message):
+        train(short(**changes), seeds, tmp_path, CPU, resume=True)
+
+
+def test_resuming_nothing_says_so(tmp_path):
+    with pytest.raises(FolderError, match="no training run"):
+        train(short(), [1], tmp_path / "nowhere", CPU, resume=True)
+
+
+def test_a_broken_checkpoint_is_named(tmp_path):
+    train(short(**{"training.epochs": 1}), [1], tmp_path, CPU)
+    path = tmp_path / "checkpoint.safetensors"
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(StoreError, match=r"checkpoint\.safetensors"):
+        train(short(), [1], tmp_path, CPU, resume=True)
+
+
+def test_seeds_must_differ(tmp_path):
+    with pytest.raises(ConfigError, match="different"):
+        train(short(), [1, 1], tmp_path, CPU)
