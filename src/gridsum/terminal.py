@@ -53,16 +53,19 @@ def draw_trace(answer: "Answer", trace: "Trace", model: str, width: int | None =
         )
         lines.append([(left_out, "quiet")])
     lines += [[], [("placed on the grid", "title")], *_grid(placed, None, rows, shown)]
+    before = None
+    drawn = True
     for n, symbols in enumerate(readings):
         title = _step_title(n, trace)
-        room = width - sum(len(text) for text, _ in title) - len("reads ")
-        title.append((f"reads {_shortened(decode(symbols[0]) or 'nothing', room)}", "answer"))
-        before = readings[n - 1] if n else None
-        lines += [[], title]
-        if symbols == before:
-            lines.append([(" " * _MARGIN + "no symbol has changed", "quiet")])
+        unchanged = symbols == before
+        lines += [] if unchanged and not drawn else [[]]
+        if unchanged:
+            lines.append([*title, ("no symbol has changed", "quiet")])
         else:
-            lines += _grid(symbols, before, rows, shown)
+            room = width - sum(len(text) for text, _ in title) - len("reads ")
+            title.append((f"reads {_shortened(decode(symbols[0]) or 'nothing', room)}", "answer"))
+            lines += [title, *_grid(symbols, before, rows, shown)]
+        before, drawn = symbols, not unchanged
     return [*lines, [], *_verdict(answer, width), []]
 
 

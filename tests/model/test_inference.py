@@ -1,0 +1,133 @@
+"""Halting at evaluation, and traces, against the definitions."""
+
+import pytest
+import torch
+
+from gridsum.config import override
+from gridsum.model.inference import default_rule, infer
+from gridsum.model.network import Network
+from gridsum.model.rollout import GridSize
+from gridsum.model.tracing import trace
+from gridsum.problems import batch_of
+from gridsum.symbols import parse
+from gridsum.variants import variant
+
+TINY = {"model.width": 16, "model.groups": 4, "model.heads": 16, "model.step_hidden": 16, "model.context_heads": 4}
+SIZE = GridSize(3, 6)
+
+
+def network(name="base", seeds=(0,), **changes):
+    return Network(override(variant(name), {**TINY, **changes}).model, seeds).requires_grad_(False)
+
+
+def symbols(*expressions):
+    return batch_of([parse(expression) for expression in expressions]).symbols
+
+
+def states(net, batch, steps):
+    """λ_n [R,B] and the symbols read [R,B,W] at n = 0 … steps, step by step from the definition."""
+    grid, context = net.place(batch, SIZE), net.context.start(batch.shape[1])
+    for n in range(steps + 1):
+        grid = net.step(grid) if n else grid
+        context, halting = net.context(context, grid, None)
+        yield halting, net.read(grid[:, :, 0]).argmax(-1)
+
+
+def test_sampled_halting_stops_at_the_first_draw_below_lambda():
+    net = network(seeds=(0, 1))
+    batch = symbols("12+34", "5+6+7", "999").expand(2, -1, -1)
+    draws = torch.rand(2, 3, 50, generator=torch.Generator().manual_seed(1))
+    outcome = infer(net, batch, SIZE, "sampled", draws)
+    steps, read = torch.full((2, 3), -1), torch.zeros(2, 3, SIZE.width, dtype=torch.int64)
+    for n, (halting, seen) in enumerate(states(net, batch, 49)):
+        now = (steps < 0) & (draws[..., n] < halting)
+        steps[now], read[now] = n, seen[now]
+    assert (steps >= 0).all()
+    assert len(steps.unique()) > 1
+    assert torch.equal(outcome.steps, steps)
+    assert torch.equal(outcome.predicted, read)
+    assert not outcome.capped.any()
+
+
+def test_median_halting_stops_when_having_halted_is_likelier_than_not():
+    net = network()
+    with torch.no_grad():  # λ near 0.1: the median lies some steps off
+        net.context.decision.layers[-1].weight.mul_(0.1)
+        net.context.decision.layers[-1].bias.fill_(-2.2)
+    batch = symbols("12+34", "5+6")
+    outcome = infer(net, batch, SIZE, "median")
+    survival = torch.ones(1, 2)
+    expected = torch.full((1, 2), -1)
+    for n, (halting, _) in enumerate(states(net, batch, 30)):
+        survival = survival * (1 - halting)
+        expected[(expected < 0) & (survival <= 0.5)] = n
+    assert 3 < int(expected.min())
+    assert torch.equal(outcome.steps, expected)
+
+
+def test_a_network_that_never_halts_is_stopped_and_says_so():
+    net = network(**{"model.max_evaluation_steps": 4})
+    with torch.no_grad():
+        net.context.decision.layers[-1].weight.zero_()
+        net.context.decision.layers[-1].bias.fill_(-30)
+    outcome = infer(net, symbols("1+2"), SIZE, "median")
+    assert outcome.steps.tolist() == [[4]]
+    assert outcome.capped.all()
+    *_, (_, read) = states(net, symbols("1+2"), 4)
+    assert torch.equal(outcome.predicted, read)
+
+
+def test_fixed_halting_takes_the_steps_it_was_trained_with():
+    net = network("fixedTime", **{"model.fixed_steps": 3})
+    batch = symbols("12+34")
+    outcome = infer(net, batch, SIZE, "fixed")
+    grid = net.place(batch, SIZE)
+    for _ in range(3):
+        grid = net.step(grid)
+    assert torch.equal(outcome.predicted, net.read(grid[:, :, 0]).argmax(-1))
+    assert outcome.steps.tolist() == [[3]]
+
+
+@pytest.mark.parametrize(
+    ("name", "rule", "mend"),
+    [("base", "fixed", "'sampled' or 'median'"), ("fixedTime", "median", "'fixed'"), ("base", "often", "sampled")],
+)
+def test_a_rule_that_a_network_cannot_follow_is_refused(name, rule, mend):
+    with pytest.raises(ValueError, match=mend):
+        infer(network(name), symbols("1+2"), SIZE, rule)
+
+
+def test_default_rules_are_the_paper_s():
+    assert default_rule(network()) == "sampled"
+    assert default_rule(network("fixedTime")) == "fixed"
+
+
+@pytest.mark.parametrize("hard", [False, True])
+def test_a_trace_shows_the_computation_itself(hard):
+    net = network("SASA", **{"model.heads": 4})
+    batch = symbols("12+34+5")
+    seen = trace(net, batch[0, 0], SIZE, 3, hard)
+    grid = net.place(batch, SIZE, hard)
+    assert seen.grids.shape == (4, 3, 6, 16)
+    assert seen.attention.shape == (3, 9, 3, 6, 4)
+    assert seen.halting is not None
+    assert seen.probability is not None
+    survival = 1.0
+    context = net.context.start(1)
+    for n in range(4):
+        torch.testing.assert_close(seen.grids[n], grid[0, 0])
+        torch.testing.assert_close(seen.decoded[n], net.read(grid)[0, 0].softmax(-1))
+        context, halting = net.context(context, grid, None)
+        assert float(seen.halting[n]) == pytest.approx(float(halting))
+        assert float(seen.probability[n]) == pytest.approx(survival * float(halting), rel=1e-5)
+        survival *= 1 - float(halting)
+        grid = net.step(grid)
+    torch.testing.assert_close(seen.attention.sum(1), torch.ones(3, 3, 6, 4))
+    torch.testing.assert_close(seen.actions.sum(-1), torch.ones(batch.shape[-1]))
+
+
+def test_a_trace_under_fixed_halting_has_no_lambda():
+    seen = trace(network("fixedTime"), symbols("1+2")[0, 0], SIZE, 2)
+    assert seen.halting is None
+    assert seen.probability is None
+    assert len(seen.grids) == 3

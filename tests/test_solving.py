@@ -1,0 +1,98 @@
+"""Sums in, answers out."""
+
+import pytest
+import torch
+
+from gridsum import solving
+from gridsum.evaluation.runner import evaluate
+from gridsum.evaluation.suites import find, problems_of
+from gridsum.model.rollout import GridSize
+from gridsum.solving import choose_placement, solve, solving_size, trace_expression
+from gridsum.store import load, load_runs, save_run
+from gridsum.symbols import decode, parse
+
+
+@pytest.fixture(scope="module")
+def base():
+    return load("base")
+
+
+def answers(model, *expressions, **options):
+    return list(solve(model, [parse(expression) for expression in expressions], **options))
+
+
+def test_the_shipped_model_adds(base):
+    """The paper's example, and sums like those it was trained on."""
+    given = answers(base, "523+102+9416", "7", "12+34", "999+1", "0250+0750", "1234567890+987654321", halting="median")
+    assert [answer.answer for answer in given] == ["10041", "7", "46", "1000", "1000", "2222222211"]
+    assert all(answer.correct and not answer.capped for answer in given)
+
+
+def test_an_answer_does_not_depend_on_what_else_is_asked(base):
+    expressions = ["12+34", "99+1", "5", "88+77", "123+4+5"]
+    together = answers(base, *expressions)
+    assert together == [answer for expression in expressions for answer in answers(base, expression)]
+
+
+def test_a_seed_gives_the_same_answer_again(base):
+    assert answers(base, "98+76", seed=3) == answers(base, "98+76", seed=3)
+
+
+def test_parts_change_nothing(base, monkeypatch):
+    suite = find("[1,4]x[1,10]")[0]
+    whole = evaluate(base, suite, 40)
+    monkeypatch.setattr(solving, "_CELLS_AT_ONCE", 300)
+    assert evaluate(base, suite, 40) == whole
+
+
+def test_grids_for_solving_are_just_large_enough():
+    assert solving_size(1, 7) == GridSize(1, 7)
+    assert solving_size(2, 7) == GridSize(2, 8)
+    assert solving_size(12, 7) == GridSize(12, 9)
+
+
+def test_automatic_placement_is_soft_until_that_is_slow():
+    assert choose_placement("auto", 2002, solving_size(2, 1000)) == "soft"
+    assert choose_placement("auto", 200002, solving_size(2, 100000)) == "hard"
+    assert choose_placement("hard", 8, solving_size(2, 3)) == "hard"
+    with pytest.raises(ValueError, match="auto, soft, hard"):
+        choose_placement("firm", 8, solving_size(2, 3))  # pyright: ignore[reportArgumentType]
+
+
+def test_a_long_sum_gets_the_columns_it_needs(base):
+    (answer,) = answers(base, "9" * 3000 + "+" + "9" * 3000, placement="hard")
+    assert answer.exact == "1" + "9" * 2999 + "8"
+    assert answer.placement == "hard"
+
+
+def test_the_trace_ends_in_the_answer(base):
+    (answer,) = answers(base, "58+67", halting="median")
+    trace = trace_expression(base, parse("58+67"), answer.steps)
+    assert decode(trace.decoded[-1, 0].argmax(-1).tolist()) == answer.answer == "125"
+
+
+def test_every_run_of_a_model_is_evaluated_on_the_same_problems(tmp_path, base):
+    """A fleet's records are those of its runs alone."""
+    for seed in (1, 2):
+        save_run(tmp_path / f"{seed}.safetensors", base.network, 0, base.config, seed)
+    suite = find("[1,4]x[1,10]")[0]
+    both = load_runs("x", [tmp_path / "1.safetensors", tmp_path / "2.safetensors"])
+    fleet = evaluate(both, suite, 64)
+    alone = [evaluate(load_runs("x", [tmp_path / f"{seed}.safetensors"]), suite, 64)[0] for seed in (1, 2)]
+    assert [record.seed for record in fleet] == [1, 2]
+    assert fleet == alone
+
+
+def test_records_count_what_the_model_said(base):
+    (record,) = evaluate(base, find("examples")[0], halting="median")
+    assert record.answers is not None
+    exact = [decode(row.tolist()) for row in problems_of(find("examples")[0], 0, 8, 0).targets[0]]
+    assert record.sequences_right == sum(a == b for a, b in zip(record.answers, exact, strict=True))
+    assert record.samples == 8
+    assert record.halting == "median"
+
+
+def test_evaluation_grids_are_never_too_narrow_for_the_result(base):
+    """200 terms of 2 digits need 5 columns, one more than D + F_W."""
+    (record,) = evaluate(base, find("200x2")[0], 1)
+    assert record.chars_valid >= len(str(200 * 10))

@@ -1,0 +1,134 @@
+"""Models on disk: what is written is read again, and what cannot be read says why."""
+
+import json
+import os
+import stat
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from gridsum.config import override, to_json
+from gridsum.model.network import Network
+from gridsum.store import StoreError, load, load_runs, locate, save_run, shipped, write_atomically
+from gridsum.variants import VARIANTS, variant
+
+TINY = {"model.width": 16, "model.groups": 4, "model.heads": 16, "model.step_hidden": 16, "model.context_heads": 4}
+
+
+@pytest.fixture
+def config():
+    return override(variant("base"), TINY)
+
+
+@pytest.fixture
+def weights(tmp_path, config):
+    path = tmp_path / "seed-4" / "weights.safetensors"
+    save_run(path, Network(config.model, (3, 4)), 1, config, 4)
+    return path
+
+
+def test_a_run_comes_back_as_it_was(weights, config):
+    model = load_runs("mine", [weights])
+    assert (model.name, model.config, model.seeds) == ("mine", config, (4,))
+    for name, tensor in Network(config.model, (4,)).state_dict().items():
+        assert torch.equal(model.network.state_dict()[name], tensor), name
+
+
+def test_a_training_folder_means_all_its_seeds_in_order(tmp_path, config):
+    for seed in (10, 9, 0):
+        save_run(tmp_path / f"seed-{seed}" / "weights.safetensors", Network(config.model, (seed,)), 0, config, seed)
+    assert load(str(tmp_path)).seeds == (0, 9, 10)
+    assert load(str(tmp_path / "seed-9")).seeds == (9,)
+
+
+def test_every_shipped_model_loads_by_name():
+    assert "base" in shipped()
+    for name in shipped():
+        model = load(name)
+        assert model.config.variant in VARIANTS
+        assert model.network.runs == 1
+
+
+def test_unknown_names_are_answered_with_what_exists(tmp_path):
+    with pytest.raises(StoreError, match="did you mean 'base'"):
+        locate("Bas")
+    with pytest.raises(StoreError, match="holds no weights"):
+        locate(str(tmp_path))
+
+
+def truncated(path):
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def cut_in_the_header(path):
+    path.write_bytes(path.read_bytes()[:20])
+
+
+def not_safetensors(path):
+    path.write_bytes(b"PK\x03\x04 this is a zip file, or says so")
+
+
+def empty(path):
+    path.write_bytes(b"")
+
+
+def of_somebody_else(path):
+    save_file({"w": torch.zeros(2)}, path)
+
+
+def of_another_variant(path):
+    tensors = load_file(path)
+    other = to_json(override(variant("noGroups"), {**TINY, "model.groups": 1}))
+    save_file(tensors, path, {"format": "gridsum-weights-1", "config": other, "seed": "4"})
+
+
+def of_a_later_version(path):
+    data = json.loads(to_json(variant("base")))
+    data["model"]["depth"] = 3
+    save_file(load_file(path), path, {"format": "gridsum-weights-1", "config": json.dumps(data), "seed": "4"})
+
+
+@pytest.mark.parametrize(
+    ("harm", "message"),
+    [
+        (truncated, "not a whole safetensors file"),
+        (cut_in_the_header, "not a whole safetensors file"),
+        (not_safetensors, "not a whole safetensors file"),
+        (empty, "not a whole safetensors file"),
+        (of_somebody_else, "not one that gridsum wrote"),
+        (of_another_variant, "not those of variant 'noGroups'"),
+        (of_a_later_version, "this version cannot read"),
+    ],
+)
+def test_a_harmed_file_says_what_is_wrong_with_it(weights, harm, message):
+    harm(weights)
+    with pytest.raises(StoreError, match=message) as caught:
+        load(str(weights))
+    assert str(weights) in str(caught.value)
+
+
+def test_runs_of_different_configurations_are_not_stacked(tmp_path, weights):
+    other = override(variant("base"), {**TINY, "model.heads": 8})
+    save_run(tmp_path / "other.safetensors", Network(other.model, (0,)), 0, other, 0)
+    with pytest.raises(StoreError, match="another model configuration"):
+        load_runs("both", [weights, tmp_path / "other.safetensors"])
+
+
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
+    path = tmp_path / "file"
+    write_atomically(path, b"old")
+
+    def full(_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        write_atomically(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
+
+
+def test_written_files_can_be_read_by_others(tmp_path):
+    write_atomically(tmp_path / "file", b"x")
+    assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == 0o644
