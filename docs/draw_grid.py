@@ -6,6 +6,7 @@ One panel for the input as it is written down, then one for every step in which 
 import json
 import sys
 from html import escape
+from itertools import pairwise
 from typing import Any
 
 CELL, GAP, MARGIN, CAPTION, PANELS_A_ROW = 34, 34, 20, 40, 6
@@ -31,7 +32,7 @@ def panel(reading: dict[str, Any], before: dict[str, Any] | None, x: float, y: f
 def picture(trace: dict[str, Any]) -> str:
     readings = trace["readings"]
     shown = [(readings[0], None, "written on the grid")]
-    for before, reading in zip(readings, readings[1:], strict=False):
+    for before, reading in pairwise(readings):
         if reading["symbols"] != before["symbols"]:
             shown.append((reading, before, f"step {reading['n']}"))
     last = readings[-1]

@@ -38,9 +38,7 @@ configs = st.builds(
         dropout=st.floats(0, 0.9),
         halting=st.sampled_from(["ponder", "fixed"]),
     ),
-    objective=st.builds(
-        ObjectiveConfig, weight=st.floats(0, 10), regulariser=st.sampled_from(["kl", "none"])
-    ),
+    objective=st.builds(ObjectiveConfig, weight=st.floats(0, 10), regulariser=st.sampled_from(["kl", "none"])),
     training=st.builds(TrainingConfig, batch=st.just(12), epochs=st.integers(1, 900)),
 )
 
@@ -255,9 +253,7 @@ def test_there_are_five_variants():
     assert sorted(VARIANTS) == ["SASA", "base", "fixedTime", "noGroups", "ponderReg"]
 
 
-@pytest.mark.parametrize(
-    ("name", "meant"), [("nogroups", "noGroups"), ("sasa", "SASA"), ("fixed-time", "fixedTime")]
-)
+@pytest.mark.parametrize(("name", "meant"), [("nogroups", "noGroups"), ("sasa", "SASA"), ("fixed-time", "fixedTime")])
 def test_an_unknown_variant_names_the_nearest(name, meant):
     with pytest.raises(ConfigError, match=f"did you mean '{meant}'"):
         variant(name)

@@ -101,8 +101,7 @@ def test_explore_reinforce_in_the_cost(masked, weight):
         success = [expected_accuracy(rollout, accuracies, run, b) for b in range(PROBLEMS)]
         assert 0 < max(success) < 1
         regulariser = (
-            sum(oracle.explore_reinforce(p_of(rollout, run, b), success[b]) for b in range(PROBLEMS))
-            / PROBLEMS
+            sum(oracle.explore_reinforce(p_of(rollout, run, b), success[b]) for b in range(PROBLEMS)) / PROBLEMS
         )
         steps = sum(n * x for b in range(PROBLEMS) for n, x in enumerate(p_of(rollout, run, b))) / PROBLEMS
         assert spent.regulariser[run].item() == pytest.approx(regulariser, rel=1e-5)
@@ -133,9 +132,7 @@ def test_fixed_halting_costs_its_one_reading():
         for run in range(RUNS):
             weight = torch.full((13,), 1.0, dtype=torch.float64)
             weight[PAD] = 0.1
-            torchs = torch.nn.functional.cross_entropy(
-                logits[0, run].flatten(0, 1), targets[run].flatten(), weight
-            )
+            torchs = torch.nn.functional.cross_entropy(logits[0, run].flatten(0, 1), targets[run].flatten(), weight)
             assert spent.total[run].item() == pytest.approx(torchs.item(), rel=1e-6)
         assert (spent.steps == 12).all()
 
@@ -184,9 +181,7 @@ def test_masked_columns_do_not_matter():
     other = logits.clone()
     other[..., :2, :] = torch.randn_like(other[..., :2, :])
     columns = torch.tensor([[False, False, True, True]] * RUNS)
-    one, two = (
-        cost(rollout_of(x, halting), targets_of(), ObjectiveConfig(), columns) for x in (logits, other)
-    )
+    one, two = (cost(rollout_of(x, halting), targets_of(), ObjectiveConfig(), columns) for x in (logits, other))
     for ours, theirs in zip(vars(one).values(), vars(two).values(), strict=True):
         torch.testing.assert_close(ours, theirs, rtol=0, atol=0)
 
@@ -204,9 +199,7 @@ def test_explore_reinforce_is_the_closed_form(halting, success):
 def test_kl_is_the_closed_form(halting, prior):
     p, truncation = halting_distribution(torch.tensor(halting, dtype=torch.float64), 0.05)
     value = kl_from_geometric(p, truncation, prior)
-    assert value.item() == pytest.approx(
-        oracle.kl_from_geometric(p.tolist(), int(truncation), prior), abs=1e-5
-    )
+    assert value.item() == pytest.approx(oracle.kl_from_geometric(p.tolist(), int(truncation), prior), abs=1e-5)
     assert value.item() >= -1e-6
 
 
@@ -321,15 +314,12 @@ def test_sampled_success_is_right_on_average():
     """Over many draws the sampled regulariser, which is linear in a, tends to the one with the expected a."""
     logits, halting = logits_and_halting()
     many = 3000
-    rollout = rollout_of(
-        logits[:, :1, :1].expand(-1, -1, many, -1, -1), halting[:, :1, :1].expand(-1, -1, many)
-    )
+    rollout = rollout_of(logits[:, :1, :1].expand(-1, -1, many, -1, -1), halting[:, :1, :1].expand(-1, -1, many))
     targets = targets_of()[:1, :1].expand(-1, many, -1)
     sampled = cost(rollout, targets, ObjectiveConfig(success="sampled"), draws=Stream.of_seeds([0]))
     expected = cost(rollout, targets, ObjectiveConfig(success="expected"))
     never, always = (
-        explore_reinforce(rollout.probability[:, 0, 0], torch.tensor(a), torch.arange(READINGS))
-        for a in (0.0, 1.0)
+        explore_reinforce(rollout.probability[:, 0, 0], torch.tensor(a), torch.arange(READINGS)) for a in (0.0, 1.0)
     )
     tolerance = 4 * 0.5 * float(always - never) / math.sqrt(many)
     assert 0 < expected.accuracy[0] < 1
@@ -354,9 +344,7 @@ def test_the_highest_draw_is_the_last_reading():
     targets = torch.ones(1, 400, 1, dtype=torch.int64)
     config = ObjectiveConfig(success="sampled", weight=1.0)
     spent = cost(rollout, targets, config, draws=Highest(torch.zeros(1, dtype=torch.int64)))
-    wrong = explore_reinforce(
-        rollout.probability, torch.zeros(1, 400), torch.arange(20).view(-1, 1, 1)
-    ).mean()
+    wrong = explore_reinforce(rollout.probability, torch.zeros(1, 400), torch.arange(20).view(-1, 1, 1)).mean()
     assert spent.regulariser.item() == pytest.approx(wrong.item(), rel=1e-5)
 
 
@@ -371,8 +359,6 @@ def test_runs_do_not_meet():
     together = cost(rollout_of(logits, halting), targets, ObjectiveConfig(normalise="running"))
     for run in range(RUNS):
         part = slice(run, run + 1)
-        alone = cost(
-            rollout_of(logits[:, part], halting[:, part]), targets[part], ObjectiveConfig(normalise="running")
-        )
+        alone = cost(rollout_of(logits[:, part], halting[:, part]), targets[part], ObjectiveConfig(normalise="running"))
         for ours, theirs in zip(vars(together).values(), vars(alone).values(), strict=True):
             torch.testing.assert_close(ours[part], theirs)

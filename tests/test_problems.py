@@ -15,9 +15,7 @@ from gridsum.symbols import EQUALS, FIRST_DIGIT, PAD, decode, encode, parse
 
 
 def intervals(highest: int):
-    return st.tuples(st.integers(1, highest), st.integers(1, highest)).map(
-        lambda pair: (min(pair), max(pair))
-    )
+    return st.tuples(st.integers(1, highest), st.integers(1, highest)).map(lambda pair: (min(pair), max(pair)))
 
 
 spaces = st.builds(Space, intervals(12), intervals(12))
@@ -41,9 +39,7 @@ def test_spaces_as_people_write_them(text, space):
     assert Space.parse(text) == space
 
 
-@pytest.mark.parametrize(
-    "text", ["", "2", "x", "2x", "[1,4]", "[1,4]x[1]", "2x-3", "2x3x4", "ax2", "[1;4]x2"]
-)
+@pytest.mark.parametrize("text", ["", "2", "x", "2x", "[1,4]", "[1,4]x[1]", "2x-3", "2x3x4", "ax2", "[1;4]x2"])
 def test_no_space(text):
     with pytest.raises(ValueError, match="write one such as"):
         Space.parse(text)
@@ -68,9 +64,7 @@ def test_sampled_problems_are_of_the_space_and_solved(space, seed):
     batch = sample(space, 4, Stream.of_seeds([seed, seed + 1]))
     assert batch.symbols.shape == (2, 4, space.symbols)
     assert batch.targets.shape == (2, 4, space.columns)
-    for symbols, target in zip(
-        batch.symbols.flatten(0, 1).tolist(), batch.targets.flatten(0, 1).tolist(), strict=True
-    ):
+    for symbols, target in zip(batch.symbols.flatten(0, 1).tolist(), batch.targets.flatten(0, 1).tolist(), strict=True):
         length = symbols.index(EQUALS) + 1
         assert symbols[length:] == [PAD] * (space.symbols - length), "PAD on the right and nowhere else"
         terms = parse(decode(symbols))
@@ -95,9 +89,7 @@ def test_problems_are_uniform():
     problems = [parse(batch.expression(0, problem)) for problem in range(4000)]
     counts = torch.bincount(torch.tensor([len(terms) for terms in problems]))[2:]
     lengths = torch.bincount(torch.tensor([len(term) for terms in problems for term in terms]))[3:]
-    digits = torch.bincount(
-        torch.tensor([int(digit) for terms in problems for term in terms for digit in term])
-    )
+    digits = torch.bincount(torch.tensor([int(digit) for terms in problems for term in terms for digit in term]))
     leading = torch.bincount(torch.tensor([int(term[0]) for terms in problems for term in terms]))
     for observed, values in ((counts, 4), (lengths, 4), (digits, 10), (leading, 10)):
         assert len(observed) == values

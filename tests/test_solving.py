@@ -1,7 +1,6 @@
 """Sums in, answers out."""
 
 import pytest
-import torch
 
 from gridsum import solving
 from gridsum.evaluation.runner import evaluate

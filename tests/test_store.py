@@ -13,7 +13,13 @@ from gridsum.model.network import Network
 from gridsum.store import StoreError, load, load_runs, locate, save_run, shipped, write_atomically
 from gridsum.variants import VARIANTS, variant
 
-TINY = {"model.width": 16, "model.groups": 4, "model.heads": 16, "model.step_hidden": 16, "model.context_heads": 4}
+TINY = {
+    "model.width": 16,
+    "model.groups": 4,
+    "model.heads": 16,
+    "model.step_hidden": 16,
+    "model.context_heads": 4,
+}
 
 
 @pytest.fixture

@@ -74,9 +74,7 @@ def test_drawing_leaves_the_stream_as_it_was():
 def test_more_numbers_begin_with_the_fewer():
     stream = Stream.of_seeds([2])
     assert torch.equal(stream.bits(10)[:, :4], stream.bits(4))
-    assert [child.key.item() for child in stream.children(5)[:3]] == [
-        child.key.item() for child in stream.children(3)
-    ]
+    assert [child.key.item() for child in stream.children(5)[:3]] == [child.key.item() for child in stream.children(3)]
 
 
 def test_a_label_for_each_run():
@@ -154,9 +152,7 @@ def test_lanes_are_the_quarters_of_the_hashes():
     for run, key in enumerate(unsigned(stream.key)):
         hashes = list(islice(splitmix.outputs(key), 20))
         for place, cell in ((place, int(cells[place])) for place in [(0, 0), (0, 1), (1, 0), (1, 1)]):
-            expected = [
-                hashes[cell * 2 + word] >> 16 * lane & 0xFFFF for word in range(2) for lane in range(4)
-            ]
+            expected = [hashes[cell * 2 + word] >> 16 * lane & 0xFFFF for word in range(2) for lane in range(4)]
             assert [number % 2**16 for number in lanes[run, *place].tolist()] == expected
 
 

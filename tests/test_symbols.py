@@ -129,9 +129,7 @@ def test_exact_sum_of_short_terms(terms):
 @pytest.mark.usefixtures("long_integers")
 def test_exact_sum_of_long_terms(length, count):
     chooser = random.Random(length * 100 + count)
-    terms = [
-        "".join(chooser.choices("0123456789", k=length - chooser.randrange(3) * 1000)) for _ in range(count)
-    ]
+    terms = ["".join(chooser.choices("0123456789", k=length - chooser.randrange(3) * 1000)) for _ in range(count)]
     assert exact_sum(terms) == str(sum(map(int, terms)))
 
 
@@ -156,8 +154,6 @@ def test_columns_needed_holds_the_largest_sum(count, digits):
     assert columns_needed(count, digits) == len(str(count * (10**digits - 1)))
 
 
-@pytest.mark.parametrize(
-    ("count", "columns"), [(1, 10), (2, 11), (4, 11), (10, 11), (11, 12), (100, 12), (101, 13)]
-)
+@pytest.mark.parametrize(("count", "columns"), [(1, 10), (2, 11), (4, 11), (10, 11), (11, 12), (100, 12), (101, 13)])
 def test_columns_needed_for_ten_digits(count, columns):
     assert columns_needed(count, 10) == columns

@@ -8,7 +8,6 @@ import dataclasses
 import difflib
 import json
 import math
-import types
 import typing
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
@@ -71,7 +70,9 @@ class ModelConfig:
     width: int = 64
     """d_emb, the features of a cell."""
     dropout: float = 0.1
+    """The share of features dropped on the input of the layers of FFN_3, FFN_ctx and of the output layer."""
     placement_hidden: int = 64
+    """Hidden features of the network that chooses a symbol's action."""
     kernel: int = 3
     """k, the side of the neighbourhood a cell attends to."""
     groups: int = 8
@@ -81,7 +82,9 @@ class ModelConfig:
     query_encoding: bool = True
     """Whether the attention has the query encoding s."""
     step_hidden: int = 256
+    """Hidden features of a step's feed-forward network, FFN_3."""
     halting: Literal["ponder", "fixed"] = "ponder"
+    """Whether the network decides when to halt, or takes a fixed number of steps."""
     fixed_steps: int = 12
     """The steps taken under fixed halting."""
     max_steps: int = 40
@@ -89,10 +92,15 @@ class ModelConfig:
     epsilon: float = 0.05
     """Training stops a sample once it has halted with probability 1 - epsilon."""
     max_evaluation_steps: int = 50
+    """The most steps taken in evaluation and solving under ponder halting."""
     context_length: int = 3
+    """S_C, the vectors of the context."""
     context_heads: int = 8
+    """The heads of the context's attention to the grid."""
     context_hidden: int = 64
+    """Hidden features of the context's feed-forward network, FFN_ctx."""
     halting_hidden: int = 128
+    """Hidden features of the network that turns the context into λ."""
 
     def __post_init__(self) -> None:
         _require(self.width > 0 and self.width % 4 == 0, "model.width must be a positive multiple of 4")
@@ -139,22 +147,31 @@ class TrainingConfig:
     """How long and how fast a run learns."""
 
     epochs: int = 510
+    """How many epochs a run is trained for."""
     steps_per_epoch: int = 10
+    """Training steps of an epoch."""
     batch: int = 128
     """Problems of a step, divided evenly among the task's groups."""
     learning_rate: float = 1e-3
+    """The first rate of every cosine."""
     final_learning_rate: float = 5e-5
+    """The rate every cosine falls to."""
     restart_epochs: int = 30
     """The cosine falls from the first rate to the final one over so many epochs, then starts again."""
     beta1: float = 0.9
+    """AdamW's memory of the gradient."""
     beta2: float = 0.999
+    """AdamW's memory of the squared gradient."""
     adam_epsilon: float = 1e-8
+    """What AdamW adds to a denominator."""
     weight_decay: float = 0.1
+    """Of weight matrices; biases, embeddings, norms and attention encodings do not decay."""
     clip: float = 10.0
     """The largest norm of a run's gradient."""
     precision: Literal["fp32", "tf32", "bf16"] = "fp32"
     """Of the matrix products on a GPU; the CPU always computes in fp32."""
     checkpoint_epochs: int = 10
+    """A checkpoint is written every so many epochs, and at the end."""
 
     def __post_init__(self) -> None:
         for name in ("epochs", "steps_per_epoch", "batch", "restart_epochs", "checkpoint_epochs"):
@@ -210,7 +227,8 @@ def from_dict(cls: type[Dataclass], data: Any, where: str = "") -> Dataclass:
         if key not in hints:
             raise ConfigError(_unknown(path, [f"{where}.{name}" if where else name for name in hints]))
         hint = hints[key]
-        values[key] = from_dict(hint, value, path) if dataclasses.is_dataclass(hint) else _checked(hint, value, path)
+        nested = isinstance(hint, type) and dataclasses.is_dataclass(hint)
+        values[key] = from_dict(hint, value, path) if nested else _checked(hint, value, path)
     return cls(**values)
 
 
@@ -281,7 +299,6 @@ def _checked(hint: Any, value: Any, path: str) -> Any:
         valid = type(value) in (int, float)
         value = float(value) if valid else value
     else:
-        assert isinstance(hint, type) and not isinstance(hint, types.GenericAlias)
         valid = type(value) is hint
     if not valid:
         raise ConfigError(f"{path} takes {describe_type(hint)}, not {value!r}")

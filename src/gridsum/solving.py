@@ -118,7 +118,11 @@ def _batch_end(expressions: Sequence[tuple[str, ...]], start: int) -> int:
 
 
 def _solve_batch(
-    model: Model, expressions: Sequence[tuple[str, ...]], rule: HaltingRule, seed: int, placement: PlacementRule
+    model: Model,
+    expressions: Sequence[tuple[str, ...]],
+    rule: HaltingRule,
+    seed: int,
+    placement: PlacementRule,
 ) -> Iterator[Answer]:
     network = model.network
     batch = batch_of(expressions, _device(network))

@@ -4,7 +4,6 @@ A weights file cannot run code, and it says what it is: loading one needs nothin
 """
 
 import difflib
-import json
 import os
 import tempfile
 from collections.abc import Sequence
@@ -16,7 +15,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
-from gridsum.config import Config, ConfigError, from_json, to_json
+from gridsum.config import Config, from_json, to_json
 from gridsum.model.network import Network
 
 WEIGHTS = "weights.safetensors"
@@ -111,7 +110,7 @@ def locate(name: str) -> list[Path]:
         raise StoreError(f"{name} holds no {WEIGHTS}, neither itself nor in seed-* folders; train a model there first")
     near = difflib.get_close_matches(name.lower(), {model.lower(): model for model in known}, n=1, cutoff=0.4)
     hint = f"did you mean {next(model for model in known if model.lower() == near[0])!r}? " if near else ""
-    raise StoreError(f"there is no model {name!r}; {hint}Give a folder, or one of: {', '.join(known)}")
+    raise StoreError(f"there is no model {name!r} and no such folder; {hint}the shipped models are: {', '.join(known)}")
 
 
 def load(name: str, device: torch.device | str = "cpu") -> Model:
@@ -139,7 +138,7 @@ def _read(path: Path) -> tuple[dict[str, Tensor], Config, int]:
         raise StoreError(f"{path} is a safetensors file, but not one that gridsum wrote")
     try:
         return state, from_json(metadata["config"]), int(metadata["seed"])
-    except (KeyError, json.JSONDecodeError, ConfigError) as error:
+    except (KeyError, ValueError) as error:
         raise StoreError(f"{path} holds a configuration that this version cannot read: {error}") from None
 
 

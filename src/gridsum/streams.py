@@ -9,6 +9,7 @@ products wrap around modulo 2^64, which is what the mixer needs.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -47,8 +48,8 @@ class Stream:
     key: Tensor
 
     @classmethod
-    def of_seeds(cls, seeds: list[int] | tuple[int, ...], device: torch.device | str = "cpu") -> "Stream":
-        return cls(_mix(torch.tensor(seeds, dtype=torch.int64, device=device) * _GOLDEN ^ _MIX_2))
+    def of_seeds(cls, seeds: Sequence[int], device: torch.device | str = "cpu") -> "Stream":
+        return cls(_mix(torch.tensor(list(seeds), dtype=torch.int64, device=device) * _GOLDEN ^ _MIX_2))
 
     def fold(self, label: int | Tensor) -> "Stream":
         """An independent stream for `label` (a purpose, a step; an int, a scalar or one int a run)."""

@@ -69,9 +69,7 @@ def _refuse_split_numbers(text: str) -> None:
     for piece in text.replace("=", "+").split("+"):
         if len(piece.split()) > 1:
             shown = " ".join(piece.split())
-            raise ExpressionError(
-                f"{shown!r} has a space inside a number; join the digits or put a '+' between them"
-            )
+            raise ExpressionError(f"{shown!r} has a space inside a number; join the digits or put a '+' between them")
 
 
 def render(terms: Iterable[str]) -> str:

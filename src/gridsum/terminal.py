@@ -48,9 +48,7 @@ def draw_trace(answer: "Answer", trace: "Trace", model: str, width: int | None =
     if any(UNSURE in row for row in placed):
         lines.append([(f"{UNSURE} several symbols share the cell", "quiet")])
     if None in shown or None in rows:
-        left_out = (
-            f"{ELIDED} and {ELIDED_ROWS} stand for what is left out of {height} rows × {columns} columns"
-        )
+        left_out = f"{ELIDED} and {ELIDED_ROWS} stand for what is left out of {height} rows × {columns} columns"
         lines.append([(left_out, "quiet")])
     lines += [[], [("placed on the grid", "title")], *_grid(placed, None, rows, shown)]
     before = None

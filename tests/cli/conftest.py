@@ -64,9 +64,7 @@ def process(environment: dict[str, str]) -> Callable[..., Result]:
 
 
 @pytest.fixture(scope="session")
-def trained(
-    tmp_path_factory: pytest.TempPathFactory, process: Callable[..., Result], tiny_options: list[str]
-) -> Path:
+def trained(tmp_path_factory: pytest.TempPathFactory, process: Callable[..., Result], tiny_options: list[str]) -> Path:
     """A training folder with seeds 0 and 7."""
     folder = tmp_path_factory.mktemp("trained") / "tiny"
     done = process("train", "--out", str(folder), "--seeds", "0,7", "--training.epochs", "1", *tiny_options)

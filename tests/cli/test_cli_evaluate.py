@@ -92,9 +92,7 @@ def test_the_commit_is_that_of_the_checkout(tmp_path: Path, monkeypatch: pytest.
 
     def git(*arguments: str) -> str:
         identity = ["-c", "user.name=a", "-c", "user.email=a@b"]
-        done = subprocess.run(
-            ["git", *identity, *arguments], cwd=package, check=True, capture_output=True, text=True
-        )
+        done = subprocess.run(["git", *identity, *arguments], cwd=package, check=True, capture_output=True, text=True)
         return done.stdout.strip()
 
     assert evaluate_command.source_commit() is None, "no repository"
@@ -122,10 +120,7 @@ def test_tables_in_every_form(command: Command, records: Path, tmp_path: Path):
         assert (status, err) == (0, "")
         assert mark in out
         file = tmp_path / f"table.{form}"
-        assert (
-            command("table", "scores", "--records", str(records), "--format", form, "--out", str(file))[0]
-            == 0
-        )
+        assert command("table", "scores", "--records", str(records), "--format", form, "--out", str(file))[0] == 0
         assert file.read_text() == out
 
 
@@ -229,9 +224,7 @@ def test_a_trace_is_the_whole_computation(command: Command, model: str, tmp_path
     assert small["readings"][-1]["symbols"] == content["readings"][-1]["symbols"]
 
 
-def test_a_trace_under_fixed_halting_has_no_probabilities(
-    command: Command, tiny_options: list[str], tmp_path: Path
-):
+def test_a_trace_under_fixed_halting_has_no_probabilities(command: Command, tiny_options: list[str], tmp_path: Path):
     folder = tmp_path / "run"
     options = ["--variant", "fixedTime", "--training.epochs", "1", "--model.fixed_steps", "2", *tiny_options]
     assert command("train", "--out", str(folder), *options)[0] == 0

@@ -67,10 +67,7 @@ def test_training_help_has_every_field_with_what_it_is_and_its_default(command: 
     words = " ".join(command("train", "--help")[1].split())
     for path in fields_of(Config()):
         assert path == "variant" or f"--{path} " in words
-    assert (
-        "--model.kernel N k, the side of the neighbourhood a cell attends to; a whole number (default: 3)"
-        in words
-    )
+    assert "--model.kernel N k, the side of the neighbourhood a cell attends to; a whole number (default: 3)" in words
     assert "--task.terms N,N " in words
     assert "whole numbers separated by commas (default: 1,4)" in words
     assert "one of explore-reinforce, kl, none (default: explore-reinforce)" in words
@@ -86,9 +83,7 @@ def _modules_after(arguments: list[str], environment: dict[str, str]) -> set[str
         f"assert main({arguments!r}) == 0\n"
         "print(*sys.modules, file=sys.stderr)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
     return set(done.stderr.split())
 
 

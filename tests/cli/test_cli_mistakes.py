@@ -152,9 +152,7 @@ def test_weights_that_are_not_whole(command: Command, model: str, tmp_path: Path
         b"not weights at all, but long enough to look at",
     ):
         broken.write_bytes(content)
-        assert f"{broken} is not a whole safetensors file" in refused(
-            command("solve", "1+1", "--model", str(broken))
-        )
+        assert f"{broken} is not a whole safetensors file" in refused(command("solve", "1+1", "--model", str(broken)))
 
 
 def test_weights_of_another_variant(command: Command, model: str, tmp_path: Path):
@@ -182,9 +180,7 @@ def test_a_place_below_a_file(line: str, place: str, command: Command, tmp_path:
     assert (tmp_path / "file").read_text() == "here already"
 
 
-@pytest.mark.parametrize(
-    "line", ["train --out {}/run", "evaluate --suite 2x2 --out {}/r", "trace 1 --json {}/t"]
-)
+@pytest.mark.parametrize("line", ["train --out {}/run", "evaluate --suite 2x2 --out {}/r", "trace 1 --json {}/t"])
 def test_a_read_only_folder(line: str, command: Command, tmp_path: Path):
     locked = tmp_path / "locked"
     locked.mkdir(mode=0o500)

@@ -37,18 +37,14 @@ def test_options_may_stand_between_sums(command: Command, model: str):
 
 
 def test_json_says_what_happened(command: Command, model: str):
-    status, out, _ = command(
-        "solve", *SUMS, "--model", model, "--json", "--halting", "median", "--placement", "hard"
-    )
+    status, out, _ = command("solve", *SUMS, "--model", model, "--json", "--halting", "median", "--placement", "hard")
     assert status == 0
     lines = [json.loads(line) for line in out.splitlines()]
     names = "expression answer exact correct steps halting placement capped model"
     assert [list(line) for line in lines] == [names.split()] * len(SUMS)
     assert [line["exact"] for line in lines] == ["10041", "7", "100", "0", "102"]
     assert all(line["correct"] == (line["answer"] == line["exact"]) for line in lines)
-    assert {(line["halting"], line["placement"], line["model"]) for line in lines} == {
-        ("median", "hard", model)
-    }
+    assert {(line["halting"], line["placement"], line["model"]) for line in lines} == {("median", "hard", model)}
     expected = _answers(model, SUMS, halting="median", placement="hard")
     assert [line["answer"] for line in lines] == expected
 
@@ -80,9 +76,7 @@ def test_a_file_keeps_lines_and_answers_in_step(command: Command, model: str, tm
     status, out, err = command("solve", "--file", str(path), "--model", model, "--json")
     lines = [json.loads(line) for line in out.splitlines()]
     assert status == 2
-    assert [line["expression"] for line in lines if "answer" in line] == [
-        f"{n}=" for n in range(149) if n != 3
-    ]
+    assert [line["expression"] for line in lines if "answer" in line] == [f"{n}=" for n in range(149) if n != 3]
     assert lines[3] == {"line": 4, "error": "the expression is empty; write a sum such as 523+102"}
     assert lines[149]["line"] == 150
     assert [line.split(": ")[2] for line in err.splitlines()] == ["line 4", "line 150"]
@@ -109,9 +103,7 @@ def test_standard_input_is_answered_as_it_comes(model: str, environment: dict[st
     ) as running:
         assert running.stdin is not None
         assert running.stdout is not None
-        watchdog = threading.Timer(
-            60, running.kill
-        )  # an answer that is held back would be waited for forever
+        watchdog = threading.Timer(60, running.kill)  # an answer that is held back would be waited for forever
         watchdog.start()
         for text, answer in zip(SUMS, _answers(model, SUMS), strict=True):
             running.stdin.write(text + "\n")
@@ -221,9 +213,7 @@ def test_the_drawing_shows_what_was_placed_where(model: str):
     actions = [equals if code == 12 else plus if code == 11 else digit for code in trace.symbols.tolist()]
     trained = dataclasses.replace(trace, actions=torch.tensor(actions))
     for placement in ("soft", "hard"):
-        lines = render(
-            draw_trace(dataclasses.replace(answer, placement=placement), trained, "m"), io.StringIO()
-        )
+        lines = render(draw_trace(dataclasses.replace(answer, placement=placement), trained, "m"), io.StringIO())
         _, placed, *_ = lines.split("\n\n")
         assert placed.split("\n")[1:] == ["  >  +  9  4  1  6", "     ·  +  1  0  2", "     ·  ·  5  2  3"]
 

@@ -47,9 +47,7 @@ def _assert_same_training(one: Path, other: Path, seeds: tuple[int, ...]) -> Non
 def _started(environment: dict[str, str], prelude: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
     code = f"import sys\n{prelude}\nfrom gridsum.cli import main\nsys.exit(main())"
     command = [sys.executable, "-c", code, *arguments]
-    running = subprocess.Popen(
-        command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
+    running = subprocess.Popen(command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         yield running
     finally:
@@ -73,9 +71,7 @@ def training(tiny_options: list[str]) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def uninterrupted(
-    tmp_path_factory: pytest.TempPathFactory, process: Callable[..., Any], training: list[str]
-) -> Path:
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory, process: Callable[..., Any], training: list[str]) -> Path:
     folder = tmp_path_factory.mktemp("uninterrupted") / "run"
     done = process("train", "--out", str(folder), *training)
     assert done.status == 0, done.err
@@ -111,8 +107,7 @@ def test_an_interrupted_run_loses_nothing_and_says_how_to_go_on(
     assert 6 <= done < 24
     assert "Traceback" not in err
     assert err.splitlines()[-1] == (
-        f"gridsum: stopped after epoch {done}; "
-        f"go on with: gridsum train --out '{folder}' --resume --device cpu"
+        f"gridsum: stopped after epoch {done}; go on with: gridsum train --out '{folder}' --resume --device cpu"
     )
     status, _, err = command("train", "--out", str(folder), "--resume", "--device", "cpu")
     assert status == 0, err
@@ -123,9 +118,7 @@ def test_an_interrupted_run_loses_nothing_and_says_how_to_go_on(
 def test_overrides_reach_the_run(command: Command, tiny_options: list[str], tmp_path: Path):
     folder = tmp_path / "run"
     given = ["--variant", "SASA", "--seeds", "5", "--training.epochs", "1", "--task.digits", "1,2"]
-    status, out, err = command(
-        "train", "--out", str(folder), *given, *tiny_options, "--model.query_encoding", "no"
-    )
+    status, out, err = command("train", "--out", str(folder), *given, *tiny_options, "--model.query_encoding", "no")
     assert (status, out) == (0, "")
     setup = json.loads((folder / "config.json").read_text())
     assert setup["seeds"] == [5]
@@ -184,23 +177,17 @@ def test_a_disk_that_fills_up_is_told(environment: dict[str, str], tiny_options:
     # A limit on the size of files stands in for a full disk: the weights do not fit.
     limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))"
     folder = tmp_path / "run"
-    with _started(
-        environment, limit, "train", "--out", str(folder), *tiny_options, "--seeds", "0"
-    ) as running:
+    with _started(environment, limit, "train", "--out", str(folder), *tiny_options, "--seeds", "0") as running:
         out, err = running.communicate(timeout=60)
     assert (running.returncode, out) == (2, "")
     assert err.splitlines()[-1].startswith(f"gridsum: error: {folder} could not be written (File too large)")
     assert "Traceback" not in err
-    assert not [path for path in folder.rglob("*") if "safetensors" in path.name], (
-        "nothing is left half-written"
-    )
+    assert not [path for path in folder.rglob("*") if "safetensors" in path.name], "nothing is left half-written"
 
 
 def test_a_diverged_training_fails(command: Command, tiny_options: list[str], tmp_path: Path):
     rate = ["--training.learning_rate", "1e30", "--training.final_learning_rate", "1e30"]
-    status, _, err = command(
-        "train", "--out", str(tmp_path / "run"), *tiny_options, *rate, "--training.clip", "1e30"
-    )
+    status, _, err = command("train", "--out", str(tmp_path / "run"), *tiny_options, *rate, "--training.clip", "1e30")
     assert status == 1
     assert "gridsum: seed 0: the loss or its gradient was no number" in err
     assert err.splitlines()[-1].startswith("gridsum: error: every run has diverged")
@@ -216,9 +203,7 @@ def test_tensorboard_is_an_extra(
     assert not (tmp_path / "run").exists()
 
 
-def test_tensorboard_logs_go_to_each_seed(
-    process: Callable[..., Any], tiny_options: list[str], tmp_path: Path
-):
+def test_tensorboard_logs_go_to_each_seed(process: Callable[..., Any], tiny_options: list[str], tmp_path: Path):
     pytest.importorskip("tensorboard", exc_type=ImportError)
     folder = tmp_path / "run"
     options = ["--seeds", "0-1", "--training.epochs", "2", "--tensorboard", *tiny_options]

@@ -51,9 +51,7 @@ def test_comparison(make_record: Make) -> None:
     records = [
         make_record(),
         make_record(suite="2x602", chars_right=10, chars_valid=10, sequences_right=0),
-        make_record(
-            model="mine", variant="external", seed=None, halting="–", placement="–", sequences_right=640
-        ),
+        make_record(model="mine", variant="external", seed=None, halting="–", placement="–", sequences_right=640),
     ]
     table = TABLES["comparison"](records)
     assert len(table.rows) == 2 * 7
@@ -203,9 +201,7 @@ def test_scores_hold_every_model_on_every_suite(make_record: Make) -> None:
 @pytest.mark.parametrize("name", TABLES)
 def test_a_table_without_records_says_how_to_make_them(name: str, make_record: Make) -> None:
     others = [] if name == "scores" else [make_record(suite="3x50"), make_record(suite="examples")]
-    with pytest.raises(
-        TableError, match=r"gridsum evaluate --model \w+ --suite [\w-]+ --out records.jsonl"
-    ) as caught:
+    with pytest.raises(TableError, match=r"gridsum evaluate --model \w+ --suite [\w-]+ --out records.jsonl") as caught:
         TABLES[name](others)
     if name != "scores":
         assert f"--suite {name} " in str(caught.value)
@@ -216,9 +212,7 @@ def test_a_table_without_records_says_how_to_make_them(name: str, make_record: M
 def full(make_record: Make) -> list[Record]:
     """Two models on everything, and answers with what could break a table."""
     return [
-        make_record(
-            model=model, variant=model, suite=suite.name, answers=("a|b", "\\_", "[*]", "\x1b[1m", "表")
-        )
+        make_record(model=model, variant=model, suite=suite.name, answers=("a|b", "\\_", "[*]", "\x1b[1m", "表"))
         for model in ("base", "noGroups")
         for suite in COLLECTIONS["all"]
     ]

@@ -2,9 +2,9 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.oracles import attention as oracle
 
 from gridsum.model.attention import FusedAttention, LocalAttention, attention_weights, gather, neighbours
+from tests.oracles import attention as oracle
 
 # width, groups, heads, kernel, query encoding
 SHAPES = [
@@ -24,9 +24,7 @@ SHAPES = [
 ]
 
 
-def layer_of(
-    width: int, groups: int, heads: int, kernel: int, query_encoding: bool, runs: int = 1
-) -> LocalAttention:
+def layer_of(width: int, groups: int, heads: int, kernel: int, query_encoding: bool, runs: int = 1) -> LocalAttention:
     layer = LocalAttention(runs, width, groups, heads, kernel, query_encoding).double()
     generator = torch.Generator().manual_seed(0)
     with torch.no_grad():
@@ -45,15 +43,11 @@ def by_definition(layer: LocalAttention, grid: torch.Tensor) -> tuple[torch.Tens
     for run, problems in enumerate(grid):
         query = None if layer.query is None else layer.query[run]
         for problem in problems:
-            result, paid = oracle.attend(
-                problem, layer.projection[run], layer.relative[run], query, layer.heads
-            )
+            result, paid = oracle.attend(problem, layer.projection[run], layer.relative[run], query, layer.heads)
             results.append(result)
             weights.append(paid)
     leading = grid.shape[:2]
-    return torch.stack(results).unflatten(0, leading), torch.stack(weights).unflatten(0, leading).movedim(
-        -1, 0
-    )
+    return torch.stack(results).unflatten(0, leading), torch.stack(weights).unflatten(0, leading).movedim(-1, 0)
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
@@ -103,9 +97,7 @@ def test_gradients_are_the_definition_s(shape):
 def test_fused_attention_passes_gradcheck(heads, kernel):
     inputs = [random_grid(2, 1, 2, 3, 4, seed=seed).requires_grad_() for seed in range(3)]
     relative = random_grid(2, kernel, kernel, 4, seed=4).requires_grad_()
-    assert torch.autograd.gradcheck(
-        lambda *tensors: FusedAttention.apply(*tensors, heads), (*inputs, relative)
-    )
+    assert torch.autograd.gradcheck(lambda *tensors: FusedAttention.apply(*tensors, heads), (*inputs, relative))
 
 
 @pytest.mark.parametrize(("heads", "kernel"), [(4, 3), (2, 5), (1, 1)])

@@ -4,9 +4,9 @@ import pytest
 import torch
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.oracles import halting as oracle
 
 from gridsum.model.halting import ContextAttention, ContextTransformer, halting_distribution
+from tests.oracles import halting as oracle
 
 probabilities = st.lists(st.floats(0, 1), min_size=1, max_size=12)
 thresholds = st.sampled_from([0.05, 0.01, 0.3])
@@ -37,7 +37,9 @@ def test_context_attention_is_torch_s_with_alibi(width, heads, masked):
         inside[0, :2, 2:] = True
         inside[1, :, 1:] = True
     result = attention(context, grid, inside)
-    paid = attention.weights(attention.ask(context), grid, inside, (width // heads) ** -0.5).unflatten(2, (heads, length))
+    paid = attention.weights(attention.ask(context), grid, inside, (width // heads) ** -0.5).unflatten(
+        2, (heads, length)
+    )
     for run in range(runs):
         reference = oracle.multihead(
             attention.projection[run],
@@ -61,13 +63,9 @@ def test_alibi_prefers_upper_rows_by_the_slope_of_each_head():
     """On a grid of equal cells only the bias is left: a row's attention falls by exp(−2^-m) to the next."""
     attention = ContextAttention(1, 8, 8).double()
     randomise(attention)
-    weights = attention.weights(
-        random_tensor(1, 1, 8, 8), torch.ones(1, 1, 4, 3, 8, dtype=torch.float64), None, 1.0
-    )
+    weights = attention.weights(random_tensor(1, 1, 8, 8), torch.ones(1, 1, 4, 3, 8, dtype=torch.float64), None, 1.0)
     rows = weights.view(8, 4, 3)
-    slopes = torch.tensor(
-        [1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64, 1 / 128, 1 / 256], dtype=torch.float64
-    )
+    slopes = torch.tensor([1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64, 1 / 128, 1 / 256], dtype=torch.float64)
     torch.testing.assert_close(rows[:, 1:] / rows[:, :-1], torch.exp(-slopes).view(8, 1, 1).expand(8, 3, 3))
     torch.testing.assert_close(rows[..., 0], rows[..., 2])
 
@@ -161,9 +159,7 @@ def test_later_probabilities_do_not_matter_after_truncation(halting):
     """So a rollout may stop as soon as every sample is truncated."""
     first = torch.tensor([*halting, 0.99, 0.99], dtype=torch.float64)
     p, truncation = halting_distribution(first, 0.05)
-    longer, same = halting_distribution(
-        torch.cat((first, torch.tensor([0.2, 0.7], dtype=torch.float64))), 0.05
-    )
+    longer, same = halting_distribution(torch.cat((first, torch.tensor([0.2, 0.7], dtype=torch.float64))), 0.05)
     assert truncation == same
     torch.testing.assert_close(longer[:-2], p, rtol=0, atol=1e-15)
     assert (longer[-2:] == 0).all()

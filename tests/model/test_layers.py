@@ -188,9 +188,7 @@ def test_norms_start_as_the_identity(network):
 def test_every_parameter_is_drawn(network):
     assert all(torch.isfinite(parameter).all() for parameter in network.parameters())
     drawn = [module for module in network.modules() if isinstance(module, RunModule)]
-    assert sum(len(list(module.parameters(recurse=False))) for module in drawn) == len(
-        list(network.parameters())
-    )
+    assert sum(len(list(module.parameters(recurse=False))) for module in drawn) == len(list(network.parameters()))
 
 
 def test_a_module_must_say_how_it_is_drawn():

@@ -4,8 +4,6 @@ import dataclasses
 
 import pytest
 import torch
-from tests.oracles import halting
-from tests.oracles.network import Reference
 
 from gridsum.config import ModelConfig, ObjectiveConfig
 from gridsum.model.layers import Dropout
@@ -14,6 +12,8 @@ from gridsum.model.rollout import GridSize, Rollout
 from gridsum.objective import cost
 from gridsum.problems import Batch, Space, sample
 from gridsum.streams import Stream
+from tests.oracles import halting
+from tests.oracles.network import Reference
 
 PONDER = ModelConfig(
     width=16,
@@ -43,9 +43,7 @@ def reference_of(network: Network, run: int, **settings) -> Reference:
     return Reference(weights, network.config.heads, network.config.context_heads, **settings)
 
 
-def check_against(
-    reference: Reference, network: Network, rollout: Rollout, symbols, height: int, width: int
-) -> None:
+def check_against(reference: Reference, network: Network, rollout: Rollout, symbols, height: int, width: int) -> None:
     """Compare run 0 of a rollout with the equations, problem by problem."""
     for problem, codes in enumerate(symbols[0].tolist()):
         if network.context is None:
@@ -162,9 +160,7 @@ def test_a_longer_rollout_costs_the_same(dropout):
     (short, spent, gradients), (long, same, others) = outcomes
     assert len(short.steps) < len(long.steps) == 13
     assert len(short.steps) == short.truncation.max() + 1, "it stops as soon as it may"
-    torch.testing.assert_close(
-        long.probability[: len(short.steps)], short.probability, rtol=1e-12, atol=1e-15
-    )
+    torch.testing.assert_close(long.probability[: len(short.steps)], short.probability, rtol=1e-12, atol=1e-15)
     assert (long.probability[len(short.steps) :] == 0).all()
     torch.testing.assert_close(long.logits[: len(short.steps)], short.logits, rtol=1e-10, atol=1e-12)
     torch.testing.assert_close(same.total, spent.total, rtol=1e-10, atol=1e-12)
@@ -203,9 +199,7 @@ def test_a_fleet_is_its_runs_alone(config, dropout):
         rollout, alone = gradients((seed,), batch.symbols[run : run + 1], batch.targets_for(5)[run : run + 1])
         readings = len(rollout.steps)
         torch.testing.assert_close(fleet.logits[:readings, run], rollout.logits[:, 0], rtol=1e-9, atol=1e-10)
-        torch.testing.assert_close(
-            fleet.probability[:readings, run], rollout.probability[:, 0], rtol=1e-9, atol=1e-12
-        )
+        torch.testing.assert_close(fleet.probability[:readings, run], rollout.probability[:, 0], rtol=1e-9, atol=1e-12)
         assert torch.equal(fleet.truncation[run], rollout.truncation[0])
         for ours, theirs in zip(together, alone, strict=True):
             torch.testing.assert_close(ours[run], theirs[0], rtol=1e-7, atol=1e-10)
@@ -255,9 +249,7 @@ def test_a_masked_rollout_is_the_rollout_on_its_own_grid(config, dropout):
         spent.sum().backward()
         return rollout, spent.detach(), [parameter.grad for parameter in network.parameters()]
 
-    fleet, costs, together = outcome(
-        seeds, batch.symbols, batch.targets_for(6), GridSize(4, 6, inside), inside.any(1)
-    )
+    fleet, costs, together = outcome(seeds, batch.symbols, batch.targets_for(6), GridSize(4, 6, inside), inside.any(1))
     for run, (rows, columns) in enumerate(sizes):
         part = Batch(batch.symbols[run : run + 1], batch.targets[run : run + 1])
         rollout, spent, alone = outcome(
@@ -267,9 +259,7 @@ def test_a_masked_rollout_is_the_rollout_on_its_own_grid(config, dropout):
         torch.testing.assert_close(
             fleet.logits[:readings, run, :, 6 - columns :], rollout.logits[:, 0], rtol=1e-9, atol=1e-10
         )
-        torch.testing.assert_close(
-            fleet.probability[:readings, run], rollout.probability[:, 0], rtol=1e-9, atol=1e-12
-        )
+        torch.testing.assert_close(fleet.probability[:readings, run], rollout.probability[:, 0], rtol=1e-9, atol=1e-12)
         torch.testing.assert_close(costs[run], spent[0], rtol=1e-9, atol=1e-12)
         for ours, theirs in zip(together, alone, strict=True):
             assert ours is not None
@@ -298,9 +288,7 @@ def test_problems_of_a_batch_do_not_meet():
     together = network(batch.symbols, GridSize(3, 4), steps=4)
     alone = network(batch.symbols[:, 2:3], GridSize(3, 4), steps=4)
     torch.testing.assert_close(together.logits[:, :, 2], alone.logits[:, :, 0], rtol=1e-10, atol=1e-12)
-    torch.testing.assert_close(
-        together.probability[:, :, 2], alone.probability[:, :, 0], rtol=1e-10, atol=1e-12
-    )
+    torch.testing.assert_close(together.probability[:, :, 2], alone.probability[:, :, 0], rtol=1e-10, atol=1e-12)
 
 
 def test_observing_a_step_is_taking_it():
@@ -355,9 +343,7 @@ def test_a_small_network_learns_a_small_batch(config):
     optimiser = torch.optim.Adam(network.parameters(), lr=3e-3)
     accuracy = torch.zeros(())
     for _ in range(400):
-        spent = cost(
-            network(batch.symbols, GridSize(2, 4)), batch.targets_for(4), ObjectiveConfig(weight=1e-2)
-        )
+        spent = cost(network(batch.symbols, GridSize(2, 4)), batch.targets_for(4), ObjectiveConfig(weight=1e-2))
         accuracy = spent.accuracy[0]
         if accuracy > 0.99:
             break

@@ -2,9 +2,9 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.oracles import seq2grid as oracle
 
 from gridsum.model.seq2grid import ACTIONS, NLP, NOP, TLU, Placement, place_hard, seq2grid
+from tests.oracles import seq2grid as oracle
 
 SIZES = [(1, 1), (1, 4), (4, 1), (2, 3), (3, 5), (6, 4)]
 
@@ -48,9 +48,7 @@ def test_soft_placement_is_the_recurrence(height, width, length):
 @pytest.mark.parametrize(("height", "width"), [(1, 3), (2, 2), (3, 4)])
 def test_gradients_are_the_recurrence_s(height, width):
     x, logits = random_input(1, 2, 7)
-    seed = torch.randn(
-        1, 2, height, width, 3, generator=torch.Generator().manual_seed(1), dtype=torch.float64
-    )
+    seed = torch.randn(1, 2, height, width, 3, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     gradients = []
     for place in (seq2grid, by_recurrence):
         inputs = [tensor.clone().requires_grad_() for tensor in (x, logits)]

@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import torch
-from tests.oracles import attention, seq2grid
 from torch import Tensor
+
+from tests.oracles import attention, seq2grid
 
 
 def identity(x: Tensor) -> Tensor:
@@ -28,9 +29,7 @@ class Reference:
 
     def find(self, part: str, end: str) -> Tensor | None:
         """The one parameter of `part` whose name ends with `end`."""
-        found = [
-            name for name in self.weights if f"{name}.".startswith(f"{part}.") and name.endswith(f".{end}")
-        ]
+        found = [name for name in self.weights if f"{name}.".startswith(f"{part}.") and name.endswith(f".{end}")]
         assert len(found) <= 1, f"{part} … {end} could be any of {found}"
         return self.weights[found[0]] if found else None
 
@@ -61,9 +60,7 @@ class Reference:
     def place(self, symbols: Sequence[int], height: int, width: int) -> Tensor:
         """G_0 by Eq. 2 and 3."""
         x = torch.stack([self.get("embedding", "weight")[symbol] for symbol in symbols])
-        actions = torch.stack(
-            [self.feed_forward("placement", "encoder", 2, vector).softmax(-1) for vector in x]
-        )
+        actions = torch.stack([self.feed_forward("placement", "encoder", 2, vector).softmax(-1) for vector in x])
         return seq2grid.place(x, actions, height, width)
 
     def step(self, grid: Tensor) -> Tensor:
@@ -105,9 +102,7 @@ class Reference:
         context = self.norm("context", "norm_attention", context + self.attend_to_grid(context, grid))
         inner = self.feed_forward("context", "feed_forward", 2, context, self.dropout)
         context = self.norm("context", "norm_feed_forward", context + inner)
-        return context, torch.sigmoid(
-            self.feed_forward("context", "decision", 2, context.flatten())
-        ).squeeze()
+        return context, torch.sigmoid(self.feed_forward("context", "decision", 2, context.flatten())).squeeze()
 
     def ponder(self, symbols: Sequence[int], height: int, width: int, steps: int) -> tuple[Tensor, Tensor]:
         """(logits [steps+1,W,13], λ [steps+1]): reading n and λ_n both belong to G_n."""

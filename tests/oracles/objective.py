@@ -24,9 +24,7 @@ def expected_loss(
         normaliser = 0.0
         for b, target in enumerate(targets):
             if running is None or running[n][b]:
-                normaliser += sum(
-                    _weight(t, pad_weight) for t, inside in zip(target, columns, strict=True) if inside
-                )
+                normaliser += sum(_weight(t, pad_weight) for t, inside in zip(target, columns, strict=True) if inside)
         for b, target in enumerate(targets):
             for w, symbol in enumerate(target):
                 if columns[w]:

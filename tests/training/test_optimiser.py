@@ -12,7 +12,13 @@ CONFIG = TrainingConfig(steps_per_epoch=2, restart_epochs=3)
 
 
 def small_network(seeds=(0, 1)):
-    tiny = {"model.width": 8, "model.groups": 2, "model.heads": 8, "model.context_heads": 2, "model.step_hidden": 8}
+    tiny = {
+        "model.width": 8,
+        "model.groups": 2,
+        "model.heads": 8,
+        "model.context_heads": 2,
+        "model.step_hidden": 8,
+    }
     return Network(override(variant("base"), tiny).model, seeds)
 
 

@@ -69,9 +69,7 @@ def _parser() -> Parser:
         help="problems of each suite (default: 640, or 128 where terms have 1000 digits or more)",
     )
     add_seed(parser, "of the problems, grid sizes and halting draws")
-    parser.add_argument(
-        "--out", metavar="FILE", help="add the records to this file; without it they are only printed"
-    )
+    parser.add_argument("--out", metavar="FILE", help="add the records to this file; without it they are only printed")
     add_rules(parser)
     add_device(parser, "auto")
     return parser
@@ -145,9 +143,7 @@ def _solvers(options: Any) -> Iterator[Subject]:
     for name in options.solver:
         solver = load_solver(name)
 
-        def subject(
-            suite: "Suite", shown: Progress, name: str = name, solver: Any = solver
-        ) -> "list[Record]":
+        def subject(suite: "Suite", shown: Progress, name: str = name, solver: Any = solver) -> "list[Record]":
             shown.note(f"{name} on {suite.name}")
             return [evaluate_solver(name, solver, suite, options.samples, options.seed, source_commit())]
 

@@ -60,9 +60,7 @@ def write_result(name: str, text: str) -> None:
     path = Path(name)
     try:
         if path.exists() and not path.is_file():
-            path.write_text(
-                text, encoding="utf-8"
-            )  # a pipe or a device, which must not be replaced by a file
+            path.write_text(text, encoding="utf-8")  # a pipe or a device, which must not be replaced by a file
         else:
             write_atomically(path.resolve(), text.encode())  # resolved: a link stays a link
     except OSError as error:

@@ -36,9 +36,7 @@ def add_overrides(parser: Parser) -> None:
 def overridden(config: Config, options: argparse.Namespace) -> Config:
     """`config` with the fields that the options name."""
     changes = {
-        key.removeprefix(_DESTINATION): value
-        for key, value in vars(options).items()
-        if key.startswith(_DESTINATION)
+        key.removeprefix(_DESTINATION): value for key, value in vars(options).items() if key.startswith(_DESTINATION)
     }
     return override(config, changes) if changes else config
 
@@ -67,9 +65,7 @@ def variants_text() -> str:
 
 
 def _sections() -> dict[str, tuple[Any, Any]]:
-    return {
-        field: (type(value), value) for field, value in vars(Config()).items() if field not in _NOT_OFFERED
-    }
+    return {field: (type(value), value) for field, value in vars(Config()).items() if field not in _NOT_OFFERED}
 
 
 def _as_phrase(sentence: str) -> str:

@@ -107,9 +107,7 @@ def add_device(parser: argparse.ArgumentParser, default: str, why: str = "") -> 
 
 
 def add_seed(parser: argparse.ArgumentParser, what: str) -> None:
-    parser.add_argument(
-        "--seed", type=whole_number(0, SEED_LIMIT), default=0, metavar="N", help=f"{what} (default: 0)"
-    )
+    parser.add_argument("--seed", type=whole_number(0, SEED_LIMIT), default=0, metavar="N", help=f"{what} (default: 0)")
 
 
 def add_rules(parser: argparse.ArgumentParser) -> None:

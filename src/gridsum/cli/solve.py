@@ -62,12 +62,8 @@ def _parser() -> Parser:
         "  gridsum solve --file sums.txt --json > answers.jsonl\n"
         "  echo 12+34 | gridsum solve --file - --model runs/base/seed-3 --halting median",
     )
-    parser.add_argument(
-        "expressions", nargs="*", metavar="EXPR", help="a sum, such as 523+102 or '523 + 102 ='"
-    )
-    parser.add_argument(
-        "--file", metavar="FILE", help="read the sums from a file, one a line; - is standard input"
-    )
+    parser.add_argument("expressions", nargs="*", metavar="EXPR", help="a sum, such as 523+102 or '523 + 102 ='")
+    parser.add_argument("--file", metavar="FILE", help="read the sums from a file, one a line; - is standard input")
     add_model(parser)
     shape = parser.add_mutually_exclusive_group()
     shape.add_argument(
@@ -102,9 +98,7 @@ def run(arguments: Sequence[str]) -> int:
         else:
             standard = options.file == STANDARD
             # Unbuffered, a read returns what is there: a line typed into a terminal is answered at once.
-            file = files.enter_context(
-                open(0 if standard else options.file, "rb", buffering=0, closefd=not standard)
-            )
+            file = files.enter_context(open(0 if standard else options.file, "rb", buffering=0, closefd=not standard))
             chunks = _chunks(file.read)
         model = load_single(options.model, options.device)
         check_halting(model.network, options.halting, options.model)
@@ -116,9 +110,7 @@ def _chunks(read: Callable[[int], bytes]) -> Iterator[list[Asked]]:
     number = 0
     for lines in _lines(read):
         for low in range(0, len(lines), _LINES_AT_ONCE):
-            asked = [
-                _decoded(number + index, line) for index, line in enumerate(lines[low:][:_LINES_AT_ONCE], 1)
-            ]
+            asked = [_decoded(number + index, line) for index, line in enumerate(lines[low:][:_LINES_AT_ONCE], 1)]
             number += len(asked)
             yield asked
 

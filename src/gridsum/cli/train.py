@@ -55,8 +55,7 @@ def _parser() -> Parser:
         "Train a network for each seed, all together, into a folder that holds their weights and logs. "
         "Training that was interrupted, even by a crash, goes on with --resume and ends with the same "
         "weights as if it had not been.",
-        "gridsum train --out FOLDER [options] [--SECTION.FIELD VALUE ...]\n"
-        "       gridsum train --out FOLDER --resume",
+        "gridsum train --out FOLDER [options] [--SECTION.FIELD VALUE ...]\n       gridsum train --out FOLDER --resume",
         "variants, and what they change of the defaults above:\n"
         f"{variants_text()}\n\n"
         "examples:\n"
@@ -65,9 +64,7 @@ def _parser() -> Parser:
         "  gridsum train --out runs/base --resume\n"
         "  gridsum train --out runs/base --resume --training.epochs 810",
     )
-    parser.add_argument(
-        "--out", required=True, metavar="FOLDER", help="where weights, logs and checkpoint go"
-    )
+    parser.add_argument("--out", required=True, metavar="FOLDER", help="where weights, logs and checkpoint go")
     start = parser.add_mutually_exclusive_group()
     start.add_argument("--variant", metavar="NAME", help=f"one of {', '.join(VARIANTS)} (default: base)")
     start.add_argument(
@@ -87,9 +84,7 @@ def _parser() -> Parser:
         help="go on where FOLDER's training stopped, with its configuration and seeds; only "
         "--training.epochs may be changed",
     )
-    parser.add_argument(
-        "--tensorboard", action="store_true", help="also log for TensorBoard, in each seed's folder"
-    )
+    parser.add_argument("--tensorboard", action="store_true", help="also log for TensorBoard, in each seed's folder")
     add_device(parser, "auto")
     add_overrides(parser)
     return parser

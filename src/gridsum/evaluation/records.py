@@ -127,13 +127,9 @@ def _parse(line: bytes, torn: bool) -> Record:
                 "the file ends within a record, because its writing was interrupted; "
                 "delete this line and evaluate that suite again"
             ) from None
-        raise RecordError(
-            f"this is not a record ({error}); delete the line and evaluate that suite again"
-        ) from None
+        raise RecordError(f"this is not a record ({error}); delete the line and evaluate that suite again") from None
     if not isinstance(data, dict):
-        raise RecordError(
-            "a record is a JSON object with named fields; delete the line if it is none of ours"
-        )
+        raise RecordError("a record is a JSON object with named fields; delete the line if it is none of ours")
     for key in data:
         if key not in _TYPES:
             near = difflib.get_close_matches(key, _TYPES, n=1, cutoff=0.5)
@@ -141,9 +137,7 @@ def _parse(line: bytes, torn: bool) -> Record:
             raise RecordError(f"a record has no field {key!r}; {hint}")
     missing = [name for name in _REQUIRED if name not in data]
     if missing:
-        raise RecordError(
-            f"the record lacks {', '.join(missing)}; add it, or delete the line and evaluate again"
-        )
+        raise RecordError(f"the record lacks {', '.join(missing)}; add it, or delete the line and evaluate again")
     return Record(**{key: _checked(key, value) for key, value in data.items()})
 
 

@@ -31,10 +31,7 @@ def _width(text: str) -> int:
 
 def _aligned(cells: list[list[str]]) -> list[list[str]]:
     widths = [max(_width(cell) for cell in column) for column in zip(*cells, strict=True)]
-    return [
-        [cell + " " * (width - _width(cell)) for cell, width in zip(row, widths, strict=True)]
-        for row in cells
-    ]
+    return [[cell + " " * (width - _width(cell)) for cell, width in zip(row, widths, strict=True)] for row in cells]
 
 
 def _escaped(table: Table, escape: Callable[[str], str]) -> list[list[str]]:

@@ -27,7 +27,7 @@ def evaluate(
     halting: HaltingRule | None = None,
     placement: PlacementRule = "auto",
     commit: str | None = None,
-    report: Callable[[int, int], None] = lambda done, total: None,
+    report: Callable[[int, int], None] | None = None,
 ) -> list[Record]:
     """A record for each run of `model`; every run is given the same problems and grids.
 
@@ -52,7 +52,8 @@ def evaluate(
         counts = counted if counts is None else counts + counted
         steps.append(outcome.steps)
         predictions.append(outcome.predicted)
-        report(sum(batches[: index + 1]), sum(batches))
+        if report is not None:
+            report(sum(batches[: index + 1]), sum(batches))
     assert counts is not None, "a suite has at least one problem"
     taken = torch.cat(steps, 1)
     return [

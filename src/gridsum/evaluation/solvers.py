@@ -45,9 +45,7 @@ def load_solver(name: str) -> Solver:
                 f"there is no module {error.name!r}; install it, or start in the folder that holds it "
                 f"(now {here} is searched)"
             ) from error
-        raise SolverError(
-            f"{module_name} cannot be imported: it needs {error.name!r}; install that"
-        ) from error
+        raise SolverError(f"{module_name} cannot be imported: it needs {error.name!r}; install that") from error
     except Exception as error:
         raise SolverError(f"{module_name} cannot be imported: {_told(error)}") from error
     try:

@@ -80,9 +80,7 @@ EXAMPLES = Suite.of_expressions(
 )
 
 _TABLES = {
-    "comparison": _spaces(
-        "2x15", "2x100", "2x602", "[1,4]x[1,10]", "[1,5]x[1,5]", "[5,6]x[1,10]", "[7,10]x[1,10]"
-    ),
+    "comparison": _spaces("2x15", "2x100", "2x602", "[1,4]x[1,10]", "[1,5]x[1,5]", "[5,6]x[1,10]", "[7,10]x[1,10]"),
     "long-digits": _spaces("2x[1,1000]", "2x1000", "2x[1,2000]", "2x2000", "2x[1,4000]", "2x4000"),
     "long-terms": _spaces("5x5", "6x5", "7x5", "8x5", "9x5", "10x5"),
     "examples": (EXAMPLES,),
@@ -118,9 +116,7 @@ def find(name: str) -> tuple[Suite, ...]:
     )
 
 
-def problems_of(
-    suite: Suite, batch_index: int, problems: int, seed: int, device: torch.device | str = "cpu"
-) -> Batch:
+def problems_of(suite: Suite, batch_index: int, problems: int, seed: int, device: torch.device | str = "cpu") -> Batch:
     """Batch `batch_index` of the suite as one run; it depends on the suite's name and the seed alone.
 
     A smaller batch is the beginning of a larger one. Fixed expressions are always given whole.

@@ -147,7 +147,12 @@ class FusedAttention(Function):
             by_encoding.append(term.sum((1, 2, 3)))
             torch.add(key, encoding[:, index], out=term)
             by_query.addcmul_(spread, term)
-        inner = (slice(None), slice(None), slice(margin, margin + q.shape[2]), slice(margin, margin + q.shape[3]))
+        inner = (
+            slice(None),
+            slice(None),
+            slice(margin, margin + q.shape[2]),
+            slice(margin, margin + q.shape[3]),
+        )
         by_relative = torch.stack(by_encoding, 1).view_as(relative)
         return by_query, by_key[inner], by_value[inner], by_relative, None
 

@@ -67,9 +67,7 @@ class ContextAttention(RunModule):
         """The attention [R,B,h·C,H·W] that queries pay to the cells."""
         height, columns = grid.shape[2:4]
         scores = torch.matmul(queries, grid.flatten(2, 3).transpose(-1, -2)) * scale
-        scores = scores + alibi(self.heads, height, columns, grid).repeat_interleave(
-            queries.shape[2] // self.heads, 0
-        )
+        scores = scores + alibi(self.heads, height, columns, grid).repeat_interleave(queries.shape[2] // self.heads, 0)
         if inside is not None:
             scores = scores.masked_fill(~inside.flatten(1)[:, None, None], -math.inf)
         return scores.softmax(-1)
@@ -122,9 +120,7 @@ class ContextTransformer(RunModule):
     def _ask(self, context: Tensor) -> Tensor:
         return self.attention.ask(context)
 
-    def _conclude(
-        self, context: Tensor, attended: Tensor, dropouts: Sequence[Dropout] | None
-    ) -> tuple[Tensor, Tensor]:
+    def _conclude(self, context: Tensor, attended: Tensor, dropouts: Sequence[Dropout] | None) -> tuple[Tensor, Tensor]:
         context = self.norm_attention(context + self.attention.answer(attended))
         context = self.norm_feed_forward(context + self.feed_forward(context, dropouts))
         # Whatever the products' precision, a probability close to 1 must not become 1.

@@ -43,7 +43,12 @@ class Outcome:
 
 @torch.no_grad()
 def infer(
-    network: Network, symbols: Tensor, size: GridSize, rule: HaltingRule, draws: Tensor | None = None, hard: bool = False
+    network: Network,
+    symbols: Tensor,
+    size: GridSize,
+    rule: HaltingRule,
+    draws: Tensor | None = None,
+    hard: bool = False,
 ) -> Outcome:
     """Run until every sample has halted.
 
@@ -83,6 +88,4 @@ def infer(
                 break
         grid = network.step(grid, size.inside)
     read = network.read(grid[:, :, 0]).argmax(-1)
-    return Outcome(
-        torch.where(running[..., None], read, predicted), torch.where(running, cap, steps), running
-    )
+    return Outcome(torch.where(running[..., None], read, predicted), torch.where(running, cap, steps), running)

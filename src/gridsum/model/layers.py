@@ -9,6 +9,7 @@ import importlib.util
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import torch
 from torch import Generator, Tensor, nn
@@ -137,7 +138,7 @@ class FeedForward(nn.Module):
 
     def __init__(self, runs: int, sizes: Sequence[int]) -> None:
         super().__init__()
-        self.layers = nn.ModuleList(Linear(runs, *pair) for pair in zip(sizes, sizes[1:], strict=False))
+        self.layers = nn.ModuleList(Linear(runs, *pair) for pair in pairwise(sizes))
 
     def forward(self, x: Tensor, dropouts: Sequence[Dropout] | None = None) -> Tensor:
         for index, layer in enumerate(self.layers):

@@ -66,9 +66,7 @@ class Step(nn.Module):
         )
         self.transition = Transition(runs, config.width, config.step_hidden)
 
-    def forward(
-        self, grid: Tensor, inside: Tensor | None = None, dropouts: Sequence[Dropout] | None = None
-    ) -> Tensor:
+    def forward(self, grid: Tensor, inside: Tensor | None = None, dropouts: Sequence[Dropout] | None = None) -> Tensor:
         return self.transition(grid, self.attention(grid), inside, dropouts)
 
     def observe(self, grid: Tensor) -> tuple[Tensor, Tensor]:
@@ -197,7 +195,12 @@ class Network(nn.Module):
         return Rollout(range(len(rows)), logits, stacked, p, truncation)
 
     def _dropouts(
-        self, stream: Stream | None, symbols: Tensor, size: GridSize, steps: int, largest: tuple[int, int] | None
+        self,
+        stream: Stream | None,
+        symbols: Tensor,
+        size: GridSize,
+        steps: int,
+        largest: tuple[int, int] | None,
     ) -> _Dropouts | None:
         if stream is None or self.config.dropout == 0:
             return None

@@ -11,7 +11,8 @@ from gridsum.model.rollout import GridSize, Trace
 @torch.no_grad()
 def trace(network: Network, symbols: Tensor, size: GridSize, steps: int, hard: bool = False) -> Trace:
     """`steps` steps of the single problem symbols [S] under a network of one run."""
-    assert network.runs == 1 and size.inside is None, "a trace shows one run on its own grid"
+    assert network.runs == 1, "a trace shows one run"
+    assert size.inside is None, "a trace shows a grid of its own size"
     batch = symbols[None, None]
     grid = network.place(batch, size, hard)
     context = None if network.context is None else network.context.start(1)

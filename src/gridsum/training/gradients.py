@@ -6,6 +6,7 @@ same step can be computed again, and gives the same gradients in either way, alo
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -186,7 +187,7 @@ class GraphGradients:
         return _graph_of(compute, self.pool)
 
 
-def _graph_of(compute: Callable[[], _Part], pool: tuple[int, int]) -> tuple[torch.cuda.CUDAGraph, _Part]:
+def _graph_of(compute: Callable[[], _Part], pool: Any) -> tuple[torch.cuda.CUDAGraph, _Part]:
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):  # what is compiled or allocated once must be so before the capture

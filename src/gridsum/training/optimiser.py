@@ -80,11 +80,9 @@ class AdamW:
     @torch.no_grad()
     def publish(self) -> None:
         """Write the weights into the network's parameters."""
-        sizes = [parameter[0].numel() for parameter in self.parameters]
-        rows = self.weights.split(sizes, 1)
-        torch._foreach_copy_(
-            self.parameters, [row.view_as(p) for row, p in zip(rows, self.parameters, strict=True)]
-        )
+        rows = self.weights.split([parameter[0].numel() for parameter in self.parameters], 1)
+        for parameter, row in zip(self.parameters, rows, strict=True):
+            parameter.copy_(row.view_as(parameter))
 
 
 def flatten(tensors: Iterable[Tensor]) -> Tensor:

@@ -73,9 +73,7 @@ class KernelContext(Function):
     """queries [R,B,h·C,E], grid [R,B,H,W,E], inside bool [R,H,W] → the vectors attended to, [R,B,h·C,E]."""
 
     @staticmethod
-    def forward(
-        ctx: Any, queries: Tensor, grid: Tensor, inside: Tensor | None, length: int, scale: float
-    ) -> Tensor:
+    def forward(ctx: Any, queries: Tensor, grid: Tensor, inside: Tensor | None, length: int, scale: float) -> Tensor:
         queries, grid = queries.contiguous(), grid.contiguous()
         out = torch.empty_like(queries, dtype=torch.float32)
         ctx.save_for_backward(queries, grid, inside)

@@ -95,6 +95,15 @@ class KernelEnds(Function):
         runs, problems, length, height, width = ends.shape
         by_actions = torch.empty_like(actions)
         _backward[(runs * problems,)](
-            actions, ends, falls, gradients[0].contiguous(), by_actions, length, height, width, **ctx.shape, num_warps=1
+            actions,
+            ends,
+            falls,
+            gradients[0].contiguous(),
+            by_actions,
+            length,
+            height,
+            width,
+            **ctx.shape,
+            num_warps=1,
         )
         return by_actions, None, None
