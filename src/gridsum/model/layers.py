@@ -129,8 +129,12 @@ class Dropout:
 
     def __call__(self, x: Tensor) -> Tensor:
         threshold = round(self.probability * 2**16) - 2**15
-        kept = self.stream.lanes(self.cells.lanes(x.shape[-1])) >= threshold
-        return x * kept.to(x.dtype).mul_(1 / (1 - self.probability))
+        lanes = self.stream.lanes(self.cells.lanes(x.shape[-1]))
+        if torch.compiler.is_compiling():
+            kept = (lanes >= threshold).to(x.dtype)
+        else:  # straight into numbers, which is several times faster than by way of booleans
+            kept = torch.ge(lanes, threshold, out=torch.empty_like(x))
+        return x * kept.mul_(1 / (1 - self.probability))
 
 
 class FeedForward(nn.Module):
