@@ -24,6 +24,11 @@ def weights_of(folder, seed):
     return load_file(folder / f"seed-{seed}" / "weights.safetensors")
 
 
+def logged(folder, seed):
+    """A run's log but for the time it took."""
+    return [{name: value for name, value in line.items() if name != "seconds"} for line in read_metrics(folder, seed)]
+
+
 def test_a_training_folder_holds_what_was_asked_for_and_what_came_out(tmp_path):
     epochs = []
     train(short(), [2, 7], tmp_path / "run", CPU, report=epochs.append)
@@ -46,23 +51,32 @@ def test_training_on_in_pieces_ends_where_training_at_once_ends(tmp_path):
     assert whole.keys() == pieces.keys()
     for name in whole:
         assert torch.equal(whole[name], pieces[name]), name
-    assert read_metrics(tmp_path / "whole", 1) == read_metrics(tmp_path / "pieces", 1)
+    assert logged(tmp_path / "whole", 1) == logged(tmp_path / "pieces", 1)
 
 
-def test_an_interrupted_run_keeps_its_last_whole_epoch(tmp_path):
-    def interrupt(epoch):
-        if epoch.number == 3:
+@pytest.mark.parametrize("step", [2, 5, 6], ids=["after an epoch", "inside an epoch", "at an epoch's end"])
+def test_an_interrupted_run_keeps_its_last_whole_epoch(tmp_path, monkeypatch, step):
+    """An epoch broken off, of two steps here, is forgotten, and its steps are taken again on resuming."""
+    taken = Fleet._step
+
+    def interrupted(self, number):
+        if number == step:
             raise KeyboardInterrupt
+        return taken(self, number)
 
     config = short(**{"training.checkpoint_epochs": 100})
-    with pytest.raises(KeyboardInterrupt):
-        train(config, [1], tmp_path / "run", CPU, report=interrupt)
+    with monkeypatch.context() as patch:
+        patch.setattr(Fleet, "_step", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            train(config, [1], tmp_path / "run", CPU)
     checkpoint = load_checkpoint(tmp_path / "run")
     assert checkpoint is not None
-    assert checkpoint.epoch == 3
+    assert checkpoint.epoch == step // 2
     train(config, [1], tmp_path / "run", CPU, resume=True)
     train(config, [1], tmp_path / "whole", CPU)
-    assert read_metrics(tmp_path / "run", 1) == read_metrics(tmp_path / "whole", 1)
+    whole, resumed = weights_of(tmp_path / "whole", 1), weights_of(tmp_path / "run", 1)
+    assert all(torch.equal(whole[name], resumed[name]) for name in whole)
+    assert logged(tmp_path / "run", 1) == logged(tmp_path / "whole", 1)
 
 
 def test_log_lines_past_the_checkpoint_are_forgotten(tmp_path):

@@ -44,10 +44,14 @@ def seed_folder(folder: Path, seed: int) -> Path:
     return folder / f"seed-{seed}"
 
 
-def create(folder: Path, config: Config, seeds: Sequence[int]) -> None:
-    """A new training folder; an existing one is not overwritten."""
+def check_free(folder: Path) -> None:
+    """Refuse a folder that holds a training run already: nothing is overwritten."""
     if (folder / _CHECKPOINT).exists() or (folder / _CONFIG).exists():
         raise FolderError(f"{folder} already holds a training run; add --resume to go on, or choose another folder")
+
+
+def create(folder: Path, config: Config, seeds: Sequence[int]) -> None:
+    """Begin a training folder."""
     for seed in seeds:
         seed_folder(folder, seed).mkdir(parents=True, exist_ok=True)
         (seed_folder(folder, seed) / _METRICS).write_bytes(b"")

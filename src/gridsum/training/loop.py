@@ -16,6 +16,7 @@ from gridsum.training.folders import (
     Checkpoint,
     FolderError,
     append_metrics,
+    check_free,
     create,
     cut_metrics,
     load_checkpoint,
@@ -65,18 +66,24 @@ def train(
     if resume:
         _check_same(folder, config, seeds)
     else:
-        create(folder, config, seeds)
+        check_free(folder)
     fleet = Fleet(config, tuple(seeds), device)
+    if resume:
+        write_setup(folder, config, seeds)
+    else:
+        create(folder, config, seeds)
     done = fleet.restore(folder) if resume else 0
     started = time.monotonic()
     saved = done
     try:
         for epoch in range(done + 1, config.training.epochs + 1):
             before = fleet.alive.tolist()
+            begun = time.monotonic()
             means = fleet.epoch(epoch)
             rate = float(learning_rate(torch.tensor((epoch - 1) * config.training.steps_per_epoch), config.training))
-            _log(folder, fleet, epoch, means, rate)
+            _log(folder, fleet, epoch, means, rate, time.monotonic() - begun)
             _warn_of_divergence(fleet, before, epoch, warn)
+            fleet.remember()
             done = epoch
             alive = tuple(fleet.alive.tolist())
             report(Epoch(epoch, config.training.epochs, fleet.seeds, alive, means, rate, time.monotonic() - started))
@@ -86,7 +93,8 @@ def train(
             if not any(alive):
                 raise TrainingError(f"every run has diverged by epoch {epoch}; try a smaller training.learning_rate")
     finally:
-        if saved < done:  # stopped in between, by an error or by the user: lose nothing
+        if saved < done:  # stopped in between, by an error or by the user: lose no whole epoch
+            fleet.recall()
             fleet.save(folder, done)
 
 
@@ -102,7 +110,6 @@ def _check_same(folder: Path, config: Config, seeds: Sequence[int]) -> None:
             f"{folder} was started with {name} = {theirs[name][1]}, not {ours[name][1]}; "
             "resume it as it was started (only training.epochs may change), or choose another folder"
         )
-    write_setup(folder, config, seeds)
 
 
 class Fleet:
@@ -134,32 +141,48 @@ class Fleet:
         norm = self.optimiser.update(gradients.gradient, step, self.alive)
         return torch.stack([*(getattr(gradients.cost, name) for name in _LOGGED[:-1]), norm])
 
+    def state(self) -> dict[str, Tensor]:
+        """All that makes the next step what it is, beside the step's number."""
+        optimiser = self.optimiser
+        moments = {"weights": optimiser.weights, "mean": optimiser.mean, "square": optimiser.square}
+        return {**moments, "alive": self.alive}
+
+    def remember(self) -> None:
+        """Keep the state at the end of an epoch, so that one broken off can be forgotten."""
+        self.remembered = {name: tensor.clone() for name, tensor in self.state().items()}
+
+    def recall(self) -> None:
+        self._take_up(self.remembered)
+
+    def _take_up(self, state: dict[str, Tensor]) -> None:
+        self.optimiser.load(state)
+        self.alive = state["alive"].to(self.device)
+
     def save(self, folder: Path, epoch: int) -> None:
         """The weights of each run, then the checkpoint: a run's weights are never older than it."""
         for run, seed in enumerate(self.seeds):
             save_run(seed_folder(folder, seed) / WEIGHTS, self.network, run, self.config, seed)
-        optimiser = self.optimiser
-        state = {"weights": optimiser.weights, "mean": optimiser.mean, "square": optimiser.square}
-        save_checkpoint(folder, Checkpoint(epoch, self.seeds, {**state, "alive": self.alive}))
+        save_checkpoint(folder, Checkpoint(epoch, self.seeds, self.state()))
 
     def restore(self, folder: Path) -> int:
         """Take up the last checkpoint; returns its epoch."""
         checkpoint = load_checkpoint(folder)
         epoch = 0
         if checkpoint is not None:
-            self.optimiser.load(checkpoint.tensors)
-            self.alive = checkpoint.tensors["alive"].to(self.device)
+            self._take_up(checkpoint.tensors)
             epoch = checkpoint.epoch
         for seed in self.seeds:
             cut_metrics(folder, seed, epoch)
         return epoch
 
 
-def _log(folder: Path, fleet: Fleet, epoch: int, means: dict[str, tuple[float, ...]], rate: float) -> None:
+def _log(
+    folder: Path, fleet: Fleet, epoch: int, means: dict[str, tuple[float, ...]], rate: float, seconds: float
+) -> None:
     for run, (seed, alive) in enumerate(zip(fleet.seeds, fleet.alive.tolist(), strict=True)):
         if alive:
             values = {name: means[name][run] for name in _LOGGED}
-            append_metrics(folder, seed, {"epoch": epoch, **values, "learning_rate": rate})
+            append_metrics(folder, seed, {"epoch": epoch, **values, "learning_rate": rate, "seconds": seconds})
 
 
 def _warn_of_divergence(fleet: Fleet, before: list[bool], epoch: int, warn: Callable[[str], None]) -> None:

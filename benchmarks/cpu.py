@@ -1,0 +1,125 @@
+"""What gridsum costs on a CPU: a training step, solving against the number of digits, and starting up.
+
+    python benchmarks/cpu.py [--json FILE]
+
+Times on a shared machine mean little by themselves, so each stands beside a 2048³ float32 product timed in the same
+run. The published code needs 4.0 s for a training step of `base` at the start of training (about 5 recurrent steps)
+on a machine where that product runs at 74 GFLOP/s.
+"""
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from gridsum.model.network import Network
+from gridsum.solving import solve
+from gridsum.store import load
+from gridsum.streams import Stream
+from gridsum.training.gradients import part_gradient
+from gridsum.variants import variant
+
+PUBLISHED_STEP, PUBLISHED_RATE = 4.0, 74e9
+
+
+def fastest(work: Callable[[], Any], times: int = 5) -> float:
+    """Seconds of the fastest of several calls, after one to warm up."""
+    work()
+    seconds = []
+    for _ in range(times):
+        start = time.perf_counter()
+        work()
+        seconds.append(time.perf_counter() - start)
+    return min(seconds)
+
+
+def product_rate() -> float:
+    """Floating-point operations a second of a 2048³ product."""
+    matrix = torch.randn(2048, 2048)
+    return 2 * 2048**3 / fastest(lambda: matrix @ matrix)
+
+
+def training_step(recurrent_steps: int = 5) -> float:
+    config = variant("base")
+    network = Network(config.model, (0,))
+    stream = Stream.of_seeds((0,))
+
+    def step() -> None:
+        for group in range(len(config.task.groups)):
+            part_gradient(network, config, stream, group, recurrent_steps, static=False)
+
+    return fastest(step)
+
+
+def solving(digits: int) -> dict[str, Any]:
+    """Two numbers of `digits` digits, in a process of its own, for its memory."""
+    child = subprocess.run([sys.executable, __file__, "--solve", str(digits)], capture_output=True, check=True)
+    return json.loads(child.stdout)
+
+
+def solve_here(digits: int) -> dict[str, Any]:
+    model = load("base")
+    terms = [("3" * digits, "8" * digits)]
+    list(solve(model, [("3", "8")]))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    start = time.perf_counter()
+    (answer,) = solve(model, terms, halting="median")
+    seconds = time.perf_counter() - start
+    megabytes = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    return {
+        "digits": digits,
+        "seconds": seconds,
+        "megabytes": megabytes,
+        "steps": answer.steps,
+        "placement": answer.placement,
+    }
+
+
+def start_up() -> dict[str, float]:
+    """Cold starts, each beside importing torch alone."""
+
+    def process(*arguments: str) -> float:
+        return fastest(lambda: subprocess.run([sys.executable, *arguments], capture_output=True, check=True))
+
+    return {"import torch": process("-c", "import torch"), "gridsum solve": process("-m", "gridsum", "solve", "12+34")}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--json", type=Path, help="also write the figures to this file")
+    parser.add_argument("--solve", type=int, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.solve:
+        print(json.dumps(solve_here(options.solve)))
+        return
+
+    rate, step = product_rate(), training_step()
+    product = 2 * 2048**3 / rate
+    published = PUBLISHED_STEP / (2 * 2048**3 / PUBLISHED_RATE)
+    print(f"a 2048³ product            {product:8.3f} s   {rate / 1e9:.0f} GFLOP/s, {torch.get_num_threads()} threads")
+    print(f"training step, 5 recurrent {step:8.3f} s   {step / product:.1f} products (published code: {published:.1f})")
+    solved = []
+    for digits in (10, 100, 1000, 2000, 4000, 20000, 100000):
+        solved.append(solving(digits))
+        found = solved[-1]
+        print(
+            f"solving 2 × {digits:<6}         {found['seconds']:8.3f} s   {found['megabytes']:.0f} MB, "
+            f"{found['steps']} steps, {found['placement']} placement"
+        )
+    started = start_up()
+    ratio = started["gridsum solve"] / started["import torch"]
+    print(f"cold start of gridsum solve {started['gridsum solve']:7.3f} s   {ratio:.2f} × import torch")
+    if options.json:
+        figures = {"product_rate": rate, "training_step": step, "solving": solved, "start_up": started}
+        options.json.write_text(json.dumps(figures, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
