@@ -170,12 +170,15 @@ class TrainingConfig:
     """The largest norm of a run's gradient."""
     precision: Literal["fp32", "tf32", "bf16"] = "fp32"
     """Of the matrix products on a GPU; the CPU always computes in fp32."""
+    first_step: int = 0
+    """The number of the first training step: what a training before this one ended with, so problems are new ones."""
     checkpoint_epochs: int = 10
     """A checkpoint is written every so many epochs, and at the end."""
 
     def __post_init__(self) -> None:
         for name in ("epochs", "steps_per_epoch", "batch", "restart_epochs", "checkpoint_epochs"):
             _require(getattr(self, name) >= 1, f"training.{name} must be at least 1")
+        _require(self.first_step >= 0, "training.first_step must not be negative")
         for name in ("learning_rate", "final_learning_rate", "adam_epsilon", "clip"):
             _require(0 < getattr(self, name) < math.inf, f"training.{name} must be a positive number")
         for name in ("beta1", "beta2"):

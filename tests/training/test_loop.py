@@ -156,3 +156,39 @@ def test_a_broken_checkpoint_is_named(tmp_path):
 def test_seeds_must_differ(tmp_path):
     with pytest.raises(ConfigError, match="different"):
         train(short(), [1, 1], tmp_path, CPU)
+
+
+def test_training_can_begin_from_trained_weights(tmp_path):
+    """Overtraining: other settings, new problems, a fresh optimiser; resumable without the first folder."""
+    train(short(), [1, 2], tmp_path / "first", CPU)
+    start = load(str(tmp_path / "first"))
+    more = short(**{"objective.weight": 5e-4, "training.first_step": 8, "training.epochs": 2})
+    epochs = []
+    train(more, [1, 2], tmp_path / "more", CPU, report=epochs.append, start=start)
+    assert epochs[0].means["total"][0] < read_metrics(tmp_path / "first", 1)[0]["total"]
+    assert not torch.equal(weights_of(tmp_path / "more", 1)["embedding.weight"], start.network.embedding.weight[0])
+
+    once = override(more, {"training.epochs": 1})
+    train(once, [1, 2], tmp_path / "parts", CPU, start=start)
+    train(more, [1, 2], tmp_path / "parts", CPU, resume=True)
+    for name, tensor in weights_of(tmp_path / "more", 2).items():
+        assert torch.equal(weights_of(tmp_path / "parts", 2)[name], tensor), name
+
+
+def test_new_problems_follow_the_old_ones():
+    """Step n of a training whose first step is k sees the problems of step k + n."""
+    config = short(**{"model.dropout": 0.0, "training.epochs": 1, "training.steps_per_epoch": 1})
+    later = override(config, {"training.first_step": 1})
+    costs = [Fleet(given, (3,), CPU)._step(step)[0] for given, step in ((config, 1), (later, 0), (config, 0))]
+    assert torch.equal(costs[0], costs[1])
+    assert not torch.equal(costs[0], costs[2])
+
+
+def test_weights_of_other_runs_are_refused_as_a_start(tmp_path):
+    train(short(**{"training.epochs": 1}), [1], tmp_path / "first", CPU)
+    start = load(str(tmp_path / "first"))
+    with pytest.raises(ConfigError, match=r"seeds \[1\]"):
+        train(short(), [2], tmp_path / "more", CPU, start=start)
+    with pytest.raises(ConfigError, match="another model"):
+        train(short(**{"model.max_steps": 7}), [1], tmp_path / "more", CPU, start=start)
+    assert not (tmp_path / "more").exists()

@@ -13,7 +13,8 @@ from gridsum.cli.output import tell, unwritable
 from gridsum.cli.overrides import add_overrides, explain_overrides, overridden, variants_text
 from gridsum.cli.parsing import SEED_LIMIT, Parser, UsageError, add_device, pick_device
 from gridsum.cli.progress import Progress, progress
-from gridsum.config import Config, from_dict
+from gridsum.config import Config, from_dict, override
+from gridsum.store import load
 from gridsum.variants import VARIANTS, variant
 
 if TYPE_CHECKING:
@@ -62,7 +63,9 @@ def _parser() -> Parser:
         "  gridsum train --variant base --seeds 0-9 --out runs/base\n"
         "  gridsum train --variant SASA --training.epochs 30 --out runs/sasa\n"
         "  gridsum train --out runs/base --resume\n"
-        "  gridsum train --out runs/base --resume --training.epochs 810",
+        "  gridsum train --out runs/base --resume --training.epochs 810\n"
+        "  gridsum train --start-from runs/base --out runs/more \\\n"
+        "      --objective.weight 5e-4 --training.epochs 300",
     )
     parser.add_argument("--out", required=True, metavar="FOLDER", help="where weights, logs and checkpoint go")
     start = parser.add_mutually_exclusive_group()
@@ -71,6 +74,12 @@ def _parser() -> Parser:
         "--config",
         metavar="FILE",
         help="start from a configuration in JSON instead; the config.json of a training folder will do",
+    )
+    start.add_argument(
+        "--start-from",
+        metavar="MODEL",
+        help="begin with the weights of a trained model, its configuration and its seeds (overtraining): what is "
+        "overridden changes, and the problems go on where that model's ended",
     )
     parser.add_argument(
         "--seeds",
@@ -93,7 +102,14 @@ def _parser() -> Parser:
 def run(arguments: Sequence[str]) -> int:
     options = _parser().read(arguments)
     folder = Path(options.out)
-    config, seeds = _setup(options, folder)
+    if options.resume and options.start_from is not None:
+        raise UsageError("--resume goes on with FOLDER's own weights; leave --start-from out")
+    begin = None if options.start_from is None else load(options.start_from)
+    config, seeds = (
+        _setup(options, folder) if begin is None else (overridden(_following(begin.config), options), begin.seeds)
+    )
+    if begin is not None and options.seeds not in (None, begin.seeds):
+        raise UsageError(f"{options.start_from} has the seeds {', '.join(map(str, begin.seeds))}; leave --seeds out")
     boards = Boards(folder) if options.tensorboard else None
     device = pick_device(options.device)
 
@@ -103,7 +119,7 @@ def run(arguments: Sequence[str]) -> int:
     try:
         with progress() as shown:
             report, warn = _reporter(shown, epochs, boards), lambda text: shown.note(f"gridsum: {text}")
-            train(config, seeds, folder, device, options.resume, report, warn)
+            train(config, seeds, folder, device, options.resume, report, warn, begin)
     except KeyboardInterrupt:
         tell(_how_to_resume(options, folder, epochs))
         raise
@@ -134,6 +150,13 @@ def _setup(options: argparse.Namespace, folder: Path) -> tuple[Config, tuple[int
         config, seeds = config or config_there, seeds or seeds_there
     assert config is not None, "a configuration comes from the options or from the folder"
     return overridden(config, options), seeds or (0,)
+
+
+def _following(config: Config) -> Config:
+    """The configuration of a training that follows one of `config`: the same, with problems not seen yet."""
+    training = config.training
+    first = training.first_step + training.epochs * training.steps_per_epoch
+    return override(config, {"training.first_step": first})
 
 
 def _read_config(name: str) -> Config:

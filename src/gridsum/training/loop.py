@@ -11,7 +11,7 @@ from torch import Tensor
 from gridsum.config import Config, ConfigError, fields_of
 from gridsum.model.network import Network
 from gridsum.objective import Cost
-from gridsum.store import WEIGHTS, save_run
+from gridsum.store import WEIGHTS, Model, save_run
 from gridsum.training.folders import (
     Checkpoint,
     FolderError,
@@ -59,8 +59,12 @@ def train(
     resume: bool = False,
     report: Callable[[Epoch], None] = lambda _: None,
     warn: Callable[[str], None] = lambda _: None,
+    start: Model | None = None,
 ) -> None:
-    """Train a run for each seed, all together, leaving weights and logs in `folder`."""
+    """Train a run for each seed, all together, leaving weights and logs in `folder`.
+
+    The runs begin from random weights, or from those of `start`, a model with the same seeds.
+    """
     if len(set(seeds)) != len(seeds) or not seeds:
         raise ConfigError("seeds must be different from each other, and at least one")
     if resume:
@@ -68,10 +72,14 @@ def train(
     else:
         check_free(folder)
     fleet = Fleet(config, tuple(seeds), device)
+    if start is not None:
+        fleet.begin_from(start)
     if resume:
         write_setup(folder, config, seeds)
     else:
         create(folder, config, seeds)
+        if start is not None:  # resuming must not depend on the weights it began from
+            fleet.save(folder, 0)
     done = fleet.restore(folder) if resume else 0
     started = time.monotonic()
     saved = done
@@ -126,6 +134,14 @@ class Fleet:
         self.gradients = (GraphGradients if graphs else EagerGradients)(self.network, config, seeds)
         self.alive = torch.ones(len(seeds), dtype=torch.bool, device=device)
 
+    def begin_from(self, start: Model) -> None:
+        if start.seeds != self.seeds:
+            raise ConfigError(f"the weights to start from are of seeds {list(start.seeds)}; train those seeds")
+        if start.config.model != self.config.model:
+            raise ConfigError("the weights to start from are of another model configuration; leave model.* as it is")
+        self.network.load_state_dict(start.network.state_dict())
+        self.optimiser.restart()
+
     def epoch(self, number: int) -> dict[str, tuple[float, ...]]:
         """Train for one epoch; returns the means over its steps of what is logged, for each run."""
         steps = self.config.training.steps_per_epoch
@@ -135,7 +151,7 @@ class Fleet:
 
     def _step(self, number: int) -> Tensor:
         step = torch.tensor(number, device=self.device)
-        gradients = self.gradients(step)
+        gradients = self.gradients(step + self.config.training.first_step)
         # A run whose cost or gradient is no number any more keeps its last sound weights and is set aside.
         self.alive &= gradients.cost.total.isfinite() & gradients.gradient.isfinite().all(1)
         norm = self.optimiser.update(gradients.gradient, step, self.alive)

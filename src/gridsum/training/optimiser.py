@@ -71,6 +71,12 @@ class AdamW:
         self.publish()
         return norm
 
+    def restart(self) -> None:
+        """Take up the network's parameters as they are now, and forget the gradients so far."""
+        self.weights.copy_(flatten(parameter.detach() for parameter in self.parameters))
+        self.mean.zero_()
+        self.square.zero_()
+
     def load(self, state: Mapping[str, Tensor]) -> None:
         """Take up saved `weights`, `mean` and `square`."""
         for name in ("weights", "mean", "square"):
