@@ -9,7 +9,7 @@ from safetensors.torch import load_file
 from gridsum.config import ConfigError, override
 from gridsum.store import StoreError, load
 from gridsum.training.folders import FolderError, load_checkpoint, read_metrics
-from gridsum.training.loop import Fleet, TrainingError, train
+from gridsum.training.loop import Fleet, TrainingError, TrainingStep, train
 from tests.training.test_gradients import tiny
 
 CPU = torch.device("cpu")
@@ -57,7 +57,7 @@ def test_training_on_in_pieces_ends_where_training_at_once_ends(tmp_path):
 @pytest.mark.parametrize("step", [2, 5, 6], ids=["after an epoch", "inside an epoch", "at an epoch's end"])
 def test_an_interrupted_run_keeps_its_last_whole_epoch(tmp_path, monkeypatch, step):
     """An epoch broken off, of two steps here, is forgotten, and its steps are taken again on resuming."""
-    taken = Fleet._step
+    taken = Fleet.train_step
 
     def interrupted(self, number):
         if number == step:
@@ -66,7 +66,7 @@ def test_an_interrupted_run_keeps_its_last_whole_epoch(tmp_path, monkeypatch, st
 
     config = short(**{"training.checkpoint_epochs": 100})
     with monkeypatch.context() as patch:
-        patch.setattr(Fleet, "_step", interrupted)
+        patch.setattr(Fleet, "train_step", interrupted)
         with pytest.raises(KeyboardInterrupt):
             train(config, [1], tmp_path / "run", CPU)
     checkpoint = load_checkpoint(tmp_path / "run")
@@ -114,7 +114,9 @@ def test_a_run_that_diverges_is_set_aside_and_the_others_go_on(tmp_path, monkeyp
 
 
 def test_when_every_run_has_diverged_training_stops_and_says_where(tmp_path, monkeypatch):
-    monkeypatch.setattr(Fleet, "_step", lambda self, _: self.alive.fill_(False) * torch.ones(6, 1))
+    monkeypatch.setattr(
+        Fleet, "train_step", lambda self, _: TrainingStep(self.alive.fill_(False) * torch.ones(6, 1), 1)
+    )
     with pytest.raises(TrainingError, match="epoch 1"):
         train(short(), [3], tmp_path, CPU)
 
@@ -179,7 +181,9 @@ def test_new_problems_follow_the_old_ones():
     """Step n of a training whose first step is k sees the problems of step k + n."""
     config = short(**{"model.dropout": 0.0, "training.epochs": 1, "training.steps_per_epoch": 1})
     later = override(config, {"training.first_step": 1})
-    costs = [Fleet(given, (3,), CPU)._step(step)[0] for given, step in ((config, 1), (later, 0), (config, 0))]
+    costs = [
+        Fleet(given, (3,), CPU).train_step(step).logged[0] for given, step in ((config, 1), (later, 0), (config, 0))
+    ]
     assert torch.equal(costs[0], costs[1])
     assert not torch.equal(costs[0], costs[2])
 

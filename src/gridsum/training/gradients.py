@@ -15,7 +15,7 @@ from gridsum.config import Config, TaskConfig
 from gridsum.model.network import Network
 from gridsum.model.rollout import GridSize
 from gridsum.objective import Cost, cost
-from gridsum.problems import Batch, Space, sample
+from gridsum.problems import Space, sample
 from gridsum.streams import Stream
 from gridsum.training.optimiser import flatten
 
@@ -29,6 +29,8 @@ class Gradients:
 
     gradient: Tensor
     cost: Cost
+    recurrent_steps: float
+    """How many were computed, as the mean over the groups."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,7 @@ class _Part:
 
     gradient: Tensor
     cost: Cost
+    recurrent_steps: int
     truncation: Tensor
     """The most steps any sample took, and whether some sample needed more than were computed: int64 [2]."""
 
@@ -71,30 +74,16 @@ def part_gradient(
     source = stream.fold(group)
     size = draw_grid(space, config.task, source, static)
     batch = sample(space, config.training.batch // len(config.task.groups), source.fold(_PROBLEMS))
-    spent = _part_cost(network, config, batch, size, source, largest_grid(space, config.task), steps)
-    parameters = list(network.parameters())
-    total = spent[0].total.sum() / len(config.task.groups)
-    gradients = torch.autograd.grad(total, parameters)
-    # A gradient may come as an expanded view; a row a run is what the optimiser takes.
-    return _Part(flatten(gradients), _detached(spent[0]), spent[1])
-
-
-def _part_cost(
-    network: Network,
-    config: Config,
-    batch: Batch,
-    size: GridSize,
-    source: Stream,
-    largest: tuple[int, int],
-    steps: int | None,
-) -> tuple[Cost, Tensor]:
-    rollout = network(batch.symbols, size, source.fold(_DROPOUT), steps, largest)
+    rollout = network(batch.symbols, size, source.fold(_DROPOUT), steps, largest_grid(space, config.task))
     columns = None if size.inside is None else size.inside[:, 0]
     spent = cost(rollout, batch.targets_for(size.width), config.objective, columns, source.fold(_SUCCESS))
+    gradients = torch.autograd.grad(spent.total.sum() / len(config.task.groups), list(network.parameters()))
     unfinished = torch.zeros((), dtype=torch.bool, device=batch.symbols.device)
     if rollout.halting is not None and steps is not None and steps < config.model.max_steps:
         unfinished = ((1 - rollout.halting[:-1].detach()).prod(0) >= config.model.epsilon).any()
-    return spent, torch.stack((rollout.truncation.max(), unfinished.long()))
+    truncation = torch.stack((rollout.truncation.max(), unfinished.long()))
+    # A gradient may come as an expanded view; a row a run is what the optimiser takes.
+    return _Part(flatten(gradients), _detached(spent), rollout.steps.stop - 1, truncation)
 
 
 def _detached(spent: Cost) -> Cost:
@@ -105,7 +94,7 @@ def _mean(parts: list[_Part]) -> Gradients:
     """Costs are averaged over the groups; the parts' gradients already are shares of the whole."""
     gradient = parts[0].gradient if len(parts) == 1 else torch.stack([part.gradient for part in parts]).sum(0)
     costs = [torch.stack([getattr(part.cost, item.name) for part in parts]).mean(0) for item in fields(Cost)]
-    return Gradients(gradient, Cost(*costs))
+    return Gradients(gradient, Cost(*costs), sum(part.recurrent_steps for part in parts) / len(parts))
 
 
 class EagerGradients:
@@ -176,7 +165,7 @@ class GraphGradients:
         graph.replay()
         # The graphs share their memory: what one leaves behind the next may overwrite.
         costs = Cost(*(getattr(part.cost, item.name).clone() for item in fields(Cost)))
-        return _Part(part.gradient.clone(), costs, part.truncation.clone())
+        return _Part(part.gradient.clone(), costs, part.recurrent_steps, part.truncation.clone())
 
     def _capture(self, group: int, length: int | None) -> tuple[torch.cuda.CUDAGraph, _Part]:
         def compute() -> _Part:

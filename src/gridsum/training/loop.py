@@ -51,6 +51,16 @@ class Epoch:
     """Since this call of `train` began."""
 
 
+@dataclass(frozen=True)
+class TrainingStep:
+    """What a step came to."""
+
+    logged: Tensor
+    """[quantities, R]: the parts of the cost and the norm of the gradient."""
+    recurrent_steps: float
+    """How many were computed, as the mean over the groups of problems."""
+
+
 def train(
     config: Config,
     seeds: Sequence[int],
@@ -145,17 +155,19 @@ class Fleet:
     def epoch(self, number: int) -> dict[str, tuple[float, ...]]:
         """Train for one epoch; returns the means over its steps of what is logged, for each run."""
         steps = self.config.training.steps_per_epoch
-        logged = [self._step((number - 1) * steps + index) for index in range(steps)]
+        logged = [self.train_step((number - 1) * steps + index).logged for index in range(steps)]
         means = torch.stack(logged).mean(0).tolist()
         return {name: tuple(values) for name, values in zip(_LOGGED, means, strict=True)}
 
-    def _step(self, number: int) -> Tensor:
+    def train_step(self, number: int) -> TrainingStep:
+        """One update of every run, on the problems of step `number`."""
         step = torch.tensor(number, device=self.device)
         gradients = self.gradients(step + self.config.training.first_step)
         # A run whose cost or gradient is no number any more keeps its last sound weights and is set aside.
         self.alive &= gradients.cost.total.isfinite() & gradients.gradient.isfinite().all(1)
         norm = self.optimiser.update(gradients.gradient, step, self.alive)
-        return torch.stack([*(getattr(gradients.cost, name) for name in _LOGGED[:-1]), norm])
+        logged = torch.stack([*(getattr(gradients.cost, name) for name in _LOGGED[:-1]), norm])
+        return TrainingStep(logged, gradients.recurrent_steps)
 
     def state(self) -> dict[str, Tensor]:
         """All that makes the next step what it is, beside the step's number."""

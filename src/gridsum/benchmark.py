@@ -1,0 +1,169 @@
+"""What gridsum costs on the machine it finds: training steps of fleets, and solving against size.
+
+Every figure is a record (a plain dictionary) that says what was measured; `gridsum bench` prints and keeps them.
+"""
+
+import math
+import resource
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import torch
+
+from gridsum.config import Config, ModelConfig
+from gridsum.solving import solve
+from gridsum.store import Model
+from gridsum.streams import Stream
+from gridsum.training.loop import Fleet
+
+
+def synchronise(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+def fastest(work: Callable[[], Any], device: torch.device, times: int = 5) -> float:
+    """Seconds of the fastest of several calls, after one to warm up."""
+    work()
+    seconds = []
+    for _ in range(times):
+        synchronise(device)
+        start = time.perf_counter()
+        work()
+        synchronise(device)
+        seconds.append(time.perf_counter() - start)
+    return min(seconds)
+
+
+def product_rate(device: torch.device, precision: str) -> float:
+    """Floating-point operations a second of a large product: the machine's measured peak."""
+    size = 8192 if device.type == "cuda" else 2048
+    kind = torch.bfloat16 if precision == "bf16" and device.type == "cuda" else torch.float32
+    before = torch.backends.cuda.matmul.allow_tf32
+    torch.backends.cuda.matmul.allow_tf32 = precision != "fp32"
+    matrix = torch.randn(size, size, device=device, dtype=kind)
+    seconds = fastest(lambda: matrix @ matrix, device)
+    torch.backends.cuda.matmul.allow_tf32 = before
+    return 2 * size**3 / seconds
+
+
+def operations(model: ModelConfig, cells: int) -> int:
+    """Floating-point operations of one recurrent step on `cells` cells, forward: products and local attention."""
+    width, hidden, around = model.width, model.step_hidden, model.kernel**2
+    projections = width * 3 * width
+    feed_forward = width * hidden + hidden * hidden + hidden * width
+    attention = 2 * around * width  # scores and sums
+    context = 2 * model.context_heads * model.context_length * width if model.halting == "ponder" else 0
+    return 2 * cells * (projections + feed_forward + attention + context)
+
+
+def cells_of_a_step(config: Config) -> float:
+    """Cells of one run's training step, at the sizes its grids have on average."""
+    task = config.task
+    problems = config.training.batch // len(task.groups)
+    rows = [space.terms[1] + task.spare_rows + task.random_rows / 2 for space in task.groups]
+    columns = [space.digits[1] + task.spare_columns + task.random_columns / 2 for space in task.groups]
+    return sum(problems * row * column for row, column in zip(rows, columns, strict=True))
+
+
+def training(config: Config, runs: int, device: torch.device, steps: int = 20, warm_up: int = 5) -> dict[str, Any]:
+    """The cost of a training step of a fleet of `runs`, at the start of training."""
+    start = time.perf_counter()
+    if device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats(device)
+    fleet = Fleet(config, tuple(range(runs)), device)
+    fleet.train_step(0)
+    synchronise(device)
+    start_up = time.perf_counter() - start
+    for step in range(1, warm_up):
+        fleet.train_step(step)
+    synchronise(device)
+    start = time.perf_counter()
+    logged = [fleet.train_step(warm_up + step) for step in range(steps)]
+    synchronise(device)
+    seconds = (time.perf_counter() - start) / steps
+    computed = sum(step.recurrent_steps for step in logged) / steps
+    flops = 3 * operations(config.model, round(cells_of_a_step(config) * runs)) * computed
+    return {
+        "measure": "training",
+        "variant": config.variant,
+        "precision": config.training.precision if device.type == "cuda" else "fp32",
+        "runs": runs,
+        "ms_per_step": 1e3 * seconds,
+        "ms_per_step_and_run": 1e3 * seconds / runs,
+        "recurrent_steps_computed": computed,
+        "start_up_seconds": start_up,
+        "peak_gigabytes": _peak_gigabytes(device),
+        "operations_per_step": flops,
+        "share_of_product_rate": flops / seconds / product_rate(device, config.training.precision),
+    }
+
+
+def solving(model: Model, terms: int, digits: int) -> dict[str, Any]:
+    """The time of one sum of `terms` terms of `digits` digits, start-up apart."""
+    device = next(model.network.parameters()).device
+    expression = tuple(_digits(digits, seed) for seed in range(terms))
+    answers = []
+    seconds = fastest(lambda: answers.append(next(solve(model, [expression], halting=None))), device, times=2)
+    answer = answers[-1]
+    return {
+        "measure": "solving",
+        "model": model.name,
+        "terms": terms,
+        "digits": digits,
+        "seconds": seconds,
+        "steps": answer.steps,
+        "placement": answer.placement,
+        "seconds_per_step": seconds / max(1, answer.steps),
+    }
+
+
+def throughput(model: Model, problems: int = 1024, terms: int = 3, digits: int = 8) -> dict[str, Any]:
+    """Short sums a second, many at a time."""
+    device = next(model.network.parameters()).device
+    expressions = [tuple(_digits(digits, terms * index + term) for term in range(terms)) for index in range(problems)]
+    seconds = fastest(lambda: list(solve(model, expressions)), device, times=1)
+    return {
+        "measure": "throughput",
+        "model": model.name,
+        "terms": terms,
+        "digits": digits,
+        "problems": problems,
+        "problems_per_second": problems / seconds,
+    }
+
+
+def exponent(sizes: Sequence[float], seconds: Sequence[float]) -> float:
+    """The b of seconds ≈ a · size^b, by least squares on logarithms."""
+    x, y = [math.log(size) for size in sizes], [math.log(second) for second in seconds]
+    mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)
+    return sum((a - mean_x) * (b - mean_y) for a, b in zip(x, y, strict=True)) / sum((a - mean_x) ** 2 for a in x)
+
+
+def all_measures(
+    configs: Sequence[Config],
+    runs: Sequence[int],
+    model: Model,
+    device: torch.device,
+    digits: Sequence[int],
+    terms: Sequence[int],
+    steps: int,
+) -> Iterator[dict[str, Any]]:
+    """Everything, one record after the other."""
+    for config in configs:
+        for count in runs:
+            yield training(config, count, device, steps)
+    yield from (solving(model, 2, length) for length in digits)
+    yield from (solving(model, count, 10) for count in terms)
+    yield throughput(model)
+
+
+def _digits(length: int, seed: int) -> str:
+    return "".join(map(str, Stream.of_seeds([seed]).integers(0, 9, length)[0].tolist()))
+
+
+def _peak_gigabytes(device: torch.device) -> float:
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated(device) / 1e9
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9

@@ -1,0 +1,60 @@
+"""What the benchmark counts, and that it measures what it says."""
+
+import pytest
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from gridsum.benchmark import cells_of_a_step, exponent, operations, solving, throughput, training
+from gridsum.config import override
+from gridsum.model.network import Network
+from gridsum.store import load
+from gridsum.variants import variant
+from tests.training.test_gradients import tiny
+
+CPU = torch.device("cpu")
+
+
+@pytest.mark.parametrize("name", ["base", "noGroups", "fixedTime"])
+def test_operations_are_those_torch_counts(name):
+    """Products only: torch's counter does not see the local attention, which is elementwise to it."""
+    config = variant(name).model
+    network = Network(config).requires_grad_(False)
+    grid = torch.randn(1, 4, 5, 6, config.width)
+    with FlopCounterMode(display=False) as counter:
+        network.step(grid)
+    cells = 4 * 5 * 6
+    attention = 4 * config.kernel**2 * config.width * cells
+    context = 4 * config.context_heads * config.context_length * config.width * cells
+    unseen = attention + (context if config.halting == "ponder" else 0)
+    assert operations(config, cells) == counter.get_total_flops() + unseen
+
+
+def test_cells_are_those_of_the_average_grid():
+    """(2 + 1.5) × (12 + 1.5) and (4 + 1.5) × (12 + 1.5), 64 times each."""
+    assert cells_of_a_step(variant("base")) == 64 * 13.5 * (3.5 + 5.5)
+
+
+def test_the_exponent_of_a_power_is_found():
+    sizes = [10, 100, 1000]
+    assert exponent(sizes, [3e-4 * size**1.7 for size in sizes]) == pytest.approx(1.7)
+
+
+def test_a_training_record_says_what_was_measured():
+    record = training(tiny("base"), 2, CPU, steps=2, warm_up=1)
+    assert (record["variant"], record["runs"], record["precision"]) == ("base", 2, "fp32")
+    assert record["ms_per_step_and_run"] == pytest.approx(record["ms_per_step"] / 2)
+    assert 1 <= record["recurrent_steps_computed"] <= 6
+    assert 0 < record["share_of_product_rate"] < 1
+
+
+def test_fixed_halting_computes_the_steps_it_is_configured_for():
+    config = override(tiny("fixedTime"), {"model.fixed_steps": 4})
+    assert training(config, 1, CPU, steps=1, warm_up=1)["recurrent_steps_computed"] == 4
+
+
+def test_solving_and_throughput_are_measured_on_real_sums():
+    model = load("base")
+    record = solving(model, 3, 12)
+    assert record["seconds"] > 0
+    assert record["steps"] > 0
+    assert throughput(model, problems=8)["problems_per_second"] > 0
