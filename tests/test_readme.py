@@ -74,6 +74,12 @@ def test_make_knows_what_the_readme_names(target):
     assert "gridsum" in result.stdout or "pytest" in result.stdout
 
 
+@pytest.mark.parametrize("table", ["comparison", "examples"])
+def test_tables_are_made_of_the_shipped_records(table, capsys):
+    assert main(["table", table, "--format", "markdown"]) == 0
+    assert capsys.readouterr().out in README
+
+
 def test_links_lead_somewhere():
     targets = re.findall(r"\]\(([^)#]+)\)", README)
     assert targets
