@@ -106,54 +106,42 @@ class FusedAttention(Function):
     @staticmethod
     def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, relative: Tensor, heads: int) -> Tensor:
         kernel = relative.shape[1]
-        keys, values = _pad(k, kernel), _pad(v, kernel)
         encoding = relative.flatten(1, 2)[:, :, None, None, None]
+        values = _pad(v, kernel)
         scores = q.new_empty(kernel * kernel, *q.shape[:-1], heads)
-        term = torch.empty_like(q)
-        for index, key in enumerate(_windows(keys, kernel)):
-            _dot(q, torch.add(key, encoding[:, index], out=term), scores[index])
+        # The gradient needs every K + r again; without one, a single buffer does.
+        kept = kernel * kernel if any(ctx.needs_input_grad) else 1
+        encoded = q.new_empty(kept, *q.shape)
+        for index, key in enumerate(_windows(_pad(k, kernel), kernel)):
+            term = torch.add(key, encoding[:, index], out=encoded[index % kept])
+            _dot(q, term, scores[index])
         weights = scores.softmax(0)
         result = torch.zeros_like(q)
         for weight, value in zip(weights, _windows(values, kernel), strict=True):
             result.addcmul_(_spread(weight, q), value)
-        ctx.save_for_backward(q, keys, values, relative, weights)
+        ctx.save_for_backward(q, encoded, values, weights, result)
+        ctx.kernel = kernel
         return result
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        q, keys, values, relative, weights = ctx.saved_tensors
+        q, encoded, values, weights, result = ctx.saved_tensors
         (gradient,) = gradients
-        kernel, margin = relative.shape[1], relative.shape[1] // 2
-        encoding = relative.flatten(1, 2)[:, :, None, None, None]
-        term = torch.empty_like(q)
-
-        by_weight = torch.empty_like(weights)
-        by_value = torch.zeros_like(values)
-        windows = zip(_windows(values, kernel), _windows(by_value, kernel), strict=True)
-        for index, (value, by_window) in enumerate(windows):
-            _dot(gradient, value, by_weight[index])
-            by_window.addcmul_(_spread(weights[index], q), gradient)
-
-        # ∂softmax: A (∂A − Σ A ∂A)
-        by_score = by_weight.sub_((by_weight * weights).sum(0)).mul_(weights)
-
-        by_query, by_key = torch.zeros_like(q), torch.zeros_like(keys)
-        by_encoding = []
-        windows = zip(_windows(keys, kernel), _windows(by_key, kernel), strict=True)
-        for index, (key, by_window) in enumerate(windows):
-            spread = _spread(by_score[index], q)
-            torch.mul(spread, q, out=term)
-            by_window.add_(term)
+        kernel, margin = ctx.kernel, ctx.kernel // 2
+        by_value, by_key = torch.zeros_like(values), torch.zeros_like(values)
+        by_query, by_encoding = torch.zeros_like(q), []
+        score, term = torch.empty_like(weights[0]), torch.empty_like(q)
+        parts = zip(weights, encoded, *(_windows(x, kernel) for x in (values, by_value, by_key)), strict=True)
+        for weight, key, value, by_value_there, by_key_there in parts:
+            by_value_there.addcmul_(_spread(weight, q), gradient)
+            # ∂softmax: A (∂A − Σ A ∂A), where ∂A is g·V and so Σ A ∂A is g·(Σ A V), the result
+            _dot(gradient, torch.sub(value, result, out=term), score)
+            by_score = _spread(score.mul_(weight), q)
+            by_query.addcmul_(by_score, key)
+            by_key_there.add_(torch.mul(by_score, q, out=term))
             by_encoding.append(term.sum((1, 2, 3)))
-            torch.add(key, encoding[:, index], out=term)
-            by_query.addcmul_(spread, term)
-        inner = (
-            slice(None),
-            slice(None),
-            slice(margin, margin + q.shape[2]),
-            slice(margin, margin + q.shape[3]),
-        )
-        by_relative = torch.stack(by_encoding, 1).view_as(relative)
+        inner = (slice(None), slice(None), slice(margin, margin + q.shape[2]), slice(margin, margin + q.shape[3]))
+        by_relative = torch.stack(by_encoding, 1).unflatten(1, (kernel, kernel))
         return by_query, by_key[inner], by_value[inner], by_relative, None
 
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -21,6 +21,8 @@ from gridsum.symbols import ALPHABET
 # Dropout sites of one step: the three layers of FFN_3 and the two of FFN_ctx.
 _STEP_SITES, _CONTEXT_SITES = 3, 2
 _SITES = _STEP_SITES + _CONTEXT_SITES
+# Truncated samples are left out of the computation once they are an eighth of it: leaving costs a copy.
+_WORTH_LEAVING = 7 / 8
 
 
 class Embedding(RunModule):
@@ -93,6 +95,11 @@ class _Dropouts:
 
     def context(self, step: int) -> list[Dropout]:
         return self._at(step, range(_STEP_SITES, _SITES), self.contexts)
+
+    def only(self, problems: Tensor) -> "_Dropouts":
+        """For some of the problems; the readings stay those of all."""
+        grid, contexts = (Cells(cells.numbers[problems]) for cells in (self.grid, self.contexts))
+        return replace(self, grid=grid, contexts=contexts)
 
     def output(self, steps: slice) -> Dropout:
         """Of the readings at `steps`, all at once."""
@@ -174,20 +181,26 @@ class Network(nn.Module):
             certain = logits.new_ones(1, *symbols.shape[:2])
             return Rollout(range(limit, limit + 1), logits, None, certain, certain[0].long() * limit)
 
-        context = self.context.start(symbols.shape[1])
+        problems = symbols.shape[1]
+        context = self.context.start(problems)
         rows, halting = [], []
-        running = None
+        # Samples leave the computation when they are truncated: `present` are those that are still in it.
+        present = torch.arange(problems, device=symbols.device)
+        running = torch.ones(symbols.shape[:2], device=symbols.device)
         for n in range(limit + 1):
             if n:
                 grid = self.step(grid, size.inside, drops and drops.step(n - 1))
             context, probability = self.context(context, grid, size.inside, drops and drops.context(n))
-            rows.append(grid[:, :, 0])
-            halting.append(probability)
+            rows.append(_among_all(grid[:, :, 0], present, problems, 0.0))
+            halting.append(_among_all(probability, present, problems, 1.0))
             if steps is None:
-                if running is not None and not bool((running >= config.epsilon).any()):
+                needed = (running[:, present] >= config.epsilon).any(0)
+                if not bool(needed.any()):
                     break
-                stay = 1 - probability.detach()
-                running = stay if running is None else running * stay
+                if int(needed.sum()) <= len(present) * _WORTH_LEAVING:
+                    grid, context, present = grid[:, needed], context[:, needed], present[needed]
+                    drops = drops and drops.only(needed)
+                running = running * (1 - halting[-1].detach())
         top = torch.stack(rows, 1)
         logits = self.read(drops.output(slice(len(rows)))(top) if drops else top).transpose(0, 1)
         stacked = torch.stack(halting)
@@ -219,6 +232,13 @@ class Network(nn.Module):
             Cells(numbers(steps + 1, problems, width)[..., width - size.width :]),
             self.config.dropout,
         )
+
+
+def _among_all(x: Tensor, present: Tensor, problems: int, otherwise: float) -> Tensor:
+    """x [R,present,...] among all problems: [R,B,...], with a constant for the others."""
+    if len(present) == problems:
+        return x
+    return x.new_full((x.shape[0], problems, *x.shape[2:]), otherwise).index_copy(1, present, x)
 
 
 class LookUp(Function):

@@ -28,7 +28,7 @@ class Rollout:
     steps: range
     """The n of each reading."""
     logits: Tensor
-    """[K,R,B,W,13], the top row."""
+    """[K,R,B,W,13], the top row; without meaning past a sample's truncation."""
     halting: Tensor | None
     """λ_n, [K,R,B]; None under fixed halting."""
     probability: Tensor
