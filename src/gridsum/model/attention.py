@@ -8,7 +8,7 @@ from torch import Generator, Tensor, nn
 from torch.autograd import Function
 from torch.nn import functional as F
 
-from gridsum.model.layers import RunModule, apply_matrix, triton_serves
+from gridsum.model.layers import RunModule, apply_matrix, is_power_of_two, triton_serves
 
 
 class LocalAttention(RunModule):
@@ -49,7 +49,7 @@ class LocalAttention(RunModule):
         return blocks.permute(0, 2, 3, 1, 4, 5).reshape(runs, groups * part, 3 * groups * part)
 
     def forward(self, grid: Tensor) -> Tensor:
-        if triton_serves(grid, grid.shape[-1]):
+        if triton_serves(grid) and is_power_of_two(grid.shape[-1]):
             from gridsum.model.kernels.attention import KernelAttention
 
             query = self.relative.new_zeros(self.relative.shape[0], self.relative.shape[-1])

@@ -6,7 +6,15 @@ from collections.abc import Sequence
 import torch
 from torch import Generator, Tensor, nn
 
-from gridsum.model.layers import Dropout, FeedForward, LayerNorm, RunModule, apply_matrix, triton_serves
+from gridsum.model.layers import (
+    Dropout,
+    FeedForward,
+    LayerNorm,
+    RunModule,
+    apply_matrix,
+    is_power_of_two,
+    triton_serves,
+)
 
 _KERNEL_CELLS = 256
 
@@ -86,7 +94,7 @@ def alibi(heads: int, height: int, columns: int, like: Tensor) -> Tensor:
 def _kernel_fits(grid: Tensor) -> bool:
     """A kernel holds a sample's whole grid as one tile, which is for grids of training size."""
     height, width, features = grid.shape[2:]
-    return triton_serves(grid, features) and features >= 16 and height * width <= _KERNEL_CELLS
+    return triton_serves(grid) and is_power_of_two(features) and features >= 16 and height * width <= _KERNEL_CELLS
 
 
 class ContextTransformer(RunModule):

@@ -23,10 +23,14 @@ def _triton_installed() -> bool:
     return importlib.util.find_spec("triton") is not None
 
 
-def triton_serves(x: Tensor, features: int) -> bool:
-    """Whether the Triton kernels can take `x`: float32 or less, on a GPU, with a power of two of features."""
-    power_of_two = features & (features - 1) == 0
-    return x.is_cuda and x.dtype != torch.float64 and power_of_two and _triton_installed()
+def triton_serves(x: Tensor) -> bool:
+    """Whether the Triton kernels can take `x`: on a GPU, and in no more than float32."""
+    return x.is_cuda and x.dtype != torch.float64 and _triton_installed()
+
+
+def is_power_of_two(number: int) -> bool:
+    """What a kernel needs of the features it computes together."""
+    return number & (number - 1) == 0
 
 
 class RunModule(nn.Module):

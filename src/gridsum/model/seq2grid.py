@@ -47,21 +47,26 @@ class Placement(nn.Module):
 
 def seq2grid(x: Tensor, actions: Tensor, height: int, width: int) -> Tensor:
     """The grid [R,B,H,W,E] that vectors x [R,B,S,E] under action probabilities [R,B,S,3] end on; exact."""
-    runs, problems, length, features = x.shape
+    runs, problems, _, features = x.shape
     written = (actions[..., TLU] + actions[..., NLP])[..., None] * x
-    if triton_serves(x, features) and height * width <= _KERNEL_CELLS:
+    grid = written.new_zeros(runs, problems, height * width, features)
+    for low, high, ends in _blocks(actions, height, width):
+        grid = grid + torch.matmul(ends.flatten(-2).transpose(-1, -2), written[:, :, low:high])
+    return grid.view(runs, problems, height, width, features)
+
+
+def _blocks(actions: Tensor, height: int, width: int) -> Iterator[tuple[int, int, Tensor]]:
+    """end_t of the times from `low` to `high`, [R,B,high − low,H,W], until all times are covered."""
+    length = actions.shape[2]
+    if triton_serves(actions) and height * width <= _KERNEL_CELLS:
         from gridsum.model.kernels.placement import KernelEnds
 
-        ends = KernelEnds.apply(actions, height, width)
-        grid = torch.matmul(ends.flatten(-2).transpose(-1, -2), written)
-    else:
-        grid = written.new_zeros(runs, problems, height * width, features)
-        backwards = ends_backwards(actions, height, width)
-        for high in range(length, 0, -_BLOCK):
-            low = max(0, high - _BLOCK)
-            block = torch.stack([next(backwards) for _ in range(low, high)][::-1], -1)
-            grid = grid + torch.matmul(block.flatten(2, 3), written[:, :, low:high])
-    return grid.view(runs, problems, height, width, features)
+        yield 0, length, KernelEnds.apply(actions, height, width)
+        return
+    backwards = ends_backwards(actions, height, width)
+    for high in range(length, 0, -_BLOCK):
+        low = max(0, high - _BLOCK)
+        yield low, high, torch.stack([next(backwards) for _ in range(low, high)][::-1], 2)
 
 
 def ends_backwards(actions: Tensor, height: int, width: int) -> Iterator[Tensor]:
