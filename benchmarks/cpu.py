@@ -13,12 +13,12 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from gridsum.benchmark import fastest, product_rate
 from gridsum.model.network import Network
 from gridsum.solving import solve
 from gridsum.store import load
@@ -26,24 +26,8 @@ from gridsum.streams import Stream
 from gridsum.training.gradients import part_gradient
 from gridsum.variants import variant
 
+CPU = torch.device("cpu")
 PUBLISHED_STEP, PUBLISHED_RATE = 4.0, 74e9
-
-
-def fastest(work: Callable[[], Any], times: int = 5) -> float:
-    """Seconds of the fastest of several calls, after one to warm up."""
-    work()
-    seconds = []
-    for _ in range(times):
-        start = time.perf_counter()
-        work()
-        seconds.append(time.perf_counter() - start)
-    return min(seconds)
-
-
-def product_rate() -> float:
-    """Floating-point operations a second of a 2048³ product."""
-    matrix = torch.randn(2048, 2048)
-    return 2 * 2048**3 / fastest(lambda: matrix @ matrix)
 
 
 def training_step(recurrent_steps: int = 5) -> float:
@@ -55,7 +39,7 @@ def training_step(recurrent_steps: int = 5) -> float:
         for group in range(len(config.task.groups)):
             part_gradient(network, config, stream, group, recurrent_steps, static=False)
 
-    return fastest(step)
+    return fastest(step, CPU)
 
 
 def solving(digits: int) -> dict[str, Any]:
@@ -86,7 +70,7 @@ def start_up() -> dict[str, float]:
     """Cold starts, each beside importing torch alone."""
 
     def process(*arguments: str) -> float:
-        return fastest(lambda: subprocess.run([sys.executable, *arguments], capture_output=True, check=True))
+        return fastest(lambda: subprocess.run([sys.executable, *arguments], capture_output=True, check=True), CPU)
 
     return {"import torch": process("-c", "import torch"), "gridsum solve": process("-m", "gridsum", "solve", "12+34")}
 
@@ -100,7 +84,7 @@ def main() -> None:
         print(json.dumps(solve_here(options.solve)))
         return
 
-    rate, step = product_rate(), training_step()
+    rate, step = product_rate(CPU, "fp32"), training_step()
     product = 2 * 2048**3 / rate
     published = PUBLISHED_STEP / (2 * 2048**3 / PUBLISHED_RATE)
     print(f"a 2048³ product            {product:8.3f} s   {rate / 1e9:.0f} GFLOP/s, {torch.get_num_threads()} threads")
