@@ -10,6 +10,10 @@ from itertools import pairwise
 from typing import Any
 
 CELL, GAP, MARGIN, CAPTION, PANELS_A_ROW = 34, 34, 20, 40, 6
+LEGEND = (
+    "What the output layer reads in every cell. Blue: the row of the answer; orange: changed since the panel before; "
+    "fainter: less sure. Steps without a change are left out."
+)
 INK, FAINT, CHANGED, TOP = "#1b1f24", "#8b949e", "#ffd9a8", "#dcebff"
 
 
@@ -31,7 +35,7 @@ def panel(reading: dict[str, Any], before: dict[str, Any] | None, x: float, y: f
 
 def picture(trace: dict[str, Any]) -> str:
     readings = trace["readings"]
-    shown = [(readings[0], None, "written on the grid")]
+    shown = [(readings[0], None, "before any step")]
     for before, reading in pairwise(readings):
         if reading["symbols"] != before["symbols"]:
             shown.append((reading, before, f"step {reading['n']}"))
@@ -43,7 +47,7 @@ def picture(trace: dict[str, Any]) -> str:
     rows, columns = len(last["symbols"]), len(last["symbols"][0])
     panel_width, panel_height = max(columns * CELL, 150) + GAP, rows * CELL + CAPTION + GAP
     width = MARGIN * 2 + panel_width * min(PANELS_A_ROW, len(shown)) - GAP
-    height = MARGIN + 30 + panel_height * -(-len(shown) // PANELS_A_ROW)
+    height = MARGIN + 50 + panel_height * -(-len(shown) // PANELS_A_ROW)
     mark = "right" if trace["correct"] else f"wrong: it is {trace['exact']}"
     title = f"{trace['expression']}{trace['answer']}  ({mark}; {trace['steps']} steps, model {trace['model']})"
     parts = [
@@ -53,10 +57,11 @@ def picture(trace: dict[str, Any]) -> str:
         f".cell{{stroke:{FAINT};stroke-width:1}}.symbol{{font-size:18px;text-anchor:middle;fill:{INK}}}</style>",
         f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
         f'<text x="{MARGIN}" y="{MARGIN + 8}" font-size="17" fill="{INK}">{escape(title)}</text>',
+        f'<text x="{MARGIN}" y="{MARGIN + 28}" class="faint">{escape(LEGEND)}</text>',
     ]
     for index, (reading, before, caption) in enumerate(shown):
         row, column = divmod(index, PANELS_A_ROW)
-        x, y = MARGIN + column * panel_width, MARGIN + 25 + row * panel_height + CAPTION
+        x, y = MARGIN + column * panel_width, MARGIN + 45 + row * panel_height + CAPTION
         parts += panel(reading, before, x, y, caption)
     return "\n".join([*parts, "</svg>"]) + "\n"
 

@@ -136,8 +136,8 @@ def test_a_whole_number_may_stand_for_a_number():
         ({"training.batch": 0}, "training.batch"),
         ({"training.batch": 127}, "cannot be divided among 2 groups"),
         ({"training.clip": 0.0}, "training.clip"),
-        ({"task.terms": (4, 1)}, "task: terms must be an interval"),
-        ({"task.group_bounds": (4,)}, "task: terms must be an interval"),
+        ({"task.terms": (4, 1)}, "task.terms must be two numbers"),
+        ({"task.group_bounds": (4,)}, "task.group_bounds"),
         ({"task.random_rows": -1}, "task.random_rows"),
     ],
 )

@@ -36,8 +36,8 @@ def test_solving_prints_what_the_readme_prints(capsys):
             assert found == printed
 
 
-def test_the_python_example_runs():
-    (example,) = blocks("python")
+@pytest.mark.parametrize("example", blocks("python"))
+def test_the_python_examples_run(example):
     exec(compile(example, "README.md", "exec"), {})
 
 

@@ -63,6 +63,17 @@ def test_unknown_names_are_answered_with_what_exists(tmp_path):
         locate(str(tmp_path))
 
 
+def about(config):
+    return {"gridsum": json.dumps({"format": "gridsum-weights-1", "seed": 4, "config": config})}
+
+
+def test_equal_runs_are_equal_files(tmp_path, config):
+    paths = [tmp_path / f"{index}.safetensors" for index in range(4)]
+    for path in paths:
+        save_run(path, Network(config.model, (3,)), 0, config, 3)
+    assert len({path.read_bytes() for path in paths}) == 1
+
+
 def truncated(path):
     path.write_bytes(path.read_bytes()[:-100])
 
@@ -85,14 +96,14 @@ def of_somebody_else(path):
 
 def of_another_variant(path):
     tensors = load_file(path)
-    other = to_json(override(variant("noGroups"), {**TINY, "model.groups": 1}))
-    save_file(tensors, path, {"format": "gridsum-weights-1", "config": other, "seed": "4"})
+    other = json.loads(to_json(override(variant("noGroups"), {**TINY, "model.groups": 1})))
+    save_file(tensors, path, about(other))
 
 
 def of_a_later_version(path):
     data = json.loads(to_json(variant("base")))
     data["model"]["depth"] = 3
-    save_file(load_file(path), path, {"format": "gridsum-weights-1", "config": json.dumps(data), "seed": "4"})
+    save_file(load_file(path), path, about(data))
 
 
 @pytest.mark.parametrize(

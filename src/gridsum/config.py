@@ -10,6 +10,7 @@ import json
 import math
 import typing
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Literal, TypeVar
 
 from gridsum.problems import Space
@@ -30,9 +31,11 @@ class TaskConfig:
     """Which problems the network trains on, and how large their grids are."""
 
     terms: tuple[int, int] = (1, 4)
+    """The fewest and the most terms of a sum."""
     digits: tuple[int, int] = (1, 10)
+    """The fewest and the most digits of a term."""
     group_bounds: tuple[int, ...] = (2,)
-    """The last number of terms of every group but the last: (2,) makes the groups [1,2] and [3,4]."""
+    """The last number of terms of every group but the last: 2 makes the groups [1,2] and [3,4]."""
     spare_rows: int = 0
     """F_H, rows beyond the number of terms."""
     spare_columns: int = 2
@@ -43,10 +46,16 @@ class TaskConfig:
     """R_W is uniform in {0..random_columns}."""
 
     def __post_init__(self) -> None:
-        try:
-            self.groups  # noqa: B018  (building the spaces validates them)
-        except ValueError as error:
-            raise ConfigError(f"task: {error}") from None
+        for name in ("terms", "digits"):
+            low, high = getattr(self, name)
+            _require(
+                1 <= low <= high, f"task.{name} must be two numbers from 1 upwards, the smaller first: {low},{high}"
+            )
+        bounds = (self.terms[0] - 1, *self.group_bounds, self.terms[1])
+        _require(
+            all(low < high for low, high in pairwise(bounds)),
+            f"task.group_bounds {self.group_bounds} must rise and lie below the most terms, {self.terms[1]}",
+        )
         needed = columns_needed(self.terms[1], self.digits[1])
         _require(
             self.digits[1] + self.spare_columns >= needed,
@@ -159,11 +168,11 @@ class TrainingConfig:
     restart_epochs: int = 30
     """The cosine falls from the first rate to the final one over so many epochs, then starts again."""
     beta1: float = 0.9
-    """AdamW's memory of the gradient."""
+    """How long AdamW remembers the gradient."""
     beta2: float = 0.999
-    """AdamW's memory of the squared gradient."""
+    """How long AdamW remembers the squared gradient."""
     adam_epsilon: float = 1e-8
-    """What AdamW adds to a denominator."""
+    """What is added to the denominator of an update."""
     weight_decay: float = 0.1
     """Of weight matrices; biases, embeddings, norms and attention encodings do not decay."""
     clip: float = 10.0
@@ -173,7 +182,7 @@ class TrainingConfig:
     first_step: int = 0
     """The number of the first training step: what a training before this one ended with, so problems are new ones."""
     checkpoint_epochs: int = 10
-    """A checkpoint is written every so many epochs, and at the end."""
+    """Epochs from one checkpoint to the next; there is one at the end, too."""
 
     def __post_init__(self) -> None:
         for name in ("epochs", "steps_per_epoch", "batch", "restart_epochs", "checkpoint_epochs"):

@@ -4,6 +4,7 @@ A weights file cannot run code, and it says what it is: loading one needs nothin
 """
 
 import difflib
+import json
 import os
 import tempfile
 from collections.abc import Sequence
@@ -15,11 +16,13 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
-from gridsum.config import Config, from_json, to_json
+from gridsum.config import Config, from_dict, to_json
 from gridsum.model.network import Network
 
 WEIGHTS = "weights.safetensors"
 _SHIPPED = Path(__file__).parent / "shipped"
+# safetensors writes several entries of metadata in no fixed order; with one, equal runs are equal files.
+_ABOUT = "gridsum"
 _FORMAT = "gridsum-weights-1"
 
 
@@ -59,8 +62,8 @@ def run_state(network: Network, run: int) -> dict[str, Tensor]:
 
 
 def save_run(path: Path, network: Network, run: int, config: Config, seed: int) -> None:
-    metadata = {"format": _FORMAT, "config": to_json(config), "seed": str(seed)}
-    write_atomically(path, save(run_state(network, run), metadata))
+    about = {"format": _FORMAT, "seed": seed, "config": json.loads(to_json(config))}
+    write_atomically(path, save(run_state(network, run), {_ABOUT: json.dumps(about)}))
 
 
 def load_runs(name: str, paths: Sequence[Path], device: torch.device | str = "cpu") -> Model:
@@ -134,11 +137,14 @@ def _read(path: Path) -> tuple[dict[str, Tensor], Config, int]:
         raise StoreError(
             f"{path} is not a whole safetensors file ({error}); copy it again, or train the model anew"
         ) from None
-    if metadata.get("format") != _FORMAT:
+    if _ABOUT not in metadata:
         raise StoreError(f"{path} is a safetensors file, but not one that gridsum wrote")
     try:
-        return state, from_json(metadata["config"]), int(metadata["seed"])
-    except (KeyError, ValueError) as error:
+        about = json.loads(metadata[_ABOUT])
+        if about["format"] != _FORMAT:
+            raise ValueError(f"its format is {about['format']!r}, not {_FORMAT!r}")
+        return state, from_dict(Config, about["config"]), int(about["seed"])
+    except (KeyError, TypeError, ValueError) as error:
         raise StoreError(f"{path} holds a configuration that this version cannot read: {error}") from None
 
 

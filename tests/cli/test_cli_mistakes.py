@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors import safe_open
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 
 import gridsum.store
 
@@ -134,12 +134,10 @@ def test_a_rule_that_the_model_cannot_follow(command: Command, model: str, tmp_p
     assert not out.exists()
 
 
-def _rewritten(model: str, target: Path, **metadata: str) -> str:
-    with safe_open(Path(model) / "weights.safetensors", framework="pt") as file:
-        tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
-        known = dict(file.metadata())
-    save_file(tensors, target, known | metadata)
-    return str(target)
+def _rewritten(model: str, path: Path, metadata: dict[str, str]) -> str:
+    """The weights of `model` under other metadata."""
+    save_file(load_file(Path(model) / "weights.safetensors"), path, metadata)
+    return str(path)
 
 
 def test_weights_that_are_not_whole(command: Command, model: str, tmp_path: Path):
@@ -157,14 +155,14 @@ def test_weights_that_are_not_whole(command: Command, model: str, tmp_path: Path
 
 def test_weights_of_another_variant(command: Command, model: str, tmp_path: Path):
     with safe_open(Path(model) / "weights.safetensors", framework="pt") as file:
-        config = json.loads(file.metadata()["config"])
-    config["variant"], config["model"]["halting"] = "fixedTime", "fixed"
-    path = _rewritten(model, tmp_path / "other.safetensors", config=json.dumps(config))
+        about = json.loads(file.metadata()["gridsum"])
+    about["config"]["variant"], about["config"]["model"]["halting"] = "fixedTime", "fixed"
+    path = _rewritten(model, tmp_path / "other.safetensors", {"gridsum": json.dumps(about)})
     assert "are not those of variant 'fixedTime'" in refused(command("solve", "1+1", "--model", path))
 
 
 def test_weights_that_someone_else_wrote(command: Command, model: str, tmp_path: Path):
-    path = _rewritten(model, tmp_path / "foreign.safetensors", format="pt")
+    path = _rewritten(model, tmp_path / "foreign.safetensors", {"format": "pt"})
     assert "not one that gridsum wrote" in refused(command("solve", "1+1", "--model", path))
 
 

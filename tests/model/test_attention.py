@@ -168,3 +168,15 @@ def test_initial_values(groups, query_encoding):
         assert abs(normal.mean()) < tolerance
         assert abs(normal.std() - 1) < tolerance
         assert normal.abs().max() > 3
+
+
+@pytest.mark.parametrize(("groups", "heads", "kernel"), [(7, 8, 3), (8, 7, 3), (8, 8, 2)])
+def test_impossible_shapes_are_refused(groups, heads, kernel):
+    with pytest.raises(ValueError, match="must"):
+        LocalAttention(1, 16, groups, heads, kernel, True)
+
+
+def test_a_grid_without_its_run_is_refused_with_the_mend():
+    attention = LocalAttention(1, 16, 4, 4, 3, True)
+    with pytest.raises(ValueError, match=r"grid\[None\]"):
+        attention(torch.zeros(2, 3, 4, 16))

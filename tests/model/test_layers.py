@@ -191,6 +191,11 @@ def test_every_parameter_is_drawn(network):
     assert sum(len(list(module.parameters(recurse=False))) for module in drawn) == len(list(network.parameters()))
 
 
+def test_every_run_needs_a_seed():
+    with pytest.raises(ValueError, match="2 seeds for 1 runs"):
+        draw_all(LayerNorm(1, 4), (0, 1))
+
+
 def test_a_module_must_say_how_it_is_drawn():
     with pytest.raises(NotImplementedError, match="RunModule"):
         draw_all(RunModule(), (0,))

@@ -23,6 +23,10 @@ class LocalAttention(RunModule):
 
     def __init__(self, runs: int, width: int, groups: int, heads: int, kernel: int, query_encoding: bool) -> None:
         super().__init__()
+        if width % groups or width % heads:
+            raise ValueError(f"{groups} groups and {heads} heads must both divide the width, {width}")
+        if kernel % 2 == 0:
+            raise ValueError(f"kernel must be odd, so that a cell is the centre of its neighbourhood, not {kernel}")
         self.heads, self.kernel = heads, kernel
         part = width // groups
         self.projection = nn.Parameter(torch.empty(runs, 3, groups, part, part))
@@ -49,6 +53,12 @@ class LocalAttention(RunModule):
         return blocks.permute(0, 2, 3, 1, 4, 5).reshape(runs, groups * part, 3 * groups * part)
 
     def forward(self, grid: Tensor) -> Tensor:
+        runs, *_, width = self.relative.shape
+        if grid.dim() != 5 or grid.shape[0] != runs or grid.shape[-1] != width:
+            raise ValueError(
+                f"a grid is [runs, problems, rows, columns, features], here [{runs}, ·, ·, ·, {width}], "
+                f"not {list(grid.shape)}; one model is a fleet of one: grid[None]"
+            )
         if triton_serves(grid) and is_power_of_two(grid.shape[-1]):
             from gridsum.model.kernels.attention import KernelAttention
 

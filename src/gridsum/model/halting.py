@@ -142,7 +142,7 @@ class ContextTransformer(RunModule):
 
 
 def halting_distribution(halting: Tensor, epsilon: float) -> tuple[Tensor, Tensor]:
-    """p_n from λ_n (Eq. 10), truncated: (p, the truncation step N of each sample), with n leading.
+    """p_n from λ_n [K,R,B] (Eq. 10), truncated: p [K,R,B], and the truncation step N [R,B] of each sample.
 
     A sample stops at the first n before which it has halted with a probability above 1 − ε, or at the last n
     given; that n takes what remains, so p sums to 1.

@@ -45,6 +45,9 @@ class RunModule(nn.Module):
 
 def draw_all(module: nn.Module, seeds: Sequence[int]) -> None:
     """Initialise run r of `module`, which lives on the CPU, from seeds[r]."""
+    for parameter in module.parameters():
+        if parameter.shape[0] != len(seeds):
+            raise ValueError(f"{len(seeds)} seeds for {parameter.shape[0]} runs; give each run one")
     with torch.no_grad():
         for run, seed in enumerate(seeds):
             generator = torch.Generator().manual_seed(seed)

@@ -46,7 +46,10 @@ class Placement(nn.Module):
 
 
 def seq2grid(x: Tensor, actions: Tensor, height: int, width: int) -> Tensor:
-    """The grid [R,B,H,W,E] that vectors x [R,B,S,E] under action probabilities [R,B,S,3] end on; exact."""
+    """The grid [R,B,H,W,E] that vectors x [R,B,S,E] under action probabilities [R,B,S,3] end on; exact.
+
+    The actions come in the order TLU, NLP, NOP.
+    """
     runs, problems, _, features = x.shape
     written = (actions[..., TLU] + actions[..., NLP])[..., None] * x
     grid = written.new_zeros(runs, problems, height * width, features)

@@ -78,8 +78,8 @@ def read_setup(folder: Path) -> tuple[Config, tuple[int, ...]]:
 
 def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in checkpoint.tensors.items()}
-    metadata = {"epoch": str(checkpoint.epoch), "seeds": json.dumps(checkpoint.seeds)}
-    write_atomically(folder / _CHECKPOINT, save(tensors, metadata))
+    about = {"epoch": checkpoint.epoch, "seeds": checkpoint.seeds}
+    write_atomically(folder / _CHECKPOINT, save(tensors, {"gridsum": json.dumps(about)}))
 
 
 def load_checkpoint(folder: Path) -> Checkpoint | None:
@@ -89,10 +89,10 @@ def load_checkpoint(folder: Path) -> Checkpoint | None:
         return None
     try:
         with safe_open(path, framework="pt") as file:
-            metadata = file.metadata()
+            about = json.loads(file.metadata()["gridsum"])
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        return Checkpoint(int(metadata["epoch"]), tuple(json.loads(metadata["seeds"])), tensors)
-    except (SafetensorError, OSError, KeyError, TypeError) as error:
+        return Checkpoint(int(about["epoch"]), tuple(about["seeds"]), tensors)
+    except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
         raise StoreError(f"{path} is not a whole checkpoint ({error}); remove it to start again") from None
 
 
