@@ -78,7 +78,7 @@ class Linear(RunModule):
 def apply_matrix(x: Tensor, matrix: Tensor, bias: Tensor | None = None) -> Tensor:
     """x [R,...,in] times matrix [R,in,out], plus bias [R,out]."""
     runs, inputs, outputs = matrix.shape
-    if runs == 1:  # one plain product is much faster on the CPU than a batch of one
+    if runs == 1:  # a plain product, as torch.nn.Linear computes it
         return F.linear(x, matrix[0].T, None if bias is None else bias[0])
     flat = x.reshape(runs, -1, inputs)
     if bias is None:
