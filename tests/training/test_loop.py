@@ -129,6 +129,12 @@ def test_an_existing_run_is_never_overwritten(tmp_path):
     assert (tmp_path / "seed-1" / "weights.safetensors").read_bytes() == before
 
 
+def test_a_run_s_own_folder_is_no_place_for_another_training(tmp_path):
+    train(short(**{"training.epochs": 1}), [1], tmp_path, CPU)
+    with pytest.raises(FolderError, match="weights of a run"):
+        train(short(), [1], tmp_path / "seed-1", CPU)
+
+
 @pytest.mark.parametrize(
     ("changes", "seeds", "message"),
     [

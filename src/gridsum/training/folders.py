@@ -20,7 +20,7 @@ from safetensors.torch import save
 from torch import Tensor
 
 from gridsum.config import Config, from_json, to_json
-from gridsum.store import StoreError, write_atomically
+from gridsum.store import WEIGHTS, StoreError, write_atomically
 
 _CHECKPOINT = "checkpoint.safetensors"
 _CONFIG = "config.json"
@@ -48,6 +48,8 @@ def check_free(folder: Path) -> None:
     """Refuse a folder that holds a training run already: nothing is overwritten."""
     if (folder / _CHECKPOINT).exists() or (folder / _CONFIG).exists():
         raise FolderError(f"{folder} already holds a training run; add --resume to go on, or choose another folder")
+    if (folder / WEIGHTS).exists():
+        raise FolderError(f"{folder} already holds the weights of a run; choose another folder")
 
 
 def create(folder: Path, config: Config, seeds: Sequence[int]) -> None:
