@@ -89,3 +89,8 @@ def lane_index(cells: Tensor, features: int) -> Tensor:
     words = features // 4
     assert words * 4 == features, "features come in fours"
     return (cells[..., None] * words + torch.arange(1, words + 1, device=cells.device)) * _GOLDEN
+
+
+def lane_threshold(probability: float) -> int:
+    """What a lane is below with this probability."""
+    return round(probability * 2**16) - 2**15

@@ -6,6 +6,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from gridsum.model.halting import ContextAttention, ContextTransformer, halting_distribution
+from gridsum.model.rollout import GridSize
 from tests.oracles import halting as oracle
 
 probabilities = st.lists(st.floats(0, 1), min_size=1, max_size=12)
@@ -31,12 +32,9 @@ def test_context_attention_is_torch_s_with_alibi(width, heads, masked):
     randomise(attention)
     context = random_tensor(runs, problems, length, width)
     grid = random_tensor(runs, problems, height, columns, width, seed=2)
-    inside = None
-    if masked:
-        inside = torch.zeros(runs, height, columns, dtype=torch.bool)
-        inside[0, :2, 2:] = True
-        inside[1, :, 1:] = True
-    result = attention(context, grid, inside)
+    size = GridSize(height, columns, torch.tensor([[2, 3], [4, 4]]) if masked else None)
+    inside = size.inside
+    result = attention(context, grid, size)
     paid = attention.weights(attention.ask(context), grid, inside, (width // heads) ** -0.5).unflatten(
         2, (heads, length)
     )

@@ -9,6 +9,7 @@ from torch.autograd import Function
 from torch.nn import functional as F
 
 from gridsum.model.layers import RunModule, apply_matrix, is_power_of_two, triton_serves
+from gridsum.model.rollout import GridSize
 
 
 class LocalAttention(RunModule):
@@ -40,19 +41,20 @@ class LocalAttention(RunModule):
         if self.query is not None:
             self.query[run].normal_(generator=generator)
 
-    def project(self, grid: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def project(self, grid: Tensor, matrix: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
         """Q (with s added), K and V, each [R,B,H,W,E]."""
-        q, k, v = apply_matrix(grid, self._matrix()).chunk(3, -1)
+        q, k, v = apply_matrix(grid, self.matrix() if matrix is None else matrix).chunk(3, -1)
         return (q if self.query is None else q + self.query[:, None, None, None]), k, v
 
-    def _matrix(self) -> Tensor:
+    def matrix(self) -> Tensor:
         """The groups' projections as one matrix [R,E,3E], zero between groups: one product beats g small ones."""
         runs, _, groups, part, _ = self.projection.shape
         diagonal = torch.eye(groups, device=self.projection.device, dtype=self.projection.dtype)
         blocks = self.projection[..., None, :] * diagonal[:, None, :, None]
         return blocks.permute(0, 2, 3, 1, 4, 5).reshape(runs, groups * part, 3 * groups * part)
 
-    def forward(self, grid: Tensor) -> Tensor:
+    def forward(self, grid: Tensor, size: GridSize | None = None, matrix: Tensor | None = None) -> Tensor:
+        """`matrix`, from the method of that name, spares making it at every step."""
         runs, *_, width = self.relative.shape
         if grid.dim() != 5 or grid.shape[0] != runs or grid.shape[-1] != width:
             raise ValueError(
@@ -64,8 +66,9 @@ class LocalAttention(RunModule):
 
             query = self.relative.new_zeros(self.relative.shape[0], self.relative.shape[-1])
             query = query if self.query is None else self.query
-            return KernelAttention.apply(apply_matrix(grid, self._matrix()), query, self.relative, self.heads)
-        return FusedAttention.apply(*self.project(grid), self.relative, self.heads)
+            qkv = apply_matrix(grid, self.matrix() if matrix is None else matrix)
+            return KernelAttention.apply(qkv, query, self.relative, self.heads, size and size.own)
+        return FusedAttention.apply(*self.project(grid, matrix), self.relative, self.heads)
 
     def observe(self, grid: Tensor) -> tuple[Tensor, Tensor]:
         """What forward returns, and the attention [k²,R,B,H,W,h] that each cell pays to its neighbours."""

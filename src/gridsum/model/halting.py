@@ -1,20 +1,24 @@
 """When to stop: the context transformer that reads the grid, and the distribution its probabilities make."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from torch import Generator, Tensor, nn
+from torch.func import functional_call
 
 from gridsum.model.layers import (
-    Dropout,
+    Drop,
     FeedForward,
     LayerNorm,
     RunModule,
     apply_matrix,
+    flatten,
     is_power_of_two,
     triton_serves,
 )
+from gridsum.model.rollout import GridSize
 
 _KERNEL_CELLS = 256
 
@@ -61,15 +65,15 @@ class ContextAttention(RunModule):
         heads = heads.flatten(-2) + self.projection_bias[:, 2, None, None]
         return apply_matrix(heads, self.output, self.output_bias)
 
-    def attend(self, queries: Tensor, grid: Tensor, inside: Tensor | None) -> Tensor:
+    def attend(self, queries: Tensor, grid: Tensor, size: GridSize | None) -> Tensor:
         """The mean of the grid's vectors that each query attends to: [R,B,h·C,E]."""
         length = queries.shape[2] // self.heads
         scale = 1 / math.sqrt(grid.shape[-1] // self.heads)
         if _kernel_fits(grid):
             from gridsum.model.kernels.context import KernelContext
 
-            return KernelContext.apply(queries, grid, inside, length, scale)
-        return torch.matmul(self.weights(queries, grid, inside, scale), grid.flatten(2, 3))
+            return KernelContext.apply(queries, grid, size and size.own, length, scale)
+        return torch.matmul(self.weights(queries, grid, size and size.inside, scale), grid.flatten(2, 3))
 
     def weights(self, queries: Tensor, grid: Tensor, inside: Tensor | None, scale: float) -> Tensor:
         """The attention [R,B,h·C,H·W] that queries pay to the cells."""
@@ -80,8 +84,8 @@ class ContextAttention(RunModule):
             scores = scores.masked_fill(~inside.flatten(1)[:, None, None], -math.inf)
         return scores.softmax(-1)
 
-    def forward(self, context: Tensor, grid: Tensor, inside: Tensor | None) -> Tensor:
-        return self.answer(self.attend(self.ask(context), grid, inside))
+    def forward(self, context: Tensor, grid: Tensor, size: GridSize | None = None) -> Tensor:
+        return self.answer(self.attend(self.ask(context), grid, size))
 
 
 def alibi(heads: int, height: int, columns: int, like: Tensor) -> Tensor:
@@ -110,6 +114,7 @@ class ContextTransformer(RunModule):
         self.feed_forward = FeedForward(runs, (width, hidden, width))
         self.norm_feed_forward = LayerNorm(runs, width)
         self.decision = FeedForward(runs, (length * width, halting_hidden, 1))
+        self.fused: tuple[Callable[..., Any], Callable[..., Any]] | None = None
 
     def draw(self, run: int, generator: Generator) -> None:
         self.initial[run].normal_(generator=generator)
@@ -119,16 +124,27 @@ class ContextTransformer(RunModule):
         return self.initial[:, None].expand(-1, problems, -1, -1)
 
     def forward(
-        self, context: Tensor, grid: Tensor, inside: Tensor | None, dropouts: Sequence[Dropout] | None = None
+        self,
+        context: Tensor,
+        grid: Tensor,
+        size: GridSize | None = None,
+        dropouts: Sequence[Drop] | None = None,
+        packed: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
-        """The next context, and λ [R,B]."""
-        attended = self.attention.attend(self._ask(context), grid, inside)
-        return self._conclude(context, attended, dropouts)
+        """The next context, and λ [R,B]. With `packed`, from `prepare`, the compiled parts serve."""
+        if packed is None or self.fused is None:
+            return self.conclude(context, self.attention.attend(self.ask(context), grid, size), dropouts)
+        ask, conclude = self.fused
+        return conclude(packed, context, self.attention.attend(ask(packed, context), grid, size), dropouts)
 
-    def _ask(self, context: Tensor) -> Tensor:
+    def prepare(self) -> Tensor | None:
+        """The parameters in one row a run, once for many readings: their gradients are then added up in one go."""
+        return None if self.fused is None else flatten(self.parameters())
+
+    def ask(self, context: Tensor) -> Tensor:
         return self.attention.ask(context)
 
-    def _conclude(self, context: Tensor, attended: Tensor, dropouts: Sequence[Dropout] | None) -> tuple[Tensor, Tensor]:
+    def conclude(self, context: Tensor, attended: Tensor, dropouts: Sequence[Drop] | None) -> tuple[Tensor, Tensor]:
         context = self.norm_attention(context + self.attention.answer(attended))
         context = self.norm_feed_forward(context + self.feed_forward(context, dropouts))
         # Whatever the products' precision, a probability close to 1 must not become 1.
@@ -137,8 +153,31 @@ class ContextTransformer(RunModule):
 
     def fuse(self) -> None:
         """Compile what lies before and after the kernel."""
-        self._ask = torch.compile(self._ask, dynamic=False)
-        self._conclude = torch.compile(self._conclude, dynamic=False)
+        self.fused = _compiled(self, "ask"), _compiled(self, "conclude")
+
+
+class _Method(nn.Module):
+    """A method of a module, as the forward of a module of its own."""
+
+    def __init__(self, whole: nn.Module, name: str) -> None:
+        super().__init__()
+        self.whole, self.name = whole, name
+
+    def forward(self, *arguments: Any) -> Any:
+        return getattr(self.whole, self.name)(*arguments)
+
+
+def _compiled(module: nn.Module, name: str) -> Callable[..., Any]:
+    """The compiled method `name` as a function of the module's parameters, packed, and of its own arguments."""
+    method = _Method(module, name)
+    named = {path: parameter.shape for path, parameter in method.named_parameters()}
+    counts = [math.prod(shape[1:]) for shape in named.values()]
+
+    def call(packed: Tensor, *arguments: Any) -> Any:
+        parts = zip(named.items(), packed.split(counts, 1), strict=True)
+        return functional_call(method, {path: part.view(shape) for (path, shape), part in parts}, arguments)
+
+    return torch.compile(call, dynamic=False)
 
 
 def halting_distribution(halting: Tensor, epsilon: float) -> tuple[Tensor, Tensor]:

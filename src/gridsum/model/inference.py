@@ -61,7 +61,7 @@ def infer(
     steps = torch.zeros(runs, problems, dtype=torch.int64, device=symbols.device)
     if network.context is None:
         for _ in range(network.config.fixed_steps):
-            grid = network.step(grid, size.inside)
+            grid = network.step(grid, size)
         steps += network.config.fixed_steps
         return Outcome(network.read(grid[:, :, 0]).argmax(-1), steps, torch.zeros_like(steps, dtype=torch.bool))
 
@@ -70,7 +70,7 @@ def infer(
     running = torch.ones(runs, problems, dtype=torch.bool, device=symbols.device)
     survival = torch.ones(runs, problems, device=symbols.device)
     for n in range(cap + 1):
-        context, halting = network.context(context, grid, size.inside)
+        context, halting = network.context(context, grid, size)
         if n == cap:
             break
         if rule == "sampled":
@@ -86,6 +86,6 @@ def infer(
             running = running & ~halt
             if not bool(running.any()):
                 break
-        grid = network.step(grid, size.inside)
+        grid = network.step(grid, size)
     read = network.read(grid[:, :, 0]).argmax(-1)
     return Outcome(torch.where(running[..., None], read, predicted), torch.where(running, cap, steps), running)

@@ -7,15 +7,16 @@ the case R = 1. Nothing mixes runs, so a run computes the same alone or in a fle
 import functools
 import importlib.util
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Protocol
 
 import torch
 from torch import Generator, Tensor, nn
 from torch.nn import functional as F
 
-from gridsum.streams import Stream, lane_index
+from gridsum.streams import Stream, lane_index, lane_threshold
 
 
 @functools.cache
@@ -83,11 +84,18 @@ def apply_matrix(x: Tensor, matrix: Tensor, bias: Tensor | None = None) -> Tenso
     flat = x.reshape(runs, -1, inputs)
     if bias is None:
         product = torch.bmm(flat, matrix)
-    elif x.is_cuda:  # the sum fuses with what follows it; baddbmm would copy the bias to every cell first
-        product = torch.bmm(flat, matrix) + bias[:, None]
+    elif x.is_cuda:
+        # Products whose sides are no multiples of 8 have slow kernels. The sum fuses with what follows it, where
+        # baddbmm would copy the bias to every cell first.
+        product = torch.bmm(flat, F.pad(matrix, (0, -outputs % 8)))[..., :outputs] + bias[:, None]
     else:
         product = torch.baddbmm(bias[:, None], flat, matrix)
     return product.view(*x.shape[:-1], outputs)
+
+
+def flatten(tensors: Iterable[Tensor]) -> Tensor:
+    """[R, ...] tensors side by side: [R,P]."""
+    return torch.cat([tensor.reshape(tensor.shape[0], -1) for tensor in tensors], 1)
 
 
 class LayerNorm(RunModule):
@@ -126,6 +134,12 @@ class Cells:
         return self._lanes[features]
 
 
+class Drop(Protocol):
+    """Dropout at one place of the network."""
+
+    def __call__(self, x: Tensor) -> Tensor: ...
+
+
 @dataclass(frozen=True)
 class Dropout:
     """Which features are dropped at one place of the network: x is [R, *cells, F]."""
@@ -135,13 +149,30 @@ class Dropout:
     probability: float
 
     def __call__(self, x: Tensor) -> Tensor:
-        threshold = round(self.probability * 2**16) - 2**15
+        threshold = lane_threshold(self.probability)
         lanes = self.stream.lanes(self.cells.lanes(x.shape[-1]))
         if torch.compiler.is_compiling():
             kept = (lanes >= threshold).to(x.dtype)
         else:  # straight into numbers, which is several times faster than by way of booleans
             kept = torch.ge(lanes, threshold, out=torch.empty_like(x))
         return x * kept.mul_(1 / (1 - self.probability))
+
+
+@dataclass(frozen=True)
+class PackedDropout:
+    """The same with the decisions made before: a bit a feature, uint8 [R, *cells, F / 8]."""
+
+    bits: Tensor
+    probability: float
+
+    @property
+    def factor(self) -> float:
+        """What the features that are kept are multiplied by."""
+        return 1 / (1 - self.probability)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        kept = (self.bits[..., None] >> torch.arange(8, dtype=torch.uint8, device=x.device)) & 1
+        return x * (kept.flatten(-2).to(x.dtype) * self.factor)
 
 
 class FeedForward(nn.Module):
@@ -151,7 +182,7 @@ class FeedForward(nn.Module):
         super().__init__()
         self.layers = nn.ModuleList(Linear(runs, *pair) for pair in pairwise(sizes))
 
-    def forward(self, x: Tensor, dropouts: Sequence[Dropout] | None = None) -> Tensor:
+    def forward(self, x: Tensor, dropouts: Sequence[Drop] | None = None) -> Tensor:
         for index, layer in enumerate(self.layers):
             x = F.silu(x) if index else x
             x = layer(dropouts[index](x) if dropouts else x)

@@ -1,9 +1,9 @@
 """The network: symbols → grid → steps → digits."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Generator, Tensor, nn
@@ -12,10 +12,23 @@ from torch.autograd import Function
 from gridsum.config import ModelConfig
 from gridsum.model.attention import LocalAttention
 from gridsum.model.halting import ContextTransformer, halting_distribution
-from gridsum.model.layers import Cells, Dropout, FeedForward, LayerNorm, Linear, RunModule, draw_all
+from gridsum.model.layers import (
+    Cells,
+    Drop,
+    Dropout,
+    FeedForward,
+    LayerNorm,
+    Linear,
+    PackedDropout,
+    RunModule,
+    draw_all,
+    flatten,
+    is_power_of_two,
+    triton_serves,
+)
 from gridsum.model.rollout import GridSize, Rollout
 from gridsum.model.seq2grid import Placement, place_hard, seq2grid
-from gridsum.streams import Stream
+from gridsum.streams import Stream, lane_threshold
 from gridsum.symbols import ALPHABET
 
 # Dropout sites of one step: the three layers of FFN_3 and the two of FFN_ctx.
@@ -50,12 +63,28 @@ class Transition(nn.Module):
         grid: Tensor,
         attended: Tensor,
         inside: Tensor | None = None,
-        dropouts: Sequence[Dropout] | None = None,
+        dropouts: Sequence[Drop] | None = None,
     ) -> Tensor:
         between = self.norm_attention(grid + attended)
         result = self.norm_feed_forward(between + self.feed_forward(between, dropouts))
-        # Zero vectors have zero keys and values: cells outside a run's own grid look like the border they are.
-        return result if inside is None else result * inside[:, None, :, :, None]
+        return _only(inside, result)
+
+    def packed(self) -> Tensor:
+        """All parameters of a run in one row, as the kernel takes them: weights, biases, norms."""
+        layers = cast("Iterable[Linear]", self.feed_forward.layers)
+        norms = (self.norm_attention, self.norm_feed_forward)
+        parts = [*(layer.weight for layer in layers), *(layer.bias for layer in layers)]
+        return flatten([*parts, *(part for norm in norms for part in (norm.weight, norm.bias))])
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What is made of a step's parameters once for many steps."""
+
+    projection: Tensor
+    transition: tuple[Tensor, Tensor] | None
+    """The transition's parameters in one row a run and the same in bfloat16, as its kernel takes them; None where that
+    does not serve."""
 
 
 class Step(nn.Module):
@@ -67,9 +96,33 @@ class Step(nn.Module):
             runs, config.width, config.groups, config.heads, config.kernel, config.query_encoding
         )
         self.transition = Transition(runs, config.width, config.step_hidden)
+        self.hidden = config.step_hidden
 
-    def forward(self, grid: Tensor, inside: Tensor | None = None, dropouts: Sequence[Dropout] | None = None) -> Tensor:
-        return self.transition(grid, self.attention(grid), inside, dropouts)
+    def forward(
+        self,
+        grid: Tensor,
+        size: GridSize | None = None,
+        dropouts: Sequence[Drop] | None = None,
+        prepared: Prepared | None = None,
+    ) -> Tensor:
+        attended = self.attention(grid, size, prepared and prepared.projection)
+        if prepared is None or prepared.transition is None:
+            return self.transition(grid, attended, size and size.inside, dropouts)
+        from gridsum.model.kernels.transition import KernelTransition
+
+        drops = cast("Sequence[PackedDropout]", dropouts or ())
+        bits, factor = tuple(drop.bits for drop in drops) or None, drops[0].factor if drops else 1.0
+        packed, low = prepared.transition
+        return KernelTransition.apply(grid, attended, packed, low, self.hidden, size and size.own, bits, factor)
+
+    def prepare(self) -> Prepared:
+        parameter = self.attention.relative
+        low = torch.is_autocast_enabled("cuda") and torch.get_autocast_dtype("cuda") == torch.bfloat16
+        sizes = (parameter.shape[-1], self.hidden)
+        if not low or not triton_serves(parameter) or not all(is_power_of_two(n) and 64 <= n <= 256 for n in sizes):
+            return Prepared(self.attention.matrix(), None)
+        packed = self.transition.packed()
+        return Prepared(self.attention.matrix(), (packed, packed.detach().bfloat16()))
 
     def observe(self, grid: Tensor) -> tuple[Tensor, Tensor]:
         """The next grid, and the attention that led to it."""
@@ -90,10 +143,10 @@ class _Dropouts:
     def _at(self, step: int, sites: range, cells: Cells) -> list[Dropout]:
         return [Dropout(self.streams[step * _SITES + site], cells, self.probability) for site in sites]
 
-    def step(self, step: int) -> list[Dropout]:
+    def step(self, step: int) -> Sequence[Drop]:
         return self._at(step, range(_STEP_SITES), self.grid)
 
-    def context(self, step: int) -> list[Dropout]:
+    def context(self, step: int) -> Sequence[Drop]:
         return self._at(step, range(_STEP_SITES, _SITES), self.contexts)
 
     def only(self, problems: Tensor) -> "_Dropouts":
@@ -101,9 +154,49 @@ class _Dropouts:
         grid, contexts = (Cells(cells.numbers[problems]) for cells in (self.grid, self.contexts))
         return replace(self, grid=grid, contexts=contexts)
 
-    def output(self, steps: slice) -> Dropout:
+    def output(self, steps: slice) -> Drop:
         """Of the readings at `steps`, all at once."""
         return Dropout(self.streams[-1], Cells(self.readings.numbers[steps]), self.probability)
+
+    def packed(self, steps: int, config: ModelConfig) -> "_PackedDropouts":
+        """The same, decided in one go for the first `steps` steps and the readings around them."""
+        from gridsum.model.kernels.dropout import keep_bits
+
+        keys = torch.stack([stream.key for stream in self.streams])
+        sites = keys[: (steps + 1) * _SITES].view(steps + 1, _SITES, -1)
+        threshold = lane_threshold(self.probability)
+        first, hidden = (slice(0, 1), config.width), (slice(1, _STEP_SITES), config.step_hidden)
+        context, inner = (slice(3, 4), config.width), (slice(4, _SITES), config.context_hidden)
+        grid = [keep_bits(sites[:, at], self.grid.numbers, size, threshold) for at, size in (first, hidden)]
+        contexts = [keep_bits(sites[:, at], self.contexts.numbers, size, threshold) for at, size in (context, inner)]
+        readings = keep_bits(keys[-1], self.readings.numbers, config.width, threshold)
+        return _PackedDropouts(grid, contexts, readings, self.probability)
+
+
+@dataclass(frozen=True)
+class _PackedDropouts:
+    """The same as bits: [steps, sites, R, B, ..., F / 8] for sites of equal size, [R, steps, ...] for the readings."""
+
+    grid: list[Tensor]
+    contexts: list[Tensor]
+    readings: Tensor
+    probability: float
+
+    def _at(self, step: int, sites: list[Tensor]) -> list[PackedDropout]:
+        return [PackedDropout(bits, self.probability) for site in sites for bits in site[step]]
+
+    def step(self, step: int) -> Sequence[Drop]:
+        return self._at(step, self.grid)
+
+    def context(self, step: int) -> Sequence[Drop]:
+        return self._at(step, self.contexts)
+
+    def only(self, problems: Tensor) -> "_PackedDropouts":
+        grid, contexts = ([bits[:, :, :, problems] for bits in sites] for sites in (self.grid, self.contexts))
+        return replace(self, grid=grid, contexts=contexts)
+
+    def output(self, steps: slice) -> Drop:
+        return PackedDropout(self.readings[:, steps], self.probability)
 
 
 class Network(nn.Module):
@@ -147,7 +240,7 @@ class Network(nn.Module):
         put = place_hard if hard else seq2grid
         with _full_precision(symbols.device):
             grid = put(vectors, self.actions(symbols), size.height, size.width)
-        return grid if size.inside is None else grid * size.inside[:, None, :, :, None]
+        return _only(size.inside, grid)
 
     def read(self, row: Tensor) -> Tensor:
         """The logits of vectors [R,...,E]."""
@@ -172,25 +265,25 @@ class Network(nn.Module):
         assert steps is None or steps <= config.max_steps, "training takes at most max_steps"
         limit = config.fixed_steps if self.context is None else config.max_steps if steps is None else steps
         drops = self._dropouts(dropout, symbols, size, limit, largest)
-        grid = self.place(symbols, size)
+        grid, prepared = self.place(symbols, size), self.step.prepare()
         if self.context is None:
             for n in range(limit):
-                grid = self.step(grid, size.inside, drops and drops.step(n))
+                grid = self.step(grid, size, drops and drops.step(n), prepared)
             row = grid[:, None, :, 0]
             logits = self.read(drops.output(slice(limit, None))(row) if drops else row).transpose(0, 1)
             certain = logits.new_ones(1, *symbols.shape[:2])
             return Rollout(range(limit, limit + 1), logits, None, certain, certain[0].long() * limit)
 
         problems = symbols.shape[1]
-        context = self.context.start(problems)
+        context, packed = self.context.start(problems), self.context.prepare()
         rows, halting = [], []
         # Samples leave the computation when they are truncated: `present` are those that are still in it.
         present = torch.arange(problems, device=symbols.device)
         running = torch.ones(symbols.shape[:2], device=symbols.device)
         for n in range(limit + 1):
             if n:
-                grid = self.step(grid, size.inside, drops and drops.step(n - 1))
-            context, probability = self.context(context, grid, size.inside, drops and drops.context(n))
+                grid = self.step(grid, size, drops and drops.step(n - 1), prepared)
+            context, probability = self.context(context, grid, size, drops and drops.context(n), packed)
             rows.append(_among_all(grid[:, :, 0], present, problems, 0.0))
             halting.append(_among_all(probability, present, problems, 1.0))
             if steps is None:
@@ -214,7 +307,7 @@ class Network(nn.Module):
         size: GridSize,
         steps: int,
         largest: tuple[int, int] | None,
-    ) -> _Dropouts | None:
+    ) -> _Dropouts | _PackedDropouts | None:
         if stream is None or self.config.dropout == 0:
             return None
         height, width = largest or (size.height, size.width)
@@ -225,13 +318,29 @@ class Network(nn.Module):
 
         # One stream more than the most steps need, whatever `steps` is: the readings' masks must not depend on it.
         streams = stream.children((max(self.config.max_steps, self.config.fixed_steps) + 1) * _SITES + 1)
-        return _Dropouts(
+        dropouts = _Dropouts(
             streams,
             Cells(numbers(problems, height, width)[:, : size.height, width - size.width :]),
             Cells(numbers(problems, self.config.context_length)),
             Cells(numbers(steps + 1, problems, width)[..., width - size.width :]),
             self.config.dropout,
         )
+        return dropouts.packed(steps, self.config) if self._packs() else dropouts
+
+    def _packs(self) -> bool:
+        """Whether dropout can be decided by a kernel: on a GPU, for features that come in bytes."""
+        config = self.config
+        sizes = (config.width, config.step_hidden, config.context_hidden)
+        return triton_serves(self.embedding.weight) and all(size % 8 == 0 for size in sizes)
+
+
+def _only(inside: Tensor | None, grid: Tensor) -> Tensor:
+    """The grid, zero outside each run's own part.
+
+    Zero vectors have zero keys and values: cells outside look like the border they are. What comes back for them as
+    a gradient is never looked at, be it no number.
+    """
+    return grid if inside is None else torch.where(inside[:, None, :, :, None], grid, 0.0)
 
 
 def _among_all(x: Tensor, present: Tensor, problems: int, otherwise: float) -> Tensor:

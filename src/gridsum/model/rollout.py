@@ -1,7 +1,9 @@
 """What the network returns: one thing that objective, metrics, figures and page all read."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
+import torch
 from torch import Tensor
 
 
@@ -14,8 +16,17 @@ class GridSize:
 
     height: int
     width: int
-    inside: Tensor | None = None
-    """bool [R,H,W], or None where every run's grid fills the whole."""
+    own: Tensor | None = None
+    """The rows and columns of each run's own grid, int32 [R,2]; None where every run's grid fills the whole."""
+
+    @cached_property
+    def inside(self) -> Tensor | None:
+        """Which cells belong to each run's own grid: bool [R,H,W], or None if all do."""
+        if self.own is None:
+            return None
+        below = torch.arange(self.height, device=self.own.device) < self.own[:, :1]
+        right = torch.arange(self.width - 1, -1, -1, device=self.own.device) < self.own[:, 1:]
+        return below[:, :, None] & right[:, None, :]
 
 
 @dataclass(frozen=True)

@@ -12,14 +12,14 @@ from gridsum.model.rollout import GridSize, Trace
 def trace(network: Network, symbols: Tensor, size: GridSize, steps: int, hard: bool = False) -> Trace:
     """`steps` steps of the single problem symbols [S] under a network of one run."""
     assert network.runs == 1, "a trace shows one run"
-    assert size.inside is None, "a trace shows a grid of its own size"
+    assert size.own is None, "a trace shows a grid of its own size"
     batch = symbols[None, None]
     grid = network.place(batch, size, hard)
     context = None if network.context is None else network.context.start(1)
     grids, weights, halting = [grid], [], []
     for n in range(steps + 1):
         if network.context is not None and context is not None:
-            context, probability = network.context(context, grid, size.inside)
+            context, probability = network.context(context, grid, size)
             halting.append(probability)
         if n < steps:
             grid, attention = network.step.observe(grid)

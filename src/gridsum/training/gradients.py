@@ -4,20 +4,18 @@ A step's problems, grid sizes and dropout are functions of the runs' seeds and o
 same step can be computed again, and gives the same gradients in either way, alone or in a fleet.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from gridsum.config import Config, TaskConfig
+from gridsum.model.layers import flatten
 from gridsum.model.network import Network
 from gridsum.model.rollout import GridSize
 from gridsum.objective import Cost, cost
 from gridsum.problems import Space, sample
 from gridsum.streams import Stream
-from gridsum.training.optimiser import flatten
 
 # What a step's random numbers are for.
 _PROBLEMS, _ROWS, _COLUMNS, _DROPOUT, _SUCCESS = range(5)
@@ -61,9 +59,7 @@ def draw_grid(space: Space, task: TaskConfig, stream: Stream, static: bool) -> G
         height, width = int(rows.max()), int(columns.max())
         if int(rows.min()) == height and int(columns.min()) == width:
             return GridSize(height, width)
-    below = torch.arange(height, device=rows.device)[None, :] < rows[:, None]
-    right = torch.arange(width - 1, -1, -1, device=rows.device)[None, :] < columns[:, None]
-    return GridSize(height, width, below[:, :, None] & right[:, None, :])
+    return GridSize(height, width, torch.stack((rows, columns), 1).int())
 
 
 def part_gradient(
@@ -125,7 +121,8 @@ class GraphGradients:
         self.network, self.config = network, config
         self.stream = Stream.of_seeds(seeds, next(network.parameters()).device)
         self.step = torch.zeros((), dtype=torch.int64, device=self.stream.key.device)
-        self.pool = torch.cuda.graph_pool_handle()
+        # The groups are computed side by side: each in a stream and in memory of its own.
+        self.lanes = [(torch.cuda.Stream(), torch.cuda.graph_pool_handle()) for _ in config.task.groups]
         self.captured: dict[tuple[int, int | None], tuple[torch.cuda.CUDAGraph, _Part]] = {}
         self.recent: list[list[int]] = [[] for _ in config.task.groups]
         network.fuse()
@@ -134,7 +131,11 @@ class GraphGradients:
         self.step.copy_(step)
         groups = range(len(self.config.task.groups))
         lengths = [self._guess(group) for group in groups]
+        for group in groups:  # captures wait for all else to finish, so they come first
+            self._graph(group, lengths[group])
         parts = [self._replay(group, lengths[group]) for group in groups]
+        for lane, _ in self.lanes:
+            torch.cuda.current_stream().wait_stream(lane)
         for group in groups:
             while lengths[group] is not None:
                 taken, unfinished = parts[group].truncation.tolist()
@@ -143,6 +144,7 @@ class GraphGradients:
                     break
                 lengths[group] = self._longer(lengths[group])
                 parts[group] = self._replay(group, lengths[group])
+                torch.cuda.current_stream().wait_stream(self.lanes[group][0])
         return _mean(parts)
 
     def _lengths(self) -> list[int]:
@@ -158,14 +160,21 @@ class GraphGradients:
     def _longer(self, length: int | None) -> int:
         return next(other for other in self._lengths() if length is not None and other > length)
 
-    def _replay(self, group: int, length: int | None) -> _Part:
+    def _graph(self, group: int, length: int | None) -> tuple[torch.cuda.CUDAGraph, _Part]:
         if (group, length) not in self.captured:
             self.captured[group, length] = self._capture(group, length)
-        graph, part = self.captured[group, length]
-        graph.replay()
-        # The graphs share their memory: what one leaves behind the next may overwrite.
-        costs = Cost(*(getattr(part.cost, item.name).clone() for item in fields(Cost)))
-        return _Part(part.gradient.clone(), costs, part.recurrent_steps, part.truncation.clone())
+        return self.captured[group, length]
+
+    def _replay(self, group: int, length: int | None) -> _Part:
+        """What the graph computes; the current stream has to wait for the group's own."""
+        graph, part = self._graph(group, length)
+        lane, _ = self.lanes[group]
+        lane.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(lane):
+            graph.replay()
+            # A group's graphs share their memory: what one leaves behind the next may overwrite.
+            costs = Cost(*(getattr(part.cost, item.name).clone() for item in fields(Cost)))
+            return _Part(part.gradient.clone(), costs, part.recurrent_steps, part.truncation.clone())
 
     def _capture(self, group: int, length: int | None) -> tuple[torch.cuda.CUDAGraph, _Part]:
         def compute() -> _Part:
@@ -173,16 +182,12 @@ class GraphGradients:
             with torch.autocast("cuda", torch.bfloat16, enabled=self.config.training.precision == "bf16"):
                 return part_gradient(self.network, self.config, stream, group, length, True)
 
-        return _graph_of(compute, self.pool)
-
-
-def _graph_of(compute: Callable[[], _Part], pool: Any) -> tuple[torch.cuda.CUDAGraph, _Part]:
-    side = torch.cuda.Stream()
-    side.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(side):  # what is compiled or allocated once must be so before the capture
-        compute()
-    torch.cuda.current_stream().wait_stream(side)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph, pool=pool):
-        part = compute()
-    return graph, part
+        torch.cuda.synchronize()
+        lane, pool = self.lanes[group]
+        with torch.cuda.stream(lane):  # what is compiled or allocated once must be so before the capture
+            compute()
+        torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, pool=pool, stream=lane):
+            part = compute()
+        return graph, part

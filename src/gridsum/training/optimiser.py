@@ -1,13 +1,13 @@
 """AdamW and its schedule for R runs at once, as arithmetic on tensors that stay on their device."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import torch
 from torch import Tensor, nn
 
 from gridsum.config import TrainingConfig
-from gridsum.model.layers import RunModule
+from gridsum.model.layers import RunModule, flatten
 
 
 def learning_rate(step: Tensor, config: TrainingConfig) -> Tensor:
@@ -89,8 +89,3 @@ class AdamW:
         rows = self.weights.split([parameter[0].numel() for parameter in self.parameters], 1)
         for parameter, row in zip(self.parameters, rows, strict=True):
             parameter.copy_(row.view_as(parameter))
-
-
-def flatten(tensors: Iterable[Tensor]) -> Tensor:
-    """[R, ...] tensors side by side: [R,P]."""
-    return torch.cat([tensor.reshape(tensor.shape[0], -1) for tensor in tensors], 1)

@@ -1,8 +1,8 @@
 """Local attention as two kernels: nothing between the projections and the result touches memory.
 
-A program computes the cells of one tile of one sample, E features at a time. Going forward it keeps the running
-maximum and sum of the softmax and saves their logarithm; going backward every cell is computed twice over, as the
-query of its neighbourhood and as a key and value in the neighbourhoods around it, so that nothing is scattered.
+A program computes a tile of one run's cells, E features at a time. Going forward it keeps the running maximum and sum
+of the softmax and saves their logarithm; going backward every cell is computed twice over, as the query of its
+neighbourhood and then as a key and value in the neighbourhoods around it, so that nothing is scattered.
 """
 
 from typing import Any
@@ -13,8 +13,12 @@ import triton.language as tl
 from torch import Tensor
 from torch.autograd import Function
 
-# Cells and warps of a program, as measured on an H200.
-_TILE, _WARPS = 16, 4
+from gridsum.model.kernels.cells import own_size, place_of
+
+# Cells and warps of a program, as measured on an H200. Neighbours are taken one at a time going backward: all at once
+# need so many registers that fewer programs run side by side.
+_FORWARD = {"TILE": 8, "UNROLL": 9, "num_warps": 4}
+_BACKWARD = {"TILE": 32, "UNROLL": 1, "num_warps": 4}
 
 
 @triton.jit
@@ -29,32 +33,35 @@ def _heads(x, TILE: tl.constexpr, E: tl.constexpr, HEADS: tl.constexpr):
 
 @triton.jit
 def _forward(
-    qkv, s, r, out, lse, H, W, problems,
-    TILE: tl.constexpr, E: tl.constexpr, HEADS: tl.constexpr, K: tl.constexpr,
+    qkv, s, r, out, lse, sizes, problems, H, W,
+    E: tl.constexpr, HEADS: tl.constexpr, K: tl.constexpr, TILE: tl.constexpr, UNROLL: tl.constexpr,
+    MASKED: tl.constexpr,
 ):  # fmt: skip
-    sample = tl.program_id(0)
-    run = sample // problems
-    cell = tl.program_id(1) * TILE + tl.arange(0, TILE)
+    run = tl.program_id(1)
+    rows, columns = own_size(sizes, run, H, W, MASKED)
+    number = tl.program_id(0) * TILE + tl.arange(0, TILE)
+    if tl.program_id(0) * TILE >= problems * rows * columns:
+        return
+    valid = number < problems * rows * columns
+    place = place_of(number, rows, columns, H, W)
+    row, column = number % (rows * columns) // columns, number % columns
     feature = tl.arange(0, E)
-    row, column = cell // W, cell % W
-    inside = cell < H * W
-    # One 64-bit step to the sample; within it, offsets are 32-bit, which halves the kernel's arithmetic.
-    first = sample.to(tl.int64) * H * W * E
+    # One 64-bit step to the run; within it, offsets are 32-bit, which halves the kernel's arithmetic.
+    first = run.to(tl.int64) * problems * H * W * E
     qkv += 3 * first
-    out += first
-    lse += first
-    at = cell[:, None]
-    q = tl.load(qkv + at * (3 * E) + feature, mask=inside[:, None], other=0.0).to(tl.float32)
+    at = place[:, None]
+    q = tl.load(qkv + at * (3 * E) + feature, mask=valid[:, None], other=0.0).to(tl.float32)
     q += tl.load(s + run * E + feature)[None, :]
     top = tl.full((TILE, E), float("-inf"), tl.float32)
     total = tl.zeros((TILE, E), tl.float32)
     result = tl.zeros((TILE, E), tl.float32)
-    for n in tl.static_range(K * K):
-        y, x = row + (n // K - K // 2), column + (n % K - K // 2)
-        there = (inside & (y >= 0) & (y < H) & (x >= 0) & (x < W))[:, None]
-        place = (y * W + x)[:, None] * (3 * E) + feature
-        k = tl.load(qkv + place + E, mask=there, other=0.0).to(tl.float32)
-        v = tl.load(qkv + place + 2 * E, mask=there, other=0.0).to(tl.float32)
+    for n in tl.range(0, K * K, loop_unroll_factor=UNROLL):
+        down, right = n // K - K // 2, n % K - K // 2
+        y, x = row + down, column + right
+        there = (valid & (y >= 0) & (y < rows) & (x >= 0) & (x < columns))[:, None]
+        neighbour = (place + down * W + right)[:, None] * (3 * E) + feature
+        k = tl.load(qkv + neighbour + E, mask=there, other=0.0).to(tl.float32)
+        v = tl.load(qkv + neighbour + 2 * E, mask=there, other=0.0).to(tl.float32)
         k += tl.load(r + (run * K * K + n) * E + feature)[None, :]
         score = _heads(q * k, TILE, E, HEADS)
         higher = tl.maximum(top, score)
@@ -63,101 +70,123 @@ def _forward(
         total = total * scale + weight
         result = result * scale + weight * v
         top = higher
-    tl.store(out + at * E + feature, result / total, mask=inside[:, None])
-    tl.store(lse + at * E + feature, top + tl.log(total), mask=inside[:, None])
+    tl.store(out + first + at * E + feature, result / total, mask=valid[:, None])
+    tl.store(lse + first + at * E + feature, top + tl.log(total), mask=valid[:, None])
 
 
 @triton.jit
 def _backward(
-    qkv, s, r, out, lse, grad, grad_qkv, grad_r, H, W, problems,
-    TILE: tl.constexpr, E: tl.constexpr, HEADS: tl.constexpr, K: tl.constexpr,
+    qkv, s, r, out, lse, sizes, problems, H, W, grad, grad_qkv, grad_r,
+    E: tl.constexpr, HEADS: tl.constexpr, K: tl.constexpr, TILE: tl.constexpr, UNROLL: tl.constexpr,
+    MASKED: tl.constexpr,
 ):  # fmt: skip
-    sample = tl.program_id(0)
-    run = sample // problems
-    cell = tl.program_id(1) * TILE + tl.arange(0, TILE)
+    run = tl.program_id(1)
+    rows, columns = own_size(sizes, run, H, W, MASKED)
+    number = tl.program_id(0) * TILE + tl.arange(0, TILE)
     feature = tl.arange(0, E)
-    row, column = cell // W, cell % W
-    inside = cell < H * W
-    first = sample.to(tl.int64) * H * W * E
+    partial = grad_r + (run * tl.num_programs(0) + tl.program_id(0)).to(tl.int64) * K * K * E + feature
+    if tl.program_id(0) * TILE >= problems * rows * columns:
+        for n in tl.static_range(K * K):
+            tl.store(partial + n * E, tl.zeros((E,), tl.float32))
+        return
+    valid = number < problems * rows * columns
+    place = place_of(number, rows, columns, H, W)
+    row, column = number % (rows * columns) // columns, number % columns
+    first = run.to(tl.int64) * problems * H * W * E
     qkv += 3 * first
     grad_qkv += 3 * first
     out += first
     lse += first
     grad += first
-    at = cell[:, None]
+    at = place[:, None]
     encoding = tl.load(s + run * E + feature)[None, :]
-    q = tl.load(qkv + at * (3 * E) + feature, mask=inside[:, None], other=0.0).to(tl.float32) + encoding
-    k = tl.load(qkv + at * (3 * E) + E + feature, mask=inside[:, None], other=0.0).to(tl.float32)
-    v = tl.load(qkv + at * (3 * E) + 2 * E + feature, mask=inside[:, None], other=0.0).to(tl.float32)
-    g = tl.load(grad + at * E + feature, mask=inside[:, None], other=0.0).to(tl.float32)
-    o = tl.load(out + at * E + feature, mask=inside[:, None], other=0.0).to(tl.float32)
-    log_sum = tl.load(lse + at * E + feature, mask=inside[:, None], other=0.0)
+
+    # As a query: the neighbours are keys and values.
+    q = tl.load(qkv + at * (3 * E) + feature, mask=valid[:, None], other=0.0).to(tl.float32) + encoding
+    g = tl.load(grad + at * E + feature, mask=valid[:, None], other=0.0).to(tl.float32)
+    o = tl.load(out + at * E + feature, mask=valid[:, None], other=0.0).to(tl.float32)
+    log_sum = tl.load(lse + at * E + feature, mask=valid[:, None], other=float("inf"))
     delta = _heads(g * o, TILE, E, HEADS)
     by_q = tl.zeros((TILE, E), tl.float32)
-    by_k = tl.zeros((TILE, E), tl.float32)
-    by_v = tl.zeros((TILE, E), tl.float32)
-    partial = grad_r + (sample.to(tl.int64) * tl.num_programs(1) + tl.program_id(1)) * K * K * E + feature
-    for n in tl.static_range(K * K):
+    for n in tl.range(0, K * K, loop_unroll_factor=UNROLL):
         down, right = n // K - K // 2, n % K - K // 2
-        encoded = tl.load(r + (run * K * K + n) * E + feature)[None, :]
-        # As a query: the neighbour is a key and a value.
         y, x = row + down, column + right
-        there = (inside & (y >= 0) & (y < H) & (x >= 0) & (x < W))[:, None]
-        place = (y * W + x)[:, None] * (3 * E) + feature
-        key = tl.load(qkv + place + E, mask=there, other=0.0).to(tl.float32) + encoded
-        value = tl.load(qkv + place + 2 * E, mask=there, other=0.0).to(tl.float32)
+        there = (valid & (y >= 0) & (y < rows) & (x >= 0) & (x < columns))[:, None]
+        neighbour = (place + down * W + right)[:, None] * (3 * E) + feature
+        key = tl.load(qkv + neighbour + E, mask=there, other=0.0).to(tl.float32)
+        key += tl.load(r + (run * K * K + n) * E + feature)[None, :]
+        value = tl.load(qkv + neighbour + 2 * E, mask=there, other=0.0).to(tl.float32)
         weight = tl.exp(_heads(q * key, TILE, E, HEADS) - log_sum)
         by_score = weight * (_heads(g * value, TILE, E, HEADS) - delta)
-        by_score = tl.where(inside[:, None], by_score, 0.0)
         by_q += by_score * key
         tl.store(partial + n * E, tl.sum(by_score * q, 0))
-        # As a key and value: the cell that sees this one as its neighbour n is a query.
+    tl.store(grad_qkv + at * (3 * E) + feature, by_q, mask=valid[:, None])
+
+    # As a key and value: the cell that sees this one as its neighbour n is a query.
+    k = tl.load(qkv + at * (3 * E) + E + feature, mask=valid[:, None], other=0.0).to(tl.float32)
+    v = tl.load(qkv + at * (3 * E) + 2 * E + feature, mask=valid[:, None], other=0.0).to(tl.float32)
+    by_k = tl.zeros((TILE, E), tl.float32)
+    by_v = tl.zeros((TILE, E), tl.float32)
+    for n in tl.range(0, K * K, loop_unroll_factor=UNROLL):
+        down, right = n // K - K // 2, n % K - K // 2
         y, x = row - down, column - right
-        there = (inside & (y >= 0) & (y < H) & (x >= 0) & (x < W))[:, None]
-        place = (y * W + x)[:, None]
-        query = tl.load(qkv + place * (3 * E) + feature, mask=there, other=0.0).to(tl.float32) + encoding
-        g_there = tl.load(grad + place * E + feature, mask=there, other=0.0).to(tl.float32)
-        o_there = tl.load(out + place * E + feature, mask=there, other=0.0).to(tl.float32)
-        log_there = tl.load(lse + place * E + feature, mask=there, other=float("inf"))
+        there = (valid & (y >= 0) & (y < rows) & (x >= 0) & (x < columns))[:, None]
+        neighbour = (place - down * W - right)[:, None]
+        encoded = tl.load(r + (run * K * K + n) * E + feature)[None, :]
+        query = tl.load(qkv + neighbour * (3 * E) + feature, mask=there, other=0.0).to(tl.float32) + encoding
+        g_there = tl.load(grad + neighbour * E + feature, mask=there, other=0.0).to(tl.float32)
+        o_there = tl.load(out + neighbour * E + feature, mask=there, other=0.0).to(tl.float32)
+        log_there = tl.load(lse + neighbour * E + feature, mask=there, other=float("inf"))
         weight = tl.exp(_heads(query * (k + encoded), TILE, E, HEADS) - log_there)
         by_score = weight * _heads(g_there * (v - o_there), TILE, E, HEADS)
         by_k += by_score * query
         by_v += weight * g_there
-    tl.store(grad_qkv + at * (3 * E) + feature, by_q, mask=inside[:, None])
-    tl.store(grad_qkv + at * (3 * E) + E + feature, by_k, mask=inside[:, None])
-    tl.store(grad_qkv + at * (3 * E) + 2 * E + feature, by_v, mask=inside[:, None])
+    tl.store(grad_qkv + at * (3 * E) + E + feature, by_k, mask=valid[:, None])
+    tl.store(grad_qkv + at * (3 * E) + 2 * E + feature, by_v, mask=valid[:, None])
 
 
 class KernelAttention(Function):
-    """qkv [R,B,H,W,3E], s [R,E], r [R,k,k,E] → [R,B,H,W,E]."""
+    """qkv [R,B,H,W,3E], s [R,E], r [R,k,k,E] → [R,B,H,W,E].
+
+    `sizes` (int32 [R,2]) are the rows and columns of each run's own grid; outside of it the result has no meaning.
+    """
 
     @staticmethod
-    def forward(ctx: Any, qkv: Tensor, query: Tensor, relative: Tensor, heads: int) -> Tensor:
-        runs, problems, height, width, features = qkv.shape
-        features //= 3
+    def forward(
+        ctx: Any, qkv: Tensor, query: Tensor, relative: Tensor, heads: int, sizes: Tensor | None = None
+    ) -> Tensor:
         qkv = qkv.contiguous()
-        out = qkv.new_empty(*qkv.shape[:-1], features)
+        out = qkv.new_empty(*qkv.shape[:-1], qkv.shape[-1] // 3)
         lse = torch.empty_like(out, dtype=torch.float32)
-        grid = (runs * problems, triton.cdiv(height * width, _TILE))
-        _forward[grid](
-            qkv, query, relative, out, lse, height, width, problems,
-            TILE=_TILE, E=features, HEADS=heads, K=relative.shape[1], num_warps=_WARPS,
-        )  # fmt: skip
-        ctx.save_for_backward(qkv, query, relative, out, lse)
+        ctx.save_for_backward(qkv, query, relative, out, lse, sizes)
         ctx.heads = heads
+        _launch(_forward, _FORWARD, (qkv, query, relative, out, lse), heads, sizes, ())
         return out
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        qkv, query, relative, out, lse = ctx.saved_tensors
+        qkv, query, relative, out, lse, sizes = ctx.saved_tensors
         runs, problems, height, width, features = out.shape
-        kernel = relative.shape[1]
-        grid = (runs * problems, triton.cdiv(height * width, _TILE))
-        by_qkv = torch.empty_like(qkv)
-        by_relative = relative.new_empty(runs, problems * grid[1], kernel * kernel * features)
-        _backward[grid](
-            qkv, query, relative, out, lse, gradients[0].contiguous(), by_qkv, by_relative, height, width, problems,
-            TILE=_TILE, E=features, HEADS=ctx.heads, K=kernel, num_warps=_WARPS,
-        )  # fmt: skip
+        # Outside a run's own grid nothing is computed, but the products that follow sum over all cells.
+        by_qkv = torch.empty_like(qkv) if sizes is None else torch.zeros_like(qkv)
+        tiles = triton.cdiv(problems * height * width, _BACKWARD["TILE"])
+        by_relative = relative.new_empty(runs, tiles, *relative.shape[1:])
+        results = (gradients[0].contiguous(), by_qkv, by_relative)
+        _launch(_backward, _BACKWARD, (qkv, query, relative, out, lse), ctx.heads, sizes, results)
         by_query = by_qkv[..., :features].sum((1, 2, 3), dtype=query.dtype)
-        return by_qkv, by_query, by_relative.sum(1).view_as(relative), None
+        return by_qkv, by_query, by_relative.sum(1), None, None
+
+
+def _launch(
+    kernel: Any,
+    options: dict[str, int],
+    given: tuple[Tensor, ...],
+    heads: int,
+    sizes: Tensor | None,
+    results: tuple[Tensor, ...],
+) -> None:
+    runs, problems, height, width, features = given[3].shape
+    kernel[(triton.cdiv(problems * height * width, options["TILE"]), runs)](
+        *given, given[0] if sizes is None else sizes, problems, height, width, *results,
+        E=features, HEADS=heads, K=given[2].shape[1], MASKED=sizes is not None, **options,
+    )  # fmt: skip

@@ -1,0 +1,55 @@
+"""Which features are kept, as bits: hashed once, read by whoever computes with them, forward and backward."""
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+# SplitMix64, as in `gridsum.streams`.
+_GOLDEN = tl.constexpr(0x9E3779B97F4A7C15 - 2**64)
+_MIX_1 = tl.constexpr(0xBF58476D1CE4E5B9 - 2**64)
+_MIX_2 = tl.constexpr(0x94D049BB133111EB - 2**64)
+_BLOCK = 512
+
+
+@triton.jit
+def _shift(x, BITS: tl.constexpr):
+    return (x >> BITS) & ((1 << (64 - BITS)) - 1)
+
+
+@triton.jit
+def _four(key, word, threshold):
+    """The bits of the four features that one hash decides about."""
+    x = key + word * _GOLDEN
+    x = (x ^ _shift(x, 30)) * _MIX_1
+    x = (x ^ _shift(x, 27)) * _MIX_2
+    x = x ^ _shift(x, 31)
+    bits = ((x << 48) >> 48 >= threshold).to(tl.int32)
+    bits |= ((x << 32) >> 48 >= threshold).to(tl.int32) << 1
+    bits |= ((x << 16) >> 48 >= threshold).to(tl.int32) << 2
+    return bits | (x >> 48 >= threshold).to(tl.int32) << 3
+
+
+@triton.jit
+def _keep(keys, numbers, out, threshold, COUNT, BYTES: tl.constexpr, BLOCK: tl.constexpr):
+    index = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    there = index < COUNT * BYTES
+    key = tl.load(keys + tl.program_id(1))
+    cell = tl.load(numbers + index // BYTES, mask=there, other=0)
+    word = cell * (2 * BYTES) + (index % BYTES) * 2 + 1
+    kept = _four(key, word, threshold) | _four(key, word + 1, threshold) << 4
+    tl.store(out + tl.program_id(1).to(tl.int64) * COUNT * BYTES + index, kept.to(tl.uint8), mask=there)
+
+
+def keep_bits(keys: Tensor, numbers: Tensor, features: int, threshold: int) -> Tensor:
+    """uint8 [*keys, *numbers, features / 8]: bit f of a byte says whether lane f is at least `threshold`.
+
+    The lanes are those of `Stream.lanes` for each of the keys (int64), of cells with these numbers (int64).
+    """
+    size = features // 8
+    assert size * 8 == features, "features come in eights"
+    keys, numbers = keys.contiguous(), numbers.contiguous()
+    out = torch.empty(*keys.shape, *numbers.shape, size, dtype=torch.uint8, device=keys.device)
+    grid = (triton.cdiv(numbers.numel() * size, _BLOCK), keys.numel())
+    _keep[grid](keys, numbers, out, threshold, numbers.numel(), BYTES=size, BLOCK=_BLOCK)
+    return out
