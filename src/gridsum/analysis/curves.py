@@ -64,7 +64,7 @@ class TermsCurve:
 
 
 _TERMS_SUITE = re.compile(r"(?P<terms>[0-9]+)x(?P<digits>[0-9]+|\[[0-9]+,[0-9]+\])")
-_TERMS_COMMAND = "gridsum evaluate --suite {1..10}x5 --out records.jsonl"
+_TERMS_COMMAND = "gridsum evaluate --suite terms --out records.jsonl"
 
 
 def terms_curves(records: Iterable[Record]) -> list[TermsCurve]:
