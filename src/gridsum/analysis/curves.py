@@ -22,7 +22,7 @@ class CurveError(ValueError):
 
 @dataclass(frozen=True)
 class HaltingCurve:
-    """Along one computation, for n = 0 … the step it halted at."""
+    """Along one computation, for n = 0 … the last step traced."""
 
     halting: tuple[float, ...]
     """λ_n"""
