@@ -53,6 +53,7 @@ def test_each_term_is_its_product_of_the_equation():
     terms = score_terms(attention, grid)
     with torch.no_grad():
         query, key, _ = (part[0, 0] for part in attention.project(grid[None, None]))
+    assert attention.query is not None
     s, r = attention.query[0].detach(), attention.relative[0].detach()
     for i, j, a, b, head in product(range(2), range(3), (-1, 0, 1), (-1, 0, 1), range(4)):
         part = slice(4 * head, 4 * head + 4)
@@ -131,6 +132,7 @@ def test_a_head_that_looks_right_whatever_it_sees_is_position_based():
 
 def test_a_head_that_looks_for_a_feature_is_content_based():
     attention = layer(1, 1, True)
+    assert attention.query is not None
     with torch.no_grad():
         attention.projection.zero_()
         attention.projection[0, 1, 0] = 3 * torch.eye(16)

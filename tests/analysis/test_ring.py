@@ -1,4 +1,5 @@
 import math
+from collections.abc import Sequence
 from itertools import pairwise, permutations
 
 import numpy as np
@@ -24,7 +25,7 @@ from gridsum.symbols import parse
 ANGLES = 2 * math.pi * np.arange(10) / 10
 
 
-def circle(order=range(10), windings=1, turn=0.0, mirror=1) -> np.ndarray:
+def circle(order: Sequence[int] = range(10), windings=1, turn=0.0, mirror=1) -> np.ndarray:
     """Ten points on a circle; the digit order[i] stands i places around."""
     points = np.empty((10, 2))
     angles = mirror * (windings * ANGLES + turn)
@@ -112,6 +113,7 @@ def test_a_ring_hidden_in_many_features_is_found():
     found = ring(3, DigitVectors(vectors, digits))
     assert found.seed == 3
     assert found.roundness.adjacent == 1
+    assert found.spectrum is not None
     assert found.spectrum[0] > 0.95
     for digit in range(10):
         np.testing.assert_allclose(found.centroids[digit], found.points[digits == digit].mean(0), atol=1e-9)
@@ -148,5 +150,6 @@ def test_the_shipped_model_has_a_ring_that_winds(base):
     (found,) = rings(base, problems=16)
     assert found.seed == 5
     assert found.roundness.phase > 0.85
+    assert found.spectrum is not None
     once_and_twice = found.spectrum[0] + found.spectrum[1]
     assert once_and_twice > 0.75

@@ -3,7 +3,7 @@
 import re
 import statistics
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -58,6 +58,7 @@ class TermsCurve:
     """One model on sums of more and more terms."""
 
     label: str
+    variant: str
     digits: str
     """The digits of each term, as the suites name them."""
     points: tuple[TermsPoint, ...]
@@ -83,17 +84,14 @@ def terms_curves(records: Iterable[Record]) -> list[TermsCurve]:
             by_digits.setdefault(parts["digits"], []).append(_point(int(parts["terms"]), record))
         digits, points = max(by_digits.items(), key=lambda item: len(item[1]))
         if len(points) > 1:
-            curves[row] = TermsCurve("", digits, tuple(sorted(points)))
+            curves[row] = TermsCurve("", row.variant, digits, tuple(sorted(points)))
     if not curves:
         raise CurveError(
             "the records hold no model on sums of different numbers of terms of the same length (2x5, 3x5, …); "
             f"evaluate these first: {_TERMS_COMMAND}"
         )
     labels = labels_of(curves)
-    return [
-        TermsCurve(" ".join(label(row) for label in labels.values()), curve.digits, curve.points)
-        for row, curve in curves.items()
-    ]
+    return [replace(curve, label=" ".join(label(row) for label in labels.values())) for row, curve in curves.items()]
 
 
 def _point(terms: int, record: Record) -> TermsPoint:

@@ -8,6 +8,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.patches import Rectangle
 
@@ -32,7 +33,7 @@ _CELL, _MARGIN, _HEAD, _FOOT = 0.42, 0.3, 1.0, 0.95
 _WRITING, _CHANGING, _IDLE, _FIRST, _END = 0.35, 0.6, 0.18, 1.0, 3.0
 """Seconds a frame stays: steps without a change pass quickly."""
 _FRAMES_A_SECOND = 20
-_COLOURS, _PALETTE_FRAMES = 64, 16
+_COLOURS, _PALETTE_FRAMES, _ALMOST_WHITE = 64, 16, 245
 
 
 class Frame(NamedTuple):
@@ -117,7 +118,7 @@ def _draw(answer: "Answer", scene: _Scene) -> "Image":
         _draw_halted(figure, scene.halted, width, height)
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
-    return Image.frombuffer("RGBA", canvas.get_width_height(), canvas.buffer_rgba()).convert("RGB")
+    return Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
 
 
 def _draw_expression(figure: Picture, answer: "Answer", scene: _Scene, width: float, height: float) -> None:
@@ -151,17 +152,10 @@ def _draw_halted(figure: Picture, halted: float, width: float, height: float) ->
     left, level = (width - label - bar - 0.5) / 2, 0.3 / height
     figure.text(left / width, level, "halted by now", va="center", fontsize=8, color=QUIET)
     place = (left + label) / width, level - 0.05 / height
-    for share, style in ((1.0, {"facecolor": "white"}), (halted, {"facecolor": SERIES[4]})):
-        bar_patch = Rectangle(
-            place,
-            share * bar / width,
-            0.1 / height,
-            transform=figure.transFigure,
-            edgecolor=LINE,
-            linewidth=0.7,
-            **style,
-        )
-        figure.add_artist(bar_patch)
+    for share, fill in ((1.0, "white"), (halted, SERIES[4])):
+        part = Rectangle(place, share * bar / width, 0.1 / height, facecolor=fill, edgecolor=LINE, linewidth=0.7)
+        part.set_transform(figure.transFigure)
+        figure.add_artist(part)
     figure.text((left + label + bar + 0.08) / width, level, f"{halted:.0%}", va="center", fontsize=8, color=QUIET)
 
 
@@ -177,10 +171,13 @@ def check_film(name: str | Path) -> str:
 
 def save_animation(trace: "Trace", answer: "Answer", path: str | Path) -> None:
     """Write a computation as GIF or MP4, as the name ends; whole or not at all."""
-    suffix = check_film(path)
+    write_atomically(Path(path).resolve(), to_bytes(trace, answer, check_film(path)))
+
+
+def to_bytes(trace: "Trace", answer: "Answer", suffix: str) -> bytes:
+    """The film as a file of this kind."""
     frames = list(animation_frames(trace, answer))
-    content = _gif(frames) if suffix == ".gif" else _mp4(frames)
-    write_atomically(Path(path).resolve(), content)
+    return _gif(frames) if suffix == ".gif" else _mp4(frames)
 
 
 def _gif(frames: list[Frame]) -> bytes:
@@ -193,6 +190,10 @@ def _gif(frames: list[Frame]) -> bytes:
     for index, frame in enumerate(some):
         sheet.paste(frame.image, (0, index * first.height))
     palette = sheet.quantize(_COLOURS, dither=Image.Dither.NONE)
+    # Colours that stand for several are their mean; white stays white, or the film shows as a box on its page.
+    entries = np.array(palette.getpalette()).reshape(-1, 3)
+    entries[(entries >= _ALMOST_WHITE).all(1)] = 255
+    palette.putpalette(entries.flatten().tolist())
     images = [frame.image.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
     buffer = BytesIO()
     durations = [round(frame.seconds * 1000) for frame in frames]

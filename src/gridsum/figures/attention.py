@@ -29,7 +29,7 @@ _TERMS = ("Q·K", "s·K", "Q·r", "s·r")
 
 @styled
 def plot_attention(attention: "LocalAttention", trace: "Trace") -> Picture:
-    """The clearest position-based and the clearest content-based rule on one computation (the paper's Fig. 6)."""
+    """The clearest position-based and the clearest content-based rule on one computation (the paper's Fig. 5)."""
     check_size(trace)
     rules = head_rules(attention, [trace])
     return _draw(trace, attention.kernel, clearest_position_rule(rules), clearest_content_rule(rules), rules)

@@ -22,7 +22,7 @@ _REGULARISERS = {"explore-reinforce": "Explore-Reinforce", "kl": "KL to a geomet
 def plot_terms(curves: Sequence[TermsCurve], published: "Mapping[str, Mapping[str, Score]] | None" = None) -> Picture:
     """Accuracy, and mean number of steps, against the number of terms (the paper's Fig. 2).
 
-    `published` are other scores by model and suite, shown as crosses.
+    `published` are other scores by variant and suite, shown as crosses.
     """
     figure = Picture(figsize=(6.4, 5.2), layout="constrained")
     accuracy, steps = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
@@ -42,7 +42,7 @@ def plot_terms(curves: Sequence[TermsCurve], published: "Mapping[str, Mapping[st
         for name, cross in (("char", "x"), ("seq", "+")):
             if known:
                 values = [getattr(score, name) for score in known.values()]
-                label = f"{curve.label} in the paper, {_UNITS[name]}"
+                label = f"{curve.variant} in the paper, {_UNITS[name]}"
                 accuracy.plot(list(known), values, cross, color=INK, markersize=7, label=label)
     digits = {curve.digits for curve in curves}
     accuracy.set_ylim(-0.03, 1.03)
@@ -60,7 +60,7 @@ _UNITS = {"char": "characters", "seq": "whole answers"}
 
 
 def _known(curve: TermsCurve, published: "Mapping[str, Mapping[str, Score]]") -> "dict[int, Score]":
-    scores = published.get(curve.label, {})
+    scores = published.get(curve.variant, {})
     suites = {point.terms: f"{point.terms}x{curve.digits}" for point in curve.points}
     return {terms: scores[suite] for terms, suite in suites.items() if suite in scores}
 

@@ -22,7 +22,7 @@ _HATCHES = ("", "////", "....", "xxxx", "----")
 @styled
 def plot_rings(rings: Sequence[Ring]) -> Picture:
     """Vectors that read as digits on two principal components, the digits' means joined in counting order (the
-    paper's Fig. 7); below, how the variance of the means divides into windings."""
+    paper's Fig. 6); below, how the variance of the means divides into windings."""
     columns = min(_PANELS_A_ROW, len(rings))
     rows = -(-len(rings) // columns)
     spectra = {ring.seed: ring.spectrum for ring in rings if ring.spectrum is not None}
@@ -48,7 +48,8 @@ def _draw_ring(axes: Axes, ring: Ring) -> None:
     joined = ring.centroids[[*known, known[0]]]
     axes.plot(joined[:, 0], joined[:, 1], color=INK, linewidth=0.9, alpha=0.8)
     for digit in known:
-        text = axes.text(*ring.centroids[digit], str(digit), ha="center", va="center", fontsize=11, fontweight="bold")
+        x, y = ring.centroids[digit]
+        text = axes.text(x, y, str(digit), ha="center", va="center", fontsize=11, fontweight="bold")
         text.set_path_effects([withStroke(linewidth=3, foreground="white")])
     first, second = ring.plane.components
     axes.set_xlabel(f"component {first} ({ring.plane.explained[0]:.0%})", fontsize=7, color=QUIET, labelpad=1)

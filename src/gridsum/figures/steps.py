@@ -26,7 +26,7 @@ _LEGEND = (
 
 @styled
 def plot_placement(trace: "Trace", answer: "Answer") -> Picture:
-    """The probability of each action for each symbol of the input, and the grid that results (the paper's Fig. 5)."""
+    """The probability of each action for each symbol of the input, and the grid that results (the paper's Fig. 4)."""
     check_size(trace)
     height, width = trace.grids.shape[1:3]
     count = len(trace.symbols)

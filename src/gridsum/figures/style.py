@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import wraps
 from io import BytesIO
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import matplotlib
 from matplotlib.axes import Axes
@@ -21,7 +21,7 @@ RIGHT, WRONG = "#0072B2", "#D55E00"
 
 FORMATS = (".svg", ".png", ".pdf")
 _DPI = 160
-_STYLE = {
+_STYLE: dict[Any, Any] = {
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],
     "font.size": 9,
@@ -43,7 +43,8 @@ _STYLE = {
     "svg.hashsalt": "gridsum",
 }
 
-P, R = ParamSpec("P"), TypeVar("R")
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class FigureError(ValueError):
@@ -79,7 +80,7 @@ def bare(axes: Axes) -> None:
 def check_format(name: str | Path) -> str:
     suffix = Path(name).suffix.lower()
     if suffix not in FORMATS:
-        raise FigureError(f"{name} says no kind of picture; end its name in {', '.join(FORMATS)}")
+        raise FigureError(f"{name} says no kind of picture; end its name in {', '.join(FORMATS[:-1])} or {FORMATS[-1]}")
     return suffix
 
 
