@@ -1,10 +1,13 @@
 """`gridsum figure`: the paper's figures, and further ones, from models, records and training logs."""
 
+import dataclasses
+import json
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gridsum.cli.output import check_writable, emit, tell, write_result
+from gridsum.cli.output import STANDARD, check_writable, emit, tell, write_result
 from gridsum.cli.parsing import (
     Parser,
     UsageError,
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from gridsum.store import Model
 
 _EXPRESSION = "523+102+9416"
+_DECIMALS = 6
 # How many steps past halting are shown, where the subject is how the network decides to halt.
 _BEYOND = 6
 
@@ -47,6 +51,7 @@ FIGURES = {
     "terms": Kind("accuracy and steps against the number of terms (Fig. 2)", ("records",)),
     "training": Kind("mean steps during training, a curve for each folder (Fig. 3)", ("runs",)),
 }
+_OF_TRACES = ("placement", "steps", "halting")
 _WRITTEN = {"expression": "EXPR", "model": "--model", "records": "--records", "runs": "--runs"}
 
 
@@ -87,6 +92,11 @@ def _parser() -> Parser:
     parser.add_argument(
         "--runs", nargs="+", action="extend", metavar="FOLDER", help="training folders, made by gridsum train --out"
     )
+    parser.add_argument(
+        "--data",
+        metavar="FILE",
+        help="write the numbers of attention, ring, terms or training as JSON too; - is standard output",
+    )
     add_rules(parser)
     add_seed(parser, "of the draws of sampled halting; for ring, of its problems")
     add_device(parser, "cpu")
@@ -106,8 +116,10 @@ def run(arguments: Sequence[str]) -> int:
     _check(options, given)
     suffix = load_figures().style.check_format(options.out)
     check_writable(options.out)
-    figure = _DRAW[options.name](options)
+    figure, data = _DRAW[options.name](options)
     write_result(options.out, load_figures().style.to_bytes(figure, suffix))
+    if options.data is not None:
+        write_result(options.data, _json(data))
     tell(f"gridsum: wrote {options.out}")
     return 0
 
@@ -121,6 +133,11 @@ def _check(options: Any, given: list[str]) -> None:
         if part not in made_of:
             needs = ", ".join(_WRITTEN[needed] for needed in made_of)
             raise UsageError(f"the figure {options.name} takes no {_WRITTEN[part]}; it is made of {needs}")
+    if options.data is not None:
+        if options.name in _OF_TRACES:
+            raise UsageError(f"the numbers of {options.name} are those of a trace; write them with gridsum trace")
+        if options.data != STANDARD:
+            check_writable(options.data)
     if options.out is None:
         raise UsageError(f"where should the figure go? Add --out {options.name}.svg")
 
@@ -134,21 +151,27 @@ def load_figures() -> Any:
     return gridsum.figures
 
 
-def _placement(options: Any) -> "Figure":
-    return load_figures().plot_placement(*_traced(options)[1:])
+def _placement(options: Any) -> "Drawn":
+    _, trace, answer = _traced(options)
+    return load_figures().plot_placement(trace, answer), None
 
 
-def _steps(options: Any) -> "Figure":
-    return load_figures().plot_steps(*_traced(options)[1:])
+def _steps(options: Any) -> "Drawn":
+    _, trace, answer = _traced(options)
+    return load_figures().plot_steps(trace, answer), None
 
 
-def _halting(options: Any) -> "Figure":
-    return load_figures().plot_halting(*_traced(options, _BEYOND)[1:])
+def _halting(options: Any) -> "Drawn":
+    _, trace, answer = _traced(options, _BEYOND)
+    return load_figures().plot_halting(trace, answer), None
 
 
-def _attention(options: Any) -> "Figure":
+def _attention(options: Any) -> "Drawn":
+    from gridsum.analysis.attention import head_rules
+
     model, trace, _ = _traced(options)
-    return load_figures().plot_attention(model.network.step.attention, trace)
+    rules = head_rules(model.network.step.attention, [trace])
+    return load_figures().plot_attention(trace, rules), rules
 
 
 def _traced(options: Any, beyond: int = 0) -> "tuple[Model, Trace, Answer]":
@@ -162,7 +185,7 @@ def _traced(options: Any, beyond: int = 0) -> "tuple[Model, Trace, Answer]":
     return model, trace_expression(model, terms, answer.steps + beyond, options.placement), answer
 
 
-def _ring(options: Any) -> "Figure":
+def _ring(options: Any) -> "Drawn":
     from gridsum.analysis.ring import digit_vectors, ring
     from gridsum.store import load
 
@@ -171,26 +194,53 @@ def _ring(options: Any) -> "Figure":
     # Of a single network there is room to show a second ring, which lies on the next two components.
     planes = ((1, 2), (3, 4)) if len(found) == 1 else ((1, 2),)
     rings = [ring(seed, vectors, plane) for seed, vectors in zip(model.seeds, found, strict=True) for plane in planes]
-    return load_figures().plot_rings(rings)
+    # Without the points: there are very many, and what they amount to is given.
+    summaries = [dataclasses.replace(found, points=found.points[:0], digits=found.digits[:0]) for found in rings]
+    return load_figures().plot_rings(rings), summaries
 
 
-def _terms(options: Any) -> "Figure":
+def _terms(options: Any) -> "Drawn":
     from gridsum.analysis.curves import terms_curves
     from gridsum.evaluation.paper import LONG_TERMS
     from gridsum.evaluation.records import read
 
-    return load_figures().plot_terms(terms_curves(read(options.records or shipped_records())), LONG_TERMS)
+    curves = terms_curves(read(options.records or shipped_records()))
+    return load_figures().plot_terms(curves, LONG_TERMS), curves
 
 
-def _training(options: Any) -> "Figure":
+def _training(options: Any) -> "Drawn":
     from gridsum.analysis.curves import training_curve
 
     if not options.runs:
         raise UsageError("the figure training is made of training folders; name them with --runs FOLDER")
-    return load_figures().plot_training([training_curve(Path(folder)) for folder in options.runs])
+    curves = [training_curve(Path(folder)) for folder in options.runs]
+    return load_figures().plot_training(curves), curves
 
 
-_DRAW: dict[str, Callable[[Any], "Figure"]] = {
+def _json(data: Sequence[Any]) -> str:
+    """A list with a line for each curve, ring or head."""
+    return "[\n" + ",\n".join(json.dumps(_numbers(item)) for item in data) + "\n]\n"
+
+
+def _numbers(value: Any) -> Any:
+    """What a figure is drawn of, as JSON holds it."""
+    if dataclasses.is_dataclass(value):
+        return {field.name: _numbers(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if hasattr(value, "_asdict"):
+        return {name: _numbers(item) for name, item in value._asdict().items()}
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [_numbers(item) for item in value]
+    if isinstance(value, float):
+        return None if math.isnan(value) else round(value, _DECIMALS)
+    return value
+
+
+Drawn = tuple["Figure", Any]
+"""A figure, and what it is drawn of (None where that is a trace)."""
+
+_DRAW: dict[str, Callable[[Any], Drawn]] = {
     "placement": _placement,
     "steps": _steps,
     "halting": _halting,

@@ -33,7 +33,7 @@ _CELL, _MARGIN, _HEAD, _FOOT = 0.42, 0.3, 1.0, 0.95
 _WRITING, _CHANGING, _IDLE, _FIRST, _END = 0.35, 0.6, 0.18, 1.0, 3.0
 """Seconds a frame stays: steps without a change pass quickly."""
 _FRAMES_A_SECOND = 20
-_COLOURS, _PALETTE_FRAMES, _ALMOST_WHITE = 64, 16, 245
+_COLOURS, _PALETTE_FRAMES, _ALMOST_WHITE = 128, 16, 245
 
 
 class Frame(NamedTuple):
@@ -184,7 +184,7 @@ def _gif(frames: list[Frame]) -> bytes:
     from PIL import Image
 
     # One palette for all frames, so that no colour flickers; made of some of them, side by side.
-    some = frames[:: -(-len(frames) // _PALETTE_FRAMES)]
+    some = [*frames[:: -(-len(frames) // _PALETTE_FRAMES)], frames[-1]]
     first = frames[0].image
     sheet = Image.new("RGB", (first.width, len(some) * first.height))
     for index, frame in enumerate(some):

@@ -1,5 +1,7 @@
 """Attention rules: where a head looks on average, where each cell looks at one step, and what decides it."""
 
+import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from matplotlib import colormaps
@@ -12,14 +14,12 @@ from gridsum.analysis.attention import (
     Offset,
     clearest_content_rule,
     clearest_position_rule,
-    head_rules,
 )
 from gridsum.figures.steps import check_size
 from gridsum.figures.style import INK, LINE, QUIET, SERIES, Picture, bare, styled
 from gridsum.symbols import ALPHABET, PAD
 
 if TYPE_CHECKING:
-    from gridsum.model.attention import LocalAttention
     from gridsum.model.rollout import Trace
 
 _MAP = colormaps["Blues"]
@@ -28,14 +28,14 @@ _TERMS = ("Q·K", "s·K", "Q·r", "s·r")
 
 
 @styled
-def plot_attention(attention: "LocalAttention", trace: "Trace") -> Picture:
-    """The clearest position-based and the clearest content-based rule on one computation (the paper's Fig. 5)."""
+def plot_attention(trace: "Trace", rules: Sequence[HeadRule]) -> Picture:
+    """The clearest position-based and the clearest content-based rule of one computation (the paper's Fig. 5).
+
+    `rules` are those that `gridsum.analysis.attention.head_rules` finds in this trace.
+    """
     check_size(trace)
-    rules = head_rules(attention, [trace])
-    return _draw(trace, attention.kernel, clearest_position_rule(rules), clearest_content_rule(rules), rules)
-
-
-def _draw(trace: "Trace", kernel: int, position: HeadRule, content: HeadRule, rules: list[HeadRule]) -> Picture:
+    kernel = math.isqrt(len(rules[0].mean_attention))
+    position, content = clearest_position_rule(rules), clearest_content_rule(rules)
     height, width = trace.grids.shape[1:3]
     grid_width, row_height = max(3.0, 0.62 * width), max(1.9, 0.62 * height)
     total_width, total_height = grid_width + 6.0, 2 * (row_height + 0.95) + 0.55

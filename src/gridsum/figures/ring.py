@@ -12,8 +12,8 @@ from gridsum.analysis.ring import DIGITS, Ring
 from gridsum.figures.style import INK, QUIET, SERIES, Picture, styled
 
 _PANELS_A_ROW = 5
-_MOST_POINTS = 1500
-"""Drawn of each ring; the plane and the centroids are of all."""
+_MOST_POINTS = 3000
+"""Drawn in a row of panels; the planes and the centroids are of all."""
 # Around the colour circle as around the ring: neighbours look alike, and so do 9 and 0. The digits are written too.
 _COLOURS = [hls_to_rgb(digit / DIGITS, 0.45, 0.6) for digit in range(DIGITS)]
 _HATCHES = ("", "////", "....", "xxxx", "----")
@@ -33,14 +33,14 @@ def plot_rings(rings: Sequence[Ring]) -> Picture:
     ratios = [side + 0.45] * rows + ([below] if spectra else [])
     layout = GridSpec(len(ratios), columns, figure, height_ratios=ratios)
     for index, ring in enumerate(rings):
-        _draw_ring(figure.add_subplot(layout[divmod(index, columns)]), ring)
+        _draw_ring(figure.add_subplot(layout[divmod(index, columns)]), ring, _MOST_POINTS // columns)
     if spectra:
         _draw_spectra(figure.add_subplot(layout[rows, :]), spectra)
     return figure
 
 
-def _draw_ring(axes: Axes, ring: Ring) -> None:
-    chosen = np.linspace(0, len(ring.points) - 1, min(_MOST_POINTS, len(ring.points))).astype(int)
+def _draw_ring(axes: Axes, ring: Ring, most: int) -> None:
+    chosen = np.linspace(0, len(ring.points) - 1, min(most, len(ring.points))).astype(int)
     points, digits = ring.points[chosen], ring.digits[chosen]
     colours = [_COLOURS[digit] for digit in digits]
     axes.scatter(points[:, 0], points[:, 1], s=3, c=colours, alpha=0.5, linewidths=0, rasterized=True)
