@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from gridsum.analysis.ring import (
     DigitVectors,
+    RingError,
     digit_vectors,
     principal_plane,
     ring,
@@ -130,7 +131,7 @@ def test_a_missing_digit_leaves_the_ring_unjudged():
 
 
 def test_too_few_vectors_are_refused():
-    with pytest.raises(ValueError, match="train it longer"):
+    with pytest.raises(RingError, match="train it longer"):
         ring(4, DigitVectors(np.zeros((2, 8)), np.array([1, 2])))
 
 

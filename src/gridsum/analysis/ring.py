@@ -32,6 +32,10 @@ _WINDINGS = range(1, DIGITS // 2)
 Moments = Literal["every step", "last step"]
 
 
+class RingError(ValueError):
+    """A network that writes too few digits to look for a ring; the message says what to do."""
+
+
 @dataclass(frozen=True)
 class DigitVectors:
     """The vectors [P,E] of one run that read as digits, and the digit [P] that each reads as."""
@@ -134,7 +138,7 @@ def rings(model: Model, problems: int = 64, seed: int = 0, moments: Moments = "e
 def ring(seed: int, found: DigitVectors, components: tuple[int, int] = (1, 2)) -> Ring:
     """The ring of one run's vectors on two of their principal components."""
     if len(found.digits) < 3:
-        raise ValueError(
+        raise RingError(
             f"seed {seed} writes fewer than three digits on these problems, too few for a plane; "
             "train it longer, or take more problems"
         )

@@ -186,14 +186,21 @@ def _traced(options: Any, beyond: int = 0) -> "tuple[Model, Trace, Answer]":
 
 
 def _ring(options: Any) -> "Drawn":
-    from gridsum.analysis.ring import digit_vectors, ring
+    from gridsum.analysis.ring import RingError, digit_vectors, ring
     from gridsum.store import load
 
     model = load(options.model or "base", pick_device(options.device))
     found = digit_vectors(model, seed=options.seed)
     # Of a single network there is room to show a second ring, which lies on the next two components.
     planes = ((1, 2), (3, 4)) if len(found) == 1 else ((1, 2),)
-    rings = [ring(seed, vectors, plane) for seed, vectors in zip(model.seeds, found, strict=True) for plane in planes]
+    rings = []
+    for seed, vectors in zip(model.seeds, found, strict=True):
+        try:
+            rings += [ring(seed, vectors, plane) for plane in planes]
+        except RingError as error:
+            if not rings and seed == model.seeds[-1]:
+                raise
+            tell(f"gridsum: left out: {error}")
     # Without the points: there are very many, and what they amount to is given.
     summaries = [dataclasses.replace(found, points=found.points[:0], digits=found.digits[:0]) for found in rings]
     return load_figures().plot_rings(rings), summaries
