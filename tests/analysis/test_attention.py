@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from gridsum.analysis.attention import (
     CLEAR_SHARE,
     LEAST_SELECTIVITY,
+    RuleError,
     clearest_content_rule,
     clearest_position_rule,
     head_rules,
@@ -173,5 +174,5 @@ def test_the_clearest_rules_of_the_shipped_model_are_of_their_kind(base, traces)
 
 def test_without_a_step_there_is_no_rule(base, traces):
     still = traces[0].__class__(**{**traces[0].__dict__, "grids": traces[0].grids[:1]})
-    with pytest.raises(ValueError, match="at least one"):
+    with pytest.raises(RuleError, match="choose another sum"):
         head_rules(base.network.step.attention, [still])

@@ -33,6 +33,10 @@ LEAST_SELECTIVITY = 0.1
 """Bits (of log₂ 9 = 3.17 for a 3 × 3 neighbourhood) below which a head looks everywhere alike: no rule to name."""
 
 
+class RuleError(ValueError):
+    """Computations that show no rule; the message says what to do."""
+
+
 @dataclass(frozen=True)
 class ScoreTerms:
     """(Q+s)·(K+r) = Q·K + s·K + Q·r + s·r for every neighbour, cell and head: each [k²,H,W,h].
@@ -207,7 +211,7 @@ def _collect(attention: LocalAttention, traces: Sequence[Trace]) -> _Looked:
             borders.append(number.flatten())
             places += [Place(index, step, *divmod(cell, grid.shape[1])) for cell in range(number.numel())]
     if not places:
-        raise ValueError("none of these computations has a step; trace at least one")
+        raise RuleError("the computation halts before any step, so no head has looked anywhere; choose another sum")
     terms = torch.stack([torch.cat(part) for part in parts])
     scores = terms.sum(0)
     # What is added to all neighbours alike is no part of the rule: the softmax does not see it.

@@ -14,7 +14,7 @@ from matplotlib.patches import Rectangle
 
 from gridsum.analysis.placement import written
 from gridsum.figures.cells import Cell, draw_cells
-from gridsum.figures.steps import ACTION_MEANINGS, cells_of, check_size
+from gridsum.figures.steps import ACTION_MEANINGS, cells_of, check_size, steps_of
 from gridsum.figures.style import INK, LINE, QUIET, RIGHT, SERIES, WRONG, FigureError, Picture, styled
 from gridsum.model.seq2grid import ACTIONS, NOP
 from gridsum.store import write_atomically
@@ -84,9 +84,8 @@ def _scenes(trace: "Trace", answer: "Answer") -> Iterator[_Scene]:
         seconds = _FIRST if n == 0 else _CHANGING if changes else _IDLE
         shown = None if trace.probability is None else halted
         yield _Scene(cells, caption, seconds, halted=shown)
-    steps = f"{answer.steps} step{'' if answer.steps == 1 else 's'}"
     still = [[cell._replace(changed=False) for cell in row] for row in readings[-1]]
-    end = f"stopped by the limit of {steps}" if answer.capped else f"halts after {steps}"
+    end = f"stopped by the limit of {steps_of(answer)}" if answer.capped else f"halts after {steps_of(answer)}"
     yield _Scene(still, end, _END, halted=None if trace.probability is None else halted, ending=True)
 
 

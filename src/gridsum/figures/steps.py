@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from gridsum.analysis.placement import written
+from gridsum.analysis.placement import SHARED, written
 from gridsum.figures.cells import MOST_CELLS, Cell, draw_cells
 from gridsum.figures.style import INK, QUIET, FigureError, Picture, styled
 from gridsum.model.seq2grid import ACTIONS
@@ -19,8 +19,8 @@ _CELL = 0.32
 """Inches."""
 _PANELS_A_ROW = 6
 _LEGEND = (
-    "What the output layer reads in every cell. Tinted: the row of the answer; framed and bold: changed since the "
-    "panel before; faint: unsure. Steps without a change are left out."
+    "What the output layer reads in every cell; steps without a change are left out.\n"
+    "Tinted: the row of the answer. Framed and bold: changed since the panel before. Faint: unsure."
 )
 
 
@@ -35,7 +35,7 @@ def plot_placement(trace: "Trace", answer: "Answer") -> Picture:
     bottom, body = 0.42 / (tall + 0.85), tall / (tall + 0.85)
     figure = Picture(figsize=(total, tall + 0.85))
     left = figure.add_axes((1.55 / total, bottom, table / total, body))
-    probabilities = trace.actions.T.double().numpy()
+    probabilities = trace.actions.T.double().cpu().numpy()
     left.imshow(probabilities, cmap="Blues", vmin=0, vmax=1, aspect="auto")
     for action, symbol in ((a, s) for a in range(len(ACTIONS)) for s in range(count)):
         value = probabilities[action, symbol]
@@ -50,7 +50,8 @@ def plot_placement(trace: "Trace", answer: "Answer") -> Picture:
     placed = written(trace, answer.placement)
     draw_cells(right, [[Cell(code) for code in row] for row in placed.symbols.tolist()], 12)
     right.set_anchor("NW")
-    right.set_title(f"The grid it makes ({answer.placement} placement)")
+    shared = "\n?: several symbols share the cell" if (placed.symbols == SHARED).any() else ""
+    right.set_title(f"The grid it makes ({answer.placement}){shared}")
     return figure
 
 
@@ -67,14 +68,14 @@ def plot_steps(trace: "Trace", answer: "Answer") -> Picture:
     columns = min(_PANELS_A_ROW, len(shown))
     rows = -(-len(shown) // columns)
     panel_width, panel_height = max(_CELL * width, 1.35) + 0.3, _CELL * height + 0.75
-    total_width, total_height = max(panel_width * columns + 0.2, 6.5), panel_height * rows + 0.75
+    total_width, total_height = max(panel_width * columns + 0.2, 6.5), panel_height * rows + 0.85
     figure = Picture(figsize=(total_width, total_height))
     figure.text(0.15 / total_width, 1 - 0.22 / total_height, verdict(answer), fontsize=11, va="center")
-    figure.text(0.15 / total_width, 1 - 0.48 / total_height, _LEGEND, fontsize=6.5, color=QUIET, va="center")
+    figure.text(0.15 / total_width, 1 - 0.53 / total_height, _LEGEND, fontsize=7, color=QUIET, va="center")
     for index, n in enumerate(shown):
         row, column = divmod(index, columns)
         left = (0.15 + column * panel_width) / total_width
-        bottom = 1 - (0.75 + row * panel_height + 0.42 + _CELL * height) / total_height
+        bottom = 1 - (0.85 + row * panel_height + 0.42 + _CELL * height) / total_height
         axes = figure.add_axes((left, bottom, _CELL * width / total_width, _CELL * height / total_height))
         draw_cells(axes, readings[n], 11)
         axes.set_anchor("NW")
@@ -100,8 +101,12 @@ def cells_of(trace: "Trace") -> list[list[list[Cell]]]:
 def verdict(answer: "Answer") -> str:
     """The expression, the answer, and whether it is right."""
     said = answer.answer or "nothing"
-    end = f"right, after {answer.steps} steps" if answer.correct else f"wrong: it is {answer.exact}"
+    end = f"right, after {steps_of(answer)}" if answer.correct else f"wrong: it is {answer.exact}"
     return f"{answer.expression}{said}   {'✓' if answer.correct else '✗'} {end}"
+
+
+def steps_of(answer: "Answer") -> str:
+    return f"{answer.steps} step{'' if answer.steps == 1 else 's'}"
 
 
 def check_size(trace: "Trace") -> None:
