@@ -1,23 +1,29 @@
 """What the README shows is run."""
 
 import json
+import math
 import os
 import re
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image, ImageSequence
 
 from gridsum.cli import main
+from gridsum.cli.figure import FIGURES
+from gridsum.evaluation.records import read
+from gridsum.store import shipped_records
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
+PICTURES = (ROOT / "docs" / "pictures.md").read_text()
 
 
-def blocks(language):
-    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+def blocks(language, document=README):
+    return re.findall(rf"```{language}\n(.*?)```", document, re.DOTALL)
 
 
 def test_solving_prints_what_the_readme_prints(capsys):
@@ -36,7 +42,7 @@ def test_solving_prints_what_the_readme_prints(capsys):
             assert found == printed
 
 
-@pytest.mark.parametrize("example", blocks("python"))
+@pytest.mark.parametrize("example", [*blocks("python"), *blocks("python", PICTURES)])
 def test_the_python_examples_run(example):
     exec(compile(example, "README.md", "exec"), {})
 
@@ -87,12 +93,42 @@ def test_links_lead_somewhere():
         assert (ROOT / target).exists(), target
 
 
-def test_the_picture_is_drawn_by_its_command(tmp_path):
-    trace = tmp_path / "trace.json"
-    assert main(["trace", "58+67", "--halting", "median", "--json", str(trace)]) == 0
-    with trace.open() as source:
-        drawn = subprocess.run(
-            [sys.executable, ROOT / "docs" / "draw_grid.py"], stdin=source, capture_output=True, text=True, check=True
-        ).stdout
-    assert drawn.startswith("<svg")
-    assert "58+67=125" in drawn
+def test_the_film_is_made_by_its_command(tmp_path):
+    (command,) = re.findall(r"`gridsum (animate [^`]*)`", README)
+    *arguments, shown = shlex.split(command)
+    film = tmp_path / "film.gif"
+    assert main([*arguments, str(film)]) == 0
+    with Image.open(ROOT / shown) as ours, Image.open(film) as made:
+        assert ours.size == made.size
+        for frame, again in zip(ImageSequence.Iterator(ours), ImageSequence.Iterator(made), strict=True):
+            difference = np.asarray(frame.convert("L"), dtype=int) - np.asarray(again.convert("L"), dtype=int)
+            assert np.abs(difference).mean() < 1
+    assert (ROOT / shown).stat().st_size < 1_000_000
+
+
+def test_every_picture_has_its_command():
+    commands = dict(re.findall(r"^    (gridsum figure .*?) --out docs/(\S+)", PICTURES, re.MULTILINE))
+    shown = re.findall(r"!\[.*?\]\((.*?)\)", PICTURES)
+    assert len(shown) == len(FIGURES)
+    assert [command.split()[2] for command in commands] == [Path(picture).stem for picture in shown]
+    assert list(commands.values()) == shown
+    assert all((ROOT / "docs" / picture).exists() for picture in shown)
+
+
+def test_the_pictures_numbers_are_those_of_the_records():
+    rings = {found["seed"]: found for found in json.loads((ROOT / "results/base/rings.json").read_text())}
+    round_ones = [seed for seed, found in rings.items() if found["roundness"]["adjacent"] == 1]
+    assert f"Seeds {round_ones[0]}, {round_ones[1]} and {round_ones[2]} have the paper's ring" in PICTURES
+    assert len(round_ones) == 3
+    twice = [found["roundness"]["phase"] for seed, found in rings.items() if seed in (2, 3, 5, 8, 9)]
+    assert min(twice) > 0.8
+    assert all(rings[seed]["roundness"]["winding"] == 2 for seed in (2, 3, 5, 8, 9))
+    once_or_twice = [sum(found["spectrum"][:2]) for found in rings.values()]
+    (found,) = re.findall(r"(\d+) to (\d+)% of the variance", " ".join(PICTURES.split()))
+    low, high = found
+    assert (int(low), int(high)) == (math.floor(100 * min(once_or_twice)), math.ceil(100 * max(once_or_twice)))
+    single = next(record for record in read([shipped_records("base")]) if record.suite == "1x5")
+    assert f"{round(100 * (1 - single.seq))}% of the answers are then wrong" in " ".join(PICTURES.split())
+    labels = [rule["label"] for rule in json.loads((ROOT / "results/base/attention.json").read_text())]
+    counted = f"{labels.count('position-based')} of {len(labels)} heads are position-based"
+    assert f"{counted} and {labels.count('content-based')} content-based" in " ".join(PICTURES.split())

@@ -71,6 +71,18 @@ def trace_expression(model: Model, terms: tuple[str, ...], steps: int, placement
     return trace(model.network, batch.symbols[0, 0], size, steps, hard)
 
 
+def solve_and_trace(
+    model: Model,
+    terms: tuple[str, ...],
+    halting: HaltingRule | None = None,
+    seed: int = 0,
+    placement: PlacementRule = "auto",
+) -> tuple[Answer, Trace]:
+    """The answer to one expression, and every internal of the steps that led to it."""
+    (answer,) = solve(model, [terms], halting, seed, placement)
+    return answer, trace_expression(model, terms, answer.steps, placement)
+
+
 def solving_size(terms: int, digits: int) -> GridSize:
     """As many rows as terms, and as many columns as the sum of that many terms can need."""
     return GridSize(terms, columns_needed(terms, digits))

@@ -69,21 +69,10 @@ def draw_trace(answer: "Answer", trace: "Trace", model: str, width: int | None =
 
 def _placed(answer: "Answer", trace: "Trace") -> list[list[int | str]]:
     """Which symbol of the input each cell received; under soft placement, which one more than half."""
-    import torch
+    from gridsum.analysis.placement import SHARED, written
 
-    from gridsum.model.seq2grid import place_hard, seq2grid
-
-    height, columns = trace.decoded.shape[1:3]
-    put = place_hard if answer.placement == "hard" else seq2grid
-    one_hot = torch.nn.functional.one_hot(trace.symbols, len(ALPHABET)).to(trace.actions.dtype)
-    received = put(one_hot[None, None], trace.actions[None, None], height, columns)[0, 0]
-    share, symbol = received.max(-1)
-    symbol = symbol.masked_fill(received.sum(-1) <= 0.5, PAD)
-    unsure = ((share <= 0.5) & (symbol != PAD)).tolist()
-    return [
-        [UNSURE if doubt else code for code, doubt in zip(codes, doubts, strict=True)]
-        for codes, doubts in zip(symbol.tolist(), unsure, strict=True)
-    ]
+    symbols = written(trace, answer.placement).symbols.tolist()
+    return [[UNSURE if code == SHARED else code for code in row] for row in symbols]
 
 
 def _step_title(n: int, trace: "Trace") -> Line:

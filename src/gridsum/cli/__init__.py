@@ -19,6 +19,8 @@ COMMANDS = {
     "train": "train networks from one or several seeds; resume after interruptions",
     "evaluate": "measure models, or a solver of your own, on suites of problems",
     "table": "print a table of the paper from the records of evaluations",
+    "figure": "draw a figure of the paper, or of one computation",
+    "animate": "make a film of a sum being worked out",
     "models": "list the models that come with gridsum, and their scores",
     "trace": "write all that happens inside while a sum is worked out, as JSON",
     "bench": "measure what training and solving cost on this machine",

@@ -50,19 +50,20 @@ def check_writable(name: str) -> None:
         raise UsageError(f"{name} cannot be written: the folder {place} is read-only; choose another place")
 
 
-def write_result(name: str, text: str) -> None:
-    """The whole of `text` to a file or to standard output."""
-    if name == STANDARD:
-        print_text(text)
+def write_result(name: str, result: str | bytes) -> None:
+    """The whole of a result to a file or, if it is text, to standard output."""
+    if name == STANDARD and isinstance(result, str):
+        print_text(result)
         return
     from gridsum.store import write_atomically
 
     path = Path(name)
+    content = result.encode() if isinstance(result, str) else result
     try:
         if path.exists() and not path.is_file():
-            path.write_text(text, encoding="utf-8")  # a pipe or a device, which must not be replaced by a file
+            path.write_bytes(content)  # a pipe or a device, which must not be replaced by a file
         else:
-            write_atomically(path.resolve(), text.encode())  # resolved: a link stays a link
+            write_atomically(path.resolve(), content)  # resolved: a link stays a link
     except OSError as error:
         raise unwritable(name, error) from None
 

@@ -70,16 +70,18 @@ def run(arguments: Sequence[str]) -> int:
     from gridsum.evaluation import rendering, tables
     from gridsum.evaluation.records import read
 
-    records = read(options.records or _shipped())
+    records = read(options.records or shipped_records())
     render = {"text": rendering.to_text, "markdown": rendering.to_markdown, "latex": rendering.to_latex}
     write_result(options.out, render[options.format](tables.TABLES[options.name](records)))
     return 0
 
 
-def _shipped() -> list[str]:
-    from gridsum.store import shipped, shipped_records
+def shipped_records() -> list[str]:
+    """The files of records that come with the package."""
+    from gridsum.store import shipped
+    from gridsum.store import shipped_records as records_of
 
-    paths = [str(shipped_records(name)) for name in shipped() if shipped_records(name).exists()]
+    paths = [str(records_of(name)) for name in shipped() if records_of(name).exists()]
     if not paths:
         raise UsageError("no records come with this gridsum; give some with --records FILE")
     return paths

@@ -66,10 +66,9 @@ def run(arguments: Sequence[str]) -> int:
     model = load_single(options.model, options.device)
     check_halting(model.network, options.halting, options.model)
 
-    from gridsum.solving import solve, trace_expression
+    from gridsum.solving import solve_and_trace
 
-    (answer,) = solve(model, [terms], options.halting, options.seed, options.placement)
-    traced = trace_expression(model, terms, answer.steps, options.placement)
+    answer, traced = solve_and_trace(model, terms, options.halting, options.seed, options.placement)
     content = describe(answer, model.name) | {
         "alphabet": list(ALPHABET),
         "symbols": [ALPHABET[code] for code in traced.symbols.tolist()],

@@ -1,0 +1,158 @@
+"""Curves: halting within one computation, scores against the number of terms, steps over a training."""
+
+import re
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gridsum.evaluation.metrics import wilson
+from gridsum.evaluation.records import Record
+from gridsum.evaluation.rows import Row, arrange, labels_of
+from gridsum.model.rollout import Trace
+from gridsum.training.folders import FolderError, read_metrics, read_setup
+
+
+class CurveError(ValueError):
+    """A curve that the files do not allow; the message says what to do first."""
+
+
+@dataclass(frozen=True)
+class HaltingCurve:
+    """Along one computation, for n = 0 … the last step traced."""
+
+    halting: tuple[float, ...]
+    """λ_n"""
+    probability: tuple[float, ...]
+    """p_n"""
+    halted: tuple[float, ...]
+    """Σ_{i≤n} p_i, the probability of having halted by n."""
+
+
+def halting_curve(trace: Trace) -> HaltingCurve | None:
+    """Of a trace; None under fixed halting."""
+    if trace.halting is None or trace.probability is None:
+        return None
+    probability = trace.probability.double()
+    return HaltingCurve(
+        tuple(trace.halting.tolist()), tuple(probability.tolist()), tuple(probability.cumsum(0).clamp(max=1).tolist())
+    )
+
+
+class TermsPoint(NamedTuple):
+    """Sums of `terms` terms: accuracies with their Wilson 95% intervals, and the mean number of steps."""
+
+    terms: int
+    char: float
+    char_interval: tuple[float, float]
+    seq: float
+    seq_interval: tuple[float, float]
+    steps: float | None
+
+
+@dataclass(frozen=True)
+class TermsCurve:
+    """One model on sums of more and more terms."""
+
+    label: str
+    variant: str
+    digits: str
+    """The digits of each term, as the suites name them."""
+    points: tuple[TermsPoint, ...]
+
+
+_TERMS_SUITE = re.compile(r"(?P<terms>[0-9]+)x(?P<digits>[0-9]+|\[[0-9]+,[0-9]+\])")
+_TERMS_COMMAND = "gridsum evaluate --suite terms --out records.jsonl"
+
+
+def terms_curves(records: Iterable[Record]) -> list[TermsCurve]:
+    """A curve for each model that has records on several suites `NxD` with the same digits D and different N.
+
+    Where a model has several digits to choose from, the curve of most points counts.
+    """
+    records = [record for record in records if _TERMS_SUITE.fullmatch(record.suite)]
+    by_row = arrange(records, {record.suite for record in records})
+    curves: dict[Row, TermsCurve] = {}
+    for row, by_suite in by_row.items():
+        by_digits: dict[str, list[TermsPoint]] = {}
+        for suite, record in by_suite.items():
+            parts = _TERMS_SUITE.fullmatch(suite)
+            assert parts is not None, "only such suites were kept"
+            by_digits.setdefault(parts["digits"], []).append(_point(int(parts["terms"]), record))
+        digits, points = max(by_digits.items(), key=lambda item: len(item[1]))
+        if len(points) > 1:
+            curves[row] = TermsCurve("", row.variant, digits, tuple(sorted(points)))
+    if not curves:
+        raise CurveError(
+            "the records hold no model on sums of different numbers of terms of the same length (2x5, 3x5, …); "
+            f"evaluate these first: {_TERMS_COMMAND}"
+        )
+    labels = labels_of(curves)
+    return [replace(curve, label=" ".join(label(row) for label in labels.values())) for row, curve in curves.items()]
+
+
+def _point(terms: int, record: Record) -> TermsPoint:
+    return TermsPoint(
+        terms,
+        record.char,
+        wilson(record.chars_right, record.chars_valid),
+        record.seq,
+        wilson(record.sequences_right, record.samples),
+        record.steps_mean,
+    )
+
+
+@dataclass(frozen=True)
+class TrainingCurve:
+    """A measure of a training folder's seeds over the epochs."""
+
+    label: str
+    regulariser: str
+    epochs: np.ndarray
+    """[T]"""
+    mean: np.ndarray
+    """[T], over the seeds that reached the epoch."""
+    sd: np.ndarray
+    """[T], the sample's (n − 1); 0 for a single seed."""
+    seeds: int
+
+
+def training_curve(folder: Path, measure: str = "steps") -> TrainingCurve:
+    """Of all seeds of a training folder, from their metrics.jsonl."""
+    try:
+        config, seeds = read_setup(folder)
+        logs = [read_metrics(folder, seed) for seed in seeds]
+    except FileNotFoundError as error:
+        raise CurveError(f"{error.filename} is missing; copy the folder whole, with every seed's log") from None
+    except FolderError:
+        raise CurveError(
+            f"{folder} is no training folder (it has no readable config.json); name what gridsum train --out made"
+        ) from None
+    by_epoch: dict[int, list[float]] = {}
+    for seed, log in zip(seeds, logs, strict=True):
+        for line in log:
+            by_epoch.setdefault(int(line["epoch"]), []).append(_measured(line, measure, folder, seed))
+    if not by_epoch:
+        raise CurveError(f"{folder} holds no finished epoch yet; train it first")
+    epochs = sorted(by_epoch)
+    return TrainingCurve(
+        config.variant,
+        config.objective.regulariser,
+        np.array(epochs),
+        np.array([statistics.fmean(by_epoch[epoch]) for epoch in epochs]),
+        np.array([_sd(by_epoch[epoch]) for epoch in epochs]),
+        len(seeds),
+    )
+
+
+def _measured(line: dict[str, Any], measure: str, folder: Path, seed: int) -> float:
+    if measure not in line:
+        raise CurveError(f"the log of seed {seed} in {folder} has no {measure!r}; it has {', '.join(line)}")
+    return float(line[measure])
+
+
+def _sd(values: Sequence[float]) -> float:
+    return statistics.stdev(values) if len(values) > 1 else 0.0

@@ -1,0 +1,210 @@
+"""The ring of digits: the plane in which a network's digit vectors lie, and how ring-like they lie there.
+
+As in the paper, problems are drawn, every cell's vector is taken after every step until the computation halts, and
+those that the output layer reads as a digit are projected onto their two principal components. Vectors before any
+step are left out: they are the embeddings, which the network has not made.
+
+A ring need not count once around. With digit d at the angle 2πwd/10 it winds w times; for w = 2 the digits d and
+d + 5 meet. So the ring on the first two components is one of several that a network can have at once, and a
+spectrum says how strong each is: the centroids' Fourier transform over the digits, in all features.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cache
+from itertools import permutations
+from typing import Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gridsum.model.inference import default_rule, infer
+from gridsum.model.rollout import GridSize
+from gridsum.problems import Space, sample
+from gridsum.store import Model
+from gridsum.streams import Stream
+from gridsum.symbols import FIRST_DIGIT
+
+DIGITS = 10
+# Five times around, even and odd digits stand on two opposite points, which is no ring.
+_WINDINGS = range(1, DIGITS // 2)
+Moments = Literal["every step", "last step"]
+
+
+class RingError(ValueError):
+    """A network that writes too few digits to look for a ring; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class DigitVectors:
+    """The vectors [P,E] of one run that read as digits, and the digit [P] that each reads as."""
+
+    vectors: np.ndarray
+    digits: np.ndarray
+
+
+@dataclass(frozen=True)
+class Plane:
+    """Two principal components: a point is mean + axes·coordinates."""
+
+    mean: np.ndarray
+    """[E]"""
+    axes: np.ndarray
+    """[2,E], orthonormal; each one's largest entry is positive, so that a picture does not depend on the solver."""
+    explained: tuple[float, float]
+    """The share of the variance along each axis."""
+    components: tuple[int, int] = (1, 2)
+    """Which components they are; 1 has the most variance."""
+
+    def project(self, vectors: np.ndarray) -> np.ndarray:
+        """[...,E] → [...,2], for any vectors of the same network."""
+        return (np.asarray(vectors, dtype=np.float64) - self.mean) @ self.axes.T
+
+
+@dataclass(frozen=True)
+class Roundness:
+    """How the ten centroids lie around their middle."""
+
+    order: tuple[int, ...]
+    """The digits by angle, from 0 on, in the direction that keeps more of the counting order."""
+    adjacent: float
+    """The share of the ten pairs 0-1, 1-2, …, 9-0 that are next to each other in that order: 1 for a ring."""
+    p_value: float
+    """How probable at least as many such pairs are if all orders are alike; exact."""
+    winding: int
+    """w, how often the digits go around from 0 to 9 and back to 0: the one of 1 … 4 that fits best."""
+    phase: float
+    """How well it fits: |mean over d of exp i(θ_d ∓ 2πwd/10)|, the better direction; 1 if the angles are exact."""
+    radius_spread: float
+    """The standard deviation of the centroids' distances from the middle over their mean: 0 for a circle."""
+
+
+@dataclass(frozen=True)
+class Ring:
+    """The plane of one run's digit vectors, and what is on it."""
+
+    seed: int
+    plane: Plane
+    points: np.ndarray
+    """[P,2]"""
+    digits: np.ndarray
+    """[P]"""
+    centroids: np.ndarray
+    """[10,2]; not a number for digits that never occur."""
+    roundness: Roundness | None
+    """None where a digit never occurs."""
+    spectrum: tuple[float, ...] | None
+    """The share of the centroids' variance, in all features, that winds w = 1 … 5 times; with the digits at random
+    2/9 for each, 1/9 for the last. None where a digit never occurs."""
+
+
+@torch.no_grad()
+def digit_vectors(
+    model: Model, problems: int = 64, seed: int = 0, moments: Moments = "every step"
+) -> list[DigitVectors]:
+    """Those of every run of `model` on problems drawn from its own task, halted without chance."""
+    network, task = model.network, model.config.task
+    space = Space(task.terms, task.digits)
+    device = next(network.parameters()).device
+    symbols = sample(space, problems, Stream.of_seeds([seed], device)).symbols.expand(network.runs, -1, -1)
+    size = GridSize(space.terms[1] + task.spare_rows, space.digits[1] + task.spare_columns)
+    rule = "median" if default_rule(network) == "sampled" else "fixed"
+    halted = infer(network, symbols, size, rule).steps
+    grid = network.place(symbols, size)
+    found: list[list[tuple[Tensor, Tensor]]] = [[] for _ in range(network.runs)]
+    for step in range(1, int(halted.max()) + 1):
+        grid = network.step(grid)
+        code = network.read(grid).argmax(-1)
+        wanted = halted >= step if moments == "every step" else halted == step
+        chosen = (code >= FIRST_DIGIT) & (code < FIRST_DIGIT + DIGITS) & wanted[..., None, None]
+        for run in range(network.runs):
+            found[run].append((grid[run][chosen[run]], code[run][chosen[run]] - FIRST_DIGIT))
+    return [
+        DigitVectors(_joined([vectors for vectors, _ in run]), _joined([digits for _, digits in run])) for run in found
+    ]
+
+
+def _joined(parts: list[Tensor]) -> np.ndarray:
+    return torch.cat(parts).cpu().numpy() if parts else np.zeros(0)
+
+
+def rings(model: Model, problems: int = 64, seed: int = 0, moments: Moments = "every step") -> list[Ring]:
+    """The ring of every run of `model`, on its first two components."""
+    found = digit_vectors(model, problems, seed, moments)
+    return [ring(run_seed, vectors) for run_seed, vectors in zip(model.seeds, found, strict=True)]
+
+
+def ring(seed: int, found: DigitVectors, components: tuple[int, int] = (1, 2)) -> Ring:
+    """The ring of one run's vectors on two of their principal components."""
+    if len(found.digits) < 3:
+        raise RingError(
+            f"seed {seed} writes fewer than three digits on these problems, too few for a plane; "
+            "train it longer, or take more problems"
+        )
+    plane = principal_plane(found.vectors, components)
+    means = np.full((DIGITS, found.vectors.shape[1]), np.nan)
+    for digit in np.unique(found.digits):
+        means[digit] = found.vectors[found.digits == digit].mean(0, dtype=np.float64)
+    centroids, whole = plane.project(means), not np.isnan(means).any()
+    return Ring(
+        seed,
+        plane,
+        plane.project(found.vectors),
+        found.digits,
+        centroids,
+        roundness(centroids) if whole else None,
+        winding_spectrum(means) if whole else None,
+    )
+
+
+def principal_plane(vectors: np.ndarray, components: tuple[int, int] = (1, 2)) -> Plane:
+    """The plane of two principal components of vectors [P,E]."""
+    vectors = np.asarray(vectors, dtype=np.float64)
+    mean = vectors.mean(0)
+    variances, directions = np.linalg.eigh(np.cov(vectors - mean, rowvar=False))
+    chosen = [-component for component in components]  # eigh sorts from the least
+    axes = directions[:, chosen].T
+    largest = axes[np.arange(2), np.abs(axes).argmax(1)]
+    first, second = (float(share) for share in variances[chosen] / max(variances.sum(), np.finfo(np.float64).tiny))
+    return Plane(mean, axes * np.sign(largest)[:, None], (first, second), components)
+
+
+def winding_spectrum(centroids: np.ndarray) -> tuple[float, ...]:
+    """Shares of the variance of the ten digits' centroids [10,E] that wind 1 … 5 times."""
+    power = (np.abs(np.fft.rfft(centroids, axis=0)) ** 2).sum(1)[1:]
+    power[:-1] *= 2  # each but the last stands for both directions
+    return tuple(float(share) for share in power / power.sum())
+
+
+def roundness(centroids: np.ndarray) -> Roundness:
+    """Of the ten digits' centroids [10,2]."""
+    around = centroids - centroids.mean(0)
+    angles, radii = np.arctan2(around[:, 1], around[:, 0]), np.hypot(around[:, 0], around[:, 1])
+    order = np.argsort(angles, kind="stable")
+    ahead = int(((np.roll(order, -1) - order) % DIGITS == 1).sum())
+    back = int(((order - np.roll(order, -1)) % DIGITS == 1).sum())
+    if back > ahead:
+        order = order[::-1]
+    order = np.roll(order, -int(np.flatnonzero(order == 0)[0]))
+    even = 2 * math.pi * np.arange(DIGITS) / DIGITS
+    fits = {w: max(abs(np.exp(1j * (angles - turn * even)).mean()) for turn in (w, -w)) for w in _WINDINGS}
+    winding = max(fits, key=lambda w: fits[w])
+    pairs = ahead + back
+    return Roundness(
+        tuple(int(digit) for digit in order),
+        pairs / DIGITS,
+        float(_orders_by_pairs()[pairs:].sum() / math.factorial(DIGITS - 1)),
+        winding,
+        float(fits[winding]),
+        float(radii.std() / radii.mean()),
+    )
+
+
+@cache
+def _orders_by_pairs() -> np.ndarray:
+    """How many of the orders of ten digits around a ring (0 first) have n of the ten pairs, for n = 0 … 10."""
+    rest = np.array(list(permutations(range(1, DIGITS))), dtype=np.int8)
+    orders = np.concatenate((np.zeros((len(rest), 1), dtype=np.int8), rest), 1)
+    gaps = (np.roll(orders, -1, 1) - orders) % DIGITS
+    return np.bincount(((gaps == 1) | (gaps == DIGITS - 1)).sum(1), minlength=DIGITS + 1)

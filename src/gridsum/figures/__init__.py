@@ -1,0 +1,37 @@
+"""Pictures, each a function from data to a matplotlib figure, for print, screen and notebook.
+
+    from gridsum.figures import plot_steps
+    from gridsum.solving import solve_and_trace
+    from gridsum.store import load
+    from gridsum.symbols import parse
+
+    answer, trace = solve_and_trace(load("base"), parse("523+102+9416"))
+    plot_steps(trace, answer)
+
+A figure shows itself in a notebook; `save` writes it as SVG, PNG or PDF. Nothing is said by colour alone.
+"""
+
+try:
+    import matplotlib as _matplotlib  # noqa: F401
+except ImportError:
+    raise ImportError("figures need matplotlib; install it with: pip install 'gridsum[figures]'") from None
+
+from gridsum.figures.animation import animation_frames, save_animation
+from gridsum.figures.attention import plot_attention
+from gridsum.figures.curves import plot_halting, plot_terms, plot_training
+from gridsum.figures.ring import plot_rings
+from gridsum.figures.steps import plot_placement, plot_steps
+from gridsum.figures.style import save
+
+__all__ = [
+    "animation_frames",
+    "plot_attention",
+    "plot_halting",
+    "plot_placement",
+    "plot_rings",
+    "plot_steps",
+    "plot_terms",
+    "plot_training",
+    "save",
+    "save_animation",
+]

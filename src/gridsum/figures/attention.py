@@ -1,0 +1,140 @@
+"""Attention rules: where a head looks on average, where each cell looks at one step, and what decides it."""
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
+from matplotlib.patheffects import withStroke
+
+from gridsum.analysis.attention import (
+    HeadRule,
+    Offset,
+    clearest_content_rule,
+    clearest_position_rule,
+)
+from gridsum.figures.steps import check_size
+from gridsum.figures.style import INK, LINE, QUIET, SERIES, Picture, bare, styled
+from gridsum.symbols import ALPHABET, PAD
+
+if TYPE_CHECKING:
+    from gridsum.model.rollout import Trace
+
+_MAP = colormaps["Blues"]
+_LABELS = ("position-based", "content-based", "mixed", "unselective")
+_TERMS = ("Q·K", "s·K", "Q·r", "s·r")
+
+
+@styled
+def plot_attention(trace: "Trace", rules: Sequence[HeadRule]) -> Picture:
+    """The clearest position-based and the clearest content-based rule of one computation (the paper's Fig. 5).
+
+    `rules` are those that `gridsum.analysis.attention.head_rules` finds in this trace.
+    """
+    check_size(trace)
+    kernel = math.isqrt(len(rules[0].mean_attention))
+    position, content = clearest_position_rule(rules), clearest_content_rule(rules)
+    height, width = trace.grids.shape[1:3]
+    grid_width, row_height = max(3.0, 0.62 * width), max(1.9, 0.62 * height)
+    total_width, total_height = grid_width + 6.0, 2 * (row_height + 0.95) + 0.55
+    figure = Picture(figsize=(total_width, total_height))
+    labels = [rule.label for rule in rules]
+    counted = ", ".join(f"{labels.count(label)} {label}" for label in _LABELS if label in labels)
+    figure.text(0.2 / total_width, 1 - 0.22 / total_height, f"{len(rules)} heads: {counted}", fontsize=10, va="center")
+
+    def place(row: int, left: float, width: float) -> Axes:
+        bottom = total_height - 0.4 - row * (row_height + 0.95) - 0.5 - row_height
+        return figure.add_axes(
+            (left / total_width, bottom / total_height, width / total_width, row_height / total_height)
+        )
+
+    for row, rule in enumerate((position, content)):
+        _draw_mean(place(row, 0.2, 1.9), rule, kernel)
+        _draw_field(place(row, 2.5, grid_width), trace, rule, kernel)
+        _draw_parts(place(row, grid_width + 3.5, 2.1), rule)
+    return figure
+
+
+def _shade(weight: float) -> tuple[float, ...]:
+    """Not linear, so that small differences between small weights can be seen."""
+    return _MAP(weight**0.6)
+
+
+def _draw_mean(axes: Axes, rule: HeadRule, kernel: int) -> None:
+    for neighbour, weight in enumerate(rule.mean_attention):
+        row, column = divmod(neighbour, kernel)
+        axes.add_patch(Rectangle((column, row), 1, 1, facecolor=_shade(weight), edgecolor=LINE, linewidth=0.7))
+        colour = "white" if weight > 0.45 else INK
+        text = f"{weight:.2f}".lstrip("0")
+        axes.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=8, color=colour)
+    middle = kernel // 2
+    axes.add_patch(Rectangle((middle, middle), 1, 1, fill=False, edgecolor=INK, linewidth=1.6))
+    axes.set_xlim(-0.05, kernel + 0.05)
+    axes.set_ylim(kernel + 0.05, -0.05)
+    bare(axes)
+    axes.set_anchor("NW")
+    axes.set_title(f"head {rule.head}: {rule.label}\non average, most weight {_direction(rule.favourite)}")
+
+
+def _direction(offset: Offset) -> str:
+    if offset == (0, 0):
+        return "on itself"
+    words = []
+    if offset.down:
+        words.append(("down" if offset.down > 0 else "up") + (f" {abs(offset.down)}" if abs(offset.down) > 1 else ""))
+    if offset.right:
+        words.append(
+            ("right" if offset.right > 0 else "left") + (f" {abs(offset.right)}" if abs(offset.right) > 1 else "")
+        )
+    return " ".join(words)
+
+
+def _draw_field(axes: Axes, trace: "Trace", rule: HeadRule, kernel: int) -> None:
+    """Every cell with its own attention inside it, as a small map of its neighbourhood."""
+    height, width = trace.grids.shape[1:3]
+    step = rule.example.step
+    weights = trace.attention[step, :, :, :, rule.head]
+    codes = trace.decoded[step].argmax(-1).tolist()
+    gap, part = 0.07, (1 - 2 * 0.07) / kernel
+    for i in range(height):
+        for j in range(width):
+            for neighbour, weight in enumerate(weights[:, i, j].tolist()):
+                row, column = divmod(neighbour, kernel)
+                corner = (j + gap + column * part, i + gap + row * part)
+                axes.add_patch(Rectangle(corner, part, part, facecolor=_shade(weight), edgecolor="none"))
+            here = (i, j) == (rule.example.row, rule.example.column)
+            edge, thick = (SERIES[1], 2.2) if here else (LINE, 0.8)
+            axes.add_patch(
+                Rectangle((j + gap, i + gap), 1 - 2 * gap, 1 - 2 * gap, fill=False, edgecolor=edge, linewidth=thick)
+            )
+            text = axes.text(
+                j + 0.5,
+                i + 0.52,
+                "" if codes[i][j] == PAD else ALPHABET[codes[i][j]],
+                ha="center",
+                va="center",
+                fontsize=12,
+            )
+            text.set_path_effects([withStroke(linewidth=2.5, foreground="white")])
+    axes.set_xlim(0, width)
+    axes.set_ylim(height, 0)
+    bare(axes)
+    axes.set_anchor("NW")
+    shows = "most like" if rule.label == "position-based" else "least like"
+    axes.set_title(f"where each cell looks, from step {step} to {step + 1}\n(thick frame: {shows} the average)")
+
+
+def _draw_parts(axes: Axes, rule: HeadRule) -> None:
+    parts = {"position": rule.position, "border": rule.border, "content": rule.content}
+    for place, (value, hatch) in enumerate(zip(parts.values(), ("", "////", ".."), strict=True)):
+        axes.barh(place, value, color=SERIES[4], edgecolor=INK, hatch=hatch, linewidth=0.7, height=0.6)
+        axes.text(value, place, f" {value:.2f}", va="center", fontsize=7.5)
+    axes.set_yticks(range(len(parts)), parts)
+    axes.invert_yaxis()
+    axes.set_xlim(0, max(*parts.values(), 0.1) * 1.3)
+    axes.set_title("what decides it, in bits")
+    shares = ", ".join(f"{name} {share:.2f}" for name, share in zip(_TERMS, rule.term_shares, strict=True))
+    axes.set_xlabel(f"shares in the score:\n{shares}", fontsize=7, color=QUIET, loc="left")
+    axes.tick_params(labelsize=7.5)

@@ -1,0 +1,113 @@
+"""Curves: scores against terms, steps over a training, halting within one computation."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+
+from gridsum.analysis.curves import CurveError, TermsCurve, TrainingCurve, halting_curve
+from gridsum.figures.style import DASHES, INK, MARKERS, QUIET, SERIES, Picture, styled
+
+if TYPE_CHECKING:
+    from gridsum.evaluation.paper import Score
+    from gridsum.model.rollout import Trace
+    from gridsum.solving import Answer
+
+_REGULARISERS = {"explore-reinforce": "Explore-Reinforce", "kl": "KL to a geometric", "none": "no regulariser"}
+
+
+@styled
+def plot_terms(curves: Sequence[TermsCurve], published: "Mapping[str, Mapping[str, Score]] | None" = None) -> Picture:
+    """Accuracy, and mean number of steps, against the number of terms (the paper's Fig. 2).
+
+    `published` are other scores by variant and suite, shown as crosses.
+    """
+    figure = Picture(figsize=(6.4, 5.2), layout="constrained")
+    accuracy, steps = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
+    for number, curve in enumerate(curves):
+        colour, marker = SERIES[number % len(SERIES)], MARKERS[number % len(MARKERS)]
+        terms = [point.terms for point in curve.points]
+        for name, dash in (("char", "-"), ("seq", "--")):
+            values = np.array([getattr(point, name) for point in curve.points])
+            intervals = np.array([getattr(point, f"{name}_interval") for point in curve.points])
+            style = {"color": colour, "linestyle": dash, "marker": marker, "markersize": 4.5}
+            hollow = {} if name == "char" else {"markerfacecolor": "white"}
+            accuracy.plot(terms, values, label=f"{curve.label}, {_UNITS[name]}", **style, **hollow)
+            accuracy.fill_between(terms, intervals[:, 0], intervals[:, 1], color=colour, alpha=0.15, linewidth=0)
+        taken = [np.nan if point.steps is None else point.steps for point in curve.points]
+        steps.plot(terms, taken, color=colour, marker=marker, markersize=4.5, label=curve.label)
+        known = _known(curve, published or {})
+        for name, cross in (("char", "x"), ("seq", "+")):
+            if known:
+                values = [getattr(score, name) for score in known.values()]
+                label = f"{curve.variant} in the paper, {_UNITS[name]}"
+                accuracy.plot(list(known), values, cross, color=INK, markersize=7, label=label)
+    digits = {curve.digits for curve in curves}
+    accuracy.set_ylim(-0.03, 1.03)
+    accuracy.set_ylabel("accuracy")
+    accuracy.set_title(f"Sums of more and more terms of {' or '.join(sorted(digits))} digits; bands: Wilson 95%")
+    accuracy.legend(fontsize=7.5)
+    steps.set_ylim(0, None)
+    steps.set_ylabel("mean recurrent steps")
+    steps.set_xlabel("terms")
+    steps.xaxis.set_major_locator(MaxNLocator(integer=True))
+    return figure
+
+
+_UNITS = {"char": "characters", "seq": "whole answers"}
+
+
+def _known(curve: TermsCurve, published: "Mapping[str, Mapping[str, Score]]") -> "dict[int, Score]":
+    scores = published.get(curve.variant, {})
+    suites = {point.terms: f"{point.terms}x{curve.digits}" for point in curve.points}
+    return {terms: scores[suite] for terms, suite in suites.items() if suite in scores}
+
+
+@styled
+def plot_training(curves: Sequence[TrainingCurve]) -> Picture:
+    """The mean number of recurrent steps over the epochs, one curve for each training (the paper's Fig. 3)."""
+    figure = Picture(figsize=(6.4, 3.6), layout="constrained")
+    axes: Axes = figure.subplots()
+    for number, curve in enumerate(curves):
+        colour, dash = SERIES[number % len(SERIES)], DASHES[number % len(DASHES)]
+        seeds = f"{curve.seeds} seed{'' if curve.seeds == 1 else 's'}"
+        label = f"{curve.label}: {_REGULARISERS[curve.regulariser]} ({seeds})"
+        axes.plot(curve.epochs, curve.mean, color=colour, linestyle=dash, linewidth=1.3, label=label)
+        low, high = curve.mean - curve.sd, curve.mean + curve.sd
+        axes.fill_between(curve.epochs, low, high, color=colour, alpha=0.18, linewidth=0)
+    axes.set_ylim(0, None)
+    axes.set_xlim(0, None)
+    axes.set_xlabel("epoch")
+    axes.set_ylabel("mean recurrent steps in training")
+    axes.set_title("Mean over training seeds; bands: ± standard deviation")
+    axes.legend()
+    return figure
+
+
+@styled
+def plot_halting(trace: "Trace", answer: "Answer") -> Picture:
+    """λ_n, p_n and the probability of having halted, along one computation. The trace may go on past the step at
+    which the answer was given, to show how the network goes on deciding."""
+    curve = halting_curve(trace)
+    if curve is None:
+        raise CurveError("this model takes a fixed number of steps: it has no halting probabilities to show")
+    figure = Picture(figsize=(6.4, 3.2), layout="constrained")
+    axes: Axes = figure.subplots()
+    n = range(len(curve.halting))
+    axes.bar(n, curve.probability, color=SERIES[4], width=0.75, label="$p_n$: halts at n")
+    conditional = "$λ_n$: halts at n if still running"
+    axes.plot(n, curve.halting, color=SERIES[0], marker="o", markersize=4, label=conditional)
+    axes.plot(n, curve.halted, color=SERIES[1], linestyle="--", marker="s", markersize=3, label="has halted by n")
+    axes.axvline(answer.steps, color=QUIET, linestyle=":", linewidth=1)
+    end = "stopped by the limit" if answer.capped else "halted here"
+    beside = {"xytext": (-4, 0), "textcoords": "offset points", "ha": "right", "va": "center"}
+    axes.annotate(f"{end} ({answer.halting})", (answer.steps, 0.55), color=QUIET, fontsize=8, **beside)
+    axes.set_title(f"{answer.expression}{answer.answer}")
+    axes.set_ylim(0, 1.05)
+    axes.set_xlabel("step n")
+    axes.set_ylabel("probability")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.legend(loc="upper left", fontsize=8)
+    return figure

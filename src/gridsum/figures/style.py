@@ -1,0 +1,99 @@
+"""How all figures look, and how they become files."""
+
+from collections.abc import Callable
+from functools import wraps
+from io import BytesIO
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from gridsum.store import write_atomically
+
+INK, QUIET, LINE = "#1b1f24", "#5f6a75", "#aeb6bf"
+# Okabe and Ito's colours, which people with any colour vision can tell apart; yellow is left out, too pale for lines.
+SERIES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
+RIGHT, WRONG = "#0072B2", "#D55E00"
+
+FORMATS = (".svg", ".png", ".pdf")
+_DPI = 160
+_STYLE: dict[Any, Any] = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 9,
+    "axes.edgecolor": LINE,
+    "axes.labelcolor": INK,
+    "axes.titlesize": 9,
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#e6e9ed",
+    "axes.axisbelow": True,
+    "text.color": INK,
+    "xtick.color": QUIET,
+    "ytick.color": QUIET,
+    "legend.frameon": False,
+    "figure.facecolor": "white",
+    # The same picture is the same file.
+    "svg.hashsalt": "gridsum",
+}
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class FigureError(ValueError):
+    """A figure that cannot be made or written as asked; the message says what to do."""
+
+
+class Picture(Figure):
+    """A figure that belongs to no window, and that a notebook shows without further ado."""
+
+    def _repr_png_(self) -> bytes:
+        return to_bytes(self, ".png")
+
+
+def styled(draw: Callable[P, R]) -> Callable[P, R]:
+    """Draw in this package's style, and leave the settings of whoever calls as they are."""
+
+    @wraps(draw)
+    def inner(*arguments: P.args, **options: P.kwargs) -> R:
+        with matplotlib.rc_context():
+            matplotlib.rcdefaults()
+            matplotlib.rcParams.update(_STYLE)
+            return draw(*arguments, **options)
+
+    return inner
+
+
+def bare(axes: Axes) -> None:
+    """No frame, no ticks: a place to draw on."""
+    axes.set_axis_off()
+    axes.set_aspect("equal")
+
+
+def check_format(name: str | Path) -> str:
+    suffix = Path(name).suffix.lower()
+    if suffix not in FORMATS:
+        raise FigureError(f"{name} says no kind of picture; end its name in {', '.join(FORMATS[:-1])} or {FORMATS[-1]}")
+    return suffix
+
+
+@styled
+def to_bytes(figure: Figure, suffix: str) -> bytes:
+    """The figure as a file of this kind; without a date, so that the same figure is the same bytes."""
+    buffer = BytesIO()
+    undated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {"Software": None}}
+    figure.savefig(buffer, format=suffix[1:], dpi=_DPI, metadata=undated[suffix])
+    return buffer.getvalue()
+
+
+def save(figure: Figure, path: str | Path) -> None:
+    """Write a figure as SVG, PNG or PDF, as the name ends; whole or not at all."""
+    suffix = check_format(path)
+    write_atomically(Path(path).resolve(), to_bytes(figure, suffix))

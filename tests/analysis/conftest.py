@@ -1,0 +1,19 @@
+"""The shipped model at work, computed once."""
+
+import pytest
+
+from gridsum.model.rollout import Trace
+from gridsum.solving import solve_and_trace
+from gridsum.store import Model, load
+from gridsum.symbols import parse
+
+
+@pytest.fixture(scope="session")
+def base() -> Model:
+    return load("base")
+
+
+@pytest.fixture(scope="session")
+def traces(base: Model) -> list[Trace]:
+    """Computations on grids of different shapes."""
+    return [solve_and_trace(base, parse(text), "median")[1] for text in ("523+102+9416", "58+67")]

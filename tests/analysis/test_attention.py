@@ -1,0 +1,178 @@
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gridsum.analysis.attention import (
+    CLEAR_SHARE,
+    LEAST_SELECTIVITY,
+    RuleError,
+    clearest_content_rule,
+    clearest_position_rule,
+    head_rules,
+    offset_of,
+    score_terms,
+)
+from gridsum.model.attention import LocalAttention
+from gridsum.model.layers import draw_all
+from gridsum.model.rollout import Trace
+
+
+def layer(groups: int, heads: int, query_encoding: bool, seed: int = 0) -> LocalAttention:
+    attention = LocalAttention(1, 16, groups, heads, 3, query_encoding)
+    draw_all(attention, [seed])
+    return attention
+
+
+def traced(*grids: torch.Tensor) -> Trace:
+    """A trace that holds these grids; rules are made of grids alone."""
+    stacked = torch.stack([*grids, grids[-1]])
+    decoded = torch.zeros(*stacked.shape[:3], 13)
+    return Trace(torch.zeros(1), torch.zeros(1, 3), stacked, decoded, torch.zeros(0), None, None)
+
+
+@pytest.mark.parametrize(("groups", "heads", "query_encoding"), [(4, 16, True), (1, 8, True), (8, 8, False)])
+@pytest.mark.parametrize("size", [(1, 1), (1, 4), (3, 5)])
+def test_the_terms_sum_to_what_the_attention_is_the_softmax_of(groups, heads, query_encoding, size):
+    attention = layer(groups, heads, query_encoding)
+    grid = torch.randn(*size, 16, generator=torch.Generator().manual_seed(1))
+    terms = score_terms(attention, grid)
+    _, observed = attention.observe(grid[None, None])
+    torch.testing.assert_close(terms.total.softmax(0), observed[:, 0, 0])
+    if not query_encoding:
+        assert not terms.key_bias.any()
+        assert not terms.position.any()
+
+
+def test_each_term_is_its_product_of_the_equation():
+    attention = layer(4, 4, True)
+    grid = torch.randn(2, 3, 16, generator=torch.Generator().manual_seed(2))
+    terms = score_terms(attention, grid)
+    with torch.no_grad():
+        query, key, _ = (part[0, 0] for part in attention.project(grid[None, None]))
+    assert attention.query is not None
+    s, r = attention.query[0].detach(), attention.relative[0].detach()
+    for i, j, a, b, head in product(range(2), range(3), (-1, 0, 1), (-1, 0, 1), range(4)):
+        part = slice(4 * head, 4 * head + 4)
+        inside = 0 <= i + a < 2 and 0 <= j + b < 3
+        k = key[i + a, j + b, part] if inside else torch.zeros(4)
+        q = query[i, j, part] - s[part]
+        at = (3 * (a + 1) + b + 1, i, j, head)
+        where = r[a + 1, b + 1, part]
+        expected = [q @ k, s[part] @ k, q @ where, s[part] @ where]
+        found = [term[at] for term in (terms.content, terms.key_bias, terms.query_position, terms.position)]
+        torch.testing.assert_close(torch.stack(found), torch.stack(expected), atol=1e-5, rtol=1e-4)
+
+
+def test_terms_are_of_one_grid_and_one_run():
+    attention = layer(4, 4, True)
+    with pytest.raises(ValueError, match="one grid"):
+        score_terms(attention, torch.zeros(1, 2, 3, 16))
+    with pytest.raises(ValueError, match="one run"):
+        score_terms(LocalAttention(2, 16, 4, 4, 3, True), torch.zeros(2, 3, 16))
+
+
+def test_bits_are_those_of_the_attention_counted_cell_by_cell(base, traces):
+    """Straight from the definition: means over cells, over cells of the same border, and each cell alone."""
+    rules = head_rules(base.network.step.attention, traces)
+    weights, borders = [], []
+    for trace in traces:
+        steps, _, height, width, _ = trace.attention.shape
+        for n, i, j in product(range(steps), range(height), range(width)):
+            weights.append(trace.attention[n, :, i, j].double().numpy())
+            borders.append((i == 0, i == height - 1, j == 0, j == width - 1))
+    weights = np.stack(weights)
+
+    def entropy(p: np.ndarray) -> np.ndarray:
+        return -(p * np.log2(p)).sum(0)
+
+    mean_entropy = np.mean([entropy(cell) for cell in weights], 0)
+    of_mean = entropy(weights.mean(0))
+    of_borders = np.zeros_like(of_mean)
+    for kind in set(borders):
+        chosen = weights[[border == kind for border in borders]]
+        of_borders += entropy(chosen.mean(0)) * len(chosen) / len(weights)
+    for rule in rules:
+        assert rule.position == pytest.approx(math.log2(9) - of_mean[rule.head], abs=1e-5)
+        assert rule.border == pytest.approx((of_mean - of_borders)[rule.head], abs=1e-5)
+        assert rule.content == pytest.approx((of_borders - mean_entropy)[rule.head], abs=1e-5)
+        assert rule.selectivity == pytest.approx(math.log2(9) - mean_entropy[rule.head], abs=1e-5)
+        assert sum(rule.term_shares) == pytest.approx(1)
+        assert rule.mean_attention == pytest.approx(weights.mean(0)[:, rule.head], abs=1e-6)
+
+
+@given(st.integers(0, 1000), st.sampled_from([(4, 4, True), (8, 8, False)]))
+def test_no_part_is_negative_and_labels_follow_the_shares(seed, shape):
+    attention = layer(*shape, seed=seed)
+    grids = torch.randn(3, 3, 4, 16, generator=torch.Generator().manual_seed(seed))
+    for rule in head_rules(attention, [traced(*grids)]):
+        assert min(rule.position, rule.border, rule.content) >= 0
+        assert rule.selectivity <= math.log2(9) + 1e-9
+        selective = rule.selectivity >= LEAST_SELECTIVITY
+        assert (rule.label == "unselective") == (not selective)
+        assert (rule.label == "position-based") == (selective and rule.position_share >= CLEAR_SHARE)
+        assert (rule.label == "content-based") == (selective and rule.content_share >= CLEAR_SHARE)
+
+
+def test_a_head_that_looks_right_whatever_it_sees_is_position_based():
+    attention = layer(4, 4, True)
+    with torch.no_grad():
+        attention.projection.zero_()
+        attention.relative.zero_()
+        attention.query.fill_(1.0)
+        attention.relative[:, 1, 2] = 2.0
+    rules = head_rules(attention, [traced(torch.randn(3, 4, 16), torch.randn(3, 4, 16))])
+    assert {rule.label for rule in rules} == {"position-based"}
+    assert {rule.favourite for rule in rules} == {(0, 1)}
+    assert all(rule.term_shares == pytest.approx((0, 0, 0, 1)) for rule in rules)
+
+
+def test_a_head_that_looks_for_a_feature_is_content_based():
+    attention = layer(1, 1, True)
+    assert attention.query is not None
+    with torch.no_grad():
+        attention.projection.zero_()
+        attention.projection[0, 1, 0] = 3 * torch.eye(16)
+        attention.relative.zero_()
+        attention.query.fill_(0.0)
+        attention.query[0, 0] = 2.0
+    # Cells that carry the feature lie at random: no offset and no border tells where.
+    carried = torch.rand(40, 9, 9, generator=torch.Generator().manual_seed(3)) < 0.15
+    grids = torch.zeros(40, 9, 9, 16)
+    grids[..., 0] = carried.float()
+    (rule,) = head_rules(attention, [traced(*grids)])
+    assert rule.label == "content-based"
+    assert rule.term_shares == pytest.approx((0, 1, 0, 0))
+    assert rule.example.trace == 0
+
+
+def test_a_head_that_sees_only_the_edge_is_neither():
+    """With all cells alike, only where the grid ends can make a difference."""
+    attention = layer(1, 1, True)
+    with torch.no_grad():
+        attention.relative.zero_()
+    (rule,) = head_rules(attention, [traced(torch.ones(2, 2, 16))])
+    assert rule.content == pytest.approx(0, abs=1e-9)
+    assert rule.border > 0
+
+
+def test_the_clearest_rules_of_the_shipped_model_are_of_their_kind(base, traces):
+    rules = head_rules(base.network.step.attention, traces[:1])
+    position, content = clearest_position_rule(rules), clearest_content_rule(rules)
+    assert (position.label, content.label) == ("position-based", "content-based")
+    assert position.position == max(rule.position for rule in rules)
+    favourite = max(range(9), key=lambda offset: position.mean_attention[offset])
+    assert position.favourite == offset_of(favourite, 3)
+    steps, _, height, width, _ = traces[0].attention.shape
+    for place in (position.example, content.example):
+        assert (place.trace, place.step < steps, place.row < height, place.column < width) == (0, True, True, True)
+
+
+def test_without_a_step_there_is_no_rule(base, traces):
+    still = traces[0].__class__(**{**traces[0].__dict__, "grids": traces[0].grids[:1]})
+    with pytest.raises(RuleError, match="choose another sum"):
+        head_rules(base.network.step.attention, [still])

@@ -1,0 +1,95 @@
+import dataclasses
+import json
+import math
+import statistics
+from pathlib import Path
+
+import pytest
+
+from gridsum.analysis.curves import CurveError, halting_curve, terms_curves, training_curve
+from gridsum.evaluation.metrics import wilson
+from gridsum.evaluation.records import Record, read
+from gridsum.store import shipped_records
+
+BASE = Path(__file__).parents[2] / "results" / "base"
+
+
+def record(suite: str, right: int = 50, model: str = "base", steps: float | None = 12.5) -> Record:
+    return Record(model, model, 0, suite, "sampled", "soft", 100, 400 + right, 500, right, steps, 20, 0, "0", None)
+
+
+def test_halting_adds_up(traces):
+    curve = halting_curve(traces[0])
+    still = 1.0
+    for halting, probability, halted in zip(curve.halting, curve.probability, curve.halted, strict=True):
+        assert probability == pytest.approx(halting * still, abs=1e-6)
+        still *= 1 - halting
+        assert halted == pytest.approx(1 - still, abs=1e-5)
+    assert len(curve.halting) == len(traces[0].grids)
+    # Halted by the median rule: more likely than not at the end, and not before.
+    assert curve.halted[-1] >= 0.5 > curve.halted[-2]
+
+
+def test_fixed_halting_has_no_curve(traces):
+    assert halting_curve(dataclasses.replace(traces[0], halting=None, probability=None)) is None
+
+
+def test_scores_are_those_of_the_records_in_the_order_of_terms():
+    (curve,) = terms_curves([record("10x5", 10), record("2x5", 90), record("[5,6]x[1,10]"), record("2x15")])
+    assert [point.terms for point in curve.points] == [2, 10]
+    first = curve.points[0]
+    assert (first.char, first.seq, first.steps) == (490 / 500, 0.9, 12.5)
+    assert first.seq_interval == wilson(90, 100)
+    assert (curve.label, curve.digits) == ("base", "5")
+
+
+def test_models_are_told_apart_and_the_last_record_counts():
+    ours = [record("2x5", 1), record("2x5", 2), record("3x5")]
+    curves = terms_curves([*ours, record("2x[1,5]", 3, "noGroups"), record("4x[1,5]", 4, "noGroups")])
+    assert [(curve.label, curve.digits) for curve in curves] == [("base", "5"), ("noGroups", "[1,5]")]
+    assert curves[0].points[0].seq == 0.02
+
+
+def test_the_shipped_records_have_a_curve():
+    (curve,) = terms_curves(read([shipped_records("base")]))
+    assert {5, 6, 7, 8, 9, 10} <= {point.terms for point in curve.points}
+
+
+def test_records_without_a_curve_say_what_to_evaluate():
+    with pytest.raises(CurveError, match="gridsum evaluate --suite terms"):
+        terms_curves([record("2x5"), record("3x7")])
+
+
+def test_a_training_curve_is_mean_and_spread_of_the_logs():
+    curve = training_curve(BASE)
+    texts = [(BASE / f"seed-{seed}" / "metrics.jsonl").read_text() for seed in range(10)]
+    logs = [[json.loads(line) for line in text.splitlines()] for text in texts]
+    assert (curve.label, curve.regulariser, curve.seeds) == ("base", "explore-reinforce", 10)
+    assert curve.epochs.tolist() == list(range(1, 511))
+    for index in (0, 250, 509):
+        values = [log[index]["steps"] for log in logs]
+        assert curve.mean[index] == pytest.approx(statistics.fmean(values))
+        assert curve.sd[index] == pytest.approx(statistics.stdev(values))
+
+
+def test_a_single_seed_has_no_spread(tmp_path):
+    setup = json.loads((BASE / "config.json").read_text())
+    (tmp_path / "config.json").write_text(json.dumps(setup | {"seeds": [3]}))
+    (tmp_path / "seed-3").mkdir()
+    (tmp_path / "seed-3" / "metrics.jsonl").write_text('{"epoch": 1, "steps": 2.5}\n{"epoch": 2, "ste')
+    curve = training_curve(tmp_path)
+    assert (curve.epochs.tolist(), curve.mean.tolist(), curve.sd.tolist()) == ([1], [2.5], [0])
+    with pytest.raises(CurveError, match="no 'stride'; it has epoch, steps"):
+        training_curve(tmp_path, "stride")
+    (tmp_path / "seed-3" / "metrics.jsonl").write_text("")
+    with pytest.raises(CurveError, match="no finished epoch"):
+        training_curve(tmp_path)
+    (tmp_path / "seed-3" / "metrics.jsonl").unlink()
+    with pytest.raises(CurveError, match=r"metrics.jsonl is missing"):
+        training_curve(tmp_path)
+
+
+def test_a_folder_without_a_training_is_explained(tmp_path):
+    with pytest.raises(CurveError, match="gridsum train --out"):
+        training_curve(tmp_path)
+    assert math.isfinite(training_curve(BASE, "accuracy").mean[-1])

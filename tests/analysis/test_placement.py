@@ -1,0 +1,49 @@
+import dataclasses
+
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gridsum.analysis.placement import SHARED, written
+from gridsum.model.rollout import Trace
+from gridsum.symbols import ALPHABET, PAD
+from tests.oracles.seq2grid import place
+
+
+def shown(symbols: torch.Tensor) -> list[str]:
+    return ["".join("?" if code == SHARED else ALPHABET[code] for code in row).strip() for row in symbols.tolist()]
+
+
+def test_the_papers_example_is_written_as_columns(traces):
+    for placement in ("soft", "hard"):
+        lines = shown(written(traces[0], placement).symbols)
+        assert [line.removeprefix("+") for line in lines] == ["9416", "102", "523"]
+
+
+def test_it_grows_symbol_by_symbol(traces):
+    trace = traces[0]
+    grids = [written(trace, "soft", count).symbols for count in range(len(trace.symbols) + 1)]
+    assert (grids[0] == PAD).all()
+    assert [shown(grid)[0] for grid in grids[1:4]] == ["5", "52", "523"]
+    assert torch.equal(grids[-1], written(trace, "soft").symbols)
+
+
+@given(st.integers(0, 10**6), st.integers(0, 6))
+def test_shares_are_the_papers_recurrence_on_symbols(seed, count):
+    generator = torch.Generator().manual_seed(seed)
+    symbols = torch.randint(1, 13, (6,), generator=generator)
+    actions = torch.rand(6, 3, dtype=torch.float64, generator=generator)
+    actions = actions / actions.sum(-1, keepdim=True)
+    trace = Trace(symbols, actions, torch.zeros(1, 3, 4, 8), torch.zeros(1, 3, 4, 13), torch.zeros(0), None, None)
+    one_hot = torch.eye(13, dtype=torch.float64)[symbols]
+    shares = written(trace, "soft", count).shares
+    torch.testing.assert_close(shares, place(one_hot[:count], actions[:count], 3, 4))
+
+
+def test_a_cell_without_a_majority_is_shared(traces):
+    undecided = dataclasses.replace(traces[1], actions=torch.full_like(traces[1].actions, 1 / 3))
+    found = written(undecided, "soft")
+    full = found.shares.sum(-1) > 0.5
+    assert full.any()
+    assert (found.symbols[full & (found.shares.amax(-1) <= 0.5)] == SHARED).all()
+    assert (found.symbols[~full] == PAD).all()

@@ -1,0 +1,156 @@
+import math
+from collections.abc import Sequence
+from itertools import pairwise, permutations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gridsum.analysis.ring import (
+    DigitVectors,
+    RingError,
+    digit_vectors,
+    principal_plane,
+    ring,
+    rings,
+    roundness,
+    winding_spectrum,
+)
+from gridsum.problems import Space, sample
+from gridsum.solving import solve
+from gridsum.streams import Stream
+from gridsum.symbols import parse
+
+ANGLES = 2 * math.pi * np.arange(10) / 10
+
+
+def circle(order: Sequence[int] = range(10), windings=1, turn=0.0, mirror=1) -> np.ndarray:
+    """Ten points on a circle; the digit order[i] stands i places around."""
+    points = np.empty((10, 2))
+    angles = mirror * (windings * ANGLES + turn)
+    points[list(order)] = np.stack((np.cos(angles), np.sin(angles)), 1)
+    return points
+
+
+@given(st.floats(-7, 7), st.sampled_from([1, -1]), st.floats(0.1, 50), st.floats(-5, 5))
+def test_a_circle_in_order_is_a_ring_however_it_is_turned_mirrored_scaled_and_moved(turn, mirror, scale, shift):
+    found = roundness(circle(turn=turn, mirror=mirror) * scale + shift)
+    assert found.order == tuple(range(10))
+    assert (found.adjacent, found.winding) == (1, 1)
+    assert found.phase == pytest.approx(1)
+    assert found.radius_spread == pytest.approx(0, abs=1e-6)
+    # Of the 9! orders from 0 on, the two directions
+    assert found.p_value == pytest.approx(2 / math.factorial(9))
+
+
+@given(st.permutations(range(10)), st.floats(-7, 7), st.sampled_from([1, -1]))
+def test_pairs_are_counted_as_they_stand(order, turn, mirror):
+    expected = sum(abs(order[i] - order[(i + 1) % 10]) in (1, 9) for i in range(10)) / 10
+    found = roundness(circle(order, turn=turn, mirror=mirror))
+    assert found.adjacent == pytest.approx(expected)
+    doubled = [*order, *order]
+    assert found.order[0] == 0
+    walk = list(found.order)
+    assert any(walk in (doubled[i : i + 10], doubled[i : i + 10][::-1]) for i in range(10))
+
+
+def test_the_probability_is_that_of_drawn_orders():
+    """Orders from 0 on with at least half of the pairs, counted one by one."""
+    order = (0, 1, 2, 3, 4, 5, 7, 9, 6, 8)
+    found = roundness(circle(order))
+    assert found.adjacent == 0.5
+    at_least = 0
+    for rest in permutations(range(1, 10)):
+        whole = (0, *rest, 0)
+        at_least += sum((b - a) % 10 in (1, 9) for a, b in pairwise(whole)) >= 5
+    assert found.p_value == pytest.approx(at_least / math.factorial(9))
+
+
+@pytest.mark.parametrize("windings", [1, 2, 3, 4])
+def test_windings_are_told_apart(windings):
+    points = circle(windings=windings)
+    found = roundness(points)
+    assert (found.winding, found.phase) == (windings, pytest.approx(1))
+    spectrum = winding_spectrum(np.pad(points, ((0, 0), (0, 5))))
+    assert spectrum == pytest.approx([float(w == windings) for w in range(1, 6)])
+
+
+def test_the_spectrum_of_two_rings_is_their_share():
+    points = np.concatenate((3 * circle(windings=1), circle(windings=2)), 1)
+    assert winding_spectrum(points) == pytest.approx((0.9, 0.1, 0, 0, 0))
+
+
+@given(st.integers(0, 10**6))
+def test_digits_at_random_share_their_variance_evenly_on_average(seed):
+    points = np.random.default_rng(seed).normal(size=(10, 2000))
+    assert winding_spectrum(points) == pytest.approx((2 / 9,) * 4 + (1 / 9,), abs=0.05)
+
+
+@given(st.integers(0, 10**6))
+def test_the_plane_keeps_most_variance_and_projects_like_any_rotation(seed):
+    rng = np.random.default_rng(seed)
+    basis, _ = np.linalg.qr(rng.normal(size=(6, 6)))
+    coordinates = rng.normal(size=(400, 6)) * [9, 5, 2, 1, 0.5, 0.1]
+    vectors = coordinates @ basis.T + rng.normal(size=6)
+    plane = principal_plane(vectors)
+    _, singular, directions = np.linalg.svd(vectors - vectors.mean(0), full_matrices=False)
+    np.testing.assert_allclose(np.abs((plane.axes * directions[:2]).sum(1)), 1, atol=1e-9)
+    np.testing.assert_allclose(plane.explained, singular[:2] ** 2 / (singular**2).sum())
+    np.testing.assert_allclose(plane.axes @ plane.axes.T, np.eye(2), atol=1e-9)
+    inside = plane.mean + [2.0, -3.0] @ plane.axes
+    np.testing.assert_allclose(plane.project(inside), [2, -3])
+    next_plane = principal_plane(vectors, (3, 4))
+    np.testing.assert_allclose(next_plane.axes @ plane.axes.T, 0, atol=1e-9)
+    assert next_plane.components == (3, 4)
+
+
+def test_a_ring_hidden_in_many_features_is_found():
+    rng = np.random.default_rng(0)
+    digits = rng.integers(0, 10, 3000)
+    basis, _ = np.linalg.qr(rng.normal(size=(32, 2)))
+    vectors = (5 * circle())[digits] @ basis.T + rng.normal(size=(3000, 32))
+    found = ring(3, DigitVectors(vectors, digits))
+    assert found.seed == 3
+    assert found.roundness.adjacent == 1
+    assert found.spectrum is not None
+    assert found.spectrum[0] > 0.95
+    for digit in range(10):
+        np.testing.assert_allclose(found.centroids[digit], found.points[digits == digit].mean(0), atol=1e-9)
+
+
+def test_a_missing_digit_leaves_the_ring_unjudged():
+    rng = np.random.default_rng(0)
+    digits = rng.integers(0, 9, 500)
+    found = ring(0, DigitVectors(rng.normal(size=(500, 8)), digits))
+    assert found.roundness is None
+    assert found.spectrum is None
+    assert np.isnan(found.centroids[9]).all()
+    assert not np.isnan(found.centroids[:9]).any()
+
+
+def test_too_few_vectors_are_refused():
+    with pytest.raises(RingError, match="train it longer"):
+        ring(4, DigitVectors(np.zeros((2, 8)), np.array([1, 2])))
+
+
+def test_vectors_are_those_of_the_computations(base):
+    """The last step's vectors, read by the output layer, hold the answers that solving gives on the same grid."""
+    (last,) = digit_vectors(base, problems=8, moments="last step")
+    (every,) = digit_vectors(base, problems=8)
+    assert len(every.digits) > len(last.digits) > 0
+    read = base.network.read(torch.from_numpy(every.vectors)[None])[0].argmax(-1) - 1
+    assert read.tolist() == every.digits.tolist()
+    batch = sample(Space(base.config.task.terms, base.config.task.digits), 8, Stream.of_seeds([0]))
+    answers = solve(base, [parse(batch.expression(0, problem)) for problem in range(8)], "median")
+    assert sum(len(answer.exact) for answer in answers) <= len(last.digits)
+
+
+def test_the_shipped_model_has_a_ring_that_winds(base):
+    (found,) = rings(base, problems=16)
+    assert found.seed == 5
+    assert found.roundness.phase > 0.85
+    assert found.spectrum is not None
+    once_and_twice = found.spectrum[0] + found.spectrum[1]
+    assert once_and_twice > 0.75

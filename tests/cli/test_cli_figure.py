@@ -1,0 +1,137 @@
+import json
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from PIL import Image, ImageSequence
+
+from gridsum.cli.figure import FIGURES
+from gridsum.store import WEIGHTS, load, save_run
+
+Command = Callable[..., tuple[int, str, str]]
+BASE = Path(__file__).parents[2] / "results" / "base"
+
+
+@pytest.mark.parametrize("name", [name for name in FIGURES if name not in ("training", "ring")])
+def test_every_figure_of_the_shipped_model_is_drawn_without_options(name: str, command: Command, tmp_path: Path):
+    path = tmp_path / f"{name}.png"
+    status, out, err = command("figure", name, "--out", str(path))
+    assert (status, out, err) == (0, "", f"gridsum: wrote {path}\n")
+    with Image.open(path) as picture:
+        assert min(picture.size) > 200
+
+
+def test_rings_of_all_seeds_with_their_numbers(command: Command, tmp_path: Path):
+    for seed in (0, 4):
+        shutil.copytree(BASE / f"seed-{seed}", tmp_path / "runs" / f"seed-{seed}")
+    path = tmp_path / "rings.svg"
+    status, out, err = command("figure", "ring", "--model", str(tmp_path / "runs"), "--out", str(path), "--data", "-")
+    assert (status, err, path.exists()) == (0, f"gridsum: wrote {path}\n", True)
+    rings = json.loads(out)
+    assert [(found["seed"], found["roundness"]["adjacent"]) for found in rings] == [(0, 1.0), (4, 1.0)]
+
+
+def test_a_seed_that_writes_no_digits_is_left_out_or_explained(command: Command, tmp_path: Path):
+    """A network whose output layer reads PAD everywhere."""
+    shutil.copytree(BASE / "seed-0", tmp_path / "runs" / "seed-0")
+    blank = load(str(BASE / "seed-0"))
+    with torch.no_grad():
+        blank.network.output.bias[:, 0] = 1e6
+    save_run(tmp_path / "runs" / "seed-1" / WEIGHTS, blank.network, 0, blank.config, 1)
+    path = tmp_path / "rings.png"
+    status, _, err = command("figure", "ring", "--model", str(tmp_path / "runs"), "--out", str(path))
+    assert (status, path.exists()) == (0, True)
+    assert "left out: seed 1 writes fewer than three digits" in err
+    path.unlink()
+    status, _, err = command("figure", "ring", "--model", str(tmp_path / "runs" / "seed-1"), "--out", str(path))
+    assert (status, path.exists()) == (2, False)
+    assert "train it longer" in err
+
+
+def test_training_curves_of_several_folders(trained: Path, command: Command, tmp_path: Path):
+    path = tmp_path / "training.svg"
+    status, out, _ = command("figure", "training", "--runs", str(BASE), str(trained), "--out", str(path), "--data", "-")
+    curves = json.loads(out)
+    assert (status, path.exists()) == (0, True)
+    assert [(curve["seeds"], len(curve["epochs"])) for curve in curves] == [(10, 510), (2, 1)]
+
+
+def test_the_numbers_behind_a_figure_are_those_of_the_records(command: Command, tmp_path: Path):
+    status, out, _ = command("figure", "terms", "--out", str(tmp_path / "t.svg"), "--data", "-")
+    (curve,) = json.loads(out)
+    by_terms = {point["terms"]: point for point in curve["points"]}
+    assert (status, by_terms[10]["seq"]) == (0, 0.0)
+    assert by_terms[5]["char_interval"][0] < by_terms[5]["char"] < by_terms[5]["char_interval"][1]
+
+
+def test_without_a_name_the_figures_are_listed(command: Command):
+    status, out, err = command("figure")
+    assert (status, err) == (0, "")
+    assert [line.split()[0] for line in out.splitlines()] == list(FIGURES)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "mend"),
+    [
+        (["rings", "--out", "a.svg"], "did you mean 'ring'?"),
+        (["steps"], "Add --out steps.svg"),
+        (["--out", "a.svg"], "Name one of: placement"),
+        (["steps", "--runs", "runs", "--out", "a.svg"], "takes no --runs; it is made of EXPR, --model"),
+        (["terms", "12+3", "--out", "a.svg"], "takes no EXPR; it is made of --records"),
+        (["training", "--out", "a.svg"], "--runs FOLDER"),
+        (["training", "--runs", ".", "--out", "a.svg"], "is no training folder"),
+        (["steps", "--out", "a.bmp"], "end its name in .svg, .png or .pdf"),
+        (["steps", "--data", "-", "--out", "a.svg"], "gridsum trace"),
+        (["steps", "12-3", "--out", "a.svg"], "only sums of non-negative"),
+        (["steps", "--halting", "fixed", "--out", "a.svg"], "use 'sampled' or 'median'"),
+        (["steps", "1" * 90, "--out", "a.svg"], "too large for a picture"),
+    ],
+)
+def test_mistakes_are_explained_and_nothing_is_written(
+    arguments: list[str], mend: str, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    status, out, err = command("figure", *arguments)
+    assert (status, out) == (2, "")
+    assert mend in err
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_film_is_made(command: Command, tmp_path: Path):
+    path = tmp_path / "sum.gif"
+    assert command("animate", "58+67", "--out", str(path), "--halting", "median") == (0, "", f"gridsum: wrote {path}\n")
+    with Image.open(path) as film:
+        assert sum(1 for _ in ImageSequence.Iterator(film)) > 20
+
+
+@pytest.mark.parametrize(
+    ("arguments", "mend"),
+    [
+        (["58+67"], "--out"),
+        (["58+67", "--out", "sum.mov"], "end its name in .gif or .mp4"),
+        (["58+", "--out", "sum.gif"], "ends with '+'"),
+        (["58+67", "--out", "sum.gif", "--model", "bas"], "did you mean 'base'?"),
+    ],
+)
+def test_a_film_that_cannot_be_made_is_explained(
+    arguments: list[str], mend: str, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    status, out, err = command("animate", *arguments)
+    assert (status, out) == (2, "")
+    assert mend in err
+    assert not list(tmp_path.iterdir())
+
+
+def test_without_matplotlib_the_command_says_what_to_install(
+    command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    for name in [name for name in sys.modules if name.startswith("gridsum.figures")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    status, out, err = command("figure", "steps", "--out", str(tmp_path / "a.svg"))
+    assert (status, out) == (2, "")
+    assert "pip install 'gridsum[figures]'" in err

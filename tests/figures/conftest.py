@@ -1,0 +1,51 @@
+"""Computations of the shipped model, and a look at what a figure says."""
+
+from collections.abc import Callable
+
+import pytest
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from gridsum.figures.animation import Frame, animation_frames
+from gridsum.model.rollout import Trace
+from gridsum.solving import Answer, solve_and_trace
+from gridsum.store import Model, load
+from gridsum.symbols import parse
+
+
+@pytest.fixture(scope="session")
+def base() -> Model:
+    return load("base")
+
+
+@pytest.fixture(scope="session")
+def right(base: Model) -> tuple[Answer, Trace]:
+    """A sum that the shipped model gets right."""
+    answer, trace = solve_and_trace(base, parse("523+102+9416"), "median")
+    assert answer.correct
+    return answer, trace
+
+
+@pytest.fixture(scope="session")
+def wrong(base: Model) -> tuple[Answer, Trace]:
+    answer, trace = solve_and_trace(base, parse("1+1+1+1+1+1+1"), "median")
+    assert not answer.correct
+    return answer, trace
+
+
+@pytest.fixture(scope="session")
+def frames(right: tuple[Answer, Trace]) -> list[Frame]:
+    """The film of that sum."""
+    answer, trace = right
+    return list(animation_frames(trace, answer))
+
+
+@pytest.fixture
+def texts() -> Callable[[Figure], list[str]]:
+    """All that is written in a figure."""
+
+    def of(figure: Figure) -> list[str]:
+        found = (artist.get_text() for artist in figure.findobj() if isinstance(artist, Text))
+        return [text for text in found if text]
+
+    return of

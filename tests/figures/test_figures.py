@@ -1,0 +1,209 @@
+import dataclasses
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import matplotlib
+import numpy as np
+import pytest
+from matplotlib.colors import to_hex
+from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
+from PIL import Image
+
+from gridsum.analysis.attention import clearest_content_rule, clearest_position_rule, head_rules
+from gridsum.analysis.curves import CurveError, terms_curves, training_curve
+from gridsum.analysis.ring import DigitVectors, digit_vectors, ring
+from gridsum.evaluation.paper import LONG_TERMS
+from gridsum.evaluation.records import read
+from gridsum.figures import (
+    plot_attention,
+    plot_halting,
+    plot_placement,
+    plot_rings,
+    plot_steps,
+    plot_terms,
+    plot_training,
+    save,
+)
+from gridsum.figures.cells import CHANGED_EDGE
+from gridsum.figures.style import FigureError
+from gridsum.solving import solve_and_trace
+from gridsum.store import shipped_records
+from gridsum.symbols import decode, parse
+
+BASE = Path(__file__).parents[2] / "results" / "base"
+
+
+def ink(path: Path) -> float:
+    """The share of a picture's pixels that are not white."""
+    pixels = np.asarray(Image.open(path).convert("L"))
+    return float((pixels < 250).mean())
+
+
+def heights(line: Line2D) -> np.ndarray:
+    return np.array(line.get_xydata(), dtype=float)[:, 1]
+
+
+def test_a_figure_becomes_a_picture_of_every_kind(right, tmp_path):
+    answer, trace = right
+    figure = plot_steps(trace, answer)
+    for suffix in ("svg", "png", "pdf"):
+        save(figure, tmp_path / f"steps.{suffix}")
+    assert 0.01 < ink(tmp_path / "steps.png") < 0.9
+    assert ElementTree.parse(tmp_path / "steps.svg").getroot().tag.endswith("svg")
+    assert (tmp_path / "steps.pdf").read_bytes().startswith(b"%PDF")
+
+
+@pytest.mark.parametrize("suffix", ["svg", "png", "pdf"])
+def test_the_same_figure_is_the_same_file(right, tmp_path, suffix):
+    answer, trace = right
+    for name in ("one", "two"):
+        save(plot_placement(trace, answer), tmp_path / f"{name}.{suffix}")
+    assert (tmp_path / f"one.{suffix}").read_bytes() == (tmp_path / f"two.{suffix}").read_bytes()
+
+
+def test_a_notebook_shows_a_figure(right):
+    answer, trace = right
+    assert plot_steps(trace, answer)._repr_png_().startswith(b"\x89PNG")
+
+
+def test_the_callers_settings_stay(right):
+    answer, trace = right
+    with matplotlib.rc_context({"font.size": 31, "axes.grid": False}):
+        before = dict(matplotlib.rcParams)
+        plot_steps(trace, answer)
+        assert dict(matplotlib.rcParams) == before
+
+
+def test_a_name_that_says_no_kind_is_refused_and_nothing_written(right, tmp_path):
+    answer, trace = right
+    with pytest.raises(FigureError, match=r"\.svg, \.png or \.pdf"):
+        save(plot_steps(trace, answer), tmp_path / "steps.jpg")
+    assert not list(tmp_path.iterdir())
+
+
+def test_placement_shows_every_symbol_and_probability(right, texts):
+    answer, trace = right
+    figure = plot_placement(trace, answer)
+    said = texts(figure)
+    (table,) = (axes.images[0].get_array() for axes in figure.axes if axes.images)
+    assert table is not None
+    np.testing.assert_allclose(table, trace.actions.T.numpy())
+    assert said.count("1.00") == (trace.actions > 0.995).sum()
+    assert [label.get_text() for label in figure.axes[0].get_xticklabels()] == list("523+102+9416=")
+    assert any("push a new row" in text for text in said)
+
+
+def test_steps_show_what_changed(right, texts):
+    answer, trace = right
+    figure = plot_steps(trace, answer)
+    codes = trace.decoded.argmax(-1)
+    changes = (codes[1:] != codes[:-1]).flatten(1).sum(1)
+    panels = 1 + int((changes > 0).sum()) + int(changes[-1] == 0)
+    assert len(figure.axes) == panels
+    frames = [
+        patch
+        for axes in figure.axes
+        for patch in axes.patches
+        if isinstance(patch, Rectangle) and to_hex(patch.get_edgecolor()) == CHANGED_EDGE
+    ]
+    assert len(frames) == int(changes.sum())
+    said = " ".join(texts(figure))
+    assert "523+102+9416=10041" in said
+    assert "✓ right" in said
+    assert f"reads {decode(codes[-1, 0].tolist())}" in said
+
+
+def test_a_wrong_answer_is_called_wrong(wrong, texts):
+    answer, trace = wrong
+    assert any("✗ wrong: it is 7" in text for text in texts(plot_steps(trace, answer)))
+
+
+def test_grids_too_large_for_a_picture_are_refused(base):
+    answer, trace = solve_and_trace(base, parse(f"{'1' * 80}+1"), "median")
+    for plot in (plot_steps, plot_placement):
+        with pytest.raises(FigureError, match="too large for a picture"):
+            plot(trace, answer)
+
+
+def test_halting_shows_the_curve_and_where_it_stopped(right, texts):
+    answer, trace = right
+    figure = plot_halting(trace, answer)
+    lines = figure.axes[0].lines
+    np.testing.assert_allclose(heights(lines[0]), trace.halting.numpy())
+    assert np.array(lines[2].get_xydata())[:, 0].tolist() == [answer.steps] * 2
+    assert "halted here (median)" in texts(figure)
+    with pytest.raises(CurveError, match="fixed number of steps"):
+        plot_halting(dataclasses.replace(trace, halting=None, probability=None), answer)
+
+
+def test_attention_shows_the_clearest_of_each_kind(base, right, texts):
+    _, trace = right
+    rules = head_rules(base.network.step.attention, [trace])
+    figure = plot_attention(trace, rules)
+    said = " ".join(texts(figure))
+    for rule in (clearest_position_rule(rules), clearest_content_rule(rules)):
+        assert f"head {rule.head}: {rule.label}" in said
+        assert f" {rule.position:.2f}" in said
+    assert "64 heads: " in said
+
+
+def test_rings_show_points_means_and_number(base, texts):
+    (vectors,) = digit_vectors(base, problems=8)
+    rings = [ring(5, vectors), ring(5, vectors, (3, 4))]
+    figure = plot_rings(rings)
+    said = texts(figure)
+    assert len(figure.axes) == 3
+    for axes, shown in zip(figure.axes, rings, strict=False):
+        joined = np.array(axes.lines[0].get_xydata(), dtype=float)
+        np.testing.assert_allclose(joined[:10], shown.centroids)
+        np.testing.assert_allclose(joined[10], shown.centroids[0])
+        drawn = {text.get_text(): text.get_position() for text in axes.texts}
+        np.testing.assert_allclose([drawn[str(digit)] for digit in range(10)], shown.centroids)
+    assert any("seed 5: winds twice" in text for text in said)
+    widths = [bar.get_width() for bar in figure.axes[2].patches if isinstance(bar, Rectangle)]
+    assert widths == pytest.approx(rings[0].spectrum)
+
+
+def test_a_network_that_never_reads_a_digit_gets_a_panel_that_says_so(texts):
+    rng = np.random.default_rng(0)
+    figure = plot_rings([ring(3, DigitVectors(rng.normal(size=(200, 8)), rng.integers(0, 9, 200)))])
+    assert "seed 3: never reads 9" in texts(figure)
+    assert len(figure.axes) == 1
+
+
+def test_terms_show_the_records_and_the_papers_scores(texts):
+    curves = terms_curves(read([shipped_records("base")]))
+    figure = plot_terms(curves, LONG_TERMS)
+    accuracy, steps = figure.axes
+    np.testing.assert_allclose(heights(accuracy.lines[0]), [point.char for point in curves[0].points])
+    np.testing.assert_allclose(heights(steps.lines[0]), [point.steps or 0 for point in curves[0].points])
+    crosses = [line for line in accuracy.lines if line.get_marker() == "+"]
+    assert [list(heights(line)) for line in crosses] == [[1.0, 0.98, 0.86, 0.40, 0.09, 0.03]]
+    assert "base in the paper, whole answers" in texts(figure)
+
+
+def test_training_shows_mean_and_band(texts):
+    curve = training_curve(BASE)
+    figure = plot_training(
+        [curve, dataclasses.replace(curve, label="ponderReg", regulariser="kl", mean=curve.mean / 2)]
+    )
+    (axes,) = figure.axes
+    np.testing.assert_allclose(heights(axes.lines[1]), curve.mean / 2)
+    band = axes.collections[0].get_datalim(axes.transData)
+    assert band.y1 == pytest.approx((curve.mean + curve.sd).max())
+    styles = {(line.get_color(), line.get_linestyle()) for line in axes.lines}
+    assert len({colour for colour, _ in styles}) == len({dash for _, dash in styles}) == 2
+    assert "ponderReg: KL to a geometric (10 seeds)" in texts(figure)
+
+
+def test_without_matplotlib_the_error_names_the_mend():
+    code = (
+        "import sys; sys.modules['matplotlib'] = None\n"
+        "try: import gridsum.figures\n"
+        "except ImportError as error: print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "pip install 'gridsum[figures]'" in done.stdout
