@@ -21,6 +21,7 @@ COMMANDS = {
     "table": "print a table of the paper from the records of evaluations",
     "models": "list the models that come with gridsum, and their scores",
     "trace": "write all that happens inside while a sum is worked out, as JSON",
+    "reproduce": "reproduce the paper, from training to the page of results",
     "bench": "measure what training and solving cost on this machine",
 }
 

@@ -1,0 +1,233 @@
+"""`gridsum reproduce`: the paper's study from training to results page, in pieces that can be interrupted."""
+
+import argparse
+import shlex
+import textwrap
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gridsum.cli.evaluate import source_commit
+from gridsum.cli.output import emit, tell, unwritable
+from gridsum.cli.parsing import Parser, UsageError, add_device, one_of, pick_device, whole_number
+from gridsum.cli.progress import Progress, progress
+from gridsum.cli.train import news, read_seeds
+from gridsum.reproduction.readings import READINGS
+from gridsum.variants import VARIANTS
+
+if TYPE_CHECKING:
+    import torch
+
+    from gridsum.reproduction.campaign import Campaign
+    from gridsum.reproduction.costs import Estimate
+    from gridsum.reproduction.pieces import Piece, State, Surroundings
+    from gridsum.training.loop import Epoch
+
+STAGES = {
+    "train": "ten seeds of every variant, each variant as one fleet",
+    "validate": "all runs on problems that no table reports, to choose among them",
+    "overtrain": "the best on digits and on terms of base and of noGroups, further",
+    "measure": "all runs on every suite of the paper",
+}
+OUT_OF_TIME = 3
+"""The exit status when the time limit ended the campaign before it was done."""
+_QUICK_SEEDS, _SEEDS = tuple(range(2)), tuple(range(10))
+
+
+class OutOfTime(RuntimeError):
+    """The time limit has been reached; what was done is kept."""
+
+
+def _parser() -> Parser:
+    width = max(map(len, STAGES)) + 2
+    stages = "\n".join(f"  {name:<{width}}{what}" for name, what in STAGES.items())
+    readings = "\n".join(_described(name) for name in READINGS)
+    parser = Parser(
+        "reproduce",
+        "Reproduce the paper: train every variant from ten seeds, choose the best runs on problems of their own, "
+        "train those further, and measure all of them on the paper's problems. What is done is kept and skipped: "
+        "after an interruption, even a kill, the same command goes on.",
+        "gridsum reproduce [--out FOLDER] [--only STAGE...] [--dry-run] ...",
+        f"stages, in order:\n{stages}\n\n"
+        f"readings for --ablations, and what they change of base:\n{readings}\n\n"
+        f"exit status {OUT_OF_TIME}: the time limit came first; call again to go on\n\n"
+        "examples:\n"
+        "  gridsum reproduce --dry-run\n"
+        "  gridsum reproduce --quick\n"
+        "  gridsum reproduce --variants noGroups --only train --time-limit 3000\n"
+        "  gridsum reproduce --ablations running fp32",
+    )
+    parser.add_argument("--out", metavar="FOLDER", help="where everything goes (default: results)")
+    parser.add_argument(
+        "--variants",
+        nargs="+",
+        type=one_of("variant", tuple(VARIANTS)),
+        default=list(VARIANTS),
+        metavar="NAME",
+        help=f"which of {', '.join(VARIANTS)} (default: all)",
+    )
+    parser.add_argument(
+        "--ablations",
+        nargs="*",
+        type=one_of("reading", tuple(READINGS)),
+        metavar="NAME",
+        help="also train base under other readings of the paper; without names, all of them (default: none)",
+    )
+    parser.add_argument("--seeds", type=read_seeds, metavar="SEEDS", help="such as 0-9 or 0,2,5-7 (default: 0-9)")
+    parser.add_argument(
+        "--precision",
+        type=one_of("precision", ("fp32", "tf32", "bf16")),
+        default="bf16",
+        metavar="NAME",
+        help="of the products in training on a GPU: fp32, tf32 or bf16 (default: bf16); the CPU computes in fp32",
+    )
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        type=one_of("stage", tuple(STAGES)),
+        metavar="STAGE",
+        help="do these stages alone (default: all)",
+    )
+    parser.add_argument(
+        "--time-limit",
+        type=whole_number(1, 10**9),
+        metavar="SECONDS",
+        help="stop, with everything kept, when so much time has passed (default: none)",
+    )
+    parser.add_argument("--dry-run", action="store_true", help="print what is done, what is left and what that costs")
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="the same in minutes on a CPU: two seeds, two epochs of little, two problems a suite; the results mean "
+        "nothing (default --out: out/quick)",
+    )
+    parser.add_argument(
+        "--commit",
+        metavar="HASH",
+        help="the commit that records name (default: that of the checkout the code runs from, if it is one)",
+    )
+    add_device(parser, "auto")
+    return parser
+
+
+def _described(reading: str) -> str:
+    """A reading for the help."""
+    changes = ", ".join(f"{path}={value}" for path, value in READINGS[reading].changes.items())
+    return textwrap.fill(f"{reading:<11} {changes}", 79, initial_indent="  ", subsequent_indent=" " * 14)
+
+
+def run(arguments: Sequence[str]) -> int:
+    started = time.monotonic()
+    options = _parser().read(arguments)
+    campaign = _campaign(options)
+    device = pick_device(options.device)
+
+    from gridsum.reproduction.costs import Estimate
+    from gridsum.reproduction.pieces import pieces
+
+    wanted = [piece for piece in pieces(campaign) if options.only is None or piece.stage in options.only]
+    plan = _plan(wanted, Estimate(device, campaign.precision), device)
+    if options.dry_run:
+        emit(plan)
+        return 0
+    tell(plan)
+    try:
+        with progress() as shown:
+            around = _surroundings(device, shown, options, _deadline(started, options.time_limit))
+            for piece in wanted:
+                _do(piece, around)
+    except OutOfTime:
+        tell(f"gridsum: the time limit is reached; {_go_on(arguments)}")
+        return OUT_OF_TIME
+    except KeyboardInterrupt:
+        tell(f"gridsum: stopped; {_go_on(arguments)}")
+        raise
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise unwritable(error.filename or campaign.folder, error) from None
+    tell(f"gridsum: all of it is done; it is in {campaign.folder}")
+    return 0
+
+
+def _campaign(options: argparse.Namespace) -> "Campaign":
+    from gridsum.reproduction.campaign import FULL, QUICK, Campaign
+
+    folder = Path(options.out or ("out/quick" if options.quick else "results"))
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder} is a file; --out takes a folder")
+    readings = tuple(READINGS) if options.ablations == [] else tuple(options.ablations or ())
+    return Campaign(
+        folder,
+        tuple(dict.fromkeys(options.variants)),
+        tuple(dict.fromkeys(readings)),
+        options.seeds or (_QUICK_SEEDS if options.quick else _SEEDS),
+        options.precision,
+        QUICK if options.quick else FULL,
+    )
+
+
+def _plan(wanted: "list[Piece]", estimate: "Estimate", device: "torch.device") -> str:
+    """What is done and what is left, with the time it takes."""
+    from gridsum.reproduction.costs import UNCERTAINTY
+
+    lines, total = [], 0.0
+    for piece in wanted:
+        state = piece.state()
+        seconds = 0.0 if state.finished else estimate.seconds(piece.work(device))
+        total += seconds
+        left = "done" if state.finished else f"about {_duration(seconds)}"
+        lines.append(f"  {piece.stage:<11}{piece.subject:<24}{_amount(state):<20}{left}")
+    end = f"left: about {_duration(total)} on {device}, {UNCERTAINTY}" if total else "nothing is left to do"
+    return "\n".join([*lines, f"  {end}"])
+
+
+def _amount(state: "State") -> str:
+    return f"{state.done} of {state.total} {state.unit}"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def _deadline(started: float, limit: int | None) -> Callable[[], None]:
+    def check() -> None:
+        if limit is not None and time.monotonic() - started >= limit:
+            raise OutOfTime
+
+    return check
+
+
+def _surroundings(
+    device: "torch.device", shown: Progress, options: argparse.Namespace, check: Callable[[], None]
+) -> "Surroundings":
+    from gridsum.reproduction.pieces import Surroundings
+
+    def epoch(name: str, done: "Epoch") -> None:
+        shown.update(f"{name}: epoch", done.number, done.of, news(done))
+        check()
+
+    def problems(label: str, done: int, total: int) -> None:
+        shown.update(label, done, total)
+        if done < total:  # at the end the record is kept first
+            check()
+
+    commit = options.commit or source_commit()
+    return Surroundings(device, epoch, problems, lambda text: shown.note(f"gridsum: {text}"), commit, check)
+
+
+def _do(piece: "Piece", around: "Surroundings") -> None:
+    state = piece.state()
+    if state.finished:
+        return
+    if state.waits_for:
+        around.note(f"{piece.stage} {piece.subject} is left out: it waits for {state.waits_for}")
+        return
+    piece.run(around)
+
+
+def _go_on(arguments: Sequence[str]) -> str:
+    return f"what is done is kept; go on with: {shlex.join(['gridsum', 'reproduce', *arguments])}"
