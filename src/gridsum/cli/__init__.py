@@ -16,7 +16,7 @@ from gridsum.version import __version__
 
 COMMANDS = {
     "solve": "answer sums, or show step by step how they are worked out",
-    "train": "train networks from one or several seeds; resume after interruptions",
+    "train": "train networks from one or several seeds; resume if interrupted",
     "evaluate": "measure models, or a solver of your own, on suites of problems",
     "table": "print a table of the paper from the records of evaluations",
     "models": "list the models that come with gridsum, and their scores",
