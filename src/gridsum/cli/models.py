@@ -72,12 +72,13 @@ def _listed(name: str, path: Path) -> str:
 def _facts(model: Any) -> dict[str, Any]:
     from gridsum.model.network import parameter_count
 
+    training = model.config.training
     return {
         "name": model.name,
         "variant": model.config.variant,
         "seed": model.seeds[0],
         "parameters": parameter_count(model.network),
-        "epochs": model.config.training.epochs,
+        "epochs": training.first_step // training.steps_per_epoch + training.epochs,
     }
 
 

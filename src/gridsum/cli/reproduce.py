@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gridsum.cli.evaluate import source_commit
-from gridsum.cli.output import emit, tell, unwritable
+from gridsum.cli.output import check_writable, emit, tell, unwritable, write_result
 from gridsum.cli.parsing import Parser, UsageError, add_device, one_of, pick_device, whole_number
 from gridsum.cli.progress import Progress, progress
 from gridsum.cli.train import news, read_seeds
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from gridsum.reproduction.campaign import Campaign
     from gridsum.reproduction.costs import Estimate
     from gridsum.reproduction.pieces import Piece, State, Surroundings
+    from gridsum.reproduction.results import Results
     from gridsum.training.loop import Epoch
 
 STAGES = {
@@ -29,7 +30,10 @@ STAGES = {
     "validate": "all runs on problems that no table reports, to choose among them",
     "overtrain": "the best on digits and on terms of base and of noGroups, further",
     "measure": "all runs on every suite of the paper",
+    "report": "the page of results, from whatever is there by then",
+    "ship": "the best runs into the package; only if asked for by --only",
 }
+_DEFAULT_STAGES = tuple(STAGES)[:-1]
 OUT_OF_TIME = 3
 """The exit status when the time limit ended the campaign before it was done."""
 _QUICK_SEEDS, _SEEDS = tuple(range(2)), tuple(range(10))
@@ -46,8 +50,8 @@ def _parser() -> Parser:
     parser = Parser(
         "reproduce",
         "Reproduce the paper: train every variant from ten seeds, choose the best runs on problems of their own, "
-        "train those further, and measure all of them on the paper's problems. What is done is kept and skipped: "
-        "after an interruption, even a kill, the same command goes on.",
+        "train those further, measure all of them on the paper's problems, and write a page of results. What is done "
+        "is kept and skipped: after an interruption, even a kill, the same command goes on.",
         "gridsum reproduce [--out FOLDER] [--only STAGE...] [--dry-run] ...",
         f"stages, in order:\n{stages}\n\n"
         f"readings for --ablations, and what they change of base:\n{readings}\n\n"
@@ -56,7 +60,8 @@ def _parser() -> Parser:
         "  gridsum reproduce --dry-run\n"
         "  gridsum reproduce --quick\n"
         "  gridsum reproduce --variants noGroups --only train --time-limit 3000\n"
-        "  gridsum reproduce --ablations running fp32",
+        "  gridsum reproduce --ablations running fp32\n"
+        "  gridsum reproduce --only report",
     )
     parser.add_argument("--out", metavar="FOLDER", help="where everything goes (default: results)")
     parser.add_argument(
@@ -87,7 +92,13 @@ def _parser() -> Parser:
         nargs="+",
         type=one_of("stage", tuple(STAGES)),
         metavar="STAGE",
-        help="do these stages alone (default: all)",
+        help="do these stages alone (default: all but ship)",
+    )
+    parser.add_argument(
+        "--page", metavar="FILE", help="the page of results (default: docs/results.md, with --quick OUT/results.md)"
+    )
+    parser.add_argument(
+        "--ship-to", metavar="FOLDER", help="where ship puts models and scores (default: the package itself)"
     )
     parser.add_argument(
         "--time-limit",
@@ -126,12 +137,19 @@ def run(arguments: Sequence[str]) -> int:
     from gridsum.reproduction.costs import Estimate
     from gridsum.reproduction.pieces import pieces
 
-    wanted = [piece for piece in pieces(campaign) if options.only is None or piece.stage in options.only]
-    plan = _plan(wanted, Estimate(device, campaign.precision), device)
+    stages = options.only or _DEFAULT_STAGES
+    wanted = [piece for piece in pieces(campaign) if piece.stage in stages]
+    page = Path(options.page or (campaign.folder / "results.md" if options.quick else "docs/results.md"))
+    if "report" in stages:
+        check_writable(str(page))
+    if "ship" in stages and options.quick and options.ship_to is None:
+        raise UsageError("the models of --quick are no good; name a folder for them with --ship-to")
+    plan = _plan(wanted, Estimate(device, campaign.precision), device) if wanted else ""
     if options.dry_run:
-        emit(plan)
+        emit(plan or "  nothing of this has a cost")
         return 0
-    tell(plan)
+    if plan:
+        tell(plan)
     try:
         with progress() as shown:
             around = _surroundings(device, shown, options, _deadline(started, options.time_limit))
@@ -147,8 +165,41 @@ def run(arguments: Sequence[str]) -> int:
         raise
     except OSError as error:
         raise unwritable(error.filename or campaign.folder, error) from None
-    tell(f"gridsum: all of it is done; it is in {campaign.folder}")
+    if wanted:
+        tell(f"gridsum: it is in {campaign.folder}")
+    if "report" in stages:
+        _report(campaign.folder, page)
+    if "ship" in stages:
+        _ship(campaign.folder, options.ship_to)
     return 0
+
+
+def _report(folder: Path, page: Path) -> None:
+    from gridsum.reproduction.page import write_page
+
+    results = _results(folder)
+    write_result(str(page), write_page(results, page, f"gridsum reproduce --out {folder} --only report"))
+    tell(f"gridsum: wrote {page}")
+
+
+def _ship(folder: Path, to: str | None) -> None:
+    from gridsum.reproduction.shipping import ship
+    from gridsum.store import SHIPPED
+
+    place = SHIPPED if to is None else Path(to)
+    for name, run in ship(_results(folder), place).items():
+        tell(f"gridsum: {name} is seed {run.seed} of {run.training.name}")
+    size = sum(path.stat().st_size for path in place.iterdir())
+    tell(f"gridsum: {place} holds {size / 1e6:.1f} MB now")
+
+
+def _results(folder: Path) -> "Results":
+    from gridsum.reproduction.results import load_results
+
+    results = load_results(folder)
+    if not results.trained:
+        raise UsageError(f"{folder} holds no training yet; begin with: gridsum reproduce --out {folder} --only train")
+    return results
 
 
 def _campaign(options: argparse.Namespace) -> "Campaign":
