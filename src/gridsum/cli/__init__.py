@@ -49,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (ValueError, RuntimeError, MemoryError, OverflowError) as error:
         if _out_of_memory(error):
             return _complain("there is not enough memory for this; ask for less at once", FAILED)
-        if not _for_users(error):
+        if not for_users(error):
             raise
         return _complain(str(error), USAGE if isinstance(error, ValueError) else FAILED)
 
@@ -89,7 +89,7 @@ def _parser() -> Parser:
     return parser
 
 
-def _for_users(error: Exception) -> bool:
+def for_users(error: Exception) -> bool:
     """The errors that gridsum defines are written for users; any other is a bug and keeps its traceback."""
     return type(error).__module__.split(".")[0] == "gridsum"
 

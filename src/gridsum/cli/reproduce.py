@@ -1,6 +1,7 @@
 """`gridsum reproduce`: the paper's study from training to results page, in pieces that can be interrupted."""
 
 import argparse
+import importlib
 import shlex
 import textwrap
 import time
@@ -8,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gridsum.cli import for_users
 from gridsum.cli.evaluate import source_commit
 from gridsum.cli.output import check_writable, emit, tell, unwritable, write_result
 from gridsum.cli.parsing import Parser, UsageError, add_device, one_of, pick_device, whole_number
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
     from gridsum.reproduction.campaign import Campaign
     from gridsum.reproduction.costs import Estimate
+    from gridsum.reproduction.drawings import Drawing
     from gridsum.reproduction.pieces import Piece, State, Surroundings
     from gridsum.reproduction.results import Results
     from gridsum.training.loop import Epoch
@@ -30,6 +33,7 @@ STAGES = {
     "validate": "all runs on problems that no table reports, to choose among them",
     "overtrain": "the best on digits and on terms of base and of noGroups, further",
     "measure": "all runs on every suite of the paper",
+    "figures": "the paper's figures beside the page; left out without matplotlib",
     "report": "the page of results, from whatever is there by then",
     "ship": "the best runs into the package; only if asked for by --only",
 }
@@ -83,7 +87,6 @@ def _parser() -> Parser:
     parser.add_argument(
         "--precision",
         type=one_of("precision", ("fp32", "tf32", "bf16")),
-        default="bf16",
         metavar="NAME",
         help="of the products in training on a GPU: fp32, tf32 or bf16 (default: bf16); the CPU computes in fp32",
     )
@@ -131,8 +134,8 @@ def _described(reading: str) -> str:
 def run(arguments: Sequence[str]) -> int:
     started = time.monotonic()
     options = _parser().read(arguments)
-    campaign = _campaign(options)
     device = pick_device(options.device)
+    campaign = _campaign(options, device)
 
     from gridsum.reproduction.costs import Estimate
     from gridsum.reproduction.pieces import pieces
@@ -167,6 +170,8 @@ def run(arguments: Sequence[str]) -> int:
         raise unwritable(error.filename or campaign.folder, error) from None
     if wanted:
         tell(f"gridsum: it is in {campaign.folder}")
+    if "figures" in stages:
+        _draw(campaign.folder, page)
     if "report" in stages:
         _report(campaign.folder, page)
     if "ship" in stages:
@@ -177,9 +182,37 @@ def run(arguments: Sequence[str]) -> int:
 def _report(folder: Path, page: Path) -> None:
     from gridsum.reproduction.page import write_page
 
-    results = _results(folder)
-    write_result(str(page), write_page(results, page, f"gridsum reproduce --out {folder} --only report"))
+    drawn = [(path, drawing.caption) for drawing, path in _drawings(page).items() if path.exists()]
+    command = f"gridsum reproduce --out {folder} --only figures report"
+    write_result(str(page), write_page(_results(folder), page, command, drawn))
     tell(f"gridsum: wrote {page}")
+
+
+def _drawings(page: Path) -> "dict[Drawing, Path]":
+    """The figures and where each belongs."""
+    from gridsum.reproduction.drawings import DRAWINGS
+
+    return {drawing: page.parent / "figures" / f"{drawing.name}.svg" for drawing in DRAWINGS}
+
+
+def _draw(folder: Path, page: Path) -> None:
+    """Every figure that there are data and libraries for; the others are left out, and why is said."""
+    results = _results(folder)
+    left_out: dict[str, list[str]] = {}
+    for drawing, path in _drawings(page).items():
+        made_of = drawing.made_of(results)
+        if made_of is None:
+            left_out.setdefault(drawing.needs, []).append(drawing.name)
+            continue
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            importlib.import_module("gridsum.cli.figure").run([drawing.name, *made_of, "--out", str(path)])
+        except (ImportError, ValueError) as error:
+            if isinstance(error, ValueError) and not for_users(error):
+                raise
+            left_out.setdefault(str(error), []).append(drawing.name)
+    for why, names in left_out.items():
+        tell(f"gridsum: left out ({', '.join(names)}): {why}")
 
 
 def _ship(folder: Path, to: str | None) -> None:
@@ -202,7 +235,7 @@ def _results(folder: Path) -> "Results":
     return results
 
 
-def _campaign(options: argparse.Namespace) -> "Campaign":
+def _campaign(options: argparse.Namespace, device: "torch.device") -> "Campaign":
     from gridsum.reproduction.campaign import FULL, QUICK, Campaign
 
     folder = Path(options.out or ("out/quick" if options.quick else "results"))
@@ -214,7 +247,7 @@ def _campaign(options: argparse.Namespace) -> "Campaign":
         tuple(dict.fromkeys(options.variants)),
         tuple(dict.fromkeys(readings)),
         options.seeds or (_QUICK_SEEDS if options.quick else _SEEDS),
-        options.precision,
+        "fp32" if device.type == "cpu" else options.precision or "bf16",
         QUICK if options.quick else FULL,
     )
 

@@ -89,6 +89,8 @@ _TABLES = {
 
 COLLECTIONS: dict[str, tuple[Suite, ...]] = {
     **_TABLES,
+    # The paper's figure of steps and accuracy against the number of terms, from one term on.
+    "terms": _spaces(*(f"{terms}x5" for terms in range(1, 11))),
     # For choosing among trained models: one space beyond training in digits, one in terms, neither of them
     # one that a table reports, so that a reported number is never the one a model was chosen by.
     "validation": _spaces("2x[250,350]", "[5,8]x[1,8]"),

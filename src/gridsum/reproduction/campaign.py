@@ -29,6 +29,10 @@ OVERTRAINING_WEIGHT = 5e-4
 VALIDATION_SEED, REPORT_SEED = 7, 0
 """Of the problems that models are chosen by, and of those that are reported."""
 
+_BY_NAME = {suite.name: suite for collection in ("all", "terms") for suite in COLLECTIONS[collection]}
+REPORTED = tuple(_BY_NAME.values())
+"""The suites of the paper's tables and of its figure of accuracy against terms."""
+
 # Where a training was done in another way than asked in these alone, it is still the training that was asked for.
 _INDIFFERENT = ("training.precision", "training.checkpoint_epochs")
 
@@ -42,11 +46,16 @@ class Scale:
     overtraining_epochs: int = 300
     samples: int = SAMPLES
     long_samples: int = LONG_SAMPLES
+    longest: int | None = None
+    """Suites of more digits are left out."""
 
     def samples_of(self, suite: Suite) -> int:
         if suite.expressions:
             return suite.samples
         return self.long_samples if suite.space.digits[1] >= LONG_DIGITS else self.samples
+
+    def within(self, suites: Iterable[Suite]) -> tuple[Suite, ...]:
+        return tuple(suite for suite in suites if self.longest is None or suite.space.digits[1] <= self.longest)
 
 
 FULL = Scale()
@@ -60,6 +69,7 @@ QUICK = Scale(
     overtraining_epochs=1,
     samples=2,
     long_samples=1,
+    longest=1000,
 )
 
 

@@ -22,6 +22,7 @@ from gridsum.evaluation.runner import evaluate
 from gridsum.evaluation.suites import COLLECTIONS, Suite
 from gridsum.reproduction.campaign import (
     REPORT_SEED,
+    REPORTED,
     VALIDATION_SEED,
     Campaign,
     Training,
@@ -94,7 +95,6 @@ _STEPS_ON_CPU = 20
 _STEPS_OF_INFERENCE = 20
 # Runs that will be overtrained, while they are not chosen yet: one for each aim.
 _EXPECTED_RUNS = 2
-_COLLECTION = {"validate": "validation", "measure": "all"}
 
 
 def _training_work(config: Config, runs: int, epochs: int, device: torch.device) -> Work:
@@ -162,7 +162,8 @@ class Measure(Piece):
         self, campaign: Campaign, name: str, training: Callable[[], Training | None], stage: str, model: ModelConfig
     ) -> None:
         self.campaign, self.subject, self.training, self.stage, self.model = campaign, name, training, stage, model
-        self.collection = COLLECTIONS[_COLLECTION[stage]]
+        suites = COLLECTIONS["validation"] if stage == "validate" else REPORTED
+        self.collection = campaign.scale.within(suites)
         self.evaluation_seed = VALIDATION_SEED if stage == "validate" else REPORT_SEED
         self.path = (campaign.validation_records if stage == "validate" else campaign.report_records)(name)
 

@@ -6,6 +6,7 @@ A part whose records are missing says so, with the command that makes them.
 import math
 import statistics
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from gridsum.evaluation import paper
 from gridsum.evaluation.records import Record
@@ -14,10 +15,11 @@ from gridsum.evaluation.statistics import CLAIMS, Finding, findings, pairs_of, r
 from gridsum.evaluation.suites import COLLECTIONS
 from gridsum.evaluation.tables import MISSING, TABLES, accuracy_text, spread
 from gridsum.evaluation.verdicts import Standing, against_paper, means_against_paper
-from gridsum.reproduction.campaign import OVERTRAINED, overtrained_name
+from gridsum.reproduction.campaign import OVERTRAINED, REPORTED, overtrained_name
 from gridsum.reproduction.readings import READINGS
 from gridsum.reproduction.results import Results, Trained
 from gridsum.reproduction.selection import AIMS, DIGITS, TERMS
+from gridsum.training.folders import seed_folder
 from gridsum.variants import VARIANTS
 
 HEADLINE = {"base": "terms", "noGroups": "digits"}
@@ -40,9 +42,9 @@ def missing(results: Results) -> list[str]:
         behind = min((log[-1]["epoch"] if log else 0 for log in trained.logs.values()), default=0)
         if behind < trained.config.training.epochs and not set_aside(trained):
             found.append(f"epochs {behind + 1} to {trained.config.training.epochs} of {name}")
-        lacking = [suite.name for suite in COLLECTIONS["all"] if len(trained.of(suite.name)) < len(trained.seeds)]
+        lacking = [suite.name for suite in REPORTED if len(trained.of(suite.name)) < len(trained.seeds)]
         if lacking:
-            what = "all suites" if len(lacking) == len(COLLECTIONS["all"]) else ", ".join(lacking)
+            what = "all suites" if len(lacking) == len(REPORTED) else ", ".join(lacking)
             found.append(f"records of {name} on {what}")
         if not results.chosen(name):
             found.append(f"the validation of {name}")
@@ -72,6 +74,16 @@ def headline(results: Results, name: str) -> list[Record]:
     """The records of the run of a variant that stands beside the paper's."""
     seed = results.chosen(name).get(HEADLINE[name])
     return [record for record in best_models(results) if record.variant == name and record.seed == seed]
+
+
+def best_run(results: Results, name: str) -> Path | None:
+    """The folder of that run, overtrained if it has been."""
+    seed = results.chosen(name).get(HEADLINE[name])
+    if seed is None:
+        return None
+    further = results.overtrained.get(name)
+    trained = name if further is None or seed not in further.seeds else further.name
+    return seed_folder(results.folder / trained, seed)
 
 
 def table(name: str, records: Sequence[Record]) -> str:
