@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from gridsum.reproduction.campaign import Campaign
     from gridsum.reproduction.costs import Estimate
-    from gridsum.reproduction.drawings import Drawing
     from gridsum.reproduction.pieces import Piece, State, Surroundings
     from gridsum.reproduction.results import Results
     from gridsum.training.loop import Epoch
@@ -180,26 +179,22 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _report(folder: Path, page: Path) -> None:
+    from gridsum.reproduction.drawings import drawings_at
     from gridsum.reproduction.page import write_page
 
-    drawn = [(path, drawing.caption) for drawing, path in _drawings(page).items() if path.exists()]
+    drawn = [(path, drawing.caption) for drawing, path in drawings_at(page).items() if path.exists()]
     command = f"gridsum reproduce --out {folder} --only figures report"
     write_result(str(page), write_page(_results(folder), page, command, drawn))
     tell(f"gridsum: wrote {page}")
 
 
-def _drawings(page: Path) -> "dict[Drawing, Path]":
-    """The figures and where each belongs."""
-    from gridsum.reproduction.drawings import DRAWINGS
-
-    return {drawing: page.parent / "figures" / f"{drawing.name}.svg" for drawing in DRAWINGS}
-
-
 def _draw(folder: Path, page: Path) -> None:
     """Every figure that there are data and libraries for; the others are left out, and why is said."""
+    from gridsum.reproduction.drawings import drawings_at
+
     results = _results(folder)
     left_out: dict[str, list[str]] = {}
-    for drawing, path in _drawings(page).items():
+    for drawing, path in drawings_at(page).items():
         made_of = drawing.made_of(results)
         if made_of is None:
             left_out.setdefault(drawing.needs, []).append(drawing.name)

@@ -115,8 +115,9 @@ class Campaign:
 
     def overtraining(self, name: str) -> Training | None:
         """The training that follows that of a variant, or None while its runs cannot be chosen yet."""
+        standard = next(training for training in self.trainings if training.name == name)
         chosen = self.chosen(name)
-        if not chosen:
+        if not chosen or not self.finished(standard):
             return None
         config, _ = read_setup(self.folder / name)
         changes = {"objective.weight": OVERTRAINING_WEIGHT, "training.epochs": self.scale.overtraining_epochs}
@@ -133,6 +134,9 @@ class Campaign:
 
     def report_records(self, name: str) -> Path:
         return self.folder / "records" / f"{name}.jsonl"
+
+    def finished(self, training: Training) -> bool:
+        return self.epochs_done(training) == training.config.training.epochs
 
     def epochs_done(self, training: Training) -> int:
         """Of a training, in its folder; refused where that folder holds another one."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from gridsum.reproduction.results import Results
 from gridsum.reproduction.sections import best_run
@@ -65,3 +66,8 @@ DRAWINGS = (
         "Digit vectors on their first two principal components, seed by seed (Fig. 7).",
     ),
 )
+
+
+def drawings_at(page: Path) -> dict[Drawing, Path]:
+    """The figures, and where each belongs beside a page."""
+    return {drawing: page.parent / "figures" / f"{drawing.name}.svg" for drawing in DRAWINGS}

@@ -174,7 +174,7 @@ class Measure(Piece):
     def state(self) -> State:
         training = self.training()
         total = len(self.collection)
-        if training is None or self.campaign.epochs_done(training) < training.config.training.epochs:
+        if training is None or not self.campaign.finished(training):
             return State(0, total, "suites", f"the training of {self.subject}")
         done = sum(not self._missing(suite, training.seeds) for suite in self.collection)
         return State(done, total, "suites")
