@@ -4,6 +4,7 @@ import dataclasses
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -34,6 +35,15 @@ def reproduce(capsys: pytest.CaptureFixture[str]) -> Callable[..., Result]:
 
 
 Reproduce = Callable[..., Result]
+
+
+def _environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"}
+
+
+def _told(path: Path) -> list[str]:
+    """Records, but for the commit they are of."""
+    return [str(dataclasses.replace(record, commit=None)) for record in read([path])]
 
 
 def test_a_dry_run_says_what_is_left_and_writes_nothing(reproduce: Reproduce, tmp_path: Path):
@@ -74,12 +84,30 @@ def test_the_time_limit_ends_it_and_calling_again_goes_on(reproduce: Reproduce, 
             assert "what is done is kept; go on with: gridsum reproduce" in err
     assert statuses[-1] == 0
     assert len(statuses) > 1
+    assert _told(tmp_path / "records" / "fixedTime.jsonl") == _told(quick / "records" / "fixedTime.jsonl")
 
-    def records(folder: Path) -> list[str]:
-        found = read([folder / "records" / "fixedTime.jsonl"])
-        return [str(dataclasses.replace(record, commit=None)) for record in found]
 
-    assert records(tmp_path) == records(quick)
+def test_killed_at_any_moment_it_ends_with_the_same(quick: Path, tmp_path: Path):
+    """By SIGKILL, at the first epoch's log, then with validation begun, then with records begun."""
+    arguments = ["reproduce", "--quick", "--variants", "SASA", "--device", "cpu", "--out", str(tmp_path)]
+    command = [sys.executable, "-m", "gridsum", *arguments]
+    log, validation = tmp_path / "SASA" / "seed-0" / "metrics.jsonl", tmp_path / "SASA" / "validation.jsonl"
+    records = tmp_path / "records" / "SASA.jsonl"
+    for moment in (log, validation, records):
+        running = subprocess.Popen(command, env=_environment(), stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + 60
+        while not (moment.exists() and moment.stat().st_size):
+            assert running.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.002)
+        running.kill()
+        running.wait()
+    assert subprocess.run(command, env=_environment(), capture_output=True, check=False).returncode == 0
+    assert _told(records) == _told(quick / "records" / "SASA.jsonl")
+    assert _told(validation) == _told(quick / "SASA" / "validation.jsonl")
+    for seed in (0, 1):
+        weights = Path("SASA") / f"seed-{seed}" / "weights.safetensors"
+        assert (tmp_path / weights).read_bytes() == (quick / weights).read_bytes()
 
 
 def test_a_piece_at_a_time(reproduce: Reproduce, tmp_path: Path):
@@ -152,9 +180,8 @@ def test_training_and_measuring_need_no_figures(tmp_path: Path):
         "assert main(['reproduce', '--quick', '--variants', 'fixedTime', '--seeds', '0', '--device', 'cpu', '--only', "
         f"'train', 'validate', 'figures', 'report', '--out', {str(tmp_path)!r}]) == 0\n"
     )
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", code], env=_environment(), capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == 0, done.stderr
     assert "left out" in done.stderr

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gridsum.evaluation.records import Record, append, read
-from gridsum.reproduction import sections
+from gridsum.reproduction import accounts, comparison
 from gridsum.reproduction.drawings import drawings_at
 from gridsum.reproduction.page import write_page
 from gridsum.reproduction.results import load_results
@@ -55,8 +55,22 @@ def test_every_part_is_there(quick: Path):
 
 def test_links_lead_from_the_page_to_the_folder(quick: Path, tmp_path: Path):
     page = write_page(load_results(quick), tmp_path / "docs" / "page.md", "command")
-    (target,) = re.findall(r"\]\((.*?)\)", page)
-    assert (tmp_path / "docs" / target).resolve() == quick.resolve()
+    targets = [(tmp_path / "docs" / target).resolve() for target in re.findall(r"\]\((.*?)\)", page)]
+    names = ("base-overtrained", "noGroups-overtrained")
+    assert targets == [quick.resolve(), *((quick / "records" / f"{name}.jsonl").resolve() for name in names)]
+    assert all(target.exists() for target in targets)
+
+
+def test_the_brief_counts_what_the_tables_show(quick: Path):
+    page = _page(quick)
+    for title, start in (
+        ("Number by number (Tables III and IV)", "- Tables III and IV, one run: "),
+        ("Our means minus the paper's (Table VI)", "- Table VI, means over seeds: "),
+    ):
+        standings = [line[-1].split()[0] for line in _lines(page, title)]
+        counts = ", ".join(f"{standings.count(kind)} {kind}" for kind in ("passed", "reached", "short"))
+        assert f"{start}Of {len(standings)} numbers: {counts}.\n" in page
+    assert "- The paper has it that noGroups is best on digits: " in page
 
 
 def test_figures_are_shown_where_there_are_any(quick: Path):
@@ -121,7 +135,7 @@ def test_the_chosen_run_stands_beside_the_papers(copied: Path):
     seed = results.chosen("base")["terms"]
     path = copied / "records" / "base-overtrained.jsonl"
     _rewrite(path, {(seed, "[7,10]x[1,10]"): {"sequences_right": 2, "samples": 2}})
-    cells = [cell for cell in sections.cells(load_results(copied)) if cell.record.suite == "[7,10]x[1,10]"]
+    cells = [cell for cell in comparison.cells(load_results(copied)) if cell.record.suite == "[7,10]x[1,10]"]
     ours = next(cell for cell in cells if cell.record.variant == "base" and cell.measure == "seq")
     assert (ours.record.seed, ours.record.seq, ours.known) == (seed, 1.0, 0.25)
     assert ours.comparison.standing == "passed"
@@ -134,7 +148,7 @@ def test_standard_runs_stand_in_until_there_are_overtrained_ones(copied: Path):
     (copied / "records" / "base-overtrained.jsonl").unlink()
     results = load_results(copied)
     chosen = set(results.chosen("base").values())
-    shown = [record for record in sections.best_models(results) if record.variant == "base"]
+    shown = [record for record in comparison.best_models(results) if record.variant == "base"]
     assert {(record.model, record.seed) for record in shown} == {("base", seed) for seed in chosen}
     assert "not overtrained yet" in _page(copied)
 
@@ -143,10 +157,10 @@ def test_a_diverged_run_is_shown_as_one(copied: Path):
     log = copied / "SASA" / "seed-1" / "metrics.jsonl"
     log.write_text(log.read_text().splitlines(keepends=True)[0])
     results = load_results(copied)
-    assert sections.set_aside(results.trained["SASA"]) == {1: 1}
+    assert accounts.set_aside(results.trained["SASA"]) == {1: 1}
     lines = [line for line in _lines(_page(copied), "Every run") if line[0] == "SASA"]
     assert [line[2] for line in lines] == ["2", "1 (diverged)"]
-    assert not any("epochs" in what and "SASA" in what for what in sections.missing(results))
+    assert not any("epochs" in what and "SASA" in what for what in accounts.missing(results))
 
 
 def test_logs_without_times_are_said_to_have_none():
@@ -156,9 +170,9 @@ def test_logs_without_times_are_said_to_have_none():
         base,
         logs={s: [{k: v for k, v in line.items() if k != "seconds"} for line in log] for s, log in base.logs.items()},
     )
-    assert sections.trained_seconds(untimed) is None
+    assert accounts.trained_seconds(untimed) is None
     timed = dataclasses.replace(base, logs={0: [{"seconds": 1.5}, {"seconds": 2.0}], 1: [{"seconds": 1.5}]})
-    assert sections.trained_seconds(timed) == 3.5
+    assert accounts.trained_seconds(timed) == 3.5
 
 
 def test_the_last_record_of_a_run_counts(copied: Path):

@@ -183,7 +183,8 @@ def current(
 def machines(folder: Path) -> list[dict[str, Any]]:
     """Where, and how long, a training folder was trained."""
     path = folder / "machine.jsonl"
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    lines = path.read_text().splitlines(keepends=True) if path.exists() else []
+    return [json.loads(line) for line in lines if line.endswith("\n")]
 
 
 def _listed(seeds: Sequence[int]) -> str:

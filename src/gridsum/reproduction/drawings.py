@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from gridsum.reproduction.comparison import best_run
 from gridsum.reproduction.results import Results
-from gridsum.reproduction.sections import best_run
 
 
 @dataclass(frozen=True)

@@ -1,32 +1,23 @@
-"""The parts of the results page, each a function of what a campaign's folder holds.
-
-A part whose records are missing says so, with the command that makes them.
-"""
+"""An account of the campaign itself: what is missing, how runs were chosen, every seed, cost, halting, readings."""
 
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
-from gridsum.evaluation import paper
 from gridsum.evaluation.records import Record
 from gridsum.evaluation.rendering import Table, to_markdown
-from gridsum.evaluation.statistics import CLAIMS, Finding, findings, pairs_of, rank_test, verdict_of
-from gridsum.evaluation.suites import COLLECTIONS
-from gridsum.evaluation.tables import MISSING, TABLES, accuracy_text, spread
-from gridsum.evaluation.verdicts import Standing, against_paper, means_against_paper
+from gridsum.evaluation.statistics import rank_test
+from gridsum.evaluation.tables import MISSING, accuracy_text, spread
 from gridsum.reproduction.campaign import OVERTRAINED, REPORTED, overtrained_name
+from gridsum.reproduction.comparison import ABLATION_SUITES, p_text
 from gridsum.reproduction.readings import READINGS
 from gridsum.reproduction.results import Results, Trained
 from gridsum.reproduction.selection import AIMS, DIGITS, TERMS
-from gridsum.training.folders import seed_folder
 from gridsum.variants import VARIANTS
 
-HEADLINE = {"base": "terms", "noGroups": "digits"}
-"""What the paper shows each of its two best models for: the run that its numbers are compared with."""
 PAPER_HOURS = {name: 40.0 if name == "ponderReg" else 20.0 for name in VARIANTS}
 """GPU hours of ten runs: 2 a run, 4 for ponderReg. The paper gives the 2 for base; of the rest it says nothing."""
-_ABLATION_SUITES = [suite.name for suite in COLLECTIONS["ablation"]]
+_TERMS_SUITE = ABLATION_SUITES[1]
 _CYCLE = 30
 """Epochs of the last cosine, over which trained networks' steps are averaged."""
 
@@ -55,132 +46,6 @@ def set_aside(trained: Trained) -> dict[int, int]:
     """The runs that diverged, with the last sound epoch of each: their logs end before the others'."""
     last = {seed: log[-1]["epoch"] if log else 0 for seed, log in trained.logs.items()}
     return {seed: epoch for seed, epoch in last.items() if epoch < max(last.values(), default=0)}
-
-
-def best_models(results: Results) -> list[Record]:
-    """The reported records of the runs that Tables III to V show: those overtrained, or chosen to be."""
-    records: list[Record] = []
-    for name in OVERTRAINED:
-        trained = results.overtrained.get(name)
-        if trained is not None and trained.reported:
-            records += trained.reported
-        elif name in results.trained:
-            chosen = set(results.chosen(name).values())
-            records += [record for record in results.trained[name].reported if record.seed in chosen]
-    return records
-
-
-def headline(results: Results, name: str) -> list[Record]:
-    """The records of the run of a variant that stands beside the paper's."""
-    seed = results.chosen(name).get(HEADLINE[name])
-    return [record for record in best_models(results) if record.variant == name and record.seed == seed]
-
-
-def best_run(results: Results, name: str) -> Path | None:
-    """The folder of that run, overtrained if it has been."""
-    seed = results.chosen(name).get(HEADLINE[name])
-    if seed is None:
-        return None
-    further = results.overtrained.get(name)
-    trained = name if further is None or seed not in further.seeds else further.name
-    return seed_folder(results.folder / trained, seed)
-
-
-def table(name: str, records: Sequence[Record]) -> str:
-    """A table of the paper, or a line on what it lacks."""
-    if not any(record.suite in {suite.name for suite in COLLECTIONS[name]} for record in records):
-        return f"No records for the table `{name}` yet (`gridsum reproduce --only measure` makes them).\n"
-    return to_markdown(TABLES[name](list(records)))
-
-
-class Cell:
-    """One number of the paper's Tables III and IV beside ours."""
-
-    def __init__(self, record: Record, measure: str, known: float) -> None:
-        self.record, self.measure, self.known = record, measure, known
-        counts = {"char": (record.chars_right, record.chars_valid), "seq": (record.sequences_right, record.samples)}
-        self.comparison = against_paper(*counts[measure], known)
-
-
-def cells(results: Results) -> list[Cell]:
-    """Every number of Tables III and IV that our best runs have been measured for."""
-    found = []
-    for published in (paper.COMPARISON, paper.LONG_DIGITS, paper.LONG_TERMS):
-        for name, scores in published.items():
-            records = {record.suite: record for record in headline(results, name)}
-            for suite, score in scores.items():
-                if suite in records:
-                    found += [Cell(records[suite], "char", score.char), Cell(records[suite], "seq", score.seq)]
-    return found
-
-
-def standings(results: Results) -> str:
-    """Which numbers of Tables III and IV are reached, and how far off the others are."""
-    found = cells(results)
-    if not found:
-        return "Nothing can be compared yet.\n"
-    rows = [
-        (
-            cell.record.model,
-            cell.record.suite,
-            cell.measure,
-            f"{_own(cell):.4f}",
-            accuracy_text(cell.known),
-            _standing(cell.comparison.standing, cell.comparison.difference),
-        )
-        for cell in found
-    ]
-    return to_markdown(
-        Table(
-            "Number by number (Tables III and IV)",
-            f"{tally([cell.comparison.standing for cell in found])} Passed: the 95% interval of ours lies above all "
-            "that the printed number can mean. Reached: at least the printed number, or the interval touches it. "
-            "Short: by how much ours lies below the printed number.",
-            ("model", "suite", "measure", "ours", "paper", "standing"),
-            tuple(rows),
-        )
-    )
-
-
-def _own(cell: Cell) -> float:
-    return getattr(cell.record, cell.measure)
-
-
-def _standing(standing: Standing, difference: float) -> str:
-    return f"short by {-difference:.3f}" if standing == "short" else standing
-
-
-def tally(found: Sequence[Standing]) -> str:
-    counts = ", ".join(f"{found.count(kind)} {kind}" for kind in ("passed", "reached", "short"))
-    return f"Of {len(found)} numbers: {counts}."
-
-
-def mean_standings(results: Results) -> str:
-    """Table VI: our means over seeds against the paper's."""
-    rows, found = [], []
-    for suite in _ABLATION_SUITES:
-        for trained in results.variants:
-            records = trained.of(suite)
-            if len(records) < 2:
-                continue
-            for measure in ("char", "seq"):
-                ours = spread([getattr(record, measure) for record in records])
-                known = getattr(paper.ABLATION[trained.name][suite], measure)
-                compared = means_against_paper(ours, len(records), known)
-                found.append(compared.standing)
-                reach = f"{compared.low:+.2f} to {compared.high:+.2f}"
-                rows.append((suite, trained.name, measure, f"{compared.difference:+.2f}", reach, compared.standing))
-    if not rows:
-        return ""
-    return to_markdown(
-        Table(
-            "Our means minus the paper's (Table VI)",
-            f"{tally(found)} The interval is Welch's at 95%; passed and short where it excludes zero. The paper's "
-            "spreads are taken as the sample's.",
-            ("suite", "variant", "measure", "difference", "95% interval", "standing"),
-            tuple(rows),
-        )
-    )
 
 
 def selection(results: Results) -> str:
@@ -227,7 +92,7 @@ def every_seed(results: Results) -> str:
                 f"{accuracy_text(records[suite].char)} / {accuracy_text(records[suite].seq)}"
                 if suite in records
                 else MISSING
-                for suite in _ABLATION_SUITES
+                for suite in ABLATION_SUITES
             ]
             accuracy = f"{last['accuracy']:.3f}" if last else MISSING
             rows.append((trained.name, str(seed), epochs, accuracy, f"{steps:.1f}", *scores))
@@ -236,41 +101,10 @@ def every_seed(results: Results) -> str:
             "Every run",
             f"Accuracy: by characters on the training problems of the last epoch. Steps: the mean in the last {_CYCLE} "
             "epochs. Then accuracy by character / by sequence.",
-            ("training", "seed", "epochs", "accuracy", "steps", *_ABLATION_SUITES),
+            ("training", "seed", "epochs", "accuracy", "steps", *ABLATION_SUITES),
             tuple(rows),
         )
     )
-
-
-def orderings(results: Results) -> str:
-    """The paper's claims on which variant is best, tested over seeds."""
-    found = findings(record for trained in results.variants for record in trained.reported)
-    lines = "".join(f"- {claim.text}: **{verdict_of(claim, found)}**\n" for claim in CLAIMS)
-    rows = tuple(_finding_row(finding) for finding in found.values() if finding.p is not None)
-    if not rows:
-        return lines
-    sizes = ", ".join(str(len(pairs_of(claim))) for claim in CLAIMS)
-    caption = (
-        "Mann–Whitney's test, exact, two-sided, over training seeds. δ is Cliff's: 1 where every seed of the first is "
-        "above every seed of the second, −1 the other way round. Holm: p corrected for all comparisons made. The "
-        f"claims consist of {sizes} comparisons, some of them shared; {len(found) - len(rows)} are not measured yet. A "
-        "claim is confirmed when all its comparisons are, and refuted when one is."
-    )
-    header = ("suite", "measure", "comparison", "seeds", "means", "δ", "p", "Holm", "verdict")
-    return lines + "\n" + to_markdown(Table("Comparisons", caption, header, rows))
-
-
-def _finding_row(finding: Finding) -> tuple[str, ...]:
-    pair = finding.pair
-    start = (pair.suite, pair.measure, f"{pair.better} > {pair.worse}", "/".join(map(str, finding.seeds)))
-    if finding.means is None or finding.effect is None or finding.p is None or finding.corrected is None:
-        return (*start, MISSING, MISSING, MISSING, MISSING, finding.verdict)
-    means = f"{finding.means[0]:.3f} / {finding.means[1]:.3f}"
-    return (*start, means, f"{finding.effect:+.2f}", p_text(finding.p), p_text(finding.corrected), finding.verdict)
-
-
-def p_text(p: float) -> str:
-    return "< 0.0001" if p < 1e-4 else f"{p:.4f}"
 
 
 def cost(results: Results) -> str:
@@ -313,10 +147,10 @@ def trained_seconds(trained: Trained) -> float | None:
 
 def halting(results: Results) -> str:
     """Explore-Reinforce against KL: recurrent steps in training, and the time they cost."""
-    sides = [results.trained.get(name) for name in ("base", "ponderReg")]
-    if sides[0] is None or sides[1] is None:
+    sides = _regularisers(results)
+    if sides is None:
         return "This needs the trainings of base and ponderReg (`gridsum reproduce --only train`).\n"
-    explored, divergence = sides[0], sides[1]
+    explored, divergence = sides
     spans = {"all epochs": None, f"the last {_CYCLE} epochs": _CYCLE}
     rows = []
     for span, epochs in spans.items():
@@ -340,6 +174,22 @@ def halting(results: Results) -> str:
     )
 
 
+def _regularisers(results: Results) -> tuple[Trained, Trained] | None:
+    """The trainings with Explore-Reinforce and with KL, once both have begun."""
+    explored, divergence = (results.trained.get(name) for name in ("base", "ponderReg"))
+    if explored is None or divergence is None or not (any(explored.logs.values()) and any(divergence.logs.values())):
+        return None
+    return explored, divergence
+
+
+def mean_steps_of_both(results: Results) -> tuple[float, float] | None:
+    """Of all epochs, under Explore-Reinforce and under KL."""
+    sides = _regularisers(results)
+    if sides is None:
+        return None
+    return statistics.fmean(_mean_steps(sides[0], None)), statistics.fmean(_mean_steps(sides[1], None))
+
+
 def _mean_steps(trained: Trained, epochs: int | None) -> list[float]:
     """By seed, over the last so many epochs."""
     logs = (log if epochs is None else log[-epochs:] for log in trained.logs.values() if log)
@@ -359,17 +209,26 @@ def readings(results: Results) -> str:
     base = results.trained.get("base")
     compared: Mapping[str, Trained] = ({"base": base} if base else {}) | results.readings
     for name, trained in compared.items():
-        scores = [_spread_of(trained.of(suite)) for suite in _ABLATION_SUITES]
+        scores = [_spread_of(trained.of(suite)) for suite in ABLATION_SUITES]
         steps = _with_sd(_mean_steps(trained, _CYCLE)) if any(trained.logs.values()) else MISSING
-        rows.append((name, str(len(trained.seeds)), steps, *scores))
+        rows.append((name, str(len(trained.seeds)), steps, *scores, _against_base(trained, base)))
     lines = [f"- `{name}`: {READINGS[name].why} ({_changes(name)})" for name in results.readings]
     shown = Table(
         "base under other readings",
-        f"Steps in the last {_CYCLE} epochs of training, then accuracy by sequence: mean ± sd (best) over seeds.",
-        ("reading", "seeds", "steps", *_ABLATION_SUITES),
+        f"Steps in the last {_CYCLE} epochs of training, then accuracy by sequence: mean ± sd (best) over seeds. "
+        f"Against base: Cliff's δ and the exact p of Mann–Whitney's test on {_TERMS_SUITE}, not corrected.",
+        ("reading", "seeds", "steps", *ABLATION_SUITES, "against base"),
         tuple(rows),
     )
     return "\n".join(lines) + "\n\n" + to_markdown(shown)
+
+
+def _against_base(trained: Trained, base: Trained | None) -> str:
+    ours, theirs = ([record.seq for record in side.of(_TERMS_SUITE)] if side else [] for side in (trained, base))
+    if trained is base or not ours or not theirs:
+        return MISSING
+    test = rank_test(ours, theirs)
+    return f"δ {test.effect:+.2f}, p {p_text(test.p)}"
 
 
 def _changes(reading: str) -> str:
