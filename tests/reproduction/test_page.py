@@ -21,6 +21,10 @@ def _page(folder: Path) -> str:
     return write_page(load_results(folder), folder / "results.md", "gridsum reproduce --only report")
 
 
+def _drawn(page: Path) -> list[tuple[Path, str]]:
+    return [(path, drawing.caption) for drawing, path in drawings_at(page).items() if path.exists()]
+
+
 def _rewrite(path: Path, change: dict[tuple[int, str], dict[str, int]]) -> None:
     """The records of a file with counts replaced."""
     records = read([path])
@@ -39,7 +43,7 @@ def test_the_page_that_the_command_wrote_is_what_the_records_say(quick: Path):
     command = re.search(r"Made by `(.*?)`", written)
     assert command is not None
     assert "--only figures report" in command[1]
-    assert written == write_page(load_results(quick), quick / "results.md", command[1])
+    assert written == write_page(load_results(quick), quick / "results.md", command[1], _drawn(quick / "results.md"))
 
 
 def test_every_part_is_there(quick: Path):
@@ -108,8 +112,9 @@ def test_a_page_can_be_made_at_any_stage(lost: str, copied: Path):
 def test_the_page_in_the_documents_is_made_of_the_published_results():
     page = ROOT / "docs" / "results.md"
     command = "gridsum reproduce --out results --only figures report"
-    drawn = [(path, drawing.caption) for drawing, path in drawings_at(page).items() if path.exists()]
-    assert page.read_text() == write_page(load_results(ROOT / "results"), page, command, drawn), f"run: {command}"
+    assert page.read_text() == write_page(load_results(ROOT / "results"), page, command, _drawn(page)), (
+        f"run: {command}"
+    )
 
 
 def test_numbers_are_those_of_the_records(copied: Path):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from gridsum.cli.models import facts
 from gridsum.evaluation.records import append, read
 from gridsum.reproduction.results import load_results
 from gridsum.reproduction.shipping import Run, ShippingError, ship, shipments
@@ -97,3 +98,9 @@ def test_without_overtraining_the_standard_run_is_shipped(copied: Path):
     found = shipments(load_results(copied))
     assert found["base"].training.name == "base"
     assert not [name for name in found if name.startswith("base-")]
+
+
+def test_an_overtrained_model_has_the_epochs_of_both_trainings(quick: Path):
+    seed = load_results(quick).trained["base-overtrained"].seeds[0]
+    path = quick / "base-overtrained" / f"seed-{seed}" / "weights.safetensors"
+    assert facts(load_runs("base-overtrained", [path]))["epochs"] == 2 + 1

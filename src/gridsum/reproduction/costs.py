@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 import torch
 
-from gridsum.benchmark import fastest
+from gridsum.benchmark import cells_of_a_step, fastest, operations
 from gridsum.reproduction.pieces import Work
+from gridsum.variants import variant
 
 UNCERTAINTY = "scaled from times measured on another machine; expect half of that to twice that"
 
@@ -22,20 +23,28 @@ class Reference:
     training: float
     inference: float
     product: float
-    """Of the product that `product_seconds` times."""
+    """The seconds of the product that `product_seconds` times."""
+    start: float = 0.0
+    """The seconds until a training's first step is compiled."""
 
 
-# A training step of ten runs of fixedTime, 12 recurrent steps: 59.0, 31.9 and 23.0 ms; the product: 331, 87, 37 µs
-# (h200-2026-11-15.json). Evaluation computes in fp32, and is taken to be as fast as a training in fp32.
-_STEP_OF_TEN = 3 * 12 * 2 * 7776 * 10 * (12_288 + 98_304 + 1_152)
+_BASE, _FIXED_TIME = variant("base"), variant("fixedTime")
+# h200-2026-11-15.json: a training step of ten runs of fixedTime took 59.0, 31.9 and 23.0 ms, the product 331, 87 and
+# 37 µs; a fleet of base was compiled in 74 s. Evaluation, always in fp32, is taken to be as fast as training in it.
+_STEP_OF_TEN = (
+    3 * _FIXED_TIME.model.fixed_steps * operations(_FIXED_TIME.model, round(10 * cells_of_a_step(_FIXED_TIME)))
+)
 _H200 = {
-    "fp32": Reference(_STEP_OF_TEN / 59.0e-3, _STEP_OF_TEN / 59.0e-3, 331e-6),
-    "tf32": Reference(_STEP_OF_TEN / 31.9e-3, _STEP_OF_TEN / 59.0e-3, 87e-6),
-    "bf16": Reference(_STEP_OF_TEN / 23.0e-3, _STEP_OF_TEN / 59.0e-3, 37e-6),
+    precision: Reference(_STEP_OF_TEN / seconds, _STEP_OF_TEN / 59.0e-3, product, start=74.0)
+    for precision, seconds, product in (("fp32", 59.0e-3, 331e-6), ("tf32", 31.9e-3, 87e-6), ("bf16", 23.0e-3, 37e-6))
 }
-# A training step of base, 5 recurrent steps: 0.544 s. Solving 2 × 1000 digits, 16 steps on 2 × 1001 cells: 0.307 s.
-# The product of 2048 × 2048: 0.0757 s (cpu-2026-11-15.json).
-_CPU = Reference(3 * 5 * 2 * 7776 * 114_816 / 0.544, 16 * 2 * 2002 * 114_816 / 0.307, 0.0757)
+# cpu-2026-11-15.json: a training step of base, 5 recurrent steps, took 0.544 s; solving 2 × 1000 digits, 16 steps on
+# 2 × 1001 cells, 0.307 s; the product 0.0757 s.
+_CPU = Reference(
+    training=3 * 5 * operations(_BASE.model, round(cells_of_a_step(_BASE))) / 0.544,
+    inference=16 * operations(_BASE.model, 2 * 1001) / 0.307,
+    product=0.0757,
+)
 
 
 def product_seconds(device: torch.device, precision: str) -> float:
@@ -63,4 +72,5 @@ class Estimate:
 
     def seconds(self, work: Work) -> float:
         reference = self._reference
-        return self._slower * (work.training / reference.training + work.inference / reference.inference)
+        computed = work.training / reference.training + work.inference / reference.inference
+        return self._slower * computed + reference.start * work.starts

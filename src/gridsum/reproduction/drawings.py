@@ -13,6 +13,8 @@ class Drawing:
     """A figure: its name, the options it is made with (None while they are not there), and what it shows."""
 
     name: str
+    kind: str
+    """Of file: pictures of very many points are smaller as pixels."""
     made_of: Callable[[Results], list[str] | None]
     needs: str
     caption: str
@@ -42,25 +44,31 @@ _CHOICE = "it needs a validated run of base"
 DRAWINGS = (
     Drawing(
         "terms",
+        "svg",
         _records_of_the_best,
         "it needs records of base",
         "Steps and accuracy against the number of terms (the paper's Fig. 2).",
     ),
     Drawing(
         "training",
+        "svg",
         _both_regularisers,
         "it needs the trainings of base and ponderReg",
         "Mean recurrent steps during training, Explore-Reinforce (base) and KL (ponderReg) (Fig. 3).",
     ),
     Drawing(
         "placement",
+        "svg",
         _best_base,
         _CHOICE,
         "Action probabilities and the resulting grid of 523+102+9416= (Fig. 5).",
     ),
-    Drawing("attention", _best_base, _CHOICE, "A position-based and a content-based rule of the attention (Fig. 6)."),
+    Drawing(
+        "attention", "png", _best_base, _CHOICE, "A position-based and a content-based rule of the attention (Fig. 6)."
+    ),
     Drawing(
         "ring",
+        "png",
         _all_seeds_of_base,
         "it needs the training of base",
         "Digit vectors on their first two principal components, seed by seed (Fig. 7).",
@@ -70,4 +78,4 @@ DRAWINGS = (
 
 def drawings_at(page: Path) -> dict[Drawing, Path]:
     """The figures, and where each belongs beside a page."""
-    return {drawing: page.parent / "figures" / f"{drawing.name}.svg" for drawing in DRAWINGS}
+    return {drawing: page.parent / "figures" / f"{drawing.name}.{drawing.kind}" for drawing in DRAWINGS}

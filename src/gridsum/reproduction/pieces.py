@@ -67,10 +67,11 @@ class State:
 
 @dataclass(frozen=True)
 class Work:
-    """Floating-point operations, about."""
+    """Floating-point operations, about, and how many trainings have to be started up for them."""
 
     training: float = 0.0
     inference: float = 0.0
+    starts: int = 0
 
 
 class Piece(ABC):
@@ -102,7 +103,8 @@ def _training_work(config: Config, runs: int, epochs: int, device: torch.device)
     steps = model.max_steps if device.type == "cuda" else _STEPS_ON_CPU
     steps = model.fixed_steps if model.halting == "fixed" else steps
     cells = round(cells_of_a_step(config) * runs)
-    return Work(training=3.0 * operations(model, cells) * steps * epochs * config.training.steps_per_epoch)
+    total = 3.0 * operations(model, cells) * steps * epochs * config.training.steps_per_epoch
+    return Work(training=total, starts=1 if epochs else 0)
 
 
 class Train(Piece):
