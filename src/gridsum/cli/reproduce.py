@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gridsum.cli import for_users
+from gridsum.cli import FAILED, for_users
 from gridsum.cli.evaluate import source_commit
 from gridsum.cli.output import check_writable, emit, tell, unwritable, write_result
 from gridsum.cli.parsing import Parser, UsageError, add_device, one_of, pick_device, whole_number
@@ -155,8 +155,7 @@ def run(arguments: Sequence[str]) -> int:
     try:
         with progress() as shown:
             around = _surroundings(device, shown, options, _deadline(started, options.time_limit))
-            for piece in wanted:
-                _do(piece, around)
+            waiting = [piece for piece in wanted if not _do(piece, around)]
     except OutOfTime:
         tell(f"gridsum: the time limit is reached; {_go_on(arguments)}")
         return OUT_OF_TIME
@@ -175,7 +174,7 @@ def run(arguments: Sequence[str]) -> int:
         _report(campaign.folder, page)
     if "ship" in stages:
         _ship(campaign.folder, options.ship_to)
-    return 0
+    return FAILED if waiting else 0
 
 
 def _report(folder: Path, page: Path) -> None:
@@ -200,7 +199,6 @@ def _draw(folder: Path, page: Path) -> None:
             left_out.setdefault(drawing.needs, []).append(drawing.name)
             continue
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
             importlib.import_module("gridsum.cli.figure").run([drawing.name, *made_of, "--out", str(path)])
         except (ImportError, ValueError) as error:
             if isinstance(error, ValueError) and not for_users(error):
@@ -249,6 +247,7 @@ def _campaign(options: argparse.Namespace, device: "torch.device") -> "Campaign"
 
 def _plan(wanted: "list[Piece]", estimate: "Estimate", device: "torch.device") -> str:
     """What is done and what is left, with the time it takes."""
+    from gridsum.devices import describe
     from gridsum.reproduction.costs import UNCERTAINTY
 
     lines, total = [], 0.0
@@ -258,7 +257,8 @@ def _plan(wanted: "list[Piece]", estimate: "Estimate", device: "torch.device") -
         total += seconds
         left = "done" if state.finished else f"about {_duration(seconds)}"
         lines.append(f"  {piece.stage:<11}{piece.subject:<24}{_amount(state):<20}{left}")
-    end = f"left: about {_duration(total)} on {device}, {UNCERTAINTY}" if total else "nothing is left to do"
+    machine = describe(device).split(";")[0]
+    end = f"left: about {_duration(total)} on {machine}, {UNCERTAINTY}" if total else "nothing is left to do"
     return "\n".join([*lines, f"  {end}"])
 
 
@@ -298,14 +298,15 @@ def _surroundings(
     return Surroundings(device, epoch, problems, lambda text: shown.note(f"gridsum: {text}"), commit, check)
 
 
-def _do(piece: "Piece", around: "Surroundings") -> None:
+def _do(piece: "Piece", around: "Surroundings") -> bool:
+    """Whether the piece is done now; if not, it waits for another, which is said."""
     state = piece.state()
-    if state.finished:
-        return
-    if state.waits_for:
+    if state.waits_for and not state.finished:
         around.note(f"{piece.stage} {piece.subject} is left out: it waits for {state.waits_for}")
-        return
-    piece.run(around)
+        return False
+    if not state.finished:
+        piece.run(around)
+    return True
 
 
 def _go_on(arguments: Sequence[str]) -> str:
