@@ -51,7 +51,7 @@ def test_training_commands_work(tmp_path, monkeypatch, capsys):
     """At toy size: fewer epochs and samples, otherwise as written."""
     monkeypatch.chdir(tmp_path)
     lines = [line.split("#")[0].split() for block in blocks("sh") for line in block.splitlines()]
-    commands = [line[1:] for line in lines if line[:1] == ["gridsum"]]
+    commands = [line[1:] for line in lines if line[:1] == ["gridsum"] and line[1] != "reproduce"]
     assert [command[0] for command in commands] == ["train", "train", "evaluate", "table", "evaluate"]
     small = {"training.epochs": 1, "training.steps_per_epoch": 1, "training.batch": 4, "model.step_hidden": 16}
     tiny = [part for name, value in small.items() for part in (f"--{name}", str(value))]
@@ -67,6 +67,18 @@ def test_training_commands_work(tmp_path, monkeypatch, capsys):
     capsys.readouterr()
     assert main(table) == 0
     assert "paper" in capsys.readouterr().out
+
+
+def test_the_campaigns_commands_work(tmp_path, monkeypatch, capsys):
+    """A piece of each, otherwise as written."""
+    monkeypatch.chdir(tmp_path)
+    lines = [line.split("#")[0].split() for block in blocks("sh") for line in block.splitlines()]
+    planned, quick, whole = (line[1:] for line in lines if line[:2] == ["gridsum", "reproduce"])
+    assert main(planned) == 0
+    assert "0 of 510 epochs" in capsys.readouterr().out
+    assert main([*quick, "--variants", "fixedTime", "--seeds", "0", "--only", "train", "report"]) == 0
+    assert (tmp_path / "out" / "quick" / "results.md").exists()
+    assert main([*whole, "--dry-run"]) == 0
 
 
 @pytest.mark.parametrize("target", ["demo", "test"])

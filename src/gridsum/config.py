@@ -270,6 +270,13 @@ def override(config: Config, changes: dict[str, Any]) -> Config:
     return from_dict(Config, data)
 
 
+def following(config: Config) -> Config:
+    """The configuration of a training that follows one of `config`: the same, with problems not seen yet."""
+    training = config.training
+    first = training.first_step + training.epochs * training.steps_per_epoch
+    return override(config, {"training.first_step": first})
+
+
 def _unknown(path: str, known: list[str]) -> str:
     near = difflib.get_close_matches(path, known, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}?" if near else "known fields: " + ", ".join(known)

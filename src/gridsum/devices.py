@@ -22,3 +22,9 @@ def pick_device(device: str) -> torch.device:
     if (chosen.index or 0) >= max(1, torch.cuda.device_count()):
         raise DeviceError(f"there is no {device!r} here; CUDA devices: {torch.cuda.device_count()}, counted from 0")
     return chosen
+
+
+def describe(device: torch.device) -> str:
+    """A device in words, for whoever compares times."""
+    name = torch.cuda.get_device_name(device) if device.type == "cuda" else f"CPU, {torch.get_num_threads()} threads"
+    return f"{name}; torch {torch.__version__}"

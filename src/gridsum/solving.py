@@ -24,8 +24,11 @@ PLACEMENT_RULES: dict[str, str] = {
 }
 # Soft placement costs symbols × cells. Up to here that is about a second on one CPU core.
 _SOFT_WORK = 2 * 10**8
-# Problems are computed together while their grids hold at most so many cells.
+# Problems are computed together while their grids hold at most so many cells. A GPU is slow where that is few, so
+# there it is what its free memory is sure to be enough for, up to a limit beyond which nothing is gained.
 _CELLS_AT_ONCE = 1 << 18
+_CELLS_AT_ONCE_ON_GPU = 1 << 21
+_BYTES_PER_CELL = 1 << 14
 
 
 @dataclass(frozen=True)
@@ -101,7 +104,7 @@ def infer_in_parts(
 ) -> Outcome:
     """`infer` over as many problems at a time as memory is meant for."""
     runs, problems = symbols.shape[:2]
-    at_once = max(1, _CELLS_AT_ONCE // (runs * size.height * size.width))
+    at_once = max(1, _cells_at_once(symbols.device) // (runs * size.height * size.width))
     parts = [
         infer(network, symbols[:, low : low + at_once], size, rule, _slice(draws, low, at_once), hard)
         for low in range(0, problems, at_once)
@@ -111,6 +114,13 @@ def infer_in_parts(
         torch.cat([part.steps for part in parts], 1),
         torch.cat([part.capped for part in parts], 1),
     )
+
+
+def _cells_at_once(device: torch.device) -> int:
+    if device.type == "cpu":
+        return _CELLS_AT_ONCE
+    free, _ = torch.cuda.mem_get_info(device)
+    return max(_CELLS_AT_ONCE, min(_CELLS_AT_ONCE_ON_GPU, free // _BYTES_PER_CELL))
 
 
 def _slice(draws: Tensor | None, low: int, count: int) -> Tensor | None:

@@ -20,7 +20,7 @@ from gridsum.config import Config, from_dict, to_json
 from gridsum.model.network import Network
 
 WEIGHTS = "weights.safetensors"
-_SHIPPED = Path(__file__).parent / "shipped"
+SHIPPED = Path(__file__).parent / "shipped"
 # safetensors writes several entries of metadata in no fixed order; with one, equal runs are equal files.
 _ABOUT = "gridsum"
 _FORMAT = "gridsum-weights-1"
@@ -88,12 +88,12 @@ def load_runs(name: str, paths: Sequence[Path], device: torch.device | str = "cp
 
 def shipped() -> dict[str, Path]:
     """The models that come with the package, by name; a variant's name means its best."""
-    return {path.stem: path for path in sorted(_SHIPPED.glob("*.safetensors"))}
+    return {path.stem: path for path in sorted(SHIPPED.glob("*.safetensors"))}
 
 
 def shipped_records(name: str) -> Path:
     """Where the scores of a shipped model stand."""
-    return _SHIPPED / f"{name}.jsonl"
+    return SHIPPED / f"{name}.jsonl"
 
 
 def locate(name: str) -> list[Path]:

@@ -146,7 +146,7 @@ def shipped(model: str, records: Path, tmp_path: Path, monkeypatch: pytest.Monke
     for name in ("base", "other"):
         shutil.copy(Path(model) / "weights.safetensors", folder / f"{name}.safetensors")
     shutil.copy(records, folder / "base.jsonl")
-    monkeypatch.setattr(gridsum.store, "_SHIPPED", folder)
+    monkeypatch.setattr(gridsum.store, "SHIPPED", folder)
     return folder
 
 
@@ -177,7 +177,7 @@ def test_the_default_model_is_the_shipped_base(command: Command):
 
 
 def test_nothing_is_shipped(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(gridsum.store, "_SHIPPED", tmp_path)
+    monkeypatch.setattr(gridsum.store, "SHIPPED", tmp_path)
     status, out, _ = command("models")
     assert status == 0
     assert "no models come with this gridsum" in out

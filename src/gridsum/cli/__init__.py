@@ -16,13 +16,14 @@ from gridsum.version import __version__
 
 COMMANDS = {
     "solve": "answer sums, or show step by step how they are worked out",
-    "train": "train networks from one or several seeds; resume after interruptions",
+    "train": "train networks from one or several seeds; resume if interrupted",
     "evaluate": "measure models, or a solver of your own, on suites of problems",
     "table": "print a table of the paper from the records of evaluations",
     "figure": "draw a figure of the paper, or of one computation",
     "animate": "make a film of a sum being worked out",
     "models": "list the models that come with gridsum, and their scores",
     "trace": "write all that happens inside while a sum is worked out, as JSON",
+    "reproduce": "reproduce the paper, from training to the page of results",
     "bench": "measure what training and solving cost on this machine",
 }
 
@@ -50,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (ValueError, RuntimeError, MemoryError, OverflowError) as error:
         if _out_of_memory(error):
             return _complain("there is not enough memory for this; ask for less at once", FAILED)
-        if not _for_users(error):
+        if not for_users(error):
             raise
         return _complain(str(error), USAGE if isinstance(error, ValueError) else FAILED)
 
@@ -90,7 +91,7 @@ def _parser() -> Parser:
     return parser
 
 
-def _for_users(error: Exception) -> bool:
+def for_users(error: Exception) -> bool:
     """The errors that gridsum defines are written for users; any other is a bug and keeps its traceback."""
     return type(error).__module__.split(".")[0] == "gridsum"
 

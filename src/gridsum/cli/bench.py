@@ -74,6 +74,7 @@ def run(arguments: Sequence[str]) -> int:
 
     from gridsum.benchmark import all_measures, exponent
     from gridsum.config import override
+    from gridsum.devices import describe
     from gridsum.store import load
     from gridsum.variants import variant
 
@@ -91,7 +92,7 @@ def run(arguments: Sequence[str]) -> int:
             records.append({"measure": "exponent", "of": f"seconds per step against {varied}", "value": power})
             emit(f"solving: seconds per step grow as {varied}^{power:.2f}")
     if options.json is not None:
-        write_result(options.json, json.dumps({"device": _describe(device), "records": records}, indent=2) + "\n")
+        write_result(options.json, json.dumps({"device": describe(device), "records": records}, indent=2) + "\n")
         tell(f"gridsum: wrote {len(records)} figures to {options.json}")
     return 0
 
@@ -114,10 +115,3 @@ def _line(record: dict[str, Any]) -> str:
         f"throughput {record['terms']} × {record['digits']} digits, {record['problems']} sums: "
         f"{record['problems_per_second']:.0f} sums a second"
     )
-
-
-def _describe(device: Any) -> str:
-    import torch
-
-    name = torch.cuda.get_device_name(device) if device.type == "cuda" else f"CPU, {torch.get_num_threads()} threads"
-    return f"{name}; torch {torch.__version__}"

@@ -46,7 +46,7 @@ def run(arguments: Sequence[str]) -> int:
 def _described(name: str, path: Path) -> dict[str, Any]:
     model = _load(name, path)
     return {
-        **_facts(model),
+        **facts(model),
         "file": str(path),
         "configuration": dataclasses.asdict(model.config),
         "records": [dataclasses.asdict(record) for record in _records(name)],
@@ -54,10 +54,10 @@ def _described(name: str, path: Path) -> dict[str, Any]:
 
 
 def _listed(name: str, path: Path) -> str:
-    facts = _facts(_load(name, path))
+    known = facts(_load(name, path))
     title = (
-        f"{name}: variant {facts['variant']}, seed {facts['seed']}, {facts['parameters']:,} parameters, "
-        f"trained for {facts['epochs']} epochs\n"
+        f"{name}: variant {known['variant']}, seed {known['seed']}, {known['parameters']:,} parameters, "
+        f"trained for {known['epochs']} epochs\n"
     )
     records = _records(name)
     if not records:
@@ -69,15 +69,17 @@ def _listed(name: str, path: Path) -> str:
     return title + "\n" + "".join(f"  {line}\n" if line else "\n" for line in table.splitlines())
 
 
-def _facts(model: Any) -> dict[str, Any]:
+def facts(model: Any) -> dict[str, Any]:
+    """What a model of one run is; the epochs are those of all its trainings together."""
     from gridsum.model.network import parameter_count
 
+    training = model.config.training
     return {
         "name": model.name,
         "variant": model.config.variant,
         "seed": model.seeds[0],
         "parameters": parameter_count(model.network),
-        "epochs": model.config.training.epochs,
+        "epochs": training.first_step // training.steps_per_epoch + training.epochs,
     }
 
 

@@ -13,7 +13,7 @@ from gridsum.cli.output import tell, unwritable
 from gridsum.cli.overrides import add_overrides, explain_overrides, overridden, variants_text
 from gridsum.cli.parsing import SEED_LIMIT, Parser, UsageError, add_device, pick_device
 from gridsum.cli.progress import Progress, progress
-from gridsum.config import Config, from_dict, override
+from gridsum.config import Config, following, from_dict
 from gridsum.store import load
 from gridsum.variants import VARIANTS, variant
 
@@ -106,7 +106,7 @@ def run(arguments: Sequence[str]) -> int:
         raise UsageError("--resume goes on with FOLDER's own weights; leave --start-from out")
     begin = None if options.start_from is None else load(options.start_from)
     config, seeds = (
-        _setup(options, folder) if begin is None else (overridden(_following(begin.config), options), begin.seeds)
+        _setup(options, folder) if begin is None else (overridden(following(begin.config), options), begin.seeds)
     )
     if begin is not None and options.seeds not in (None, begin.seeds):
         raise UsageError(f"{options.start_from} has the seeds {', '.join(map(str, begin.seeds))}; leave --seeds out")
@@ -150,13 +150,6 @@ def _setup(options: argparse.Namespace, folder: Path) -> tuple[Config, tuple[int
         config, seeds = config or config_there, seeds or seeds_there
     assert config is not None, "a configuration comes from the options or from the folder"
     return overridden(config, options), seeds or (0,)
-
-
-def _following(config: Config) -> Config:
-    """The configuration of a training that follows one of `config`: the same, with problems not seen yet."""
-    training = config.training
-    first = training.first_step + training.epochs * training.steps_per_epoch
-    return override(config, {"training.first_step": first})
 
 
 def _read_config(name: str) -> Config:

@@ -152,10 +152,10 @@ def _common(rows: list[Row]) -> Row:
 
 
 def _spreads(records: list[Record]) -> paper.Spreads:
-    return paper.Spreads(_spread([r.char for r in records]), _spread([r.seq for r in records]))
+    return paper.Spreads(spread([r.char for r in records]), spread([r.seq for r in records]))
 
 
-def _spread(values: list[float]) -> paper.Spread:
+def spread(values: list[float]) -> paper.Spread:
     sd = statistics.stdev(values) if len(values) > 1 else 0.0
     return paper.Spread(statistics.fmean(values), sd, max(values))
 

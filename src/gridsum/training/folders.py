@@ -84,18 +84,39 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
     write_atomically(folder / _CHECKPOINT, save(tensors, {"gridsum": json.dumps(about)}))
 
 
-def load_checkpoint(folder: Path) -> Checkpoint | None:
-    """The last checkpoint, or None where the run ended before its first."""
+def load_checkpoint(folder: Path, tensors: bool = True) -> Checkpoint | None:
+    """The last checkpoint, or None where the run ended before its first; `tensors` false spares reading them."""
     path = folder / _CHECKPOINT
     if not path.exists():
         return None
     try:
         with safe_open(path, framework="pt") as file:
             about = json.loads(file.metadata()["gridsum"])
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        return Checkpoint(int(about["epoch"]), tuple(about["seeds"]), tensors)
+            held = {name: file.get_tensor(name) for name in file.keys()} if tensors else {}  # noqa: SIM118
+        return Checkpoint(int(about["epoch"]), tuple(about["seeds"]), held)
     except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
         raise StoreError(f"{path} is not a whole checkpoint ({error}); remove it to start again") from None
+
+
+def drop_checkpoint(folder: Path) -> None:
+    """A training that has ended needs none: weights and logs say all there is to say."""
+    (folder / _CHECKPOINT).unlink(missing_ok=True)
+
+
+def trained_epochs(folder: Path) -> int:
+    """How many epochs the weights in a folder have been trained for.
+
+    The checkpoint says it; where a finished training has dropped it, the logs do. They alone would not, because
+    they run ahead of the weights until the next checkpoint.
+    """
+    checkpoint = load_checkpoint(folder, tensors=False)
+    if checkpoint is not None:
+        return checkpoint.epoch
+    _, seeds = read_setup(folder)
+    if not all((seed_folder(folder, seed) / WEIGHTS).is_file() for seed in seeds):
+        return 0
+    logs = [read_metrics(folder, seed) for seed in seeds]
+    return max((int(log[-1]["epoch"]) for log in logs if log), default=0)
 
 
 def append_metrics(folder: Path, seed: int, line: dict[str, Any]) -> None:

@@ -1,0 +1,313 @@
+"""`gridsum reproduce`: the paper's study from training to results page, in pieces that can be interrupted."""
+
+import argparse
+import importlib
+import shlex
+import textwrap
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gridsum.cli import FAILED, for_users
+from gridsum.cli.evaluate import source_commit
+from gridsum.cli.output import check_writable, emit, tell, unwritable, write_result
+from gridsum.cli.parsing import Parser, UsageError, add_device, one_of, pick_device, whole_number
+from gridsum.cli.progress import Progress, progress
+from gridsum.cli.train import news, read_seeds
+from gridsum.reproduction.readings import READINGS
+from gridsum.variants import VARIANTS
+
+if TYPE_CHECKING:
+    import torch
+
+    from gridsum.reproduction.campaign import Campaign
+    from gridsum.reproduction.costs import Estimate
+    from gridsum.reproduction.pieces import Piece, State, Surroundings
+    from gridsum.reproduction.results import Results
+    from gridsum.training.loop import Epoch
+
+STAGES = {
+    "train": "ten seeds of every variant, each variant as one fleet",
+    "validate": "all runs on problems that no table reports, to choose among them",
+    "overtrain": "the best on digits and on terms of base and of noGroups, further",
+    "measure": "all runs on every suite of the paper",
+    "figures": "the paper's figures beside the page; left out without matplotlib",
+    "report": "the page of results, from whatever is there by then",
+    "ship": "the best runs into the package; only if asked for by --only",
+}
+_DEFAULT_STAGES = tuple(STAGES)[:-1]
+OUT_OF_TIME = 3
+"""The exit status when the time limit ended the campaign before it was done."""
+_QUICK_SEEDS, _SEEDS = tuple(range(2)), tuple(range(10))
+
+
+class OutOfTime(RuntimeError):
+    """The time limit has been reached; what was done is kept."""
+
+
+def _parser() -> Parser:
+    width = max(map(len, STAGES)) + 2
+    stages = "\n".join(f"  {name:<{width}}{what}" for name, what in STAGES.items())
+    readings = "\n".join(_described(name) for name in READINGS)
+    parser = Parser(
+        "reproduce",
+        "Reproduce the paper: train every variant from ten seeds, choose the best runs on problems of their own, "
+        "train those further, measure all of them on the paper's problems, and write a page of results. What is done "
+        "is kept and skipped: after an interruption, even a kill, the same command goes on.",
+        "gridsum reproduce [--out FOLDER] [--only STAGE...] [--dry-run] ...",
+        f"stages, in order:\n{stages}\n\n"
+        f"readings for --ablations, and what they change of base:\n{readings}\n\n"
+        f"exit status {OUT_OF_TIME}: the time limit came first; call again to go on\n\n"
+        "examples:\n"
+        "  gridsum reproduce --dry-run\n"
+        "  gridsum reproduce --quick\n"
+        "  gridsum reproduce --variants noGroups --only train --time-limit 3000\n"
+        "  gridsum reproduce --ablations running fp32\n"
+        "  gridsum reproduce --only report",
+    )
+    parser.add_argument("--out", metavar="FOLDER", help="where everything goes (default: results)")
+    parser.add_argument(
+        "--variants",
+        nargs="+",
+        type=one_of("variant", tuple(VARIANTS)),
+        default=list(VARIANTS),
+        metavar="NAME",
+        help=f"which of {', '.join(VARIANTS)} (default: all)",
+    )
+    parser.add_argument(
+        "--ablations",
+        nargs="*",
+        type=one_of("reading", tuple(READINGS)),
+        metavar="NAME",
+        help="also train base under other readings of the paper; without names, all of them (default: none)",
+    )
+    parser.add_argument("--seeds", type=read_seeds, metavar="SEEDS", help="such as 0-9 or 0,2,5-7 (default: 0-9)")
+    parser.add_argument(
+        "--precision",
+        type=one_of("precision", ("fp32", "tf32", "bf16")),
+        metavar="NAME",
+        help="of the products in training on a GPU: fp32, tf32 or bf16 (default: bf16); the CPU computes in fp32",
+    )
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        type=one_of("stage", tuple(STAGES)),
+        metavar="STAGE",
+        help="do these stages alone (default: all but ship)",
+    )
+    parser.add_argument(
+        "--page", metavar="FILE", help="the page of results (default: docs/results.md, with --quick OUT/results.md)"
+    )
+    parser.add_argument(
+        "--ship-to", metavar="FOLDER", help="where ship puts models and scores (default: the package itself)"
+    )
+    parser.add_argument(
+        "--time-limit",
+        type=whole_number(1, 10**9),
+        metavar="SECONDS",
+        help="stop, with everything kept, when so much time has passed (default: none)",
+    )
+    parser.add_argument("--dry-run", action="store_true", help="print what is done, what is left and what that costs")
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="the same in minutes on a CPU: two seeds, two epochs of little, two problems a suite; the results mean "
+        "nothing (default --out: out/quick)",
+    )
+    parser.add_argument(
+        "--commit",
+        metavar="HASH",
+        help="the commit that records name (default: that of the checkout the code runs from, if it is one)",
+    )
+    add_device(parser, "auto")
+    return parser
+
+
+def _described(reading: str) -> str:
+    """A reading for the help."""
+    changes = ", ".join(f"{path}={value}" for path, value in READINGS[reading].changes.items())
+    return textwrap.fill(f"{reading:<11} {changes}", 79, initial_indent="  ", subsequent_indent=" " * 14)
+
+
+def run(arguments: Sequence[str]) -> int:
+    started = time.monotonic()
+    options = _parser().read(arguments)
+    device = pick_device(options.device)
+    campaign = _campaign(options, device)
+
+    from gridsum.reproduction.costs import Estimate
+    from gridsum.reproduction.pieces import pieces
+
+    stages = options.only or _DEFAULT_STAGES
+    wanted = [piece for piece in pieces(campaign) if piece.stage in stages]
+    page = Path(options.page or (campaign.folder / "results.md" if options.quick else "docs/results.md"))
+    if "report" in stages:
+        check_writable(str(page))
+    if "ship" in stages and options.quick and options.ship_to is None:
+        raise UsageError("the models of --quick are no good; name a folder for them with --ship-to")
+    plan = _plan(wanted, Estimate(device, campaign.precision), device) if wanted else ""
+    if options.dry_run:
+        emit(plan or "  nothing of this has a cost")
+        return 0
+    if plan:
+        tell(plan)
+    try:
+        with progress() as shown:
+            around = _surroundings(device, shown, options, _deadline(started, options.time_limit))
+            waiting = [piece for piece in wanted if not _do(piece, around)]
+    except OutOfTime:
+        tell(f"gridsum: the time limit is reached; {_go_on(arguments)}")
+        return OUT_OF_TIME
+    except KeyboardInterrupt:
+        tell(f"gridsum: stopped; {_go_on(arguments)}")
+        raise
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise unwritable(error.filename or campaign.folder, error) from None
+    if wanted:
+        tell(f"gridsum: it is in {campaign.folder}")
+    if "figures" in stages:
+        _draw(campaign.folder, page)
+    if "report" in stages:
+        _report(campaign.folder, page)
+    if "ship" in stages:
+        _ship(campaign.folder, options.ship_to)
+    return FAILED if waiting else 0
+
+
+def _report(folder: Path, page: Path) -> None:
+    from gridsum.reproduction.drawings import drawings_at
+    from gridsum.reproduction.page import write_page
+
+    drawn = [(path, drawing.caption) for drawing, path in drawings_at(page).items() if path.exists()]
+    command = f"gridsum reproduce --out {folder} --only figures report"
+    write_result(str(page), write_page(_results(folder), page, command, drawn))
+    tell(f"gridsum: wrote {page}")
+
+
+def _draw(folder: Path, page: Path) -> None:
+    """Every figure that there are data and libraries for; the others are left out, and why is said."""
+    from gridsum.reproduction.drawings import drawings_at
+
+    results = _results(folder)
+    left_out: dict[str, list[str]] = {}
+    for drawing, path in drawings_at(page).items():
+        made_of = drawing.made_of(results)
+        if made_of is None:
+            left_out.setdefault(drawing.needs, []).append(drawing.name)
+            continue
+        try:
+            importlib.import_module("gridsum.cli.figure").run([drawing.name, *made_of, "--out", str(path)])
+        except (ImportError, ValueError) as error:
+            if isinstance(error, ValueError) and not for_users(error):
+                raise
+            left_out.setdefault(str(error), []).append(drawing.name)
+    for why, names in left_out.items():
+        tell(f"gridsum: left out ({', '.join(names)}): {why}")
+
+
+def _ship(folder: Path, to: str | None) -> None:
+    from gridsum.reproduction.shipping import ship
+    from gridsum.store import SHIPPED
+
+    place = SHIPPED if to is None else Path(to)
+    for name, run in ship(_results(folder), place).items():
+        tell(f"gridsum: {name} is seed {run.seed} of {run.training.name}")
+    size = sum(path.stat().st_size for path in place.iterdir())
+    tell(f"gridsum: {place} holds {size / 1e6:.1f} MB now")
+
+
+def _results(folder: Path) -> "Results":
+    from gridsum.reproduction.results import load_results
+
+    results = load_results(folder)
+    if not results.trained:
+        raise UsageError(f"{folder} holds no training yet; begin with: gridsum reproduce --out {folder} --only train")
+    return results
+
+
+def _campaign(options: argparse.Namespace, device: "torch.device") -> "Campaign":
+    from gridsum.reproduction.campaign import FULL, QUICK, Campaign
+
+    folder = Path(options.out or ("out/quick" if options.quick else "results"))
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder} is a file; --out takes a folder")
+    readings = tuple(READINGS) if options.ablations == [] else tuple(options.ablations or ())
+    return Campaign(
+        folder,
+        tuple(dict.fromkeys(options.variants)),
+        tuple(dict.fromkeys(readings)),
+        options.seeds or (_QUICK_SEEDS if options.quick else _SEEDS),
+        "fp32" if device.type == "cpu" else options.precision or "bf16",
+        QUICK if options.quick else FULL,
+    )
+
+
+def _plan(wanted: "list[Piece]", estimate: "Estimate", device: "torch.device") -> str:
+    """What is done and what is left, with the time it takes."""
+    from gridsum.devices import describe
+    from gridsum.reproduction.costs import UNCERTAINTY
+
+    lines, total = [], 0.0
+    for piece in wanted:
+        state = piece.state()
+        seconds = 0.0 if state.finished else estimate.seconds(piece.work(device))
+        total += seconds
+        left = "done" if state.finished else f"about {_duration(seconds)}"
+        lines.append(f"  {piece.stage:<11}{piece.subject:<24}{_amount(state):<20}{left}")
+    machine = describe(device).split(";")[0]
+    end = f"left: about {_duration(total)} on {machine}, {UNCERTAINTY}" if total else "nothing is left to do"
+    return "\n".join([*lines, f"  {end}"])
+
+
+def _amount(state: "State") -> str:
+    return f"{state.done} of {state.total} {state.unit}"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def _deadline(started: float, limit: int | None) -> Callable[[], None]:
+    def check() -> None:
+        if limit is not None and time.monotonic() - started >= limit:
+            raise OutOfTime
+
+    return check
+
+
+def _surroundings(
+    device: "torch.device", shown: Progress, options: argparse.Namespace, check: Callable[[], None]
+) -> "Surroundings":
+    from gridsum.reproduction.pieces import Surroundings
+
+    def epoch(name: str, done: "Epoch") -> None:
+        shown.update(f"{name}: epoch", done.number, done.of, news(done))
+        check()
+
+    def problems(label: str, done: int, total: int) -> None:
+        shown.update(label, done, total)
+        if done < total:  # at the end the record is kept first
+            check()
+
+    commit = options.commit or source_commit()
+    return Surroundings(device, epoch, problems, lambda text: shown.note(f"gridsum: {text}"), commit, check)
+
+
+def _do(piece: "Piece", around: "Surroundings") -> bool:
+    """Whether the piece is done now; if not, it waits for another, which is said."""
+    state = piece.state()
+    if state.waits_for and not state.finished:
+        around.note(f"{piece.stage} {piece.subject} is left out: it waits for {state.waits_for}")
+        return False
+    if not state.finished:
+        piece.run(around)
+    return True
+
+
+def _go_on(arguments: Sequence[str]) -> str:
+    return f"what is done is kept; go on with: {shlex.join(['gridsum', 'reproduce', *arguments])}"

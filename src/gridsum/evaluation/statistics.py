@@ -1,0 +1,197 @@
+"""Do variants differ, or do their seeds? The paper's orderings put to the test.
+
+Two groups of seeds are compared by ranks (Mann–Whitney), with the p-value counted over every way to divide the
+seeds between the groups: exact, also where values are equal. Holm's correction keeps the chance of any false
+verdict among all the comparisons below the level.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from gridsum.evaluation.records import Record
+
+LEVEL = 0.05
+Verdict = Literal["confirmed", "refuted", "undecided", "not measured"]
+
+
+class RankTest(NamedTuple):
+    p: float
+    """Two-sided: the share of divisions of the pooled values whose ranks differ at least as much."""
+    effect: float
+    """Cliff's δ: how much more often a value of the first group is above one of the second than below."""
+
+
+def rank_test(first: Sequence[float], second: Sequence[float]) -> RankTest:
+    """Mann–Whitney's test, exact with and without ties."""
+    if not first or not second:
+        raise ValueError("a test needs values in both groups")
+    pooled = [*first, *second]
+    # Twice the mean rank, which is a whole number even where equal values share a rank.
+    ranks = [
+        2 * sum(other < value for other in pooled) + sum(other == value for other in pooled) + 1 for value in pooled
+    ]
+    counts = _subset_sums(ranks, len(first))
+    centre = len(first) * (len(pooled) + 1)
+    distance = abs(sum(ranks[: len(first)]) - centre)
+    extreme = sum(ways for total, ways in counts.items() if abs(total - centre) >= distance)
+    wins = sum((a > b) - (a < b) for a in first for b in second)
+    return RankTest(extreme / math.comb(len(pooled), len(first)), wins / (len(first) * len(second)))
+
+
+def _subset_sums(values: Iterable[int], size: int) -> dict[int, int]:
+    """In how many ways `size` of the values add up to each sum."""
+    ways: list[dict[int, int]] = [{0: 1}, *({} for _ in range(size))]
+    for value in values:
+        for chosen in range(size, 0, -1):
+            for total, count in ways[chosen - 1].items():
+                ways[chosen][total + value] = ways[chosen].get(total + value, 0) + count
+    return ways[size]
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """The p-values, corrected for their number by Holm's step-down method."""
+    corrected = [0.0] * len(p_values)
+    largest = 0.0
+    for place, index in enumerate(sorted(range(len(p_values)), key=lambda i: p_values[i])):
+        largest = max(largest, min(1.0, (len(p_values) - place) * p_values[index]))
+        corrected[index] = largest
+    return corrected
+
+
+def welch_interval(
+    first: tuple[float, float, int], second: tuple[float, float, int], confidence: float = 0.95
+) -> tuple[float, float]:
+    """The interval of the difference of two means, each given as mean, sample sd and number of values."""
+    (mean, sd, n), (other_mean, other_sd, other_n) = first, second
+    if min(n, other_n) < 2:
+        return -math.inf, math.inf
+    share, other_share = sd**2 / n, other_sd**2 / other_n
+    spread = share + other_share
+    difference = mean - other_mean
+    if spread == 0:
+        return difference, difference
+    freedom = spread**2 / (share**2 / (n - 1) + other_share**2 / (other_n - 1))
+    reach = student_quantile((1 + confidence) / 2, freedom) * math.sqrt(spread)
+    return difference - reach, difference + reach
+
+
+def student_quantile(probability: float, freedom: float) -> float:
+    """Where Student's distribution has cumulated `probability`, of one half or more."""
+    low, high = 0.0, 1.0
+    while _student_cumulated(high, freedom) < probability:
+        low, high = high, 2 * high
+    while high - low > 1e-9 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if _student_cumulated(middle, freedom) < probability else (low, middle)
+    return (low + high) / 2
+
+
+def _student_cumulated(t: float, freedom: float) -> float:
+    """Up to t ≥ 0, by Simpson's rule on the angle θ with tan θ = t / √freedom, where the density is cos^(freedom−1)."""
+    end, parts = math.atan(t / math.sqrt(freedom)), 400
+    values = [math.cos(end * i / parts) ** (freedom - 1) for i in range(parts + 1)]
+    integral = (values[0] + 4 * sum(values[1::2]) + 2 * sum(values[2:-1:2]) + values[-1]) * end / parts / 3
+    scale = math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)) / math.sqrt(math.pi)
+    return 0.5 + scale * integral
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What the paper says: each of `better` is above each of `worse` on every one of `suites`."""
+
+    text: str
+    better: tuple[str, ...]
+    worse: tuple[str, ...]
+    suites: tuple[str, ...]
+    measure: Literal["char", "seq"]
+
+
+_TERMS = ("[5,6]x[1,10]", "[7,10]x[1,10]")
+# On digits by characters, because the paper's base and ponderReg have no whole result right there.
+CLAIMS = (
+    Claim("noGroups is best on digits", ("noGroups",), ("base", "SASA", "fixedTime", "ponderReg"), ("2x602",), "char"),
+    Claim(
+        "base and ponderReg are best on terms", ("base", "ponderReg"), ("noGroups", "SASA", "fixedTime"), _TERMS, "seq"
+    ),
+    Claim("fixedTime is worst on terms", ("base", "noGroups", "SASA", "ponderReg"), ("fixedTime",), _TERMS, "seq"),
+)
+
+
+class Pair(NamedTuple):
+    """One comparison that a claim is made of."""
+
+    better: str
+    worse: str
+    suite: str
+    measure: str
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A comparison, as the records have it; None where they lack one of its sides."""
+
+    pair: Pair
+    seeds: tuple[int, int]
+    means: tuple[float, float] | None
+    effect: float | None
+    p: float | None
+    corrected: float | None
+    verdict: Verdict
+
+
+def pairs_of(claim: Claim) -> list[Pair]:
+    return [
+        Pair(better, worse, suite, claim.measure)
+        for suite in claim.suites
+        for better in claim.better
+        for worse in claim.worse
+    ]
+
+
+def findings(records: Iterable[Record], claims: Sequence[Claim] = CLAIMS) -> dict[Pair, Finding]:
+    """Every comparison of the claims over the training seeds, once, corrected for all of them together.
+
+    The records are those of standard trainings; of several for one variant, suite and seed the last one counts.
+    """
+    values = _values(records)
+    pairs = list(dict.fromkeys(pair for claim in claims for pair in pairs_of(claim)))
+    sides = {pair: (_side(values, pair.better, pair), _side(values, pair.worse, pair)) for pair in pairs}
+    tests = {pair: rank_test(*both) for pair, both in sides.items() if all(both)}
+    corrected = dict(zip(tests, holm([test.p for test in tests.values()]), strict=True))
+    return {pair: _finding(pair, sides[pair], tests.get(pair), corrected.get(pair)) for pair in pairs}
+
+
+def _values(records: Iterable[Record]) -> Mapping[tuple[str, str], dict[int | None, Record]]:
+    found: dict[tuple[str, str], dict[int | None, Record]] = {}
+    for record in records:
+        found.setdefault((record.variant, record.suite), {})[record.seed] = record
+    return found
+
+
+def _side(values: Mapping[tuple[str, str], dict[int | None, Record]], variant: str, pair: Pair) -> list[float]:
+    return [getattr(record, pair.measure) for record in values.get((variant, pair.suite), {}).values()]
+
+
+def _finding(
+    pair: Pair, sides: tuple[list[float], list[float]], test: RankTest | None, corrected: float | None
+) -> Finding:
+    seeds = (len(sides[0]), len(sides[1]))
+    if test is None or corrected is None:
+        return Finding(pair, seeds, None, None, None, None, "not measured")
+    verdict: Verdict = "undecided"
+    if corrected < LEVEL:
+        verdict = "confirmed" if test.effect > 0 else "refuted"
+    means = (math.fsum(sides[0]) / seeds[0], math.fsum(sides[1]) / seeds[1])
+    return Finding(pair, seeds, means, test.effect, test.p, corrected, verdict)
+
+
+def verdict_of(claim: Claim, found: Mapping[Pair, Finding]) -> Verdict:
+    """A claim is confirmed when all its comparisons are, and refuted when any is."""
+    verdicts = {found[pair].verdict for pair in pairs_of(claim)}
+    if "refuted" in verdicts:
+        return "refuted"
+    if "not measured" in verdicts:
+        return "not measured"
+    return "confirmed" if verdicts == {"confirmed"} else "undecided"

@@ -1,0 +1,242 @@
+"""An account of the campaign itself: what is missing, how runs were chosen, every seed, cost, halting, readings."""
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+
+from gridsum.evaluation.records import Record
+from gridsum.evaluation.rendering import Table, to_markdown
+from gridsum.evaluation.statistics import rank_test
+from gridsum.evaluation.tables import MISSING, accuracy_text, spread
+from gridsum.reproduction.campaign import OVERTRAINED, REPORTED, overtrained_name
+from gridsum.reproduction.comparison import ABLATION_SUITES, p_text
+from gridsum.reproduction.readings import READINGS
+from gridsum.reproduction.results import Results, Trained
+from gridsum.reproduction.selection import AIMS, DIGITS, TERMS
+from gridsum.variants import VARIANTS
+
+PAPER_HOURS = {name: 40.0 if name == "ponderReg" else 20.0 for name in VARIANTS}
+"""GPU hours of ten runs: 2 a run, 4 for ponderReg. The paper gives the 2 for base; of the rest it says nothing."""
+_TERMS_SUITE = ABLATION_SUITES[1]
+_CYCLE = 30
+"""Epochs of the last cosine, over which trained networks' steps are averaged."""
+
+
+def missing(results: Results) -> list[str]:
+    """What a whole reproduction has and this one lacks, in words."""
+    found = []
+    for name in [*VARIANTS, *map(overtrained_name, OVERTRAINED)]:
+        trained = results.trained.get(name)
+        if trained is None:
+            found.append(f"the training of {name}")
+            continue
+        behind = min((log[-1]["epoch"] if log else 0 for log in trained.logs.values()), default=0)
+        if behind < trained.config.training.epochs and not set_aside(trained):
+            found.append(f"epochs {behind + 1} to {trained.config.training.epochs} of {name}")
+        lacking = [suite.name for suite in REPORTED if len(trained.of(suite.name)) < len(trained.seeds)]
+        if lacking:
+            what = "all suites" if len(lacking) == len(REPORTED) else ", ".join(lacking)
+            found.append(f"records of {name} on {what}")
+        if not results.chosen(name):
+            found.append(f"the validation of {name}")
+    return found
+
+
+def set_aside(trained: Trained) -> dict[int, int]:
+    """The runs that diverged, with the last sound epoch of each: their logs end before the others'."""
+    last = {seed: log[-1]["epoch"] if log else 0 for seed, log in trained.logs.items()}
+    return {seed: epoch for seed, epoch in last.items() if epoch < max(last.values(), default=0)}
+
+
+def selection(results: Results) -> str:
+    """How runs were chosen, with the validation's counts of every run."""
+    rows = []
+    for name in results.trained:
+        chosen = results.chosen(name)
+        for seed in results.trained[name].seeds:
+            aims = [aim for aim, best in chosen.items() if best == seed]
+            records = [results.trained[name].validated(suite, seed) for suite in AIMS.values()]
+            if any(records):
+                rows.append((name, str(seed), *map(_counted, records), " and ".join(aims)))
+    if not rows:
+        return "No run has been validated yet (`gridsum reproduce --only validate`).\n"
+    return to_markdown(
+        Table(
+            "Validation",
+            "Whole results right, and the accuracy by characters; best for: the run with most results right, by "
+            "characters where runs are equal. The problems are of spaces that no table reports, with an evaluation "
+            "seed of their own.",
+            ("training", "seed", f"digits: {DIGITS}", f"terms: {TERMS}", "best for"),
+            tuple(rows),
+        )
+    )
+
+
+def _counted(record: Record | None) -> str:
+    if record is None:
+        return MISSING
+    return f"{record.sequences_right} of {record.samples}, {accuracy_text(record.char)}"
+
+
+def every_seed(results: Results) -> str:
+    """Each run of the standard training, failures included."""
+    rows = []
+    for trained in [*results.variants, *results.overtrained.values()]:
+        failed = set_aside(trained)
+        for seed, log in trained.logs.items():
+            last = log[-1] if log else {}
+            epochs = f"{last.get('epoch', 0)}" + (" (diverged)" if seed in failed else "")
+            steps = statistics.fmean(line["steps"] for line in log[-_CYCLE:]) if log else math.nan
+            records = {record.suite: record for record in trained.reported if record.seed == seed}
+            scores = [
+                f"{accuracy_text(records[suite].char)} / {accuracy_text(records[suite].seq)}"
+                if suite in records
+                else MISSING
+                for suite in ABLATION_SUITES
+            ]
+            accuracy = f"{last['accuracy']:.3f}" if last else MISSING
+            rows.append((trained.name, str(seed), epochs, accuracy, f"{steps:.1f}", *scores))
+    return to_markdown(
+        Table(
+            "Every run",
+            f"Accuracy: by characters on the training problems of the last epoch. Steps: the mean in the last {_CYCLE} "
+            "epochs. Then accuracy by character / by sequence.",
+            ("training", "seed", "epochs", "accuracy", "steps", *ABLATION_SUITES),
+            tuple(rows),
+        )
+    )
+
+
+def cost(results: Results) -> str:
+    """What training took, beside the paper."""
+    rows = []
+    total = 0.0
+    for trained in results.trained.values():
+        seconds = trained_seconds(trained)
+        total += seconds or 0.0
+        hours = PAPER_HOURS.get(trained.name)
+        where = sorted({stretch["device"] for stretch in trained.machines})
+        wall = sum(stretch["seconds"] for stretch in trained.machines)
+        rows.append(
+            (
+                trained.name,
+                str(len(trained.seeds)),
+                MISSING if seconds is None else f"{seconds / 60:.1f} min",
+                f"{wall / 60:.1f} min" if where else MISSING,
+                ", ".join(where) or "not logged",
+                trained.config.training.precision,
+                MISSING if hours is None else f"{hours:.0f} h",
+            )
+        )
+    caption = (
+        f"Epochs: the sum of the epochs' times in the logs, {total / 3600:.2f} h in all. With start-up: from the call "
+        "to its end, compilation included. A fleet's runs are one computation. The paper trained 50 runs on a Tesla "
+        f"K80: about {sum(PAPER_HOURS.values()):.0f} h, if noGroups, SASA and fixedTime took the 2 h a run that it "
+        "gives for base."
+    )
+    header = ("training", "runs", "epochs", "with start-up", "on", "precision", "paper, ten runs")
+    return to_markdown(Table("What training took", caption, header, tuple(rows)))
+
+
+def trained_seconds(trained: Trained) -> float | None:
+    """The time of all epochs of a fleet, whose runs are one computation; None where logs lack it."""
+    longest = max(trained.logs.values(), key=len, default=[])
+    times = [line.get("seconds") for line in longest]
+    return None if not times or None in times else math.fsum(time for time in times if time is not None)
+
+
+def halting(results: Results) -> str:
+    """Explore-Reinforce against KL: recurrent steps in training, and the time they cost."""
+    sides = _regularisers(results)
+    if sides is None:
+        return "This needs the trainings of base and ponderReg (`gridsum reproduce --only train`).\n"
+    explored, divergence = sides
+    spans = {"all epochs": None, f"the last {_CYCLE} epochs": _CYCLE}
+    rows = []
+    for span, epochs in spans.items():
+        first, second = (_mean_steps(trained, epochs) for trained in (explored, divergence))
+        test = rank_test(first, second)
+        means = statistics.fmean(first), statistics.fmean(second)
+        rows.append((span, *map(_with_sd, (first, second)), f"{means[1] / means[0]:.2f}", p_text(test.p)))
+    times = trained_seconds(explored), trained_seconds(divergence)
+    ratio = f"{times[1] / times[0]:.2f}" if times[0] and times[1] else MISSING
+    shown = [MISSING if time is None else f"{time:.0f} s" for time in times]
+    rows.append(("time of all epochs", *shown, ratio, MISSING))
+    return to_markdown(
+        Table(
+            "Recurrent steps during training",
+            "Mean ± sd over seeds of the steps expected under the halting distribution. The ratio is KL's to "
+            "Explore-Reinforce's; in the paper Explore-Reinforce takes much fewer steps, and half the time (2 h "
+            "against 4 h a run). p: Mann–Whitney's exact test over seeds.",
+            ("over", "Explore-Reinforce (base)", "KL (ponderReg)", "ratio", "p"),
+            tuple(rows),
+        )
+    )
+
+
+def _regularisers(results: Results) -> tuple[Trained, Trained] | None:
+    """The trainings with Explore-Reinforce and with KL, once both have begun."""
+    explored, divergence = (results.trained.get(name) for name in ("base", "ponderReg"))
+    if explored is None or divergence is None or not (any(explored.logs.values()) and any(divergence.logs.values())):
+        return None
+    return explored, divergence
+
+
+def mean_steps_of_both(results: Results) -> tuple[float, float] | None:
+    """Of all epochs, under Explore-Reinforce and under KL."""
+    sides = _regularisers(results)
+    if sides is None:
+        return None
+    return statistics.fmean(_mean_steps(sides[0], None)), statistics.fmean(_mean_steps(sides[1], None))
+
+
+def _mean_steps(trained: Trained, epochs: int | None) -> list[float]:
+    """By seed, over the last so many epochs."""
+    logs = (log if epochs is None else log[-epochs:] for log in trained.logs.values() if log)
+    return [statistics.fmean(line["steps"] for line in log) for log in logs]
+
+
+def _with_sd(values: Sequence[float]) -> str:
+    found = spread(list(values))
+    return f"{found.mean:.1f} ± {found.sd:.1f}"
+
+
+def readings(results: Results) -> str:
+    """What other readings of the paper change."""
+    if not results.readings:
+        return "None has been trained yet (`gridsum reproduce --ablations`).\n"
+    rows = []
+    base = results.trained.get("base")
+    compared: Mapping[str, Trained] = ({"base": base} if base else {}) | results.readings
+    for name, trained in compared.items():
+        scores = [_spread_of(trained.of(suite)) for suite in ABLATION_SUITES]
+        steps = _with_sd(_mean_steps(trained, _CYCLE)) if any(trained.logs.values()) else MISSING
+        rows.append((name, str(len(trained.seeds)), steps, *scores, _against_base(trained, base)))
+    lines = [f"- `{name}`: {READINGS[name].why} ({_changes(name)})" for name in results.readings]
+    shown = Table(
+        "base under other readings",
+        f"Steps in the last {_CYCLE} epochs of training, then accuracy by sequence: mean ± sd (best) over seeds. "
+        f"Against base: Cliff's δ and the exact p of Mann–Whitney's test on {_TERMS_SUITE}, not corrected.",
+        ("reading", "seeds", "steps", *ABLATION_SUITES, "against base"),
+        tuple(rows),
+    )
+    return "\n".join(lines) + "\n\n" + to_markdown(shown)
+
+
+def _against_base(trained: Trained, base: Trained | None) -> str:
+    ours, theirs = ([record.seq for record in side.of(_TERMS_SUITE)] if side else [] for side in (trained, base))
+    if trained is base or not ours or not theirs:
+        return MISSING
+    test = rank_test(ours, theirs)
+    return f"δ {test.effect:+.2f}, p {p_text(test.p)}"
+
+
+def _changes(reading: str) -> str:
+    return ", ".join(f"`{path}={value}`" for path, value in READINGS[reading].changes.items())
+
+
+def _spread_of(records: Sequence[Record]) -> str:
+    if not records:
+        return MISSING
+    found = spread([record.seq for record in records])
+    return f"{accuracy_text(found.mean)}±{found.sd:.2f} ({accuracy_text(found.best)})"

@@ -1,0 +1,191 @@
+"""What a campaign consists of, and where it keeps what.
+
+    FOLDER/NAME/                  a training folder (see `gridsum.training.folders`); NAME is a variant,
+                                  VARIANT-overtrained, or base-READING
+    FOLDER/NAME/machine.jsonl     where and how long it was trained, one line for each stretch
+    FOLDER/NAME/validation.jsonl  records of the problems that models are chosen by
+    FOLDER/records/NAME.jsonl     records of the problems that are reported
+
+There is no state beside these: what is done is read from the folders and records themselves.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from gridsum.config import Config, fields_of, following, override
+from gridsum.evaluation.records import Record, read
+from gridsum.evaluation.suites import COLLECTIONS, LONG_DIGITS, LONG_SAMPLES, SAMPLES, Suite
+from gridsum.reproduction.readings import READINGS, model_name
+from gridsum.reproduction.selection import choose
+from gridsum.training.folders import FolderError, read_setup, trained_epochs
+from gridsum.variants import variant
+
+OVERTRAINED = ("base", "noGroups")
+"""The variants whose best runs the paper trains further."""
+OVERTRAINING_WEIGHT = 5e-4
+VALIDATION_SEED, REPORT_SEED = 7, 0
+"""Of the problems that models are chosen by, and of those that are reported."""
+
+_BY_NAME = {suite.name: suite for collection in ("all", "terms") for suite in COLLECTIONS[collection]}
+REPORTED = tuple(_BY_NAME.values())
+"""The suites of the paper's tables and of its figure of accuracy against terms."""
+
+# Where a training was done in another way than asked in these alone, it is still the training that was asked for.
+_INDIFFERENT = ("training.precision", "training.checkpoint_epochs")
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How much of everything."""
+
+    changes: dict[str, Any] = field(default_factory=dict)
+    """Of every configuration."""
+    overtraining_epochs: int = 300
+    samples: int = SAMPLES
+    long_samples: int = LONG_SAMPLES
+    longest: int | None = None
+    """Suites of more digits are left out."""
+
+    def samples_of(self, suite: Suite) -> int:
+        if suite.expressions:
+            return suite.samples
+        return self.long_samples if suite.space.digits[1] >= LONG_DIGITS else self.samples
+
+    def within(self, suites: Iterable[Suite]) -> tuple[Suite, ...]:
+        return tuple(suite for suite in suites if self.longest is None or suite.space.digits[1] <= self.longest)
+
+
+FULL = Scale()
+QUICK = Scale(
+    {
+        "training.epochs": 2,
+        "training.steps_per_epoch": 2,
+        "training.batch": 8,
+        "training.checkpoint_epochs": 1,
+    },
+    overtraining_epochs=1,
+    samples=2,
+    long_samples=1,
+    longest=1000,
+)
+
+
+@dataclass(frozen=True)
+class Training:
+    """One fleet to train."""
+
+    name: str
+    config: Config
+    seeds: tuple[int, ...]
+    indifferent: tuple[str, ...] = _INDIFFERENT
+    """Fields that may be otherwise in a folder that exists already."""
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """The trainings of some variants and readings, and what follows from them."""
+
+    folder: Path
+    variants: tuple[str, ...]
+    readings: tuple[str, ...]
+    seeds: tuple[int, ...]
+    precision: str = "bf16"
+    scale: Scale = FULL
+
+    @property
+    def trainings(self) -> list[Training]:
+        """The standard ones: variants, then readings."""
+        found = [Training(name, self._config(name, {}), self.seeds) for name in self.variants]
+        for reading in self.readings:
+            changes = READINGS[reading].changes
+            indifferent = tuple(name for name in _INDIFFERENT if name not in changes)
+            found.append(Training(model_name(reading), self._config("base", changes), self.seeds, indifferent))
+        return found
+
+    def _config(self, name: str, changes: dict[str, Any]) -> Config:
+        return override(variant(name), {"training.precision": self.precision, **self.scale.changes, **changes})
+
+    @property
+    def overtrained(self) -> list[str]:
+        """The variants of this campaign that are trained further."""
+        return [name for name in self.variants if name in OVERTRAINED]
+
+    def overtraining(self, name: str) -> Training | None:
+        """The training that follows that of a variant, or None while its runs cannot be chosen yet."""
+        standard = next(training for training in self.trainings if training.name == name)
+        chosen = self.chosen(name)
+        if not chosen or not self.finished(standard):
+            return None
+        config, _ = read_setup(self.folder / name)
+        changes = {"objective.weight": OVERTRAINING_WEIGHT, "training.epochs": self.scale.overtraining_epochs}
+        return Training(overtrained_name(name), override(following(config), changes), tuple(sorted(chosen.values())))
+
+    def chosen(self, name: str) -> dict[str, int]:
+        """The seed that is best on each of the validation's suites; empty while not all have been measured."""
+        suites = COLLECTIONS["validation"]
+        records = current(self.validation_records(name), self.seeds, suites, VALIDATION_SEED, self.scale)
+        return choose(records) if len(records) == len(self.seeds) * len(suites) else {}
+
+    def validation_records(self, name: str) -> Path:
+        return self.folder / name / "validation.jsonl"
+
+    def report_records(self, name: str) -> Path:
+        return self.folder / "records" / f"{name}.jsonl"
+
+    def finished(self, training: Training) -> bool:
+        return self.epochs_done(training) == training.config.training.epochs
+
+    def epochs_done(self, training: Training) -> int:
+        """Of a training, in its folder; refused where that folder holds another one."""
+        folder = self.folder / training.name
+        if not (folder / "config.json").exists():
+            return 0
+        there, seeds = read_setup(folder)
+        missing = [seed for seed in training.seeds if seed not in seeds]
+        if missing:
+            raise FolderError(
+                f"{folder} was trained with seeds {_listed(seeds)}, without {_listed(missing)}; "
+                "ask for --seeds that it has, or choose another --out"
+            )
+        ours, theirs = fields_of(training.config), fields_of(there)
+        for name in ours:
+            if ours[name] != theirs[name] and name not in training.indifferent:
+                raise FolderError(
+                    f"{folder} was trained with {name} = {theirs[name][1]}, not {ours[name][1]}; choose another --out"
+                )
+        return min(trained_epochs(folder), training.config.training.epochs)
+
+
+def overtrained_name(name: str) -> str:
+    return f"{name}-overtrained"
+
+
+def current(
+    path: Path, seeds: Sequence[int], suites: Iterable[Suite], evaluation_seed: int, scale: Scale
+) -> list[Record]:
+    """The records in a file that count: of these runs and suites, with problems enough; of several, the last."""
+    if not path.exists():
+        return []
+    wanted = {suite.name: scale.samples_of(suite) for suite in suites}
+    found = {
+        (record.seed, record.suite): record
+        for record in read([path])
+        if record.seed in seeds
+        and record.samples >= wanted.get(record.suite, record.samples + 1)
+        and record.evaluation_seed == evaluation_seed
+    }
+    return list(found.values())
+
+
+def machines(folder: Path) -> list[dict[str, Any]]:
+    """Where, and how long, a training folder was trained."""
+    path = folder / "machine.jsonl"
+    lines = path.read_text().splitlines(keepends=True) if path.exists() else []
+    return [json.loads(line) for line in lines if line.endswith("\n")]
+
+
+def _listed(seeds: Sequence[int]) -> str:
+    return ", ".join(map(str, seeds))

@@ -1,0 +1,196 @@
+"""Ours beside the paper's: tables, standings, orderings. Each part is a function of what a campaign's folder holds."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from gridsum.evaluation import paper
+from gridsum.evaluation.records import Record
+from gridsum.evaluation.rendering import Table, to_markdown
+from gridsum.evaluation.statistics import CLAIMS, Finding, findings, pairs_of, verdict_of
+from gridsum.evaluation.suites import COLLECTIONS
+from gridsum.evaluation.tables import MISSING, TABLES, accuracy_text, spread
+from gridsum.evaluation.verdicts import MeanComparison, Standing, against_paper, means_against_paper
+from gridsum.reproduction.campaign import OVERTRAINED
+from gridsum.reproduction.results import Results
+from gridsum.training.folders import seed_folder
+
+HEADLINE = {"base": "terms", "noGroups": "digits"}
+"""What the paper shows each of its two best models for: the run that its numbers are compared with."""
+ABLATION_SUITES = tuple(suite.name for suite in COLLECTIONS["ablation"])
+
+
+def best_models(results: Results) -> list[Record]:
+    """The reported records of the runs that Tables III to V show: those overtrained, or chosen to be."""
+    records: list[Record] = []
+    for name in OVERTRAINED:
+        trained = results.overtrained.get(name)
+        if trained is not None and trained.reported:
+            records += trained.reported
+        elif name in results.trained:
+            chosen = set(results.chosen(name).values())
+            records += [record for record in results.trained[name].reported if record.seed in chosen]
+    return records
+
+
+def headline(results: Results, name: str) -> list[Record]:
+    """The records of the run of a variant that stands beside the paper's."""
+    seed = results.chosen(name).get(HEADLINE[name])
+    return [record for record in best_models(results) if record.variant == name and record.seed == seed]
+
+
+def best_run(results: Results, name: str) -> Path | None:
+    """The folder of that run, overtrained if it has been."""
+    seed = results.chosen(name).get(HEADLINE[name])
+    if seed is None:
+        return None
+    further = results.overtrained.get(name)
+    trained = name if further is None or seed not in further.seeds else further.name
+    return seed_folder(results.folder / trained, seed)
+
+
+def table(name: str, records: Sequence[Record]) -> str:
+    """A table of the paper, or a line on what it lacks."""
+    if not any(record.suite in {suite.name for suite in COLLECTIONS[name]} for record in records):
+        return f"No records for the table `{name}` yet (`gridsum reproduce --only measure` makes them).\n"
+    return to_markdown(TABLES[name](list(records)))
+
+
+class Cell:
+    """One number of the paper's Tables III and IV beside ours."""
+
+    def __init__(self, record: Record, measure: str, known: float) -> None:
+        self.record, self.measure, self.known = record, measure, known
+        counts = {"char": (record.chars_right, record.chars_valid), "seq": (record.sequences_right, record.samples)}
+        self.comparison = against_paper(*counts[measure], known)
+
+
+def cells(results: Results) -> list[Cell]:
+    """Every number of Tables III and IV that our best runs have been measured for."""
+    found = []
+    for published in (paper.COMPARISON, paper.LONG_DIGITS, paper.LONG_TERMS):
+        for name, scores in published.items():
+            records = {record.suite: record for record in headline(results, name)}
+            for suite, score in scores.items():
+                if suite in records:
+                    found += [Cell(records[suite], "char", score.char), Cell(records[suite], "seq", score.seq)]
+    return found
+
+
+def standings(results: Results) -> str:
+    """Which numbers of Tables III and IV are reached, and how far off the others are."""
+    found = cells(results)
+    if not found:
+        return "Nothing can be compared yet.\n"
+    rows = [
+        (
+            cell.record.model,
+            cell.record.suite,
+            cell.measure,
+            f"{_own(cell):.4f}",
+            accuracy_text(cell.known),
+            _standing(cell.comparison.standing, cell.comparison.difference),
+        )
+        for cell in found
+    ]
+    return to_markdown(
+        Table(
+            "Number by number (Tables III and IV)",
+            f"{tally([cell.comparison.standing for cell in found])} Passed: the 95% interval of ours lies above all "
+            "that the printed number can mean. Reached: at least the printed number, or the interval touches it. "
+            "Short: by how much ours lies below the printed number.",
+            ("model", "suite", "measure", "ours", "paper", "standing"),
+            tuple(rows),
+        )
+    )
+
+
+def _own(cell: Cell) -> float:
+    return getattr(cell.record, cell.measure)
+
+
+def _standing(standing: Standing, difference: float) -> str:
+    return f"short by {-difference:.3f}" if standing == "short" else standing
+
+
+def tally(found: Sequence[Standing]) -> str:
+    counts = ", ".join(f"{found.count(kind)} {kind}" for kind in ("passed", "reached", "short"))
+    return f"Of {len(found)} numbers: {counts}."
+
+
+class Mean(NamedTuple):
+    """One number of Table VI: a variant's mean over seeds, minus the paper's."""
+
+    suite: str
+    variant: str
+    measure: str
+    comparison: MeanComparison
+
+
+def means(results: Results) -> Iterator[Mean]:
+    """Every number of Table VI that has been measured for two seeds or more."""
+    for suite in ABLATION_SUITES:
+        for trained in results.variants:
+            records = trained.of(suite)
+            if len(records) < 2:
+                continue
+            for measure in ("char", "seq"):
+                ours = spread([getattr(record, measure) for record in records])
+                known = getattr(paper.ABLATION[trained.name][suite], measure)
+                yield Mean(suite, trained.name, measure, means_against_paper(ours, len(records), known))
+
+
+def mean_standings(results: Results) -> str:
+    """Table VI: our means over seeds against the paper's."""
+    found = list(means(results))
+    if not found:
+        return ""
+    rows = tuple(
+        (
+            mean.suite,
+            mean.variant,
+            mean.measure,
+            f"{of.difference:+.2f}",
+            f"{of.low:+.2f} to {of.high:+.2f}",
+            of.standing,
+        )
+        for mean in found
+        for of in [mean.comparison]
+    )
+    caption = (
+        f"{tally([mean.comparison.standing for mean in found])} The interval is Welch's at 95%; passed and short where "
+        "it excludes zero. The paper's spreads are taken as the sample's."
+    )
+    header = ("suite", "variant", "measure", "difference", "95% interval", "standing")
+    return to_markdown(Table("Our means minus the paper's (Table VI)", caption, header, rows))
+
+
+def orderings(results: Results) -> str:
+    """The paper's claims on which variant is best, tested over seeds."""
+    found = findings(record for trained in results.variants for record in trained.reported)
+    lines = "".join(f"- {claim.text}: **{verdict_of(claim, found)}**\n" for claim in CLAIMS)
+    rows = tuple(_finding_row(finding) for finding in found.values() if finding.p is not None)
+    if not rows:
+        return lines
+    sizes = ", ".join(str(len(pairs_of(claim))) for claim in CLAIMS)
+    caption = (
+        "Mann–Whitney's test, exact, two-sided, over training seeds. δ is Cliff's: 1 where every seed of the first is "
+        "above every seed of the second, −1 the other way round. Holm: p corrected for all comparisons made. The "
+        f"claims consist of {sizes} comparisons, some of them shared; {len(found) - len(rows)} are not measured yet. A "
+        "claim is confirmed when all its comparisons are, and refuted when one is."
+    )
+    header = ("suite", "measure", "comparison", "seeds", "means", "δ", "p", "Holm", "verdict")
+    return lines + "\n" + to_markdown(Table("Comparisons", caption, header, rows))
+
+
+def _finding_row(finding: Finding) -> tuple[str, ...]:
+    pair = finding.pair
+    start = (pair.suite, pair.measure, f"{pair.better} > {pair.worse}", "/".join(map(str, finding.seeds)))
+    if finding.means is None or finding.effect is None or finding.p is None or finding.corrected is None:
+        return (*start, MISSING, MISSING, MISSING, MISSING, finding.verdict)
+    means = f"{finding.means[0]:.3f} / {finding.means[1]:.3f}"
+    return (*start, means, f"{finding.effect:+.2f}", p_text(finding.p), p_text(finding.corrected), finding.verdict)
+
+
+def p_text(p: float) -> str:
+    return "< 0.0001" if p < 1e-4 else f"{p:.4f}"

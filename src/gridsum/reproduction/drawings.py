@@ -1,0 +1,81 @@
+"""Which figures a campaign can draw, and of what; `gridsum figure` draws them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from gridsum.reproduction.comparison import best_run
+from gridsum.reproduction.results import Results
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure: its name, the options it is made with (None while they are not there), and what it shows."""
+
+    name: str
+    kind: str
+    """Of file: pictures of very many points are smaller as pixels."""
+    made_of: Callable[[Results], list[str] | None]
+    needs: str
+    caption: str
+
+
+def _best_base(results: Results) -> list[str] | None:
+    run = best_run(results, "base")
+    return None if run is None else ["--model", str(run)]
+
+
+def _records_of_the_best(results: Results) -> list[str] | None:
+    files = [results.folder / "records" / f"{name}.jsonl" for name in ("base-overtrained", "base")]
+    found = next((path for path in files if path.exists()), None)
+    return None if found is None else ["--records", str(found)]
+
+
+def _both_regularisers(results: Results) -> list[str] | None:
+    folders = [results.folder / name for name in ("base", "ponderReg")]
+    return ["--runs", *map(str, folders)] if all(folder.name in results.trained for folder in folders) else None
+
+
+def _all_seeds_of_base(results: Results) -> list[str] | None:
+    return ["--model", str(results.folder / "base")] if "base" in results.trained else None
+
+
+_CHOICE = "it needs a validated run of base"
+DRAWINGS = (
+    Drawing(
+        "terms",
+        "svg",
+        _records_of_the_best,
+        "it needs records of base",
+        "Steps and accuracy against the number of terms (the paper's Fig. 2).",
+    ),
+    Drawing(
+        "training",
+        "svg",
+        _both_regularisers,
+        "it needs the trainings of base and ponderReg",
+        "Mean recurrent steps during training, Explore-Reinforce (base) and KL (ponderReg) (Fig. 3).",
+    ),
+    Drawing(
+        "placement",
+        "svg",
+        _best_base,
+        _CHOICE,
+        "Action probabilities and the resulting grid of 523+102+9416= (Fig. 5).",
+    ),
+    Drawing(
+        "attention", "png", _best_base, _CHOICE, "A position-based and a content-based rule of the attention (Fig. 6)."
+    ),
+    Drawing(
+        "ring",
+        "png",
+        _all_seeds_of_base,
+        "it needs the training of base",
+        "Digit vectors on their first two principal components, seed by seed (Fig. 7).",
+    ),
+)
+
+
+def drawings_at(page: Path) -> dict[Drawing, Path]:
+    """The figures, and where each belongs beside a page."""
+    return {drawing: page.parent / "figures" / f"{drawing.name}.{drawing.kind}" for drawing in DRAWINGS}

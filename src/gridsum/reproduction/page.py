@@ -1,0 +1,119 @@
+"""The results page: Markdown made of a campaign's records and logs, and of nothing else."""
+
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from gridsum.evaluation.records import Record
+from gridsum.evaluation.statistics import CLAIMS, findings, verdict_of
+from gridsum.evaluation.verdicts import Standing
+from gridsum.reproduction import accounts, comparison
+from gridsum.reproduction.campaign import OVERTRAINED, overtrained_name
+from gridsum.reproduction.comparison import HEADLINE
+from gridsum.reproduction.results import Results
+from gridsum.variants import VARIANTS
+
+
+def write_page(results: Results, page: Path, command: str, figures: Iterable[tuple[Path, str]] = ()) -> str:
+    """The page that will stand at `page`; `figures` are files with what they show."""
+
+    def link(path: Path) -> str:
+        return Path(os.path.relpath(path, page.parent)).as_posix()
+
+    best = comparison.best_models(results)
+    standard = [record for trained in results.variants for record in trained.reported]
+    parts = [
+        "# Results\n",
+        f"Made by `{command}` from the records and logs in [{results.folder.name}]({link(results.folder)}); nothing on "
+        "this page is written by hand. Ours stand beside the numbers of the paper (arXiv 2207.02536).\n",
+        _brief(results),
+        _lacking(results),
+        "## The best models\n",
+        _about_the_best(results),
+        _sources(best, link, results),
+        comparison.table("comparison", best),
+        comparison.table("long-digits", best),
+        comparison.table("long-terms", best),
+        comparison.table("examples", best),
+        comparison.standings(results),
+        "## The variants\n",
+        "After the standard training, all seeds.\n",
+        comparison.table("ablation", standard),
+        comparison.mean_standings(results),
+        "## The paper's orderings\n",
+        comparison.orderings(results),
+        "## Halting: Explore-Reinforce against KL\n",
+        accounts.halting(results),
+        "## How runs were chosen\n",
+        accounts.selection(results),
+        "## Every seed\n",
+        accounts.every_seed(results),
+        "## What it took\n",
+        accounts.cost(results),
+        "## Other readings of the paper\n",
+        accounts.readings(results),
+        *_pictures(figures, link),
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def _brief(results: Results) -> str:
+    """The page in a few lines."""
+    found = findings(record for trained in results.variants for record in trained.reported)
+    single: list[Standing] = [cell.comparison.standing for cell in comparison.cells(results)]
+    means: list[Standing] = [mean.comparison.standing for mean in comparison.means(results)]
+    steps = accounts.mean_steps_of_both(results)
+    lines = [
+        f"Tables III and IV, one run: {comparison.tally(single)}" if single else "",
+        f"Table VI, means over seeds: {comparison.tally(means)}" if means else "",
+        *(f"The paper has it that {claim.text}: {verdict_of(claim, found)}." for claim in CLAIMS),
+        f"Recurrent steps during training: {steps[0]:.1f} under Explore-Reinforce, {steps[1]:.1f} under KL."
+        if steps
+        else "",
+    ]
+    return "".join(f"- {line}\n" for line in lines if line)
+
+
+def _sources(records: Iterable[Record], link: Callable[[Path], str], results: Results) -> str:
+    """Where the numbers stand, and what prints them."""
+    names = dict.fromkeys(record.model for record in records)
+    files = [link(results.folder / "records" / f"{name}.jsonl") for name in names]
+    if not files:
+        return ""
+    shown = ", ".join(f"[{name}]({file})" for name, file in zip(names, files, strict=True))
+    return f"The records: {shown}. `gridsum table comparison --records FILE...` prints the same lines.\n"
+
+
+def _lacking(results: Results) -> str:
+    lacking = accounts.missing(results)
+    if not lacking:
+        return ""
+    return "**Not whole yet.** Missing are:\n\n" + "".join(f"- {what}\n" for what in lacking)
+
+
+def _about_the_best(results: Results) -> str:
+    lines = []
+    for name in OVERTRAINED:
+        chosen = results.chosen(name)
+        if not chosen:
+            continue
+        further = results.overtrained.get(name)
+        which = ", ".join(f"seed {seed} (best on {aim})" for aim, seed in chosen.items())
+        now = (
+            f"trained for {further.config.training.epochs} epochs more at β = {further.config.objective.weight:g}, "
+            f"which makes {overtrained_name(name)}"
+            if further is not None and further.reported
+            else "not overtrained yet, so shown as the standard training left them"
+        )
+        lines.append(
+            f"- {name}: {which}; {now}. Beside the paper's {name} stands seed {chosen[HEADLINE[name]]}, the best on "
+            f"{HEADLINE[name]}, which is what the paper shows its {name} for.\n"
+        )
+    return (
+        "".join(lines) or f"No runs of {' or '.join(OVERTRAINED)} have been chosen yet, out of {', '.join(VARIANTS)}.\n"
+    )
+
+
+def _pictures(figures: Iterable[tuple[Path, str]], link: Callable[[Path], str]) -> list[str]:
+    shown = [f"![{caption}]({link(path)})\n\n{caption}\n" for path, caption in figures]
+    return ["## Figures\n", *shown] if shown else []

@@ -1,0 +1,284 @@
+"""The pieces of a campaign: each knows what of it is done, what is left, and how to do it.
+
+A piece can be stopped at any moment by an exception from what it reports to; what it has done stays done.
+"""
+
+import gc
+import json
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import torch
+
+from gridsum.benchmark import cells_of_a_step, operations
+from gridsum.config import Config, ModelConfig
+from gridsum.devices import describe
+from gridsum.evaluation.records import append
+from gridsum.evaluation.runner import evaluate
+from gridsum.evaluation.suites import COLLECTIONS, Suite
+from gridsum.reproduction.campaign import (
+    REPORT_SEED,
+    REPORTED,
+    VALIDATION_SEED,
+    Campaign,
+    Training,
+    current,
+    overtrained_name,
+)
+from gridsum.store import WEIGHTS, Model, load_runs
+from gridsum.training.folders import drop_checkpoint, read_setup, seed_folder
+from gridsum.training.loop import Epoch, train
+from gridsum.version import __version__
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What a piece works with, and whom it tells."""
+
+    device: torch.device
+    epoch: Callable[[str, Epoch], None]
+    """Hears of a training, by name, that an epoch is done."""
+    problems: Callable[[str, int, int], None]
+    """Hears how many of how many problems are done, and of what."""
+    note: Callable[[str], None]
+    commit: str | None = None
+    check: Callable[[], None] = lambda: None
+    """Called between parts that have been kept; raises to stop."""
+
+
+@dataclass(frozen=True)
+class State:
+    """How far a piece has come."""
+
+    done: int
+    total: int
+    unit: str
+    waits_for: str = ""
+    """What has to be done before the piece can begin."""
+
+    @property
+    def finished(self) -> bool:
+        return self.done >= self.total
+
+
+@dataclass(frozen=True)
+class Work:
+    """Floating-point operations, about, and how many trainings have to be started up for them."""
+
+    training: float = 0.0
+    inference: float = 0.0
+    starts: int = 0
+
+
+class Piece(ABC):
+    stage: str
+    subject: str
+
+    @abstractmethod
+    def state(self) -> State: ...
+
+    @abstractmethod
+    def work(self, device: torch.device) -> Work:
+        """What is left to do."""
+
+    @abstractmethod
+    def run(self, around: Surroundings) -> None: ...
+
+
+# The recurrent steps of a training step. The slowest of a fleet's samples decides on a GPU, where it often takes the
+# most there can be; on a CPU samples leave the computation, and it is the mean (results/base: 15 to 23) that counts.
+_STEPS_ON_CPU = 20
+# What networks take that decide themselves when to halt: the shipped base takes about 20 on sums of 2 terms.
+_STEPS_OF_INFERENCE = 20
+# Runs that will be overtrained, while they are not chosen yet: one for each aim.
+_EXPECTED_RUNS = 2
+
+
+def _training_work(config: Config, runs: int, epochs: int, device: torch.device) -> Work:
+    model = config.model
+    steps = model.max_steps if device.type == "cuda" else _STEPS_ON_CPU
+    steps = model.fixed_steps if model.halting == "fixed" else steps
+    cells = round(cells_of_a_step(config) * runs)
+    total = 3.0 * operations(model, cells) * steps * epochs * config.training.steps_per_epoch
+    return Work(training=total, starts=1 if epochs else 0)
+
+
+class Train(Piece):
+    """The standard training of a variant or reading."""
+
+    stage = "train"
+
+    def __init__(self, campaign: Campaign, training: Training) -> None:
+        self.campaign, self.training, self.subject = campaign, training, training.name
+
+    def state(self) -> State:
+        return State(self.campaign.epochs_done(self.training), self.training.config.training.epochs, "epochs")
+
+    def work(self, device: torch.device) -> Work:
+        state = self.state()
+        return _training_work(self.training.config, len(self.training.seeds), state.total - state.done, device)
+
+    def run(self, around: Surroundings) -> None:
+        _train(self.campaign, self.training, around, None)
+
+
+class Overtrain(Piece):
+    """The further training of a variant's best runs."""
+
+    stage = "overtrain"
+
+    def __init__(self, campaign: Campaign, standard: Training) -> None:
+        self.campaign, self.standard, self.subject = campaign, standard, overtrained_name(standard.name)
+
+    def state(self) -> State:
+        total = self.campaign.scale.overtraining_epochs
+        training = self.campaign.overtraining(self.standard.name)
+        if training is None:
+            return State(0, total, "epochs", f"the validation of {self.standard.name}")
+        return State(self.campaign.epochs_done(training), total, "epochs")
+
+    def work(self, device: torch.device) -> Work:
+        state = self.state()
+        training = self.campaign.overtraining(self.standard.name)
+        runs = _EXPECTED_RUNS if training is None else len(training.seeds)
+        return _training_work(self.standard.config, runs, state.total - state.done, device)
+
+    def run(self, around: Surroundings) -> None:
+        name = self.standard.name
+        training = self.campaign.overtraining(name)
+        assert training is not None, "runs are validated before they are overtrained"
+        chosen = ", ".join(f"seed {seed} for {aim}" for aim, seed in self.campaign.chosen(name).items())
+        around.note(f"{name}: best on validation are {chosen}")
+        start = load_seeds(self.campaign.folder / name, name, training.seeds)
+        _train(self.campaign, training, around, start)
+
+
+class Measure(Piece):
+    """Records of a training's runs on a collection of suites."""
+
+    def __init__(
+        self, campaign: Campaign, name: str, training: Callable[[], Training | None], stage: str, model: ModelConfig
+    ) -> None:
+        self.campaign, self.subject, self.training, self.stage, self.model = campaign, name, training, stage, model
+        suites = COLLECTIONS["validation"] if stage == "validate" else REPORTED
+        self.collection = campaign.scale.within(suites)
+        self.evaluation_seed = VALIDATION_SEED if stage == "validate" else REPORT_SEED
+        self.path = (campaign.validation_records if stage == "validate" else campaign.report_records)(name)
+
+    def _missing(self, suite: Suite, seeds: Sequence[int]) -> list[int]:
+        found = current(self.path, seeds, [suite], self.evaluation_seed, self.campaign.scale)
+        return [seed for seed in seeds if seed not in {record.seed for record in found}]
+
+    def state(self) -> State:
+        training = self.training()
+        total = len(self.collection)
+        if training is None or not self.campaign.finished(training):
+            return State(0, total, "suites", f"the training of {self.subject}")
+        done = sum(not self._missing(suite, training.seeds) for suite in self.collection)
+        return State(done, total, "suites")
+
+    def work(self, device: torch.device) -> Work:  # noqa: ARG002
+        model, training = self.model, self.training()
+        steps = model.fixed_steps if model.halting == "fixed" else _STEPS_OF_INFERENCE
+        total = 0.0
+        for suite in self.collection:
+            runs = _EXPECTED_RUNS if training is None else len(self._missing(suite, training.seeds))
+            rows, columns = suite.space.terms[1] + 1.5, suite.space.columns + 2.5
+            cells = round(rows * columns * self.campaign.scale.samples_of(suite) * runs)
+            placement = 2.0 * model.width * suite.space.symbols
+            total += steps * operations(model, cells) + placement * cells
+        return Work(inference=total)
+
+    def run(self, around: Surroundings) -> None:
+        if around.device.type == "cuda":
+            # A training before this one may have allowed less; records are of full precision.
+            torch.backends.cuda.matmul.allow_tf32 = False
+        training = self.training()
+        assert training is not None, "runs are trained before they are measured"
+        for suite in self.collection:
+            missing = self._missing(suite, training.seeds)
+            if not missing:
+                continue
+            model = load_seeds(self.campaign.folder / self.subject, self.subject, missing, around.device)
+
+            def report(done: int, total: int, label: str = f"{self.subject} on {suite.name}") -> None:
+                around.problems(label, done, total)
+
+            samples = self.campaign.scale.samples_of(suite)
+            found = evaluate(model, suite, samples, self.evaluation_seed, commit=around.commit, report=report)
+            append(self.path, found)
+            around.check()
+
+
+def pieces(campaign: Campaign) -> Iterator[Piece]:
+    """All of a campaign but its report, in the order they are done."""
+    standard = campaign.trainings
+    further = [training for training in standard if training.name in campaign.overtrained]
+
+    def measures(stage: str, trainings: Sequence[Training]) -> Iterator[Piece]:
+        for training in trainings:
+            yield Measure(campaign, training.name, lambda found=training: found, stage, training.config.model)
+
+    def measures_further(stage: str) -> Iterator[Piece]:
+        for training in further:
+            name, model = training.name, training.config.model
+            yield Measure(campaign, overtrained_name(name), partial(campaign.overtraining, name), stage, model)
+
+    yield from (Train(campaign, training) for training in standard)
+    yield from measures("validate", standard)
+    yield from (Overtrain(campaign, training) for training in further)
+    yield from measures_further("validate")
+    yield from measures("measure", standard)
+    yield from measures_further("measure")
+
+
+def load_seeds(folder: Path, name: str, seeds: Sequence[int], device: torch.device | str = "cpu") -> Model:
+    return load_runs(name, [seed_folder(folder, seed) / WEIGHTS for seed in seeds], device)
+
+
+def _train(campaign: Campaign, training: Training, around: Surroundings, start: Model | None) -> None:
+    """Begin a training or go on with it, as the folder has it; keep where and how long."""
+    folder = campaign.folder / training.name
+    config, seeds = training.config, training.seeds
+    resume = (folder / "config.json").exists()
+    if resume:
+        config, seeds = read_setup(folder)
+    if around.device.type == "cuda":
+        torch.compiler.reset()  # compiled code is kept per function, and only so many times
+    first = campaign.epochs_done(training)
+    began = time.monotonic()
+    try:
+        train(
+            config,
+            seeds,
+            folder,
+            around.device,
+            resume,
+            lambda epoch: around.epoch(training.name, epoch),
+            lambda text: around.note(f"{training.name}: {text}"),
+            start,
+        )
+    finally:
+        _keep_stretch(folder, first, campaign.epochs_done(training), time.monotonic() - began, around)
+        gc.collect()
+        if around.device.type == "cuda":
+            torch.cuda.empty_cache()
+    drop_checkpoint(folder)
+
+
+def _keep_stretch(folder: Path, first: int, last: int, seconds: float, around: Surroundings) -> None:
+    """A line for what has been trained just now; nothing where no epoch was completed."""
+    if last > first:
+        line = {
+            "epochs": [first + 1, last],
+            "seconds": round(seconds, 1),
+            "device": describe(around.device),
+            "version": __version__,
+            "commit": around.commit,
+        }
+        with (folder / "machine.jsonl").open("a") as file:
+            file.write(json.dumps(line) + "\n")

@@ -1,0 +1,94 @@
+"""What a campaign's folder holds by now, read once: the records and logs that the page is made of."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gridsum.config import Config
+from gridsum.evaluation.records import Record, read
+from gridsum.evaluation.suites import COLLECTIONS
+from gridsum.reproduction.campaign import OVERTRAINED, machines, overtrained_name
+from gridsum.reproduction.readings import READINGS, model_name
+from gridsum.reproduction.selection import choose
+from gridsum.training.folders import read_metrics, read_setup
+from gridsum.variants import VARIANTS
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A training folder, and the records of its runs."""
+
+    name: str
+    config: Config
+    logs: dict[int, list[dict[str, Any]]]
+    """A line an epoch, by seed."""
+    machines: list[dict[str, Any]]
+    validation: list[Record]
+    reported: list[Record]
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        return tuple(self.logs)
+
+    def of(self, suite: str) -> list[Record]:
+        """The reported records of a suite, by seed."""
+        return sorted((r for r in self.reported if r.suite == suite), key=lambda record: record.seed or 0)
+
+    def validated(self, suite: str, seed: int) -> Record | None:
+        return next((r for r in self.validation if (r.suite, r.seed) == (suite, seed)), None)
+
+
+@dataclass(frozen=True)
+class Results:
+    folder: Path
+    trained: dict[str, Trained]
+    """By name, variants in the paper's order, then what was overtrained, then readings."""
+
+    @property
+    def variants(self) -> list[Trained]:
+        return [self.trained[name] for name in VARIANTS if name in self.trained]
+
+    @property
+    def overtrained(self) -> dict[str, Trained]:
+        """By variant."""
+        names = {name: overtrained_name(name) for name in OVERTRAINED}
+        return {name: self.trained[further] for name, further in names.items() if further in self.trained}
+
+    @property
+    def readings(self) -> dict[str, Trained]:
+        return {name: self.trained[model_name(name)] for name in READINGS if model_name(name) in self.trained}
+
+    def chosen(self, name: str) -> dict[str, int]:
+        """The best seed of a training for each aim; empty where not every run has been validated on both."""
+        trained = self.trained.get(name)
+        if trained is None:
+            return {}
+        wanted = {(seed, suite.name) for seed in trained.seeds for suite in COLLECTIONS["validation"]}
+        whole = {(record.seed, record.suite) for record in trained.validation} >= wanted
+        return choose(trained.validation) if whole else {}
+
+
+def load_results(folder: Path) -> Results:
+    names = [*VARIANTS, *map(overtrained_name, OVERTRAINED), *map(model_name, READINGS)]
+    return Results(folder, {name: _load(folder, name) for name in names if (folder / name / "config.json").exists()})
+
+
+def _load(folder: Path, name: str) -> Trained:
+    config, seeds = read_setup(folder / name)
+    return Trained(
+        name,
+        config,
+        {seed: read_metrics(folder / name, seed) for seed in seeds},
+        machines(folder / name),
+        _last(folder / name / "validation.jsonl", seeds),
+        _last(folder / "records" / f"{name}.jsonl", seeds),
+    )
+
+
+def _last(path: Path, seeds: Collection[int]) -> list[Record]:
+    """The records of a file, of several for one run and suite the last."""
+    if not path.exists():
+        return []
+    found = {(record.seed, record.suite): record for record in read([path]) if record.seed in seeds}
+    return list(found.values())

@@ -1,0 +1,151 @@
+"""Tests over seeds, against scipy and against their definitions."""
+
+import itertools
+import math
+from collections.abc import Callable
+
+import pytest
+import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gridsum.evaluation.records import Record
+from gridsum.evaluation.statistics import (
+    CLAIMS,
+    Pair,
+    findings,
+    holm,
+    pairs_of,
+    rank_test,
+    student_quantile,
+    verdict_of,
+    welch_interval,
+)
+from gridsum.variants import VARIANTS
+
+small = st.integers(0, 4).map(float)
+different = st.lists(st.floats(-5, 5, width=32), min_size=2, max_size=14, unique=True)
+
+
+@given(different, st.data())
+def test_without_ties_it_is_the_exact_test_of_mann_and_whitney(values: list[float], data: st.DataObject):
+    cut = data.draw(st.integers(1, len(values) - 1))
+    first, second = values[:cut], values[cut:]
+    expected = scipy.stats.mannwhitneyu(first, second, method="exact")
+    found = rank_test(first, second)
+    assert found.p == pytest.approx(expected.pvalue)
+    assert found.effect == pytest.approx(2 * expected.statistic / (len(first) * len(second)) - 1)
+
+
+@given(st.lists(small, min_size=1, max_size=4), st.lists(small, min_size=1, max_size=4))
+def test_with_ties_it_counts_every_division(first: list[float], second: list[float]):
+    pooled = first + second
+    ranks = scipy.stats.rankdata(pooled)
+    centre = len(first) * (len(pooled) + 1) / 2
+    seen = abs(sum(ranks[: len(first)]) - centre)
+    divisions = list(itertools.combinations(range(len(pooled)), len(first)))
+    extreme = sum(abs(sum(ranks[i] for i in chosen) - centre) >= seen - 1e-9 for chosen in divisions)
+    assert rank_test(first, second).p == pytest.approx(extreme / len(divisions))
+
+
+@given(st.lists(small, min_size=1, max_size=6), st.lists(small, min_size=1, max_size=6))
+def test_groups_exchanged_change_the_sign_alone(first: list[float], second: list[float]):
+    one, other = rank_test(first, second), rank_test(second, first)
+    assert one.p == pytest.approx(other.p)
+    assert one.effect == -other.effect
+
+
+def test_ten_seeds_apart_are_as_clear_as_ten_seeds_can_be():
+    test = rank_test([1.0] * 10, [0.0] * 10)
+    assert test.effect == 1
+    assert test.p == pytest.approx(2 / math.comb(20, 10))
+
+
+def test_an_empty_group_is_refused():
+    with pytest.raises(ValueError, match="both groups"):
+        rank_test([], [1.0])
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
+def test_holm_follows_its_definition(p_values: list[float]):
+    corrected = holm(p_values)
+    order = sorted(p_values)
+    for p, found in zip(p_values, corrected, strict=True):
+        steps = [(len(order) - i) * q for i, q in enumerate(order) if q <= p]
+        assert found == pytest.approx(min(1.0, max(steps)))
+
+
+@pytest.mark.parametrize("freedom", [1, 2.5, 9, 17.3, 200])
+@pytest.mark.parametrize("probability", [0.6, 0.9, 0.975, 0.995])
+def test_the_quantiles_are_those_of_students_distribution(probability: float, freedom: float):
+    assert student_quantile(probability, freedom) == pytest.approx(scipy.stats.t.ppf(probability, freedom), rel=1e-5)
+
+
+def test_the_interval_is_welchs():
+    """At confidence 1 − p the interval ends at no difference."""
+    first, second = (0.7, 0.2, 10), (0.5, 0.25, 8)
+    p = scipy.stats.ttest_ind_from_stats(*first, *second, equal_var=False).pvalue
+    low, high = welch_interval(first, second, confidence=1 - float(p))
+    assert low == pytest.approx(0, abs=1e-6)
+    assert (low + high) / 2 == pytest.approx(0.2)
+    assert welch_interval((0.5, 0.0, 10), (0.4, 0.0, 10)) == pytest.approx((0.1, 0.1))
+    assert welch_interval((0.5, 0.0, 1), (0.4, 0.1, 10)) == (-math.inf, math.inf)
+
+
+@pytest.fixture
+def of_variants(make_record: Callable[..., Record]) -> Callable[[dict[str, float]], list[Record]]:
+    """Ten seeds a variant on every claimed suite, all near the accuracy given."""
+
+    def make(accuracies: dict[str, float]) -> list[Record]:
+        suites = dict.fromkeys(suite for claim in CLAIMS for suite in claim.suites)
+        return [
+            make_record(
+                model=name,
+                variant=name,
+                seed=seed,
+                suite=suite,
+                samples=1000,
+                sequences_right=round(1000 * accuracy) + seed,
+                chars_right=round(9000 * accuracy) + seed,
+                chars_valid=10_000,
+            )
+            for name, accuracy in accuracies.items()
+            for suite in suites
+            for seed in range(10)
+        ]
+
+    return make
+
+
+def test_claims_are_judged_by_all_their_comparisons(of_variants: Callable[[dict[str, float]], list[Record]]):
+    digits, terms, worst = CLAIMS
+    found = findings(of_variants({"base": 0.5, "ponderReg": 0.5, "SASA": 0.4, "noGroups": 0.6, "fixedTime": 0.1}))
+    assert verdict_of(digits, found) == "confirmed"
+    assert verdict_of(worst, found) == "confirmed"
+    assert verdict_of(terms, found) == "refuted"  # noGroups is above base
+    equal = findings(of_variants(dict.fromkeys(VARIANTS, 0.5)))
+    assert {finding.verdict for finding in equal.values()} == {"undecided"}
+    assert verdict_of(digits, equal) == "undecided"
+
+
+def test_what_is_missing_is_said_and_not_counted(of_variants: Callable[[dict[str, float]], list[Record]]):
+    partial = findings(of_variants({"base": 0.5, "fixedTime": 0.1}))
+    assert verdict_of(CLAIMS[0], partial) == "not measured"
+    judged = [finding for finding in partial.values() if finding.p is not None]
+    assert {(finding.pair.better, finding.pair.worse) for finding in judged} == {("base", "fixedTime")}
+    assert judged[0].corrected == pytest.approx(2 * 2 / math.comb(20, 10))  # two suites, two comparisons
+
+
+def test_a_comparison_is_corrected_once_though_two_claims_share_it():
+    pairs = [pair for claim in CLAIMS for pair in pairs_of(claim)]
+    shared = Pair("base", "fixedTime", "[5,6]x[1,10]", "seq")
+    assert pairs.count(shared) == 2
+    assert len(findings([])) == len(set(pairs))
+
+
+def test_of_several_records_of_a_seed_the_last_counts(of_variants: Callable[[dict[str, float]], list[Record]]):
+    old = of_variants({"base": 0.9, "fixedTime": 0.1})
+    new = of_variants({"base": 0.2})
+    finding = findings([*old, *new])[Pair("base", "fixedTime", "[5,6]x[1,10]", "seq")]
+    assert finding.seeds == (10, 10)
+    assert finding.means == pytest.approx((0.2045, 0.1045))

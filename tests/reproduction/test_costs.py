@@ -1,0 +1,52 @@
+"""Estimates, against what was measured."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from gridsum.reproduction.campaign import QUICK, Campaign
+from gridsum.reproduction.costs import Estimate, product_seconds
+from gridsum.reproduction.pieces import Work, pieces
+from gridsum.variants import VARIANTS
+from tests.reproduction.conftest import ROOT
+
+GPU = torch.device("cuda")
+
+
+@pytest.fixture
+def on_the_reference_gpu(monkeypatch: pytest.MonkeyPatch) -> Estimate:
+    """As if the product had taken here what it took there."""
+    monkeypatch.setattr("gridsum.reproduction.costs.product_seconds", lambda *_: 37e-6)
+    return Estimate(GPU, "bf16")
+
+
+def test_the_gpus_training_of_base_is_estimated_as_it_was_measured(tmp_path: Path, on_the_reference_gpu: Estimate):
+    measured = json.loads((ROOT / "benchmarks" / "records" / "h200-2026-11-15.json").read_text())
+    steps = measured["base_fleet_of_10_bf16"]["ms_per_step"]
+    typical = sorted(steps.values())[len(steps) // 2] * 1e-3 * 5100 + measured["base_fleet_of_10_bf16"]["start_up_s"]
+    train = next(pieces(Campaign(tmp_path, ("base",), (), tuple(range(10)))))
+    assert on_the_reference_gpu.seconds(train.work(GPU)) == pytest.approx(typical, rel=0.25)
+
+
+def test_a_machine_half_as_fast_takes_twice_as_long(monkeypatch: pytest.MonkeyPatch, on_the_reference_gpu: Estimate):
+    monkeypatch.setattr("gridsum.reproduction.costs.product_seconds", lambda *_: 74e-6)
+    work = Work(training=1e15, inference=1e15)
+    assert Estimate(GPU, "bf16").seconds(work) == pytest.approx(2 * on_the_reference_gpu.seconds(work))
+
+
+def test_work_falls_to_nothing_as_it_is_done(quick: Path, tmp_path: Path):
+    cpu = torch.device("cpu")
+    for done, left in zip(
+        pieces(Campaign(quick, tuple(VARIANTS), (), (0, 1), "fp32", QUICK)),
+        pieces(Campaign(tmp_path, tuple(VARIANTS), (), (0, 1), "fp32", QUICK)),
+        strict=True,
+    ):
+        assert done.work(cpu) == Work()
+        assert left.work(cpu).training + left.work(cpu).inference > 0
+
+
+def test_the_product_is_timed_here():
+    assert 0 < product_seconds(torch.device("cpu"), "fp32") < 60
+    assert Estimate(torch.device("cpu"), "fp32").seconds(Work(training=1e9)) > 0

@@ -1,0 +1,187 @@
+"""The results page: whole, partial, and true to its records."""
+
+import dataclasses
+import re
+import shutil
+import statistics
+from pathlib import Path
+
+import pytest
+
+from gridsum.evaluation.records import Record, append, read
+from gridsum.reproduction import accounts, comparison
+from gridsum.reproduction.drawings import drawings_at
+from gridsum.reproduction.page import write_page
+from gridsum.reproduction.results import load_results
+from gridsum.variants import VARIANTS
+from tests.reproduction.conftest import ROOT
+
+
+def _page(folder: Path) -> str:
+    return write_page(load_results(folder), folder / "results.md", "gridsum reproduce --only report")
+
+
+def _drawn(page: Path) -> list[tuple[Path, str]]:
+    return [(path, drawing.caption) for drawing, path in drawings_at(page).items() if path.exists()]
+
+
+def _rewrite(path: Path, change: dict[tuple[int, str], dict[str, int]]) -> None:
+    """The records of a file with counts replaced."""
+    records = read([path])
+    path.unlink()
+    append(path, [dataclasses.replace(r, **change.get((r.seed or 0, r.suite), {})) for r in records])
+
+
+def _lines(page: str, title: str) -> list[list[str]]:
+    """The cells of a table."""
+    part = page.split(f"**{title}**")[1].split("\n\n")[1]
+    return [[cell.strip().replace("\\", "") for cell in line.strip("|").split("|")] for line in part.splitlines()[2:]]
+
+
+def test_the_page_that_the_command_wrote_is_what_the_records_say(quick: Path):
+    written = (quick / "results.md").read_text()
+    command = re.search(r"Made by `(.*?)`", written)
+    assert command is not None
+    assert "--only figures report" in command[1]
+    assert written == write_page(load_results(quick), quick / "results.md", command[1], _drawn(quick / "results.md"))
+
+
+def test_every_part_is_there(quick: Path):
+    page = _page(quick)
+    for title in (
+        *("Table III", "Table IV, left", "Table IV, right", "Table V", "Table VI"),
+        *("Number by number", "Comparisons", "Recurrent steps during training", "Validation", "Every run"),
+        *("What training took", "base under other readings"),
+    ):
+        assert title in page
+    assert "records of base on 2x[1,2000], 2x2000, 2x[1,4000], 2x4000" in page  # what --quick leaves out
+
+
+def test_links_lead_from_the_page_to_the_folder(quick: Path, tmp_path: Path):
+    page = write_page(load_results(quick), tmp_path / "docs" / "page.md", "command")
+    targets = [(tmp_path / "docs" / target).resolve() for target in re.findall(r"\]\((.*?)\)", page)]
+    names = ("base-overtrained", "noGroups-overtrained")
+    assert targets == [quick.resolve(), *((quick / "records" / f"{name}.jsonl").resolve() for name in names)]
+    assert all(target.exists() for target in targets)
+
+
+def test_the_brief_counts_what_the_tables_show(quick: Path):
+    page = _page(quick)
+    for title, start in (
+        ("Number by number (Tables III and IV)", "- Tables III and IV, one run: "),
+        ("Our means minus the paper's (Table VI)", "- Table VI, means over seeds: "),
+    ):
+        standings = [line[-1].split()[0] for line in _lines(page, title)]
+        counts = ", ".join(f"{standings.count(kind)} {kind}" for kind in ("passed", "reached", "short"))
+        assert f"{start}Of {len(standings)} numbers: {counts}.\n" in page
+    assert "- The paper has it that noGroups is best on digits: " in page
+
+
+def test_figures_are_shown_where_there_are_any(quick: Path):
+    page = write_page(load_results(quick), quick / "results.md", "", [(quick / "figures" / "ring.svg", "A ring.")])
+    assert "![A ring.](figures/ring.svg)" in page
+    assert "## Figures" not in _page(quick)
+
+
+@pytest.mark.parametrize("kept", [["base"], ["noGroups"], ["fixedTime", "SASA"], ["base", "ponderReg"]])
+def test_a_part_of_the_variants_makes_a_page_that_says_what_is_missing(kept: list[str], copied: Path):
+    for name in {*VARIANTS, "base-overtrained", "noGroups-overtrained", "base-running"} - set(kept):
+        shutil.rmtree(copied / name)
+        (copied / "records" / f"{name}.jsonl").unlink()
+    page = _page(copied)
+    for name in VARIANTS:
+        assert (f"- the training of {name}\n" in page) == (name not in kept)
+    assert {line[1] for line in _lines(page, "Variants over training seeds (Table VI)")} == set(kept)
+
+
+@pytest.mark.parametrize("lost", ["records", "validation", "everything but weights"])
+def test_a_page_can_be_made_at_any_stage(lost: str, copied: Path):
+    if lost != "validation":
+        shutil.rmtree(copied / "records")
+    if lost != "records":
+        for path in copied.glob("*/validation.jsonl"):
+            path.unlink()
+    page = _page(copied)
+    assert "Not whole yet" in page
+    if lost != "validation":
+        assert page.count("**not measured**") == 3
+    if lost != "records":
+        assert "- the validation of base\n" in page
+
+
+def test_the_page_in_the_documents_is_made_of_the_published_results():
+    page = ROOT / "docs" / "results.md"
+    command = "gridsum reproduce --out results --only figures report"
+    assert page.read_text() == write_page(load_results(ROOT / "results"), page, command, _drawn(page)), (
+        f"run: {command}"
+    )
+
+
+def test_numbers_are_those_of_the_records(copied: Path):
+    path = copied / "records" / "SASA.jsonl"
+    counts = {0: (300, 1000), 1: (700, 1000)}
+    _rewrite(
+        path,
+        {(seed, "2x602"): {"chars_right": right, "chars_valid": valid} for seed, (right, valid) in counts.items()},
+    )
+    page = _page(copied)
+    (line,) = (
+        line for line in _lines(page, "Our means minus the paper's (Table VI)") if line[:3] == ["2x602", "SASA", "char"]
+    )
+    assert line[3] == "-0.20"  # 0.5 against the paper's 0.70
+    sd = statistics.stdev([0.3, 0.7])
+    assert f"0.50±{sd:.2f} (0.70)" in page
+    seeds = [line for line in _lines(page, "Every run") if line[0] == "SASA"]
+    assert [line[5].split(" / ")[0] for line in seeds] == ["0.30", "0.70"]
+
+
+def test_the_chosen_run_stands_beside_the_papers(copied: Path):
+    results = load_results(copied)
+    seed = results.chosen("base")["terms"]
+    path = copied / "records" / "base-overtrained.jsonl"
+    _rewrite(path, {(seed, "[7,10]x[1,10]"): {"sequences_right": 2, "samples": 2}})
+    cells = [cell for cell in comparison.cells(load_results(copied)) if cell.record.suite == "[7,10]x[1,10]"]
+    ours = next(cell for cell in cells if cell.record.variant == "base" and cell.measure == "seq")
+    assert (ours.record.seed, ours.record.seq, ours.known) == (seed, 1.0, 0.25)
+    assert ours.comparison.standing == "passed"
+    shown = [line for line in _lines(_page(copied), "Number by number (Tables III and IV)") if line[5] == "passed"]
+    assert ["base-overtrained", "[7,10]x[1,10]", "seq", "1.0000", "0.25", "passed"] in shown
+
+
+def test_standard_runs_stand_in_until_there_are_overtrained_ones(copied: Path):
+    shutil.rmtree(copied / "base-overtrained")
+    (copied / "records" / "base-overtrained.jsonl").unlink()
+    results = load_results(copied)
+    chosen = set(results.chosen("base").values())
+    shown = [record for record in comparison.best_models(results) if record.variant == "base"]
+    assert {(record.model, record.seed) for record in shown} == {("base", seed) for seed in chosen}
+    assert "not overtrained yet" in _page(copied)
+
+
+def test_a_diverged_run_is_shown_as_one(copied: Path):
+    log = copied / "SASA" / "seed-1" / "metrics.jsonl"
+    log.write_text(log.read_text().splitlines(keepends=True)[0])
+    results = load_results(copied)
+    assert accounts.set_aside(results.trained["SASA"]) == {1: 1}
+    lines = [line for line in _lines(_page(copied), "Every run") if line[0] == "SASA"]
+    assert [line[2] for line in lines] == ["2", "1 (diverged)"]
+    assert not any("epochs" in what and "SASA" in what for what in accounts.missing(results))
+
+
+def test_logs_without_times_are_said_to_have_none():
+    results = load_results(ROOT / "results")
+    base = results.trained["base"]
+    untimed = dataclasses.replace(
+        base,
+        logs={s: [{k: v for k, v in line.items() if k != "seconds"} for line in log] for s, log in base.logs.items()},
+    )
+    assert accounts.trained_seconds(untimed) is None
+    timed = dataclasses.replace(base, logs={0: [{"seconds": 1.5}, {"seconds": 2.0}], 1: [{"seconds": 1.5}]})
+    assert accounts.trained_seconds(timed) == 3.5
+
+
+def test_the_last_record_of_a_run_counts(copied: Path):
+    path = copied / "records" / "SASA.jsonl"
+    first: Record = next(record for record in read([path]) if record.suite == "2x602" and record.seed == 0)
+    append(path, [dataclasses.replace(first, chars_right=first.chars_valid)])
+    assert load_results(copied).trained["SASA"].of("2x602")[0].char == 1.0
