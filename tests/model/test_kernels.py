@@ -135,7 +135,8 @@ def test_transition(masked, dropout):
             parameter += 0.1 * random(*parameter.shape, seed=index).cpu()
     transition.to(DEVICE)
     size = sized(7, 15, masked)
-    grid, attended = random(2, 3, 7, 15, 64), random(2, 3, 7, 15, 64, seed=1)
+    given = random(2, 3, 7, 15, 64), random(2, 3, 7, 15, 64, seed=1)
+    grid, attended = (only(size, part) for part in given)
     drops, bits = None, None
     if dropout:
         numbers = torch.arange(3 * 7 * 15, device=DEVICE).view(3, 7, 15)
@@ -144,10 +145,19 @@ def test_transition(masked, dropout):
         bits = tuple(keep_bits(key, numbers, n, lane_threshold(0.1)) for key, n in zip(keys, sizes, strict=True))
         drops = [PackedDropout(some, 0.1) for some in bits]
     packed = transition.packed()
-    fast = KernelTransition.apply(grid, attended, packed, packed.detach().to(low), 256, size.own, bits, 1 / 0.9)
+    readers = KernelTransition.apply(grid, attended, packed, packed.detach().to(low), 256, size.own, bits, 1 / 0.9)
     plain = transition(grid, attended, size.inside, drops)
-    parameters = tuple(transition.parameters())
-    assert_same(plain, fast, (grid, attended, *parameters), size, relative=close)
+    inputs = (*given, *transition.parameters())
+    # Each reader by itself, then all of them together.
+    fast, coarse, seen, top = readers
+    assert_same(plain, fast, inputs, size, relative=close)
+    assert_same(plain, coarse.float(), inputs, size, relative=close)
+    assert_same(plain, seen, inputs, size, relative=close)
+    assert_same(plain[:, :, 0], top, inputs, relative=close)
+    together = fast + 2 * coarse.float() + 3 * seen
+    together = torch.cat((together[:, :, :1] + 4 * top[:, :, None], together[:, :, 1:]), 2)
+    expected = torch.cat((10 * plain[:, :, :1], 6 * plain[:, :, 1:]), 2)
+    assert_same(expected, together, inputs, size, relative=close)
     assert float(only(size, fast).sub(fast).detach().abs().max()) == 0, "outside its own grid a run has zeros"
 
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import torch
 from torch import Generator, Tensor, nn
@@ -77,14 +77,31 @@ class Transition(nn.Module):
         return flatten([*parts, *(part for norm in norms for part in (norm.weight, norm.bias))])
 
 
+class Readers(NamedTuple):
+    """A grid for each of its readers: one tensor as a rule, several where a kernel adds up their gradients."""
+
+    residual: Tensor
+    projected: Tensor
+    context: Tensor
+    top: Tensor
+    """[R,B,W,E], the top row, for the output."""
+
+    @classmethod
+    def of(cls, grid: Tensor) -> "Readers":
+        return cls(grid, grid, grid, grid[:, :, 0])
+
+    def only(self, problems: Tensor) -> "Readers":
+        return Readers(*(part[:, problems] for part in self))
+
+
 @dataclass(frozen=True)
 class Prepared:
     """What is made of a step's parameters once for many steps."""
 
     projection: Tensor
     transition: tuple[Tensor, Tensor] | None
-    """The transition's parameters in one row a run and the same in bfloat16, as its kernel takes them; None where that
-    does not serve."""
+    """The transition's parameters in one row a run, and the same in the precision of the products, as its kernel takes
+    them; None where that does not serve."""
 
 
 class Step(nn.Module):
@@ -103,26 +120,32 @@ class Step(nn.Module):
         grid: Tensor,
         size: GridSize | None = None,
         dropouts: Sequence[Drop] | None = None,
-        prepared: Prepared | None = None,
+        projection: Tensor | None = None,
     ) -> Tensor:
-        attended = self.attention(grid, size, prepared and prepared.projection)
-        if prepared is None or prepared.transition is None:
-            return self.transition(grid, attended, size and size.inside, dropouts)
+        """`projection`, from `prepare`, spares making it at every step."""
+        attended = self.attention(grid, size, projection)
+        return self.transition(grid, attended, size and size.inside, dropouts)
+
+    def advance(self, grid: Readers, size: GridSize, dropouts: Sequence[Drop] | None, prepared: Prepared) -> Readers:
+        """The same among many steps: `prepared` says what serves."""
+        if prepared.transition is None:
+            return Readers.of(self(grid.residual, size, dropouts, prepared.projection))
         from gridsum.model.kernels.transition import KernelTransition
 
+        attended = self.attention(grid.projected, size, prepared.projection)
         drops = cast("Sequence[PackedDropout]", dropouts or ())
         bits, factor = tuple(drop.bits for drop in drops) or None, drops[0].factor if drops else 1.0
         packed, low = prepared.transition
-        return KernelTransition.apply(grid, attended, packed, low, self.hidden, size and size.own, bits, factor)
+        parts = KernelTransition.apply(grid.residual, attended, packed, low, self.hidden, size.own, bits, factor)
+        return Readers(*parts)
 
     def prepare(self) -> Prepared:
-        parameter = self.attention.relative
-        low = torch.is_autocast_enabled("cuda") and torch.get_autocast_dtype("cuda") == torch.bfloat16
-        sizes = (parameter.shape[-1], self.hidden)
-        if not low or not triton_serves(parameter) or not all(is_power_of_two(n) and 64 <= n <= 256 for n in sizes):
+        sizes = (self.attention.relative.shape[-1], self.hidden)
+        if not triton_serves(self.attention.relative) or not all(is_power_of_two(n) and 16 <= n <= 1024 for n in sizes):
             return Prepared(self.attention.matrix(), None)
         packed = self.transition.packed()
-        return Prepared(self.attention.matrix(), (packed, packed.detach().bfloat16()))
+        reduced = torch.get_autocast_dtype("cuda") if torch.is_autocast_enabled("cuda") else packed.dtype
+        return Prepared(self.attention.matrix(), (packed, packed.detach().to(reduced)))
 
     def observe(self, grid: Tensor) -> tuple[Tensor, Tensor]:
         """The next grid, and the attention that led to it."""
@@ -265,11 +288,11 @@ class Network(nn.Module):
         assert steps is None or steps <= config.max_steps, "training takes at most max_steps"
         limit = config.fixed_steps if self.context is None else config.max_steps if steps is None else steps
         drops = self._dropouts(dropout, symbols, size, limit, largest)
-        grid, prepared = self.place(symbols, size), self.step.prepare()
+        grid, prepared = Readers.of(self.place(symbols, size)), self.step.prepare()
         if self.context is None:
             for n in range(limit):
-                grid = self.step(grid, size, drops and drops.step(n), prepared)
-            row = grid[:, None, :, 0]
+                grid = self.step.advance(grid, size, drops and drops.step(n), prepared)
+            row = grid.top[:, None]
             logits = self.read(drops.output(slice(limit, None))(row) if drops else row).transpose(0, 1)
             certain = logits.new_ones(1, *symbols.shape[:2])
             return Rollout(range(limit, limit + 1), logits, None, certain, certain[0].long() * limit)
@@ -282,16 +305,16 @@ class Network(nn.Module):
         running = torch.ones(symbols.shape[:2], device=symbols.device)
         for n in range(limit + 1):
             if n:
-                grid = self.step(grid, size, drops and drops.step(n - 1), prepared)
-            context, probability = self.context(context, grid, size, drops and drops.context(n), packed)
-            rows.append(_among_all(grid[:, :, 0], present, problems, 0.0))
+                grid = self.step.advance(grid, size, drops and drops.step(n - 1), prepared)
+            context, probability = self.context(context, grid.context, size, drops and drops.context(n), packed)
+            rows.append(_among_all(grid.top, present, problems, 0.0))
             halting.append(_among_all(probability, present, problems, 1.0))
             if steps is None:
                 needed = (running[:, present] >= config.epsilon).any(0)
                 if not bool(needed.any()):
                     break
                 if int(needed.sum()) <= len(present) * _WORTH_LEAVING:
-                    grid, context, present = grid[:, needed], context[:, needed], present[needed]
+                    grid, context, present = grid.only(needed), context[:, needed], present[needed]
                     drops = drops and drops.only(needed)
                 running = running * (1 - halting[-1].detach())
         top = torch.stack(rows, 1)

@@ -84,9 +84,10 @@ def _backward(
     rows, columns = own_size(sizes, run, H, W, MASKED)
     number = tl.program_id(0) * TILE + tl.arange(0, TILE)
     feature = tl.arange(0, E)
-    partial = grad_r + (run * tl.num_programs(0) + tl.program_id(0)).to(tl.int64) * K * K * E + feature
+    # The gradients of r's rows, then that of s.
+    partial = grad_r + (run * tl.num_programs(0) + tl.program_id(0)).to(tl.int64) * (K * K + 1) * E + feature
     if tl.program_id(0) * TILE >= problems * rows * columns:
-        for n in tl.static_range(K * K):
+        for n in tl.static_range(K * K + 1):
             tl.store(partial + n * E, tl.zeros((E,), tl.float32))
         return
     valid = number < problems * rows * columns
@@ -121,6 +122,7 @@ def _backward(
         by_q += by_score * key
         tl.store(partial + n * E, tl.sum(by_score * q, 0))
     tl.store(grad_qkv + at * (3 * E) + feature, by_q, mask=valid[:, None])
+    tl.store(partial + K * K * E, tl.sum(by_q, 0))
 
     # As a key and value: the cell that sees this one as its neighbour n is a query.
     k = tl.load(qkv + at * (3 * E) + E + feature, mask=valid[:, None], other=0.0).to(tl.float32)
@@ -170,11 +172,11 @@ class KernelAttention(Function):
         # Outside a run's own grid nothing is computed, but the products that follow sum over all cells.
         by_qkv = torch.empty_like(qkv) if sizes is None else torch.zeros_like(qkv)
         tiles = triton.cdiv(problems * height * width, _BACKWARD["TILE"])
-        by_relative = relative.new_empty(runs, tiles, *relative.shape[1:])
-        results = (gradients[0].contiguous(), by_qkv, by_relative)
+        by_encodings = relative.new_empty(runs, tiles, relative[0, ..., 0].numel() + 1, features)
+        results = (gradients[0].contiguous(), by_qkv, by_encodings)
         _launch(_backward, _BACKWARD, (qkv, query, relative, out, lse), ctx.heads, sizes, results)
-        by_query = by_qkv[..., :features].sum((1, 2, 3), dtype=query.dtype)
-        return by_qkv, by_query, by_relative.sum(1), None, None
+        by_encodings = by_encodings.sum(1)
+        return by_qkv, by_encodings[:, -1], by_encodings[:, :-1].view_as(relative), None, None
 
 
 def _launch(

@@ -22,6 +22,8 @@ _WIDE = {"TILE": 8, "num_warps": 4}
 # How many lines a program goes through that leaves sums over them behind.
 _LINES = 64
 _EPSILON = 1e-5  # of torch's layer_norm
+# Who reads the next grid.
+_READERS = ("OUT", "LOW", "SEEN", "TOP")
 
 
 @triton.jit
@@ -74,6 +76,12 @@ def _sum_of(grid, attended, at, valid):
 
 
 @triton.jit
+def _in_top_row(place, H, W):
+    """Where a cell of the top row lies among the cells of all top rows."""
+    return place // (H * W) * W + place % W
+
+
+@triton.jit
 def _enter(
     grid, attended, norms, stride, bits, factor, sizes, problems, H, W, dropped,
     E: tl.constexpr, TILE: tl.constexpr, MASKED: tl.constexpr, DROPOUT: tl.constexpr, EPSILON: tl.constexpr,
@@ -113,7 +121,7 @@ def _activate(
 
 @triton.jit
 def _leave(
-    grid, attended, result, norms, stride, sizes, problems, H, W, out,
+    grid, attended, result, norms, stride, sizes, problems, H, W, out, low, top,
     E: tl.constexpr, TILE: tl.constexpr, MASKED: tl.constexpr, EPSILON: tl.constexpr,
 ):  # fmt: skip
     """The second residual and norm: the next grid."""
@@ -122,19 +130,25 @@ def _leave(
     number = tl.program_id(0) * TILE + tl.arange(0, TILE)
     valid = (number < problems * rows * columns)[:, None]
     feature = tl.arange(0, E)
-    at = (run * cells + place_of(number, rows, columns, H, W))[:, None] * E + feature
+    place = run * cells + place_of(number, rows, columns, H, W)
+    at = place[:, None] * E + feature
     norms += run * stride + feature
     normal, _ = _normalise(_sum_of(grid, attended, at, valid), E, EPSILON)
     x = normal * tl.load(norms)[None, :] + tl.load(norms + E)[None, :] + tl.load(norms - E)[None, :]
     x += tl.load(result + (run * cells + number)[:, None] * E + feature, mask=valid, other=0.0).to(tl.float32)
     normal, _ = _normalise(x, E, EPSILON)
-    tl.store(out + at, normal * tl.load(norms + 2 * E)[None, :] + tl.load(norms + 3 * E)[None, :], mask=valid)
+    x = normal * tl.load(norms + 2 * E)[None, :] + tl.load(norms + 3 * E)[None, :]
+    tl.store(out + at, x, mask=valid)
+    tl.store(low + at, x, mask=valid)
+    tl.store(top + _in_top_row(place, H, W)[:, None] * E + feature, x, mask=valid & (place // W % H == 0)[:, None])
 
 
 @triton.jit
 def _leave_back(
-    grid, attended, result, norms, stride, sizes, problems, H, W, gradient, by_sum, by_result, by_norms, total,
+    grid, attended, result, norms, stride, sizes, problems, H, W,
+    by_out, by_low, by_seen, by_top, by_sum, by_result, by_norms, total,
     E: tl.constexpr, TILE: tl.constexpr, LINES: tl.constexpr, MASKED: tl.constexpr, EPSILON: tl.constexpr,
+    OUT: tl.constexpr, LOW: tl.constexpr, SEEN: tl.constexpr, TOP: tl.constexpr,
 ):  # fmt: skip
     """The gradients of FFN_3's result, of the residual (in `by_sum`), of the last bias and of the second norm."""
     run, cells = tl.program_id(1), problems * H * W
@@ -149,13 +163,23 @@ def _leave_back(
     for first in tl.range(0, LINES, TILE):
         number = tl.program_id(0) * LINES + first + tl.arange(0, TILE)
         valid = (number < problems * rows * columns)[:, None]
-        at = (run * cells + place_of(number, rows, columns, H, W))[:, None] * E + feature
+        place = run * cells + place_of(number, rows, columns, H, W)
+        at = place[:, None] * E + feature
         line = (run * cells + number)[:, None] * E + feature
         normal, _ = _normalise(_sum_of(grid, attended, at, valid), E, EPSILON)
         x = normal * tl.load(norms)[None, :] + tl.load(norms + E)[None, :] + tl.load(norms - E)[None, :]
         x += tl.load(result + line, mask=valid, other=0.0).to(tl.float32)
         normal, scale = _normalise(x, E, EPSILON)
-        g = tl.load(gradient + at, mask=valid, other=0.0).to(tl.float32)
+        g = tl.zeros((TILE, E), tl.float32)
+        if OUT:
+            g += tl.load(by_out + at, mask=valid, other=0.0)
+        if LOW:
+            g += tl.load(by_low + at, mask=valid, other=0.0).to(tl.float32)
+        if SEEN:
+            g += tl.load(by_seen + at, mask=valid, other=0.0)
+        if TOP:
+            above = _in_top_row(place, H, W)[:, None] * E + feature
+            g += tl.load(by_top + above, mask=valid & (place // W % H == 0)[:, None], other=0.0)
         by_weight += g * normal
         by_shift += g
         g = _through_norm(g * tl.load(norms + 2 * E)[None, :], normal, scale, E)
@@ -274,7 +298,10 @@ class _Batch:
 
 
 class KernelTransition(Function):
-    """grid and attended [R,B,H,W,E] → the next grid.
+    """grid and attended [R,B,H,W,E] → the next grid, for each of its four readers.
+
+    They are the next step's residual, its projections (in the precision of the products), the context and, the top
+    row alone, the output: so their gradients come back apart, and are added up where they are needed.
 
     `packed` [R,P] holds a run's weights of FFN_3, then its biases, then the weight and bias of either norm; `low` is
     the same in the precision of the products. `bits` say which inputs of the three layers are kept, times `factor`
@@ -293,7 +320,7 @@ class KernelTransition(Function):
         sizes: Tensor | None,
         bits: tuple[Tensor, ...] | None,
         factor: float,
-    ) -> Tensor:
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         grid, attended = grid.contiguous(), attended.contiguous()
         batch = _Batch(grid, packed, low, hidden, sizes, bits or (), factor)
         narrow, wide = {"E": batch.features, "EPSILON": _EPSILON}, {"F": hidden}
@@ -304,14 +331,18 @@ class KernelTransition(Function):
         second = torch.bmm(inputs[1], batch.weights[1])
         batch.launch(_activate, _WIDE, (second, batch.bias2), 2, inputs[2:], **wide)
         result = torch.bmm(inputs[2], batch.weights[2])
-        out = torch.empty_like(grid) if sizes is None else torch.zeros_like(grid)
-        batch.launch(_leave, _NARROW, (grid, attended, result, batch.norms), None, (out,), **narrow)
+        new = torch.empty if sizes is None else torch.zeros
+        out = new(grid.shape, dtype=grid.dtype, device=grid.device)
+        coarse = new(grid.shape, dtype=low.dtype, device=grid.device)
+        top = new(grid[:, :, 0].shape, dtype=grid.dtype, device=grid.device)
+        batch.launch(_leave, _NARROW, (grid, attended, result, batch.norms), None, (out, coarse, top), **narrow)
         ctx.save_for_backward(grid, attended, packed, low, sizes, *inputs, first, second, result, *(bits or ()))
         ctx.arguments = (hidden, factor)
-        return out
+        ctx.set_materialize_grads(False)
+        return out, coarse, out.view(out.shape), top
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
         grid, attended, packed, low, sizes, *saved = ctx.saved_tensors
         inputs, (first, second, result), bits = saved[:3], saved[3:6], saved[6:]
         hidden, factor = ctx.arguments
@@ -325,7 +356,9 @@ class KernelTransition(Function):
 
         by_sum, by_attended, by_result = torch.empty_like(grid), torch.empty_like(attended), batch.lines(batch.features)
         given, results = (grid, attended, result, batch.norms), (by_sum, by_result, by_norms, total)
-        batch.launch(_leave_back, _NARROW, given, None, (gradients[0].contiguous(), *results), **narrow)
+        come = [grid if gradient is None else gradient.contiguous() for gradient in gradients]
+        told = {name: gradient is not None for name, gradient in zip(_READERS, gradients, strict=True)}
+        batch.launch(_leave_back, _NARROW, given, None, (*come, *results), **narrow, **told)
         by_second = torch.bmm(by_result, back[2])
         batch.launch(_activate_back, _WIDE, (second, batch.bias2), 2, (by_second, by_bias2, total), **wide)
         by_first = torch.bmm(by_second, back[1])
