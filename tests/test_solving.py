@@ -1,12 +1,17 @@
 """Sums in, answers out."""
 
+import itertools
+from dataclasses import replace
+
 import pytest
+import torch
 
 from gridsum import solving
 from gridsum.evaluation.runner import evaluate
 from gridsum.evaluation.suites import find, problems_of
+from gridsum.model.network import Network
 from gridsum.model.rollout import GridSize
-from gridsum.solving import choose_placement, solve, solving_size, trace_expression
+from gridsum.solving import choose_placement, solve, solve_watched, solving_size, trace_expression
 from gridsum.store import load, load_runs, save_run
 from gridsum.symbols import decode, parse
 
@@ -68,6 +73,45 @@ def test_the_trace_ends_in_the_answer(base):
     (answer,) = answers(base, "58+67", halting="median")
     trace = trace_expression(base, parse("58+67"), answer.steps)
     assert decode(trace.decoded[-1, 0].argmax(-1).tolist()) == answer.answer == "125"
+
+
+def test_what_is_watched_is_the_computation(base):
+    """Every grid with its λ, from before any step on, and the trace is made of them."""
+    seen = []
+    answer, trace = solve_watched(base, parse("58+67"), lambda *reading: seen.append(reading), seed=3)
+    assert [answer] == answers(base, "58+67", seed=3)
+    assert len(seen) == answer.steps + 1
+    again = trace_expression(base, parse("58+67"), answer.steps)
+    assert again.halting is not None
+    for n, (grid, halting) in enumerate(seen):
+        assert torch.equal(grid[0, 0], trace.grids[n])
+        torch.testing.assert_close(trace.grids[n], again.grids[n], rtol=1e-3, atol=1e-3)
+        torch.testing.assert_close(halting[0, 0], again.halting[n], rtol=1e-3, atol=1e-3)
+    torch.testing.assert_close(trace.decoded, again.decoded, rtol=1e-2, atol=1e-2)
+    torch.testing.assert_close(trace.actions, again.actions)
+    assert trace.attention.numel() == 0
+
+
+def test_work_is_given_up_between_steps(base):
+    class EnoughError(Exception):
+        pass
+
+    def stop_after(readings):
+        count = itertools.count(1)
+
+        def watch(_grid, _halting):
+            if next(count) > readings:
+                raise EnoughError
+
+        return watch
+
+    fixed = Network(replace(base.config.model, halting="fixed", fixed_steps=10**8))
+    endless = replace(base, network=fixed)
+    with pytest.raises(EnoughError):
+        answers(endless, "1+1", watch=stop_after(3))
+    with pytest.raises(EnoughError):
+        answers(base, "58+67", watch=stop_after(18))
+    assert answers(base, "58+67", watch=stop_after(19))[0].steps == 18
 
 
 def test_every_run_of_a_model_is_evaluated_on_the_same_problems(tmp_path, base):

@@ -7,10 +7,10 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from gridsum.model.inference import HaltingRule, Outcome, check_rule, default_rule, infer
+from gridsum.model.inference import HaltingRule, Outcome, Watch, check_rule, default_rule, infer
 from gridsum.model.network import Network
 from gridsum.model.rollout import GridSize, Trace
-from gridsum.model.tracing import trace
+from gridsum.model.tracing import assemble, trace
 from gridsum.problems import batch_of
 from gridsum.store import Model
 from gridsum.streams import Stream
@@ -55,14 +55,18 @@ def solve(
     halting: HaltingRule | None = None,
     seed: int = 0,
     placement: PlacementRule = "auto",
+    watch: Watch | None = None,
 ) -> Iterator[Answer]:
-    """The answers of a model of one run, in order; those of equal shape that follow each other go together."""
+    """The answers of a model of one run, in order; those of equal shape that follow each other go together.
+
+    `watch` sees every grid as it comes.
+    """
     rule = halting or default_rule(model.network)
     check_rule(model.network, rule)
     start = 0
     while start < len(expressions):
         stop = _batch_end(expressions, start)
-        yield from _solve_batch(model, expressions[start:stop], rule, seed, placement)
+        yield from _solve_batch(model, expressions[start:stop], rule, seed, placement, watch)
         start = stop
 
 
@@ -86,6 +90,29 @@ def solve_and_trace(
     return answer, trace_expression(model, terms, answer.steps, placement)
 
 
+def solve_watched(
+    model: Model,
+    terms: tuple[str, ...],
+    watch: Watch,
+    halting: HaltingRule | None = None,
+    seed: int = 0,
+    placement: PlacementRule = "auto",
+) -> tuple[Answer, Trace]:
+    """As `solve_and_trace`, in a single pass and without the attention, which is most of a trace."""
+    grids: list[Tensor] = []
+    lambdas: list[Tensor] = []
+
+    def keep(grid: Tensor, probability: Tensor | None) -> None:
+        watch(grid, probability)
+        grids.append(grid)
+        if probability is not None:
+            lambdas.append(probability)
+
+    (answer,) = solve(model, [terms], halting, seed, placement, keep)
+    symbols = batch_of([terms], _device(model.network)).symbols[0, 0]
+    return answer, assemble(model.network, symbols, grids, [], lambdas)
+
+
 def solving_size(terms: int, digits: int) -> GridSize:
     """As many rows as terms, and as many columns as the sum of that many terms can need."""
     return GridSize(terms, columns_needed(terms, digits))
@@ -100,13 +127,19 @@ def choose_placement(rule: PlacementRule, symbols: int, size: GridSize) -> Liter
 
 
 def infer_in_parts(
-    network: Network, symbols: Tensor, size: GridSize, rule: HaltingRule, draws: Tensor | None, hard: bool
+    network: Network,
+    symbols: Tensor,
+    size: GridSize,
+    rule: HaltingRule,
+    draws: Tensor | None,
+    hard: bool,
+    watch: Watch | None = None,
 ) -> Outcome:
     """`infer` over as many problems at a time as memory is meant for."""
     runs, problems = symbols.shape[:2]
     at_once = max(1, _cells_at_once(symbols.device) // (runs * size.height * size.width))
     parts = [
-        infer(network, symbols[:, low : low + at_once], size, rule, _slice(draws, low, at_once), hard)
+        infer(network, symbols[:, low : low + at_once], size, rule, _slice(draws, low, at_once), hard, watch)
         for low in range(0, problems, at_once)
     ]
     return Outcome(
@@ -145,6 +178,7 @@ def _solve_batch(
     rule: HaltingRule,
     seed: int,
     placement: PlacementRule,
+    watch: Watch | None,
 ) -> Iterator[Answer]:
     network = model.network
     batch = batch_of(expressions, _device(network))
@@ -153,7 +187,7 @@ def _solve_batch(
     # Every expression gets the same draws, so that an answer does not depend on what else is asked.
     draws = Stream.of_seeds([seed], batch.symbols.device).uniform(1, network.config.max_evaluation_steps)
     draws = draws.expand(-1, len(expressions), -1)
-    outcome = infer_in_parts(network, batch.symbols, size, rule, draws, chosen == "hard")
+    outcome = infer_in_parts(network, batch.symbols, size, rule, draws, chosen == "hard", watch)
     for index, terms in enumerate(expressions):
         yield Answer(
             render(terms),

@@ -1,5 +1,6 @@
 """Solving with trained networks: steps until the halting rule says stop."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,6 +16,11 @@ HALTING_RULES: dict[str, str] = {
     "median": "halt at the first step where halting has become more likely than not (deterministic)",
     "fixed": "halt after the number of steps the model was trained with (deterministic)",
 }
+
+
+Watch = Callable[[Tensor, Tensor | None], None]
+"""Is given every grid [R,B,H,W,E] from G_0 on, with its λ [R,B] (None under fixed halting); may raise to give the
+work up."""
 
 
 def default_rule(network: Network) -> HaltingRule:
@@ -49,19 +55,24 @@ def infer(
     rule: HaltingRule,
     draws: Tensor | None = None,
     hard: bool = False,
+    watch: Watch | None = None,
 ) -> Outcome:
     """Run until every sample has halted.
 
-    `draws` [R,B,max steps] are the uniform numbers that the rule `sampled` compares λ with.
+    `draws` [R,B,max steps] are the uniform numbers that the rule `sampled` compares λ with. `watch` sees every
+    grid as it comes.
     """
     check_rule(network, rule)
     runs, problems = symbols.shape[:2]
     grid = network.place(symbols, size, hard)
     predicted = torch.zeros(runs, problems, size.width, dtype=torch.int64, device=symbols.device)
     steps = torch.zeros(runs, problems, dtype=torch.int64, device=symbols.device)
+    watch = watch or _look_away
     if network.context is None:
         for _ in range(network.config.fixed_steps):
+            watch(grid, None)
             grid = network.step(grid, size)
+        watch(grid, None)
         steps += network.config.fixed_steps
         return Outcome(network.read(grid[:, :, 0]).argmax(-1), steps, torch.zeros_like(steps, dtype=torch.bool))
 
@@ -71,6 +82,7 @@ def infer(
     survival = torch.ones(runs, problems, device=symbols.device)
     for n in range(cap + 1):
         context, halting = network.context(context, grid, size)
+        watch(grid, halting)
         if n == cap:
             break
         if rule == "sampled":
@@ -89,3 +101,7 @@ def infer(
         grid = network.step(grid, size)
     read = network.read(grid[:, :, 0]).argmax(-1)
     return Outcome(torch.where(running[..., None], read, predicted), torch.where(running, cap, steps), running)
+
+
+def _look_away(_grid: Tensor, _halting: Tensor | None) -> None:
+    pass

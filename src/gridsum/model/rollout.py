@@ -64,7 +64,7 @@ class Trace:
     decoded: Tensor
     """[N+1,H,W,13], the probabilities of the symbols that the output layer reads in every cell."""
     attention: Tensor
-    """[N,k²,H,W,h], the weights of the step from n to n+1."""
+    """[N,k²,H,W,h], the weights of the step from n to n+1; empty where they were not kept."""
     halting: Tensor | None
     """[N+1], λ_n."""
     probability: Tensor | None

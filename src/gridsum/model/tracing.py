@@ -25,9 +25,17 @@ def trace(network: Network, symbols: Tensor, size: GridSize, steps: int, hard: b
             grid, attention = network.step.observe(grid)
             grids.append(grid)
             weights.append(attention)
+    return assemble(network, symbols, grids, weights, halting)
+
+
+@torch.no_grad()
+def assemble(
+    network: Network, symbols: Tensor, grids: list[Tensor], weights: list[Tensor], halting: list[Tensor]
+) -> Trace:
+    """The trace of one problem from what its computation left behind: every G_n, the attentions, every λ_n."""
     stacked = torch.stack(grids)[:, 0, 0]
     decoded = network.read(stacked[None])[0].softmax(-1)
     attention = torch.stack(weights)[:, :, 0, 0] if weights else stacked.new_zeros(0)
     lambdas = torch.stack(halting)[:, 0, 0] if halting else None
     probability = None if lambdas is None else lambdas * survival(lambdas)
-    return Trace(symbols, network.actions(batch)[0, 0], stacked, decoded, attention, lambdas, probability)
+    return Trace(symbols, network.actions(symbols[None, None])[0, 0], stacked, decoded, attention, lambdas, probability)
