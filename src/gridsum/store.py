@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -17,7 +18,7 @@ from safetensors.torch import save
 from torch import Tensor
 
 from gridsum.config import Config, from_dict, to_json
-from gridsum.model.network import Network
+from gridsum.model.network import Network, parameter_count
 
 WEIGHTS = "weights.safetensors"
 SHIPPED = Path(__file__).parent / "shipped"
@@ -119,6 +120,18 @@ def locate(name: str) -> list[Path]:
 def load(name: str, device: torch.device | str = "cpu") -> Model:
     """The model, of one or several runs, that `name` means (see `locate`)."""
     return load_runs(name, locate(name), device)
+
+
+def facts(model: Model) -> dict[str, Any]:
+    """What a model of one run is; the epochs are those of all its trainings together."""
+    training = model.config.training
+    return {
+        "name": model.name,
+        "variant": model.config.variant,
+        "seed": model.seeds[0],
+        "parameters": parameter_count(model.network),
+        "epochs": training.first_step // training.steps_per_epoch + training.epochs,
+    }
 
 
 def read_config(path: Path) -> Config:

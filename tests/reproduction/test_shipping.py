@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from gridsum.cli.models import facts
 from gridsum.evaluation.records import append, read
 from gridsum.reproduction.results import load_results
 from gridsum.reproduction.shipping import Run, ShippingError, ship, shipments
-from gridsum.store import load_runs
+from gridsum.store import facts, load_runs
 from gridsum.variants import VARIANTS
 
 

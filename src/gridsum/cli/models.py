@@ -44,6 +44,8 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _described(name: str, path: Path) -> dict[str, Any]:
+    from gridsum.store import facts
+
     model = _load(name, path)
     return {
         **facts(model),
@@ -54,6 +56,8 @@ def _described(name: str, path: Path) -> dict[str, Any]:
 
 
 def _listed(name: str, path: Path) -> str:
+    from gridsum.store import facts
+
     known = facts(_load(name, path))
     title = (
         f"{name}: variant {known['variant']}, seed {known['seed']}, {known['parameters']:,} parameters, "
@@ -67,20 +71,6 @@ def _listed(name: str, path: Path) -> str:
 
     table = to_text(TABLES["scores"](records)).split("\n", 2)[2]  # the title is this model's
     return title + "\n" + "".join(f"  {line}\n" if line else "\n" for line in table.splitlines())
-
-
-def facts(model: Any) -> dict[str, Any]:
-    """What a model of one run is; the epochs are those of all its trainings together."""
-    from gridsum.model.network import parameter_count
-
-    training = model.config.training
-    return {
-        "name": model.name,
-        "variant": model.config.variant,
-        "seed": model.seeds[0],
-        "parameters": parameter_count(model.network),
-        "epochs": training.first_step // training.steps_per_epoch + training.epochs,
-    }
 
 
 def _load(name: str, path: Path) -> Any:
