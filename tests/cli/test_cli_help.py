@@ -87,7 +87,7 @@ def _modules_after(arguments: list[str], environment: dict[str, str]) -> set[str
     return set(done.stderr.split())
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["solve", "--help"], ["table"]])
+@pytest.mark.parametrize("arguments", [["--help"], ["solve", "--help"], ["serve", "--help"], ["table"]])
 def test_help_needs_no_torch(arguments: list[str], environment: dict[str, str]):
     assert not {"torch", "numpy", "rich"} & _modules_after(arguments, environment)
 

@@ -3,6 +3,8 @@
 import errno
 import json
 import os
+import socket
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -104,6 +106,14 @@ OPTIONS = {
     "table scores --format markdwon": "did you mean 'markdown'?",
     "table --records r.jsonl": "which table?",
     "models --jsn": "did you mean --json?",
+    "serve --prot 1": "did you mean --port?",
+    "serve --port 65536": "from 0 to 65535",
+    "serve --workers 0": "from 1 to 64",
+    "serve --max-terms 0": "from 1 to",
+    "serve --port 0 --host nowhere.invalid": "there is no address 'nowhere.invalid' here; use 127.0.0.1",
+    "serve --port 0 --host 192.0.2.1": "cannot listen on port 0 of 192.0.2.1",
+    "serve --port 0 --model base --model base": "model 'base' is named twice",
+    "serve --port 0 --model NOWHERE": "there is no model 'NOWHERE'",
 }
 
 
@@ -118,6 +128,21 @@ def test_a_device_that_is_not_there(command: Command, model: str):
     if torch.cuda.is_available():
         pytest.skip("there is a CUDA device here")
     assert "no CUDA device" in refused(command("solve", "1+1", "--model", model, "--device", "cuda"))
+
+
+def test_a_port_in_use(command: Command):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        told = refused(command("serve", "--port", str(port)))
+    assert f"cannot listen on port {port} of 127.0.0.1: address already in use; choose another with --port" in told
+
+
+@pytest.mark.parametrize("name", ["uvicorn", "fastapi"])
+def test_a_page_without_its_packages(name: str, command: Command, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delitem(sys.modules, "gridsum.serve.app", raising=False)
+    monkeypatch.setitem(sys.modules, name, None)  # as if there were no such module
+    told = refused(command("serve", "--port", "0"))
+    assert f"the page needs {name}, which is not installed; pip install 'gridsum[serve]'" in told
 
 
 def test_a_folder_of_several_seeds_is_not_one_model(command: Command, trained: Path):

@@ -1,0 +1,137 @@
+"""`gridsum serve`: the page that shows a network at work, and its API."""
+
+import ipaddress
+import socket
+from collections.abc import Sequence
+
+from gridsum.cli.output import tell
+from gridsum.cli.parsing import Parser, UsageError, add_device, load_single, whole_number
+from gridsum.serve.limits import Limits, meanings
+
+_PORTS = 1 << 16
+_MOST = 1 << 31
+_WORKERS = 64
+# Connections that the system keeps for the server while it is busy.
+_BACKLOG = 2048
+_GRACE_SECONDS = 2
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        "serve",
+        "Serve a page on which a network can be watched at work: how it lays a sum out on its grid, carries, "
+        "and stops; where its attention looks; how its digits are represented. The API behind the page is "
+        "described at /docs.",
+        "gridsum serve [--port N] [--model MODEL]... [options]",
+        "A request beyond a limit is answered with a message that names it. Work whose\n"
+        "client has gone is given up.\n\n"
+        "examples:\n"
+        "  gridsum serve\n"
+        "  gridsum serve --port 9000 --model base --model runs/mine/seed-3\n"
+        "  gridsum serve --host 0.0.0.0 --max-digits 50 --workers 4",
+    )
+    parser.add_argument(
+        "--host",
+        default="127.0.0.1",
+        metavar="ADDRESS",
+        help="where to listen; 0.0.0.0 lets other machines in (default: 127.0.0.1, this machine only)",
+    )
+    parser.add_argument(
+        "--port", type=whole_number(0, _PORTS), default=8000, metavar="N", help="0 for a free one (default: 8000)"
+    )
+    parser.add_argument(
+        "--model",
+        action="append",
+        metavar="MODEL",
+        help="a shipped model's name, the folder of one trained seed, or a weights file; repeat it to serve "
+        "several, the first being the default (default: all shipped models)",
+    )
+    parser.add_argument(
+        "--workers",
+        type=whole_number(1, _WORKERS + 1),
+        default=4,
+        metavar="N",
+        help="requests that are worked on in turn, so that short ones overtake long ones; the others wait for "
+        "one to end (default: 4)",
+    )
+    for name, meaning in meanings().items():
+        default = getattr(Limits, name)
+        parser.add_argument(
+            f"--{name.replace('_', '-')}",
+            type=whole_number(0 if name == "max_waiting" else 1, _MOST),
+            default=default,
+            metavar="N",
+            help=f"the most {meaning} (default: {default})",
+        )
+    add_device(parser, "cpu")
+    return parser
+
+
+def run(arguments: Sequence[str]) -> int:
+    options = _parser().read(arguments)
+    try:
+        import uvicorn
+
+        from gridsum.serve.app import create_app
+    except ModuleNotFoundError as missing:
+        if missing.name not in ("fastapi", "uvicorn", "starlette", "pydantic"):
+            raise
+        raise UsageError(
+            f"the page needs {missing.name}, which is not installed; pip install 'gridsum[serve]'"
+        ) from None
+    names = _names(options.model)
+    with _listen(options.host, options.port) as listener:
+        models = [load_single(name, options.device) for name in names]
+        app = create_app(models, Limits(**{name: getattr(options, name) for name in meanings()}), options.workers)
+        tell(f"gridsum serves {', '.join(names)} on {_address(listener)} (Ctrl+C stops it)")
+        if not _is_loopback(listener):
+            tell("other machines that can reach this one may ask it, too")
+        config = uvicorn.Config(
+            app, log_level="warning", access_log=False, timeout_graceful_shutdown=_GRACE_SECONDS, backlog=_BACKLOG
+        )
+        try:
+            uvicorn.Server(config).run(sockets=[listener])
+        except KeyboardInterrupt:
+            tell("stopped")
+    return 0
+
+
+def _names(given: list[str] | None) -> list[str]:
+    from gridsum.store import shipped
+
+    names = given or list(shipped())
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise UsageError(f"model {twice!r} is named twice; name it once")
+    if not names:
+        raise UsageError("no models come with this gridsum; train one and name its folder with --model")
+    return names
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """A socket that is there before the models are loaded: a port in use is told at once."""
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    except (socket.gaierror, UnicodeError):
+        raise UsageError(f"there is no address {host!r} here; use 127.0.0.1, or 0.0.0.0 for all") from None
+    listener = socket.socket(family, kind)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(address)
+        listener.listen(_BACKLOG)
+    except OSError as error:
+        listener.close()
+        reason = (error.strerror or str(error)).lower()
+        raise UsageError(
+            f"cannot listen on port {port} of {host}: {reason}; choose another with --port, 0 for a free one"
+        ) from None
+    return listener
+
+
+def _address(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+def _is_loopback(listener: socket.socket) -> bool:
+    return ipaddress.ip_address(listener.getsockname()[0]).is_loopback

@@ -1,0 +1,1 @@
+"""The page that shows the network at work, and the API behind it (FastAPI; the extra `serve`)."""

@@ -1,0 +1,267 @@
+"""The API and the page's files, as one ASGI application."""
+
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import FileResponse, JSONResponse, Response
+from fastapi.staticfiles import StaticFiles
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from gridsum.serve.collection import Asked, Collection, RequestError, Worked
+from gridsum.serve.limits import LimitError, Limits
+from gridsum.serve.schemas import (
+    AnswerView,
+    AttentionRequest,
+    AttentionView,
+    CellRequest,
+    HeadsView,
+    Health,
+    LimitView,
+    ModelView,
+    PathView,
+    PlaneView,
+    Problem,
+    SumRequest,
+    TraceView,
+)
+from gridsum.serve.views import (
+    answer_view,
+    attention_view,
+    heads_view,
+    limit_views,
+    model_view,
+    path_view,
+    plane_view,
+    trace_view,
+)
+from gridsum.serve.workshop import GivenUp, GoOn, Workshop
+from gridsum.store import Model
+from gridsum.symbols import ExpressionError, parse
+from gridsum.version import __version__
+
+PAGE = Path(__file__).parent / "page"
+UNREADABLE, TOO_LARGE, BUSY, CLIENT_GONE = 422, 413, 429, 499
+_HEADERS = {
+    # The browser itself holds the page to its promise that nothing comes from outside.
+    "content-security-policy": "default-src 'self'; img-src 'self' blob: data:; frame-ancestors 'none'; "
+    "base-uri 'none'; form-action 'self'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    # A new version of gridsum must not meet an old page.
+    "cache-control": "no-cache",
+}
+_Responses = dict[int | str, dict[str, Any]]
+_REFUSALS: _Responses = {
+    UNREADABLE: {"model": Problem, "description": "the request cannot be met as it stands; the message says why"},
+    BUSY: {"model": Problem, "description": "too many requests wait already; try again"},
+}
+_REFUSED_BODIES: _Responses = {
+    400: {"model": Problem, "description": "the body is no JSON"},
+    TOO_LARGE: {"model": Problem, "description": "a limit of this server is exceeded; the message names it"},
+}
+
+
+def create_app(models: Sequence[Model], limits: Limits | None = None, workers: int = 4) -> FastAPI:
+    """The application that serves `models`, each of one run; the first is the default."""
+    limits = limits or Limits()
+    collection, workshop = Collection(models), Workshop(workers, limits.max_waiting)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        workshop.close()
+
+    app = FastAPI(
+        title="gridsum",
+        version=__version__,
+        summary="A neural network that does column addition on a grid, and what happens inside while it does.",
+        docs_url=None,  # FastAPI's own pages load their scripts from elsewhere
+        redoc_url=None,
+        lifespan=lifespan,
+    )
+    app.state.workshop = workshop
+    app.add_middleware(_Guard, most=limits.body)
+    _explain_errors(app)
+
+    def asked(request: SumRequest) -> Asked:
+        terms = parse(request.expression)
+        limits.check_sum(terms)
+        name = collection.find(request.model).model.name
+        return Asked(name, terms, request.halting, request.seed, request.placement)
+
+    async def answered(request: Request, make: Callable[[GoOn], BaseModel]) -> Response:
+        """What `make` makes, made and written out beside the event loop."""
+
+        def work(go_on: GoOn) -> str:
+            go_on()
+            return make(go_on).model_dump_json()
+
+        return Response(await workshop.do(work, _gone(request)), media_type="application/json")
+
+    def worked(wanted: Asked, go_on: GoOn) -> Worked:
+        def check(steps: int) -> None:
+            go_on()
+            limits.check_trace(wanted.terms, steps)
+
+        return collection.work(wanted, check)
+
+    def served(path: str, view: type[BaseModel], method: str = "POST", **options: Any) -> Callable[..., Any]:
+        refusals = _REFUSALS | (_REFUSED_BODIES if method == "POST" else {})
+        return app.api_route(path, methods=[method], response_model=view, responses=refusals, tags=["sums"], **options)
+
+    @served("/solve", AnswerView)
+    async def solve(body: SumRequest, request: Request) -> Response:
+        """The network's answer to a sum."""
+        wanted = asked(body)
+
+        def make(go_on: GoOn) -> AnswerView:
+            start = time.perf_counter()
+            answer = collection.solve(wanted, go_on)
+            return answer_view(answer, wanted.model, time.perf_counter() - start)
+
+        return await answered(request, make)
+
+    @served("/trace", TraceView)
+    async def trace(body: SumRequest, request: Request) -> Response:
+        """The whole computation of a sum: placement, the grid after every step, halting."""
+        wanted = asked(body)
+
+        return await answered(request, lambda go_on: trace_view(worked(wanted, go_on), wanted.model))
+
+    @served("/attention", AttentionView)
+    async def attention(body: AttentionRequest, request: Request) -> Response:
+        """Where all heads of one cell look in one step, and the four terms of their scores."""
+        wanted = asked(body)
+        network = collection.find(wanted.model).model.network
+
+        def make(go_on: GoOn) -> AttentionView:
+            return attention_view(network, worked(wanted, go_on), body.step, body.row, body.column)
+
+        return await answered(request, make)
+
+    @served("/path", PathView)
+    async def path(body: CellRequest, request: Request) -> Response:
+        """How one cell moves on the plane of the digits."""
+        wanted = asked(body)
+        model = collection.find(wanted.model)
+        return await answered(request, lambda go_on: path_view(model, worked(wanted, go_on), body.row, body.column))
+
+    @served("/plane", PlaneView, "GET")
+    async def plane(request: Request, model: str | None = None) -> Response:
+        """Where the vectors that read as digits lie on the plane of their two principal components."""
+        chosen = collection.find(model)
+        return await answered(request, lambda _: plane_view(chosen))
+
+    @served("/heads", HeadsView, "GET")
+    async def heads(request: Request, model: str | None = None) -> Response:
+        """What decides where each head of a model looks: its position, its content, or both."""
+        chosen = collection.find(model)
+        return await answered(request, lambda _: heads_view(chosen))
+
+    @app.get("/models", tags=["server"])
+    async def models_() -> list[ModelView]:
+        """The models that can be asked; the first is the default."""
+        return [model_view(served) for served in collection]
+
+    @app.get("/limits", tags=["server"])
+    async def limits_() -> list[LimitView]:
+        """What this server allows."""
+        return limit_views(limits)
+
+    @app.get("/health", tags=["server"])
+    async def health() -> Health:
+        """Whether the server answers, and how busy it is."""
+        return Health(taken=workshop.taken)
+
+    for address, file in (("/", "index.html"), ("/docs", "docs.html")):
+        app.add_api_route(address, _file(PAGE / file), methods=["GET", "HEAD"], include_in_schema=False)
+    app.mount("/page", StaticFiles(directory=PAGE), name="page")
+    collection.warm_up()
+    return app
+
+
+def _file(path: Path) -> Callable[[], Coroutine[Any, Any, FileResponse]]:
+    async def send() -> FileResponse:
+        return FileResponse(path)
+
+    return send
+
+
+def _gone(request: Request) -> Callable[[], Coroutine[Any, Any, None]]:
+    async def wait() -> None:
+        # The body has been read: the next message is that the client has gone.
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+
+    return wait
+
+
+def _explain_errors(app: FastAPI) -> None:
+    """Every refusal is a `Problem`: one sentence for a person."""
+
+    def refuse(status: int, message: str, limit: str | None = None) -> JSONResponse:
+        headers = {"retry-after": "1"} if status == BUSY else None
+        return JSONResponse(Problem(error=message, limit=limit).model_dump(), status, headers)
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:
+        first = error.errors()[0]
+        if first["type"] == "json_invalid":
+            return refuse(400, f"the body is no JSON: {first['ctx']['error']}")
+        where = ".".join(str(part) for part in first["loc"][1:])
+        return refuse(UNREADABLE, f"{where}: {first['msg']}" if where else f"the body: {first['msg']}")
+
+    @app.exception_handler(ExpressionError)
+    @app.exception_handler(RequestError)
+    async def unreadable(_: Request, error: ValueError) -> JSONResponse:
+        return refuse(UNREADABLE, str(error))
+
+    @app.exception_handler(LimitError)
+    async def beyond(_: Request, error: LimitError) -> JSONResponse:
+        return refuse(BUSY if error.limit == "max_waiting" else TOO_LARGE, str(error), error.limit)
+
+    @app.exception_handler(HTTPException)
+    async def http(_: Request, error: HTTPException) -> JSONResponse:
+        return JSONResponse(Problem(error=error.detail).model_dump(), error.status_code, error.headers)
+
+    @app.exception_handler(GivenUp)
+    async def given_up(_: Request, _error: GivenUp) -> Response:
+        return Response(status_code=CLIENT_GONE)  # nobody reads it
+
+
+class _Guard:
+    """Refuses bodies that no request within the limits can have, and adds the headers that protect the page."""
+
+    def __init__(self, app: ASGIApp, most: int) -> None:
+        self._app, self._most = app, most
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        read = 0
+
+        async def counted() -> Message:
+            nonlocal read
+            message = await receive()
+            read += len(message.get("body", b""))
+            if read > self._most:
+                message = f"the request has more than {self._most:,} bytes; ask for less at once"
+                raise HTTPException(TOO_LARGE, message, {"connection": "close"})
+            return message
+
+        async def guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                known = {name.lower() for name, _ in message["headers"]}
+                added = [(name.encode(), value.encode()) for name, value in _HEADERS.items()]
+                message["headers"] = [*message["headers"], *(pair for pair in added if pair[0] not in known)]
+            await send(message)
+
+        await self._app(scope, counted, guarded)

@@ -1,0 +1,65 @@
+"""What a visitor may ask for: limits that keep one request from taking the whole machine.
+
+Nothing heavy is imported here: the command line tells the limits before it loads anything.
+"""
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import Any
+
+from gridsum.symbols import columns_needed
+
+
+class LimitError(ValueError):
+    """A request beyond a limit; the message names it."""
+
+    def __init__(self, limit: str, message: str) -> None:
+        super().__init__(message)
+        self.limit = limit
+
+
+def _limit(default: int, meaning: str) -> Any:
+    return field(default=default, metadata={"meaning": meaning})
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Each is also an option of `gridsum serve`."""
+
+    max_terms: int = _limit(100, "terms of one sum")
+    max_digits: int = _limit(1000, "digits of one term")
+    max_cells: int = _limit(20_000, "cells of one grid, rows × columns")
+    max_answer: int = _limit(500_000, "cells that one trace may hold, all its readings together")
+    max_waiting: int = _limit(64, "requests that may wait while all workers are busy")
+
+    def check_sum(self, terms: tuple[str, ...]) -> None:
+        """Refuse a sum before any work is done for it."""
+        self._refuse("max_terms", len(terms), "the sum has {} terms")
+        self._refuse("max_digits", max(map(len, terms)), "the longest term has {} digits")
+        self._refuse("max_cells", cells_of(terms), "the grid would have {} cells")
+
+    def check_trace(self, terms: tuple[str, ...], steps: int) -> None:
+        """Refuse a trace that would be too large to send."""
+        self._refuse("max_answer", cells_of(terms) * (steps + 1), "the trace would hold {} cells")
+
+    @property
+    def body(self) -> int:
+        """Bytes of a request that can still be within the limits, with some room for spaces."""
+        return 2 * min(self.max_terms * (self.max_digits + 1), self.max_cells + self.max_terms) + 4096
+
+    def _refuse(self, limit: str, found: int, what: str) -> None:
+        most = getattr(self, limit)
+        if found > most:
+            raise LimitError(
+                limit, f"{what.format(f'{found:,}')}, but this server allows {most:,} ({limit.replace('_', '-')})"
+            )
+
+
+def cells_of(terms: tuple[str, ...]) -> int:
+    """The cells of the grid that a sum is solved on."""
+    return len(terms) * columns_needed(len(terms), max(map(len, terms)))
+
+
+def meanings() -> dict[str, str]:
+    """What each limit counts."""
+    return {limit.name: limit.metadata["meaning"] for limit in dataclasses.fields(Limits)}

@@ -1,0 +1,340 @@
+"""The API over real connections: answers, refusals, limits, and work that stops when nobody waits for it."""
+
+import dataclasses
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from itertools import pairwise
+
+import httpx
+import pytest
+import schemathesis
+import torch
+import uvicorn
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from schemathesis import GenerationMode
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    negative_data_rejection,
+    response_schema_conformance,
+    status_code_conformance,
+)
+from schemathesis.specs.openapi.schemas import OpenApiSchema
+
+from gridsum.analysis.attention import score_terms
+from gridsum.analysis.ring import rings
+from gridsum.config import Config
+from gridsum.model.network import Network
+from gridsum.serve.app import create_app
+from gridsum.serve.collection import _PLANE_PROBLEMS, Asked, Collection
+from gridsum.serve.limits import LimitError, Limits, cells_of
+from gridsum.solving import solve, solving_size, trace_expression
+from gridsum.store import Model, load
+from gridsum.symbols import parse
+from tests.serve.conftest import SMALL
+
+EXAMPLE = "523+102+9416"
+
+
+@pytest.fixture(scope="module")
+def base() -> Model:
+    return load("base")
+
+
+@pytest.fixture(scope="module")
+def endless() -> Model:
+    """A model that would compute for hours."""
+    config = dataclasses.replace(SMALL, halting="fixed", fixed_steps=10**8)
+    return Model("endless", dataclasses.replace(Config(), model=config), (0,), Network(config, (0,)))
+
+
+@contextmanager
+def serving(
+    models: list[Model], limits: Limits | None = None, workers: int = 2
+) -> Iterator[tuple[str, Callable[[], int]]]:
+    """A server in this process: its address, and how many requests it has taken on."""
+    app = create_app(models, limits, workers)
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error", timeout_graceful_shutdown=1))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        wait_until(lambda: server.started)
+        port = server.servers[0].sockets[0].getsockname()[1]
+        yield f"http://127.0.0.1:{port}", lambda: app.state.workshop.taken
+    finally:
+        server.should_exit = True
+        thread.join(20)
+        assert not thread.is_alive()
+
+
+def wait_until(true: Callable[[], bool], seconds: float = 20) -> None:
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.01)
+
+
+@pytest.fixture(scope="module")
+def address(base: Model) -> Iterator[str]:
+    limits = Limits(max_terms=12, max_digits=40, max_cells=200, max_answer=500)
+    with serving([base], limits) as (address, _):
+        yield address
+
+
+def post(address: str, path: str, **body: object) -> httpx.Response:
+    return httpx.post(address + path, json=body, timeout=30)
+
+
+def test_solve_answers_as_the_library_does(address: str, base: Model):
+    for expression in (EXAMPLE, "7", "99999+1", " 12 + 30 = "):
+        (answer,) = solve(base, [parse(expression)])
+        told = post(address, "/solve", expression=expression).json()
+        assert told.pop("milliseconds") >= 0
+        assert told == {**dataclasses.asdict(answer), "correct": answer.correct, "model": "base"}
+    (answer,) = solve(base, [parse(EXAMPLE)], "median")
+    assert post(address, "/solve", expression=EXAMPLE, halting="median").json()["steps"] == answer.steps
+
+
+def test_a_trace_tells_the_computation(address: str, base: Model):
+    told = post(address, "/trace", expression=EXAMPLE, model="base").json()
+    traced = trace_expression(base, parse(EXAMPLE), told["steps"])
+    assert (told["rows"], told["columns"], told["input"]) == (3, 5, "523+102+9416=")
+    assert len(told["readings"]) == told["steps"] + 1
+    assert told["readings"][-1]["symbols"][0] == told["answer"] == "10041"
+    assert traced.halting is not None
+    assert [reading["halting"] for reading in told["readings"]] == pytest.approx(traced.halting.tolist(), abs=1e-4)
+    halted = [reading["cumulated"] for reading in told["readings"]]
+    assert all(low <= high for low, high in pairwise(halted))
+    assert halted[-1] == pytest.approx(sum(reading["probability"] for reading in told["readings"]))
+    change = (traced.grids[4] - traced.grids[3]).square().mean().sqrt()
+    assert told["readings"][4]["change"] == pytest.approx(float(change), abs=1e-3)
+    assert told["readings"][0]["change"] is None
+    for n, reading in enumerate(told["readings"]):
+        exact = 100 * traced.decoded[n].amax(-1)
+        assert torch.tensor(reading["confidence"]).sub(exact).abs().max() <= 0.6
+
+
+@pytest.mark.parametrize(("row", "column"), [(0, 0), (1, 2), (2, 4)])
+def test_attention_of_a_cell_is_that_of_the_whole_grid(address: str, base: Model, row: int, column: int):
+    """The corner, the middle: the neighbourhood alone gives the same scores and weights."""
+    step = 6
+    told = post(address, "/attention", expression=EXAMPLE, step=step, row=row, column=column).json()
+    traced = trace_expression(base, parse(EXAMPLE), step + 1)
+    terms = score_terms(base.network.step.attention, traced.grids[step])
+    assert len(told["heads"]) == 64
+    for head, view in enumerate(told["heads"]):
+        assert view["weights"] == pytest.approx(traced.attention[step, :, row, column, head].tolist(), abs=2e-3)
+        expected = {
+            "query_key": terms.content,
+            "bias_key": terms.key_bias,
+            "query_position": terms.query_position,
+            "bias_position": terms.position,
+        }
+        for name, term in expected.items():
+            assert view["terms"][name] == pytest.approx(term[:, row, column, head].tolist(), abs=2e-3)
+
+
+def test_heads_and_plane(address: str, base: Model):
+    heads = httpx.get(f"{address}/heads", params={"model": "base"}, timeout=30).json()
+    assert [head["head"] for head in heads["heads"]] == list(range(64))
+    assert {head["label"] for head in heads["heads"]} <= {"position-based", "content-based", "mixed", "unselective"}
+    assert all(sum(head["mean_attention"]) == pytest.approx(1, abs=1e-3) for head in heads["heads"])
+    plane = httpx.get(f"{address}/plane", timeout=30).json()
+    assert [centroid["digit"] for centroid in plane["centroids"]] == list(range(10))
+    assert 0 < sum(plane["explained"]) <= 1
+    roundness = rings(base, _PLANE_PROBLEMS)[0].roundness
+    assert roundness is not None
+    assert (plane["adjacent"], plane["winding"]) == (roundness.adjacent, roundness.winding)
+    path = post(address, "/path", expression=EXAMPLE, row=0, column=4).json()["points"]
+    assert len(path) == post(address, "/solve", expression=EXAMPLE).json()["steps"] + 1
+
+
+REFUSED = [
+    ("/solve", {"expression": "1+x"}, 422, "'x' is not allowed", None),
+    ("/solve", {"expression": "\ud800"}, 422, "", None),
+    ("/solve", {"expression": ""}, 422, "is empty", None),
+    ("/solve", {}, 422, "expression: Field required", None),
+    ("/solve", {"expression": "1", "modle": "base"}, 422, "modle: Extra inputs are not permitted", None),
+    ("/solve", {"expression": 12}, 422, "expression: Input should be a valid string", None),
+    ("/solve", {"expression": "1", "model": "big"}, 422, "there is no model 'big' here; the models are: base", None),
+    ("/solve", {"expression": "1", "model": "../../etc/passwd"}, 422, "there is no model", None),
+    ("/solve", {"expression": "1", "halting": "fixed"}, 422, "use 'sampled' or 'median'", None),
+    ("/solve", {"expression": "1", "seed": True}, 422, "seed: Input should be a valid integer", None),
+    ("/solve", {"expression": "1", "seed": -1}, 422, "seed: Input should be greater than or equal to 0", None),
+    ("/solve", {"expression": "1" + "+1" * 12}, 413, "13 terms, but this server allows 12 (max-terms)", "max_terms"),
+    ("/trace", {"expression": "1" * 41}, 413, "41 digits, but this server allows 40 (max-digits)", "max_digits"),
+    ("/trace", {"expression": "+".join(["1" * 20] * 10)}, 413, "210 cells, but this server allows 200", "max_cells"),
+    ("/trace", {"expression": "+".join(["1234567890"] * 4)}, 413, "this server allows 500 (max-answer)", "max_answer"),
+    ("/solve", {"expression": " " * 9000}, 413, "bytes; ask for less at once", None),
+    ("/path", {"expression": "1+1", "row": 2, "column": 0}, 422, "2 rows and 2 columns, counted from 0", None),
+    (
+        "/attention",
+        {"expression": "1+1", "row": 0, "column": 0, "step": 70},
+        422,
+        "step is 70, but the last step",
+        None,
+    ),
+]
+
+
+@pytest.mark.parametrize(("path", "body", "status", "told", "limit"), REFUSED)
+def test_refusals_say_why(address: str, path: str, body: dict[str, object], status: int, told: str, limit: str | None):
+    answer = httpx.post(address + path, content=json.dumps(body).encode(), headers={"content-type": "application/json"})
+    assert answer.status_code == status
+    problem = answer.json()
+    assert told in problem["error"]
+    assert problem["limit"] == limit
+
+
+def test_a_body_that_is_no_json(address: str):
+    answer = httpx.post(f"{address}/solve", content=b"{", headers={"content-type": "application/json"})
+    assert (answer.status_code, answer.json()["error"][:20]) == (400, "the body is no JSON:")
+    assert httpx.get(f"{address}/solve").status_code == 405
+    assert httpx.get(f"{address}/page/../app.py").status_code == 404
+
+
+def test_a_body_without_end_is_not_read_to_its_end(address: str):
+    sent = 0
+
+    def forever() -> Iterator[bytes]:
+        nonlocal sent
+        while sent < 1 << 28:
+            sent += 1 << 16
+            yield b" " * (1 << 16)
+
+    with suppress(httpx.WriteError):  # the server may have hung up already
+        assert httpx.post(f"{address}/solve", content=forever(), timeout=30).status_code == 413
+    assert sent < 1 << 25
+
+
+def test_the_page_may_load_nothing_from_outside(address: str):
+    for path in ("/", "/docs", "/page/main.js"):
+        answer = httpx.get(address + path)
+        assert answer.status_code == 200
+        assert "default-src 'self'" in answer.headers["content-security-policy"]
+
+
+def test_a_client_that_goes_away_stops_its_work(endless: Model):
+    with serving([endless]) as (address, taken):
+        with pytest.raises(httpx.ReadTimeout):
+            httpx.post(f"{address}/trace", json={"expression": "1+1"}, timeout=0.5)
+        wait_until(lambda: taken() == 0, 5)
+
+
+def test_one_slow_request_does_not_hold_up_the_others(base: Model, endless: Model):
+    with serving([base, endless], workers=2) as (address, taken):
+        with asking(address, "endless"):
+            wait_until(lambda: taken() == 1)
+            for _ in range(3):
+                assert post(address, "/solve", expression="58+67").json()["answer"] == "125"
+            assert taken() == 1
+            assert httpx.get(f"{address}/health").json() == {"status": "ok", "taken": 1}
+        wait_until(lambda: taken() == 0, 5)
+
+
+@contextmanager
+def asking(address: str, model: str) -> Iterator[None]:
+    """A request that nobody reads the answer of, and that is hung up on in the end."""
+    body = json.dumps({"expression": "1+1", "model": model}).encode()
+    head = f"POST /solve HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
+    host, port = address.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port))) as connection:
+        connection.sendall(head.encode() + body)
+        yield
+
+
+def test_beyond_the_waiting_room_requests_are_turned_away(base: Model, endless: Model):
+    with serving([base, endless], Limits(max_waiting=1), workers=1) as (address, taken):
+        with asking(address, "endless"):
+            wait_until(lambda: taken() == 1)
+            with asking(address, "base"):  # waits, and leaves the queue when its client goes
+                wait_until(lambda: taken() == 2)
+                answer = post(address, "/solve", expression="58+67")
+                assert answer.status_code == 429
+                assert answer.headers["retry-after"] == "1"
+                assert answer.json() == {
+                    "error": "all workers are busy and 1 requests wait already (max-waiting); try again in a moment",
+                    "limit": "max_waiting",
+                }
+            wait_until(lambda: taken() == 1)
+        wait_until(lambda: taken() == 0, 5)
+        assert post(address, "/solve", expression="58+67").json()["answer"] == "125"
+
+
+def test_the_server_stops_even_while_it_works(endless: Model):
+    with serving([endless]) as (address, taken):
+        connection = asking(address, "endless")
+        connection.__enter__()
+        wait_until(lambda: taken() == 1)
+    wait_until(lambda: taken() == 0, 5)
+    connection.__exit__(None, None, None)
+
+
+def test_what_is_kept_is_bounded_and_used(base: Model):
+    def work(collection: Collection, expression: str) -> object:
+        return collection.work(Asked("base", parse(expression), None, 0, "auto"), lambda _: None)
+
+    roomy = Collection([base])
+    assert work(roomy, "1+2") is work(roomy, "1+2")
+    assert work(roomy, "1+2") is not work(roomy, "1+3")
+    tight = Collection([base], kept_bytes=0)
+    assert work(tight, "1+2") is not work(tight, "1+2")
+
+
+@given(st.lists(st.text("0123456789", min_size=1, max_size=30), min_size=1, max_size=12).map(tuple))
+def test_limits_count_the_cells_that_are_computed(terms: tuple[str, ...]):
+    size = solving_size(len(terms), max(map(len, terms)))
+    cells = size.height * size.width
+    assert cells_of(terms) == cells
+    assert len("+".join(terms)) <= Limits(12, 30, cells).body
+    Limits(12, 30, cells, 3 * cells).check_sum(terms)
+    Limits(12, 30, cells, 3 * cells).check_trace(terms, 2)
+    for limits, check in ((Limits(max_cells=cells - 1), "sum"), (Limits(max_answer=3 * cells - 1), "trace")):
+        with pytest.raises(LimitError, match="cells"):
+            limits.check_sum(terms) if check == "sum" else limits.check_trace(terms, 2)
+
+
+@pytest.fixture(scope="module")
+def documented(base: Model) -> Iterator[OpenApiSchema]:
+    with serving([base], Limits(max_terms=4, max_digits=12)) as (address, _):
+        yield schemathesis.openapi.from_url(f"{address}/openapi.json")
+
+
+OPERATIONS = {
+    "POST": ("/solve", "/trace", "/attention", "/path"),
+    "GET": ("/plane", "/heads", "/models", "/limits", "/health"),
+}
+
+
+def test_every_operation_is_tried(documented: OpenApiSchema):
+    found = {(method.upper(), path) for path, methods in documented.raw_schema["paths"].items() for method in methods}
+    assert found == {(method, path) for method, paths in OPERATIONS.items() for path in paths}
+
+
+@pytest.mark.parametrize("mode", list(GenerationMode))
+@pytest.mark.parametrize(("method", "path"), [(method, path) for method in OPERATIONS for path in OPERATIONS[method]])
+def test_no_request_breaks_the_server(documented: OpenApiSchema, method: str, path: str, mode: GenerationMode):
+    """Whatever is sent, the answer is one that the API's document names, and never a 5xx."""
+    operation = documented[path][method]
+    if mode.is_negative and not (operation.body or operation.query):
+        pytest.skip("there is nothing to get wrong")
+
+    @given(operation.as_strategy(generation_mode=mode))
+    @settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+    def call(case: schemathesis.Case) -> None:
+        case.call_and_validate(
+            checks=[
+                not_a_server_error,
+                status_code_conformance,
+                content_type_conformance,
+                response_schema_conformance,
+                negative_data_rejection,
+            ]
+        )
+
+    call()
