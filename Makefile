@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 DEMO := out/demo.jsonl
 
-.PHONY: demo test benchmark clean
+.PHONY: demo serve test benchmark clean
 
 .venv/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -12,6 +12,10 @@ DEMO := out/demo.jsonl
 
 .venv/.installed-dev: .venv/.installed
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+.venv/.installed-serve: .venv/.installed
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[serve]'
 	@touch $@
 
 demo: .venv/.installed
@@ -27,7 +31,11 @@ demo: .venv/.installed
 	@$(BIN)/gridsum table comparison --records $(DEMO)
 	@echo; echo "Yours: $(BIN)/gridsum solve --show 99999+1"
 
+serve: .venv/.installed-serve
+	$(BIN)/gridsum serve
+
 test: .venv/.installed-dev
+	@tests/serve/chromium.sh
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports

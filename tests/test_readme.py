@@ -81,7 +81,7 @@ def test_the_campaigns_commands_work(tmp_path, monkeypatch, capsys):
     assert main([*whole, "--dry-run"]) == 0
 
 
-@pytest.mark.parametrize("target", ["demo", "test"])
+@pytest.mark.parametrize("target", ["demo", "serve", "test"])
 def test_make_knows_what_the_readme_names(target):
     assert f"make {target}" in README
     environment = {key: value for key, value in os.environ.items() if not key.startswith("MAKE")}
