@@ -162,8 +162,11 @@ def test_transition(masked, dropout):
 
 
 @pytest.mark.skipif(INTERPRETED, reason="CUDA graphs need a GPU")
-@pytest.mark.parametrize("precision", ["fp32", "bf16"])
-@pytest.mark.parametrize("name", ["base", "SASA", "fixedTime", "ponderReg"])
+@pytest.mark.parametrize(
+    ("name", "precision"),
+    # Under ponder halting, where a sample is cut off may hang on the last bit of a bfloat16.
+    [("base", "fp32"), ("SASA", "fp32"), ("fixedTime", "fp32"), ("ponderReg", "fp32"), ("fixedTime", "bf16")],
+)
 def test_graphs_give_the_gradients_of_eager_torch(name, precision):
     """Over steps in which the number of recurrent steps changes, so that several graphs share their memory."""
     seeds = (0, 1, 2)

@@ -206,8 +206,11 @@ def test_a_fleet_is_its_runs_alone(config, dropout):
             torch.testing.assert_close(ours[run], theirs[0], rtol=1e-7, atol=1e-10)
 
 
-def masked(height: int, width: int, sizes) -> GridSize:
-    return GridSize(height, width, torch.tensor(sizes, dtype=torch.int32))
+def masked(height: int, width: int, sizes) -> tuple[GridSize, torch.Tensor]:
+    """Grids of these sizes inside a larger one, and the mask of their cells."""
+    size = GridSize(height, width, torch.tensor(sizes, dtype=torch.int32))
+    assert size.inside is not None
+    return size, size.inside
 
 
 def test_each_runs_own_grid_lies_in_the_upper_right():
@@ -215,15 +218,14 @@ def test_each_runs_own_grid_lies_in_the_upper_right():
     inside = torch.zeros(2, 4, 5, dtype=torch.bool)
     for run, (rows, columns) in enumerate(sizes):
         inside[run, :rows, 5 - columns :] = True
-    assert torch.equal(masked(4, 5, sizes).inside, inside)
+    assert torch.equal(masked(4, 5, sizes)[1], inside)
     assert GridSize(4, 5).inside is None
 
 
 def test_a_step_on_a_masked_grid_is_the_step_on_its_own():
     step = network_of(PONDER, (0, 1)).step
     sizes = [(2, 3), (4, 2)]
-    size = masked(4, 5, sizes)
-    inside = size.inside
+    size, inside = masked(4, 5, sizes)
     generator = torch.Generator().manual_seed(0)
     grid = torch.randn(2, 2, 4, 5, 16, generator=generator, dtype=torch.float64) * inside[:, None, :, :, None]
     for _ in range(2):
@@ -247,7 +249,7 @@ def test_a_masked_rollout_is_the_rollout_on_its_own_grid(config, dropout):
     """Each run of a fleet has a grid of its own inside the larger one; `largest` numbers the cells alike."""
     seeds, sizes = (3, 5, 8), [(2, 3), (4, 4), (3, 6)]
     batch = problems_of(seeds)
-    size = masked(4, 6, sizes)
+    size, inside = masked(4, 6, sizes)
 
     def outcome(seeds, symbols, targets, size: GridSize, columns):
         network = network_of(config, seeds)
@@ -256,7 +258,7 @@ def test_a_masked_rollout_is_the_rollout_on_its_own_grid(config, dropout):
         spent.sum().backward()
         return rollout, spent.detach(), [parameter.grad for parameter in network.parameters()]
 
-    fleet, costs, together = outcome(seeds, batch.symbols, batch.targets_for(6), size, size.inside.any(1))
+    fleet, costs, together = outcome(seeds, batch.symbols, batch.targets_for(6), size, inside.any(1))
     for run, (rows, columns) in enumerate(sizes):
         part = Batch(batch.symbols[run : run + 1], batch.targets[run : run + 1])
         rollout, spent, alone = outcome(

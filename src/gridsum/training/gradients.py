@@ -158,7 +158,10 @@ class GraphGradients:
         return next(length for length in self._lengths() if length >= needed)
 
     def _longer(self, length: int | None) -> int:
-        return next(other for other in self._lengths() if length is not None and other > length)
+        """At least half as many again: a graph for every length in between would cost more to make than it saves."""
+        assert length is not None
+        lengths = self._lengths()
+        return next((other for other in lengths if other >= 1.5 * length), lengths[-1])
 
     def _graph(self, group: int, length: int | None) -> tuple[torch.cuda.CUDAGraph, _Part]:
         if (group, length) not in self.captured:
