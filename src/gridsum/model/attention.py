@@ -1,6 +1,7 @@
 """Local self-attention on the grid (the paper's Eq. 6 to 8)."""
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -10,6 +11,9 @@ from torch.nn import functional as F
 
 from gridsum.model.layers import RunModule, apply_matrix, is_power_of_two, triton_serves
 from gridsum.model.rollout import GridSize
+
+# How many features of problems are computed together on a CPU: enough for two threads, few enough for their caches.
+_PART = 45_000
 
 
 class LocalAttention(RunModule):
@@ -41,9 +45,9 @@ class LocalAttention(RunModule):
         if self.query is not None:
             self.query[run].normal_(generator=generator)
 
-    def project(self, grid: Tensor, matrix: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    def project(self, grid: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Q (with s added), K and V, each [R,B,H,W,E]."""
-        q, k, v = apply_matrix(grid, self.matrix() if matrix is None else matrix).chunk(3, -1)
+        q, k, v = apply_matrix(grid, self.matrix()).chunk(3, -1)
         return (q if self.query is None else q + self.query[:, None, None, None]), k, v
 
     def matrix(self) -> Tensor:
@@ -61,14 +65,14 @@ class LocalAttention(RunModule):
                 f"a grid is [runs, problems, rows, columns, features], here [{runs}, ·, ·, ·, {width}], "
                 f"not {list(grid.shape)}; one model is a fleet of one: grid[None]"
             )
+        qkv = apply_matrix(grid, self.matrix() if matrix is None else matrix)
         if triton_serves(grid) and is_power_of_two(grid.shape[-1]):
             from gridsum.model.kernels.attention import KernelAttention
 
             query = self.relative.new_zeros(self.relative.shape[0], self.relative.shape[-1])
             query = query if self.query is None else self.query
-            qkv = apply_matrix(grid, self.matrix() if matrix is None else matrix)
             return KernelAttention.apply(qkv, query, self.relative, self.heads, size and size.own)
-        return FusedAttention.apply(*self.project(grid, matrix), self.relative, self.heads)
+        return FusedAttention.apply(qkv, self.query, self.relative, self.heads)
 
     def observe(self, grid: Tensor) -> tuple[Tensor, Tensor]:
         """What forward returns, and the attention [k²,R,B,H,W,h] that each cell pays to its neighbours."""
@@ -99,73 +103,129 @@ def gather(weights: Tensor, v: Tensor) -> Tensor:
 
 def neighbours(x: Tensor, kernel: int) -> list[Tensor]:
     """x [R,B,H,W,E] as seen from every cell: one tensor of that shape a neighbour, zero outside the grid."""
-    return _windows(_pad(x, kernel), kernel)
-
-
-def _pad(x: Tensor, kernel: int) -> Tensor:
-    margin = kernel // 2
-    return F.pad(x, (0, 0, margin, margin, margin, margin))
-
-
-def _windows(padded: Tensor, kernel: int) -> list[Tensor]:
-    height, width = (side - kernel + 1 for side in padded.shape[2:4])
+    margin, (height, width) = kernel // 2, x.shape[2:4]
+    padded = F.pad(x, (0, 0, margin, margin, margin, margin))
     return [padded[:, :, a : a + height, b : b + width] for a in range(kernel) for b in range(kernel)]
 
 
 class FusedAttention(Function):
-    """gather(attention_weights(q, k, r), v) for eager torch: no term is stored twice, gradients are accumulated
-    in place."""
+    """gather(attention_weights(Q + s, K, r), V) for eager torch, Q, K and V side by side in `product` [R,B,H,W,3E].
+
+    A few problems are taken at a time, so that the k² terms of their cells stay in the cache. The gradient computes
+    the weights again, by what each softmax shifts its scores: that costs less than to keep them.
+    """
 
     @staticmethod
-    def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, relative: Tensor, heads: int) -> Tensor:
-        kernel = relative.shape[1]
-        encoding = relative.flatten(1, 2)[:, :, None, None, None]
-        values = _pad(v, kernel)
-        scores = q.new_empty(kernel * kernel, *q.shape[:-1], heads)
-        # The gradient needs every K + r again; without one, a single buffer does.
-        kept = kernel * kernel if any(ctx.needs_input_grad) else 1
-        encoded = q.new_empty(kept, *q.shape)
-        for index, key in enumerate(_windows(_pad(k, kernel), kernel)):
-            term = torch.add(key, encoding[:, index], out=encoded[index % kept])
-            _dot(q, term, scores[index])
-        weights = scores.softmax(0)
-        result = torch.zeros_like(q)
-        for weight, value in zip(weights, _windows(values, kernel), strict=True):
-            result.addcmul_(_spread(weight, q), value)
-        ctx.save_for_backward(q, encoded, values, weights, result)
-        ctx.kernel = kernel
-        return result
+    def forward(ctx: Any, product: Tensor, query: Tensor | None, relative: Tensor, heads: int) -> Tensor:
+        parts = _Parts(product, query, relative, heads)
+        result = product.new_empty(parts.cells)
+        shifts = product.new_empty(*parts.cells[:-1], 1)
+        terms, scores = parts.buffer(), parts.buffer(per_head=True)
+        for part in parts:
+            q, k, v = parts.project(part)
+            term, weights = terms[:, : q.shape[1]], scores[:, : q.shape[1]]
+            _dot(torch.add(parts.around(k), parts.encoding, out=term), q[:, :, None, None], weights)
+            highest = weights.amax((2, 3))
+            weights.sub_(highest[:, :, None, None]).exp_()
+            divisor = weights.sum((2, 3))
+            torch.mul(weights, parts.around(v), out=term)
+            torch.sum(term, (2, 3), out=result[:, part]).div_(divisor)
+            torch.neg(highest.add_(divisor.log_()), out=shifts[:, part])
+        ctx.save_for_backward(product, query, relative, result, shifts)
+        ctx.heads = heads
+        return result.flatten(-2)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        q, encoded, values, weights, result = ctx.saved_tensors
-        (gradient,) = gradients
-        kernel, margin = ctx.kernel, ctx.kernel // 2
-        by_value, by_key = torch.zeros_like(values), torch.zeros_like(values)
-        by_query, by_encoding = torch.zeros_like(q), []
-        score, term = torch.empty_like(weights[0]), torch.empty_like(q)
-        parts = zip(weights, encoded, *(_windows(x, kernel) for x in (values, by_value, by_key)), strict=True)
-        for weight, key, value, by_value_there, by_key_there in parts:
-            by_value_there.addcmul_(_spread(weight, q), gradient)
+        product, query, relative, result, shifts = ctx.saved_tensors
+        parts = _Parts(product, query, relative, ctx.heads)
+        gradient = gradients[0].unflatten(-1, parts.cells[-2:])
+        by_product, by_relative = torch.empty_like(product), torch.zeros_like(relative)
+        by_projections = [x.unflatten(-1, parts.cells[-2:]) for x in by_product.chunk(3, -1)]
+        terms, scores, by_scores = parts.buffer(), parts.buffer(per_head=True), parts.buffer(per_head=True)
+        for part in parts:
+            q, k, v = parts.project(part)
+            g, count = gradient[:, part], q.shape[1]
+            term, weights, by_score = (x[:, :count] for x in (terms, scores, by_scores))
+            by_q, by_k, by_v = (x[:, part] for x in by_projections)
+            spread_q, spread_g = q[:, :, None, None], g[:, :, None, None]
+            torch.add(parts.around(k), parts.encoding, out=term)
+            _dot(term, spread_q, weights, shifts[:, part, None, None]).exp_()
             # ∂softmax: A (∂A − Σ A ∂A), where ∂A is g·V and so Σ A ∂A is g·(Σ A V), the result
-            _dot(gradient, torch.sub(value, result, out=term), score)
-            by_score = _spread(score.mul_(weight), q)
-            by_query.addcmul_(by_score, key)
-            by_key_there.add_(torch.mul(by_score, q, out=term))
-            by_encoding.append(term.sum((1, 2, 3)))
-        inner = (slice(None), slice(None), slice(margin, margin + q.shape[2]), slice(margin, margin + q.shape[3]))
-        by_relative = torch.stack(by_encoding, 1).unflatten(1, (kernel, kernel))
-        return by_query, by_key[inner], by_value[inner], by_relative, None
+            mean = _dot(g, result[:, part], torch.empty_like(shifts[:, part])).neg_()
+            _dot(parts.around(v), spread_g, by_score, mean[:, :, None, None]).mul_(weights)
+            torch.sum(term.mul_(by_score), (2, 3), out=by_q)
+            parts.give_back(weights, g, by_v)
+            parts.give_back(torch.mul(by_score, spread_q, out=term), None, by_k)
+            by_relative += term.sum(1).sum((3, 4)).flatten(-2)
+        by_query = None if query is None else by_projections[0].flatten(-2).sum((1, 2, 3))
+        return by_product, by_query, by_relative, None
 
 
-def _dot(a: Tensor, b: Tensor, heads: Tensor) -> None:
-    """The product of a and b [...,E], head by head, into heads [...,h]."""
-    if a.shape == heads.shape:
-        torch.mul(a, b, out=heads)
-    else:
-        torch.sum((a * b).unflatten(-1, (heads.shape[-1], -1)), -1, out=heads)
+class _Parts:
+    """The problems of one product, a few at a time; their cells are [R,b,H,W,h,d], neighbourhoods [R,b,k,k,H,W,h,d]."""
+
+    def __init__(self, product: Tensor, query: Tensor | None, relative: Tensor, heads: int) -> None:
+        runs, problems, height, width, features = product.shape
+        self.kernel = relative.shape[1]
+        head = (heads, features // 3 // heads)
+        self.cells = (runs, problems, height, width, *head)
+        self.size = math.ceil(problems / max(1, math.ceil(math.prod(self.cells) / _PART)))
+        self.projections = [x.unflatten(-1, head) for x in product.chunk(3, -1)]
+        self.query = None if query is None else query.view(runs, 1, 1, 1, *head)
+        self.encoding = relative.view(runs, 1, self.kernel, self.kernel, 1, 1, *head)
+        margin = self.kernel // 2
+        self.padded = product.new_zeros(runs, self.size, height + 2 * margin, width + 2 * margin, *head)
+        self.sums = torch.empty_like(self.padded)
+        self.shares: dict[int, list[Tensor]] = {}
+
+    def __iter__(self) -> Iterator[slice]:
+        return (slice(low, low + self.size) for low in range(0, self.cells[1], self.size))
+
+    def buffer(self, per_head: bool = False) -> Tensor:
+        runs, _, height, width, heads, features = self.cells
+        shape = (runs, self.size, self.kernel, self.kernel, height, width, heads, 1 if per_head else features)
+        return self.padded.new_empty(shape)
+
+    def project(self, part: slice) -> tuple[Tensor, Tensor, Tensor]:
+        """Q (with s added), K and V."""
+        q, k, v = (x[:, part] for x in self.projections)
+        return (q.contiguous() if self.query is None else q + self.query), k, v
+
+    def around(self, x: Tensor) -> Tensor:
+        """x as seen from every cell, zero outside the grid; a view, until the next call."""
+        count = x.shape[1]
+        self._inside(self.padded)[:, :count].copy_(x)
+        runs, problems, rows, *others = self.padded.stride()
+        shape = (x.shape[0], count, self.kernel, self.kernel, *x.shape[2:])
+        return self.padded.as_strided(shape, (runs, problems, rows, others[0], rows, *others))
+
+    def give_back(self, terms: Tensor, factor: Tensor | None, result: Tensor) -> None:
+        """The neighbours' terms (times a factor of the cell) summed where they came from: the gradient of `around`."""
+        count = terms.shape[1]
+        self.sums[:, :count].zero_()
+        for share, term in zip(self._shares(count), terms.flatten(2, 3).unbind(2), strict=True):
+            if factor is None:
+                share.add_(term)
+            else:
+                share.addcmul_(term, factor)
+        result.copy_(self._inside(self.sums)[:, :count])
+
+    def _shares(self, count: int) -> list[Tensor]:
+        if count not in self.shares:
+            height, width = self.cells[2:4]
+            places = [(a, b) for a in range(self.kernel) for b in range(self.kernel)]
+            self.shares[count] = [self.sums[:, :count, a : a + height, b : b + width] for a, b in places]
+        return self.shares[count]
+
+    def _inside(self, padded: Tensor) -> Tensor:
+        margin, (height, width) = self.kernel // 2, self.cells[2:4]
+        return padded[:, :, margin : margin + height, margin : margin + width]
 
 
-def _spread(heads: Tensor, like: Tensor) -> Tensor:
-    """heads [...,h] repeated over the features of each head: [...,E]."""
-    return heads if heads.shape == like.shape else heads.repeat_interleave(like.shape[-1] // heads.shape[-1], -1)
+def _dot(a: Tensor, b: Tensor, result: Tensor, plus: Tensor | None = None) -> Tensor:
+    """The products of a and b [...,h,d], head by head, into result [...,h,1]; plus a term of that shape."""
+    if result.shape != a.shape:
+        torch.sum(a * b, -1, keepdim=True, out=result)
+        return result if plus is None else result.add_(plus)
+    return torch.mul(a, b, out=result) if plus is None else torch.addcmul(plus, a, b, out=result)
