@@ -122,7 +122,7 @@ class FusedAttention(Function):
         shifts = product.new_empty(*parts.cells[:-1], 1)
         terms, scores = parts.buffer(), parts.buffer(per_head=True)
         for part in parts:
-            q, k, v = parts.project(part)
+            q, k, v = (x[:, part] for x in parts.projections)
             term, weights = terms[:, : q.shape[1]], scores[:, : q.shape[1]]
             _dot(torch.add(parts.around(k), parts.encoding, out=term), q[:, :, None, None], weights)
             highest = weights.amax((2, 3))
@@ -143,17 +143,17 @@ class FusedAttention(Function):
         by_product, by_relative = torch.empty_like(product), torch.zeros_like(relative)
         by_projections = [x.unflatten(-1, parts.cells[-2:]) for x in by_product.chunk(3, -1)]
         terms, scores, by_scores = parts.buffer(), parts.buffer(per_head=True), parts.buffer(per_head=True)
+        # ∂softmax: A (∂A − Σ A ∂A), where ∂A is g·V and so Σ A ∂A is g·(Σ A V), the result
+        falls = _dot(gradient, result, torch.empty_like(shifts)).neg_()[:, :, None, None]
         for part in parts:
-            q, k, v = parts.project(part)
+            q, k, v = (x[:, part] for x in parts.projections)
             g, count = gradient[:, part], q.shape[1]
             term, weights, by_score = (x[:, :count] for x in (terms, scores, by_scores))
             by_q, by_k, by_v = (x[:, part] for x in by_projections)
             spread_q, spread_g = q[:, :, None, None], g[:, :, None, None]
             torch.add(parts.around(k), parts.encoding, out=term)
             _dot(term, spread_q, weights, shifts[:, part, None, None]).exp_()
-            # ∂softmax: A (∂A − Σ A ∂A), where ∂A is g·V and so Σ A ∂A is g·(Σ A V), the result
-            mean = _dot(g, result[:, part], torch.empty_like(shifts[:, part])).neg_()
-            _dot(parts.around(v), spread_g, by_score, mean[:, :, None, None]).mul_(weights)
+            _dot(parts.around(v), spread_g, by_score, falls[:, part]).mul_(weights)
             torch.sum(term.mul_(by_score), (2, 3), out=by_q)
             parts.give_back(weights, g, by_v)
             parts.give_back(torch.mul(by_score, spread_q, out=term), None, by_k)
@@ -171,9 +171,12 @@ class _Parts:
         head = (heads, features // 3 // heads)
         self.cells = (runs, problems, height, width, *head)
         self.size = math.ceil(problems / max(1, math.ceil(math.prod(self.cells) / _PART)))
-        self.projections = [x.unflatten(-1, head) for x in product.chunk(3, -1)]
-        self.query = None if query is None else query.view(runs, 1, 1, 1, *head)
-        self.encoding = relative.view(runs, 1, self.kernel, self.kernel, 1, 1, *head)
+        q, k, v = product.chunk(3, -1)
+        q = q.contiguous() if query is None else q + query[:, None, None, None]
+        self.projections = [x.unflatten(-1, head) for x in (q, k, v)]
+        # repeated for a row's cells, as long stretches of memory are faster to add
+        encoding = relative.view(runs, 1, self.kernel, self.kernel, 1, 1, *head)
+        self.encoding = encoding.repeat_interleave(width, 5)
         margin = self.kernel // 2
         self.padded = product.new_zeros(runs, self.size, height + 2 * margin, width + 2 * margin, *head)
         self.sums = torch.empty_like(self.padded)
@@ -186,11 +189,6 @@ class _Parts:
         runs, _, height, width, heads, features = self.cells
         shape = (runs, self.size, self.kernel, self.kernel, height, width, heads, 1 if per_head else features)
         return self.padded.new_empty(shape)
-
-    def project(self, part: slice) -> tuple[Tensor, Tensor, Tensor]:
-        """Q (with s added), K and V."""
-        q, k, v = (x[:, part] for x in self.projections)
-        return (q.contiguous() if self.query is None else q + self.query), k, v
 
     def around(self, x: Tensor) -> Tensor:
         """x as seen from every cell, zero outside the grid; a view, until the next call."""
