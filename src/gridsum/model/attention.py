@@ -13,7 +13,7 @@ from gridsum.model.layers import RunModule, apply_matrix, is_power_of_two, trito
 from gridsum.model.rollout import GridSize
 
 # How many features of problems are computed together on a CPU: enough for two threads, few enough for their caches.
-_PART = 45_000
+_PART = 40_000
 
 
 class LocalAttention(RunModule):
@@ -117,108 +117,106 @@ class FusedAttention(Function):
 
     @staticmethod
     def forward(ctx: Any, product: Tensor, query: Tensor | None, relative: Tensor, heads: int) -> Tensor:
-        parts = _Parts(product, query, relative, heads)
-        result = product.new_empty(parts.cells)
-        shifts = product.new_empty(*parts.cells[:-1], 1)
-        terms, scores = parts.buffer(), parts.buffer(per_head=True)
-        for part in parts:
-            q, k, v = (x[:, part] for x in parts.projections)
-            term, weights = terms[:, : q.shape[1]], scores[:, : q.shape[1]]
-            _dot(torch.add(parts.around(k), parts.encoding, out=term), q[:, :, None, None], weights)
+        q, k, v = _heads(product, query, heads)
+        encoding = _encoding(relative, q)
+        result, shifts = torch.empty_like(q), q.new_empty(*q.shape[:-1], 1)
+        for part, memory in _parts(q, relative.shape[1]):
+            terms, weights = memory.terms, memory.scores
+            torch.add(memory.around(k[:, part]), encoding, out=terms)
+            _dot(terms, q[:, part, None, None], weights)
             highest = weights.amax((2, 3))
             weights.sub_(highest[:, :, None, None]).exp_()
             divisor = weights.sum((2, 3))
-            torch.mul(weights, parts.around(v), out=term)
-            torch.sum(term, (2, 3), out=result[:, part]).div_(divisor)
+            torch.mul(weights, memory.around(v[:, part]), out=terms)
+            torch.sum(terms, (2, 3), out=result[:, part]).div_(divisor)
             torch.neg(highest.add_(divisor.log_()), out=shifts[:, part])
         ctx.save_for_backward(product, query, relative, result, shifts)
-        ctx.heads = heads
         return result.flatten(-2)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         product, query, relative, result, shifts = ctx.saved_tensors
-        parts = _Parts(product, query, relative, ctx.heads)
-        gradient = gradients[0].unflatten(-1, parts.cells[-2:])
+        heads = result.shape[-2]
+        q, k, v = _heads(product, query, heads)
+        encoding = _encoding(relative, q)
         by_product, by_relative = torch.empty_like(product), torch.zeros_like(relative)
-        by_projections = [x.unflatten(-1, parts.cells[-2:]) for x in by_product.chunk(3, -1)]
-        terms, scores, by_scores = parts.buffer(), parts.buffer(per_head=True), parts.buffer(per_head=True)
+        by_q, by_k, by_v = _heads(by_product, None, heads)
+        gradient = gradients[0].unflatten(-1, q.shape[-2:])
         # ∂softmax: A (∂A − Σ A ∂A), where ∂A is g·V and so Σ A ∂A is g·(Σ A V), the result
         falls = _dot(gradient, result, torch.empty_like(shifts)).neg_()[:, :, None, None]
-        for part in parts:
-            q, k, v = (x[:, part] for x in parts.projections)
-            g, count = gradient[:, part], q.shape[1]
-            term, weights, by_score = (x[:, :count] for x in (terms, scores, by_scores))
-            by_q, by_k, by_v = (x[:, part] for x in by_projections)
-            spread_q, spread_g = q[:, :, None, None], g[:, :, None, None]
-            torch.add(parts.around(k), parts.encoding, out=term)
-            _dot(term, spread_q, weights, shifts[:, part, None, None]).exp_()
-            _dot(parts.around(v), spread_g, by_score, falls[:, part]).mul_(weights)
-            torch.sum(term.mul_(by_score), (2, 3), out=by_q)
-            parts.give_back(weights, g, by_v)
-            parts.give_back(torch.mul(by_score, spread_q, out=term), None, by_k)
-            by_relative += term.sum(1).sum((3, 4)).flatten(-2)
-        by_query = None if query is None else by_projections[0].flatten(-2).sum((1, 2, 3))
+        shifts = shifts[:, :, None, None]
+        for part, memory in _parts(q, relative.shape[1]):
+            terms, weights, by_score = memory.terms, memory.scores, memory.by_scores
+            g, spread_q = gradient[:, part], q[:, part, None, None]
+            torch.add(memory.around(k[:, part]), encoding, out=terms)
+            _dot(terms, spread_q, weights, shifts[:, part]).exp_()
+            _dot(memory.around(v[:, part]), g[:, :, None, None], by_score, falls[:, part]).mul_(weights)
+            torch.sum(terms.mul_(by_score), (2, 3), out=by_q[:, part])
+            memory.give_back(weights, g, by_v[:, part])
+            memory.give_back(torch.mul(by_score, spread_q, out=terms), None, by_k[:, part])
+            by_relative += terms.sum(1).sum((3, 4)).flatten(-2)
+        by_query = None if query is None else by_q.flatten(-2).sum((1, 2, 3))
         return by_product, by_query, by_relative, None
 
 
-class _Parts:
-    """The problems of one product, a few at a time; their cells are [R,b,H,W,h,d], neighbourhoods [R,b,k,k,H,W,h,d]."""
+def _heads(product: Tensor, query: Tensor | None, heads: int) -> list[Tensor]:
+    """Q + s, K and V, each [R,B,H,W,h,d]."""
+    q, k, v = product.chunk(3, -1)
+    q = q if query is None else q + query[:, None, None, None]
+    return [x.unflatten(-1, (heads, -1)) for x in (q, k, v)]
 
-    def __init__(self, product: Tensor, query: Tensor | None, relative: Tensor, heads: int) -> None:
-        runs, problems, height, width, features = product.shape
-        self.kernel = relative.shape[1]
-        head = (heads, features // 3 // heads)
-        self.cells = (runs, problems, height, width, *head)
-        self.size = math.ceil(problems / max(1, math.ceil(math.prod(self.cells) / _PART)))
-        q, k, v = product.chunk(3, -1)
-        q = q.contiguous() if query is None else q + query[:, None, None, None]
-        self.projections = [x.unflatten(-1, head) for x in (q, k, v)]
-        # repeated for a row's cells, as long stretches of memory are faster to add
-        encoding = relative.view(runs, 1, self.kernel, self.kernel, 1, 1, *head)
-        self.encoding = encoding.repeat_interleave(width, 5)
-        margin = self.kernel // 2
-        self.padded = product.new_zeros(runs, self.size, height + 2 * margin, width + 2 * margin, *head)
+
+def _encoding(relative: Tensor, q: Tensor) -> Tensor:
+    """r [R,1,k,k,1,W,h,d], repeated for a row's cells: long stretches of memory are faster to add."""
+    columns = relative[:, None, :, :, None, None].expand(-1, -1, -1, -1, -1, q.shape[3], -1)
+    return columns.contiguous().unflatten(-1, q.shape[-2:])
+
+
+def _parts(q: Tensor, kernel: int) -> Iterator[tuple[slice, "_Memory"]]:
+    """The problems of q [R,B,H,W,h,d], _PART features or more at a time, and the memory for each part."""
+    problems = q.shape[1]
+    size = math.ceil(problems / max(1, q.numel() // _PART))
+    memory = None
+    for low in range(0, problems, size):
+        part = slice(low, min(low + size, problems))
+        if memory is None or part.stop - low < size:
+            memory = _Memory(q[:, part], kernel)
+        yield part, memory
+
+
+class _Memory:
+    """Memory for the neighbourhoods of some problems' cells: [R,b,k,k,H,W,h,d] (terms) or [...,h,1] (scores)."""
+
+    def __init__(self, like: Tensor, kernel: int) -> None:
+        runs, problems, height, width, *head = like.shape
+        margin = kernel // 2
+        neighbourhoods = (runs, problems, kernel, kernel, height, width)
+        self.terms = like.new_empty(*neighbourhoods, *head)
+        self.scores, self.by_scores = (like.new_empty(*neighbourhoods, head[0], 1) for _ in range(2))
+        self.padded = like.new_zeros(runs, problems, height + 2 * margin, width + 2 * margin, *head)
         self.sums = torch.empty_like(self.padded)
-        self.shares: dict[int, list[Tensor]] = {}
-
-    def __iter__(self) -> Iterator[slice]:
-        return (slice(low, low + self.size) for low in range(0, self.cells[1], self.size))
-
-    def buffer(self, per_head: bool = False) -> Tensor:
-        runs, _, height, width, heads, features = self.cells
-        shape = (runs, self.size, self.kernel, self.kernel, height, width, heads, 1 if per_head else features)
-        return self.padded.new_empty(shape)
+        inside = (slice(None), slice(None), slice(margin, margin + height), slice(margin, margin + width))
+        self.inside, self.sums_inside = self.padded[inside], self.sums[inside]
+        by_run, by_problem, by_row, by_column, *others = self.padded.stride()
+        strides = (by_run, by_problem, by_row, by_column, by_row, by_column, *others)
+        self.neighbours = self.padded.as_strided(self.terms.shape, strides)
+        places = [(a, b) for a in range(kernel) for b in range(kernel)]
+        self.shares = [self.sums[:, :, a : a + height, b : b + width] for a, b in places]
 
     def around(self, x: Tensor) -> Tensor:
-        """x as seen from every cell, zero outside the grid; a view, until the next call."""
-        count = x.shape[1]
-        self._inside(self.padded)[:, :count].copy_(x)
-        runs, problems, rows, *others = self.padded.stride()
-        shape = (x.shape[0], count, self.kernel, self.kernel, *x.shape[2:])
-        return self.padded.as_strided(shape, (runs, problems, rows, others[0], rows, *others))
+        """x as seen from every cell, zero outside the grid; until the next call."""
+        self.inside.copy_(x)
+        return self.neighbours
 
     def give_back(self, terms: Tensor, factor: Tensor | None, result: Tensor) -> None:
         """The neighbours' terms (times a factor of the cell) summed where they came from: the gradient of `around`."""
-        count = terms.shape[1]
-        self.sums[:, :count].zero_()
-        for share, term in zip(self._shares(count), terms.flatten(2, 3).unbind(2), strict=True):
+        self.sums.zero_()
+        for share, term in zip(self.shares, terms.flatten(2, 3).unbind(2), strict=True):
             if factor is None:
                 share.add_(term)
             else:
                 share.addcmul_(term, factor)
-        result.copy_(self._inside(self.sums)[:, :count])
-
-    def _shares(self, count: int) -> list[Tensor]:
-        if count not in self.shares:
-            height, width = self.cells[2:4]
-            places = [(a, b) for a in range(self.kernel) for b in range(self.kernel)]
-            self.shares[count] = [self.sums[:, :count, a : a + height, b : b + width] for a, b in places]
-        return self.shares[count]
-
-    def _inside(self, padded: Tensor) -> Tensor:
-        margin, (height, width) = self.kernel // 2, self.cells[2:4]
-        return padded[:, :, margin : margin + height, margin : margin + width]
+        result.copy_(self.sums_inside)
 
 
 def _dot(a: Tensor, b: Tensor, result: Tensor, plus: Tensor | None = None) -> Tensor:
