@@ -100,33 +100,33 @@ def part(request, monkeypatch):
     monkeypatch.setattr(attention, "_PART", request.param)
 
 
-def fused_inputs(runs: int, problems: int, kernel: int, with_query: bool) -> list[torch.Tensor | None]:
-    query = random_grid(runs, 4, seed=2).requires_grad_() if with_query else None
-    relative = random_grid(runs, kernel, kernel, 4, seed=3).requires_grad_()
-    return [random_grid(runs, problems, 2, 3, 12).requires_grad_(), query, relative]
+def fused_inputs(runs: int, problems: int, kernel: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Q, K and V side by side, s and r."""
+    shapes = [(runs, problems, 2, 3, 12), (runs, 4), (runs, kernel, kernel, 4)]
+    product, query, relative = (random_grid(*shape, seed=seed).requires_grad_() for seed, shape in enumerate(shapes))
+    return product, query, relative
 
 
 @pytest.mark.usefixtures("part")
 @pytest.mark.parametrize("with_query", [True, False])
 @pytest.mark.parametrize(("heads", "kernel"), [(4, 3), (2, 3), (1, 3), (2, 5), (4, 1)])
 def test_fused_attention_passes_gradcheck(heads, kernel, with_query):
-    inputs = fused_inputs(1, 3, kernel, with_query)
-    assert torch.autograd.gradcheck(lambda *tensors: FusedAttention.apply(*tensors, heads), inputs)
+    def attend(product, query, relative):
+        return FusedAttention.apply(product, query if with_query else None, relative, heads)
+
+    assert torch.autograd.gradcheck(attend, fused_inputs(1, 3, kernel))
 
 
 @pytest.mark.usefixtures("part")
 @pytest.mark.parametrize(("heads", "kernel"), [(4, 3), (2, 5), (1, 1)])
 def test_fused_attention_is_the_plain_one(heads, kernel):
-    product, query, relative = inputs = fused_inputs(2, 5, kernel, True)
-    assert product is not None
-    assert query is not None
-    assert relative is not None
+    product, query, relative = inputs = fused_inputs(2, 5, kernel)
     q, k, v = product.chunk(3, -1)
     plain = gather(attention_weights(q + query[:, None, None, None], k, relative, heads), v)
     fused = FusedAttention.apply(*inputs, heads)
     torch.testing.assert_close(fused, plain, rtol=1e-12, atol=1e-12)
     seed = random_grid(*plain.shape, seed=5)
-    ours, theirs = (torch.autograd.grad(result, [product, query, relative], seed) for result in (fused, plain))
+    ours, theirs = (torch.autograd.grad(result, inputs, seed) for result in (fused, plain))
     for one, other in zip(ours, theirs, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-11, atol=1e-12)
 
