@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from gridsum import streams
 from gridsum.streams import Stream, lane_index
 from tests.oracles import splitmix
 
@@ -164,6 +165,15 @@ def test_compiled_lanes_are_the_eager_ones(monkeypatch):
     compiled = stream.lanes(index)
     assert compiled.dtype == eager.dtype
     assert torch.equal(compiled, eager)
+
+
+@pytest.mark.parametrize("part", [1, 7, 60, 61])
+def test_lanes_do_not_depend_on_how_many_are_hashed_at_a_time(monkeypatch, part):
+    stream = Stream.of_seeds([0, 1])
+    index = lane_index(torch.arange(30).view(3, 10), 8)
+    whole = stream.lanes(index)
+    monkeypatch.setattr(streams, "_PART", part)
+    assert torch.equal(stream.lanes(index), whole)
 
 
 def test_lanes_are_uniform():

@@ -19,6 +19,9 @@ _GOLDEN = 0x9E3779B97F4A7C15 - 2**64
 _MIX_1 = 0xBF58476D1CE4E5B9 - 2**64
 _MIX_2 = 0x94D049BB133111EB - 2**64
 
+# How many numbers a CPU hashes at a time: enough for two threads, few enough for their caches.
+_PART = 2**17
+
 
 def _wrap(number: int) -> int:
     """`number` modulo 2^64, as int64 holds it."""
@@ -76,12 +79,23 @@ class Stream:
 
     def lanes(self, index: Tensor) -> Tensor:
         """Uniform int16, four from each hash: [R, ..., 4·words] of `lane_index`'s [..., words]."""
+        if not (torch.compiler.is_compiling() or index.is_cuda):
+            return self._hash_in_parts(index).view(torch.int16)
         hashed = _mix(self.key.view(-1, *[1] * index.dim()) + index)
         if not torch.compiler.is_compiling():
             return hashed.view(torch.int16)
         # The same numbers without reinterpreting memory, which fuses with what reads them.
         lane = torch.arange(48, -1, -16, device=index.device)
         return ((hashed[..., None] << lane) >> 48).to(torch.int16).flatten(-2)
+
+    def _hash_in_parts(self, index: Tensor) -> Tensor:
+        """The hashes [R,...] of index [...], some at a time: the mixer goes over its numbers twelve times."""
+        runs = self.key.shape[0]
+        hashed = index.new_empty(runs, *index.shape)
+        size = max(1, _PART // runs)
+        for part, numbers in zip(hashed.view(runs, -1).split(size, 1), index.flatten().split(size), strict=True):
+            _mix(torch.add(self.key[:, None], numbers, out=part))
+        return hashed
 
 
 def lane_index(cells: Tensor, features: int) -> Tensor:

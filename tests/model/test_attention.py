@@ -3,6 +3,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gridsum.model import attention
 from gridsum.model.attention import FusedAttention, LocalAttention, attention_weights, gather, neighbours
 from tests.oracles import attention as oracle
 
@@ -93,20 +94,49 @@ def test_gradients_are_the_definition_s(shape):
         torch.testing.assert_close(ours, theirs, rtol=1e-8, atol=1e-10)
 
 
+@pytest.fixture(params=[1, 40, 100_000])
+def part(request, monkeypatch):
+    """How much is computed at a time: a problem, some (the last part smaller than the others), all."""
+    monkeypatch.setattr(attention, "_PART", request.param)
+
+
+def fused_inputs(runs: int, problems: int, kernel: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Q, K and V side by side, s and r."""
+    shapes = [(runs, problems, 2, 3, 12), (runs, 4), (runs, kernel, kernel, 4)]
+    product, query, relative = (random_grid(*shape, seed=seed).requires_grad_() for seed, shape in enumerate(shapes))
+    return product, query, relative
+
+
+@pytest.mark.usefixtures("part")
+@pytest.mark.parametrize("with_query", [True, False])
 @pytest.mark.parametrize(("heads", "kernel"), [(4, 3), (2, 3), (1, 3), (2, 5), (4, 1)])
-def test_fused_attention_passes_gradcheck(heads, kernel):
-    inputs = [random_grid(2, 1, 2, 3, 4, seed=seed).requires_grad_() for seed in range(3)]
-    relative = random_grid(2, kernel, kernel, 4, seed=4).requires_grad_()
-    assert torch.autograd.gradcheck(lambda *tensors: FusedAttention.apply(*tensors, heads), (*inputs, relative))
+def test_fused_attention_passes_gradcheck(heads, kernel, with_query):
+    def attend(product, query, relative):
+        return FusedAttention.apply(product, query if with_query else None, relative, heads)
+
+    assert torch.autograd.gradcheck(attend, fused_inputs(1, 3, kernel))
 
 
+@pytest.mark.usefixtures("part")
 @pytest.mark.parametrize(("heads", "kernel"), [(4, 3), (2, 5), (1, 1)])
 def test_fused_attention_is_the_plain_one(heads, kernel):
-    q, k, v = (random_grid(2, 2, 3, 4, 4, seed=seed) for seed in range(3))
-    relative = random_grid(2, kernel, kernel, 4, seed=4)
-    fused = FusedAttention.apply(q, k, v, relative, heads)
-    plain = gather(attention_weights(q, k, relative, heads), v)
+    product, query, relative = inputs = fused_inputs(2, 5, kernel)
+    q, k, v = product.chunk(3, -1)
+    plain = gather(attention_weights(q + query[:, None, None, None], k, relative, heads), v)
+    fused = FusedAttention.apply(*inputs, heads)
     torch.testing.assert_close(fused, plain, rtol=1e-12, atol=1e-12)
+    seed = random_grid(*plain.shape, seed=5)
+    ours, theirs = (torch.autograd.grad(result, inputs, seed) for result in (fused, plain))
+    for one, other in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-11, atol=1e-12)
+
+
+def test_scores_of_any_size_have_a_softmax():
+    product = random_grid(1, 2, 2, 3, 12).mul_(100).float().requires_grad_()
+    relative = random_grid(1, 3, 3, 4, seed=3).float()
+    result = FusedAttention.apply(product, None, relative, 4)
+    assert (result.abs() <= product[..., 8:].abs().amax() + 1e-3).all()
+    assert torch.autograd.grad(result.sum(), product)[0].isfinite().all()
 
 
 def test_places_outside_take_part_in_the_softmax():

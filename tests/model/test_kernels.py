@@ -16,11 +16,11 @@ from gridsum.model.halting import ContextAttention
 from gridsum.model.layers import Cells, Dropout, PackedDropout, draw_all
 from gridsum.model.network import Network, Transition
 from gridsum.model.rollout import GridSize
-from gridsum.model.seq2grid import ends_backwards
 from gridsum.streams import Stream, lane_threshold
 from gridsum.training.gradients import EagerGradients
 from gridsum.training.loop import Fleet
 from gridsum.variants import variant
+from tests.oracles import seq2grid as oracle
 
 pytestmark = pytest.mark.gpu
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
@@ -88,7 +88,7 @@ def test_placement(length, height, width):
 
     logits = random(2, 3, length, 3)
     actions = logits.softmax(-1)
-    plain = torch.stack(list(ends_backwards(actions, height, width))[::-1], 2)
+    plain = torch.stack(list(oracle.ends_backwards(actions, height, width))[::-1], 2)
     assert_same(plain, KernelEnds.apply(actions, height, width), (logits,))
 
 

@@ -82,7 +82,7 @@ def test_a_rollout_is_the_paper_s(changes):
 def test_where_dropout_sits(config, monkeypatch):
     """With a scaling for dropout, the equations hold with the inputs of the layers of FFN_3, of FFN_ctx
     and of the output layer scaled, and nothing else."""
-    monkeypatch.setattr(Dropout, "__call__", lambda _, x: 0.8 * x)
+    monkeypatch.setattr(Dropout, "__call__", lambda _, x, in_place=False: 0.8 * x)  # noqa: ARG005
     network = network_of(config)
     symbols = problems_of([0], 2).symbols
     with torch.no_grad():
@@ -95,9 +95,9 @@ def test_dropout_is_drawn_anew_at_every_site_and_step(config, monkeypatch):
     masks = []
     original = Dropout.__call__
 
-    def record(dropout: Dropout, x: torch.Tensor) -> torch.Tensor:
+    def record(dropout: Dropout, x: torch.Tensor, in_place: bool = False) -> torch.Tensor:
         masks.append(original(dropout, torch.ones_like(x)))
-        return original(dropout, x)
+        return original(dropout, x, in_place)
 
     monkeypatch.setattr(Dropout, "__call__", record)
     rollout = network_of(config)(problems_of([0]).symbols, GridSize(3, 4), dropout=Stream.of_seeds([0]))

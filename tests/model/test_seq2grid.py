@@ -3,7 +3,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gridsum.model.seq2grid import ACTIONS, NLP, NOP, TLU, Placement, place_hard, seq2grid
+from gridsum.model.seq2grid import ACTIONS, NLP, NOP, TLU, Ends, Placement, place_hard, seq2grid
 from tests.oracles import seq2grid as oracle
 
 SIZES = [(1, 1), (1, 4), (4, 1), (2, 3), (3, 5), (6, 4)]
@@ -58,6 +58,26 @@ def test_gradients_are_the_recurrence_s(height, width):
         assert ours is not None
         assert ours.abs().max() > 1e-3
         torch.testing.assert_close(ours, theirs, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize(("height", "width"), SIZES)
+@pytest.mark.parametrize("length", [1, 2, 9])
+def test_ends_are_the_plain_recurrence_s(height, width, length):
+    actions = random_input(2, 3, length)[1].softmax(-1).requires_grad_()
+    ends = Ends.apply(actions, height, width)
+    plain = torch.stack(list(oracle.ends_backwards(actions, height, width))[::-1], 2)
+    torch.testing.assert_close(ends, plain, rtol=1e-13, atol=1e-15)
+    if length > 1:  # the only symbol of a sequence stays where it is written
+        seed = torch.randn(plain.shape, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
+        ours, theirs = (torch.autograd.grad(result, actions, seed)[0] for result in (ends, plain))
+        assert ours.abs().max() > 1e-3
+        torch.testing.assert_close(ours, theirs, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize(("height", "width"), [(1, 1), (2, 3), (3, 2)])
+def test_ends_pass_gradcheck(height, width):
+    actions = random_input(2, 1, 5)[1].softmax(-1).requires_grad_()
+    assert torch.autograd.gradcheck(lambda x: Ends.apply(x, height, width), actions)
 
 
 @pytest.mark.parametrize("length", [255, 256, 257, 600])

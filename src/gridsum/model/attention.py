@@ -1,6 +1,7 @@
 """Local self-attention on the grid (the paper's Eq. 6 to 8)."""
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -10,6 +11,9 @@ from torch.nn import functional as F
 
 from gridsum.model.layers import RunModule, apply_matrix, is_power_of_two, triton_serves
 from gridsum.model.rollout import GridSize
+
+# How many features of problems are computed together on a CPU: enough for two threads, few enough for their caches.
+_PART = 40_000
 
 
 class LocalAttention(RunModule):
@@ -41,9 +45,9 @@ class LocalAttention(RunModule):
         if self.query is not None:
             self.query[run].normal_(generator=generator)
 
-    def project(self, grid: Tensor, matrix: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    def project(self, grid: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Q (with s added), K and V, each [R,B,H,W,E]."""
-        q, k, v = apply_matrix(grid, self.matrix() if matrix is None else matrix).chunk(3, -1)
+        q, k, v = apply_matrix(grid, self.matrix()).chunk(3, -1)
         return (q if self.query is None else q + self.query[:, None, None, None]), k, v
 
     def matrix(self) -> Tensor:
@@ -61,14 +65,14 @@ class LocalAttention(RunModule):
                 f"a grid is [runs, problems, rows, columns, features], here [{runs}, ·, ·, ·, {width}], "
                 f"not {list(grid.shape)}; one model is a fleet of one: grid[None]"
             )
+        qkv = apply_matrix(grid, self.matrix() if matrix is None else matrix)
         if triton_serves(grid) and is_power_of_two(grid.shape[-1]):
             from gridsum.model.kernels.attention import KernelAttention
 
             query = self.relative.new_zeros(self.relative.shape[0], self.relative.shape[-1])
             query = query if self.query is None else self.query
-            qkv = apply_matrix(grid, self.matrix() if matrix is None else matrix)
             return KernelAttention.apply(qkv, query, self.relative, self.heads, size and size.own)
-        return FusedAttention.apply(*self.project(grid, matrix), self.relative, self.heads)
+        return FusedAttention.apply(qkv, self.query, self.relative, self.heads)
 
     def observe(self, grid: Tensor) -> tuple[Tensor, Tensor]:
         """What forward returns, and the attention [k²,R,B,H,W,h] that each cell pays to its neighbours."""
@@ -99,73 +103,125 @@ def gather(weights: Tensor, v: Tensor) -> Tensor:
 
 def neighbours(x: Tensor, kernel: int) -> list[Tensor]:
     """x [R,B,H,W,E] as seen from every cell: one tensor of that shape a neighbour, zero outside the grid."""
-    return _windows(_pad(x, kernel), kernel)
-
-
-def _pad(x: Tensor, kernel: int) -> Tensor:
-    margin = kernel // 2
-    return F.pad(x, (0, 0, margin, margin, margin, margin))
-
-
-def _windows(padded: Tensor, kernel: int) -> list[Tensor]:
-    height, width = (side - kernel + 1 for side in padded.shape[2:4])
+    margin, (height, width) = kernel // 2, x.shape[2:4]
+    padded = F.pad(x, (0, 0, margin, margin, margin, margin))
     return [padded[:, :, a : a + height, b : b + width] for a in range(kernel) for b in range(kernel)]
 
 
 class FusedAttention(Function):
-    """gather(attention_weights(q, k, r), v) for eager torch: no term is stored twice, gradients are accumulated
-    in place."""
+    """gather(attention_weights(Q + s, K, r), V) for eager torch, Q, K and V side by side in `product` [R,B,H,W,3E].
+
+    A few problems are taken at a time, so that the k² terms of their cells stay in the cache. The gradient computes
+    the weights again, by what each softmax shifts its scores: that costs less than to keep them.
+    """
 
     @staticmethod
-    def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, relative: Tensor, heads: int) -> Tensor:
-        kernel = relative.shape[1]
-        encoding = relative.flatten(1, 2)[:, :, None, None, None]
-        values = _pad(v, kernel)
-        scores = q.new_empty(kernel * kernel, *q.shape[:-1], heads)
-        # The gradient needs every K + r again; without one, a single buffer does.
-        kept = kernel * kernel if any(ctx.needs_input_grad) else 1
-        encoded = q.new_empty(kept, *q.shape)
-        for index, key in enumerate(_windows(_pad(k, kernel), kernel)):
-            term = torch.add(key, encoding[:, index], out=encoded[index % kept])
-            _dot(q, term, scores[index])
-        weights = scores.softmax(0)
-        result = torch.zeros_like(q)
-        for weight, value in zip(weights, _windows(values, kernel), strict=True):
-            result.addcmul_(_spread(weight, q), value)
-        ctx.save_for_backward(q, encoded, values, weights, result)
-        ctx.kernel = kernel
-        return result
+    def forward(ctx: Any, product: Tensor, query: Tensor | None, relative: Tensor, heads: int) -> Tensor:
+        q, k, v = _heads(product, query, heads)
+        encoding = _encoding(relative, q)
+        result, shifts = torch.empty_like(q), q.new_empty(*q.shape[:-1], 1)
+        for part, memory in _parts(q, relative.shape[1]):
+            terms, weights = memory.terms, memory.scores
+            torch.add(memory.around(k[:, part]), encoding, out=terms)
+            _dot(terms, q[:, part, None, None], weights)
+            highest = weights.amax((2, 3))
+            weights.sub_(highest[:, :, None, None]).exp_()
+            divisor = weights.sum((2, 3))
+            torch.mul(weights, memory.around(v[:, part]), out=terms)
+            torch.sum(terms, (2, 3), out=result[:, part]).div_(divisor)
+            torch.neg(highest.add_(divisor.log_()), out=shifts[:, part])
+        ctx.save_for_backward(product, query, relative, result, shifts)
+        return result.flatten(-2)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        q, encoded, values, weights, result = ctx.saved_tensors
-        (gradient,) = gradients
-        kernel, margin = ctx.kernel, ctx.kernel // 2
-        by_value, by_key = torch.zeros_like(values), torch.zeros_like(values)
-        by_query, by_encoding = torch.zeros_like(q), []
-        score, term = torch.empty_like(weights[0]), torch.empty_like(q)
-        parts = zip(weights, encoded, *(_windows(x, kernel) for x in (values, by_value, by_key)), strict=True)
-        for weight, key, value, by_value_there, by_key_there in parts:
-            by_value_there.addcmul_(_spread(weight, q), gradient)
-            # ∂softmax: A (∂A − Σ A ∂A), where ∂A is g·V and so Σ A ∂A is g·(Σ A V), the result
-            _dot(gradient, torch.sub(value, result, out=term), score)
-            by_score = _spread(score.mul_(weight), q)
-            by_query.addcmul_(by_score, key)
-            by_key_there.add_(torch.mul(by_score, q, out=term))
-            by_encoding.append(term.sum((1, 2, 3)))
-        inner = (slice(None), slice(None), slice(margin, margin + q.shape[2]), slice(margin, margin + q.shape[3]))
-        by_relative = torch.stack(by_encoding, 1).unflatten(1, (kernel, kernel))
-        return by_query, by_key[inner], by_value[inner], by_relative, None
+        product, query, relative, result, shifts = ctx.saved_tensors
+        heads = result.shape[-2]
+        q, k, v = _heads(product, query, heads)
+        encoding = _encoding(relative, q)
+        by_product, by_relative = torch.empty_like(product), torch.zeros_like(relative)
+        by_q, by_k, by_v = _heads(by_product, None, heads)
+        gradient = gradients[0].unflatten(-1, q.shape[-2:])
+        # ∂softmax: A (∂A − Σ A ∂A), where ∂A is g·V and so Σ A ∂A is g·(Σ A V), the result
+        falls = _dot(gradient, result, torch.empty_like(shifts)).neg_()[:, :, None, None]
+        shifts = shifts[:, :, None, None]
+        for part, memory in _parts(q, relative.shape[1]):
+            terms, weights, by_score = memory.terms, memory.scores, memory.by_scores
+            g, spread_q = gradient[:, part], q[:, part, None, None]
+            torch.add(memory.around(k[:, part]), encoding, out=terms)
+            _dot(terms, spread_q, weights, shifts[:, part]).exp_()
+            _dot(memory.around(v[:, part]), g[:, :, None, None], by_score, falls[:, part]).mul_(weights)
+            torch.sum(terms.mul_(by_score), (2, 3), out=by_q[:, part])
+            memory.give_back(weights, g, by_v[:, part])
+            memory.give_back(torch.mul(by_score, spread_q, out=terms), None, by_k[:, part])
+            by_relative += terms.sum(1).sum((3, 4)).flatten(-2)
+        by_query = None if query is None else by_q.flatten(-2).sum((1, 2, 3))
+        return by_product, by_query, by_relative, None
 
 
-def _dot(a: Tensor, b: Tensor, heads: Tensor) -> None:
-    """The product of a and b [...,E], head by head, into heads [...,h]."""
-    if a.shape == heads.shape:
-        torch.mul(a, b, out=heads)
-    else:
-        torch.sum((a * b).unflatten(-1, (heads.shape[-1], -1)), -1, out=heads)
+def _heads(product: Tensor, query: Tensor | None, heads: int) -> list[Tensor]:
+    """Q + s, K and V, each [R,B,H,W,h,d]."""
+    q, k, v = product.chunk(3, -1)
+    q = q if query is None else q + query[:, None, None, None]
+    return [x.unflatten(-1, (heads, -1)) for x in (q, k, v)]
 
 
-def _spread(heads: Tensor, like: Tensor) -> Tensor:
-    """heads [...,h] repeated over the features of each head: [...,E]."""
-    return heads if heads.shape == like.shape else heads.repeat_interleave(like.shape[-1] // heads.shape[-1], -1)
+def _encoding(relative: Tensor, q: Tensor) -> Tensor:
+    """r [R,1,k,k,1,W,h,d], repeated for a row's cells: long stretches of memory are faster to add."""
+    columns = relative[:, None, :, :, None, None].expand(-1, -1, -1, -1, -1, q.shape[3], -1)
+    return columns.contiguous().unflatten(-1, q.shape[-2:])
+
+
+def _parts(q: Tensor, kernel: int) -> Iterator[tuple[slice, "_Memory"]]:
+    """The problems of q [R,B,H,W,h,d], _PART features or more at a time, and the memory for each part."""
+    problems = q.shape[1]
+    size = math.ceil(problems / max(1, q.numel() // _PART))
+    memory = None
+    for low in range(0, problems, size):
+        part = slice(low, min(low + size, problems))
+        if memory is None or part.stop - low < size:
+            memory = _Memory(q[:, part], kernel)
+        yield part, memory
+
+
+class _Memory:
+    """Memory for the neighbourhoods of some problems' cells: [R,b,k,k,H,W,h,d] (terms) or [...,h,1] (scores)."""
+
+    def __init__(self, like: Tensor, kernel: int) -> None:
+        runs, problems, height, width, *head = like.shape
+        margin = kernel // 2
+        neighbourhoods = (runs, problems, kernel, kernel, height, width)
+        self.terms = like.new_empty(*neighbourhoods, *head)
+        self.scores, self.by_scores = (like.new_empty(*neighbourhoods, head[0], 1) for _ in range(2))
+        self.padded = like.new_zeros(runs, problems, height + 2 * margin, width + 2 * margin, *head)
+        self.sums = torch.empty_like(self.padded)
+        inside = (slice(None), slice(None), slice(margin, margin + height), slice(margin, margin + width))
+        self.inside, self.sums_inside = self.padded[inside], self.sums[inside]
+        by_run, by_problem, by_row, by_column, *others = self.padded.stride()
+        strides = (by_run, by_problem, by_row, by_column, by_row, by_column, *others)
+        self.neighbours = self.padded.as_strided(self.terms.shape, strides)
+        places = [(a, b) for a in range(kernel) for b in range(kernel)]
+        self.shares = [self.sums[:, :, a : a + height, b : b + width] for a, b in places]
+
+    def around(self, x: Tensor) -> Tensor:
+        """x as seen from every cell, zero outside the grid; until the next call."""
+        self.inside.copy_(x)
+        return self.neighbours
+
+    def give_back(self, terms: Tensor, factor: Tensor | None, result: Tensor) -> None:
+        """The neighbours' terms (times a factor of the cell) summed where they came from: the gradient of `around`."""
+        self.sums.zero_()
+        for share, term in zip(self.shares, terms.flatten(2, 3).unbind(2), strict=True):
+            if factor is None:
+                share.add_(term)
+            else:
+                share.addcmul_(term, factor)
+        result.copy_(self.sums_inside)
+
+
+def _dot(a: Tensor, b: Tensor, result: Tensor, plus: Tensor | None = None) -> Tensor:
+    """The products of a and b [...,h,d], head by head, into result [...,h,1]; plus a term of that shape."""
+    if result.shape != a.shape:
+        torch.sum(a * b, -1, keepdim=True, out=result)
+        return result if plus is None else result.add_(plus)
+    return torch.mul(a, b, out=result) if plus is None else torch.addcmul(plus, a, b, out=result)

@@ -54,9 +54,10 @@ class ContextAttention(RunModule):
 
         The keys' bias adds the same to every cell's score, which a softmax does not see: it is left out.
         """
-        q = apply_matrix(context, self.projection[:, 0], self.projection_bias[:, 0])
-        key = self.projection[:, 1].unflatten(-1, (self.heads, -1))
-        return torch.einsum("rbchd,rehd->rbhce", q.unflatten(-1, (self.heads, -1)), key).flatten(2, 3)
+        query, key, _ = self.projection.unbind(1)
+        q = apply_matrix(context, query, self.projection_bias[:, 0])
+        heads = (x.unflatten(-1, (self.heads, -1)) for x in (q, key))
+        return torch.einsum("rbchd,rehd->rbhce", *heads).flatten(2, 3)
 
     def answer(self, attended: Tensor) -> Tensor:
         """What the vectors attended to, [R,B,h·C,E], say to the context: [R,B,C,E]."""
@@ -78,8 +79,10 @@ class ContextAttention(RunModule):
     def weights(self, queries: Tensor, grid: Tensor, inside: Tensor | None, scale: float) -> Tensor:
         """The attention [R,B,h·C,H·W] that queries pay to the cells."""
         height, columns = grid.shape[2:4]
-        scores = torch.matmul(queries, grid.flatten(2, 3).transpose(-1, -2)) * scale
-        scores = scores + alibi(self.heads, height, columns, grid).repeat_interleave(queries.shape[2] // self.heads, 0)
+        bias = alibi(self.heads, height, columns, grid).repeat_interleave(queries.shape[2] // self.heads, 0)
+        cells = grid.flatten(2, 3).flatten(0, 1)
+        scores = torch.baddbmm(bias, queries.flatten(0, 1), cells.transpose(-1, -2), alpha=scale)
+        scores = scores.unflatten(0, queries.shape[:2])
         if inside is not None:
             scores = scores.masked_fill(~inside.flatten(1)[:, None, None], -math.inf)
         return scores.softmax(-1)

@@ -79,8 +79,8 @@ class Linear(RunModule):
 def apply_matrix(x: Tensor, matrix: Tensor, bias: Tensor | None = None) -> Tensor:
     """x [R,...,in] times matrix [R,in,out], plus bias [R,out]."""
     runs, inputs, outputs = matrix.shape
-    if runs == 1:  # a plain product, as torch.nn.Linear computes it
-        return F.linear(x, matrix[0].T, None if bias is None else bias[0])
+    if runs == 1:  # a plain product, as torch.nn.Linear computes it; squeezed, as the gradient of an index is a copy
+        return F.linear(x, matrix.squeeze(0).T, None if bias is None else bias.squeeze(0))
     flat = x.reshape(runs, -1, inputs)
     if bias is None:
         product = torch.bmm(flat, matrix)
@@ -112,7 +112,7 @@ class LayerNorm(RunModule):
 
     def forward(self, x: Tensor) -> Tensor:
         if self.weight.shape[0] == 1:
-            return F.layer_norm(x, x.shape[-1:], self.weight[0], self.bias[0])
+            return F.layer_norm(x, x.shape[-1:], self.weight.squeeze(0), self.bias.squeeze(0))
         shape = (-1, *[1] * (x.dim() - 2), x.shape[-1])
         return F.layer_norm(x, x.shape[-1:]) * self.weight.view(shape) + self.bias.view(shape)
 
@@ -137,7 +137,7 @@ class Cells:
 class Drop(Protocol):
     """Dropout at one place of the network."""
 
-    def __call__(self, x: Tensor) -> Tensor: ...
+    def __call__(self, x: Tensor, in_place: bool = False) -> Tensor: ...
 
 
 @dataclass(frozen=True)
@@ -148,14 +148,15 @@ class Dropout:
     cells: Cells
     probability: float
 
-    def __call__(self, x: Tensor) -> Tensor:
+    def __call__(self, x: Tensor, in_place: bool = False) -> Tensor:
         threshold = lane_threshold(self.probability)
         lanes = self.stream.lanes(self.cells.lanes(x.shape[-1]))
         if torch.compiler.is_compiling():
             kept = (lanes >= threshold).to(x.dtype)
         else:  # straight into numbers, which is several times faster than by way of booleans
             kept = torch.ge(lanes, threshold, out=torch.empty_like(x))
-        return x * kept.mul_(1 / (1 - self.probability))
+        kept.mul_(1 / (1 - self.probability))
+        return x.mul_(kept) if in_place else x * kept
 
 
 @dataclass(frozen=True)
@@ -170,9 +171,10 @@ class PackedDropout:
         """What the features that are kept are multiplied by."""
         return 1 / (1 - self.probability)
 
-    def __call__(self, x: Tensor) -> Tensor:
-        kept = (self.bits[..., None] >> torch.arange(8, dtype=torch.uint8, device=x.device)) & 1
-        return x * (kept.flatten(-2).to(x.dtype) * self.factor)
+    def __call__(self, x: Tensor, in_place: bool = False) -> Tensor:
+        bits = (self.bits[..., None] >> torch.arange(8, dtype=torch.uint8, device=x.device)) & 1
+        kept = bits.flatten(-2).to(x.dtype) * self.factor
+        return x.mul_(kept) if in_place else x * kept
 
 
 class FeedForward(nn.Module):
@@ -185,5 +187,6 @@ class FeedForward(nn.Module):
     def forward(self, x: Tensor, dropouts: Sequence[Drop] | None = None) -> Tensor:
         for index, layer in enumerate(self.layers):
             x = F.silu(x) if index else x
-            x = layer(dropouts[index](x) if dropouts else x)
+            # SiLU's gradient does not need its result, so that may be overwritten.
+            x = layer(dropouts[index](x, in_place=index > 0) if dropouts else x)
         return x

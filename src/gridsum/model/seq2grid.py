@@ -19,10 +19,11 @@ wherever it starts from: end_S is certain to stay where it is.
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
+from torch.autograd import Function
 
 from gridsum.model.layers import FeedForward, triton_serves
 
@@ -65,27 +66,93 @@ def _blocks(actions: Tensor, height: int, width: int) -> Iterator[tuple[int, int
         from gridsum.model.kernels.placement import KernelEnds
 
         yield 0, length, KernelEnds.apply(actions, height, width)
-        return
-    backwards = ends_backwards(actions, height, width)
-    for high in range(length, 0, -_BLOCK):
-        low = max(0, high - _BLOCK)
-        yield low, high, torch.stack([next(backwards) for _ in range(low, high)][::-1], 2)
+    elif torch.is_grad_enabled() and actions.requires_grad:
+        yield 0, length, Ends.apply(actions, height, width)
+    else:
+        end, fall = _last(actions, height, width)
+        for high in range(length, 0, -_BLOCK):
+            low = max(0, high - _BLOCK)
+            ends, falls = _run_back(actions[:, :, low:high], end, fall)
+            yield low, high, ends[1:].permute(1, 2, 0, 3, 4)
+            end, fall = ends[0], falls[0]
 
 
-def ends_backwards(actions: Tensor, height: int, width: int) -> Iterator[Tensor]:
-    """end_t [R,B,H,W] of every time t, from the last to the first."""
-    runs, problems, length, _ = actions.shape
-    end = actions.new_zeros(runs, problems, height, width)
+def _last(actions: Tensor, height: int, width: int) -> tuple[Tensor, Tensor]:
+    """end_S [R,B,H,W] and fall_S [R,B,H]."""
+    end = actions.new_zeros(*actions.shape[:2], height, width)
     end[..., 0, -1] = 1
-    fall = actions.new_zeros(runs, problems, height)
-    fall[..., 0] = 1
-    for time in reversed(range(length)):
-        yield end
-        tlu, nlp, nop = actions[..., time, :, None].unbind(-2)
-        moved = tlu[..., None] * F.pad(end[..., 1:], (0, 1)) + nop[..., None] * end
-        lower = F.pad(nlp * fall[..., :-1], (1, 0))
-        end = torch.cat((moved[..., :-1], moved[..., -1:] + lower[..., None]), -1)
-        fall = (1 - nlp) * fall + lower
+    return end, end[..., -1]
+
+
+def _run_back(actions: Tensor, end: Tensor, fall: Tensor) -> tuple[Tensor, Tensor]:
+    """end_t [S+1,R,B,H,W] and fall_t [S+1,R,B,H] from before the first of `actions` to after the last, given those."""
+    length = actions.shape[2]
+    tlu, nlp, nop = _by_time(actions)
+    stay = 1 - nlp
+    falls = fall.new_empty(length + 1, *fall.shape)
+    falls[-1] = fall
+    later = zip(falls[1:], falls[1:, ..., :-1], falls[:-1], falls[:-1, ..., 1:], stay, nlp, strict=True)
+    for now, upper, before, lower, kept, pushed in reversed(list(later)):
+        torch.mul(kept, now, out=before)
+        lower.addcmul_(pushed, upper)
+    pushes = nlp * falls[1:, ..., :-1]
+    ends = end.new_empty(length + 1, *end.shape)
+    ends[-1] = end
+    moves = (ends[1:], ends[1:, ..., 1:], ends[:-1], ends[:-1, ..., :-1], ends[:-1, ..., 1:, -1])
+    for now, right, before, left, corner, moved, kept, push in reversed(
+        list(zip(*moves, tlu[..., None], nop[..., None], pushes, strict=True))
+    ):
+        torch.mul(kept, now, out=before)
+        left.addcmul_(moved, right)
+        corner.add_(push)
+    return ends, falls
+
+
+def _by_time(actions: Tensor) -> tuple[Tensor, ...]:
+    """The probabilities of TLU, NLP and NOP, each [S,R,B,1]."""
+    return actions.permute(3, 2, 0, 1)[..., None].contiguous().unbind(0)
+
+
+class Ends(Function):
+    """Actions [R,B,S,3] → end_t of every time, [R,B,S,H,W]; the gradient runs forward in time."""
+
+    @staticmethod
+    def forward(ctx: Any, actions: Tensor, height: int, width: int) -> Tensor:
+        ends, falls = _run_back(actions, *_last(actions, height, width))
+        ctx.save_for_backward(actions, ends, falls)
+        return ends[1:].permute(1, 2, 0, 3, 4)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        actions, ends, falls = ctx.saved_tensors
+        tlu, nlp, nop = _by_time(actions)
+        # by_end[t] and by_fall[t] are the gradients of what action t made, end_{t-1} and fall_{t-1}.
+        by_end = torch.empty_like(ends)
+        by_end[0] = 0
+        moves = (by_end[:-1], by_end[:-1, ..., :-1], by_end[1:], by_end[1:, ..., 1:])
+        given = gradients[0].permute(2, 0, 1, 3, 4)
+        for before, left, now, right, moved, kept, gradient in zip(
+            *moves, tlu[..., None], nop[..., None], given, strict=True
+        ):
+            torch.addcmul(gradient, kept, before, out=now)
+            right.addcmul_(moved, left)
+        by_end = by_end[:-1]
+        corners = by_end[..., -1]
+        by_fall = torch.empty_like(falls)
+        by_fall[0] = 0
+        by_push = torch.zeros_like(corners)
+        torch.mul(nlp, corners[..., 1:], out=by_push[..., :-1])
+        later = zip(
+            by_fall[:-1], by_fall[:-1, ..., 1:], by_fall[1:], by_fall[1:, ..., :-1], 1 - nlp, nlp, by_push, strict=True
+        )
+        for before, lower, now, upper, kept, pushed, gradient in later:
+            torch.addcmul(gradient, kept, before, out=now)
+            upper.addcmul_(pushed, lower)
+        by_fall, now, fall = by_fall[:-1], ends[1:], falls[1:]
+        by_tlu = (by_end[..., :-1] * now[..., 1:]).sum((-1, -2))
+        by_nlp = ((corners + by_fall)[..., 1:] * fall[..., :-1]).sum(-1) - (by_fall * fall).sum(-1)
+        by_nop = (by_end * now).sum((-1, -2))
+        return torch.stack((by_tlu, by_nlp, by_nop), -1).permute(1, 2, 0, 3), None, None
 
 
 def place_hard(x: Tensor, actions: Tensor, height: int, width: int) -> Tensor:
