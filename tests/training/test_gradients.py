@@ -7,7 +7,7 @@ from gridsum.config import TaskConfig, override
 from gridsum.model.network import Network
 from gridsum.problems import Space
 from gridsum.streams import Stream
-from gridsum.training.gradients import EagerGradients, draw_grid, largest_grid, part_gradient
+from gridsum.training.gradients import EagerGradients, GraphGradients, draw_grid, largest_grid, part_gradient
 from gridsum.training.optimiser import AdamW
 from gridsum.variants import variant
 
@@ -107,3 +107,21 @@ def test_a_lone_run_s_grid_has_no_mask():
     assert size.inside is None
     assert 2 <= size.height <= 5
     assert 12 <= size.width <= 15
+
+
+@pytest.mark.parametrize("most", [1, 5, 40, 100])
+def test_few_graphs_lead_to_the_longest_rollout(most):
+    engine = GraphGradients.__new__(GraphGradients)  # what is asked of it needs no GPU
+    engine.config = override(variant("base"), {"model.max_steps": most})
+    engine.recent = [[], [3, 2]]
+    length = engine._guess(0)
+    assert length is not None
+    assert length <= most
+    climbed = []
+    while length < most:
+        climbed.append(engine._longer(length))
+        assert climbed[-1] > length
+        length = climbed[-1]
+    assert length == most
+    assert len(climbed) <= 5
+    assert (engine._guess(1) or 0) >= min(3, most)

@@ -155,7 +155,8 @@ class GraphGradients:
         if self.config.model.halting == "fixed":
             return None
         needed = max(self.recent[group], default=self._LENGTHS[2])
-        return next(length for length in self._lengths() if length >= needed)
+        lengths = self._lengths()
+        return next((length for length in lengths if length >= needed), lengths[-1])
 
     def _longer(self, length: int | None) -> int:
         """At least half as many again: a graph for every length in between would cost more to make than it saves."""
