@@ -1,7 +1,7 @@
 """Local self-attention on the grid (the paper's Eq. 6 to 8)."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
@@ -152,8 +152,9 @@ class FusedAttention(Function):
             _dot(terms, spread_q, weights, shifts[:, part]).exp_()
             _dot(memory.around(v[:, part]), g[:, :, None, None], by_score, falls[:, part]).mul_(weights)
             torch.sum(terms.mul_(by_score), (2, 3), out=by_q[:, part])
-            memory.give_back(weights, g, by_v[:, part])
-            memory.give_back(torch.mul(by_score, spread_q, out=terms), None, by_k[:, part])
+            memory.give_back(memory.each_score, g, by_v[:, part])
+            torch.mul(by_score, spread_q, out=terms)
+            memory.give_back(memory.each_term, None, by_k[:, part])
             by_relative += terms.sum(1).sum((3, 4)).flatten(-2)
         by_query = None if query is None else by_q.flatten(-2).sum((1, 2, 3))
         return by_product, by_query, by_relative, None
@@ -193,6 +194,7 @@ class _Memory:
         neighbourhoods = (runs, problems, kernel, kernel, height, width)
         self.terms = like.new_empty(*neighbourhoods, *head)
         self.scores, self.by_scores = (like.new_empty(*neighbourhoods, head[0], 1) for _ in range(2))
+        self.each_term, self.each_score = (x.flatten(2, 3).unbind(2) for x in (self.terms, self.scores))
         self.padded = like.new_zeros(runs, problems, height + 2 * margin, width + 2 * margin, *head)
         self.sums = torch.empty_like(self.padded)
         inside = (slice(None), slice(None), slice(margin, margin + height), slice(margin, margin + width))
@@ -208,10 +210,10 @@ class _Memory:
         self.inside.copy_(x)
         return self.neighbours
 
-    def give_back(self, terms: Tensor, factor: Tensor | None, result: Tensor) -> None:
+    def give_back(self, terms: Sequence[Tensor], factor: Tensor | None, result: Tensor) -> None:
         """The neighbours' terms (times a factor of the cell) summed where they came from: the gradient of `around`."""
         self.sums.zero_()
-        for share, term in zip(self.shares, terms.flatten(2, 3).unbind(2), strict=True):
+        for share, term in zip(self.shares, terms, strict=True):
             if factor is None:
                 share.add_(term)
             else:
