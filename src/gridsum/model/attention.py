@@ -121,7 +121,9 @@ class FusedAttention(Function):
         encoding = _encoding(relative, q)
         result, shifts = torch.empty_like(q), q.new_empty(*q.shape[:-1], 1)
         for part, memory in _parts(q, relative.shape[1]):
-            terms, weights = memory.terms, memory.scores
+            terms = memory.terms
+            # where a head has one feature, its weight takes the place of its term
+            weights = terms if terms.shape == memory.scores.shape else memory.scores
             torch.add(memory.around(k[:, part]), encoding, out=terms)
             _dot(terms, q[:, part, None, None], weights)
             highest = weights.amax((2, 3))
@@ -176,34 +178,43 @@ def _encoding(relative: Tensor, q: Tensor) -> Tensor:
 def _parts(q: Tensor, kernel: int) -> Iterator[tuple[slice, "_Memory"]]:
     """The problems of q [R,B,H,W,h,d], _PART features or more at a time, and the memory for each part."""
     problems = q.shape[1]
-    size = math.ceil(problems / max(1, q.numel() // _PART))
-    memory = None
+    size = max(1, math.ceil(problems / max(1, q.numel() // _PART)))
+    memory = _Memory.of(q[:, :size], kernel)
     for low in range(0, problems, size):
-        part = slice(low, min(low + size, problems))
-        if memory is None or part.stop - low < size:
-            memory = _Memory(q[:, part], kernel)
-        yield part, memory
+        count = min(size, problems - low)
+        yield slice(low, low + count), memory if count == size else memory.of_first(count)
 
 
 class _Memory:
     """Memory for the neighbourhoods of some problems' cells: [R,b,k,k,H,W,h,d] (terms) or [...,h,1] (scores)."""
 
-    def __init__(self, like: Tensor, kernel: int) -> None:
-        runs, problems, height, width, *head = like.shape
+    def __init__(self, terms: Tensor, scores: Tensor, by_scores: Tensor, padded: Tensor, sums: Tensor) -> None:
+        self.terms, self.scores, self.by_scores, self.padded, self.sums = terms, scores, by_scores, padded, sums
+        kernel, (height, width) = terms.shape[2], terms.shape[4:6]
+        self.each_term, self.each_score = (x.flatten(2, 3).unbind(2) for x in (terms, scores))
         margin = kernel // 2
-        neighbourhoods = (runs, problems, kernel, kernel, height, width)
-        self.terms = like.new_empty(*neighbourhoods, *head)
-        self.scores, self.by_scores = (like.new_empty(*neighbourhoods, head[0], 1) for _ in range(2))
-        self.each_term, self.each_score = (x.flatten(2, 3).unbind(2) for x in (self.terms, self.scores))
-        self.padded = like.new_zeros(runs, problems, height + 2 * margin, width + 2 * margin, *head)
-        self.sums = torch.empty_like(self.padded)
         inside = (slice(None), slice(None), slice(margin, margin + height), slice(margin, margin + width))
-        self.inside, self.sums_inside = self.padded[inside], self.sums[inside]
-        by_run, by_problem, by_row, by_column, *others = self.padded.stride()
-        strides = (by_run, by_problem, by_row, by_column, by_row, by_column, *others)
-        self.neighbours = self.padded.as_strided(self.terms.shape, strides)
+        self.inside, self.sums_inside = padded[inside], sums[inside]
+        by_run, by_problem, by_row, by_column, *others = padded.stride()
+        self.neighbours = padded.as_strided(
+            terms.shape, (by_run, by_problem, by_row, by_column, by_row, by_column, *others)
+        )
         places = [(a, b) for a in range(kernel) for b in range(kernel)]
-        self.shares = [self.sums[:, :, a : a + height, b : b + width] for a, b in places]
+        self.shares = [sums[:, :, a : a + height, b : b + width] for a, b in places]
+
+    @classmethod
+    def of(cls, like: Tensor, kernel: int) -> "_Memory":
+        """For as many problems as `like` [R,b,H,W,h,d] has."""
+        runs, problems, height, width, heads, features = like.shape
+        outer = (runs, problems, kernel, kernel, height, width, heads)
+        padded = like.new_zeros(runs, problems, height + kernel - 1, width + kernel - 1, heads, features)
+        terms, scores, by_scores = (like.new_empty(*outer, last) for last in (features, 1, 1))
+        return cls(terms, scores, by_scores, padded, torch.empty_like(padded))
+
+    def of_first(self, problems: int) -> "_Memory":
+        """The part of it that serves the first problems."""
+        whole = (self.terms, self.scores, self.by_scores, self.padded, self.sums)
+        return _Memory(*(x[:, :problems] for x in whole))
 
     def around(self, x: Tensor) -> Tensor:
         """x as seen from every cell, zero outside the grid; until the next call."""
