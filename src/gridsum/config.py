@@ -92,8 +92,12 @@ class ModelConfig:
     """Whether the attention has the query encoding s."""
     step_hidden: int = 256
     """Hidden features of a step's feed-forward network, FFN_3."""
-    halting: Literal["ponder", "fixed"] = "ponder"
-    """Whether the network decides when to halt, or takes a fixed number of steps."""
+    recall: bool = False
+    """Whether every step sees the grid before any step beside its own: Linear(concat(G_n, G_0))."""
+    harden: bool = False
+    """Whether training turns the placement from expected to certain, symbol by symbol, once that works."""
+    halting: Literal["ponder", "fixed", "converge"] = "ponder"
+    """Whether the network decides when to halt, takes a fixed number of steps, or goes on until nothing changes."""
     fixed_steps: int = 12
     """The steps taken under fixed halting."""
     max_steps: int = 40
@@ -102,6 +106,14 @@ class ModelConfig:
     """Training stops a sample once it has halted with probability 1 - epsilon."""
     max_evaluation_steps: int = 50
     """The most steps taken in evaluation and solving under ponder halting."""
+    train_steps: tuple[int, int] = (6, 20)
+    """The fewest and the most steps taken in training under converge halting, drawn anew at every training step."""
+    patience: int = 4
+    """Converge halting stops when no cell's symbol has changed for so many steps."""
+    cap_factor: int = 4
+    """Converge halting gives up after so many steps for each row and column, and the most of train_steps."""
+    state_noise: float = 0.0
+    """The standard deviation of Gaussian noise on every cell's features after every step in training."""
     context_length: int = 3
     """S_C, the vectors of the context."""
     context_heads: int = 8
@@ -122,8 +134,13 @@ class ModelConfig:
         _require(self.kernel % 2 == 1 and self.kernel > 0, "model.kernel must be odd, so that a cell is its centre")
         _require(0 <= self.dropout < 1, "model.dropout must lie in [0, 1)")
         _require(0 < self.epsilon < 1, "model.epsilon must lie in (0, 1)")
-        for name in ("fixed_steps", "max_steps", "max_evaluation_steps", "context_length"):
+        for name in ("fixed_steps", "max_steps", "max_evaluation_steps", "context_length", "patience", "cap_factor"):
             _require(getattr(self, name) >= 1, f"model.{name} must be at least 1")
+        fewest, most = self.train_steps
+        _require(
+            1 <= fewest <= most, f"model.train_steps must be two numbers from 1 upwards, the smaller first: {fewest},{most}"
+        )
+        _require(0 <= self.state_noise < math.inf, "model.state_noise must be a number that is not negative")
         for name in ("placement_hidden", "step_hidden", "context_hidden", "halting_hidden"):
             hidden = getattr(self, name)
             _require(hidden > 0 and hidden % 4 == 0, f"model.{name} must be a positive multiple of 4")
@@ -144,6 +161,8 @@ class ObjectiveConfig:
     """The measure a of Explore-Reinforce: the accuracy expected under p, or that of one halting step drawn from p."""
     normalise: Literal["batch", "running"] = "batch"
     """The class weight that a step's loss is divided by: the whole batch's, or that of samples still running."""
+    deep: bool = False
+    """Whether every reading counts alike, and not only the last; for converge halting."""
 
     def __post_init__(self) -> None:
         _require(0 < self.prior < 1, "objective.prior must lie in (0, 1)")
@@ -179,15 +198,31 @@ class TrainingConfig:
     """The largest norm of a run's gradient."""
     precision: Literal["fp32", "tf32", "bf16"] = "fp32"
     """Of the matrix products on a GPU; the CPU always computes in fp32."""
+    restarts: float = 0.0
+    """The share of a batch's problems that have taken steps, without gradient, before those that they learn from."""
+    restart_steps: int = 30
+    """The most steps that restarted problems have taken before; each draws its own number, from 1."""
+    strangers: float = 0.0
+    """The share of restarted problems that start from another problem's grid; for networks with recall."""
+    certain: float = 0.0
+    """The share of a batch's problems that are placed by the most probable actions, to learn from such grids too."""
+    harden_accuracy: float = 0.9
+    """A run's placement hardens once, so placed, it gets this share of characters right in every group of problems."""
+    harden_problems: int = 128
+    """The new problems of each group that this is measured on, at the end of every epoch."""
     first_step: int = 0
     """The number of the first training step: what a training before this one ended with, so problems are new ones."""
     checkpoint_epochs: int = 10
     """Epochs from one checkpoint to the next; there is one at the end, too."""
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "steps_per_epoch", "batch", "restart_epochs", "checkpoint_epochs"):
+        for name in ("epochs", "steps_per_epoch", "batch", "restart_epochs", "checkpoint_epochs", "restart_steps", "harden_problems"):
             _require(getattr(self, name) >= 1, f"training.{name} must be at least 1")
         _require(self.first_step >= 0, "training.first_step must not be negative")
+        for name in ("restarts", "certain"):
+            _require(0 <= getattr(self, name) < 1, f"training.{name} must lie in [0, 1)")
+        _require(0 <= self.strangers <= 1, "training.strangers must lie in [0, 1]")
+        _require(0 < self.harden_accuracy <= 1, "training.harden_accuracy must lie in (0, 1]")
         for name in ("learning_rate", "final_learning_rate", "adam_epsilon", "clip"):
             _require(0 < getattr(self, name) < math.inf, f"training.{name} must be a positive number")
         for name in ("beta1", "beta2"):
@@ -210,6 +245,19 @@ class Config:
         _require(
             self.training.batch % groups == 0,
             f"training.batch is {self.training.batch}, which cannot be divided among {groups} groups of problems",
+        )
+        converges = self.model.halting == "converge"
+        _require(
+            converges or not self.objective.deep,
+            "objective.deep needs a reading after every step, which model.halting converge has",
+        )
+        _require(
+            not converges or self.objective.regulariser == "none",
+            "under model.halting converge there is no halting to regularise: set objective.regulariser to none",
+        )
+        _require(
+            self.model.recall or self.training.strangers == 0,
+            "training.strangers needs model.recall: without it a problem is in its own grid alone",
         )
 
 

@@ -88,6 +88,16 @@ class Stream:
         lane = torch.arange(48, -1, -16, device=index.device)
         return ((hashed[..., None] << lane) >> 48).to(torch.int16).flatten(-2)
 
+    def normal(self, index: Tensor) -> Tensor:
+        """Gaussian float32, four from each hash: [R, ..., 4·words] of `lane_index`'s [..., words].
+
+        By Box and Muller, from pairs of lanes: with 2^16 radii the largest is 4.9.
+        """
+        lanes = (self.lanes(index).to(torch.float32) + (2.0**15 + 0.5)) * 2.0**-16
+        first, second = lanes.unflatten(-1, (-1, 2)).unbind(-1)
+        radius, angle = (-2 * first.log()).sqrt(), second * (2 * math.pi)
+        return torch.stack((radius * angle.cos(), radius * angle.sin()), -1).flatten(-2)
+
     def _hash_in_parts(self, index: Tensor) -> Tensor:
         """The hashes [R,...] of index [...], some at a time: the mixer goes over its numbers twelve times."""
         runs = self.key.shape[0]

@@ -1,16 +1,30 @@
-"""The paper's variants: `base`, and the others as what they change of it."""
+"""The variants: the paper's `base`, and the others as what they change of it."""
 
 import difflib
 from typing import Any
 
 from gridsum.config import Config, ConfigError, override
 
-VARIANTS: dict[str, dict[str, Any]] = {
+PAPER_VARIANTS: dict[str, dict[str, Any]] = {
     "base": {},
     "noGroups": {"model.groups": 1},
     "SASA": {"model.heads": 8, "model.query_encoding": False},
     "fixedTime": {"model.halting": "fixed", "objective.regulariser": "none"},
     "ponderReg": {"objective.regulariser": "kl"},
+}
+# Beyond the paper: a network that holds the answer once it has it, so that convergence can halt it at any size.
+VARIANTS: dict[str, dict[str, Any]] = PAPER_VARIANTS | {
+    "exact": {
+        "model.recall": True,
+        "model.harden": True,
+        "model.halting": "converge",
+        "model.state_noise": 0.25,
+        "objective.regulariser": "none",
+        "objective.deep": True,
+        "training.restarts": 0.5,
+        "training.strangers": 0.25,
+        "training.certain": 0.25,
+    }
 }
 
 

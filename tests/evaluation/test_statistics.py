@@ -21,7 +21,7 @@ from gridsum.evaluation.statistics import (
     verdict_of,
     welch_interval,
 )
-from gridsum.variants import VARIANTS
+from gridsum.variants import PAPER_VARIANTS
 
 small = st.integers(0, 4).map(float)
 different = st.lists(st.floats(-5, 5, width=32), min_size=2, max_size=14, unique=True)
@@ -123,7 +123,7 @@ def test_claims_are_judged_by_all_their_comparisons(of_variants: Callable[[dict[
     assert verdict_of(digits, found) == "confirmed"
     assert verdict_of(worst, found) == "confirmed"
     assert verdict_of(terms, found) == "refuted"  # noGroups is above base
-    equal = findings(of_variants(dict.fromkeys(VARIANTS, 0.5)))
+    equal = findings(of_variants(dict.fromkeys(PAPER_VARIANTS, 0.5)))
     assert {finding.verdict for finding in equal.values()} == {"undecided"}
     assert verdict_of(digits, equal) == "undecided"
 

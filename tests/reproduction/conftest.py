@@ -10,7 +10,7 @@ import torch
 from gridsum.cli import main
 from gridsum.reproduction.campaign import QUICK, Campaign
 from gridsum.reproduction.pieces import Surroundings
-from gridsum.variants import VARIANTS
+from gridsum.variants import PAPER_VARIANTS
 
 ROOT = Path(__file__).parents[2]
 
@@ -31,7 +31,7 @@ def copied(quick: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def campaign() -> Callable[..., Campaign]:
-    def make(folder: Path, variants: tuple[str, ...] = tuple(VARIANTS), readings: tuple[str, ...] = ()) -> Campaign:
+    def make(folder: Path, variants: tuple[str, ...] = tuple(PAPER_VARIANTS), readings: tuple[str, ...] = ()) -> Campaign:
         return Campaign(folder, variants, readings, (0, 1), "fp32", QUICK)
 
     return make

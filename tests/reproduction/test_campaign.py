@@ -27,7 +27,7 @@ from gridsum.reproduction.readings import READINGS
 from gridsum.store import load
 from gridsum.training.folders import Checkpoint, FolderError, read_metrics, read_setup, save_checkpoint, trained_epochs
 from gridsum.training.loop import Epoch
-from gridsum.variants import VARIANTS, variant
+from gridsum.variants import PAPER_VARIANTS, variant
 from tests.reproduction.conftest import ROOT
 
 Make = Callable[..., Campaign]
@@ -76,8 +76,8 @@ def test_validation_is_no_part_of_what_is_reported():
 
 
 def test_a_full_campaign_has_the_papers_numbers(tmp_path: Path):
-    whole = Campaign(tmp_path, tuple(VARIANTS), tuple(READINGS), tuple(range(10)))
-    assert [training.name for training in whole.trainings[:5]] == list(VARIANTS)
+    whole = Campaign(tmp_path, tuple(PAPER_VARIANTS), tuple(READINGS), tuple(range(10)))
+    assert [training.name for training in whole.trainings[:5]] == list(PAPER_VARIANTS)
     assert all(training.config.training.epochs == 510 for training in whole.trainings)
     assert [FULL.samples_of(suite) for suite in COLLECTIONS["ablation"]] == [640, 640, 640]
     assert {FULL.samples_of(suite) for suite in COLLECTIONS["long-digits"]} == {128}

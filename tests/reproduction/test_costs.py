@@ -9,7 +9,7 @@ import torch
 from gridsum.reproduction.campaign import QUICK, Campaign
 from gridsum.reproduction.costs import Estimate, product_seconds
 from gridsum.reproduction.pieces import Work, pieces
-from gridsum.variants import VARIANTS
+from gridsum.variants import PAPER_VARIANTS
 from tests.reproduction.conftest import ROOT
 
 GPU = torch.device("cuda")
@@ -38,8 +38,8 @@ def test_a_machine_half_as_fast_takes_twice_as_long(monkeypatch: pytest.MonkeyPa
 def test_work_falls_to_nothing_as_it_is_done(quick: Path, tmp_path: Path):
     cpu = torch.device("cpu")
     for done, left in zip(
-        pieces(Campaign(quick, tuple(VARIANTS), (), (0, 1), "fp32", QUICK)),
-        pieces(Campaign(tmp_path, tuple(VARIANTS), (), (0, 1), "fp32", QUICK)),
+        pieces(Campaign(quick, tuple(PAPER_VARIANTS), (), (0, 1), "fp32", QUICK)),
+        pieces(Campaign(tmp_path, tuple(PAPER_VARIANTS), (), (0, 1), "fp32", QUICK)),
         strict=True,
     ):
         assert done.work(cpu) == Work()

@@ -13,7 +13,7 @@ from gridsum.reproduction import accounts, comparison
 from gridsum.reproduction.drawings import drawings_at
 from gridsum.reproduction.page import write_page
 from gridsum.reproduction.results import load_results
-from gridsum.variants import VARIANTS
+from gridsum.variants import PAPER_VARIANTS
 from tests.reproduction.conftest import ROOT
 
 
@@ -85,11 +85,11 @@ def test_figures_are_shown_where_there_are_any(quick: Path):
 
 @pytest.mark.parametrize("kept", [["base"], ["noGroups"], ["fixedTime", "SASA"], ["base", "ponderReg"]])
 def test_a_part_of_the_variants_makes_a_page_that_says_what_is_missing(kept: list[str], copied: Path):
-    for name in {*VARIANTS, "base-overtrained", "noGroups-overtrained", "base-running"} - set(kept):
+    for name in {*PAPER_VARIANTS, "base-overtrained", "noGroups-overtrained", "base-running"} - set(kept):
         shutil.rmtree(copied / name)
         (copied / "records" / f"{name}.jsonl").unlink()
     page = _page(copied)
-    for name in VARIANTS:
+    for name in PAPER_VARIANTS:
         assert (f"- the training of {name}\n" in page) == (name not in kept)
     assert {line[1] for line in _lines(page, "Variants over training seeds (Table VI)")} == set(kept)
 

@@ -16,7 +16,7 @@ from gridsum.cli.parsing import Parser, UsageError, add_device, one_of, pick_dev
 from gridsum.cli.progress import Progress, progress
 from gridsum.cli.train import news, read_seeds
 from gridsum.reproduction.readings import READINGS
-from gridsum.variants import VARIANTS
+from gridsum.variants import PAPER_VARIANTS
 
 if TYPE_CHECKING:
     import torch
@@ -70,10 +70,10 @@ def _parser() -> Parser:
     parser.add_argument(
         "--variants",
         nargs="+",
-        type=one_of("variant", tuple(VARIANTS)),
-        default=list(VARIANTS),
+        type=one_of("variant", tuple(PAPER_VARIANTS)),
+        default=list(PAPER_VARIANTS),
         metavar="NAME",
-        help=f"which of {', '.join(VARIANTS)} (default: all)",
+        help=f"which of {', '.join(PAPER_VARIANTS)} (default: all)",
     )
     parser.add_argument(
         "--ablations",

@@ -8,7 +8,7 @@ import functools
 import importlib.util
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Protocol
 
@@ -175,6 +175,22 @@ class PackedDropout:
         bits = (self.bits[..., None] >> torch.arange(8, dtype=torch.uint8, device=x.device)) & 1
         kept = bits.flatten(-2).to(x.dtype) * self.factor
         return x.mul_(kept) if in_place else x * kept
+
+
+@dataclass(frozen=True)
+class StateNoise:
+    """Gaussian noise on the features of every cell, another after every step."""
+
+    stream: Stream
+    cells: Cells
+    deviation: float
+
+    def __call__(self, grid: Tensor, step: int) -> Tensor:
+        drawn = self.stream.fold(step).normal(self.cells.lanes(grid.shape[-1]))
+        return torch.add(grid, drawn.to(grid.dtype), alpha=self.deviation)
+
+    def only(self, problems: Tensor) -> "StateNoise":
+        return replace(self, cells=Cells(self.cells.numbers[problems]))
 
 
 class FeedForward(nn.Module):

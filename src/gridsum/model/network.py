@@ -21,13 +21,15 @@ from gridsum.model.layers import (
     Linear,
     PackedDropout,
     RunModule,
+    StateNoise,
+    apply_matrix,
     draw_all,
     flatten,
     is_power_of_two,
     triton_serves,
 )
-from gridsum.model.rollout import GridSize, Rollout
-from gridsum.model.seq2grid import Placement, place_hard, seq2grid
+from gridsum.model.rollout import Beginning, GridSize, Rollout
+from gridsum.model.seq2grid import Placement, most_probable, place_hard, seq2grid
 from gridsum.streams import Stream, lane_threshold
 from gridsum.symbols import ALPHABET
 
@@ -36,6 +38,8 @@ _STEP_SITES, _CONTEXT_SITES = 3, 2
 _SITES = _STEP_SITES + _CONTEXT_SITES
 # Truncated samples are left out of the computation once they are an eighth of it: leaving costs a copy.
 _WORTH_LEAVING = 7 / 8
+# Dropout takes the children of a rollout's stream; its noise is another purpose.
+_NOISE = 1
 
 
 class Embedding(RunModule):
@@ -102,10 +106,31 @@ class Prepared:
     transition: tuple[Tensor, Tensor] | None
     """The transition's parameters in one row a run, and the same in the precision of the products, as its kernel takes
     them; None where that does not serve."""
+    remembered: Tensor | None
+    """What `Step.remember` makes of G_0."""
+
+    def only(self, problems: Tensor | slice) -> "Prepared":
+        return self if self.remembered is None else replace(self, remembered=self.remembered[:, problems])
+
+
+class Recall(Linear):
+    """Linear(concat(G_n, G_0)) in two parts, of which that of G_0 is the same at every step."""
+
+    def __init__(self, runs: int, width: int) -> None:
+        super().__init__(runs, 2 * width, width)
+
+    def remember(self, origin: Tensor) -> Tensor:
+        return apply_matrix(origin, self.weight[:, origin.shape[-1] :], self.bias).to(origin.dtype)
+
+    def mix(self, grid: Tensor, remembered: Tensor, inside: Tensor | None) -> Tensor:
+        return _only(inside, apply_matrix(grid, self.weight[:, : grid.shape[-1]]).to(grid.dtype) + remembered)
 
 
 class Step(nn.Module):
-    """G_n → G_{n+1} (Eq. 5): local attention, then a feed-forward network, post-norm."""
+    """G_n → G_{n+1} (Eq. 5): local attention, then a feed-forward network, post-norm.
+
+    With recall, both work on a mixture of G_n and G_0, which `remember` has to be shown first.
+    """
 
     def __init__(self, runs: int, config: ModelConfig) -> None:
         super().__init__()
@@ -114,6 +139,18 @@ class Step(nn.Module):
         )
         self.transition = Transition(runs, config.width, config.step_hidden)
         self.hidden = config.step_hidden
+        self.recall = Recall(runs, config.width) if config.recall else None
+
+    def remember(self, origin: Tensor) -> Tensor | None:
+        """What every step needs of G_0, made once; None without recall."""
+        return None if self.recall is None else self.recall.remember(origin)
+
+    def _recalled(self, grid: Tensor, remembered: Tensor | None, size: GridSize | None) -> Tensor:
+        if self.recall is None:
+            return grid
+        if remembered is None:
+            raise ValueError("this network recalls its first grid at every step; pass remembered=step.remember(G_0)")
+        return self.recall.mix(grid, remembered, size and size.inside)
 
     def forward(
         self,
@@ -121,17 +158,21 @@ class Step(nn.Module):
         size: GridSize | None = None,
         dropouts: Sequence[Drop] | None = None,
         projection: Tensor | None = None,
+        remembered: Tensor | None = None,
     ) -> Tensor:
-        """`projection`, from `prepare`, spares making it at every step."""
+        """`projection`, from `prepare`, spares making it at every step; `remembered` is what `remember` returns."""
+        grid = self._recalled(grid, remembered, size)
         attended = self.attention(grid, size, projection)
         return self.transition(grid, attended, size and size.inside, dropouts)
 
     def advance(self, grid: Readers, size: GridSize, dropouts: Sequence[Drop] | None, prepared: Prepared) -> Readers:
         """The same among many steps: `prepared` says what serves."""
         if prepared.transition is None:
-            return Readers.of(self(grid.residual, size, dropouts, prepared.projection))
+            return Readers.of(self(grid.residual, size, dropouts, prepared.projection, prepared.remembered))
         from gridsum.model.kernels.transition import KernelTransition
 
+        if self.recall is not None:
+            grid = Readers.of(self._recalled(grid.residual, prepared.remembered, size))
         attended = self.attention(grid.projected, size, prepared.projection)
         drops = cast("Sequence[PackedDropout]", dropouts or ())
         bits, factor = tuple(drop.bits for drop in drops) or None, drops[0].factor if drops else 1.0
@@ -139,16 +180,19 @@ class Step(nn.Module):
         parts = KernelTransition.apply(grid.residual, attended, packed, low, self.hidden, size.own, bits, factor)
         return Readers(*parts)
 
-    def prepare(self) -> Prepared:
+    def prepare(self, origin: Tensor) -> Prepared:
+        """For many steps that begin from `origin`, G_0."""
+        remembered = self.remember(origin)
         sizes = (self.attention.relative.shape[-1], self.hidden)
         if not triton_serves(self.attention.relative) or not all(is_power_of_two(n) and 16 <= n <= 1024 for n in sizes):
-            return Prepared(self.attention.matrix(), None)
+            return Prepared(self.attention.matrix(), None, remembered)
         packed = self.transition.packed()
         reduced = torch.get_autocast_dtype("cuda") if torch.is_autocast_enabled("cuda") else packed.dtype
-        return Prepared(self.attention.matrix(), (packed, packed.detach().to(reduced)))
+        return Prepared(self.attention.matrix(), (packed, packed.detach().to(reduced)), remembered)
 
-    def observe(self, grid: Tensor) -> tuple[Tensor, Tensor]:
+    def observe(self, grid: Tensor, remembered: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """The next grid, and the attention that led to it."""
+        grid = self._recalled(grid, remembered, None)
         attended, weights = self.attention.observe(grid)
         return self.transition(grid, attended), weights
 
@@ -230,7 +274,7 @@ class Network(nn.Module):
         runs = len(seeds)
         self.config, self.runs = config, runs
         self.embedding = Embedding(runs, config.width)
-        self.placement = Placement(runs, config.width, config.placement_hidden)
+        self.placement = Placement(runs, config.width, config.placement_hidden, config.harden)
         self.step = Step(runs, config)
         self.output = Linear(runs, config.width, len(ALPHABET))
         self.context = None
@@ -257,12 +301,17 @@ class Network(nn.Module):
             table = self.placement(self.embedding.weight)  # of each symbol of Σ: placement sees nothing else
         return LookUp.apply(table, symbols)
 
-    def place(self, symbols: Tensor, size: GridSize, hard: bool = False) -> Tensor:
-        """G_0 [R,B,H,W,E], by expected placement or by the most probable actions."""
-        vectors = LookUp.apply(self.embedding.weight, symbols)
+    def place(self, symbols: Tensor, size: GridSize, hard: bool = False, certain: int = 0) -> Tensor:
+        """G_0 [R,B,H,W,E], by expected placement or by the most probable actions.
+
+        `certain` problems, counted from the last, are placed by the latter in any case.
+        """
+        vectors, actions = LookUp.apply(self.embedding.weight, symbols), self.actions(symbols)
+        if certain:
+            actions = torch.cat((actions[:, :-certain], most_probable(actions[:, -certain:])), 1)
         put = place_hard if hard else seq2grid
         with _full_precision(symbols.device):
-            grid = put(vectors, self.actions(symbols), size.height, size.width)
+            grid = put(vectors, actions, size.height, size.width)
         return _only(size.inside, grid)
 
     def read(self, row: Tensor) -> Tensor:
@@ -276,26 +325,42 @@ class Network(nn.Module):
         dropout: Stream | None = None,
         steps: int | None = None,
         largest: tuple[int, int] | None = None,
+        beginning: Beginning | None = None,
     ) -> Rollout:
         """A rollout as training needs it.
 
-        `dropout` is the source of its randomness (none: no dropout). Under ponder halting the computation goes on
-        until every sample is truncated; with `steps` given it takes exactly that many, which spares a GPU the
-        question after each, and gives the same rollout if they are enough. `largest` is the height and width that
-        the cells' numbers for dropout refer to (by default, the grid's own).
+        `dropout` is the source of its randomness (none: no dropout, no noise). Under ponder halting the computation
+        goes on until every sample is truncated; with `steps` given it takes exactly that many, which spares a GPU the
+        question after each, and gives the same rollout if they are enough. Converge halting takes `steps` steps, the
+        most of `train_steps` by default, and is read after each; its last reading is the certain one. `largest` is the
+        height and width that the cells' numbers for dropout refer to (by default, the grid's own).
         """
         config = self.config
-        assert steps is None or steps <= config.max_steps, "training takes at most max_steps"
-        limit = config.fixed_steps if self.context is None else config.max_steps if steps is None else steps
+        most = most_steps(config)
+        assert steps is None or steps <= most, "training takes no more steps than the configuration says"
+        limit = most if steps is None or config.halting == "fixed" else steps
         drops = self._dropouts(dropout, symbols, size, limit, largest)
-        grid, prepared = Readers.of(self.place(symbols, size)), self.step.prepare()
+        noise = self._noise(dropout, symbols, size, largest)
+        beginning = beginning or Beginning()
+        origin = self.place(symbols, size, certain=beginning.certain)
+        prepared = self.step.prepare(origin)
+        grid = Readers.of(self._begin(origin, prepared, size, beginning))
+
+        def advance(grid: Readers, n: int) -> Readers:
+            grid = self.step.advance(grid, size, drops and drops.step(n), prepared)
+            return grid if noise is None else Readers.of(_only(size.inside, noise(grid.residual, n)))
+
         if self.context is None:
+            first = limit if config.halting == "fixed" else 1
+            tops = []
             for n in range(limit):
-                grid = self.step.advance(grid, size, drops and drops.step(n), prepared)
-            row = grid.top[:, None]
-            logits = self.read(drops.output(slice(limit, None))(row) if drops else row).transpose(0, 1)
-            certain = logits.new_ones(1, *symbols.shape[:2])
-            return Rollout(range(limit, limit + 1), logits, None, certain, certain[0].long() * limit)
+                grid = advance(grid, n)
+                tops.append(grid.top)
+            top = torch.stack(tops[first - 1 :], 1)
+            logits = self.read(drops.output(slice(first, None))(top) if drops else top).transpose(0, 1)
+            certain = logits.new_zeros(len(logits), *symbols.shape[:2])
+            certain[-1] = 1
+            return Rollout(range(first, limit + 1), logits, None, certain, torch.full_like(symbols[..., 0], limit))
 
         problems = symbols.shape[1]
         context, packed = self.context.start(problems), self.context.prepare()
@@ -305,7 +370,7 @@ class Network(nn.Module):
         running = torch.ones(symbols.shape[:2], device=symbols.device)
         for n in range(limit + 1):
             if n:
-                grid = self.step.advance(grid, size, drops and drops.step(n - 1), prepared)
+                grid = advance(grid, n - 1)
             context, probability = self.context(context, grid.context, size, drops and drops.context(n), packed)
             rows.append(_among_all(grid.top, present, problems, 0.0))
             halting.append(_among_all(probability, present, problems, 1.0))
@@ -315,7 +380,8 @@ class Network(nn.Module):
                     break
                 if int(needed.sum()) <= len(present) * _WORTH_LEAVING:
                     grid, context, present = grid.only(needed), context[:, needed], present[needed]
-                    drops = drops and drops.only(needed)
+                    drops, prepared = drops and drops.only(needed), prepared.only(needed)
+                    noise = noise and noise.only(needed)
                 running = running * (1 - halting[-1].detach())
         top = torch.stack(rows, 1)
         logits = self.read(drops.output(slice(len(rows)))(top) if drops else top).transpose(0, 1)
@@ -333,28 +399,66 @@ class Network(nn.Module):
     ) -> _Dropouts | _PackedDropouts | None:
         if stream is None or self.config.dropout == 0:
             return None
-        height, width = largest or (size.height, size.width)
+        _, width = largest or (size.height, size.width)
         problems, device = symbols.shape[1], symbols.device
 
         def numbers(*shape: int) -> Tensor:
             return torch.arange(math.prod(shape), device=device).view(shape)
 
         # One stream more than the most steps need, whatever `steps` is: the readings' masks must not depend on it.
-        streams = stream.children((max(self.config.max_steps, self.config.fixed_steps) + 1) * _SITES + 1)
+        most = max(self.config.max_steps, self.config.fixed_steps, most_steps(self.config))
+        streams = stream.children((most + 1) * _SITES + 1)
         dropouts = _Dropouts(
             streams,
-            Cells(numbers(problems, height, width)[:, : size.height, width - size.width :]),
+            _numbered(symbols, size, largest),
             Cells(numbers(problems, self.config.context_length)),
             Cells(numbers(steps + 1, problems, width)[..., width - size.width :]),
             self.config.dropout,
         )
         return dropouts.packed(steps, self.config) if self._packs() else dropouts
 
+    def _noise(
+        self, stream: Stream | None, symbols: Tensor, size: GridSize, largest: tuple[int, int] | None
+    ) -> StateNoise | None:
+        if stream is None or self.config.state_noise == 0:
+            return None
+        return StateNoise(stream.fold(_NOISE), _numbered(symbols, size, largest), self.config.state_noise)
+
+    @torch.no_grad()
+    def _begin(self, origin: Tensor, prepared: Prepared, size: GridSize, beginning: Beginning) -> Tensor:
+        """The grids that a rollout begins from: G_0, or what restarted problems have come to without dropout or noise.
+
+        That is what solving will meet; noise on the steps that follow leads away from it in training.
+        """
+        if beginning.taken is None:
+            return origin
+        restarted = beginning.taken.shape[1]
+        grid = origin[:, :restarted].detach()
+        prepared = prepared.only(slice(restarted))
+        for n in range(beginning.most):
+            further = self.step.advance(Readers.of(grid), size, None, prepared).residual
+            grid = torch.where((n < beginning.taken)[..., None, None, None], further, grid)
+        grid = torch.cat((grid.roll(-1, 1)[:, : beginning.strangers], grid[:, beginning.strangers :]), 1)
+        with torch.enable_grad():
+            return torch.cat((grid, origin[:, restarted:]), 1)
+
     def _packs(self) -> bool:
         """Whether dropout can be decided by a kernel: on a GPU, for features that come in bytes."""
         config = self.config
         sizes = (config.width, config.step_hidden, config.context_hidden)
         return triton_serves(self.embedding.weight) and all(size % 8 == 0 for size in sizes)
+
+
+def most_steps(config: ModelConfig) -> int:
+    """The most steps that a rollout takes in training."""
+    return {"ponder": config.max_steps, "fixed": config.fixed_steps, "converge": config.train_steps[1]}[config.halting]
+
+
+def _numbered(symbols: Tensor, size: GridSize, largest: tuple[int, int] | None) -> Cells:
+    """The cells of every problem's grid, numbered as on the `largest`."""
+    problems, (height, width) = symbols.shape[1], largest or (size.height, size.width)
+    numbers = torch.arange(problems * height * width, device=symbols.device).view(problems, height, width)
+    return Cells(numbers[:, : size.height, width - size.width :])
 
 
 def _only(inside: Tensor | None, grid: Tensor) -> Tensor:

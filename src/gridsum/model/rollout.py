@@ -30,6 +30,20 @@ class GridSize:
 
 
 @dataclass(frozen=True)
+class Beginning:
+    """Where problems begin in training, if not all on their own grids by expected placement."""
+
+    taken: Tensor | None = None
+    """int64 [R,b]: the steps that the first b problems have taken before, without gradient."""
+    most: int = 0
+    """The most of them."""
+    strangers: int = 0
+    """How many of those problems begin from what the next one of them has come to."""
+    certain: int = 0
+    """How many problems, counted from the last, are placed by the most probable actions."""
+
+
+@dataclass(frozen=True)
 class Rollout:
     """A computation, read at K of its steps.
 
@@ -41,7 +55,7 @@ class Rollout:
     logits: Tensor
     """[K,R,B,W,13], the top row; without meaning past a sample's truncation."""
     halting: Tensor | None
-    """λ_n, [K,R,B]; None under fixed halting."""
+    """λ_n, [K,R,B]; None where the network does not decide when to halt."""
     probability: Tensor
     """p_n, [K,R,B]: sums to 1 over the readings."""
     truncation: Tensor

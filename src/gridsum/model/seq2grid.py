@@ -26,6 +26,7 @@ from torch import Tensor, nn
 from torch.autograd import Function
 
 from gridsum.model.layers import FeedForward, triton_serves
+from gridsum.symbols import ALPHABET
 
 TLU, NLP, NOP = 0, 1, 2
 ACTIONS = ("TLU", "NLP", "NOP")
@@ -36,14 +37,40 @@ _KERNEL_CELLS = 512
 
 
 class Placement(nn.Module):
-    """The encoder map of Eq. 2: symbol vectors → action probabilities."""
+    """The encoder map of Eq. 2: the vectors of Σ → action probabilities.
 
-    def __init__(self, runs: int, width: int, hidden: int) -> None:
+    Where placement can harden, `decided` holds each run's action for every symbol, -1 as long as none is decided. A
+    decided action is certain, whatever becomes of the vectors.
+    """
+
+    decided: Tensor | None
+
+    def __init__(self, runs: int, width: int, hidden: int, harden: bool = False) -> None:
         super().__init__()
         self.encoder = FeedForward(runs, (width, hidden, len(ACTIONS)))
+        self.register_buffer("decided", torch.full((runs, len(ALPHABET)), -1) if harden else None)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.encoder(x).softmax(-1)
+        probabilities = self.encoder(x).softmax(-1)
+        if self.decided is None:
+            return probabilities
+        return torch.where((self.decided >= 0)[..., None], _one_hot(self.decided, probabilities), probabilities)
+
+    @torch.no_grad()
+    def harden(self, x: Tensor, runs: Tensor) -> None:
+        """Decide on the most probable actions for the vectors x of Σ in `runs` (bool [R])."""
+        assert self.decided is not None, "this placement does not harden"
+        undecided = runs[:, None] & (self.decided < 0)
+        self.decided.copy_(torch.where(undecided, self(x).argmax(-1), self.decided))
+
+
+def most_probable(actions: Tensor) -> Tensor:
+    """Action probabilities [...,3] with certainty in the most probable."""
+    return _one_hot(actions.argmax(-1), actions)
+
+
+def _one_hot(action: Tensor, like: Tensor) -> Tensor:
+    return (action[..., None] == torch.arange(len(ACTIONS), device=action.device)).to(like.dtype)
 
 
 def seq2grid(x: Tensor, actions: Tensor, height: int, width: int) -> Tensor:

@@ -13,9 +13,9 @@ from gridsum.reproduction.comparison import ABLATION_SUITES, p_text
 from gridsum.reproduction.readings import READINGS
 from gridsum.reproduction.results import Results, Trained
 from gridsum.reproduction.selection import AIMS, DIGITS, TERMS
-from gridsum.variants import VARIANTS
+from gridsum.variants import PAPER_VARIANTS
 
-PAPER_HOURS = {name: 40.0 if name == "ponderReg" else 20.0 for name in VARIANTS}
+PAPER_HOURS = {name: 40.0 if name == "ponderReg" else 20.0 for name in PAPER_VARIANTS}
 """GPU hours of ten runs: 2 a run, 4 for ponderReg. The paper gives the 2 for base; of the rest it says nothing."""
 _TERMS_SUITE = ABLATION_SUITES[1]
 _CYCLE = 30
@@ -25,7 +25,7 @@ _CYCLE = 30
 def missing(results: Results) -> list[str]:
     """What a whole reproduction has and this one lacks, in words."""
     found = []
-    for name in [*VARIANTS, *map(overtrained_name, OVERTRAINED)]:
+    for name in [*PAPER_VARIANTS, *map(overtrained_name, OVERTRAINED)]:
         trained = results.trained.get(name)
         if trained is None:
             found.append(f"the training of {name}")

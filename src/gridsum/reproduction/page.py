@@ -11,7 +11,7 @@ from gridsum.reproduction import accounts, comparison
 from gridsum.reproduction.campaign import OVERTRAINED, overtrained_name
 from gridsum.reproduction.comparison import HEADLINE
 from gridsum.reproduction.results import Results
-from gridsum.variants import VARIANTS
+from gridsum.variants import PAPER_VARIANTS
 
 
 def write_page(results: Results, page: Path, command: str, figures: Iterable[tuple[Path, str]] = ()) -> str:
@@ -110,7 +110,7 @@ def _about_the_best(results: Results) -> str:
             f"{HEADLINE[name]}, which is what the paper shows its {name} for.\n"
         )
     return (
-        "".join(lines) or f"No runs of {' or '.join(OVERTRAINED)} have been chosen yet, out of {', '.join(VARIANTS)}.\n"
+        "".join(lines) or f"No runs of {' or '.join(OVERTRAINED)} have been chosen yet, out of {', '.join(PAPER_VARIANTS)}.\n"
     )
 
 

@@ -12,7 +12,7 @@ from gridsum.reproduction.campaign import OVERTRAINED, machines, overtrained_nam
 from gridsum.reproduction.readings import READINGS, model_name
 from gridsum.reproduction.selection import choose
 from gridsum.training.folders import read_metrics, read_setup
-from gridsum.variants import VARIANTS
+from gridsum.variants import PAPER_VARIANTS
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Results:
 
     @property
     def variants(self) -> list[Trained]:
-        return [self.trained[name] for name in VARIANTS if name in self.trained]
+        return [self.trained[name] for name in PAPER_VARIANTS if name in self.trained]
 
     @property
     def overtrained(self) -> dict[str, Trained]:
@@ -70,7 +70,7 @@ class Results:
 
 
 def load_results(folder: Path) -> Results:
-    names = [*VARIANTS, *map(overtrained_name, OVERTRAINED), *map(model_name, READINGS)]
+    names = [*PAPER_VARIANTS, *map(overtrained_name, OVERTRAINED), *map(model_name, READINGS)]
     return Results(folder, {name: _load(folder, name) for name in names if (folder / name / "config.json").exists()})
 
 
