@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from gridsum import solving
+from gridsum.config import override
 from gridsum.evaluation.runner import evaluate
 from gridsum.evaluation.suites import find, problems_of
 from gridsum.model.network import Network
@@ -14,6 +15,7 @@ from gridsum.model.rollout import GridSize
 from gridsum.solving import choose_placement, solve, solve_watched, solving_size, trace_expression
 from gridsum.store import load, load_runs, save_run
 from gridsum.symbols import decode, parse
+from gridsum.variants import variant
 
 
 @pytest.fixture(scope="module")
@@ -139,3 +141,41 @@ def test_evaluation_grids_are_never_too_narrow_for_the_result(base):
     """200 terms of 2 digits need 5 columns, one more than D + F_W."""
     (record,) = evaluate(base, find("200x2")[0], 1)
     assert record.chars_valid >= len(str(200 * 10))
+
+
+@pytest.fixture
+def exact(tmp_path):
+    """A model that converges, if not to what is right."""
+    config = override(variant("exact"), {"model.width": 16, "model.groups": 4, "model.heads": 16, "model.patience": 2})
+    network = Network(config.model)
+    with torch.no_grad():
+        network.step.recall.weight[:, :16].mul_(0.1)
+    save_run(tmp_path / "weights.safetensors", network, 0, config, 0)
+    return load_runs("exact", [tmp_path / "weights.safetensors"])
+
+
+def test_a_model_that_converges_is_solved_traced_and_evaluated_by_that(exact):
+    expressions = ["12+34", "99+01", "5", "88+77+6"]
+    given = answers(exact, *expressions)
+    assert {answer.halting for answer in given} == {"converged"}
+    assert given == [answer for expression in expressions for answer in answers(exact, expression)]
+    assert not any(answer.capped for answer in given)
+    answer, trace = solve_watched(exact, parse("12+34"), lambda _grid, _halting: None)
+    assert answer == given[0]
+    assert len(trace.grids) == answer.steps + 1
+    torch.testing.assert_close(trace.grids, trace_expression(exact, parse("12+34"), answer.steps).grids)
+    (record,) = evaluate(exact, find("[1,4]x[1,10]")[0], 20)
+    assert (record.halting, record.capped) == ("converged", 0)
+
+
+def test_an_answer_says_that_the_cap_ended_it(exact):
+    config = override(exact.config, {"model.patience": 10_000})
+    network = Network(config.model)
+    network.load_state_dict(exact.network.state_dict())
+    restless = replace(exact, config=config, network=network)
+    (answer,) = answers(restless, "12+34")
+    size = solving_size(2, 2)
+    assert answer.capped
+    assert answer.steps == 4 * (size.height + size.width) + 20
+    (record,) = evaluate(restless, find("[1,4]x[1,10]")[0], 3)
+    assert record.capped == 3

@@ -8,6 +8,7 @@ The generator is SplitMix64: the index, spread by an odd constant, goes through 
 products wrap around modulo 2^64, which is what the mixer needs.
 """
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -89,14 +90,9 @@ class Stream:
         return ((hashed[..., None] << lane) >> 48).to(torch.int16).flatten(-2)
 
     def normal(self, index: Tensor) -> Tensor:
-        """Gaussian float32, four from each hash: [R, ..., 4·words] of `lane_index`'s [..., words].
-
-        By Box and Muller, from pairs of lanes: with 2^16 radii the largest is 4.9.
-        """
-        lanes = (self.lanes(index).to(torch.float32) + (2.0**15 + 0.5)) * 2.0**-16
-        first, second = lanes.unflatten(-1, (-1, 2)).unbind(-1)
-        radius, angle = (-2 * first.log()).sqrt(), second * (2 * math.pi)
-        return torch.stack((radius * angle.cos(), radius * angle.sin()), -1).flatten(-2)
+        """Gaussian float32 on 2^16 values, four from each hash: [R, ..., 4·words] of `lane_index`'s [..., words]."""
+        lanes = self.lanes(index)
+        return _quantiles(index.device).index_select(0, lanes.flatten().int() + 2**15).view(lanes.shape)
 
     def _hash_in_parts(self, index: Tensor) -> Tensor:
         """The hashes [R,...] of index [...], some at a time: the mixer goes over its numbers twelve times."""
@@ -106,6 +102,14 @@ class Stream:
         for part, numbers in zip(hashed.view(runs, -1).split(size, 1), index.flatten().split(size), strict=True):
             _mix(torch.add(self.key[:, None], numbers, out=part))
         return hashed
+
+
+@functools.cache
+def _quantiles(device: torch.device) -> Tensor:
+    """The normal quantile of each value of a lane. A table: computed where they are needed, logarithms would differ in
+    their last digit with the device, and with where in memory a number lies."""
+    middles = (torch.arange(2**16, dtype=torch.float64) + 0.5) / 2**16
+    return torch.special.ndtri(middles).float().to(device)
 
 
 def lane_index(cells: Tensor, features: int) -> Tensor:

@@ -27,6 +27,9 @@ PONDER = ModelConfig(
     halting_hidden=8,
 )
 FIXED = dataclasses.replace(PONDER, halting="fixed", fixed_steps=3)
+CONVERGE = dataclasses.replace(PONDER, halting="converge", train_steps=(2, 5), recall=True, harden=True)
+NOISY = dataclasses.replace(CONVERGE, state_noise=0.2)
+ALL = pytest.mark.parametrize("config", [PONDER, FIXED, NOISY], ids=["ponder", "fixed", "converge"])
 BOTH = pytest.mark.parametrize("config", [PONDER, FIXED], ids=["ponder", "fixed"])
 
 
@@ -47,8 +50,8 @@ def check_against(reference: Reference, network: Network, rollout: Rollout, symb
     """Compare run 0 of a rollout with the equations, problem by problem."""
     for problem, codes in enumerate(symbols[0].tolist()):
         if network.context is None:
-            expected = reference.fixed(codes, height, width, network.config.fixed_steps)
-            torch.testing.assert_close(rollout.logits[0, 0, problem], expected, rtol=1e-8, atol=1e-8)
+            expected = reference.readings(codes, height, width, rollout.steps[-1])[-len(rollout.steps) :]
+            torch.testing.assert_close(rollout.logits[:, 0, problem], expected, rtol=1e-8, atol=1e-8)
             continue
         assert rollout.halting is not None
         logits, probabilities = reference.ponder(codes, height, width, len(rollout.steps) - 1)
@@ -67,8 +70,11 @@ def check_against(reference: Reference, network: Network, rollout: Rollout, symb
         {"groups": 1, "heads": 16},
         {"groups": 4, "heads": 4, "query_encoding": False},
         {"halting": "fixed", "fixed_steps": 3},
+        {"halting": "converge", "train_steps": (2, 5), "recall": True, "harden": True},
+        {"recall": True},
+        {"halting": "fixed", "fixed_steps": 3, "recall": True},
     ],
-    ids=["base", "noGroups", "SASA", "fixedTime"],
+    ids=["base", "noGroups", "SASA", "fixedTime", "exact", "base with recall", "fixedTime with recall"],
 )
 def test_a_rollout_is_the_paper_s(changes):
     network = network_of(dataclasses.replace(PONDER, **changes))
@@ -78,7 +84,7 @@ def test_a_rollout_is_the_paper_s(changes):
         check_against(reference_of(network, 0), network, rollout, symbols, 3, 4)
 
 
-@BOTH
+@pytest.mark.parametrize("config", [PONDER, FIXED, CONVERGE], ids=["ponder", "fixed", "converge"])
 def test_where_dropout_sits(config, monkeypatch):
     """With a scaling for dropout, the equations hold with the inputs of the layers of FFN_3, of FFN_ctx
     and of the output layer scaled, and nothing else."""
@@ -90,7 +96,7 @@ def test_where_dropout_sits(config, monkeypatch):
         check_against(reference_of(network, 0, dropout=lambda x: 0.8 * x), network, rollout, symbols, 3, 4)
 
 
-@BOTH
+@ALL
 def test_dropout_is_drawn_anew_at_every_site_and_step(config, monkeypatch):
     masks = []
     original = Dropout.__call__
@@ -182,7 +188,7 @@ def test_a_rollout_ends_at_the_most_steps():
 
 
 @pytest.mark.parametrize("dropout", [False, True])
-@BOTH
+@ALL
 def test_a_fleet_is_its_runs_alone(config, dropout):
     seeds = (4, 0, 7)
     batch = problems_of(seeds)
@@ -244,7 +250,7 @@ def step_of(step: Step, run: int) -> Step:
 
 
 @pytest.mark.parametrize("dropout", [False, True])
-@BOTH
+@ALL
 def test_a_masked_rollout_is_the_rollout_on_its_own_grid(config, dropout):
     """Each run of a fleet has a grid of its own inside the larger one; `largest` numbers the cells alike."""
     seeds, sizes = (3, 5, 8), [(2, 3), (4, 4), (3, 6)]
@@ -334,7 +340,7 @@ def test_hard_placement_is_soft_placement_of_certain_actions():
     torch.testing.assert_close(soft, hard, rtol=1e-6, atol=1e-6)
 
 
-@BOTH
+@pytest.mark.parametrize("config", [PONDER, FIXED, CONVERGE], ids=["ponder", "fixed", "converge"])
 def test_a_small_network_learns_a_small_batch(config):
     config = dataclasses.replace(
         config,
@@ -352,7 +358,8 @@ def test_a_small_network_learns_a_small_batch(config):
     optimiser = torch.optim.Adam(network.parameters(), lr=3e-3)
     accuracy = torch.zeros(())
     for _ in range(400):
-        spent = cost(network(batch.symbols, GridSize(2, 4)), batch.targets_for(4), ObjectiveConfig(weight=1e-2))
+        rollout = network(batch.symbols, GridSize(2, 4))
+        spent = cost(rollout, batch.targets_for(4), ObjectiveConfig(weight=0 if config.halting == "converge" else 1e-2))
         accuracy = spent.accuracy[0]
         if accuracy > 0.99:
             break

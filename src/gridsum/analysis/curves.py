@@ -33,7 +33,7 @@ class HaltingCurve:
 
 
 def halting_curve(trace: Trace) -> HaltingCurve | None:
-    """Of a trace; None under fixed halting."""
+    """Of a trace; None where the network does not decide when to halt."""
     if trace.halting is None or trace.probability is None:
         return None
     probability = trace.probability.double()

@@ -109,12 +109,14 @@ def digit_vectors(
     device = next(network.parameters()).device
     symbols = sample(space, problems, Stream.of_seeds([seed], device)).symbols.expand(network.runs, -1, -1)
     size = GridSize(space.terms[1] + task.spare_rows, space.digits[1] + task.spare_columns)
-    rule = "median" if default_rule(network) == "sampled" else "fixed"
+    own = default_rule(network)
+    rule = "median" if own == "sampled" else own
     halted = infer(network, symbols, size, rule).steps
     grid = network.place(symbols, size)
+    remembered = network.step.remember(grid)
     found: list[list[tuple[Tensor, Tensor]]] = [[] for _ in range(network.runs)]
     for step in range(1, int(halted.max()) + 1):
-        grid = network.step(grid)
+        grid = network.step(grid, remembered=remembered)
         code = network.read(grid).argmax(-1)
         wanted = halted >= step if moments == "every step" else halted == step
         chosen = (code >= FIRST_DIGIT) & (code < FIRST_DIGIT + DIGITS) & wanted[..., None, None]

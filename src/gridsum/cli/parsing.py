@@ -9,9 +9,9 @@ from typing import Any, NoReturn
 
 SEED_LIMIT = 2**63
 """Seeds are kept as signed 64-bit numbers."""
-_HALTING = ("sampled", "median", "fixed")
+_HALTING = ("sampled", "median", "fixed", "converged")
 _PLACEMENT = ("auto", "soft", "hard")
-_HELP_WIDTH = 79
+HELP_WIDTH = 79
 
 
 class UsageError(ValueError):
@@ -37,7 +37,7 @@ class Parser(argparse.ArgumentParser):
         super().__init__(
             prog=f"gridsum {command}".strip(),
             usage=usage,
-            description=textwrap.fill(description, _HELP_WIDTH),
+            description=textwrap.fill(description, HELP_WIDTH),
             epilog=epilog,
             formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, max_help_position=26),
             allow_abbrev=False,
@@ -118,7 +118,8 @@ def add_rules(parser: argparse.ArgumentParser) -> None:
         metavar="RULE",
         help="when to stop. sampled: at step n with probability λ_n, as the paper does (seeded); median: at "
         "the first step where having halted is more likely than not; fixed: after the number of steps the "
-        "model was trained with (default: fixed for models trained so, sampled for all others)",
+        "model was trained with; converged: once no cell's symbol has changed for some steps (default: what the "
+        "model was trained for: fixed, converged, or sampled)",
     )
     parser.add_argument(
         "--placement",

@@ -33,7 +33,7 @@ def _parser() -> Parser:
         "    lambda       λ_n, the probability of halting now if still running\n"
         "    p            p_n, the probability of halting at n\n"
         "    cumulated    the probability of having halted by n\n"
-        "                 (these three are null under fixed halting)\n"
+        "                 (these three are null for models without halting network)\n"
         "    symbols      H × W, the symbol that the output layer reads in each cell\n"
         "    confidence   H × W, its probability\n"
         "    grid         H × W × E, the features of each cell (with --grids)\n"

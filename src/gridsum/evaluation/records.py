@@ -42,6 +42,8 @@ class Record:
     commit: str | None
     answers: tuple[str, ...] | None = None
     """What was answered, for the worked examples only."""
+    capped: int | None = None
+    """How many samples the largest number of steps ended; None where it was not counted."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.sequences_right <= self.samples or self.samples == 0:

@@ -39,7 +39,7 @@ def evaluate(
     device = next(network.parameters()).device
     batches = suite.batches(samples)
     counts: Counts | None = None
-    steps, used, predictions = [], "", []
+    steps, capped, used, predictions = [], [], "", []
     for index, problems in enumerate(batches):
         batch = problems_of(suite, index, problems, seed, device)
         size = _grid(model, suite, index, seed)
@@ -51,11 +51,12 @@ def evaluate(
         counted = count(outcome.predicted, batch.targets_for(size.width))
         counts = counted if counts is None else counts + counted
         steps.append(outcome.steps)
+        capped.append(outcome.capped)
         predictions.append(outcome.predicted)
         if report is not None:
             report(sum(batches[: index + 1]), sum(batches))
     assert counts is not None, "a suite has at least one problem"
-    taken = torch.cat(steps, 1)
+    taken, ended = torch.cat(steps, 1), torch.cat(capped, 1)
     return [
         Record(
             model=model.name,
@@ -74,6 +75,7 @@ def evaluate(
             version=__version__,
             commit=commit,
             answers=_answers(predictions, run) if suite.expressions else None,
+            capped=int(ended[run].sum()),
         )
         for run, run_seed in enumerate(model.seeds)
     ]

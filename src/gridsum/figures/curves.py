@@ -92,7 +92,7 @@ def plot_halting(trace: "Trace", answer: "Answer") -> Picture:
     which the answer was given, to show how the network goes on deciding."""
     curve = halting_curve(trace)
     if curve is None:
-        raise CurveError("this model takes a fixed number of steps: it has no halting probabilities to show")
+        raise CurveError("this model does not decide when to halt: it has no halting probabilities to show")
     figure = Picture(figsize=(6.4, 3.2), layout="constrained")
     axes: Axes = figure.subplots()
     n = range(len(curve.halting))

@@ -7,35 +7,57 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from gridsum.model.network import Network
+from gridsum.config import ModelConfig
+from gridsum.model.network import Network, Readers
 from gridsum.model.rollout import GridSize
 
-HaltingRule = Literal["sampled", "median", "fixed"]
+HaltingRule = Literal["sampled", "median", "fixed", "converged"]
 HALTING_RULES: dict[str, str] = {
     "sampled": "halt at step n with probability λ_n, as the paper does (seeded)",
     "median": "halt at the first step where halting has become more likely than not (deterministic)",
     "fixed": "halt after the number of steps the model was trained with (deterministic)",
+    "converged": "halt once no cell's symbol has changed for some steps (deterministic)",
+}
+# What each kind of network can follow, its own rule first.
+_ABLE: dict[str, tuple[HaltingRule, ...]] = {
+    "ponder": ("sampled", "median"),
+    "fixed": ("fixed",),
+    "converge": ("converged",),
+}
+_TRAINED: dict[str, str] = {
+    "ponder": "this model was trained to decide when to halt",
+    "fixed": "this model has no halting network",
+    "converge": "this model was trained to go on until nothing changes",
 }
 
-
 Watch = Callable[[Tensor, Tensor | None], None]
-"""Is given every grid [R,B,H,W,E] from G_0 on, with its λ [R,B] (None under fixed halting); may raise to give the
-work up."""
+"""Is given every grid [R,B,H,W,E] from G_0 on, with its λ [R,B] (None where there is none), of the problems that are
+still computed; may raise to give the work up."""
 
 
 def default_rule(network: Network) -> HaltingRule:
-    """The paper's rule for this kind of network."""
-    return "fixed" if network.context is None else "sampled"
+    """The rule that this kind of network was trained for."""
+    return _ABLE[network.config.halting][0]
 
 
 def check_rule(network: Network, rule: str) -> None:
     """Refuse a rule that the network has no means to follow."""
     if rule not in HALTING_RULES:
         raise ValueError(f"there is no halting rule {rule!r}; the rules are {', '.join(HALTING_RULES)}")
-    if network.context is None and rule != "fixed":
-        raise ValueError(f"this model has no halting network, so it cannot follow {rule!r}; use 'fixed'")
-    if network.context is not None and rule == "fixed":
-        raise ValueError("this model was trained to decide when to halt; use 'sampled' or 'median'")
+    able = _ABLE[network.config.halting]
+    if rule not in able:
+        use = " or ".join(map(repr, able))
+        raise ValueError(f"{_TRAINED[network.config.halting]}, so it cannot follow {rule!r}; use {use}")
+
+
+def step_cap(config: ModelConfig, size: GridSize) -> int:
+    """The most steps that evaluation takes on a grid of `size`.
+
+    Under converge halting it grows with the grid: what is to be known must have the time to cross it.
+    """
+    if config.halting == "converge":
+        return config.cap_factor * (size.height + size.width) + config.train_steps[1]
+    return config.fixed_steps if config.halting == "fixed" else config.max_evaluation_steps
 
 
 @dataclass(frozen=True)
@@ -68,15 +90,17 @@ def infer(
     predicted = torch.zeros(runs, problems, size.width, dtype=torch.int64, device=symbols.device)
     steps = torch.zeros(runs, problems, dtype=torch.int64, device=symbols.device)
     watch = watch or _look_away
+    if rule == "converged":
+        return _infer_converged(network, grid, size, watch)
+    remembered, cap = network.step.remember(grid), step_cap(network.config, size)
     if network.context is None:
-        for _ in range(network.config.fixed_steps):
+        for _ in range(cap):
             watch(grid, None)
-            grid = network.step(grid, size)
+            grid = network.step(grid, size, remembered=remembered)
         watch(grid, None)
-        steps += network.config.fixed_steps
+        steps += cap
         return Outcome(network.read(grid[:, :, 0]).argmax(-1), steps, torch.zeros_like(steps, dtype=torch.bool))
 
-    cap = network.config.max_evaluation_steps
     context = network.context.start(problems)
     running = torch.ones(runs, problems, dtype=torch.bool, device=symbols.device)
     survival = torch.ones(runs, problems, device=symbols.device)
@@ -98,9 +122,42 @@ def infer(
             running = running & ~halt
             if not bool(running.any()):
                 break
-        grid = network.step(grid, size)
+        grid = network.step(grid, size, remembered=remembered)
     read = network.read(grid[:, :, 0]).argmax(-1)
     return Outcome(torch.where(running[..., None], read, predicted), torch.where(running, cap, steps), running)
+
+
+def _infer_converged(network: Network, grid: Tensor, size: GridSize, watch: Watch) -> Outcome:
+    """Steps from `grid`, G_0, until the symbols of all cells have stayed the same for `patience` steps.
+
+    Problems leave the computation when they have converged in every run.
+    """
+    runs, problems = grid.shape[:2]
+    cap = step_cap(network.config, size)
+    prepared = network.step.prepare(grid)
+    present = torch.arange(problems, device=grid.device)
+    unchanged = torch.zeros(runs, problems, dtype=torch.int64, device=grid.device)
+    steps, capped = torch.full_like(unchanged, cap), torch.ones_like(unchanged, dtype=torch.bool)
+    read = network.read(grid).argmax(-1)
+    predicted = read[:, :, 0].clone()
+    watch(grid, None)
+    for n in range(1, cap + 1):
+        grid = network.step.advance(Readers.of(grid), size, None, prepared).residual
+        before, read = read, network.read(grid).argmax(-1)
+        watch(grid, None)
+        same = (read == before).flatten(2).all(-1)
+        unchanged[:, present] = torch.where(same, unchanged[:, present] + 1, 0)
+        running = capped[:, present]  # what has halted before keeps what it said
+        predicted[:, present] = torch.where(running[..., None], read[:, :, 0], predicted[:, present])
+        halt = running & (unchanged[:, present] >= network.config.patience)
+        if bool(halt.any()):
+            steps[:, present] = torch.where(halt, n, steps[:, present])
+            capped[:, present] = running & ~halt
+            stay = capped[:, present].any(0)
+            if not bool(stay.any()):
+                break
+            grid, read, present, prepared = grid[:, stay], read[:, stay], present[stay], prepared.only(stay)
+    return Outcome(predicted, steps, capped)
 
 
 def _look_away(_grid: Tensor, _halting: Tensor | None) -> None:

@@ -16,13 +16,14 @@ def trace(network: Network, symbols: Tensor, size: GridSize, steps: int, hard: b
     batch = symbols[None, None]
     grid = network.place(batch, size, hard)
     context = None if network.context is None else network.context.start(1)
+    remembered = network.step.remember(grid)
     grids, weights, halting = [grid], [], []
     for n in range(steps + 1):
         if network.context is not None and context is not None:
             context, probability = network.context(context, grid, size)
             halting.append(probability)
         if n < steps:
-            grid, attention = network.step.observe(grid)
+            grid, attention = network.step.observe(grid, remembered)
             grids.append(grid)
             weights.append(attention)
     return assemble(network, symbols, grids, weights, halting)
