@@ -6,6 +6,7 @@ import stat
 
 import pytest
 import torch
+from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
 from gridsum.config import override, to_json
@@ -149,3 +150,32 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypat
 def test_written_files_can_be_read_by_others(tmp_path):
     write_atomically(tmp_path / "file", b"x")
     assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == 0o644
+
+
+def test_weights_from_before_a_field_existed_still_load(tmp_path, config):
+    """A file whose configuration lacks what later versions added has their defaults."""
+    path = tmp_path / "weights.safetensors"
+    save_run(path, Network(config.model, (4,)), 0, config, 4)
+    with safe_open(path, framework="pt") as file:
+        about = json.loads(file.metadata()["gridsum"])
+    for section, names in {
+        "model": ("recall", "harden", "train_steps", "patience", "cap_factor", "state_noise"),
+        "objective": ("deep",),
+        "training": ("restarts", "restart_steps", "strangers", "certain", "harden_accuracy", "harden_problems"),
+    }.items():
+        for name in names:
+            del about["config"][section][name]
+    save_file(load_file(path), path, {"gridsum": json.dumps(about)})
+    assert load_runs("old", [path]).config == config
+
+
+def test_a_placement_that_has_hardened_comes_back_so(tmp_path):
+    exact = override(variant("exact"), TINY)
+    network = Network(exact.model, (3, 4))
+    network.placement.harden(network.embedding.weight, torch.tensor([False, True]))
+    paths = [tmp_path / f"{run}.safetensors" for run in range(2)]
+    for run, path in enumerate(paths):
+        save_run(path, network, run, exact, 3 + run)
+    decided = load_runs("exact", paths).network.placement.decided
+    assert decided is not None
+    assert torch.equal(decided, network.placement.decided)

@@ -7,7 +7,15 @@ from gridsum.config import TaskConfig, override
 from gridsum.model.network import Network
 from gridsum.problems import Space
 from gridsum.streams import Stream
-from gridsum.training.gradients import EagerGradients, GraphGradients, draw_grid, largest_grid, part_gradient
+from gridsum.training.gradients import (
+    EagerGradients,
+    GraphGradients,
+    draw_beginning,
+    draw_grid,
+    drawn_steps,
+    largest_grid,
+    part_gradient,
+)
 from gridsum.training.optimiser import AdamW
 from gridsum.variants import variant
 
@@ -19,6 +27,8 @@ TINY = {
     "model.context_heads": 4,
     "model.max_steps": 6,
     "model.fixed_steps": 3,
+    "model.train_steps": (2, 5),
+    "training.restart_steps": 3,
     "training.batch": 8,
     "task.digits": (1, 3),
 }
@@ -28,7 +38,7 @@ def tiny(name, **changes):
     return override(variant(name), {**TINY, **changes})
 
 
-@pytest.mark.parametrize("name", ["base", "fixedTime", "ponderReg"])
+@pytest.mark.parametrize("name", ["base", "fixedTime", "ponderReg", "exact"])
 @pytest.mark.parametrize("dropout", [0.0, 0.1])
 def test_a_fleet_trains_each_run_as_if_alone(name, dropout):
     """Twenty steps, with each run's own problems, grid sizes, dropout and clipping.
@@ -57,15 +67,16 @@ def test_a_fleet_trains_each_run_as_if_alone(name, dropout):
         torch.testing.assert_close(weights[run], alone_weights[0], rtol=0, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", ["base", "SASA", "fixedTime"])
+@pytest.mark.parametrize("name", ["base", "SASA", "fixedTime", "exact"])
 def test_static_shapes_and_a_number_of_steps_change_nothing(name):
     """What a GPU computes (the largest grid, masked, for a given number of steps) is what the CPU does."""
     config = tiny(name)
     network = Network(config.model, (0, 1))
     stream = Stream.of_seeds((0, 1)).fold(4)
     for group in range(2):
-        own = part_gradient(network, config, stream, group, None, static=False)
-        steps = None if name == "fixedTime" else config.model.max_steps
+        drawn = drawn_steps(config, 4, group)
+        own = part_gradient(network, config, stream, group, drawn, static=False)
+        steps = drawn if name in ("fixedTime", "exact") else config.model.max_steps
         static = part_gradient(network, config, stream, group, steps, static=True)
         torch.testing.assert_close(static.cost.total, own.cost.total)
         torch.testing.assert_close(static.gradient, own.gradient, rtol=1e-4, atol=1e-6)
@@ -114,7 +125,7 @@ def test_few_graphs_lead_to_the_longest_rollout(most):
     engine = GraphGradients.__new__(GraphGradients)  # what is asked of it needs no GPU
     engine.config = override(variant("base"), {"model.max_steps": most})
     engine.recent = [[], [3, 2]]
-    length = engine._guess(0)
+    length = engine._guess(0, torch.tensor(0))
     assert length is not None
     assert length <= most
     climbed = []
@@ -124,4 +135,26 @@ def test_few_graphs_lead_to_the_longest_rollout(most):
         length = climbed[-1]
     assert length == most
     assert len(climbed) <= 5
-    assert (engine._guess(1) or 0) >= min(3, most)
+    assert (engine._guess(1, torch.tensor(0)) or 0) >= min(3, most)
+
+
+def test_steps_under_converge_halting_are_uniform_and_the_same_for_every_run():
+    config = override(variant("exact"), {"model.train_steps": (3, 6)})
+    drawn = [drawn_steps(config, step, group) for step in range(1500) for group in range(2)]
+    counts = torch.bincount(torch.tensor(drawn))
+    assert counts[:3].sum() == 0
+    assert len(counts) == 7
+    assert (counts[3:] - 750).abs().max() < 5 * (3000 * 3 / 16) ** 0.5
+    assert drawn[0::2] != drawn[1::2], "the groups draw apart"
+    assert drawn_steps(variant("base"), 0, 0) is drawn_steps(variant("fixedTime"), 0, 0) is None
+
+
+def test_as_many_problems_restart_as_the_configuration_says():
+    config = override(variant("exact"), {"training.restart_steps": 7})
+    beginning = draw_beginning(config, 64, Stream.of_seeds(range(50)))
+    assert beginning.taken is not None
+    assert beginning.taken.shape == (50, 32)
+    assert sorted(beginning.taken.unique().tolist()) == [1, 2, 3, 4, 5, 6, 7]
+    assert (beginning.most, beginning.strangers, beginning.certain) == (7, 8, 16)
+    nothing = draw_beginning(variant("base"), 64, Stream.of_seeds([0]))
+    assert (nothing.taken, nothing.strangers, nothing.certain) == (None, 0, 0)

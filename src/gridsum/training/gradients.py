@@ -12,13 +12,13 @@ from torch import Tensor
 from gridsum.config import Config, TaskConfig
 from gridsum.model.layers import flatten
 from gridsum.model.network import Network
-from gridsum.model.rollout import GridSize
+from gridsum.model.rollout import Beginning, GridSize
 from gridsum.objective import Cost, cost
 from gridsum.problems import Space, sample
 from gridsum.streams import Stream
 
 # What a step's random numbers are for.
-_PROBLEMS, _ROWS, _COLUMNS, _DROPOUT, _SUCCESS = range(5)
+_PROBLEMS, _ROWS, _COLUMNS, _DROPOUT, _SUCCESS, _STEPS, _RESTARTS = range(7)
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,29 @@ def draw_grid(space: Space, task: TaskConfig, stream: Stream, static: bool) -> G
     return GridSize(height, width, torch.stack((rows, columns), 1).int())
 
 
+def drawn_steps(config: Config, step: int, group: int) -> int | None:
+    """How many recurrent steps training step `step` takes under converge halting; None where they are not drawn.
+
+    A number for the whole fleet, from the step and the group alone and from no run's seed: a run then takes the same
+    steps alone or in a fleet, and none of them are computed for nothing.
+    """
+    if config.model.halting != "converge":
+        return None
+    return int(Stream.of_seeds([0]).fold(step).fold(group).fold(_STEPS).integers(*config.model.train_steps))
+
+
+def draw_beginning(config: Config, problems: int, stream: Stream) -> Beginning:
+    """Where the problems of a step begin. They are drawn at random, so the first are as good as any."""
+    training = config.training
+    restarted = int(training.restarts * problems)
+    return Beginning(
+        stream.fold(_RESTARTS).integers(1, training.restart_steps, restarted) if restarted else None,
+        training.restart_steps,
+        int(training.strangers * restarted),
+        int(training.certain * problems),
+    )
+
+
 def part_gradient(
     network: Network, config: Config, stream: Stream, group: int, steps: int | None, static: bool
 ) -> _Part:
@@ -69,8 +92,10 @@ def part_gradient(
     space = config.task.groups[group]
     source = stream.fold(group)
     size = draw_grid(space, config.task, source, static)
-    batch = sample(space, config.training.batch // len(config.task.groups), source.fold(_PROBLEMS))
-    rollout = network(batch.symbols, size, source.fold(_DROPOUT), steps, largest_grid(space, config.task))
+    problems = config.training.batch // len(config.task.groups)
+    batch = sample(space, problems, source.fold(_PROBLEMS))
+    beginning = draw_beginning(config, problems, source)
+    rollout = network(batch.symbols, size, source.fold(_DROPOUT), steps, largest_grid(space, config.task), beginning)
     columns = None if size.inside is None else size.inside[:, 0]
     spent = cost(rollout, batch.targets_for(size.width), config.objective, columns, source.fold(_SUCCESS))
     gradients = torch.autograd.grad(spent.total.sum() / len(config.task.groups), list(network.parameters()))
@@ -102,16 +127,17 @@ class EagerGradients:
 
     def __call__(self, step: Tensor) -> Gradients:
         stream = self.stream.fold(step)
-        groups = range(len(self.config.task.groups))
-        return _mean([part_gradient(self.network, self.config, stream, g, None, False) for g in groups])
+        lengths = [drawn_steps(self.config, int(step), group) for group in range(len(self.config.task.groups))]
+        parts = enumerate(lengths)
+        return _mean([part_gradient(self.network, self.config, stream, g, length, False) for g, length in parts])
 
 
 class GraphGradients:
     """Compiled steps inside CUDA graphs, one for each group and number of recurrent steps.
 
-    Shapes are static: every run's grid is masked inside the largest. How many recurrent steps a batch needs is
-    known only afterwards, so the number is guessed from the steps before; if it was too small, the part is
-    computed again with more, which gives what it would have given at once.
+    Shapes are static: every run's grid is masked inside the largest. How many recurrent steps a batch needs under
+    ponder halting is known only afterwards, so the number is guessed from the steps before; if it was too small, the
+    part is computed again with more, which gives what it would have given at once.
     """
 
     _LENGTHS = (2, 4, 6, 8, 10, 12, 14, 17, 20, 24, 28, 32, 36, 40)
@@ -130,14 +156,14 @@ class GraphGradients:
     def __call__(self, step: Tensor) -> Gradients:
         self.step.copy_(step)
         groups = range(len(self.config.task.groups))
-        lengths = [self._guess(group) for group in groups]
+        lengths = [self._guess(group, step) for group in groups]
         for group in groups:  # captures wait for all else to finish, so they come first
             self._graph(group, lengths[group])
         parts = [self._replay(group, lengths[group]) for group in groups]
         for lane, _ in self.lanes:
             torch.cuda.current_stream().wait_stream(lane)
         for group in groups:
-            while lengths[group] is not None:
+            while self.config.model.halting == "ponder":
                 taken, unfinished = parts[group].truncation.tolist()
                 if not unfinished:
                     self.recent[group] = [*self.recent[group], taken][-self._MEMORY :]
@@ -151,9 +177,9 @@ class GraphGradients:
         most = self.config.model.max_steps
         return [length for length in self._LENGTHS if length < most] + [most]
 
-    def _guess(self, group: int) -> int | None:
-        if self.config.model.halting == "fixed":
-            return None
+    def _guess(self, group: int, step: Tensor) -> int | None:
+        if self.config.model.halting != "ponder":
+            return drawn_steps(self.config, int(step), group)
         needed = max(self.recent[group], default=self._LENGTHS[2])
         lengths = self._lengths()
         return next((length for length in lengths if length >= needed), lengths[-1])

@@ -26,6 +26,7 @@ from gridsum.training.folders import (
     write_setup,
 )
 from gridsum.training.gradients import EagerGradients, GraphGradients
+from gridsum.training.hardening import harden
 from gridsum.training.optimiser import AdamW, learning_rate
 
 # What is logged of a step: the parts of its cost, and the norm of its gradient.
@@ -156,6 +157,7 @@ class Fleet:
         """Train for one epoch; returns the means over its steps of what is logged, for each run."""
         steps = self.config.training.steps_per_epoch
         logged = [self.train_step((number - 1) * steps + index).logged for index in range(steps)]
+        harden(self.network, self.config, self.seeds, number * steps - 1 + self.config.training.first_step)
         means = torch.stack(logged).mean(0).tolist()
         return {name: tuple(values) for name, values in zip(_LOGGED, means, strict=True)}
 
@@ -173,7 +175,14 @@ class Fleet:
         """All that makes the next step what it is, beside the step's number."""
         optimiser = self.optimiser
         moments = {"weights": optimiser.weights, "mean": optimiser.mean, "square": optimiser.square}
-        return {**moments, "alive": self.alive}
+        decided = self.network.placement.decided
+        return {**moments, "alive": self.alive, **({} if decided is None else {"decided": decided})}
+
+    @property
+    def hardened(self) -> list[bool] | None:
+        """Which runs' placement has become certain; None where it never does."""
+        decided = self.network.placement.decided
+        return None if decided is None else (decided >= 0).all(1).tolist()
 
     def remember(self) -> None:
         """Keep the state at the end of an epoch, so that one broken off can be forgotten."""
@@ -185,6 +194,8 @@ class Fleet:
     def _take_up(self, state: dict[str, Tensor]) -> None:
         self.optimiser.load(state)
         self.alive = state["alive"].to(self.device)
+        if self.network.placement.decided is not None:
+            self.network.placement.decided.copy_(state["decided"])
 
     def save(self, folder: Path, epoch: int) -> None:
         """The weights of each run, then the checkpoint: a run's weights are never older than it."""
@@ -207,9 +218,12 @@ class Fleet:
 def _log(
     folder: Path, fleet: Fleet, epoch: int, means: dict[str, tuple[float, ...]], rate: float, seconds: float
 ) -> None:
+    hardened = fleet.hardened
     for run, (seed, alive) in enumerate(zip(fleet.seeds, fleet.alive.tolist(), strict=True)):
         if alive:
-            values = {name: means[name][run] for name in _LOGGED}
+            values: dict[str, float | bool] = {name: means[name][run] for name in _LOGGED}
+            if hardened is not None:
+                values["hardened"] = hardened[run]
             append_metrics(folder, seed, {"epoch": epoch, **values, "learning_rate": rate, "seconds": seconds})
 
 

@@ -1,0 +1,45 @@
+"""When a run's placement turns from expected to certain.
+
+Nothing but results may decide: which layout of the grid is right is for the network to find. So at the end of every
+epoch each run solves new problems with every symbol placed by its most probable action. Once it gets enough of their
+characters right in every group of problems, those actions work, and are kept for good: expected placement smears over
+long inputs, and an action that could still change would take from under the network what it has learnt to rely on.
+"""
+
+import torch
+from torch import Tensor
+
+from gridsum.config import Config
+from gridsum.model.network import Network
+from gridsum.model.rollout import Beginning, GridSize
+from gridsum.objective import character_accuracy
+from gridsum.problems import sample
+from gridsum.streams import Stream
+from gridsum.training.gradients import largest_grid
+
+# Beside what the random numbers of a training step are for.
+_PROBLEMS = 100
+
+
+@torch.no_grad()
+def harden(network: Network, config: Config, seeds: tuple[int, ...], step: int) -> None:
+    """Harden the placement of the runs that are ready for it after training step `step`."""
+    decided = network.placement.decided
+    if decided is None or bool((decided >= 0).all()):
+        return
+    ready = torch.ones(network.runs, dtype=torch.bool, device=decided.device)
+    for group in range(len(config.task.groups)):
+        stream = Stream.of_seeds(seeds, decided.device).fold(step).fold(group).fold(_PROBLEMS)
+        ready &= certain_accuracy(network, config, group, stream) >= config.training.harden_accuracy
+    network.placement.harden(network.embedding.weight, ready)
+
+
+def certain_accuracy(network: Network, config: Config, group: int, stream: Stream) -> Tensor:
+    """The character accuracy [R] of every run on new problems of a group, placed by the most probable actions."""
+    space, problems = config.task.groups[group], config.training.harden_problems
+    size = GridSize(*largest_grid(space, config.task))
+    batch = sample(space, problems, stream)
+    rollout = network(batch.symbols, size, beginning=Beginning(certain=problems))
+    targets = batch.targets_for(size.width)
+    accuracy = character_accuracy(rollout.logits.argmax(-1), targets, torch.ones_like(targets, dtype=torch.bool))
+    return (rollout.probability * accuracy).sum(0).mean(-1)
