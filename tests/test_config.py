@@ -19,7 +19,7 @@ from gridsum.config import (
 )
 from gridsum.model.network import Network, parameter_count
 from gridsum.problems import Space
-from gridsum.variants import VARIANTS, variant
+from gridsum.variants import PAPER_VARIANTS, VARIANTS, variant
 
 configs = st.builds(
     Config,
@@ -90,7 +90,7 @@ def test_a_field_like_no_other_lists_what_there_is():
         ({"model": {"dropout": "0.1"}}, "model.dropout takes a number"),
         ({"model": {"dropout": True}}, "model.dropout takes a number"),
         ({"model": {"query_encoding": 1}}, "model.query_encoding takes true or false"),
-        ({"model": {"halting": "never"}}, "model.halting takes one of ponder, fixed, not 'never'"),
+        ({"model": {"halting": "never"}}, "model.halting takes one of ponder, fixed, converge, not 'never'"),
         ({"model": {"halting": ["ponder"]}}, "model.halting takes one of"),
         ({"task": {"terms": [1, 2, 3]}}, "task.terms takes whole numbers"),
         ({"task": {"terms": 4}}, "task.terms takes whole numbers"),
@@ -131,6 +131,20 @@ def test_a_whole_number_may_stand_for_a_number():
         ({"model.epsilon": 0.0}, "model.epsilon"),
         ({"model.max_steps": 0}, "model.max_steps"),
         ({"model.step_hidden": 10}, "model.step_hidden"),
+        ({"model.train_steps": (5, 4)}, "model.train_steps must be two numbers"),
+        ({"model.patience": 0}, "model.patience"),
+        ({"model.cap_factor": 0}, "model.cap_factor"),
+        ({"model.state_noise": -0.1}, "model.state_noise"),
+        ({"model.state_noise": "nan"}, "model.state_noise"),
+        ({"objective.deep": True}, "model.halting converge"),
+        ({"model.halting": "converge"}, "set objective.regulariser to none"),
+        ({"training.restarts": 1.0}, "training.restarts"),
+        ({"training.certain": 1.0}, "training.certain"),
+        ({"training.strangers": 1.5}, "training.strangers"),
+        ({"training.strangers": 0.5}, "needs model.recall"),
+        ({"training.restart_steps": 0}, "training.restart_steps"),
+        ({"training.harden_accuracy": 0.0}, "training.harden_accuracy"),
+        ({"training.harden_problems": 0}, "training.harden_problems"),
         ({"objective.prior": 1.0}, "objective.prior"),
         ({"objective.weight": -1.0}, "objective.weight"),
         ({"training.batch": 0}, "training.batch"),
@@ -249,8 +263,21 @@ def test_variants_are_the_table_s(name, groups, heads, query_encoding, halting, 
     assert {path for path, leaf in fields_of(config).items() if leaf != base[path]} <= changed
 
 
-def test_there_are_five_variants():
-    assert sorted(VARIANTS) == ["SASA", "base", "fixedTime", "noGroups", "ponderReg"]
+def test_the_paper_has_five_variants():
+    assert sorted(PAPER_VARIANTS) == ["SASA", "base", "fixedTime", "noGroups", "ponderReg"]
+    assert set(VARIANTS) - set(PAPER_VARIANTS) == {"exact"}
+
+
+def test_what_exact_changes_can_be_dropped_one_at_a_time():
+    """Every ingredient is a field whose default leaves it out."""
+    base, exact = fields_of(variant("base")), variant("exact")
+    changed = {path for path, leaf in fields_of(exact).items() if leaf != base[path]} - {"variant"}
+    assert changed == set(VARIANTS["exact"])
+    needed = {"model.halting", "objective.regulariser", "model.recall"}  # others hang on these
+    for path in changed - needed:
+        assert fields_of(override(exact, {path: base[path][1]}))[path] == base[path]
+    without = override(exact, {"model.recall": False, "training.strangers": 0.0})
+    assert parameter_count(Network(exact.model)) - parameter_count(Network(without.model)) == 2 * 64 * 64 + 64
 
 
 @pytest.mark.parametrize(("name", "meant"), [("nogroups", "noGroups"), ("sasa", "SASA"), ("fixed-time", "fixedTime")])
@@ -267,6 +294,7 @@ def test_an_unknown_variant_names_the_nearest(name, meant):
         ("noGroups", 168_337),
         ("SASA", 157_521),
         ("fixedTime", 107_344),
+        ("exact", 115_600),
     ],
 )
 def test_parameter_counts(name, count):

@@ -95,7 +95,7 @@ class ModelConfig:
     recall: bool = False
     """Whether every step sees the grid before any step beside its own: Linear(concat(G_n, G_0))."""
     harden: bool = False
-    """Whether training turns the placement from expected to certain, symbol by symbol, once that works."""
+    """Whether training makes a run's placement certain, once its most probable actions are seen to work."""
     halting: Literal["ponder", "fixed", "converge"] = "ponder"
     """Whether the network decides when to halt, takes a fixed number of steps, or goes on until nothing changes."""
     fixed_steps: int = 12
@@ -111,7 +111,7 @@ class ModelConfig:
     patience: int = 4
     """Converge halting stops when no cell's symbol has changed for so many steps."""
     cap_factor: int = 4
-    """Converge halting gives up after so many steps for each row and column, and the most of train_steps."""
+    """The cap on steps under converge halting: so many for each row and each column, and the most of train_steps."""
     state_noise: float = 0.0
     """The standard deviation of Gaussian noise on every cell's features after every step in training."""
     context_length: int = 3
@@ -138,7 +138,8 @@ class ModelConfig:
             _require(getattr(self, name) >= 1, f"model.{name} must be at least 1")
         fewest, most = self.train_steps
         _require(
-            1 <= fewest <= most, f"model.train_steps must be two numbers from 1 upwards, the smaller first: {fewest},{most}"
+            1 <= fewest <= most,
+            f"model.train_steps must be two numbers from 1 upwards, the smaller first: {fewest},{most}",
         )
         _require(0 <= self.state_noise < math.inf, "model.state_noise must be a number that is not negative")
         for name in ("placement_hidden", "step_hidden", "context_hidden", "halting_hidden"):
@@ -207,8 +208,8 @@ class TrainingConfig:
     certain: float = 0.0
     """The share of a batch's problems that are placed by the most probable actions, to learn from such grids too."""
     harden_accuracy: float = 0.9
-    """A run's placement hardens once, so placed, it gets this share of characters right in every group of problems."""
-    harden_problems: int = 128
+    """The share of characters, in every group, that a run so placed must get right for its placement to harden."""
+    harden_problems: int = 64
     """The new problems of each group that this is measured on, at the end of every epoch."""
     first_step: int = 0
     """The number of the first training step: what a training before this one ended with, so problems are new ones."""
@@ -216,7 +217,15 @@ class TrainingConfig:
     """Epochs from one checkpoint to the next; there is one at the end, too."""
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "steps_per_epoch", "batch", "restart_epochs", "checkpoint_epochs", "restart_steps", "harden_problems"):
+        for name in (
+            "epochs",
+            "steps_per_epoch",
+            "batch",
+            "restart_epochs",
+            "checkpoint_epochs",
+            "restart_steps",
+            "harden_problems",
+        ):
             _require(getattr(self, name) >= 1, f"training.{name} must be at least 1")
         _require(self.first_step >= 0, "training.first_step must not be negative")
         for name in ("restarts", "certain"):

@@ -3,11 +3,12 @@
 import argparse
 import ast
 import inspect
+import textwrap
 import typing
 from typing import Any
 
 from gridsum import config as config_module
-from gridsum.cli.parsing import Parser
+from gridsum.cli.parsing import HELP_WIDTH, Parser
 from gridsum.config import Config, describe_type, fields_of, override
 from gridsum.variants import VARIANTS
 
@@ -60,7 +61,8 @@ def variants_text() -> str:
     lines = []
     for name, changes in VARIANTS.items():
         what = ", ".join(f"--{path} {_written(value)}" for path, value in changes.items())
-        lines.append(f"  {name:<11}{what or 'the defaults'}")
+        first, later = f"  {name:<11}", " " * 13
+        lines.append(textwrap.fill(what or "the defaults", HELP_WIDTH, initial_indent=first, subsequent_indent=later))
     return "\n".join(lines)
 
 

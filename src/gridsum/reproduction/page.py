@@ -110,7 +110,8 @@ def _about_the_best(results: Results) -> str:
             f"{HEADLINE[name]}, which is what the paper shows its {name} for.\n"
         )
     return (
-        "".join(lines) or f"No runs of {' or '.join(OVERTRAINED)} have been chosen yet, out of {', '.join(PAPER_VARIANTS)}.\n"
+        "".join(lines)
+        or f"No runs of {' or '.join(OVERTRAINED)} have been chosen yet, out of {', '.join(PAPER_VARIANTS)}.\n"
     )
 
 
