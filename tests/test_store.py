@@ -178,4 +178,5 @@ def test_a_placement_that_has_hardened_comes_back_so(tmp_path):
         save_run(path, network, run, exact, 3 + run)
     decided = load_runs("exact", paths).network.placement.decided
     assert decided is not None
+    assert network.placement.decided is not None
     assert torch.equal(decided, network.placement.decided)
