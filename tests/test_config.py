@@ -135,6 +135,7 @@ def test_a_whole_number_may_stand_for_a_number():
         ({"model.patience": 0}, "model.patience"),
         ({"model.cap_factor": 0}, "model.cap_factor"),
         ({"model.state_noise": -0.1}, "model.state_noise"),
+        ({"model.tolerance": -0.1}, "model.tolerance"),
         ({"model.state_noise": "nan"}, "model.state_noise"),
         ({"objective.deep": True}, "model.halting converge"),
         ({"model.halting": "converge"}, "set objective.regulariser to none"),

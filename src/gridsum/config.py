@@ -112,6 +112,8 @@ class ModelConfig:
     """Converge halting stops when no cell's symbol has changed for so many steps."""
     cap_factor: int = 4
     """The cap on steps under converge halting: so many for each row and each column, and the most of train_steps."""
+    tolerance: float = 0.0
+    """Converge halting on a CPU computes cells again only where features have moved by more; 0: all cells, always."""
     state_noise: float = 0.0
     """The standard deviation of Gaussian noise on every cell's features after every step in training."""
     context_length: int = 3
@@ -141,7 +143,8 @@ class ModelConfig:
             1 <= fewest <= most,
             f"model.train_steps must be two numbers from 1 upwards, the smaller first: {fewest},{most}",
         )
-        _require(0 <= self.state_noise < math.inf, "model.state_noise must be a number that is not negative")
+        for name in ("state_noise", "tolerance"):
+            _require(0 <= getattr(self, name) < math.inf, f"model.{name} must be a number that is not negative")
         for name in ("placement_hidden", "step_hidden", "context_hidden", "halting_hidden"):
             hidden = getattr(self, name)
             _require(hidden > 0 and hidden % 4 == 0, f"model.{name} must be a positive multiple of 4")

@@ -135,7 +135,7 @@ def test_halting_shows_the_curve_and_where_it_stopped(right, texts):
     np.testing.assert_allclose(heights(lines[0]), trace.halting.numpy())
     assert np.array(lines[2].get_xydata())[:, 0].tolist() == [answer.steps] * 2
     assert "halted here (median)" in texts(figure)
-    with pytest.raises(CurveError, match="fixed number of steps"):
+    with pytest.raises(CurveError, match="does not decide when to halt"):
         plot_halting(dataclasses.replace(trace, halting=None, probability=None), answer)
 
 

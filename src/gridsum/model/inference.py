@@ -10,6 +10,7 @@ from torch import Tensor
 from gridsum.config import ModelConfig
 from gridsum.model.network import Network, Readers
 from gridsum.model.rollout import GridSize
+from gridsum.model.settling import Settling
 
 HaltingRule = Literal["sampled", "median", "fixed", "converged"]
 HALTING_RULES: dict[str, str] = {
@@ -89,6 +90,8 @@ def infer(
     grid = network.place(symbols, size, hard)
     predicted = torch.zeros(runs, problems, size.width, dtype=torch.int64, device=symbols.device)
     steps = torch.zeros(runs, problems, dtype=torch.int64, device=symbols.device)
+    if rule == "converged" and watch is None and _settles(network, grid, size):
+        return _infer_settling(network, grid, size)
     watch = watch or _look_away
     if rule == "converged":
         return _infer_converged(network, grid, size, watch)
@@ -158,6 +161,36 @@ def _infer_converged(network: Network, grid: Tensor, size: GridSize, watch: Watc
                 break
             grid, read, present, prepared = grid[:, stay], read[:, stay], present[stay], prepared.only(stay)
     return Outcome(predicted, steps, capped)
+
+
+def _settles(network: Network, grid: Tensor, size: GridSize) -> bool:
+    """Whether only what changes is computed: not for a GPU, which is slow with few cells, nor for several runs."""
+    return network.config.tolerance > 0 and network.runs == 1 and size.own is None and not grid.is_cuda
+
+
+def _infer_settling(network: Network, grid: Tensor, size: GridSize) -> Outcome:
+    """As `_infer_converged`, for one run, computing cells again only where something near them has changed."""
+    problems, cap = grid.shape[1], step_cap(network.config, size)
+    settling = Settling(network, grid, size, network.config.tolerance)
+    read = torch.zeros(len(settling.state), dtype=torch.int64, device=grid.device)
+    read[settling.active] = settling.symbols(settling.active)
+    unchanged = torch.zeros(problems, dtype=torch.int64, device=grid.device)
+    steps, capped = torch.full_like(unchanged, cap), torch.ones_like(unchanged, dtype=torch.bool)
+    for n in range(1, cap + 1):
+        changed = settling.step()
+        now = settling.symbols(changed)
+        other = settling.problem(changed[now != read[changed]])
+        read[changed] = now
+        unchanged += 1
+        unchanged[other] = 0
+        halt = capped & (unchanged >= network.config.patience)
+        if bool(halt.any()):
+            steps[halt] = n
+            capped &= ~halt
+            if not bool(capped.any()):
+                break
+            settling.leave(halt)
+    return Outcome(read[settling.top(size.width)][None], steps[None], capped[None])
 
 
 def _look_away(_grid: Tensor, _halting: Tensor | None) -> None:
