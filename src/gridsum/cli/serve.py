@@ -3,6 +3,7 @@
 import ipaddress
 import socket
 from collections.abc import Sequence
+from contextlib import suppress
 
 from gridsum.cli.output import tell
 from gridsum.cli.parsing import Parser, UsageError, add_device, load_single, whole_number
@@ -89,10 +90,9 @@ def run(arguments: Sequence[str]) -> int:
         config = uvicorn.Config(
             app, log_level="warning", access_log=False, timeout_graceful_shutdown=_GRACE_SECONDS, backlog=_BACKLOG
         )
-        try:
+        with suppress(KeyboardInterrupt):  # which comes or not, as the event loop happens to stand
             uvicorn.Server(config).run(sockets=[listener])
-        except KeyboardInterrupt:
-            tell("stopped")
+        tell("stopped")
     return 0
 
 
