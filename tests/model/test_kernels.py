@@ -11,13 +11,15 @@ import pytest
 import torch
 
 from gridsum.config import override
+from gridsum.model import attention, halting, layers
+from gridsum.model import network as network_module
 from gridsum.model.attention import attention_weights, gather
 from gridsum.model.halting import ContextAttention
 from gridsum.model.layers import Cells, Dropout, PackedDropout, draw_all
 from gridsum.model.network import Network, Transition
 from gridsum.model.rollout import GridSize
 from gridsum.streams import Stream, lane_threshold
-from gridsum.training.gradients import EagerGradients
+from gridsum.training.gradients import EagerGradients, part_gradient
 from gridsum.training.loop import Fleet
 from gridsum.variants import variant
 from tests.oracles import seq2grid as oracle
@@ -40,15 +42,33 @@ def random(*shape, seed=0):
     return values.requires_grad_()
 
 
-def sized(height, width, masked):
-    """Two runs, each with a grid of its own if `masked`."""
+PRESENT = torch.tensor([[True, False, True], [False, False, True]], device=DEVICE)
+KINDS = ("whole", "masked", "left")
+
+
+def sized(height, width, kind):
+    """Two runs of three samples: each with a grid of its own if `masked`; if `left`, some samples have left, too."""
     own = torch.tensor([[max(1, height - 2), width], [height, max(1, width - 3)]], dtype=torch.int32, device=DEVICE)
-    return GridSize(height, width, own if masked else None)
+    if kind == "left":
+        from gridsum.model.kernels.cells import leave
+
+        own, _ = leave(own, PRESENT.float(), torch.zeros(2, 3, device=DEVICE), 0.5)
+    return GridSize(height, width, None if kind == "whole" else own)
 
 
 def only(size, x):
-    """x [R,B,H,W,...] without what lies outside each run's own grid."""
-    return x if size.inside is None else torch.where(size.inside[:, None, :, :, None], x, 0.0)
+    """x [R,B,H,W,...] without what lies outside each run's own grid, and without the samples that have left."""
+    if size.inside is None:
+        return x
+    inside = size.inside[:, None] & (PRESENT[:, :, None, None] | (size.own.shape[1] == 2))
+    return torch.where(inside[..., None], x, 0.0)
+
+
+def only_present(size, x):
+    """x [R,B,...] without the samples that have left."""
+    if size.own is None or size.own.shape[1] == 2:
+        return x
+    return torch.where(PRESENT.view(2, 3, *[1] * (x.dim() - 2)), x, 0.0)
 
 
 def assert_same(plain, fast, inputs, size=None, relative=None):
@@ -69,11 +89,11 @@ def assert_same(plain, fast, inputs, size=None, relative=None):
 
 @pytest.mark.parametrize(("width", "heads", "kernel"), [(64, 64, 3), (64, 8, 3), (16, 4, 5), (32, 32, 1)])
 @pytest.mark.parametrize("shape", [(1, 1), (3, 7), (7, 15)])
-@pytest.mark.parametrize("masked", [False, True])
-def test_local_attention(width, heads, kernel, shape, masked):
+@pytest.mark.parametrize("kind", KINDS)
+def test_local_attention(width, heads, kernel, shape, kind):
     from gridsum.model.kernels.attention import KernelAttention
 
-    size = sized(*shape, masked)
+    size = sized(*shape, kind)
     qkv, query = random(2, 3, *shape, 3 * width), random(2, width, seed=1)
     relative = random(2, kernel, kernel, width, seed=2)
     q, k, v = only(size, qkv).chunk(3, -1)
@@ -92,18 +112,31 @@ def test_placement(length, height, width):
     assert_same(plain, KernelEnds.apply(actions, height, width), (logits,))
 
 
-@pytest.mark.parametrize("masked", [False, True])
-def test_context_attention(masked):
+def test_samples_leave():
+    from gridsum.model.kernels.cells import leave
+
+    own = torch.tensor([[4, 12], [5, 13]], dtype=torch.int32, device=DEVICE)
+    running = torch.tensor([[0.5, 0.04, 0.05, 1.0, 0.0], [0.01, 0.02, 0.03, 0.04, 0.9]], device=DEVICE)
+    halting = torch.linspace(0, 1, 10, device=DEVICE).view(2, 5)
+    sizes, after = leave(own, running, halting, 0.05)
+    assert sizes.tolist() == [[4, 12, 3, 0, 2, 3, 1, 4], [5, 13, 1, 4, 0, 1, 2, 3]]
+    assert torch.equal(after, running * (1 - halting))
+    sizes, _ = leave(sizes, after, halting, 0.05)
+    assert sizes[:, :3].tolist() == [[4, 12, 2], [5, 13, 0]]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_context_attention(kind):
     from gridsum.model.kernels.context import KernelContext
 
-    attention = ContextAttention(2, 64, 8)
-    draw_all(attention, (0, 1))
-    attention.to(DEVICE)
-    size = sized(7, 15, masked)
+    whole = ContextAttention(2, 64, 8)
+    draw_all(whole, (0, 1))
+    whole.to(DEVICE)
+    size = sized(7, 15, kind)
     context, given = random(2, 3, 3, 64), random(2, 3, 7, 15, 64, seed=1)
     grid = only(size, given)
-    queries, scale = attention.ask(context), 1 / math.sqrt(8)
-    plain = torch.matmul(attention.weights(queries, grid, size.inside, scale), grid.flatten(2, 3))
+    queries, scale = whole.ask(context), 1 / math.sqrt(8)
+    plain = only_present(size, torch.matmul(whole.weights(queries, grid, size.inside, scale), grid.flatten(2, 3)))
     assert_same(plain, KernelContext.apply(queries, grid, size.own, 3, scale), (context, given))
 
 
@@ -120,9 +153,9 @@ def test_packed_dropout_drops_the_same():
         assert 0.05 < float((expected == 0).float().mean()) < 0.15
 
 
-@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dropout", [False, True])
-def test_transition(masked, dropout):
+def test_transition(kind, dropout):
     from gridsum.model.kernels.dropout import keep_bits
     from gridsum.model.kernels.transition import KernelTransition
 
@@ -134,7 +167,7 @@ def test_transition(masked, dropout):
         for index, parameter in enumerate(transition.parameters()):
             parameter += 0.1 * random(*parameter.shape, seed=index).cpu()
     transition.to(DEVICE)
-    size = sized(7, 15, masked)
+    size = sized(7, 15, kind)
     given = random(2, 3, 7, 15, 64), random(2, 3, 7, 15, 64, seed=1)
     grid, attended = (only(size, part) for part in given)
     drops, bits = None, None
@@ -153,12 +186,38 @@ def test_transition(masked, dropout):
     assert_same(plain, fast, inputs, size, relative=close)
     assert_same(plain, coarse.float(), inputs, size, relative=close)
     assert_same(plain, seen, inputs, size, relative=close)
-    assert_same(plain[:, :, 0], top, inputs, relative=close)
+    assert_same(only_present(size, plain[:, :, 0]), top, inputs, relative=close)
     together = fast + 2 * coarse.float() + 3 * seen
     together = torch.cat((together[:, :, :1] + 4 * top[:, :, None], together[:, :, 1:]), 2)
     expected = torch.cat((10 * plain[:, :, :1], 6 * plain[:, :, 1:]), 2)
     assert_same(expected, together, inputs, size, relative=close)
     assert float(only(size, fast).sub(fast).detach().abs().max()) == 0, "outside its own grid a run has zeros"
+
+
+@pytest.mark.parametrize("group", [0, 1])
+def test_samples_that_leave_change_nothing(group, monkeypatch):
+    """Whatever lies in memory that is never written: here, no number."""
+    config = override(variant("base"), {"training.batch": 16, "model.max_steps": 12})
+    network = Network(config.model, (0, 1))
+    with torch.no_grad():  # halting that hangs on the sample, and on the run
+        decision = network.context.decision.layers[-1]
+        decision.weight *= 6
+        decision.bias += torch.tensor([[1.0], [-0.5]])
+    network.to(DEVICE)
+    stream = Stream.of_seeds((0, 1), DEVICE).fold(torch.tensor(3, device=DEVICE))
+    expected = part_gradient(network, config, stream, group, None, False)
+    if INTERPRETED:
+        for module in (layers, attention, halting, network_module):
+            monkeypatch.setattr(module, "triton_serves", lambda _: True, raising=False)
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    try:
+        found = part_gradient(network, config, stream, group, 12, True)
+    finally:
+        torch.use_deterministic_algorithms(False)
+    assert torch.equal(found.truncation, expected.truncation)
+    difference = (found.gradient - expected.gradient).norm(dim=1) / expected.gradient.norm(dim=1)
+    assert float(difference.max()) < 1e-4
+    torch.testing.assert_close(found.cost.total, expected.cost.total)
 
 
 @pytest.mark.skipif(INTERPRETED, reason="CUDA graphs need a GPU")

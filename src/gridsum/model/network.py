@@ -233,7 +233,8 @@ class _Dropouts:
         sites = keys[: (steps + 1) * _SITES].view(steps + 1, _SITES, -1)
         threshold = lane_threshold(self.probability)
         first, hidden = (slice(0, 1), config.width), (slice(1, _STEP_SITES), config.step_hidden)
-        context, inner = (slice(3, 4), config.width), (slice(4, _SITES), config.context_hidden)
+        inside = _STEP_SITES + 1
+        context, inner = (slice(_STEP_SITES, inside), config.width), (slice(inside, _SITES), config.context_hidden)
         grid = [keep_bits(sites[:, at], self.grid.numbers, size, threshold) for at, size in (first, hidden)]
         contexts = [keep_bits(sites[:, at], self.contexts.numbers, size, threshold) for at, size in (context, inner)]
         readings = keep_bits(keys[-1], self.readings.numbers, config.width, threshold)
@@ -365,8 +366,10 @@ class Network(nn.Module):
         problems = symbols.shape[1]
         context, packed = self.context.start(problems), self.context.prepare()
         rows, halting = [], []
-        # Samples leave the computation when they are truncated: `present` are those that are still in it.
+        # Samples leave the computation when they are truncated: `present` are those that are still in it. Where the
+        # host must not ask, kernels are told which samples to leave out, run by run.
         present = torch.arange(problems, device=symbols.device)
+        listed = steps is not None and size.own is not None and prepared.transition is not None
         running = torch.ones(symbols.shape[:2], device=symbols.device)
         for n in range(limit + 1):
             if n:
@@ -383,6 +386,8 @@ class Network(nn.Module):
                     drops, prepared = drops and drops.only(needed), prepared.only(needed)
                     noise = noise and noise.only(needed)
                 running = running * (1 - halting[-1].detach())
+            elif listed and n < limit:
+                size, running = _without_truncated(size, running, probability.detach(), config.epsilon)
         top = torch.stack(rows, 1)
         logits = self.read(drops.output(slice(len(rows)))(top) if drops else top).transpose(0, 1)
         stacked = torch.stack(halting)
@@ -468,6 +473,15 @@ def _only(inside: Tensor | None, grid: Tensor) -> Tensor:
     a gradient is never looked at, be it no number.
     """
     return grid if inside is None else torch.where(inside[:, None, :, :, None], grid, 0.0)
+
+
+def _without_truncated(size: GridSize, running: Tensor, halting: Tensor, epsilon: float) -> tuple[GridSize, Tensor]:
+    """The size for the samples whose probability of `running` [R,B] still counts, and that probability a step on."""
+    from gridsum.model.kernels.cells import leave
+
+    assert size.own is not None
+    own, running = leave(size.own, running, halting, epsilon)
+    return replace(size, own=own), running
 
 
 def _among_all(x: Tensor, present: Tensor, problems: int, otherwise: float) -> Tensor:

@@ -17,7 +17,8 @@ class GridSize:
     height: int
     width: int
     own: Tensor | None = None
-    """The rows and columns of each run's own grid, int32 [R,2]; None where every run's grid fills the whole."""
+    """The rows and columns of each run's own grid, int32 [R,2]; None where every run's grid fills the whole. For
+    kernels it may go on with the samples that are still computed (`gridsum.model.kernels.cells`)."""
 
     @cached_property
     def inside(self) -> Tensor | None:
@@ -25,7 +26,7 @@ class GridSize:
         if self.own is None:
             return None
         below = torch.arange(self.height, device=self.own.device) < self.own[:, :1]
-        right = torch.arange(self.width - 1, -1, -1, device=self.own.device) < self.own[:, 1:]
+        right = torch.arange(self.width - 1, -1, -1, device=self.own.device) < self.own[:, 1:2]
         return below[:, :, None] & right[:, None, :]
 
 

@@ -13,7 +13,7 @@ import triton.language as tl
 from torch import Tensor
 from torch.autograd import Function
 
-from gridsum.model.kernels.cells import own_size, place_of
+from gridsum.model.kernels.cells import entries, own_grid, place_of
 
 # Cells and warps of a program, as measured on an H200. Neighbours are taken one at a time going backward: all at once
 # need so many registers that fewer programs run side by side.
@@ -35,15 +35,15 @@ def _heads(x, TILE: tl.constexpr, E: tl.constexpr, HEADS: tl.constexpr):
 def _forward(
     qkv, s, r, out, lse, sizes, problems, H, W,
     E: tl.constexpr, HEADS: tl.constexpr, K: tl.constexpr, TILE: tl.constexpr, UNROLL: tl.constexpr,
-    MASKED: tl.constexpr,
+    ENTRIES: tl.constexpr,
 ):  # fmt: skip
     run = tl.program_id(1)
-    rows, columns = own_size(sizes, run, H, W, MASKED)
+    rows, columns, count = own_grid(sizes, run, problems, H, W, ENTRIES)
     number = tl.program_id(0) * TILE + tl.arange(0, TILE)
-    if tl.program_id(0) * TILE >= problems * rows * columns:
+    if tl.program_id(0) * TILE >= count * rows * columns:
         return
-    valid = number < problems * rows * columns
-    place = place_of(number, rows, columns, H, W)
+    valid = number < count * rows * columns
+    place = place_of(number, run, rows, columns, H, W, sizes, ENTRIES)
     row, column = number % (rows * columns) // columns, number % columns
     feature = tl.arange(0, E)
     # One 64-bit step to the run; within it, offsets are 32-bit, which halves the kernel's arithmetic.
@@ -78,20 +78,20 @@ def _forward(
 def _backward(
     qkv, s, r, out, lse, sizes, problems, H, W, grad, grad_qkv, grad_r,
     E: tl.constexpr, HEADS: tl.constexpr, K: tl.constexpr, TILE: tl.constexpr, UNROLL: tl.constexpr,
-    MASKED: tl.constexpr,
+    ENTRIES: tl.constexpr,
 ):  # fmt: skip
     run = tl.program_id(1)
-    rows, columns = own_size(sizes, run, H, W, MASKED)
+    rows, columns, count = own_grid(sizes, run, problems, H, W, ENTRIES)
     number = tl.program_id(0) * TILE + tl.arange(0, TILE)
     feature = tl.arange(0, E)
     # The gradients of r's rows, then that of s.
     partial = grad_r + (run * tl.num_programs(0) + tl.program_id(0)).to(tl.int64) * (K * K + 1) * E + feature
-    if tl.program_id(0) * TILE >= problems * rows * columns:
+    if tl.program_id(0) * TILE >= count * rows * columns:
         for n in tl.static_range(K * K + 1):
             tl.store(partial + n * E, tl.zeros((E,), tl.float32))
         return
-    valid = number < problems * rows * columns
-    place = place_of(number, rows, columns, H, W)
+    valid = number < count * rows * columns
+    place = place_of(number, run, rows, columns, H, W, sizes, ENTRIES)
     row, column = number % (rows * columns) // columns, number % columns
     first = run.to(tl.int64) * problems * H * W * E
     qkv += 3 * first
@@ -150,7 +150,7 @@ def _backward(
 class KernelAttention(Function):
     """qkv [R,B,H,W,3E], s [R,E], r [R,k,k,E] → [R,B,H,W,E].
 
-    `sizes` (int32 [R,2]) are the rows and columns of each run's own grid; outside of it the result has no meaning.
+    `sizes` says which cells are computed (see `cells`); for the others the result has no meaning.
     """
 
     @staticmethod
@@ -190,5 +190,5 @@ def _launch(
     runs, problems, height, width, features = given[3].shape
     kernel[(triton.cdiv(problems * height * width, options["TILE"]), runs)](
         *given, given[0] if sizes is None else sizes, problems, height, width, *results,
-        E=features, HEADS=heads, K=given[2].shape[1], MASKED=sizes is not None, **options,
+        E=features, HEADS=heads, K=given[2].shape[1], ENTRIES=entries(sizes), **options,
     )  # fmt: skip

@@ -1,23 +1,72 @@
 """Which cells of a batch a program computes.
 
 Every run's grid lies in the upper right of the common `H` × `W` cells. Programs count only the cells of their run's own
-grid, sample by sample, so that nothing is computed for the rest.
+grid, sample by sample, and only of the samples that are still present, so that nothing is computed for the rest.
+
+The kernels are told so by `sizes`, int32, a row a run: [R,2], the rows and columns of its own grid; or [R,3+B], which
+goes on with how many of its samples are present, and the numbers of all, those present first.
 """
 
+import torch
 import triton
 import triton.language as tl
+from torch import Tensor
 
 
 @triton.jit
-def own_size(sizes, run, H, W, MASKED: tl.constexpr):
-    """The rows and columns of the run's own grid."""
-    if MASKED:
-        return tl.load(sizes + 2 * run), tl.load(sizes + 2 * run + 1)
-    return H, W
+def own_grid(sizes, run, problems, H, W, ENTRIES: tl.constexpr):
+    """The rows and columns of the run's own grid, and how many of its samples are present."""
+    if ENTRIES == 0:
+        return H, W, problems
+    own = sizes + ENTRIES * run
+    if ENTRIES == 2:
+        return tl.load(own), tl.load(own + 1), problems
+    return tl.load(own), tl.load(own + 1), tl.load(own + 2)
 
 
 @triton.jit
-def place_of(number, rows, columns, H, W):
-    """Where the run's cell `number`, counted over all of its samples, lies among the common cells of the run."""
-    sample, cell = number // (rows * columns), number % (rows * columns)
+def sample_of(index, run, sizes, ENTRIES: tl.constexpr):
+    """The number of the run's sample that is the `index`-th, those present first."""
+    if ENTRIES > 2:
+        return tl.load(sizes + ENTRIES * run + 3 + index, mask=index < ENTRIES - 3, other=0)
+    return index
+
+
+@triton.jit
+def place_of(number, run, rows, columns, H, W, sizes, ENTRIES: tl.constexpr):
+    """Where the run's cell `number`, counted over its present samples, lies among the common cells of the run."""
+    sample, cell = sample_of(number // (rows * columns), run, sizes, ENTRIES), number % (rows * columns)
     return (sample * H + cell // columns) * W + cell % columns + (W - columns)
+
+
+def entries(sizes: Tensor | None) -> int:
+    """The entries of a run's row of `sizes`, by which kernels tell its forms apart; 0 where every cell is computed."""
+    return 0 if sizes is None else sizes.shape[1]
+
+
+@triton.jit
+def _leave(sizes, running, halting, out, left, problems, threshold, ENTRIES: tl.constexpr, TILE: tl.constexpr):
+    run, sample = tl.program_id(0), tl.arange(0, TILE)
+    there = sample < problems
+    before = tl.load(running + run * problems + sample, mask=there, other=0.0)
+    stay = there & (before >= threshold)
+    count = tl.sum(stay.to(tl.int32), 0)
+    place = tl.where(stay, tl.cumsum(stay.to(tl.int32), 0) - 1, count + tl.cumsum((there & ~stay).to(tl.int32), 0) - 1)
+    out += run * (problems + 3)
+    tl.store(out, tl.load(sizes + ENTRIES * run))
+    tl.store(out + 1, tl.load(sizes + ENTRIES * run + 1))
+    tl.store(out + 2, count)
+    tl.store(out + 3 + place, sample, mask=there)
+    after = before * (1 - tl.load(halting + run * problems + sample, mask=there, other=0.0))
+    tl.store(left + run * problems + sample, after, mask=there)
+
+
+def leave(sizes: Tensor, running: Tensor, halting: Tensor, threshold: float) -> tuple[Tensor, Tensor]:
+    """`sizes` without the samples whose `running` [R,B] is below the threshold, and running · (1 − halting)."""
+    runs, problems = running.shape
+    out, left = sizes.new_empty(runs, problems + 3), torch.empty_like(running)
+    _leave[(runs,)](
+        sizes, running, halting.contiguous(), out, left, problems, threshold,
+        ENTRIES=entries(sizes), TILE=triton.next_power_of_2(problems),
+    )  # fmt: skip
+    return out, left

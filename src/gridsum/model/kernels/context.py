@@ -8,7 +8,7 @@ import triton.language as tl
 from torch import Tensor
 from torch.autograd import Function
 
-from gridsum.model.kernels.cells import own_size, place_of
+from gridsum.model.kernels.cells import entries, own_grid, place_of, sample_of
 
 
 @triton.jit
@@ -28,14 +28,19 @@ def _weights(
 @triton.jit
 def _forward(
     queries, grids, sizes, out, scale, H, W, COUNT, LENGTH, problems,
-    ROWS: tl.constexpr, TILE: tl.constexpr, E: tl.constexpr, MASKED: tl.constexpr, PRECISION: tl.constexpr,
+    ROWS: tl.constexpr, TILE: tl.constexpr, E: tl.constexpr, ENTRIES: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
-    sample = tl.program_id(0)
+    index, run = tl.program_id(0), tl.program_id(1)
     row, cell, feature = tl.arange(0, ROWS), tl.arange(0, TILE), tl.arange(0, E)
-    rows, columns = own_size(sizes, sample // problems, H, W, MASKED)
+    rows, columns, count = own_grid(sizes, run, problems, H, W, ENTRIES)
     cells = rows * columns
-    at_row = sample.to(tl.int64) * COUNT * E + (row[:, None] * E + feature)
-    at_cell = sample.to(tl.int64) * H * W * E + (place_of(cell, rows, columns, H, W)[:, None] * E + feature)
+    first = run.to(tl.int64) * problems
+    at_row = (first + sample_of(index, run, sizes, ENTRIES)) * COUNT * E + (row[:, None] * E + feature)
+    if index >= count:
+        tl.store(out + at_row, tl.zeros((ROWS, E), tl.float32), mask=(row < COUNT)[:, None])
+        return
+    place = place_of(index * cells + cell, run, rows, columns, H, W, sizes, ENTRIES)
+    at_cell = first * H * W * E + (place[:, None] * E + feature)
     query = tl.load(queries + at_row, mask=(row < COUNT)[:, None], other=0.0).to(tl.float32)
     grid = tl.load(grids + at_cell, mask=(cell < cells)[:, None], other=0.0).to(tl.float32)
     weights = _weights(query, grid, cells, columns, scale, LENGTH, ROWS, TILE, PRECISION)
@@ -46,14 +51,19 @@ def _forward(
 @triton.jit
 def _backward(
     queries, grids, sizes, grad, grad_queries, grad_grids, scale, H, W, COUNT, LENGTH, problems,
-    ROWS: tl.constexpr, TILE: tl.constexpr, E: tl.constexpr, MASKED: tl.constexpr, PRECISION: tl.constexpr,
+    ROWS: tl.constexpr, TILE: tl.constexpr, E: tl.constexpr, ENTRIES: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
-    sample = tl.program_id(0)
+    index, run = tl.program_id(0), tl.program_id(1)
     row, cell, feature = tl.arange(0, ROWS), tl.arange(0, TILE), tl.arange(0, E)
-    rows, columns = own_size(sizes, sample // problems, H, W, MASKED)
+    rows, columns, count = own_grid(sizes, run, problems, H, W, ENTRIES)
     cells = rows * columns
-    at_row = sample.to(tl.int64) * COUNT * E + (row[:, None] * E + feature)
-    at_cell = sample.to(tl.int64) * H * W * E + (place_of(cell, rows, columns, H, W)[:, None] * E + feature)
+    first = run.to(tl.int64) * problems
+    at_row = (first + sample_of(index, run, sizes, ENTRIES)) * COUNT * E + (row[:, None] * E + feature)
+    if index >= count:
+        tl.store(grad_queries + at_row, tl.zeros((ROWS, E), tl.float32), mask=(row < COUNT)[:, None])
+        return
+    place = place_of(index * cells + cell, run, rows, columns, H, W, sizes, ENTRIES)
+    at_cell = first * H * W * E + (place[:, None] * E + feature)
     query = tl.load(queries + at_row, mask=(row < COUNT)[:, None], other=0.0).to(tl.float32)
     grid = tl.load(grids + at_cell, mask=(cell < cells)[:, None], other=0.0).to(tl.float32)
     by_out = tl.load(grad + at_row, mask=(row < COUNT)[:, None], other=0.0).to(tl.float32)
@@ -70,7 +80,8 @@ def _backward(
 class KernelContext(Function):
     """queries [R,B,h·C,E], grid [R,B,H,W,E] → the vectors attended to, [R,B,h·C,E].
 
-    `sizes` (int32 [R,2]) are the rows and columns of each run's own grid; the gradient has no meaning outside of it.
+    `sizes` says which cells and samples are computed (see `cells`): samples that have left have attended to nothing,
+    and outside of a run's own grid the gradient has no meaning.
     """
 
     @staticmethod
@@ -100,12 +111,12 @@ def _launch(
     scale: float,
 ) -> None:
     runs, problems, height, width, features = grid.shape
-    kernel[(runs * problems,)](
+    kernel[(problems, runs)](
         queries, grid, queries if sizes is None else sizes, *rest, scale, height, width, queries.shape[2], length,
         problems,
         ROWS=max(16, triton.next_power_of_2(queries.shape[2])),
         TILE=max(16, triton.next_power_of_2(height * width)),
         E=features,
-        MASKED=sizes is not None,
+        ENTRIES=entries(sizes),
         PRECISION="tf32" if torch.backends.cuda.matmul.allow_tf32 else "ieee",
     )  # fmt: skip

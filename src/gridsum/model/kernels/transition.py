@@ -14,7 +14,7 @@ import triton.language as tl
 from torch import Tensor
 from torch.autograd import Function
 
-from gridsum.model.kernels.cells import own_size, place_of
+from gridsum.model.kernels.cells import entries, own_grid, place_of
 
 # Lines and warps of a program, for cells of E features and for those of F hidden ones, as measured on an H200.
 _NARROW = {"TILE": 32, "num_warps": 4}
@@ -84,15 +84,15 @@ def _in_top_row(place, H, W):
 @triton.jit
 def _enter(
     grid, attended, norms, stride, bits, factor, sizes, problems, H, W, dropped,
-    E: tl.constexpr, TILE: tl.constexpr, MASKED: tl.constexpr, DROPOUT: tl.constexpr, EPSILON: tl.constexpr,
+    E: tl.constexpr, TILE: tl.constexpr, ENTRIES: tl.constexpr, DROPOUT: tl.constexpr, EPSILON: tl.constexpr,
 ):  # fmt: skip
     """The first residual and norm, as FFN_3's input."""
     run, cells = tl.program_id(1), problems * H * W
-    rows, columns = own_size(sizes, run, H, W, MASKED)
+    rows, columns, count = own_grid(sizes, run, problems, H, W, ENTRIES)
     number = tl.program_id(0) * TILE + tl.arange(0, TILE)
-    inside = number < problems * rows * columns
+    inside = number < count * rows * columns
     valid = inside[:, None]
-    place = run * cells + place_of(number, rows, columns, H, W)
+    place = run * cells + place_of(number, run, rows, columns, H, W, sizes, ENTRIES)
     feature = tl.arange(0, E)
     norms += run * stride + feature
     normal, _ = _normalise(_sum_of(grid, attended, place[:, None] * E + feature, valid), E, EPSILON)
@@ -104,14 +104,14 @@ def _enter(
 @triton.jit
 def _activate(
     hidden, bias, stride, bits, factor, sizes, problems, H, W, inputs,
-    F: tl.constexpr, TILE: tl.constexpr, MASKED: tl.constexpr, DROPOUT: tl.constexpr,
+    F: tl.constexpr, TILE: tl.constexpr, ENTRIES: tl.constexpr, DROPOUT: tl.constexpr,
 ):  # fmt: skip
     """A hidden layer's product, with bias, SiLU and dropout, as the next layer's input."""
     run, cells = tl.program_id(1), problems * H * W
-    rows, columns = own_size(sizes, run, H, W, MASKED)
+    rows, columns, count = own_grid(sizes, run, problems, H, W, ENTRIES)
     number = tl.program_id(0) * TILE + tl.arange(0, TILE)
-    valid = number < problems * rows * columns
-    place = run * cells + place_of(number, rows, columns, H, W)
+    valid = number < count * rows * columns
+    place = run * cells + place_of(number, run, rows, columns, H, W, sizes, ENTRIES)
     line = (run * cells + number)[:, None, None] * F + _eights(F)
     a = tl.load(hidden + line, mask=valid[:, None, None], other=0.0).to(tl.float32)
     a += tl.load(bias + run * stride + _eights(F))
@@ -122,15 +122,15 @@ def _activate(
 @triton.jit
 def _leave(
     grid, attended, result, norms, stride, sizes, problems, H, W, out, low, top,
-    E: tl.constexpr, TILE: tl.constexpr, MASKED: tl.constexpr, EPSILON: tl.constexpr,
+    E: tl.constexpr, TILE: tl.constexpr, ENTRIES: tl.constexpr, EPSILON: tl.constexpr,
 ):  # fmt: skip
     """The second residual and norm: the next grid."""
     run, cells = tl.program_id(1), problems * H * W
-    rows, columns = own_size(sizes, run, H, W, MASKED)
+    rows, columns, count = own_grid(sizes, run, problems, H, W, ENTRIES)
     number = tl.program_id(0) * TILE + tl.arange(0, TILE)
-    valid = (number < problems * rows * columns)[:, None]
+    valid = (number < count * rows * columns)[:, None]
     feature = tl.arange(0, E)
-    place = run * cells + place_of(number, rows, columns, H, W)
+    place = run * cells + place_of(number, run, rows, columns, H, W, sizes, ENTRIES)
     at = place[:, None] * E + feature
     norms += run * stride + feature
     normal, _ = _normalise(_sum_of(grid, attended, at, valid), E, EPSILON)
@@ -147,12 +147,12 @@ def _leave(
 def _leave_back(
     grid, attended, result, norms, stride, sizes, problems, H, W,
     by_out, by_low, by_seen, by_top, by_sum, by_result, by_norms, total,
-    E: tl.constexpr, TILE: tl.constexpr, LINES: tl.constexpr, MASKED: tl.constexpr, EPSILON: tl.constexpr,
+    E: tl.constexpr, TILE: tl.constexpr, LINES: tl.constexpr, ENTRIES: tl.constexpr, EPSILON: tl.constexpr,
     OUT: tl.constexpr, LOW: tl.constexpr, SEEN: tl.constexpr, TOP: tl.constexpr,
 ):  # fmt: skip
     """The gradients of FFN_3's result, of the residual (in `by_sum`), of the last bias and of the second norm."""
     run, cells = tl.program_id(1), problems * H * W
-    rows, columns = own_size(sizes, run, H, W, MASKED)
+    rows, columns, count = own_grid(sizes, run, problems, H, W, ENTRIES)
     feature = tl.arange(0, E)
     norms += run * stride + feature
     by_bias, by_weight, by_shift = (
@@ -162,8 +162,8 @@ def _leave_back(
     )
     for first in tl.range(0, LINES, TILE):
         number = tl.program_id(0) * LINES + first + tl.arange(0, TILE)
-        valid = (number < problems * rows * columns)[:, None]
-        place = run * cells + place_of(number, rows, columns, H, W)
+        valid = (number < count * rows * columns)[:, None]
+        place = run * cells + place_of(number, run, rows, columns, H, W, sizes, ENTRIES)
         at = place[:, None] * E + feature
         line = (run * cells + number)[:, None] * E + feature
         normal, _ = _normalise(_sum_of(grid, attended, at, valid), E, EPSILON)
@@ -196,17 +196,17 @@ def _leave_back(
 @triton.jit
 def _activate_back(
     hidden, bias, stride, bits, factor, sizes, problems, H, W, gradient, by_bias, total,
-    F: tl.constexpr, TILE: tl.constexpr, LINES: tl.constexpr, MASKED: tl.constexpr, DROPOUT: tl.constexpr,
+    F: tl.constexpr, TILE: tl.constexpr, LINES: tl.constexpr, ENTRIES: tl.constexpr, DROPOUT: tl.constexpr,
 ):  # fmt: skip
     """The gradient of a hidden layer's product, in place of that of the next layer's input, and of its bias."""
     run, cells = tl.program_id(1), problems * H * W
-    rows, columns = own_size(sizes, run, H, W, MASKED)
+    rows, columns, count = own_grid(sizes, run, problems, H, W, ENTRIES)
     summed = tl.zeros((TILE, F // 8, 8), tl.float32)
     shift = tl.load(bias + run * stride + _eights(F))
     for first in tl.range(0, LINES, TILE):
         number = tl.program_id(0) * LINES + first + tl.arange(0, TILE)
-        valid = number < problems * rows * columns
-        place = run * cells + place_of(number, rows, columns, H, W)
+        valid = number < count * rows * columns
+        place = run * cells + place_of(number, run, rows, columns, H, W, sizes, ENTRIES)
         line = (run * cells + number)[:, None, None] * F + _eights(F)
         a = tl.load(hidden + line, mask=valid[:, None, None], other=0.0).to(tl.float32) + shift
         s = _sigmoid(a)
@@ -222,19 +222,19 @@ def _activate_back(
 def _enter_back(
     grid, attended, norms, stride, bits, factor, sizes, problems, H, W, gradient, by_sum, by_attended, by_norm, total,
     E: tl.constexpr, TILE: tl.constexpr, LINES: tl.constexpr,
-    MASKED: tl.constexpr, DROPOUT: tl.constexpr, EPSILON: tl.constexpr,
+    ENTRIES: tl.constexpr, DROPOUT: tl.constexpr, EPSILON: tl.constexpr,
 ):  # fmt: skip
     """The gradient of grid + attended, in place of the residual's in `by_sum`, and of the first norm."""
     run, cells = tl.program_id(1), problems * H * W
-    rows, columns = own_size(sizes, run, H, W, MASKED)
+    rows, columns, count = own_grid(sizes, run, problems, H, W, ENTRIES)
     feature = tl.arange(0, E)
     norms += run * stride + feature
     by_weight, by_shift = tl.zeros((TILE, E), tl.float32), tl.zeros((TILE, E), tl.float32)
     for first in tl.range(0, LINES, TILE):
         number = tl.program_id(0) * LINES + first + tl.arange(0, TILE)
-        inside = number < problems * rows * columns
+        inside = number < count * rows * columns
         valid = inside[:, None]
-        place = run * cells + place_of(number, rows, columns, H, W)
+        place = run * cells + place_of(number, run, rows, columns, H, W, sizes, ENTRIES)
         at = place[:, None] * E + feature
         normal, scale = _normalise(_sum_of(grid, attended, at, valid), E, EPSILON)
         g = tl.load(gradient + (run * cells + number)[:, None] * E + feature, mask=valid, other=0.0).to(tl.float32)
@@ -293,7 +293,7 @@ class _Batch:
         kernel[(triton.cdiv(self.cells, shape.get("LINES", options["TILE"])), self.runs)](
             *given, self.stride, *dropout, given[0] if self.sizes is None else self.sizes,
             self.problems, self.height, self.width, *rest,
-            MASKED=self.sizes is not None, **told, **options, **shape,
+            ENTRIES=entries(self.sizes), **told, **options, **shape,
         )  # fmt: skip
 
 
@@ -305,8 +305,7 @@ class KernelTransition(Function):
 
     `packed` [R,P] holds a run's weights of FFN_3, then its biases, then the weight and bias of either norm; `low` is
     the same in the precision of the products. `bits` say which inputs of the three layers are kept, times `factor`
-    (none: no dropout). `sizes` (int32 [R,2]) are the rows and columns of each run's own grid: outside of it the result
-    is zero, and the gradient has no meaning.
+    (none: no dropout). `sizes` says which cells are computed (see `cells`): for the others the result is zero.
     """
 
     @staticmethod
@@ -354,7 +353,9 @@ class KernelTransition(Function):
         by_vectors = packed.new_empty(batch.runs, triton.cdiv(batch.cells, _LINES), total)
         by_bias1, by_bias2, _, by_norms = by_vectors.split((hidden, hidden, batch.features, 4 * batch.features), 2)
 
-        by_sum, by_attended, by_result = torch.empty_like(grid), torch.empty_like(attended), batch.lines(batch.features)
+        # A sample that has left now was there the step before, which adds up what comes back for it.
+        by_sum = torch.zeros_like(grid) if entries(sizes) > 2 else torch.empty_like(grid)
+        by_attended, by_result = torch.empty_like(attended), batch.lines(batch.features)
         given, results = (grid, attended, result, batch.norms), (by_sum, by_result, by_norms, total)
         come = [grid if gradient is None else gradient.contiguous() for gradient in gradients]
         told = {name: gradient is not None for name, gradient in zip(_READERS, gradients, strict=True)}
