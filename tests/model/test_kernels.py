@@ -197,7 +197,7 @@ def test_transition(kind, dropout):
 @pytest.mark.parametrize("group", [0, 1])
 def test_samples_that_leave_change_nothing(group, monkeypatch):
     """Whatever lies in memory that is never written: here, no number."""
-    config = override(variant("base"), {"training.batch": 16, "model.max_steps": 12})
+    config = override(variant("base"), {"training.batch": 8, "model.max_steps": 8})
     network = Network(config.model, (0, 1))
     with torch.no_grad():  # halting that hangs on the sample, and on the run
         decision = network.context.decision.layers[-1]
@@ -211,7 +211,7 @@ def test_samples_that_leave_change_nothing(group, monkeypatch):
             monkeypatch.setattr(module, "triton_serves", lambda _: True, raising=False)
     torch.use_deterministic_algorithms(True, warn_only=True)
     try:
-        found = part_gradient(network, config, stream, group, 12, True)
+        found = part_gradient(network, config, stream, group, 8, True)
     finally:
         torch.use_deterministic_algorithms(False)
     assert torch.equal(found.truncation, expected.truncation)

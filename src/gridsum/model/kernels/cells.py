@@ -16,20 +16,21 @@ from torch import Tensor
 @triton.jit
 def own_grid(sizes, run, problems, H, W, ENTRIES: tl.constexpr):
     """The rows and columns of the run's own grid, and how many of its samples are present."""
-    if ENTRIES == 0:
-        return H, W, problems
-    own = sizes + ENTRIES * run
-    if ENTRIES == 2:
-        return tl.load(own), tl.load(own + 1), problems
-    return tl.load(own), tl.load(own + 1), tl.load(own + 2)
+    rows, columns, count = H, W, problems
+    if ENTRIES > 0:
+        rows, columns = tl.load(sizes + ENTRIES * run), tl.load(sizes + ENTRIES * run + 1)
+    if ENTRIES > 2:
+        count = tl.load(sizes + ENTRIES * run + 2)
+    return rows, columns, count
 
 
 @triton.jit
 def sample_of(index, run, sizes, ENTRIES: tl.constexpr):
     """The number of the run's sample that is the `index`-th, those present first."""
+    sample = index
     if ENTRIES > 2:
-        return tl.load(sizes + ENTRIES * run + 3 + index, mask=index < ENTRIES - 3, other=0)
-    return index
+        sample = tl.load(sizes + ENTRIES * run + 3 + index, mask=index < ENTRIES - 3, other=0)
+    return sample
 
 
 @triton.jit
