@@ -27,6 +27,7 @@ from gridsum.training.folders import (
 )
 from gridsum.training.gradients import EagerGradients, GraphGradients
 from gridsum.training.hardening import harden
+from gridsum.training.memory import keep_freed_memory
 from gridsum.training.optimiser import AdamW, learning_rate
 
 # What is logged of a step: the parts of its cost, and the norm of its gradient.
@@ -139,6 +140,8 @@ class Fleet:
         if device.type == "cuda":
             precise = config.training.precision == "fp32"
             torch.backends.cuda.matmul.allow_tf32 = not precise
+        else:
+            keep_freed_memory()
         self.network = Network(config.model, seeds).to(device)
         self.optimiser = AdamW(self.network, config.training)
         graphs = device.type == "cuda"
