@@ -1,3 +1,4 @@
+import math
 from itertools import islice
 
 import pytest
@@ -168,13 +169,16 @@ def test_compiled_lanes_are_the_eager_ones(monkeypatch):
     assert torch.equal(compiled, eager)
 
 
-@pytest.mark.parametrize("part", [1, 7, 60, 61])
-def test_lanes_do_not_depend_on_how_many_are_hashed_at_a_time(monkeypatch, part):
+@pytest.mark.parametrize("part", [1, 7, 60, 61, 1000])
+def test_lanes_may_be_drawn_some_at_a_time(monkeypatch, part):
     stream = Stream.of_seeds([0, 1])
     index = lane_index(torch.arange(30).view(3, 10), 8)
-    whole = stream.lanes(index)
     monkeypatch.setattr(streams, "_PART", part)
-    assert torch.equal(stream.lanes(index), whole)
+    places, lanes = zip(*stream.lane_parts(index), strict=True)
+    whole = stream.lanes(index).flatten(1)
+    assert len(places) == (1 if part >= 120 else 60 if part < 4 else math.ceil(60 / (part // 2)))
+    assert torch.equal(torch.cat(lanes, 1), whole)
+    assert all(torch.equal(whole[:, place], some) for place, some in zip(places, lanes, strict=True))
 
 
 def test_lanes_are_uniform():

@@ -10,7 +10,7 @@ products wrap around modulo 2^64, which is what the mixer needs.
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -21,7 +21,7 @@ _MIX_1 = 0xBF58476D1CE4E5B9 - 2**64
 _MIX_2 = 0x94D049BB133111EB - 2**64
 
 # How many numbers a CPU hashes at a time: enough for two threads, few enough for their caches.
-_PART = 2**17
+_PART = 2**16
 
 
 def _wrap(number: int) -> int:
@@ -80,8 +80,6 @@ class Stream:
 
     def lanes(self, index: Tensor) -> Tensor:
         """Uniform int16, four from each hash: [R, ..., 4·words] of `lane_index`'s [..., words]."""
-        if not (torch.compiler.is_compiling() or index.is_cuda):
-            return self._hash_in_parts(index).view(torch.int16)
         hashed = _mix(self.key.view(-1, *[1] * index.dim()) + index)
         if not torch.compiler.is_compiling():
             return hashed.view(torch.int16)
@@ -94,14 +92,12 @@ class Stream:
         lanes = self.lanes(index)
         return _quantiles(index.device).index_select(0, lanes.flatten().int() + 2**15).view(lanes.shape)
 
-    def _hash_in_parts(self, index: Tensor) -> Tensor:
-        """The hashes [R,...] of index [...], some at a time: the mixer goes over its numbers twelve times."""
-        runs = self.key.shape[0]
-        hashed = index.new_empty(runs, *index.shape)
-        size = max(1, _PART // runs)
-        for part, numbers in zip(hashed.view(runs, -1).split(size, 1), index.flatten().split(size), strict=True):
-            _mix(torch.add(self.key[:, None], numbers, out=part))
-        return hashed
+    def lane_parts(self, index: Tensor) -> Iterator[tuple[slice, Tensor]]:
+        """Some lanes at a time, as the mixer goes over its numbers twelve times: which of a run's, and these [R,n]."""
+        size = index.numel() if index.is_cuda else max(1, _PART // self.key.shape[0])
+        for number, part in enumerate(index.flatten().split(size)):
+            lanes = _mix(self.key[:, None] + part).view(torch.int16)
+            yield slice(number * size * 4, number * size * 4 + lanes.shape[1]), lanes
 
 
 @functools.cache

@@ -12,6 +12,7 @@ from gridsum.model.layers import (
     Cells,
     Dropout,
     FeedForward,
+    FusedFeedForward,
     LayerNorm,
     Linear,
     RunModule,
@@ -123,6 +124,57 @@ def test_dropout_passes_the_gradient_it_kept():
     dropped = Dropout(Stream.of_seeds([0]), Cells(torch.arange(4)), 0.5)(x)
     dropped.sum().backward()
     assert torch.equal(x.grad, dropped.detach())  # pyright: ignore[reportArgumentType]
+
+
+def feed_forward_and_dropouts(runs: int, dropout: bool) -> tuple[FeedForward, list[Dropout] | None]:
+    sizes = (4, 8, 12, 4)
+    streams = Stream.of_seeds(range(runs)).children(3)
+    cells = Cells(torch.arange(6).view(2, 3))
+    return randomised(FeedForward(runs, sizes)), [
+        Dropout(stream, cells, 0.3) for stream in streams
+    ] if dropout else None
+
+
+@pytest.mark.parametrize("runs", [1, 2])
+@pytest.mark.parametrize("dropout", [False, True])
+def test_the_fused_feed_forward_is_the_plain_one(runs, dropout, monkeypatch):
+    network, dropouts = feed_forward_and_dropouts(runs, dropout)
+    x = random_tensor(runs, 2, 3, 4).requires_grad_()
+    seed = random_tensor(runs, 2, 3, 4, seed=2)
+    results, gradients = [], []
+    for fuses in (True, False):
+        monkeypatch.setattr(FeedForward, "_fuses", lambda *_, fuses=fuses: fuses)
+        results.append(network(x, dropouts))
+        gradients.append(torch.autograd.grad(results[-1], (x, *network.parameters()), seed))
+    torch.testing.assert_close(*results, rtol=1e-12, atol=1e-12)
+    for ours, theirs in zip(*gradients, strict=True):
+        assert theirs.abs().max() > 1e-3
+        torch.testing.assert_close(ours, theirs, rtol=1e-11, atol=1e-12)
+
+
+@pytest.mark.parametrize("runs", [1, 2])
+@pytest.mark.parametrize("dropout", [False, True])
+def test_the_fused_feed_forward_passes_gradcheck(runs, dropout):
+    network, dropouts = feed_forward_and_dropouts(runs, dropout)
+    x = random_tensor(runs, 2, 3, 4).requires_grad_()
+    assert torch.autograd.gradcheck(
+        lambda x, *parameters: FusedFeedForward.apply(x, dropouts, *parameters), (x, *network.parameters())
+    )
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_excluded_features_are_zero_after_silu_and_have_no_gradient(dtype):
+    dropout = Dropout(Stream.of_seeds([1, 2]), Cells(torch.arange(40)), 0.5)
+    hidden = 50 * random_tensor(2, 40, 16).to(dtype)
+    kept = dropout.kept(hidden)
+    excluded = hidden.clone()
+    dropout.exclude(excluded)
+    assert torch.equal(excluded[kept == 1], hidden[kept == 1])
+    values = nn.functional.silu(excluded.requires_grad_())
+    assert torch.equal(values * kept, values)
+    values.sum().backward()
+    assert excluded.grad is not None
+    assert torch.equal(excluded.grad * kept, excluded.grad)
 
 
 @given(st.permutations(range(4)))

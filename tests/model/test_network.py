@@ -85,27 +85,36 @@ def test_a_rollout_is_the_paper_s(changes):
 
 
 @pytest.mark.parametrize("config", [PONDER, FIXED, CONVERGE], ids=["ponder", "fixed", "converge"])
-def test_where_dropout_sits(config, monkeypatch):
+@pytest.mark.parametrize("fused", [False, True])
+def test_where_dropout_sits(config, fused, monkeypatch):
     """With a scaling for dropout, the equations hold with the inputs of the layers of FFN_3, of FFN_ctx
     and of the output layer scaled, and nothing else."""
-    monkeypatch.setattr(Dropout, "__call__", lambda _, x, in_place=False: 0.8 * x)  # noqa: ARG005
+    monkeypatch.setattr(Dropout, "factor", 0.8)
+    monkeypatch.setattr(Dropout, "kept", lambda _, x: torch.ones_like(x))
+    monkeypatch.setattr(Dropout, "exclude", lambda _, hidden: None)  # noqa: ARG005
     network = network_of(config)
     symbols = problems_of([0], 2).symbols
-    with torch.no_grad():
+    with torch.set_grad_enabled(fused):
         rollout = network(symbols, GridSize(3, 4), dropout=Stream.of_seeds([0]))
+    with torch.no_grad():
         check_against(reference_of(network, 0, dropout=lambda x: 0.8 * x), network, rollout, symbols, 3, 4)
 
 
 @ALL
 def test_dropout_is_drawn_anew_at_every_site_and_step(config, monkeypatch):
     masks = []
-    original = Dropout.__call__
+    kept, exclude = Dropout.kept, Dropout.exclude
 
-    def record(dropout: Dropout, x: torch.Tensor, in_place: bool = False) -> torch.Tensor:
-        masks.append(original(dropout, torch.ones_like(x)))
-        return original(dropout, x, in_place)
+    def record(dropout: Dropout, x: torch.Tensor) -> torch.Tensor:
+        masks.append(kept(dropout, x))
+        return masks[-1].clone()
 
-    monkeypatch.setattr(Dropout, "__call__", record)
+    def record_and_exclude(dropout: Dropout, hidden: torch.Tensor) -> None:
+        masks.append(kept(dropout, hidden))
+        exclude(dropout, hidden)
+
+    monkeypatch.setattr(Dropout, "kept", record)
+    monkeypatch.setattr(Dropout, "exclude", record_and_exclude)
     rollout = network_of(config)(problems_of([0]).symbols, GridSize(3, 4), dropout=Stream.of_seeds([0]))
     last = rollout.steps[-1]
     layers = 3 * last + (2 * (last + 1) if config.halting == "ponder" else 0)

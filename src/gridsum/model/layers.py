@@ -7,16 +7,20 @@ the case R = 1. Nothing mixes runs, so a run computes the same alone or in a fle
 import functools
 import importlib.util
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Protocol
+from typing import Any, Protocol, cast
 
 import torch
 from torch import Generator, Tensor, nn
+from torch.autograd import Function
 from torch.nn import functional as F
 
 from gridsum.streams import Stream, lane_index, lane_threshold
+
+# What the features dropped from a hidden layer are set to: SiLU and its slope are 0 there, as exp(-x) is infinite.
+_DROPPED = -1e30
 
 
 @functools.cache
@@ -148,15 +152,36 @@ class Dropout:
     cells: Cells
     probability: float
 
+    @property
+    def factor(self) -> float:
+        """What the features that are kept are multiplied by."""
+        return 1 / (1 - self.probability)
+
     def __call__(self, x: Tensor, in_place: bool = False) -> Tensor:
-        threshold = lane_threshold(self.probability)
-        lanes = self.stream.lanes(self.cells.lanes(x.shape[-1]))
         if torch.compiler.is_compiling():
-            kept = (lanes >= threshold).to(x.dtype)
-        else:  # straight into numbers, which is several times faster than by way of booleans
-            kept = torch.ge(lanes, threshold, out=torch.empty_like(x))
-        kept.mul_(1 / (1 - self.probability))
+            lanes = self.stream.lanes(self.cells.lanes(x.shape[-1]))
+            kept = (lanes >= lane_threshold(self.probability)).to(x.dtype)
+        else:
+            kept = self.kept(x)
+        kept.mul_(self.factor)
         return x.mul_(kept) if in_place else x * kept
+
+    def kept(self, x: Tensor) -> Tensor:
+        """1 for the features of x that are kept, 0 for the others."""
+        kept = torch.empty_like(x, memory_format=torch.contiguous_format)
+        for part, lanes in self._lanes(x):
+            # straight into numbers, which is several times faster than by way of booleans
+            torch.ge(lanes, lane_threshold(self.probability), out=kept.view(len(x), -1)[:, part])
+        return kept
+
+    def exclude(self, hidden: Tensor) -> None:
+        """Set the dropped features of a hidden layer, before its SiLU, to where SiLU is 0: in place."""
+        for part, lanes in self._lanes(hidden):
+            dropped = torch.lt(lanes, lane_threshold(self.probability), out=hidden.new_empty(lanes.shape))
+            hidden.view(len(hidden), -1)[:, part].add_(dropped, alpha=_DROPPED)
+
+    def _lanes(self, x: Tensor) -> Iterator[tuple[slice, Tensor]]:
+        return self.stream.lane_parts(self.cells.lanes(x.shape[-1]))
 
 
 @dataclass(frozen=True)
@@ -201,8 +226,69 @@ class FeedForward(nn.Module):
         self.layers = nn.ModuleList(Linear(runs, *pair) for pair in pairwise(sizes))
 
     def forward(self, x: Tensor, dropouts: Sequence[Drop] | None = None) -> Tensor:
+        if self._fuses(x, dropouts):
+            layers = cast("Iterable[Linear]", self.layers)
+            return FusedFeedForward.apply(x, dropouts, *(part for layer in layers for part in layer.parameters()))
         for index, layer in enumerate(self.layers):
             x = F.silu(x) if index else x
             # SiLU's gradient does not need its result, so that may be overwritten.
             x = layer(dropouts[index](x, in_place=index > 0) if dropouts else x)
         return x
+
+    def _fuses(self, x: Tensor, dropouts: Sequence[Drop] | None) -> bool:
+        """Whether the fast form serves: eagerly on a CPU, where there is a gradient to compute."""
+        drops = all(isinstance(drop, Dropout) for drop in dropouts or ())
+        return drops and torch.is_grad_enabled() and not (x.is_cuda or torch.compiler.is_compiling())
+
+
+class FusedFeedForward(Function):
+    """FFN_L for eager torch, from weight and bias of each layer in turn.
+
+    Dropout costs the gradient nothing: features that are dropped from a hidden layer are set to where SiLU is 0, and
+    the factor of the others goes into the products.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, dropouts: Sequence[Dropout] | None, *parameters: Tensor) -> Tensor:
+        ctx.factor = dropouts[0].factor if dropouts else 1.0
+        kept = dropouts[0].kept(x) if dropouts else None
+        values, inputs, hidden = x if kept is None else x * kept, [], []
+        for index, (weight, bias) in enumerate(zip(parameters[::2], parameters[1::2], strict=True)):
+            if index:
+                if dropouts:
+                    dropouts[index].exclude(values)
+                hidden.append(values)
+                values = F.silu(values)
+            inputs.append(values)
+            values = _product(values, weight, ctx.factor, bias)
+        ctx.save_for_backward(kept, *inputs, *hidden, *parameters[::2])
+        return values
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        kept, *saved = ctx.saved_tensors
+        depth = (len(saved) + 1) // 3
+        inputs, hidden, weights = saved[:depth], saved[depth : 2 * depth - 1], saved[2 * depth - 1 :]
+        gradient, by_parameters = gradients[0], []
+        for index in reversed(range(depth)):
+            given = gradient.flatten(1, -2)
+            by_weight = _product(inputs[index].flatten(1, -2).transpose(1, 2), given, ctx.factor)
+            by_parameters[:0] = by_weight, given.sum(1)
+            gradient = _product(gradient, weights[index].transpose(1, 2), ctx.factor)
+            if index:
+                torch.ops.aten.silu_backward.grad_input(gradient, hidden[index - 1], grad_input=gradient)
+        return gradient if kept is None else gradient.mul_(kept), None, *by_parameters
+
+
+def _product(x: Tensor, matrix: Tensor, factor: float, bias: Tensor | None = None) -> Tensor:
+    """factor · x [R,...,in] times matrix [R,in,out], plus bias [R,out]."""
+    runs, inputs, outputs = matrix.shape
+    flat = x.reshape(runs, -1, inputs)
+    result = x.new_empty(*x.shape[:-1], outputs)
+    start = result.view(runs, -1, outputs) if bias is None else bias[:, None]
+    if runs == 1:
+        torch.addmm(start[0], flat[0], matrix[0], beta=bias is not None, alpha=factor, out=result.view(-1, outputs))
+    else:
+        out = result.view(runs, -1, outputs)
+        torch.baddbmm(start, flat, matrix, beta=bias is not None, alpha=factor, out=out)
+    return result
