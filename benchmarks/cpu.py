@@ -24,6 +24,7 @@ from gridsum.solving import solve
 from gridsum.store import load
 from gridsum.streams import Stream
 from gridsum.training.gradients import part_gradient
+from gridsum.training.memory import keep_freed_memory
 from gridsum.variants import variant
 
 CPU = torch.device("cpu")
@@ -34,6 +35,7 @@ def training_step(recurrent_steps: int = 5) -> float:
     config = variant("base")
     network = Network(config.model, (0,))
     stream = Stream.of_seeds((0,))
+    keep_freed_memory()  # as training does
 
     def step() -> None:
         for group in range(len(config.task.groups)):

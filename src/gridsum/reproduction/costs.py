@@ -42,12 +42,12 @@ _H200 = {
     )
     for precision, product in (("fp32", 331e-6), ("tf32", 87e-6), ("bf16", 37e-6))
 }
-# cpu-2026-11-15.json: a training step of base, 5 recurrent steps, took 0.544 s; solving 2 × 1000 digits, 16 steps on
-# 2 × 1001 cells, 0.307 s; the product 0.0757 s.
+# cpu-2026-11-15.json: a training step of base, 5 recurrent steps, took 0.346 s; solving 2 × 1000 digits, 16 steps on
+# 2 × 1001 cells, 0.279 s; the product 0.0559 s.
 _CPU = Reference(
-    training=3 * 5 * operations(_BASE.model, round(cells_of_a_step(_BASE))) / 0.544,
-    inference=16 * operations(_BASE.model, 2 * 1001) / 0.307,
-    product=0.0757,
+    training=3 * 5 * operations(_BASE.model, round(cells_of_a_step(_BASE))) / 0.346,
+    inference=16 * operations(_BASE.model, 2 * 1001) / 0.279,
+    product=0.0559,
 )
 
 
