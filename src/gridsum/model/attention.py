@@ -157,7 +157,9 @@ class FusedAttention(Function):
             memory.give_back(memory.each_score, g, by_v[:, part])
             torch.mul(by_score, spread_q, out=terms)
             memory.give_back(memory.each_term, None, by_k[:, part])
-            by_relative += terms.sum(1).sum((3, 4)).flatten(-2)
+            cells = terms.flatten(-2).flatten(4, 5)
+            # summed as a product, which is faster
+            by_relative += torch.matmul(cells.new_ones(1, cells.shape[-2]), cells).squeeze(-2).sum(1)
         by_query = None if query is None else by_q.flatten(-2).sum((1, 2, 3))
         return by_product, by_query, by_relative, None
 
