@@ -214,8 +214,9 @@ class StateNoise:
         drawn = self.stream.fold(step).normal(self.cells.lanes(grid.shape[-1]))
         return torch.add(grid, drawn.to(grid.dtype), alpha=self.deviation)
 
-    def only(self, problems: Tensor) -> "StateNoise":
-        return replace(self, cells=Cells(self.cells.numbers[problems]))
+    def only(self, part: Tensor | tuple[Tensor, slice]) -> "StateNoise":
+        """For some of the problems; if asked for, for some of their rows."""
+        return replace(self, cells=Cells(self.cells.numbers[part]))
 
 
 class FeedForward(nn.Module):

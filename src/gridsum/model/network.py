@@ -180,6 +180,16 @@ class Step(nn.Module):
         parts = KernelTransition.apply(grid.residual, attended, packed, low, self.hidden, size.own, bits, factor)
         return Readers(*parts)
 
+    def last(self, grid: Tensor, size: GridSize, dropouts: Sequence[Drop] | None, prepared: Prepared) -> Tensor:
+        """The top row [R,B,W,E] after a step whose other rows nobody will read. `dropouts` are those of the top row."""
+        near = size.upper(self.attention.kernel // 2 + 1)
+        remembered = prepared.remembered
+        remembered = None if remembered is None else remembered[:, :, : near.height]
+        grid = self._recalled(grid[:, :, : near.height], remembered, near)
+        attended = self.attention(grid, near, prepared.projection)
+        inside = size.upper(1).inside
+        return self.transition(grid[:, :, :1], attended[:, :, :1], inside, dropouts).squeeze(2)
+
     def prepare(self, origin: Tensor) -> Prepared:
         """For many steps that begin from `origin`, G_0."""
         remembered = self.remember(origin)
@@ -215,6 +225,10 @@ class _Dropouts:
 
     def context(self, step: int) -> Sequence[Drop]:
         return self._at(step, range(_STEP_SITES, _SITES), self.contexts)
+
+    def last(self, step: int, problems: Tensor) -> Sequence[Drop]:
+        """Of the top row of some problems."""
+        return self._at(step, range(_STEP_SITES), Cells(self.grid.numbers[problems, :1]))
 
     def only(self, problems: Tensor) -> "_Dropouts":
         """For some of the problems; the readings stay those of all."""
@@ -259,12 +273,53 @@ class _PackedDropouts:
     def context(self, step: int) -> Sequence[Drop]:
         return self._at(step, self.contexts)
 
+    def last(self, step: int, problems: Tensor) -> Sequence[Drop]:
+        return self._at(step, [bits[:, :, :, problems, :1] for bits in self.grid])
+
     def only(self, problems: Tensor) -> "_PackedDropouts":
         grid, contexts = ([bits[:, :, :, problems] for bits in sites] for sites in (self.grid, self.contexts))
         return replace(self, grid=grid, contexts=contexts)
 
     def output(self, steps: slice) -> Drop:
         return PackedDropout(self.readings[:, steps], self.probability)
+
+
+@dataclass(frozen=True)
+class _Course:
+    """What the steps of a rollout are taken with."""
+
+    step: Step
+    size: GridSize
+    drops: _Dropouts | _PackedDropouts | None
+    noise: StateNoise | None
+    prepared: Prepared
+
+    @property
+    def lists(self) -> bool:
+        """Whether kernels compute the steps, which can be told which samples to leave out."""
+        return self.size.own is not None and self.prepared.transition is not None
+
+    def advance(self, grid: Readers, n: int) -> Readers:
+        grid = self.step.advance(grid, self.size, self.drops and self.drops.step(n), self.prepared)
+        return grid if self.noise is None else Readers.of(_only(self.size.inside, self.noise(grid.residual, n)))
+
+    def last(self, grid: Readers, n: int, problems: Tensor) -> Tensor:
+        """The top row of some problems after a step that is their last: [R,b,W,E]."""
+        drops = self.drops and self.drops.last(n, problems)
+        row = self.step.last(grid.residual[:, problems], self.size, drops, self.prepared.only(problems))
+        if self.noise is None:
+            return row
+        noisy = self.noise.only((problems, slice(1)))(row[:, :, None], n)
+        return _only(self.size.upper(1).inside, noisy).squeeze(2)
+
+    def context_drops(self, n: int) -> Sequence[Drop] | None:
+        return self.drops and self.drops.context(n)
+
+    def only(self, problems: Tensor) -> "_Course":
+        noise = self.noise and self.noise.only(problems)
+        return replace(
+            self, drops=self.drops and self.drops.only(problems), noise=noise, prepared=self.prepared.only(problems)
+        )
 
 
 class Network(nn.Module):
@@ -345,54 +400,79 @@ class Network(nn.Module):
         beginning = beginning or Beginning()
         origin = self.place(symbols, size, certain=beginning.certain)
         prepared = self.step.prepare(origin)
+        course = _Course(self.step, size, drops, noise, prepared)
         grid = Readers.of(self._begin(origin, prepared, size, beginning))
+        if self.context is not None:
+            ponder = self._ponder_until_truncated if steps is None else self._ponder_for
+            rows, halting = ponder(self.context, grid, course, limit)
+            stacked = torch.stack(halting)
+            p, truncation = halting_distribution(stacked, config.epsilon)
+            return Rollout(range(len(rows)), self._readings(rows, drops, 0), stacked, p, truncation)
 
-        def advance(grid: Readers, n: int) -> Readers:
-            grid = self.step.advance(grid, size, drops and drops.step(n), prepared)
-            return grid if noise is None else Readers.of(_only(size.inside, noise(grid.residual, n)))
+        first = limit if config.halting == "fixed" else 1
+        tops = []
+        for n in range(limit):
+            grid = course.advance(grid, n)
+            tops.append(grid.top)
+        logits = self._readings(tops[first - 1 :], drops, first)
+        certain = logits.new_zeros(len(logits), *symbols.shape[:2])
+        certain[-1] = 1
+        return Rollout(range(first, limit + 1), logits, None, certain, torch.full_like(symbols[..., 0], limit))
 
-        if self.context is None:
-            first = limit if config.halting == "fixed" else 1
-            tops = []
-            for n in range(limit):
-                grid = advance(grid, n)
-                tops.append(grid.top)
-            top = torch.stack(tops[first - 1 :], 1)
-            logits = self.read(drops.output(slice(first, None))(top) if drops else top).transpose(0, 1)
-            certain = logits.new_zeros(len(logits), *symbols.shape[:2])
-            certain[-1] = 1
-            return Rollout(range(first, limit + 1), logits, None, certain, torch.full_like(symbols[..., 0], limit))
-
-        problems = symbols.shape[1]
-        context, packed = self.context.start(problems), self.context.prepare()
-        rows, halting = [], []
-        # Samples leave the computation when they are truncated: `present` are those that are still in it. Where the
-        # host must not ask, kernels are told which samples to leave out, run by run.
-        present = torch.arange(problems, device=symbols.device)
-        listed = steps is not None and size.own is not None and prepared.transition is not None
-        running = torch.ones(symbols.shape[:2], device=symbols.device)
-        for n in range(limit + 1):
-            if n:
-                grid = advance(grid, n - 1)
-            context, probability = self.context(context, grid.context, size, drops and drops.context(n), packed)
-            rows.append(_among_all(grid.top, present, problems, 0.0))
-            halting.append(_among_all(probability, present, problems, 1.0))
-            if steps is None:
-                needed = (running[:, present] >= config.epsilon).any(0)
-                if not bool(needed.any()):
-                    break
-                if int(needed.sum()) <= len(present) * _WORTH_LEAVING:
-                    grid, context, present = grid.only(needed), context[:, needed], present[needed]
-                    drops, prepared = drops and drops.only(needed), prepared.only(needed)
-                    noise = noise and noise.only(needed)
-                running = running * (1 - halting[-1].detach())
-            elif listed and n < limit:
-                size, running = _without_truncated(size, running, probability.detach(), config.epsilon)
+    def _readings(self, rows: list[Tensor], drops: "_Dropouts | _PackedDropouts | None", first: int) -> Tensor:
+        """The logits [K,R,B,W,13] of the top rows at the steps from `first` on."""
         top = torch.stack(rows, 1)
-        logits = self.read(drops.output(slice(len(rows)))(top) if drops else top).transpose(0, 1)
-        stacked = torch.stack(halting)
-        p, truncation = halting_distribution(stacked, config.epsilon)
-        return Rollout(range(len(rows)), logits, stacked, p, truncation)
+        return self.read(drops.output(slice(first, first + len(rows)))(top) if drops else top).transpose(0, 1)
+
+    def _ponder_until_truncated(
+        self, reader: ContextTransformer, grid: Readers, course: "_Course", limit: int
+    ) -> tuple[list[Tensor], list[Tensor]]:
+        """The top rows and λ at every step until all samples are truncated.
+
+        A sample leaves before its last step, the one at which it is truncated: that is known beforehand, its λ does not
+        count, and of its grid the top row alone is computed.
+        """
+        problems = grid.top.shape[1]
+        context, present = reader.start(problems), torch.arange(problems, device=grid.top.device)
+        rows: list[Tensor] = []
+        halting: list[Tensor] = []
+        running = torch.ones(grid.top.shape[:2], device=grid.top.device)
+        for n in range(limit + 1):
+            row, probability = torch.zeros_like(grid.top[:, :1]).expand(-1, problems, -1, -1), torch.ones_like(running)
+            if n:
+                going = (running[:, present] >= self.config.epsilon).any(0) & (n < limit)
+                if int(going.sum()) <= len(present) * _WORTH_LEAVING:
+                    row = row.index_copy(1, present[~going], course.last(grid, n - 1, ~going))
+                    grid, context, present = grid.only(going), context[:, going], present[going]
+                    course = course.only(going)
+            if len(present):
+                grid = course.advance(grid, n - 1) if n else grid
+                context, chance = reader(context, grid.context, course.size, course.context_drops(n))
+                row, probability = (_put(*parts, present) for parts in ((row, grid.top), (probability, chance)))
+            rows.append(row)
+            halting.append(probability)
+            if not len(present):
+                break
+            running = running * (1 - halting[-1].detach())
+        return rows, halting
+
+    def _ponder_for(
+        self, reader: ContextTransformer, grid: Readers, course: "_Course", steps: int
+    ) -> tuple[list[Tensor], list[Tensor]]:
+        """The same for exactly `steps` steps, without asking the tensors anything: kernels, where they compute the
+        steps, are told, run by run, which samples to leave out."""
+        context, packed = reader.start(grid.top.shape[1]), reader.prepare()
+        rows, halting = [], []
+        running = torch.ones(grid.top.shape[:2], device=grid.top.device)
+        for n in range(steps + 1):
+            grid = course.advance(grid, n - 1) if n else grid
+            context, probability = reader(context, grid.context, course.size, course.context_drops(n), packed)
+            rows.append(grid.top)
+            halting.append(probability)
+            if course.lists and n < steps:
+                size, running = _without_truncated(course.size, running, probability.detach(), self.config.epsilon)
+                course = replace(course, size=size)
+        return rows, halting
 
     def _dropouts(
         self,
@@ -484,11 +564,9 @@ def _without_truncated(size: GridSize, running: Tensor, halting: Tensor, epsilon
     return replace(size, own=own), running
 
 
-def _among_all(x: Tensor, present: Tensor, problems: int, otherwise: float) -> Tensor:
-    """x [R,present,...] among all problems: [R,B,...], with a constant for the others."""
-    if len(present) == problems:
-        return x
-    return x.new_full((x.shape[0], problems, *x.shape[2:]), otherwise).index_copy(1, present, x)
+def _put(whole: Tensor, part: Tensor, problems: Tensor) -> Tensor:
+    """`whole` [R,B,...], but `part` for some of the problems."""
+    return part if len(problems) == whole.shape[1] else whole.index_copy(1, problems, part)
 
 
 class LookUp(Function):

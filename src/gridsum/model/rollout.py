@@ -29,6 +29,15 @@ class GridSize:
         right = torch.arange(self.width - 1, -1, -1, device=self.own.device) < self.own[:, 1:2]
         return below[:, :, None] & right[:, None, :]
 
+    def upper(self, rows: int) -> "GridSize":
+        """Of the upper rows alone."""
+        if rows >= self.height:
+            return self
+        own = self.own
+        return GridSize(
+            rows, self.width, None if own is None else torch.cat((own[:, :1].clamp(max=rows), own[:, 1:2]), 1)
+        )
+
 
 @dataclass(frozen=True)
 class Beginning:
@@ -56,7 +65,8 @@ class Rollout:
     logits: Tensor
     """[K,R,B,W,13], the top row; without meaning past a sample's truncation."""
     halting: Tensor | None
-    """λ_n, [K,R,B]; None where the network does not decide when to halt."""
+    """λ_n, [K,R,B]; without meaning from a sample's truncation on. None where the network does not decide when to
+    halt."""
     probability: Tensor
     """p_n, [K,R,B]: sums to 1 over the readings."""
     truncation: Tensor
