@@ -26,26 +26,35 @@ def _weights(
 
 
 @triton.jit
-def _forward(
-    queries, grids, sizes, out, scale, H, W, COUNT, LENGTH, problems,
-    ROWS: tl.constexpr, TILE: tl.constexpr, E: tl.constexpr, ENTRIES: tl.constexpr, PRECISION: tl.constexpr,
-):  # fmt: skip
+def _sample(
+    sizes, problems, H, W, COUNT, ROWS: tl.constexpr, TILE: tl.constexpr, E: tl.constexpr, ENTRIES: tl.constexpr
+):
+    """The program's sample: its cells and columns, whether it is present, and where its queries and cells lie."""
     index, run = tl.program_id(0), tl.program_id(1)
     row, cell, feature = tl.arange(0, ROWS), tl.arange(0, TILE), tl.arange(0, E)
     rows, columns, count = own_grid(sizes, run, problems, H, W, ENTRIES)
     cells = rows * columns
     first = run.to(tl.int64) * problems
     at_row = (first + sample_of(index, run, sizes, ENTRIES)) * COUNT * E + (row[:, None] * E + feature)
-    if index >= count:
-        tl.store(out + at_row, tl.zeros((ROWS, E), tl.float32), mask=(row < COUNT)[:, None])
-        return
     place = place_of(index * cells + cell, run, rows, columns, H, W, sizes, ENTRIES)
-    at_cell = first * H * W * E + (place[:, None] * E + feature)
-    query = tl.load(queries + at_row, mask=(row < COUNT)[:, None], other=0.0).to(tl.float32)
-    grid = tl.load(grids + at_cell, mask=(cell < cells)[:, None], other=0.0).to(tl.float32)
+    return cells, columns, index < count, at_row, first * H * W * E + (place[:, None] * E + feature)
+
+
+@triton.jit
+def _forward(
+    queries, grids, sizes, out, scale, H, W, COUNT, LENGTH, problems,
+    ROWS: tl.constexpr, TILE: tl.constexpr, E: tl.constexpr, ENTRIES: tl.constexpr, PRECISION: tl.constexpr,
+):  # fmt: skip
+    cells, columns, present, at_row, at_cell = _sample(sizes, problems, H, W, COUNT, ROWS, TILE, E, ENTRIES)
+    asked, there = (tl.arange(0, ROWS) < COUNT)[:, None], (tl.arange(0, TILE) < cells)[:, None]
+    if not present:
+        tl.store(out + at_row, tl.zeros((ROWS, E), tl.float32), mask=asked)
+        return
+    query = tl.load(queries + at_row, mask=asked, other=0.0).to(tl.float32)
+    grid = tl.load(grids + at_cell, mask=there, other=0.0).to(tl.float32)
     weights = _weights(query, grid, cells, columns, scale, LENGTH, ROWS, TILE, PRECISION)
     attended = tl.dot(weights, grid, input_precision=PRECISION)
-    tl.store(out + at_row, attended, mask=(row < COUNT)[:, None])
+    tl.store(out + at_row, attended, mask=asked)
 
 
 @triton.jit
@@ -53,28 +62,22 @@ def _backward(
     queries, grids, sizes, grad, grad_queries, grad_grids, scale, H, W, COUNT, LENGTH, problems,
     ROWS: tl.constexpr, TILE: tl.constexpr, E: tl.constexpr, ENTRIES: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
-    index, run = tl.program_id(0), tl.program_id(1)
-    row, cell, feature = tl.arange(0, ROWS), tl.arange(0, TILE), tl.arange(0, E)
-    rows, columns, count = own_grid(sizes, run, problems, H, W, ENTRIES)
-    cells = rows * columns
-    first = run.to(tl.int64) * problems
-    at_row = (first + sample_of(index, run, sizes, ENTRIES)) * COUNT * E + (row[:, None] * E + feature)
-    if index >= count:
-        tl.store(grad_queries + at_row, tl.zeros((ROWS, E), tl.float32), mask=(row < COUNT)[:, None])
+    cells, columns, present, at_row, at_cell = _sample(sizes, problems, H, W, COUNT, ROWS, TILE, E, ENTRIES)
+    asked, there = (tl.arange(0, ROWS) < COUNT)[:, None], (tl.arange(0, TILE) < cells)[:, None]
+    if not present:
+        tl.store(grad_queries + at_row, tl.zeros((ROWS, E), tl.float32), mask=asked)
         return
-    place = place_of(index * cells + cell, run, rows, columns, H, W, sizes, ENTRIES)
-    at_cell = first * H * W * E + (place[:, None] * E + feature)
-    query = tl.load(queries + at_row, mask=(row < COUNT)[:, None], other=0.0).to(tl.float32)
-    grid = tl.load(grids + at_cell, mask=(cell < cells)[:, None], other=0.0).to(tl.float32)
-    by_out = tl.load(grad + at_row, mask=(row < COUNT)[:, None], other=0.0).to(tl.float32)
+    query = tl.load(queries + at_row, mask=asked, other=0.0).to(tl.float32)
+    grid = tl.load(grids + at_cell, mask=there, other=0.0).to(tl.float32)
+    by_out = tl.load(grad + at_row, mask=asked, other=0.0).to(tl.float32)
     weights = _weights(query, grid, cells, columns, scale, LENGTH, ROWS, TILE, PRECISION)
     by_weight = tl.dot(by_out, tl.trans(grid), input_precision=PRECISION)
     by_score = weights * (by_weight - tl.sum(weights * by_weight, 1)[:, None]) * scale
     by_query = tl.dot(by_score, grid, input_precision=PRECISION)
     by_grid = tl.dot(tl.trans(by_score), query, input_precision=PRECISION)
     by_grid += tl.dot(tl.trans(weights), by_out, input_precision=PRECISION)
-    tl.store(grad_queries + at_row, by_query, mask=(row < COUNT)[:, None])
-    tl.store(grad_grids + at_cell, by_grid, mask=(cell < cells)[:, None])
+    tl.store(grad_queries + at_row, by_query, mask=asked)
+    tl.store(grad_grids + at_cell, by_grid, mask=there)
 
 
 class KernelContext(Function):
