@@ -42,8 +42,12 @@ def random(*shape, seed=0):
     return values.requires_grad_()
 
 
-PRESENT = torch.tensor([[True, False, True], [False, False, True]], device=DEVICE)
 KINDS = ("whole", "masked", "left")
+
+
+def present():
+    """Which of the three samples of two runs are still there, where some have left."""
+    return torch.tensor([[True, False, True], [False, False, True]], device=DEVICE)
 
 
 def sized(height, width, kind):
@@ -52,7 +56,7 @@ def sized(height, width, kind):
     if kind == "left":
         from gridsum.model.kernels.cells import leave
 
-        own, _ = leave(own, PRESENT.float(), torch.zeros(2, 3, device=DEVICE), 0.5)
+        own, _ = leave(own, present().float(), torch.zeros(2, 3, device=DEVICE), 0.5)
     return GridSize(height, width, None if kind == "whole" else own)
 
 
@@ -60,7 +64,7 @@ def only(size, x):
     """x [R,B,H,W,...] without what lies outside each run's own grid, and without the samples that have left."""
     if size.inside is None:
         return x
-    inside = size.inside[:, None] & (PRESENT[:, :, None, None] | (size.own.shape[1] == 2))
+    inside = size.inside[:, None] & (present()[:, :, None, None] | (size.own.shape[1] == 2))
     return torch.where(inside[..., None], x, 0.0)
 
 
@@ -68,7 +72,7 @@ def only_present(size, x):
     """x [R,B,...] without the samples that have left."""
     if size.own is None or size.own.shape[1] == 2:
         return x
-    return torch.where(PRESENT.view(2, 3, *[1] * (x.dim() - 2)), x, 0.0)
+    return torch.where(present().view(2, 3, *[1] * (x.dim() - 2)), x, 0.0)
 
 
 def assert_same(plain, fast, inputs, size=None, relative=None):
