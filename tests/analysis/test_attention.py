@@ -17,9 +17,14 @@ from gridsum.analysis.attention import (
     offset_of,
     score_terms,
 )
+from gridsum.config import override
 from gridsum.model.attention import LocalAttention
 from gridsum.model.layers import draw_all
-from gridsum.model.rollout import Trace
+from gridsum.model.network import Network
+from gridsum.model.rollout import GridSize, Trace
+from gridsum.model.tracing import trace
+from gridsum.symbols import encode, parse
+from gridsum.variants import variant
 
 
 def layer(groups: int, heads: int, query_encoding: bool, seed: int = 0) -> LocalAttention:
@@ -32,7 +37,7 @@ def traced(*grids: torch.Tensor) -> Trace:
     """A trace that holds these grids; rules are made of grids alone."""
     stacked = torch.stack([*grids, grids[-1]])
     decoded = torch.zeros(*stacked.shape[:3], 13)
-    return Trace(torch.zeros(1), torch.zeros(1, 3), stacked, decoded, torch.zeros(0), None, None)
+    return Trace(torch.zeros(1), torch.zeros(1, 3), stacked, decoded, torch.zeros(0), None, None, stacked)
 
 
 @pytest.mark.parametrize(("groups", "heads", "query_encoding"), [(4, 16, True), (1, 8, True), (8, 8, False)])
@@ -68,6 +73,14 @@ def test_each_term_is_its_product_of_the_equation():
         torch.testing.assert_close(torch.stack(found), torch.stack(expected), atol=1e-5, rtol=1e-4)
 
 
+@pytest.mark.parametrize("name", ["base", "exact"])
+def test_the_terms_of_what_a_step_looks_at_are_those_of_its_attention(name):
+    network = Network(override(variant(name), {"model.width": 16, "model.groups": 4, "model.heads": 8}).model, (3,))
+    shown = trace(network, torch.tensor(encode(parse("12+34+5"))), GridSize(3, 6), 3)
+    for seen, weights in zip(shown.seen, shown.attention, strict=False):
+        torch.testing.assert_close(score_terms(network.step.attention, seen).total.softmax(0), weights)
+
+
 def test_terms_are_of_one_grid_and_one_run():
     attention = layer(4, 4, True)
     with pytest.raises(ValueError, match="one grid"):
@@ -80,10 +93,10 @@ def test_bits_are_those_of_the_attention_counted_cell_by_cell(base, traces):
     """Straight from the definition: means over cells, over cells of the same border, and each cell alone."""
     rules = head_rules(base.network.step.attention, traces)
     weights, borders = [], []
-    for trace in traces:
-        steps, _, height, width, _ = trace.attention.shape
+    for shown in traces:
+        steps, _, height, width, _ = shown.attention.shape
         for n, i, j in product(range(steps), range(height), range(width)):
-            weights.append(trace.attention[n, :, i, j].double().numpy())
+            weights.append(shown.attention[n, :, i, j].double().numpy())
             borders.append((i == 0, i == height - 1, j == 0, j == width - 1))
     weights = np.stack(weights)
 
@@ -173,6 +186,6 @@ def test_the_clearest_rules_of_the_shipped_model_are_of_their_kind(base, traces)
 
 
 def test_without_a_step_there_is_no_rule(base, traces):
-    still = traces[0].__class__(**{**traces[0].__dict__, "grids": traces[0].grids[:1]})
+    still = traces[0].__class__(**{**traces[0].__dict__, "seen": traces[0].seen[:1]})
     with pytest.raises(RuleError, match="choose another sum"):
         head_rules(base.network.step.attention, [still])

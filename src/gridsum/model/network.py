@@ -145,7 +145,8 @@ class Step(nn.Module):
         """What every step needs of G_0, made once; None without recall."""
         return None if self.recall is None else self.recall.remember(origin)
 
-    def _recalled(self, grid: Tensor, remembered: Tensor | None, size: GridSize | None) -> Tensor:
+    def recalled(self, grid: Tensor, remembered: Tensor | None, size: GridSize | None) -> Tensor:
+        """What attention and feed-forward network work on: the grid, or with recall its mixture with G_0."""
         if self.recall is None:
             return grid
         if remembered is None:
@@ -161,7 +162,7 @@ class Step(nn.Module):
         remembered: Tensor | None = None,
     ) -> Tensor:
         """`projection`, from `prepare`, spares making it at every step; `remembered` is what `remember` returns."""
-        grid = self._recalled(grid, remembered, size)
+        grid = self.recalled(grid, remembered, size)
         attended = self.attention(grid, size, projection)
         return self.transition(grid, attended, size and size.inside, dropouts)
 
@@ -172,7 +173,7 @@ class Step(nn.Module):
         from gridsum.model.kernels.transition import KernelTransition
 
         if self.recall is not None:
-            grid = Readers.of(self._recalled(grid.residual, prepared.remembered, size))
+            grid = Readers.of(self.recalled(grid.residual, prepared.remembered, size))
         attended = self.attention(grid.projected, size, prepared.projection)
         drops = cast("Sequence[PackedDropout]", dropouts or ())
         bits, factor = tuple(drop.bits for drop in drops) or None, drops[0].factor if drops else 1.0
@@ -185,7 +186,7 @@ class Step(nn.Module):
         near = size.upper(self.attention.kernel // 2 + 1)
         remembered = prepared.remembered
         remembered = None if remembered is None else remembered[:, :, : near.height]
-        grid = self._recalled(grid[:, :, : near.height], remembered, near)
+        grid = self.recalled(grid[:, :, : near.height], remembered, near)
         attended = self.attention(grid, near, prepared.projection)
         inside = size.upper(1).inside
         return self.transition(grid[:, :, :1], attended[:, :, :1], inside, dropouts).squeeze(2)
@@ -202,7 +203,7 @@ class Step(nn.Module):
 
     def observe(self, grid: Tensor, remembered: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """The next grid, and the attention that led to it."""
-        grid = self._recalled(grid, remembered, None)
+        grid = self.recalled(grid, remembered, None)
         attended, weights = self.attention.observe(grid)
         return self.transition(grid, attended), weights
 

@@ -94,3 +94,5 @@ class Trace:
     """[N+1], λ_n."""
     probability: Tensor | None
     """[N+1], p_n without truncation before the last step."""
+    seen: Tensor
+    """[N+1,H,W,E], what the attention of the step from n to n+1 looks at: G_n, or with recall its mixture with G_0."""

@@ -39,4 +39,7 @@ def assemble(
     attention = torch.stack(weights)[:, :, 0, 0] if weights else stacked.new_zeros(0)
     lambdas = torch.stack(halting)[:, 0, 0] if halting else None
     probability = None if lambdas is None else lambdas * survival(lambdas)
-    return Trace(symbols, network.actions(symbols[None, None])[0, 0], stacked, decoded, attention, lambdas, probability)
+    actions = network.actions(symbols[None, None])[0, 0]
+    remembered = network.step.remember(stacked[None, :1])
+    seen = network.step.recalled(stacked[None], remembered, None)[0]
+    return Trace(symbols, actions, stacked, decoded, attention, lambdas, probability, seen)
