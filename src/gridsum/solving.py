@@ -18,7 +18,7 @@ from gridsum.symbols import columns_needed, decode, exact_sum, render
 
 PlacementRule = Literal["auto", "soft", "hard"]
 PLACEMENT_RULES: dict[str, str] = {
-    "auto": "soft where that is quick, hard for sums too long for it",
+    "auto": "soft where that is quick, hard for sums too long for it and for networks whose actions are certain",
     "soft": "every symbol spread over the cells as its action probabilities say, as in training",
     "hard": "every symbol's most probable action taken; cost linear in the length",
 }
@@ -74,7 +74,7 @@ def trace_expression(model: Model, terms: tuple[str, ...], steps: int, placement
     """Every internal of `steps` steps on one expression."""
     batch = batch_of([terms], _device(model.network))
     size = solving_size(len(terms), max(map(len, terms)))
-    hard = choose_placement(placement, batch.symbols.shape[-1], size) == "hard"
+    hard = choose_placement(placement, model.network, batch.symbols.shape[-1], size) == "hard"
     return trace(model.network, batch.symbols[0, 0], size, steps, hard)
 
 
@@ -118,12 +118,14 @@ def solving_size(terms: int, digits: int) -> GridSize:
     return GridSize(terms, columns_needed(terms, digits))
 
 
-def choose_placement(rule: PlacementRule, symbols: int, size: GridSize) -> Literal["soft", "hard"]:
+def choose_placement(rule: PlacementRule, network: Network, symbols: int, size: GridSize) -> Literal["soft", "hard"]:
     if rule not in PLACEMENT_RULES:
         raise ValueError(f"there is no placement {rule!r}; use {', '.join(PLACEMENT_RULES)}")
     if rule != "auto":
         return rule
-    return "soft" if symbols * size.height * size.width <= _SOFT_WORK else "hard"
+    # Where every action is certain both make the same grid, and hard placement is the cheaper.
+    soft = not network.placement.certain and symbols * size.height * size.width <= _SOFT_WORK
+    return "soft" if soft else "hard"
 
 
 def infer_in_parts(
@@ -183,7 +185,7 @@ def _solve_batch(
     network = model.network
     batch = batch_of(expressions, _device(network))
     size = solving_size(*_shape(expressions[0]))
-    chosen = choose_placement(placement, batch.symbols.shape[-1], size)
+    chosen = choose_placement(placement, network, batch.symbols.shape[-1], size)
     # Every expression gets the same draws, so that an answer does not depend on what else is asked.
     draws = Stream.of_seeds([seed], batch.symbols.device).uniform(1, network.config.max_evaluation_steps)
     draws = draws.expand(-1, len(expressions), -1)

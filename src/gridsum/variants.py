@@ -27,6 +27,15 @@ VARIANTS: dict[str, dict[str, Any]] = PAPER_VARIANTS | {
     }
 }
 
+MEANINGS: dict[str, str] = {
+    "base": "the paper's system",
+    "noGroups": "the paper's, with projections that are not split into groups",
+    "SASA": "the paper's, with attention as originally defined",
+    "fixedTime": "the paper's, with a fixed number of steps",
+    "ponderReg": "the paper's, with PonderNet's regulariser",
+    "exact": "beyond the paper: every step sees the first grid, and goes on until nothing changes",
+}
+
 
 def variant(name: str) -> Config:
     """The configuration of a variant."""
