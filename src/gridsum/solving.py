@@ -7,6 +7,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from gridsum.config import Config
 from gridsum.model.inference import HaltingRule, Outcome, Watch, check_rule, default_rule, infer
 from gridsum.model.network import Network
 from gridsum.model.rollout import GridSize, Trace
@@ -73,7 +74,7 @@ def solve(
 def trace_expression(model: Model, terms: tuple[str, ...], steps: int, placement: PlacementRule = "auto") -> Trace:
     """Every internal of `steps` steps on one expression."""
     batch = batch_of([terms], _device(model.network))
-    size = solving_size(len(terms), max(map(len, terms)))
+    size = solving_size(*_shape(terms), model.config)
     hard = choose_placement(placement, model.network, batch.symbols.shape[-1], size) == "hard"
     return trace(model.network, batch.symbols[0, 0], size, steps, hard)
 
@@ -113,9 +114,17 @@ def solve_watched(
     return answer, assemble(model.network, symbols, grids, [], lambdas)
 
 
-def solving_size(terms: int, digits: int) -> GridSize:
-    """As many rows as terms, and as many columns as the sum of that many terms can need."""
-    return GridSize(terms, columns_needed(terms, digits))
+def solving_size(terms: int, digits: int, config: Config | None = None) -> GridSize:
+    """As many rows as terms, and as many columns as the sum of that many terms can need.
+
+    What converges is given the smallest grid that training has: it is every cell that comes to rest, and where the
+    result would touch the left edge, which training never shows, it often begins with a zero.
+    """
+    rows, columns = terms, columns_needed(terms, digits)
+    if config is not None and config.model.halting == "converge":
+        rows = max(rows, config.task.groups[0].terms[1]) + config.task.spare_rows
+        columns = max(columns, digits + config.task.spare_columns)
+    return GridSize(rows, columns)
 
 
 def choose_placement(rule: PlacementRule, network: Network, symbols: int, size: GridSize) -> Literal["soft", "hard"]:
@@ -184,7 +193,7 @@ def _solve_batch(
 ) -> Iterator[Answer]:
     network = model.network
     batch = batch_of(expressions, _device(network))
-    size = solving_size(*_shape(expressions[0]))
+    size = solving_size(*_shape(expressions[0]), model.config)
     chosen = choose_placement(placement, network, batch.symbols.shape[-1], size)
     # Every expression gets the same draws, so that an answer does not depend on what else is asked.
     draws = Stream.of_seeds([seed], batch.symbols.device).uniform(1, network.config.max_evaluation_steps)

@@ -203,7 +203,7 @@ def _exact(records: list[Record]) -> Table:
         "In brackets the Wilson 95% interval. Then how many runs reach the target, and mean ± sd (best) over runs. "
         f"Paper: its best model. {_ROUNDING}"
     )
-    header = ("suite", "target", "best run", "errors", "runs at target", "all runs", "paper")
+    header = ("suite", "target", "best run", "errors", "at target", "all runs", "paper")
     return Table("How exact is exact?", caption, header, tuple(lines))
 
 
