@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # Stands here too, to be told without torch.
 FAMILIES = {
     "nines+1": "9…9 + 1, in either order: one carry through all columns",
-    "nines": "the same 9…9 again and again: the largest carries there are",
+    "nines": "the same 9…9 again and again: the largest carries",
     "alternating": "every second column carries",
     "leading-zeros": "terms that begin with zeros",
     "zeros": "nothing but zeros",
@@ -49,9 +49,9 @@ def _parser() -> Parser:
         "  a problem space, terms x digits, such as 2x602 or [1,4]x[1,10]; or one of the\n"
         "  collections: comparison, long-digits, long-terms, examples, ablation (each a\n"
         "  table of the paper), all (these together), terms (1x5 to 10x5, for the figure\n"
-        "  of that name), validation (for choosing among models; no table reports it), and\n"
-        "  exact (what a network that adds exactly must hold); or FAMILY:SPACE, such as\n"
-        "  nines+1:2x100, for problems that random digits hardly make:\n"
+        "  of that name), validation (for choosing among models; no table reports it),\n"
+        "  and exact (what a network that adds exactly must hold); or FAMILY:SPACE, such\n"
+        "  as nines+1:2x100, for problems that random digits hardly make:\n"
         f"{_families()}\n\n"
         "examples:\n"
         "  gridsum evaluate --model base --suite 2x100 [5,6]x[1,10] --samples 1000\n"
