@@ -117,13 +117,13 @@ def solve_watched(
 def solving_size(terms: int, digits: int, config: Config | None = None) -> GridSize:
     """As many rows as terms, and as many columns as the sum of that many terms can need.
 
-    What converges is given the smallest grid that training has: it is every cell that comes to rest, and where the
-    result would touch the left edge, which training never shows, it often begins with a zero.
+    What converges is given no fewer rows than training has, and training's spare columns beyond the result: where that
+    comes within a column of the left edge, a zero is often read before it.
     """
     rows, columns = terms, columns_needed(terms, digits)
     if config is not None and config.model.halting == "converge":
         rows = max(rows, config.task.groups[0].terms[1]) + config.task.spare_rows
-        columns = max(columns, digits + config.task.spare_columns)
+        columns += config.task.spare_columns
     return GridSize(rows, columns)
 
 

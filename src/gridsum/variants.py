@@ -18,6 +18,7 @@ VARIANTS: dict[str, dict[str, Any]] = PAPER_VARIANTS | {
         "model.recall": True,
         "model.harden": True,
         "model.halting": "converge",
+        "model.tolerance": 0.01,
         "model.state_noise": 0.25,
         "objective.regulariser": "none",
         "objective.deep": True,
