@@ -67,6 +67,13 @@ def test_the_numbers_behind_a_figure_are_those_of_the_records(command: Command, 
     assert by_terms[5]["char_interval"][0] < by_terms[5]["char"] < by_terms[5]["char_interval"][1]
 
 
+def test_states_are_of_models_that_converge(command: Command, tmp_path: Path):
+    status, _, err = command("figure", "states", "--model", "base", "--out", str(tmp_path / "s.png"))
+    assert status == 2
+    assert "base does not converge" in err
+    assert not list(tmp_path.iterdir())
+
+
 def test_without_a_name_the_figures_are_listed(command: Command):
     status, out, err = command("figure")
     assert (status, err) == (0, "")

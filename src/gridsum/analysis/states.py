@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from gridsum.analysis.ring import Plane, principal_plane
 from gridsum.model.inference import infer
 from gridsum.model.rollout import GridSize
 from gridsum.problems import Batch, Space, sample
@@ -65,6 +66,31 @@ class Discreteness:
     """The median distance of a state from the mean of its label."""
     gap: float
     """The median, over labels, of the distance from a label's mean to the nearest other one."""
+
+
+@dataclass(frozen=True)
+class Study:
+    """The states of one space's problems at rest."""
+
+    space: str
+    seed: int
+    """Of the training."""
+    right: float
+    """The share of cells in which the digit of the rule is read."""
+    explained: dict[str, Discreteness]
+    """By the name of the labels."""
+    balls: dict[str, int | None]
+    """How many balls of each radius hold all states."""
+    errors: "FirstErrors"
+    plane: Plane
+    points: np.ndarray
+    """[P,2], of all cells that have a term."""
+    digits: np.ndarray
+    """[P], the symbol of the rule."""
+    carries: np.ndarray
+    """[P], into each cell."""
+    wrong: np.ndarray
+    """[P], where something else is read."""
 
 
 @dataclass(frozen=True)
@@ -129,6 +155,34 @@ def at_rest(model: Model, space: Space, problems: int = 128, seed: int = 0) -> R
     for _ in range(steps):
         grid = network.step(grid, remembered=remembered)
     return Rest(_array(grid[0]), _array(network.read(grid)[0].argmax(-1)), expected_cells(batch, size))
+
+
+def study(model: Model, space: Space, problems: int = 128, seed: int = 0, plane: Plane | None = None) -> Study:
+    """All of this for the cells that have a term; on their own principal components, or on a given plane."""
+    rest = at_rest(model, space, problems, seed)
+    cells, present = rest.cells, rest.cells.present
+    states = rest.states[present].astype(np.float64)
+    own, symbol, carry, read = (part[present] for part in (cells.own, cells.symbol, cells.carry, rest.read))
+    labels = {
+        "what is read": [read],
+        "digit of the sum so far": [symbol],
+        "digit and carry": [symbol, carry],
+        "digit, carry and own symbol": [symbol, carry, own],
+    }
+    plane = plane or principal_plane(states)
+    return Study(
+        str(space),
+        model.seeds[0],
+        float((read == symbol).mean()),
+        {name: discreteness(states, parts) for name, parts in labels.items()},
+        {str(radius): balls(states, radius) for radius in RADII},
+        first_errors(rest),
+        plane,
+        plane.project(states),
+        symbol,
+        carry,
+        read != symbol,
+    )
 
 
 def discreteness(states: np.ndarray, labels: Sequence[np.ndarray]) -> Discreteness:
