@@ -19,7 +19,7 @@ from gridsum.config import (
 )
 from gridsum.model.network import Network, parameter_count
 from gridsum.problems import Space
-from gridsum.variants import PAPER_VARIANTS, VARIANTS, variant
+from gridsum.variants import MEANINGS, PAPER_VARIANTS, VARIANTS, variant
 
 configs = st.builds(
     Config,
@@ -267,6 +267,7 @@ def test_variants_are_the_table_s(name, groups, heads, query_encoding, halting, 
 def test_the_paper_has_five_variants():
     assert sorted(PAPER_VARIANTS) == ["SASA", "base", "fixedTime", "noGroups", "ponderReg"]
     assert set(VARIANTS) - set(PAPER_VARIANTS) == {"exact"}
+    assert list(MEANINGS) == list(VARIANTS)
 
 
 def test_what_exact_changes_can_be_dropped_one_at_a_time():

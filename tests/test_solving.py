@@ -7,11 +7,13 @@ import pytest
 import torch
 
 from gridsum import solving
+from gridsum.cli.parsing import DEFAULT_MODEL
 from gridsum.config import override
 from gridsum.evaluation.runner import evaluate
 from gridsum.evaluation.suites import find, problems_of
 from gridsum.model.network import Network
 from gridsum.model.rollout import GridSize
+from gridsum.problems import batch_of
 from gridsum.solving import choose_placement, solve, solve_watched, solving_size, trace_expression
 from gridsum.store import load, load_runs, save_run
 from gridsum.symbols import decode, parse
@@ -55,14 +57,42 @@ def test_grids_for_solving_are_just_large_enough():
     assert solving_size(1, 7) == GridSize(1, 7)
     assert solving_size(2, 7) == GridSize(2, 8)
     assert solving_size(12, 7) == GridSize(12, 9)
+    assert solving_size(2, 7, variant("base")) == GridSize(2, 8)
 
 
-def test_automatic_placement_is_soft_until_that_is_slow():
-    assert choose_placement("auto", 2002, solving_size(2, 1000)) == "soft"
-    assert choose_placement("auto", 200002, solving_size(2, 100000)) == "hard"
-    assert choose_placement("hard", 8, solving_size(2, 3)) == "hard"
+def test_what_converges_is_given_room():
+    config = variant("exact")
+    assert solving_size(1, 7, config) == GridSize(2, 9)
+    assert solving_size(3, 7, config) == GridSize(3, 10)
+    assert solving_size(2000, 1, config) == GridSize(2000, 7)
+
+
+def test_automatic_placement_is_soft_until_that_is_slow(base):
+    network = base.network
+    assert choose_placement("auto", network, 2002, solving_size(2, 1000)) == "soft"
+    assert choose_placement("auto", network, 200002, solving_size(2, 100000)) == "hard"
+    assert choose_placement("hard", network, 8, solving_size(2, 3)) == "hard"
     with pytest.raises(ValueError, match="auto, soft, hard"):
-        choose_placement("firm", 8, solving_size(2, 3))  # pyright: ignore[reportArgumentType]
+        choose_placement("firm", network, 8, solving_size(2, 3))  # pyright: ignore[reportArgumentType]
+
+
+def test_certain_actions_are_placed_by_the_cheaper_way_to_the_same_grid(exact):
+    network, size = exact.network, solving_size(3, 4)
+    assert choose_placement("auto", network, 8, size) == "soft"
+    network.placement.harden(network.embedding.weight, torch.tensor([True]))
+    assert choose_placement("auto", network, 8, size) == "hard"
+    assert choose_placement("soft", network, 8, size) == "soft"
+    symbols = batch_of([("123", "4", "5678")]).symbols
+    assert torch.equal(network.place(symbols, size, hard=True), network.place(symbols, size))
+
+
+def test_the_default_model_adds_what_the_paper_could_not():
+    model = load(DEFAULT_MODEL)
+    assert model.network.placement.certain
+    (record,) = evaluate(model, find("examples")[0])
+    assert record.sequences_right == 8
+    expressions = ["523+102+9416", "7", "00012+3", "9" * 100 + "+1", "1+" + "9" * 40, "12345+67890"]
+    assert all(answer.correct and not answer.capped for answer in answers(model, *expressions))
 
 
 def test_a_long_sum_gets_the_columns_it_needs(base):
@@ -174,7 +204,7 @@ def test_an_answer_says_that_the_cap_ended_it(exact):
     network.load_state_dict(exact.network.state_dict())
     restless = replace(exact, config=config, network=network)
     (answer,) = answers(restless, "12+34")
-    size = solving_size(2, 2)
+    size = solving_size(2, 2, restless.config)
     assert answer.capped
     assert answer.steps == 4 * (size.height + size.width) + 20
     (record,) = evaluate(restless, find("[1,4]x[1,10]")[0], 3)

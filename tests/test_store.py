@@ -9,6 +9,7 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
+from gridsum.cli.parsing import DEFAULT_MODEL
 from gridsum.config import override, to_json
 from gridsum.model.network import Network
 from gridsum.store import StoreError, load, load_runs, locate, save_run, shipped, write_atomically
@@ -50,7 +51,7 @@ def test_a_training_folder_means_all_its_seeds_in_order(tmp_path, config):
 
 
 def test_every_shipped_model_loads_by_name():
-    assert "base" in shipped()
+    assert {"base", DEFAULT_MODEL} <= set(shipped())
     for name in shipped():
         model = load(name)
         assert model.config.variant in VARIANTS

@@ -19,7 +19,7 @@ from torch import Tensor
 from gridsum.streams import Stream
 from gridsum.symbols import EQUALS, FIRST_DIGIT, PAD, PLUS, columns_needed, decode, encode, exact_sum
 
-__all__ = ["Batch", "Space", "batch_of", "decode", "sample"]
+__all__ = ["Batch", "Space", "batch_of", "decode", "lay_out", "sample"]
 
 
 @dataclass(frozen=True)
@@ -85,12 +85,17 @@ def sample(space: Space, problems: int, stream: Stream) -> Batch:
     terms = stream.fold(1).integers(*space.terms, problems)
     lengths = stream.fold(2).integers(*space.digits, problems, terms_max)
     digits = stream.fold(3).integers(0, 9, problems, terms_max, digits_max)
-    return _write(terms, lengths, digits, space.symbols, space.columns)
+    return lay_out(space, terms, lengths, digits)
 
 
-def _write(terms: Tensor, lengths: Tensor, digits: Tensor, symbols_max: int, columns: int) -> Batch:
-    """Lay out [R,B,N,D] digits (read from the right: index 0 is the units) as input and result."""
+def lay_out(space: Space, terms: Tensor, lengths: Tensor, digits: Tensor) -> Batch:
+    """Problems within `space` as input and result.
+
+    `terms` [R,B] is their number, `lengths` [R,B,N] how many digits each has, and `digits` [R,B,N,D] begins with the
+    units; what lies beyond a number or a length is left out.
+    """
     runs, problems, terms_max, digits_max = digits.shape
+    symbols_max = space.symbols
     device = digits.device
     term = torch.arange(terms_max, device=device)
     place = torch.arange(digits_max, device=device)
@@ -107,7 +112,7 @@ def _write(terms: Tensor, lengths: Tensor, digits: Tensor, symbols_max: int, col
     symbols = symbols.scatter(-1, torch.where(used, signs_at, symbols_max), sign)
 
     totals = torch.where(written, digits, 0).sum(2)
-    return Batch(symbols[..., :symbols_max], _result(totals, columns))
+    return Batch(symbols[..., :symbols_max], _result(totals, space.columns))
 
 
 def _result(totals: Tensor, columns: int) -> Tensor:

@@ -7,6 +7,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from gridsum.config import Config
 from gridsum.model.inference import HaltingRule, Outcome, Watch, check_rule, default_rule, infer
 from gridsum.model.network import Network
 from gridsum.model.rollout import GridSize, Trace
@@ -18,7 +19,7 @@ from gridsum.symbols import columns_needed, decode, exact_sum, render
 
 PlacementRule = Literal["auto", "soft", "hard"]
 PLACEMENT_RULES: dict[str, str] = {
-    "auto": "soft where that is quick, hard for sums too long for it",
+    "auto": "soft where that is quick, hard for sums too long for it and for networks whose actions are certain",
     "soft": "every symbol spread over the cells as its action probabilities say, as in training",
     "hard": "every symbol's most probable action taken; cost linear in the length",
 }
@@ -73,8 +74,8 @@ def solve(
 def trace_expression(model: Model, terms: tuple[str, ...], steps: int, placement: PlacementRule = "auto") -> Trace:
     """Every internal of `steps` steps on one expression."""
     batch = batch_of([terms], _device(model.network))
-    size = solving_size(len(terms), max(map(len, terms)))
-    hard = choose_placement(placement, batch.symbols.shape[-1], size) == "hard"
+    size = solving_size(*_shape(terms), model.config)
+    hard = choose_placement(placement, model.network, batch.symbols.shape[-1], size) == "hard"
     return trace(model.network, batch.symbols[0, 0], size, steps, hard)
 
 
@@ -113,17 +114,27 @@ def solve_watched(
     return answer, assemble(model.network, symbols, grids, [], lambdas)
 
 
-def solving_size(terms: int, digits: int) -> GridSize:
-    """As many rows as terms, and as many columns as the sum of that many terms can need."""
-    return GridSize(terms, columns_needed(terms, digits))
+def solving_size(terms: int, digits: int, config: Config | None = None) -> GridSize:
+    """As many rows as terms, and as many columns as the sum of that many terms can need.
+
+    What converges is given no fewer rows than training has, and training's spare columns beyond the result: where that
+    comes within a column of the left edge, a zero is often read before it.
+    """
+    rows, columns = terms, columns_needed(terms, digits)
+    if config is not None and config.model.halting == "converge":
+        rows = max(rows, config.task.groups[0].terms[1]) + config.task.spare_rows
+        columns += config.task.spare_columns
+    return GridSize(rows, columns)
 
 
-def choose_placement(rule: PlacementRule, symbols: int, size: GridSize) -> Literal["soft", "hard"]:
+def choose_placement(rule: PlacementRule, network: Network, symbols: int, size: GridSize) -> Literal["soft", "hard"]:
     if rule not in PLACEMENT_RULES:
         raise ValueError(f"there is no placement {rule!r}; use {', '.join(PLACEMENT_RULES)}")
     if rule != "auto":
         return rule
-    return "soft" if symbols * size.height * size.width <= _SOFT_WORK else "hard"
+    # Where every action is certain both make the same grid, and hard placement is the cheaper.
+    soft = not network.placement.certain and symbols * size.height * size.width <= _SOFT_WORK
+    return "soft" if soft else "hard"
 
 
 def infer_in_parts(
@@ -182,8 +193,8 @@ def _solve_batch(
 ) -> Iterator[Answer]:
     network = model.network
     batch = batch_of(expressions, _device(network))
-    size = solving_size(*_shape(expressions[0]))
-    chosen = choose_placement(placement, batch.symbols.shape[-1], size)
+    size = solving_size(*_shape(expressions[0]), model.config)
+    chosen = choose_placement(placement, network, batch.symbols.shape[-1], size)
     # Every expression gets the same draws, so that an answer does not depend on what else is asked.
     draws = Stream.of_seeds([seed], batch.symbols.device).uniform(1, network.config.max_evaluation_steps)
     draws = draws.expand(-1, len(expressions), -1)

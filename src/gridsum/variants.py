@@ -18,6 +18,7 @@ VARIANTS: dict[str, dict[str, Any]] = PAPER_VARIANTS | {
         "model.recall": True,
         "model.harden": True,
         "model.halting": "converge",
+        "model.tolerance": 0.01,
         "model.state_noise": 0.25,
         "objective.regulariser": "none",
         "objective.deep": True,
@@ -25,6 +26,15 @@ VARIANTS: dict[str, dict[str, Any]] = PAPER_VARIANTS | {
         "training.strangers": 0.25,
         "training.certain": 0.25,
     }
+}
+
+MEANINGS: dict[str, str] = {
+    "base": "the paper's system",
+    "noGroups": "the paper's, with projections that are not split into groups",
+    "SASA": "the paper's, with attention as originally defined",
+    "fixedTime": "the paper's, with a fixed number of steps",
+    "ponderReg": "the paper's, with PonderNet's regulariser",
+    "exact": "beyond the paper: every step sees the first grid, and goes on until nothing changes",
 }
 
 

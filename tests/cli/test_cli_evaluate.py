@@ -17,6 +17,7 @@ from gridsum.evaluation.runner import evaluate
 from gridsum.evaluation.suites import find
 from gridsum.solving import solve, trace_expression
 from gridsum.store import load
+from gridsum.variants import MEANINGS
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -140,10 +141,10 @@ def test_a_link_stays_a_link(command: Command, records: Path, tmp_path: Path):
 
 @pytest.fixture
 def shipped(model: str, records: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A package that ships two models, one of them without scores."""
+    """A package that ships three models, two of them without scores."""
     folder = tmp_path / "shipped"
     folder.mkdir()
-    for name in ("base", "other"):
+    for name in ("base", "exact", "other"):
         shutil.copy(Path(model) / "weights.safetensors", folder / f"{name}.safetensors")
     shutil.copy(records, folder / "base.jsonl")
     monkeypatch.setattr(gridsum.store, "SHIPPED", folder)
@@ -153,14 +154,16 @@ def shipped(model: str, records: Path, tmp_path: Path, monkeypatch: pytest.Monke
 def test_the_shipped_models_are_listed(command: Command, shipped: Path):
     status, out, err = command("models")
     assert (status, err) == (0, "")
-    first, second = out.split("\nother: ")
+    first, second, third = re.split(r"\n(?:exact|other): ", out)
     assert first.startswith("base: variant base, seed 0, ")
     assert "trained for 1 epochs" in first
+    assert MEANINGS["base"] in first
     assert "  2x3" in first
-    assert "no scores are kept of it" in second
+    assert ["where no model is named" in listed for listed in (first, second, third)] == [False, True, False]
+    assert "no scores are kept of it" in third
     status, out, _ = command("models", "--json")
     listed: list[dict[str, Any]] = json.loads(out)
-    assert [entry["name"] for entry in listed] == ["base", "other"]
+    assert [entry["name"] for entry in listed] == ["base", "exact", "other"]
     assert listed[0]["file"] == str(shipped / "base.safetensors")
     assert listed[0]["parameters"] == sum(tensor.numel() for tensor in load("base").network.parameters())
     assert [Record(**entry).suite for entry in listed[0]["records"]] == ["2x3", "2x3", "examples", "examples"]
@@ -168,10 +171,10 @@ def test_the_shipped_models_are_listed(command: Command, shipped: Path):
 
 
 @pytest.mark.usefixtures("shipped")
-def test_the_default_model_is_the_shipped_base(command: Command):
+def test_the_default_model_is_the_shipped_exact(command: Command):
     status, out, err = command("solve", "12+34", "--json")
     assert (status, err) == (0, "")
-    assert json.loads(out)["model"] == "base"
+    assert json.loads(out)["model"] == "exact"
     assert "did you mean 'base'?" in command("solve", "12+34", "--model", "bsae")[2]
     assert command("table", "scores")[0] == 0, "the shipped records are the default"
 

@@ -61,10 +61,17 @@ def test_training_curves_of_several_folders(trained: Path, command: Command, tmp
 
 def test_the_numbers_behind_a_figure_are_those_of_the_records(command: Command, tmp_path: Path):
     status, out, _ = command("figure", "terms", "--out", str(tmp_path / "t.svg"), "--data", "-")
-    (curve,) = json.loads(out)
+    curve = next(curve for curve in json.loads(out) if curve["label"].startswith("base"))
     by_terms = {point["terms"]: point for point in curve["points"]}
     assert (status, by_terms[10]["seq"]) == (0, 0.0)
     assert by_terms[5]["char_interval"][0] < by_terms[5]["char"] < by_terms[5]["char_interval"][1]
+
+
+def test_states_are_of_models_that_converge(command: Command, tmp_path: Path):
+    status, _, err = command("figure", "states", "--model", "base", "--out", str(tmp_path / "s.png"))
+    assert status == 2
+    assert "base does not converge" in err
+    assert not list(tmp_path.iterdir())
 
 
 def test_without_a_name_the_figures_are_listed(command: Command):
@@ -102,7 +109,7 @@ def test_mistakes_are_explained_and_nothing_is_written(
 
 def test_a_film_is_made(command: Command, tmp_path: Path):
     path = tmp_path / "sum.gif"
-    assert command("animate", "58+67", "--out", str(path), "--halting", "median") == (0, "", f"gridsum: wrote {path}\n")
+    assert command("animate", "58+67", "--model", "base", "--halting", "median", "--out", str(path))[:2] == (0, "")
     with Image.open(path) as film:
         assert sum(1 for _ in ImageSequence.Iterator(film)) > 20
 

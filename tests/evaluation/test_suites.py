@@ -22,7 +22,7 @@ def test_the_suites_are_those_the_paper_reports() -> None:
 def test_a_suite_is_named_by_its_space() -> None:
     for suites in COLLECTIONS.values():
         for suite in suites:
-            assert suite.name == "examples" or Space.parse(suite.name) == suite.space
+            assert suite.name == "examples" or Space.parse(suite.name.split(":")[-1]) == suite.space
     assert EXAMPLES.space == Space((2, 8), (1, 9))
 
 
@@ -45,6 +45,8 @@ def test_validation_shares_no_space_with_what_is_reported() -> None:
         ("2x1000", "2x1000", 128),
         ("2x[1,4000]", "2x[1,4000]", 128),
         ("examples", "examples", 8),
+        ("nines+1:2x[50,50]", "nines+1:2x50", 640),
+        ("one-term:1x10000", "one-term:1x10000", 128),
     ],
 )
 def test_find_one(name: str, found: str, samples: int) -> None:
@@ -72,6 +74,20 @@ def test_what_is_no_space_is_a_suite_error(name: str) -> None:
 def test_a_bad_space_says_what_is_bad_about_it() -> None:
     with pytest.raises(SuiteError, match=r"digits must be an interval .* not \[9, 3\]"):
         find("2x[9,3]")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("nine+1:2x5", r"no family 'nine\+1'; did you mean 'nines\+1'\?"),
+        ("nines+1:3x[1,5]", r"nines\+1 is for 2 terms; write nines\+1:2x\[1,5\]"),
+        ("zeros:2x[9,3]", r"not \[9, 3\]"),
+        ("zeros:many", "no suite 'zeros:many'"),
+    ],
+)
+def test_a_bad_family_says_what_is_bad_about_it(name: str, message: str) -> None:
+    with pytest.raises(SuiteError, match=message):
+        find(name)
 
 
 def test_batches_make_up_the_samples() -> None:

@@ -9,6 +9,7 @@ from gridsum.evaluation import paper
 from gridsum.evaluation.records import Record
 from gridsum.evaluation.suites import COLLECTIONS
 from gridsum.evaluation.tables import TABLES, Table, TableError, accuracy_text, to_latex, to_markdown, to_text
+from gridsum.evaluation.targets import TARGETS
 
 Make = Callable[..., Record]
 shares = st.integers(1, 10**9).flatmap(lambda total: st.tuples(st.integers(0, total), st.just(total)))
@@ -213,9 +214,42 @@ def full(make_record: Make) -> list[Record]:
     """Two models on everything, and answers with what could break a table."""
     return [
         make_record(model=model, variant=model, suite=suite.name, answers=("a|b", "\\_", "[*]", "\x1b[1m", "表"))
-        for model in ("base", "noGroups")
+        for model in ("base", "noGroups", "exact")
         for suite in COLLECTIONS["all"]
     ]
+
+
+def _of_exact(make_record: Make, right: dict[int, int], suite: str = "2x602") -> list[Record]:
+    """Records of a suite, with so many results of 1000 right, by seed."""
+    shared = {"model": "exact", "variant": "exact", "suite": suite, "samples": 1000}
+    return [make_record(seed=seed, sequences_right=count, **shared) for seed, count in right.items()]
+
+
+def test_exact_shows_the_run_that_validation_chose(make_record: Make) -> None:
+    reported = _of_exact(make_record, {0: 1000, 1: 999, 2: 500})
+    digits, terms = (suite.name for suite in COLLECTIONS["validation"])
+    validated = [
+        *_of_exact(make_record, {0: 800, 1: 900, 2: 1000}, digits),
+        *_of_exact(make_record, {0: 800, 1: 900, 2: 700}, terms),
+    ]
+    row = by_header(TABLES["exact"](reported + validated), 0)
+    assert (row["suite"], row["target"], row["errors"]) == ("2x602", "0.999", "1")
+    assert row["best run"].startswith("0.99 (")
+    assert row["at target"] == "2 of 3"
+    assert row["all runs"] == "0.83±0.29 (1.0)"
+    assert row["paper all runs"] == "0.99"
+    assert "the best run is seed 1" in TABLES["exact"](reported + validated).caption
+    unchosen = TABLES["exact"](reported + validated[:-1])
+    assert by_header(unchosen, 0)["best run"] == "–"
+    assert "no run is chosen" in unchosen.caption
+
+
+def test_exact_has_a_target_for_every_suite_and_leaves_other_variants_out(make_record: Make) -> None:
+    table = TABLES["exact"]([*_of_exact(make_record, {4: 1000}), make_record(suite="2x1000")])
+    assert [row[0] for row in table.rows] == [suite.name for suite in COLLECTIONS["exact"]] == list(TARGETS)
+    assert by_header(table, 0)["best run"].startswith("1.0 (")
+    assert by_header(table, 1)["best run"] == by_header(table, 1)["all runs"] == "–"
+    assert TARGETS["examples"] == 1.0
 
 
 @pytest.mark.parametrize("name", TABLES)

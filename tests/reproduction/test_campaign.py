@@ -70,6 +70,29 @@ def test_the_published_runs_of_base_are_found_done():
     assert Train(base, dataclasses.replace(training, seeds=(3, 4))).state().finished
 
 
+def test_the_published_runs_of_exact_are_found_done():
+    """Also where the variant is by now trained for longer: beyond the paper, a folder says what was trained."""
+    exact = Campaign(ROOT / "results", ("exact",), (), tuple(range(10)))
+    train, _, measure = pieces(exact)
+    assert isinstance(measure, Measure)
+    assert train.state().finished
+    assert {suite.name for suite in measure.collection} == {suite.name for suite in (*REPORTED, *COLLECTIONS["exact"])}
+    samples = {suite.name: exact.scale.samples_of(suite) for suite in measure.collection}
+    assert (samples["2x602"], samples["2x100"]) == (1024, 640)
+
+
+def test_exact_goes_through_a_campaign(tmp_path: Path, campaign: Make, around: Surroundings):
+    made = campaign(tmp_path, ("exact",))
+    assert made.trainings[0].config.model.halting == "converge"
+    found = list(pieces(made))
+    assert [piece.stage for piece in found] == ["train", "validate", "measure"]
+    train, validate, _ = found
+    train.run(around)
+    assert train.state().finished
+    assert not validate.state().waits_for
+    assert validate.work(around.device).inference > 0
+
+
 def test_validation_is_no_part_of_what_is_reported():
     assert not {suite.name for suite in COLLECTIONS["validation"]} & {suite.name for suite in REPORTED}
     assert {suite.name for suite in COLLECTIONS["all"]} <= {suite.name for suite in REPORTED}

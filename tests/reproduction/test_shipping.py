@@ -99,6 +99,18 @@ def test_without_overtraining_the_standard_run_is_shipped(copied: Path):
     assert not [name for name in found if name.startswith("base-")]
 
 
+def test_a_variant_beyond_the_paper_is_shipped_like_any_other(copied: Path, tmp_path: Path):
+    """A stand-in: the folder of base under the name, for what is told apart is the name alone."""
+    shutil.copytree(copied / "base", copied / "exact")
+    shutil.copy(copied / "records" / "base.jsonl", copied / "records" / "exact.jsonl")
+    results = load_results(copied)
+    assert list(results.beyond) == ["exact"]
+    assert "exact" not in results.trained, "the paper's page is about the paper's variants"
+    assert list(ship(results, tmp_path / "shipped", ["exact"])) == ["exact"]
+    assert sorted(path.name for path in (tmp_path / "shipped").iterdir()) == ["exact.jsonl", "exact.safetensors"]
+    assert set(ship(results, tmp_path / "all")) > {"exact", *PAPER_VARIANTS}
+
+
 def test_an_overtrained_model_has_the_epochs_of_both_trainings(quick: Path):
     seed = load_results(quick).trained["base-overtrained"].seeds[0]
     path = quick / "base-overtrained" / f"seed-{seed}" / "weights.safetensors"

@@ -16,7 +16,7 @@ def _parser() -> Parser:
         "gridsum animate EXPR --out FILE [options]",
         "examples:\n"
         "  gridsum animate 523+102+9416 --out sum.gif\n"
-        "  gridsum animate 99999+1 --halting median --out carry.mp4",
+        "  gridsum animate 99999+1 --model base --halting median --out carry.mp4",
     )
     parser.add_argument("expression", metavar="EXPR", help="a sum, such as 523+102")
     parser.add_argument(

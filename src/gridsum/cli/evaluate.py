@@ -22,6 +22,22 @@ if TYPE_CHECKING:
     from gridsum.evaluation.records import Record
     from gridsum.evaluation.suites import Suite
 
+# Stands here too, to be told without torch.
+FAMILIES = {
+    "nines+1": "9…9 + 1, in either order: one carry through all columns",
+    "nines": "the same 9…9 again and again: the largest carries",
+    "alternating": "every second column carries",
+    "leading-zeros": "terms that begin with zeros",
+    "zeros": "nothing but zeros",
+    "one-term": "a single term, which is the answer without its leading zeros",
+    "permuted": "one long term among single digits, four orders of each",
+}
+
+
+def _families() -> str:
+    width = max(map(len, FAMILIES)) + 2
+    return "\n".join(f"    {name:<{width}}{meaning}" for name, meaning in FAMILIES.items())
+
 
 def _parser() -> Parser:
     parser = Parser(
@@ -33,7 +49,10 @@ def _parser() -> Parser:
         "  a problem space, terms x digits, such as 2x602 or [1,4]x[1,10]; or one of the\n"
         "  collections: comparison, long-digits, long-terms, examples, ablation (each a\n"
         "  table of the paper), all (these together), terms (1x5 to 10x5, for the figure\n"
-        "  of that name), and validation (for choosing among models; no table reports it)\n\n"
+        "  of that name), validation (for choosing among models; no table reports it),\n"
+        "  and exact (what a network that adds exactly must hold); or FAMILY:SPACE, such\n"
+        "  as nines+1:2x100, for problems that random digits hardly make:\n"
+        f"{_families()}\n\n"
         "examples:\n"
         "  gridsum evaluate --model base --suite 2x100 [5,6]x[1,10] --samples 1000\n"
         "  gridsum evaluate --model runs/base runs/SASA --suite ablation --out my.jsonl\n"
@@ -66,7 +85,8 @@ def _parser() -> Parser:
         "--samples",
         type=whole_number(1, 10**9),
         metavar="N",
-        help="problems of each suite (default: 640, or 128 where terms have 1000 digits or more)",
+        help="problems of each suite (default: 640, or 128 where terms have 1000 digits or more; in the collection "
+        "exact mostly 1024)",
     )
     add_seed(parser, "of the problems, grid sizes and halting draws")
     parser.add_argument("--out", metavar="FILE", help="add the records to this file; without it they are only printed")

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gridsum.cli.output import emit, write_result
-from gridsum.cli.parsing import Parser
+from gridsum.cli.parsing import DEFAULT_MODEL, Parser
 
 if TYPE_CHECKING:
     from gridsum.evaluation.records import Record
+
+_ANSWERING = "answers where no model is named (solve, trace, animate)"
 
 
 def _parser() -> Parser:
@@ -57,11 +59,15 @@ def _described(name: str, path: Path) -> dict[str, Any]:
 
 def _listed(name: str, path: Path) -> str:
     from gridsum.store import facts
+    from gridsum.variants import MEANINGS
 
     known = facts(_load(name, path))
+    meaning = MEANINGS.get(known["variant"])
     title = (
         f"{name}: variant {known['variant']}, seed {known['seed']}, {known['parameters']:,} parameters, "
         f"trained for {known['epochs']} epochs\n"
+        + (f"  {meaning}\n" if meaning else "")
+        + (f"  {_ANSWERING}\n" if name == DEFAULT_MODEL else "")
     )
     records = _records(name)
     if not records:

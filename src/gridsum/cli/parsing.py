@@ -12,6 +12,8 @@ SEED_LIMIT = 2**63
 _HALTING = ("sampled", "median", "fixed", "converged")
 _PLACEMENT = ("auto", "soft", "hard")
 HELP_WIDTH = 79
+DEFAULT_MODEL = "exact"
+"""What answers where no model is named: the shipped one that is most often right."""
 
 
 class UsageError(ValueError):
@@ -128,17 +130,17 @@ def add_rules(parser: argparse.ArgumentParser) -> None:
         metavar="RULE",
         help="how symbols get onto the grid. soft: spread as the action probabilities say, as in training; "
         "hard: by the most probable action, in time linear in the length; auto: soft, but hard for sums too "
-        "long for it (default: auto)",
+        "long for it, and for models whose actions are certain, where both are the same (default: auto)",
     )
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--model",
-        default="base",
+        default=DEFAULT_MODEL,
         metavar="MODEL",
         help="a shipped model's name (see gridsum models), the folder of one trained seed, or a weights file "
-        "(default: base)",
+        f"(default: {DEFAULT_MODEL})",
     )
 
 

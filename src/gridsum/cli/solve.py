@@ -54,8 +54,8 @@ def _parser() -> Parser:
         "A sum that cannot be read is explained on standard error, and an empty line\n"
         '(with --json, an object with "error") stands for its answer; the exit status\n'
         "is then 2.\n"
-        "There is no limit on length but memory: the base model takes about 8 KB for each\n"
-        "cell of the grid (terms × digits).\n\n"
+        "There is no limit on length but memory, about 8 KB for each cell of the grid\n"
+        "(terms × digits).\n\n"
         "examples:\n"
         "  gridsum solve 523+102+9416 99999+1\n"
         "  gridsum solve --show 523+102\n"

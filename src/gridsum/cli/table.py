@@ -11,6 +11,7 @@ TABLES = {
     "long-terms": "5 to 10 terms of 5 digits (Table IV, right)",
     "examples": "the eight worked examples, answer by answer (Table V)",
     "ablation": "the variants, mean and spread over training seeds (Table VI)",
+    "exact": "how far the variant exact reaches, beside what it is meant to",
     "scores": "every record: accuracies, intervals and steps",
 }
 FORMATS = ("text", "markdown", "latex")

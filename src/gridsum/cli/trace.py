@@ -42,8 +42,8 @@ def _parser() -> Parser:
         "                 last n (with --attention)\n\n"
         "examples:\n"
         "  gridsum trace 523+102 --json trace.json\n"
-        "  gridsum trace 99999+1 --halting median --grids --attention --json trace.json\n"
-        "  gridsum trace 12+34 | jq '.readings[].lambda'",
+        "  gridsum trace 99999+1 --grids --attention --json trace.json\n"
+        "  gridsum trace 12+34 --model base | jq '.readings[].lambda'",
     )
     parser.add_argument("expression", metavar="EXPR", help="a sum, such as 523+102")
     parser.add_argument(

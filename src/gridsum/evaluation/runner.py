@@ -46,7 +46,7 @@ def evaluate(
         symbols = batch.symbols.expand(network.runs, -1, -1)
         stream = Stream.of_seeds(model.seeds, device).fold(seed).fold(_HALTING).fold(index)
         draws = stream.uniform(problems, network.config.max_evaluation_steps)
-        used = choose_placement(placement, symbols.shape[-1], size)
+        used = choose_placement(placement, network, symbols.shape[-1], size)
         outcome = infer_in_parts(network, symbols, size, rule, draws, used == "hard")
         counted = count(outcome.predicted, batch.targets_for(size.width))
         counts = counted if counts is None else counts + counted

@@ -1,8 +1,9 @@
 """What is measured: every table's problems as data, and the one place where they are drawn.
 
-A suite is a problem space with a number of samples, named by its space (`2x602`), or the paper's worked
-examples. A collection is the suites of one table. Networks and external solvers get their problems from
-`problems_of`, so that under one seed all of them see the same.
+A suite is a problem space with a number of samples, named by its space (`2x602`), a family of problems within a space
+(`nines+1:2x[1,100]`, see `gridsum.evaluation.families`), or the paper's worked examples. A collection is the suites of
+one table. Networks and external solvers get their problems from `problems_of`, so that under one seed all of them see
+the same.
 """
 
 import difflib
@@ -13,6 +14,7 @@ from zlib import crc32
 
 import torch
 
+from gridsum.evaluation.families import FAMILIES, draw
 from gridsum.problems import Batch, Space, batch_of, sample
 from gridsum.streams import Stream
 from gridsum.symbols import parse
@@ -23,6 +25,8 @@ BATCH = 64
 SAMPLES, LONG_SAMPLES = 640, 128
 """How many problems of a suite are drawn by default; fewer where they are long."""
 LONG_DIGITS = 1000
+EXACT_SAMPLES = 1024
+"""Of most suites that are about being exact: an error in a thousand must show."""
 
 
 class SuiteError(ValueError):
@@ -31,16 +35,30 @@ class SuiteError(ValueError):
 
 @dataclass(frozen=True)
 class Suite:
-    """`samples` problems of `space`; or fixed `expressions`, which then lie within `space`."""
+    """`samples` problems of `space`, or of a `family` in it; or fixed `expressions`, which then lie within `space`."""
 
     name: str
     space: Space
     samples: int
     expressions: tuple[tuple[str, ...], ...] = ()
+    family: str = ""
+
+    def __post_init__(self) -> None:
+        known = FAMILIES[self.family].terms if self.family else None
+        if known is not None and self.space.terms != (known, known):
+            side = str(self.space).split("x")[1]
+            raise SuiteError(f"{self.family} is for {known} terms; write {self.family}:{known}x{side}")
 
     @classmethod
-    def of_space(cls, space: Space) -> "Suite":
-        return cls(str(space), space, LONG_SAMPLES if space.digits[1] >= LONG_DIGITS else SAMPLES)
+    def parse(cls, name: str, samples: int | None = None) -> "Suite":
+        """A space, or FAMILY:SPACE."""
+        family, _, space = name.rpartition(":")
+        if family and family not in FAMILIES:
+            mend = _suggested(family, FAMILIES, f"the families are {', '.join(FAMILIES)}")
+            raise SuiteError(f"there is no family {family!r}; {mend}")
+        found = Space.parse(space)
+        usual = LONG_SAMPLES if found.digits[1] >= LONG_DIGITS else SAMPLES
+        return cls(f"{family}:{found}" if family else str(found), found, samples or usual, family=family)
 
     @classmethod
     def of_expressions(cls, name: str, expressions: Iterable[str]) -> "Suite":
@@ -61,8 +79,13 @@ class Suite:
         return [BATCH] * full + ([rest] if rest else [])
 
 
-def _spaces(*names: str) -> tuple[Suite, ...]:
-    return tuple(Suite.of_space(Space.parse(name)) for name in names)
+def _suggested(name: str, known: Iterable[str], advice: str) -> str:
+    near = difflib.get_close_matches(name.lower(), list(known), n=1, cutoff=0.4)
+    return f"did you mean {near[0]!r}? {advice[0].upper()}{advice[1:]}" if near else advice
+
+
+def _suites(*names: str, samples: int | None = None) -> tuple[Suite, ...]:
+    return tuple(Suite.parse(name, samples) for name in names)
 
 
 EXAMPLES = Suite.of_expressions(
@@ -80,20 +103,31 @@ EXAMPLES = Suite.of_expressions(
 )
 
 _TABLES = {
-    "comparison": _spaces("2x15", "2x100", "2x602", "[1,4]x[1,10]", "[1,5]x[1,5]", "[5,6]x[1,10]", "[7,10]x[1,10]"),
-    "long-digits": _spaces("2x[1,1000]", "2x1000", "2x[1,2000]", "2x2000", "2x[1,4000]", "2x4000"),
-    "long-terms": _spaces("5x5", "6x5", "7x5", "8x5", "9x5", "10x5"),
+    "comparison": _suites("2x15", "2x100", "2x602", "[1,4]x[1,10]", "[1,5]x[1,5]", "[5,6]x[1,10]", "[7,10]x[1,10]"),
+    "long-digits": _suites("2x[1,1000]", "2x1000", "2x[1,2000]", "2x2000", "2x[1,4000]", "2x4000"),
+    "long-terms": _suites("5x5", "6x5", "7x5", "8x5", "9x5", "10x5"),
     "examples": (EXAMPLES,),
-    "ablation": _spaces("2x602", "[5,6]x[1,10]", "[7,10]x[1,10]"),
+    "ablation": _suites("2x602", "[5,6]x[1,10]", "[7,10]x[1,10]"),
 }
 
 COLLECTIONS: dict[str, tuple[Suite, ...]] = {
     **_TABLES,
     # The paper's figure of steps and accuracy against the number of terms, from one term on.
-    "terms": _spaces(*(f"{terms}x5" for terms in range(1, 11))),
+    "terms": _suites(*(f"{terms}x5" for terms in range(1, 11))),
     # For choosing among trained models: one space beyond training in digits, one in terms, neither of them
     # one that a table reports, so that a reported number is never the one a model was chosen by.
-    "validation": _spaces("2x[250,350]", "[5,8]x[1,8]"),
+    "validation": _suites("2x[250,350]", "[5,8]x[1,8]"),
+    # What a network that adds exactly must hold: more digits, more terms, and families that are hard or empty.
+    "exact": (
+        *_suites("2x602", "2x1000", "2x2000", "2x4000", samples=EXACT_SAMPLES),
+        *_suites("[5,6]x[1,10]", "[7,10]x[1,10]", samples=EXACT_SAMPLES),
+        *_suites("20x[1,20]", "30x[1,30]", "50x[1,10]", "100x[1,10]", samples=EXACT_SAMPLES),
+        *_suites("nines+1:2x[1,100]", "nines:[2,10]x[1,100]", "alternating:2x[1,100]", samples=EXACT_SAMPLES),
+        *_suites("leading-zeros:[1,4]x[1,100]", "zeros:[1,10]x[1,100]", samples=EXACT_SAMPLES),
+        *_suites("one-term:1x[1,100]", "permuted:[2,10]x[1,10]", samples=EXACT_SAMPLES),
+        *_suites("nines+1:2x1000", "alternating:2x10000", "leading-zeros:2x10000", "one-term:1x10000"),
+        EXAMPLES,
+    ),
     # Every reported suite once; validation is not among them.
     "all": tuple({suite.name: suite for suites in _TABLES.values() for suite in suites}.values()),
 }
@@ -104,18 +138,17 @@ def find(name: str) -> tuple[Suite, ...]:
     if name in COLLECTIONS:
         return COLLECTIONS[name]
     try:
-        return (Suite.of_space(Space.parse(name)),)
+        return (Suite.parse(name),)
     except ValueError as error:
-        if re.fullmatch(r"[\d\s\[\],x×]*\d[\d\s\[\],x×]*", name):
+        if re.fullmatch(r"(.+:)?[\d\s\[\],x×]*\d[\d\s\[\],x×]*", name):
             # Meant as a space, so what is wrong with the space is the more useful message.
             raise SuiteError(str(error)) from None
     known = [*COLLECTIONS, *(suite.name for suites in COLLECTIONS.values() for suite in suites)]
-    near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.4)
-    hint = f"did you mean {near[0]!r}? " if near else ""
-    raise SuiteError(
-        f"there is no suite {name!r}; {hint}There are the collections {', '.join(COLLECTIONS)}, "
-        "and any problem space, such as 2x602 or [1,4]x[1,10]"
+    advice = (
+        f"there are the collections {', '.join(COLLECTIONS)}, any problem space, such as 2x602 or [1,4]x[1,10], and "
+        f"families in a space, such as nines+1:2x100 ({', '.join(FAMILIES)})"
     )
+    raise SuiteError(f"there is no suite {name!r}; {_suggested(name, known, advice)}")
 
 
 def problems_of(suite: Suite, batch_index: int, problems: int, seed: int, device: torch.device | str = "cpu") -> Batch:
@@ -126,4 +159,6 @@ def problems_of(suite: Suite, batch_index: int, problems: int, seed: int, device
     if suite.expressions:
         return batch_of(suite.expressions, device)
     stream = Stream.of_seeds([seed], device).fold(crc32(suite.name.encode())).fold(batch_index)
+    if suite.family:
+        return draw(suite.family, suite.space, problems, stream)
     return sample(suite.space, problems, stream)

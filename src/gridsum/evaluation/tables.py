@@ -11,12 +11,14 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from gridsum.evaluation import paper
+from gridsum.evaluation.choice import best_seed
 from gridsum.evaluation.metrics import wilson
 from gridsum.evaluation.records import Record
 from gridsum.evaluation.rendering import Table, to_latex, to_markdown, to_text
 from gridsum.evaluation.rows import Cells, Row, arrange, conditions, labels_of, used
 from gridsum.evaluation.solvers import EXTERNAL
 from gridsum.evaluation.suites import COLLECTIONS, EXAMPLES
+from gridsum.evaluation.targets import TARGETS
 from gridsum.symbols import exact_sum, render
 
 __all__ = ["TABLES", "Table", "TableError", "accuracy_text", "to_latex", "to_markdown", "to_text"]
@@ -161,11 +163,48 @@ def spread(values: list[float]) -> paper.Spread:
 
 
 def _spread_texts(ours: paper.Spreads | None, known: paper.Spreads | None) -> list[str]:
-    def text(spread: paper.Spread) -> str:
-        return f"{accuracy_text(spread.mean)}±{spread.sd:.2f} ({accuracy_text(spread.best)})"
-
     pairs = [(ours and ours.char, known and known.char), (ours and ours.seq, known and known.seq)]
-    return [MISSING if spread is None else text(spread) for pair in pairs for spread in pair]
+    return [MISSING if found is None else _spread_text(found) for pair in pairs for found in pair]
+
+
+def _spread_text(found: paper.Spread) -> str:
+    return f"{accuracy_text(found.mean)}±{found.sd:.2f} ({accuracy_text(found.best)})"
+
+
+def _exact(records: list[Record]) -> Table:
+    """How far `exact` is exact: one line a suite, its best run and all of them, beside what is aimed at."""
+    ours = [record for record in records if record.variant == "exact"]
+    names = [suite.name for suite in COLLECTIONS["exact"]]
+    cells = _found(arrange(ours, names), "exact", "exact")
+    best = best_seed(ours)
+    lines = []
+    for name in names:
+        by_seed = {row.seed: found[name] for row, found in cells.items() if name in found}
+        chosen = by_seed.get(best)
+        score = MISSING if chosen is None else _score(chosen.sequences_right, chosen.samples)
+        errors = MISSING if chosen is None else str(chosen.samples - chosen.sequences_right)
+        values = [record.seq for record in by_seed.values()]
+        reached = sum(value >= TARGETS[name] for value in values)
+        known = paper.best(name)
+        lines.append(
+            (
+                name,
+                str(TARGETS[name]),
+                score,
+                errors,
+                f"{reached} of {len(values)}" if values else MISSING,
+                _spread_text(spread(values)) if values else MISSING,
+                MISSING if known is None else accuracy_text(known),
+            )
+        )
+    which = "no run is chosen, because validation is not whole" if best is None else f"the best run is seed {best}"
+    caption = (
+        f"{conditions(used(cells))} Whole results right; {which}, by validation on problems that are not reported. "
+        "In brackets the Wilson 95% interval. Then how many runs reach the target, and mean ± sd (best) over runs. "
+        f"Paper: its best model. {_ROUNDING}"
+    )
+    header = ("suite", "target", "best run", "errors", "at target", "all runs", "paper")
+    return Table("How exact is exact?", caption, header, tuple(lines))
 
 
 def _examples(records: list[Record]) -> Table:
@@ -228,5 +267,6 @@ TABLES: dict[str, Callable[[list[Record]], Table]] = {
     "long-terms": _against_paper("Many terms of 5 digits (Table IV, right)", "long-terms", paper.LONG_TERMS),
     "examples": _examples,
     "ablation": _ablation,
+    "exact": _exact,
     "scores": _everything,
 }

@@ -15,7 +15,7 @@ _PANELS_A_ROW = 5
 _MOST_POINTS = 3000
 """Drawn in a row of panels; the planes and the centroids are of all."""
 # Around the colour circle as around the ring: neighbours look alike, and so do 9 and 0. The digits are written too.
-_COLOURS = [hls_to_rgb(digit / DIGITS, 0.45, 0.6) for digit in range(DIGITS)]
+COLOURS = [hls_to_rgb(digit / DIGITS, 0.45, 0.6) for digit in range(DIGITS)]
 _HATCHES = ("", "////", "....", "xxxx", "----")
 
 
@@ -42,7 +42,7 @@ def plot_rings(rings: Sequence[Ring]) -> Picture:
 def _draw_ring(axes: Axes, ring: Ring, most: int) -> None:
     chosen = np.linspace(0, len(ring.points) - 1, min(most, len(ring.points))).astype(int)
     points, digits = ring.points[chosen], ring.digits[chosen]
-    colours = [_COLOURS[digit] for digit in digits]
+    colours = [COLOURS[digit] for digit in digits]
     axes.scatter(points[:, 0], points[:, 1], s=3, c=colours, alpha=0.5, linewidths=0, rasterized=True)
     known = np.flatnonzero(~np.isnan(ring.centroids[:, 0]))
     joined = ring.centroids[[*known, known[0]]]

@@ -19,6 +19,9 @@ HALTING_RULES: dict[str, str] = {
     "fixed": "halt after the number of steps the model was trained with (deterministic)",
     "converged": "halt once no cell's symbol has changed for some steps (deterministic)",
 }
+# Cells are looked for one by one when no more than this share of them still moves: all at once, a cell is computed
+# about three times as fast.
+_FEW = 0.2
 # What each kind of network can follow, its own rule first.
 _ABLE: dict[str, tuple[HaltingRule, ...]] = {
     "ponder": ("sampled", "median"),
@@ -168,29 +171,55 @@ def _settles(network: Network, grid: Tensor, size: GridSize) -> bool:
     return network.config.tolerance > 0 and network.runs == 1 and size.own is None and not grid.is_cuda
 
 
-def _infer_settling(network: Network, grid: Tensor, size: GridSize) -> Outcome:
-    """As `_infer_converged`, for one run, computing cells again only where something near them has changed."""
-    problems, cap = grid.shape[1], step_cap(network.config, size)
-    settling = Settling(network, grid, size, network.config.tolerance)
-    read = torch.zeros(len(settling.state), dtype=torch.int64, device=grid.device)
-    read[settling.active] = settling.symbols(settling.active)
-    unchanged = torch.zeros(problems, dtype=torch.int64, device=grid.device)
-    steps, capped = torch.full_like(unchanged, cap), torch.ones_like(unchanged, dtype=torch.bool)
-    for n in range(1, cap + 1):
+def _infer_settling(network: Network, origin: Tensor, size: GridSize) -> Outcome:
+    """As `_infer_converged`, for one run, computing cells again only where something near them has changed.
+
+    While much changes, all cells are computed, which is quicker for a cell than finding its neighbours.
+    """
+    tolerance, cap = network.config.tolerance, step_cap(network.config, size)
+    halting = _Patience(origin.shape[1], cap, network.config.patience, origin.device)
+    prepared, grid, n = network.step.prepare(origin), origin, 0
+    read = network.read(grid)[0].argmax(-1)
+    moved = torch.ones_like(origin[..., 0], dtype=torch.bool)
+    while n < cap and int(moved.sum()) > _FEW * moved.numel() and bool(halting.running.any()):
+        n += 1
+        before, grid = grid, network.step.advance(Readers.of(grid), size, None, prepared).residual
+        now = torch.where(halting.running[:, None, None], network.read(grid)[0].argmax(-1), read)
+        moved = ((grid - before).abs().amax(-1) > tolerance) & halting.running[:, None, None]
+        halting.note(n, (now != read).flatten(1).any(-1))
+        read = now
+    settling = Settling(network, origin, size, tolerance, grid, moved)
+    settling.leave(~halting.running)
+    cells = read.new_zeros(len(settling.state))
+    cells[settling.inside] = read.flatten()
+    while n < cap and bool(halting.running.any()):
+        n += 1
         changed = settling.step()
         now = settling.symbols(changed)
-        other = settling.problem(changed[now != read[changed]])
-        read[changed] = now
-        unchanged += 1
-        unchanged[other] = 0
-        halt = capped & (unchanged >= network.config.patience)
-        if bool(halt.any()):
-            steps[halt] = n
-            capped &= ~halt
-            if not bool(capped.any()):
-                break
-            settling.leave(halt)
-    return Outcome(read[settling.top(size.width)][None], steps[None], capped[None])
+        other = torch.zeros_like(halting.running)
+        other[settling.problem(changed[now != cells[changed]])] = True
+        cells[changed] = now
+        if bool(halting.note(n, other).any()):
+            settling.leave(~halting.running)
+    return Outcome(cells[settling.top(size.width)][None], halting.steps[None], halting.running[None])
+
+
+class _Patience:
+    """Who is still running [B], and who halted at which step [B]."""
+
+    def __init__(self, problems: int, cap: int, patience: int, device: torch.device) -> None:
+        self.patience = patience
+        self.unchanged = torch.zeros(problems, dtype=torch.int64, device=device)
+        self.steps = torch.full_like(self.unchanged, cap)
+        self.running = torch.ones_like(self.unchanged, dtype=torch.bool)
+
+    def note(self, n: int, changed: Tensor) -> Tensor:
+        """Hear which problems changed a symbol in step n; returns those that halt by it."""
+        self.unchanged = torch.where(changed, 0, self.unchanged + 1)
+        halt = self.running & (self.unchanged >= self.patience)
+        self.steps[halt] = n
+        self.running = self.running & ~halt
+        return halt
 
 
 def _look_away(_grid: Tensor, _halting: Tensor | None) -> None:

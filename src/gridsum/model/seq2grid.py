@@ -56,6 +56,11 @@ class Placement(nn.Module):
             return probabilities
         return torch.where((self.decided >= 0)[..., None], _one_hot(self.decided, probabilities), probabilities)
 
+    @property
+    def certain(self) -> bool:
+        """Whether the actions of all symbols are decided in every run."""
+        return self.decided is not None and bool((self.decided >= 0).all())
+
     @torch.no_grad()
     def harden(self, x: Tensor, runs: Tensor) -> None:
         """Decide on the most probable actions for the vectors x of Σ in `runs` (bool [R])."""

@@ -17,16 +17,27 @@ from gridsum.model.rollout import GridSize
 
 
 class Settling:
-    """The grids of B problems under one run, as a list of cells with an empty margin around each grid."""
+    """The grids of B problems under one run, as a list of cells with an empty margin around each grid.
 
-    def __init__(self, network: Network, grid: Tensor, size: GridSize, tolerance: float) -> None:
+    They begin as G_0; or as a later `state`, of which the cells marked in `moved` (bool [1,B,H,W]) have just changed.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        grid: Tensor,
+        size: GridSize,
+        tolerance: float,
+        state: Tensor | None = None,
+        moved: Tensor | None = None,
+    ) -> None:
         assert network.runs == 1, "one run at a time"
         assert size.own is None, "grids of their own size"
         self.network, self.tolerance = network, tolerance
         attention = network.step.attention
         margin = attention.kernel // 2
         self.matrix = attention.matrix()
-        self.state = _with_margin(grid, margin)
+        self.state = _with_margin(grid if state is None else state, margin)
         remembered = network.step.remember(grid)
         self.remembered = None if remembered is None else _with_margin(remembered, margin)
         self.mixed = self.state.clone()
@@ -37,7 +48,10 @@ class Settling:
         self.per_problem = (size.height + 2 * margin) * columns
         around = torch.arange(-margin, margin + 1, device=grid.device)
         self.offsets = (around[:, None] * columns + around).flatten()
+        # All have changed as far as keys and values go, which are still to be made.
         self.changed = self.active = self.inside.nonzero().squeeze(1)
+        if moved is not None:
+            self.active = self._near(_with_margin(moved[..., None], margin)[:, 0].nonzero().squeeze(1))
         self.computed = 0
         """How many cells have been computed so far, each as often as it was."""
 
@@ -55,9 +69,13 @@ class Settling:
         self.computed += len(self.active)
         self.changed = self.active[moved]
         self.state[self.changed] = after[moved]
-        near = (self.changed[:, None] + self.offsets).flatten().unique()
-        self.active = near[self.inside[near]]
+        self.active = self._near(self.changed)
         return self.changed
+
+    def _near(self, cells: Tensor) -> Tensor:
+        """The cells that look at any of these."""
+        near = (cells[:, None] + self.offsets).flatten().unique()
+        return near[self.inside[near]]
 
     def _attend(self, heads: int) -> Tensor:
         """Eq. 6 to 8 for the active cells: [A,E]."""

@@ -17,11 +17,11 @@ from typing import Any
 
 from gridsum.config import Config, fields_of, following, override
 from gridsum.evaluation.records import Record, read
-from gridsum.evaluation.suites import COLLECTIONS, LONG_DIGITS, LONG_SAMPLES, SAMPLES, Suite
+from gridsum.evaluation.suites import COLLECTIONS, LONG_DIGITS, Suite
 from gridsum.reproduction.readings import READINGS, model_name
 from gridsum.reproduction.selection import choose
 from gridsum.training.folders import FolderError, read_setup, trained_epochs
-from gridsum.variants import variant
+from gridsum.variants import PAPER_VARIANTS, variant
 
 OVERTRAINED = ("base", "noGroups")
 """The variants whose best runs the paper trains further."""
@@ -32,6 +32,13 @@ VALIDATION_SEED, REPORT_SEED = 7, 0
 _BY_NAME = {suite.name: suite for collection in ("all", "terms") for suite in COLLECTIONS[collection]}
 REPORTED = tuple(_BY_NAME.values())
 """The suites of the paper's tables and of its figure of accuracy against terms."""
+
+
+def reported(name: str) -> tuple[Suite, ...]:
+    """The suites that a training's runs are measured on: those of the paper; for `exact` also those of its own."""
+    own = COLLECTIONS["exact"] if name == "exact" else ()
+    return tuple({suite.name: suite for suite in (*REPORTED, *own)}.values())
+
 
 # Where a training was done in another way than asked in these alone, it is still the training that was asked for.
 _INDIFFERENT = ("training.precision", "training.checkpoint_epochs")
@@ -44,15 +51,15 @@ class Scale:
     changes: dict[str, Any] = field(default_factory=dict)
     """Of every configuration."""
     overtraining_epochs: int = 300
-    samples: int = SAMPLES
-    long_samples: int = LONG_SAMPLES
+    samples: int | None = None
+    long_samples: int | None = None
+    """Of each suite, and of those with long terms; None for each suite's own number."""
     longest: int | None = None
     """Suites of more digits are left out."""
 
     def samples_of(self, suite: Suite) -> int:
-        if suite.expressions:
-            return suite.samples
-        return self.long_samples if suite.space.digits[1] >= LONG_DIGITS else self.samples
+        asked = self.long_samples if suite.space.digits[1] >= LONG_DIGITS else self.samples
+        return suite.samples if asked is None or suite.expressions else asked
 
     def within(self, suites: Iterable[Suite]) -> tuple[Suite, ...]:
         return tuple(suite for suite in suites if self.longest is None or suite.space.digits[1] <= self.longest)
@@ -98,12 +105,18 @@ class Campaign:
     @property
     def trainings(self) -> list[Training]:
         """The standard ones: variants, then readings."""
-        found = [Training(name, self._config(name, {}), self.seeds) for name in self.variants]
+        found = [Training(name, self._variant_config(name), self.seeds) for name in self.variants]
         for reading in self.readings:
             changes = READINGS[reading].changes
             indifferent = tuple(name for name in _INDIFFERENT if name not in changes)
             found.append(Training(model_name(reading), self._config("base", changes), self.seeds, indifferent))
         return found
+
+    def _variant_config(self, name: str) -> Config:
+        """The paper's variants are what the paper says; of others, a training that is there is the one meant."""
+        if name not in PAPER_VARIANTS and (self.folder / name / "config.json").exists():
+            return read_setup(self.folder / name)[0]
+        return self._config(name, {})
 
     def _config(self, name: str, changes: dict[str, Any]) -> Config:
         return override(variant(name), {"training.precision": self.precision, **self.scale.changes, **changes})

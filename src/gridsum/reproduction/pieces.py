@@ -22,12 +22,12 @@ from gridsum.evaluation.runner import evaluate
 from gridsum.evaluation.suites import COLLECTIONS, Suite
 from gridsum.reproduction.campaign import (
     REPORT_SEED,
-    REPORTED,
     VALIDATION_SEED,
     Campaign,
     Training,
     current,
     overtrained_name,
+    reported,
 )
 from gridsum.store import WEIGHTS, Model, load_runs
 from gridsum.training.folders import drop_checkpoint, read_setup, seed_folder
@@ -102,6 +102,9 @@ def _training_work(config: Config, runs: int, epochs: int, device: torch.device)
     model = config.model
     steps = model.max_steps if device.type == "cuda" else _STEPS_ON_CPU
     steps = model.fixed_steps if model.halting == "fixed" else steps
+    if model.halting == "converge":
+        # Steps without gradient, as deep as the deepest restart, cost a third of those with it.
+        steps = round(sum(model.train_steps) / 2 + config.training.restarts * config.training.restart_steps / 3)
     cells = round(cells_of_a_step(config) * runs)
     total = 3.0 * operations(model, cells) * steps * epochs * config.training.steps_per_epoch
     return Work(training=total, starts=1 if epochs else 0)
@@ -164,8 +167,7 @@ class Measure(Piece):
         self, campaign: Campaign, name: str, training: Callable[[], Training | None], stage: str, model: ModelConfig
     ) -> None:
         self.campaign, self.subject, self.training, self.stage, self.model = campaign, name, training, stage, model
-        suites = COLLECTIONS["validation"] if stage == "validate" else REPORTED
-        self.collection = campaign.scale.within(suites)
+        self.collection = campaign.scale.within(COLLECTIONS["validation"] if stage == "validate" else reported(name))
         self.evaluation_seed = VALIDATION_SEED if stage == "validate" else REPORT_SEED
         self.path = (campaign.validation_records if stage == "validate" else campaign.report_records)(name)
 

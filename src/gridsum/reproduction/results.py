@@ -1,7 +1,7 @@
 """What a campaign's folder holds by now, read once: the records and logs that the page is made of."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from gridsum.reproduction.campaign import OVERTRAINED, machines, overtrained_nam
 from gridsum.reproduction.readings import READINGS, model_name
 from gridsum.reproduction.selection import choose
 from gridsum.training.folders import read_metrics, read_setup
-from gridsum.variants import PAPER_VARIANTS
+from gridsum.variants import PAPER_VARIANTS, VARIANTS
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,8 @@ class Results:
     folder: Path
     trained: dict[str, Trained]
     """By name, variants in the paper's order, then what was overtrained, then readings."""
+    beyond: dict[str, Trained] = field(default_factory=dict)
+    """By name, variants that the paper does not have."""
 
     @property
     def variants(self) -> list[Trained]:
@@ -61,7 +63,7 @@ class Results:
 
     def chosen(self, name: str) -> dict[str, int]:
         """The best seed of a training for each aim; empty where not every run has been validated on both."""
-        trained = self.trained.get(name)
+        trained = self.trained.get(name) or self.beyond.get(name)
         if trained is None:
             return {}
         wanted = {(seed, suite.name) for seed in trained.seeds for suite in COLLECTIONS["validation"]}
@@ -71,7 +73,12 @@ class Results:
 
 def load_results(folder: Path) -> Results:
     names = [*PAPER_VARIANTS, *map(overtrained_name, OVERTRAINED), *map(model_name, READINGS)]
-    return Results(folder, {name: _load(folder, name) for name in names if (folder / name / "config.json").exists()})
+    beyond = [name for name in VARIANTS if name not in PAPER_VARIANTS]
+
+    def found(names: list[str]) -> dict[str, Trained]:
+        return {name: _load(folder, name) for name in names if (folder / name / "config.json").exists()}
+
+    return Results(folder, found(names), found(beyond))
 
 
 def _load(folder: Path, name: str) -> Trained:

@@ -7,16 +7,17 @@ best run of the standard training where VARIANT itself is an overtrained one.
 
 import dataclasses
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
-from statistics import fmean
 from typing import NamedTuple
 
+from gridsum.evaluation.choice import merit
 from gridsum.evaluation.records import Record
 from gridsum.reproduction.results import Results, Trained
 from gridsum.reproduction.selection import AIMS
 from gridsum.store import WEIGHTS, write_atomically
 from gridsum.training.folders import seed_folder
+from gridsum.variants import VARIANTS
 
 
 class ShippingError(ValueError):
@@ -29,21 +30,20 @@ class Run(NamedTuple):
 
     @property
     def merit(self) -> tuple[float, float, int]:
-        """Over both aims together, because a shipped model is for any sum: results right, then characters."""
-        records = [record for record in self.training.validation if record.seed == self.seed]
-        return fmean(record.seq for record in records), fmean(record.char for record in records), -self.seed
+        """Over both aims together, because a shipped model is for any sum."""
+        return merit(self.training.validation, self.seed)
 
     @property
     def records(self) -> list[Record]:
         return [record for record in self.training.reported if record.seed == self.seed]
 
 
-def shipments(results: Results) -> dict[str, Run]:
-    """The runs to ship, by the name each gets; variants that are not validated yet are left out."""
+def shipments(results: Results, variants: Collection[str] = tuple(VARIANTS)) -> dict[str, Run]:
+    """The runs of these variants to ship, by the name each gets; variants not validated yet are left out."""
     found: dict[str, Run] = {}
-    for trained in results.variants:
+    for trained in [*results.variants, *results.beyond.values()]:
         name = trained.name
-        if not results.chosen(name):
+        if name not in variants or not results.chosen(name):
             continue
         best = _best(trained)
         further = results.overtrained.get(name)
@@ -68,9 +68,9 @@ def _best(trained: Trained) -> Run:
     return max((Run(trained, seed) for seed in trained.seeds), key=lambda run: run.merit)
 
 
-def ship(results: Results, folder: Path) -> dict[str, Run]:
-    """Copy the weights and scores of all shipments into `folder`; all of them, or none."""
-    found = shipments(results)
+def ship(results: Results, folder: Path, variants: Collection[str] = tuple(VARIANTS)) -> dict[str, Run]:
+    """Copy the weights and scores of the shipments of `variants` into `folder`; all of them, or none."""
+    found = shipments(results, variants)
     if not found:
         raise ShippingError(f"{results.folder} holds no validated runs; make them: gridsum reproduce --only validate")
     unmeasured = [name for name, run in found.items() if not run.records]

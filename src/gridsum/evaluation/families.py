@@ -1,0 +1,117 @@
+"""Families of problems that random digits hardly ever make: the longest carries, the emptiest sums.
+
+A family is drawn within a problem space, which says how many terms and digits there are: `nines+1:2x[1,100]`. Digits
+are numbered from the units, as `gridsum.problems.lay_out` takes them.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from gridsum.problems import Batch, Space, lay_out
+from gridsum.streams import Stream
+
+# What a family's random numbers are for.
+_TERMS, _LENGTHS, _DIGITS, _ORDER, _SECOND = 1, 2, 3, 4, 5
+_SIBLINGS = 4
+"""How many problems in a row are the same terms in orders of their own."""
+
+# So many times any length that the remainder is as good as uniform.
+_MANY = 1 << 40
+
+
+class Drawn(NamedTuple):
+    """What `lay_out` makes a batch of."""
+
+    terms: Tensor
+    lengths: Tensor
+    digits: Tensor
+
+
+class Family(NamedTuple):
+    draw: Callable[[Space, int, Stream], Drawn]
+    terms: int | None = None
+    """The only number of terms that it makes sense for, if there is one."""
+
+
+def draw(name: str, space: Space, problems: int, stream: Stream) -> Batch:
+    """`problems` problems of a family for every run of `stream`."""
+    return lay_out(space, *FAMILIES[name].draw(space, problems, stream))
+
+
+def _uniform(space: Space, problems: int, stream: Stream) -> Drawn:
+    """As the space itself is drawn."""
+    return Drawn(
+        stream.fold(_TERMS).integers(*space.terms, problems),
+        stream.fold(_LENGTHS).integers(*space.digits, problems, space.terms[1]),
+        stream.fold(_DIGITS).integers(0, 9, problems, space.terms[1], space.digits[1]),
+    )
+
+
+def _nines_and_one(space: Space, problems: int, stream: Stream) -> Drawn:
+    """9…9 + 1, in either order: one carry through all columns."""
+    drawn = _uniform(space, problems, stream)
+    order = stream.fold(_ORDER).integers(0, 1, problems)
+    nines = torch.arange(2, device=order.device) == order[..., None]
+    lengths = torch.where(nines, drawn.lengths[..., :1], 1)
+    digits = torch.where(nines[..., None], 9, 1).expand_as(drawn.digits)
+    return Drawn(drawn.terms, lengths, digits)
+
+
+def _nines(space: Space, problems: int, stream: Stream) -> Drawn:
+    """The same 9…9 in every term: the largest carries there are."""
+    drawn = _uniform(space, problems, stream)
+    return Drawn(drawn.terms, drawn.lengths[..., :1].expand_as(drawn.lengths), torch.full_like(drawn.digits, 9))
+
+
+def _alternating(space: Space, problems: int, stream: Stream) -> Drawn:
+    """Two terms of one length whose columns add up to 10 or more and to 8 or less in turn, whatever is carried."""
+    drawn = _uniform(space, problems, stream)
+    place = torch.arange(space.digits[1], device=drawn.digits.device)
+    carries = (place + stream.fold(_SECOND).integers(0, 1, problems)[..., None]) % 2 == 0
+    first = drawn.digits[..., 0, :]
+    # A carrying column needs a first digit of 1 or more, another one of 8 or less.
+    first = torch.where(carries, first.clamp(min=1), first.clamp(max=8))
+    least, choices = torch.where(carries, 10 - first, 0), torch.where(carries, first, 9 - first)
+    second = least + drawn.digits[..., 1, :] % choices
+    return Drawn(drawn.terms, drawn.lengths[..., :1].expand_as(drawn.lengths), torch.stack((first, second), -2))
+
+
+def _leading_zeros(space: Space, problems: int, stream: Stream) -> Drawn:
+    """At least one zero before every term, and as many as its length allows, each number alike."""
+    drawn = _uniform(space, problems, stream)
+    significant = stream.fold(_SECOND).integers(0, _MANY, *drawn.lengths.shape[1:]) % drawn.lengths
+    place = torch.arange(space.digits[1], device=drawn.digits.device)
+    return drawn._replace(digits=torch.where(place < significant[..., None], drawn.digits, 0))
+
+
+def _zeros(space: Space, problems: int, stream: Stream) -> Drawn:
+    drawn = _uniform(space, problems, stream)
+    return drawn._replace(digits=torch.zeros_like(drawn.digits))
+
+
+def _permuted(space: Space, problems: int, stream: Stream) -> Drawn:
+    """One term as long as can be among single digits; siblings are the same terms in another order."""
+    families = -(-problems // _SIBLINGS)
+    drawn = Drawn(*(part.repeat_interleave(_SIBLINGS, 1)[:, :problems] for part in _uniform(space, families, stream)))
+    lengths = torch.ones_like(drawn.lengths)
+    lengths[..., 0] = space.digits[1]
+    # Terms that are not part of the sum stay behind those that are.
+    term = torch.arange(space.terms[1], device=lengths.device)
+    keys = stream.fold(_ORDER).uniform(problems, space.terms[1]) + (term >= drawn.terms[..., None])
+    order = keys.argsort(-1)
+    digits = drawn.digits.gather(2, order[..., None].expand_as(drawn.digits))
+    return Drawn(drawn.terms, lengths.gather(2, order), digits)
+
+
+FAMILIES: dict[str, Family] = {
+    "nines+1": Family(_nines_and_one, 2),
+    "nines": Family(_nines),
+    "alternating": Family(_alternating, 2),
+    "leading-zeros": Family(_leading_zeros),
+    "zeros": Family(_zeros),
+    "one-term": Family(_uniform, 1),
+    "permuted": Family(_permuted),
+}

@@ -1,0 +1,128 @@
+"""Families of problems: each is what its name says, whatever the space, and sums are exact."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gridsum.cli.evaluate import FAMILIES as TOLD
+from gridsum.evaluation.families import FAMILIES, draw
+from gridsum.evaluation.suites import find, problems_of
+from gridsum.problems import Space
+from gridsum.streams import Stream
+from gridsum.symbols import decode
+
+
+@st.composite
+def spaces(draw_from: st.DrawFn, family: str) -> Space:
+    fewest = draw_from(st.integers(1, 6))
+    terms = FAMILIES[family].terms
+    shortest = draw_from(st.integers(1, 30))
+    return Space(
+        (fewest, draw_from(st.integers(fewest, 8))) if terms is None else (terms, terms),
+        (shortest, draw_from(st.integers(shortest, 40))),
+    )
+
+
+def drawn(family: str, space: Space, seed: int, problems: int = 8) -> Iterator[tuple[list[str], str]]:
+    """The terms and the sum of each problem."""
+    batch = draw(family, space, problems, Stream.of_seeds([seed]))
+    for index in range(problems):
+        terms = batch.expression(0, index).removesuffix("=").split("+")
+        yield terms, decode(batch.targets[0, index].tolist())
+
+
+SEEDS = st.integers(0, 2**32)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@given(data=st.data(), seed=SEEDS)
+def test_problems_lie_in_their_space_and_sums_are_exact(family: str, data: st.DataObject, seed: int) -> None:
+    space = data.draw(spaces(family))
+    for terms, total in drawn(family, space, seed):
+        assert space.terms[0] <= len(terms) <= space.terms[1]
+        assert all(1 <= len(term) <= space.digits[1] for term in terms)
+        assert int(total) == sum(map(int, terms))
+        assert total == str(int(total))
+
+
+@given(data=st.data(), seed=SEEDS)
+def test_nines_and_one_carry_through_all_columns(data: st.DataObject, seed: int) -> None:
+    space = data.draw(spaces("nines+1"))
+    for terms, total in drawn("nines+1", space, seed):
+        one, nines = sorted(terms, key=int)
+        assert one == "1"
+        assert set(nines) == {"9"}
+        assert space.digits[0] <= len(nines) <= space.digits[1]
+        assert total == "1" + "0" * len(nines)
+
+
+def test_nines_and_one_come_in_either_order() -> None:
+    firsts = {terms[0] == "1" for terms, _ in drawn("nines+1", Space((2, 2), (5, 5)), 0, 64)}
+    assert firsts == {True, False}
+
+
+@given(data=st.data(), seed=SEEDS)
+def test_nines_are_all_the_same(data: st.DataObject, seed: int) -> None:
+    for terms, _ in drawn("nines", data.draw(spaces("nines")), seed):
+        assert len(set(terms)) == 1
+        assert set(terms[0]) == {"9"}
+
+
+@given(data=st.data(), seed=SEEDS)
+def test_every_second_column_carries(data: st.DataObject, seed: int) -> None:
+    for (first, second), _ in drawn("alternating", data.draw(spaces("alternating")), seed):
+        assert len(first) == len(second)
+        sums = [int(a) + int(b) for a, b in zip(first, second, strict=True)]
+        assert 9 not in sums, "no column hands on a carry that it does not make"
+        carries = [total >= 10 for total in sums]
+        assert all(left != right for left, right in pairwise(carries))
+
+
+@given(data=st.data(), seed=SEEDS)
+def test_leading_zeros_lead_every_term(data: st.DataObject, seed: int) -> None:
+    space = data.draw(spaces("leading-zeros"))
+    for terms, _ in drawn("leading-zeros", space, seed):
+        assert all(term.startswith("0") for term in terms)
+        assert all(len(term) >= space.digits[0] for term in terms)
+
+
+@given(data=st.data(), seed=SEEDS)
+def test_zeros_add_up_to_zero(data: st.DataObject, seed: int) -> None:
+    for terms, total in drawn("zeros", data.draw(spaces("zeros")), seed):
+        assert set("".join(terms)) == {"0"}
+        assert total == "0"
+
+
+@given(data=st.data(), seed=SEEDS)
+def test_permuted_problems_are_the_same_terms_in_fours(data: st.DataObject, seed: int) -> None:
+    space = data.draw(spaces("permuted"))
+    problems = [terms for terms, _ in drawn("permuted", space, seed)]
+    for low in (0, 4):
+        assert len({tuple(sorted(terms)) for terms in problems[low : low + 4]}) == 1
+    for terms in problems:
+        lengths = sorted(map(len, terms))
+        assert lengths[-1] == space.digits[1]
+        assert set(lengths[:-1]) <= {1}
+
+
+def test_the_long_term_stands_anywhere() -> None:
+    places = {terms.index(max(terms, key=len)) for terms, _ in drawn("permuted", Space((5, 5), (9, 9)), 0, 64)}
+    assert places == set(range(5))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_smaller_batch_is_the_beginning_of_a_larger_one(family: str) -> None:
+    terms = FAMILIES[family].terms or 4
+    (suite,) = find(f"{family}:{terms}x[1,9]")
+    first = problems_of(suite, 0, 64, seed=1).symbols
+    assert torch.equal(first[:, :7], problems_of(suite, 0, 7, seed=1).symbols)
+    if family != "zeros":
+        assert not torch.equal(first, problems_of(suite, 1, 64, seed=1).symbols)
+
+
+def test_the_help_tells_every_family() -> None:
+    assert list(TOLD) == list(FAMILIES)
