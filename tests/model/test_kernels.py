@@ -205,6 +205,7 @@ def test_samples_that_leave_change_nothing(group, monkeypatch):
     network = Network(config.model, (0, 1))
     with torch.no_grad():  # halting that hangs on the sample, and on the run
         decision = network.context.decision.layers[-1]
+        assert isinstance(decision, layers.Linear)
         decision.weight *= 6
         decision.bias += torch.tensor([[1.0], [-0.5]])
     network.to(DEVICE)
