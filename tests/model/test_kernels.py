@@ -206,8 +206,8 @@ def test_samples_that_leave_change_nothing(group, monkeypatch):
     with torch.no_grad():  # halting that hangs on the sample, and on the run
         decision = network.context.decision.layers[-1]
         assert isinstance(decision, layers.Linear)
-        decision.weight *= 6
-        decision.bias += torch.tensor([[1.0], [-0.5]])
+        decision.weight.mul_(6)
+        decision.bias.add_(torch.tensor([[1.0], [-0.5]]))
     network.to(DEVICE)
     stream = Stream.of_seeds((0, 1), DEVICE).fold(torch.tensor(3, device=DEVICE))
     expected = part_gradient(network, config, stream, group, None, False)
