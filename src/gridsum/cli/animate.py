@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from gridsum.cli.figure import load_figures
 from gridsum.cli.output import check_writable, tell, write_result
-from gridsum.cli.parsing import Parser, add_device, add_model, add_rules, add_seed, check_halting, load_single
-from gridsum.symbols import parse
+from gridsum.cli.parsing import Parser
+from gridsum.cli.watching import add_watching, watch
 
 
 def _parser() -> Parser:
@@ -18,32 +18,22 @@ def _parser() -> Parser:
         "  gridsum animate 523+102+9416 --out sum.gif\n"
         "  gridsum animate 99999+1 --model base --halting median --out carry.mp4",
     )
-    parser.add_argument("expression", metavar="EXPR", help="a sum, such as 523+102")
     parser.add_argument(
         "--out",
         required=True,
         metavar="FILE",
         help="where to write; its name ends in .gif, or in .mp4 where the program ffmpeg is installed",
     )
-    add_model(parser)
-    add_rules(parser)
-    add_seed(parser, "of the draws of sampled halting")
-    add_device(parser, "cpu")
+    add_watching(parser)
     return parser
 
 
 def run(arguments: Sequence[str]) -> int:
     options = _parser().read(arguments)
-    terms = parse(options.expression)
     figures = load_figures()
     suffix = figures.animation.check_film(options.out)
     check_writable(options.out)
-    model = load_single(options.model, options.device)
-    check_halting(model.network, options.halting, options.model)
-
-    from gridsum.solving import solve_and_trace
-
-    answer, trace = solve_and_trace(model, terms, options.halting, options.seed, options.placement)
+    _, answer, trace = watch(options)
     write_result(options.out, figures.animation.to_bytes(trace, answer, suffix))
     tell(f"gridsum: wrote {options.out}")
     return 0

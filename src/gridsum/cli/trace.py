@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gridsum.cli.output import STANDARD, check_writable, write_result
-from gridsum.cli.parsing import Parser, add_device, add_model, add_rules, add_seed, check_halting, load_single
+from gridsum.cli.parsing import Parser
 from gridsum.cli.solve import describe
-from gridsum.symbols import ALPHABET, parse
+from gridsum.cli.watching import add_watching, watch
+from gridsum.symbols import ALPHABET
 
 if TYPE_CHECKING:
     from gridsum.model.rollout import Trace
@@ -45,30 +46,20 @@ def _parser() -> Parser:
         "  gridsum trace 99999+1 --grids --attention --json trace.json\n"
         "  gridsum trace 12+34 --model base | jq '.readings[].lambda'",
     )
-    parser.add_argument("expression", metavar="EXPR", help="a sum, such as 523+102")
     parser.add_argument(
         "--json", default=STANDARD, metavar="FILE", help="where to write (default: - for standard output)"
     )
     parser.add_argument("--grids", action="store_true", help="with the features of every cell; large")
     parser.add_argument("--attention", action="store_true", help="with all attention weights; very large")
-    add_model(parser)
-    add_rules(parser)
-    add_seed(parser, "of the draws of sampled halting")
-    add_device(parser, "cpu")
+    add_watching(parser)
     return parser
 
 
 def run(arguments: Sequence[str]) -> int:
     options = _parser().read(arguments)
-    terms = parse(options.expression)
     if options.json != STANDARD:
         check_writable(options.json)
-    model = load_single(options.model, options.device)
-    check_halting(model.network, options.halting, options.model)
-
-    from gridsum.solving import solve_and_trace
-
-    answer, traced = solve_and_trace(model, terms, options.halting, options.seed, options.placement)
+    model, answer, traced = watch(options)
     content = describe(answer, model.name) | {
         "alphabet": list(ALPHABET),
         "symbols": [ALPHABET[code] for code in traced.symbols.tolist()],
