@@ -68,6 +68,8 @@ def server(untrained: str, fixed: str) -> Iterator[str]:
         untrained,
         "--model",
         fixed,
+        "--model",
+        "exact",
     ]
     environment = os.environ | {"PYTHONPATH": str(SOURCE), "OMP_NUM_THREADS": "1"}
     with subprocess.Popen(

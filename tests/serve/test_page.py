@@ -272,6 +272,29 @@ def test_two_models_side_by_side(window: Visit, untrained: str):
     expect(page.locator(".answer")).to_have_count(1)
 
 
+def test_one_fails_where_the_other_does_not(window: Visit):
+    """On grids of different sizes, so a chosen cell is the one as far from the right in both."""
+    page = window.open("#model=base&compare=exact")
+    window.ask("999999999+1")
+    marks = page.locator(".answer .mark").all_text_contents()
+    assert marks == ["✗ wrong: the sum is 1000000000", "✓ right"]
+    traces = [ask(window.address, "/trace", expression="999999999+1", model=model) for model in ("base", "exact")]
+    widths = [trace["columns"] for trace in traces]
+    assert widths[0] < widths[1]
+    exact = page.locator(".computation").nth(1)
+    for column, others in ((widths[1] - 3, widths[0] - 3), (0, 0)):  # the second has no place in the narrower grid
+        exact.locator("g.cell").nth(column).click()
+        window.settle()
+        for panel, found in zip(page.locator(".computation").all(), (others, column), strict=True):
+            expect(panel).to_contain_text(f"row 1, column {found + 1}, reads")
+    window.ask("7")  # one row for the paper's system, two for the other
+    exact.locator("g.cell").last.click()
+    window.settle()
+    expect(page.locator(".computation").nth(0)).to_contain_text("Chosen: row 1,")
+    expect(exact).to_contain_text("Chosen: row 2,")
+    assert window.errors == []
+
+
 def test_a_model_that_does_not_choose_when_to_halt(desktop: Visit, fixed: str):
     page = desktop.open()
     page.get_by_label("Model", exact=True).select_option(fixed)

@@ -19,6 +19,8 @@ let views = [];
 let asking = null;
 let playing = null;
 let telling = null;
+// The cell that is looked at, for grids of any size: its row, and its column counted from the right.
+let chosen = { row: 0, right: 0 };
 
 function complain(message) {
   $("message").textContent = message;
@@ -73,6 +75,7 @@ async function ask() {
     const { rows, columns } = traces[0];
     state.row = Math.min(state.row, rows - 1);
     state.column = state.column < 0 ? columns - 1 : Math.min(state.column, columns - 1);
+    chosen = { row: state.row, right: columns - 1 - state.column };
     $("views").classList.toggle("wide", columns > WIDE_COLUMNS);
     $("step").max = Math.max(...traces.map((trace) => trace.steps));
     $("transport").hidden = $("keep").hidden = false;
@@ -89,8 +92,9 @@ function arrange(wanted) {
   const same = wanted.length === views.length && wanted.every((name, index) => views[index].model === name);
   if (same) return;
   for (const view of views) view.close();
-  const actions = { goTo, choose, chooseHead };
-  views = wanted.map((name) => new View(name, actions));
+  views = wanted.map((name, index) => new View(name, {
+    goTo, chooseHead, choose: (row, column) => choose(views[index], row, column),
+  }));
   $("views").classList.toggle("compared", views.length > 1);
   $("views").append(...views.map((view) => view.element));
 }
@@ -100,7 +104,7 @@ function draw() {
   state.step = Math.max(0, Math.min(last, state.step));
   $("step").value = state.step;
   $("step-name").textContent = `Step ${state.step} of ${last}`;
-  for (const view of views) view.at(state);
+  for (const view of views) view.at({ ...state, ...placeIn(view) });
   clearTimeout(telling);
   telling = setTimeout(() => history.replaceState(null, "", hashOf(state)), TELL_MILLISECONDS);
 }
@@ -110,8 +114,15 @@ function goTo(step) {
   draw();
 }
 
-function choose(row, column) {
-  Object.assign(state, { row, column });
+// Two models may lay a sum out on grids of different sizes: the same place is as far from the right, where numbers end.
+function placeIn(view) {
+  const { rows, columns } = view.trace;
+  return { row: Math.min(chosen.row, rows - 1), column: Math.max(0, columns - 1 - chosen.right) };
+}
+
+function choose(view, row, column) {
+  chosen = { row, right: view.trace.columns - 1 - column };
+  Object.assign(state, placeIn(views[0]));
   draw();
 }
 
