@@ -14,11 +14,13 @@ from PIL import Image, ImageSequence
 
 from gridsum.cli import main
 from gridsum.cli.figure import FIGURES
+from gridsum.evaluation.choice import best_seed
 from gridsum.evaluation.records import read
-from gridsum.store import shipped_records
+from gridsum.store import locate, shipped_records
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
+EXACT = (ROOT / "docs" / "exact.md").read_text()
 PICTURES = (ROOT / "docs" / "pictures.md").read_text()
 
 
@@ -98,11 +100,28 @@ def test_tables_are_made_of_the_shipped_records(table, capsys):
     assert capsys.readouterr().out in README
 
 
-def test_links_lead_somewhere():
-    targets = re.findall(r"\]\(([^)#]+)\)", README)
+def test_the_page_about_exact_shows_its_records(monkeypatch, capsys):
+    monkeypatch.chdir(ROOT)
+    (command,) = re.findall(r"^    gridsum (table exact .*)$", EXACT, re.MULTILINE)
+    assert main([*shlex.split(command), "--format", "markdown"]) == 0
+    assert capsys.readouterr().out in EXACT
+    seed = best_seed(read(["results/exact/validation.jsonl"]))
+    shipped = (ROOT / "results" / "exact" / f"seed-{seed}" / "weights.safetensors").read_bytes()
+    assert locate("exact")[0].read_bytes() == shipped, "the best run on validation is the one that is shipped"
+    studies = {study["space"]: study for study in json.loads((ROOT / "results/exact/states.json").read_text())}
+    (right,) = re.findall(r"^\| cells that read the digit of the sum so far \| (.*) \|$", EXACT, re.MULTILINE)
+    assert right.split(" | ") == [f"{study['right']:.2%}" for study in studies.values()]
+    (left,) = re.findall(r"^\| … digit, carry and own symbol \| (.*) \|$", EXACT, re.MULTILINE)
+    labels = "digit, carry and own symbol"
+    assert left.split(" | ") == [f"{study['explained'][labels]['within']:.1%}" for study in studies.values()]
+
+
+@pytest.mark.parametrize(("document", "folder"), [(README, ROOT), (EXACT, ROOT / "docs")])
+def test_links_lead_somewhere(document, folder):
+    targets = re.findall(r"\]\(([^)#]+)[^)]*\)", document)
     assert targets
     for target in targets:
-        assert (ROOT / target).exists(), target
+        assert (folder / target).exists(), target
 
 
 def test_the_film_is_made_by_its_command(tmp_path):
