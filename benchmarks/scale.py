@@ -26,14 +26,13 @@ import torch
 from gridsum.solving import Answer, solve
 from gridsum.store import Model, load
 
-TOLERANCES = (1e-3, 1e-2, 3e-2, 1e-1)
+TOLERANCES = (1e-2, 1e-1)
 LONG = (
     ("random", 100_000, 1e-2),
     ("nines", 10_000, 1e-2),
     ("random", 10_000, 1e-2),
     ("random", 10_000, 0.0),
     ("nines", 500, 1e-2),
-    ("nines", 500, 0.0),
 )
 
 
@@ -75,11 +74,11 @@ def samples() -> dict[str, list[tuple[str, ...]]]:
     """Problems on which tolerances are compared."""
     source = random.Random(1)
     return {
-        "2x200": [(number(200, source), number(200, source)) for _ in range(64)],
+        "2x200": [(number(200, source), number(200, source)) for _ in range(16)],
         "[2,8]x[1,10]": [
-            tuple(number(source.randint(1, 10), source) for _ in range(source.randint(2, 8))) for _ in range(256)
+            tuple(number(source.randint(1, 10), source) for _ in range(source.randint(2, 8))) for _ in range(64)
         ],
-        "10x10": [tuple(number(10, source) for _ in range(10)) for _ in range(64)],
+        "10x10": [tuple(number(10, source) for _ in range(10)) for _ in range(16)],
         "nines+1": [("9" * digits, "1") for digits in range(1, 65, 4)],
     }
 
