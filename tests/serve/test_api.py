@@ -32,7 +32,7 @@ from gridsum.config import Config
 from gridsum.model.network import Network
 from gridsum.serve.app import create_app
 from gridsum.serve.collection import _PLANE_PROBLEMS, Asked, Collection
-from gridsum.serve.limits import LimitError, Limits, cells_of
+from gridsum.serve.limits import LimitError, Limits
 from gridsum.solving import solve, solving_size, trace_expression
 from gridsum.store import Model, load
 from gridsum.symbols import parse
@@ -287,16 +287,24 @@ def test_what_is_kept_is_bounded_and_used(base: Model):
 
 
 @given(st.lists(st.text("0123456789", min_size=1, max_size=30), min_size=1, max_size=12).map(tuple))
-def test_limits_count_the_cells_that_are_computed(terms: tuple[str, ...]):
+def test_limits_hold_at_their_number_and_not_beyond(terms: tuple[str, ...]):
     size = solving_size(len(terms), max(map(len, terms)))
     cells = size.height * size.width
-    assert cells_of(terms) == cells
     assert len("+".join(terms)) <= Limits(12, 30, cells).body
-    Limits(12, 30, cells, 3 * cells).check_sum(terms)
-    Limits(12, 30, cells, 3 * cells).check_trace(terms, 2)
-    for limits, check in ((Limits(max_cells=cells - 1), "sum"), (Limits(max_answer=3 * cells - 1), "trace")):
-        with pytest.raises(LimitError, match="cells"):
-            limits.check_sum(terms) if check == "sum" else limits.check_trace(terms, 2)
+    Limits(12, 30, cells, 3 * cells).check_sum(terms, cells)
+    Limits(12, 30, cells, 3 * cells).check_trace(cells, 2)
+    with pytest.raises(LimitError, match="cells"):
+        Limits(max_cells=cells - 1).check_sum(terms, cells)
+    with pytest.raises(LimitError, match="cells"):
+        Limits(max_answer=3 * cells - 1).check_trace(cells, 2)
+
+
+@pytest.mark.parametrize("expression", ["7", "58+67", "1+2+3"])
+def test_limits_count_the_cells_that_are_computed(base: Model, expression: str):
+    collection = Collection([base, load("exact")])
+    for model in ("base", "exact"):
+        worked = collection.work(Asked(model, parse(expression), None, 0, "auto"), lambda _: None)
+        assert collection.cells(model, parse(expression)) == worked.trace.grids[0, ..., 0].numel()
 
 
 @pytest.fixture(scope="module")

@@ -92,7 +92,7 @@ def create_app(models: Sequence[Model], limits: Limits | None = None, workers: i
 
     def asked(request: SumRequest) -> Asked:
         terms = parse(request.expression)
-        limits.check_sum(terms)
+        limits.check_sum(terms, collection.cells(request.model, terms))
         name = collection.find(request.model).model.name
         return Asked(name, terms, request.halting, request.seed, request.placement)
 
@@ -106,9 +106,11 @@ def create_app(models: Sequence[Model], limits: Limits | None = None, workers: i
         return Response(await workshop.do(work, _gone(request)), media_type="application/json")
 
     def worked(wanted: Asked, go_on: GoOn) -> Worked:
+        cells = collection.cells(wanted.model, wanted.terms)
+
         def check(steps: int) -> None:
             go_on()
-            limits.check_trace(wanted.terms, steps)
+            limits.check_trace(cells, steps)
 
         return collection.work(wanted, check)
 

@@ -16,7 +16,7 @@ from gridsum.analysis.ring import Ring, rings
 from gridsum.model.inference import HALTING_RULES, HaltingRule, check_rule, default_rule
 from gridsum.model.rollout import Trace
 from gridsum.serve.workshop import GoOn
-from gridsum.solving import Answer, PlacementRule, solve, solve_watched, trace_expression
+from gridsum.solving import Answer, PlacementRule, solve, solve_watched, solving_size, trace_expression
 from gridsum.store import Model
 from gridsum.symbols import parse
 
@@ -111,6 +111,11 @@ class Collection:
 
     def __iter__(self) -> Iterator[Served]:
         return iter(self._served.values())
+
+    def cells(self, name: str | None, terms: tuple[str, ...]) -> int:
+        """Of the grid on which that model solves that sum."""
+        size = solving_size(len(terms), max(map(len, terms)), self.find(name).model.config)
+        return size.height * size.width
 
     def find(self, name: str | None) -> Served:
         if name is None:

@@ -7,8 +7,6 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import Any
 
-from gridsum.symbols import columns_needed
-
 
 class LimitError(ValueError):
     """A request beyond a limit; the message names it."""
@@ -32,15 +30,15 @@ class Limits:
     max_answer: int = _limit(500_000, "cells that one trace may hold, all its readings together")
     max_waiting: int = _limit(64, "requests that may wait while all workers are busy")
 
-    def check_sum(self, terms: tuple[str, ...]) -> None:
-        """Refuse a sum before any work is done for it."""
+    def check_sum(self, terms: tuple[str, ...], cells: int) -> None:
+        """Refuse a sum, and the grid it would be solved on, before any work is done for it."""
         self._refuse("max_terms", len(terms), "the sum has {} terms")
         self._refuse("max_digits", max(map(len, terms)), "the longest term has {} digits")
-        self._refuse("max_cells", cells_of(terms), "the grid would have {} cells")
+        self._refuse("max_cells", cells, "the grid would have {} cells")
 
-    def check_trace(self, terms: tuple[str, ...], steps: int) -> None:
+    def check_trace(self, cells: int, steps: int) -> None:
         """Refuse a trace that would be too large to send."""
-        self._refuse("max_answer", cells_of(terms) * (steps + 1), "the trace would hold {} cells")
+        self._refuse("max_answer", cells * (steps + 1), "the trace would hold {} cells")
 
     @property
     def body(self) -> int:
@@ -53,11 +51,6 @@ class Limits:
             raise LimitError(
                 limit, f"{what.format(f'{found:,}')}, but this server allows {most:,} ({limit.replace('_', '-')})"
             )
-
-
-def cells_of(terms: tuple[str, ...]) -> int:
-    """The cells of the grid that a sum is solved on."""
-    return len(terms) * columns_needed(len(terms), max(map(len, terms)))
 
 
 def meanings() -> dict[str, str]:
