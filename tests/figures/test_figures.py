@@ -13,7 +13,7 @@ from matplotlib.patches import Rectangle
 from PIL import Image
 
 from gridsum.analysis.attention import clearest_content_rule, clearest_position_rule, head_rules
-from gridsum.analysis.curves import CurveError, terms_curves, training_curve
+from gridsum.analysis.curves import terms_curves, training_curve
 from gridsum.analysis.ring import DigitVectors, digit_vectors, ring
 from gridsum.evaluation.paper import LONG_TERMS
 from gridsum.evaluation.records import read
@@ -135,8 +135,10 @@ def test_halting_shows_the_curve_and_where_it_stopped(right, texts):
     np.testing.assert_allclose(heights(lines[0]), trace.halting.numpy())
     assert np.array(lines[2].get_xydata())[:, 0].tolist() == [answer.steps] * 2
     assert "halted here (median)" in texts(figure)
-    with pytest.raises(CurveError, match="does not decide when to halt"):
-        plot_halting(dataclasses.replace(trace, halting=None, probability=None), answer)
+    undecided = plot_halting(dataclasses.replace(trace, halting=None, probability=None), answer)
+    steps = np.diff(trace.grids.numpy(), axis=0)
+    np.testing.assert_allclose(heights(undecided.axes[0].lines[0]), np.sqrt((steps**2).mean((1, 2, 3))), rtol=1e-5)
+    assert undecided.axes[0].get_ylabel() == "change of the grid"
 
 
 def test_attention_shows_the_clearest_of_each_kind(base, right, texts):

@@ -42,6 +42,11 @@ def halting_curve(trace: Trace) -> HaltingCurve | None:
     )
 
 
+def changes(trace: Trace) -> tuple[float, ...]:
+    """How much each step changes the grid: the root of the mean square over all features, for n = 1 … the last step."""
+    return tuple((trace.grids[1:] - trace.grids[:-1]).square().mean((1, 2, 3)).sqrt().tolist())
+
+
 class TermsPoint(NamedTuple):
     """Sums of `terms` terms: accuracies with their Wilson 95% intervals, and the mean number of steps."""
 

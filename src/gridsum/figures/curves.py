@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from gridsum.analysis.curves import CurveError, TermsCurve, TrainingCurve, halting_curve
+from gridsum.analysis.curves import TermsCurve, TrainingCurve, changes, halting_curve
 from gridsum.figures.style import DASHES, INK, MARKERS, QUIET, SERIES, Picture, styled
 
 if TYPE_CHECKING:
@@ -88,26 +88,31 @@ def plot_training(curves: Sequence[TrainingCurve]) -> Picture:
 
 @styled
 def plot_halting(trace: "Trace", answer: "Answer") -> Picture:
-    """λ_n, p_n and the probability of having halted, along one computation. The trace may go on past the step at
-    which the answer was given, to show how the network goes on deciding."""
-    curve = halting_curve(trace)
-    if curve is None:
-        raise CurveError("this model does not decide when to halt: it has no halting probabilities to show")
+    """λ_n, p_n and the probability of having halted, along one computation; or how much each step changes the grid, for
+    networks that do not decide when to halt. The trace may go on past the step at which the answer was given."""
     figure = Picture(figsize=(6.4, 3.2), layout="constrained")
     axes: Axes = figure.subplots()
-    n = range(len(curve.halting))
-    axes.bar(n, curve.probability, color=SERIES[4], width=0.75, label="$p_n$: halts at n")
-    conditional = "$λ_n$: halts at n if still running"
-    axes.plot(n, curve.halting, color=SERIES[0], marker="o", markersize=4, label=conditional)
-    axes.plot(n, curve.halted, color=SERIES[1], linestyle="--", marker="s", markersize=3, label="has halted by n")
+    curve = halting_curve(trace)
+    if curve is None:
+        moved = changes(trace)
+        axes.plot(range(1, len(moved) + 1), moved, color=SERIES[0], marker="o", markersize=4)
+        axes.set_ylabel("change of the grid")
+        axes.set_ylim(0, 1.05 * max(moved, default=1))
+    else:
+        n = range(len(curve.halting))
+        axes.bar(n, curve.probability, color=SERIES[4], width=0.75, label="$p_n$: halts at n")
+        conditional = "$λ_n$: halts at n if still running"
+        axes.plot(n, curve.halting, color=SERIES[0], marker="o", markersize=4, label=conditional)
+        axes.plot(n, curve.halted, color=SERIES[1], linestyle="--", marker="s", markersize=3, label="has halted by n")
+        axes.set_ylabel("probability")
+        axes.set_ylim(0, 1.05)
+        axes.legend(loc="upper left", fontsize=8)
     axes.axvline(answer.steps, color=QUIET, linestyle=":", linewidth=1)
     end = "stopped by the limit" if answer.capped else "halted here"
     beside = {"xytext": (-4, 0), "textcoords": "offset points", "ha": "right", "va": "center"}
-    axes.annotate(f"{end} ({answer.halting})", (answer.steps, 0.55), color=QUIET, fontsize=8, **beside)
+    middle = (answer.steps, 0.55 * axes.get_ylim()[1])
+    axes.annotate(f"{end} ({answer.halting})", middle, color=QUIET, fontsize=8, **beside)
     axes.set_title(f"{answer.expression}{answer.answer}")
-    axes.set_ylim(0, 1.05)
     axes.set_xlabel("step n")
-    axes.set_ylabel("probability")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.legend(loc="upper left", fontsize=8)
     return figure

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from gridsum.analysis.attention import CLEAR_SHARE, LEAST_SELECTIVITY, score_terms
-from gridsum.analysis.curves import halting_curve
+from gridsum.analysis.curves import changes, halting_curve
 from gridsum.analysis.placement import SHARED, written
 from gridsum.model.network import Network
 from gridsum.serve.collection import REFERENCE, RequestError, Served, Worked
@@ -157,8 +157,7 @@ def _readings(worked: Worked) -> list[Reading]:
     curve = halting_curve(trace)
     confidence, codes = trace.decoded.max(-1)
     per_cent, read = _per_cent(confidence), codes.tolist()
-    changes = (trace.grids[1:] - trace.grids[:-1]).square().mean((1, 2, 3)).sqrt()
-    change = [None, *_rounded(changes)]
+    change = [None, *(round(value, _DECIMALS) for value in changes(trace))]
     return [
         Reading(
             n=n,
