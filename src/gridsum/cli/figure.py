@@ -49,7 +49,7 @@ class Kind(NamedTuple):
 FIGURES = {
     "placement": Kind("the action chosen for each symbol, and the grid it makes (Fig. 4)", ("expression", "model")),
     "steps": Kind("the grid from step to step, changed cells marked", ("expression", "model")),
-    "halting": Kind("λ_n, p_n and the probability of having halted; or what still changes", ("expression", "model")),
+    "halting": Kind("when it halts: λ_n and p_n, or how much still changes", ("expression", "model")),
     "attention": Kind("a position-based and a content-based rule (Fig. 5)", ("expression", "model")),
     "ring": Kind("digit vectors on principal components (Fig. 6); all seeds of MODEL", ("model",)),
     "states": Kind("states at rest, and what explains them; for models that converge", ("model",)),
