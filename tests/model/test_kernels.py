@@ -11,13 +11,14 @@ import pytest
 import torch
 
 from gridsum.config import override
-from gridsum.model import attention, halting, layers
+from gridsum.model import attention, halting, layers, step
 from gridsum.model import network as network_module
 from gridsum.model.attention import attention_weights, gather
 from gridsum.model.halting import ContextAttention
 from gridsum.model.layers import Cells, Dropout, PackedDropout, draw_all
-from gridsum.model.network import Network, Transition
+from gridsum.model.network import Network
 from gridsum.model.rollout import GridSize
+from gridsum.model.step import Transition
 from gridsum.streams import Stream, lane_threshold
 from gridsum.training.gradients import EagerGradients, part_gradient
 from gridsum.training.loop import Fleet
@@ -212,7 +213,7 @@ def test_samples_that_leave_change_nothing(group, monkeypatch):
     stream = Stream.of_seeds((0, 1), DEVICE).fold(torch.tensor(3, device=DEVICE))
     expected = part_gradient(network, config, stream, group, None, False)
     if INTERPRETED:
-        for module in (layers, attention, halting, network_module):
+        for module in (layers, attention, halting, step, network_module):
             monkeypatch.setattr(module, "triton_serves", lambda _: True, raising=False)
     torch.use_deterministic_algorithms(True, warn_only=True)
     try:

@@ -7,8 +7,9 @@ import torch
 
 from gridsum.config import ModelConfig, ObjectiveConfig
 from gridsum.model.layers import Dropout
-from gridsum.model.network import Network, Step
+from gridsum.model.network import Network
 from gridsum.model.rollout import GridSize, Rollout
+from gridsum.model.step import Step
 from gridsum.objective import cost
 from gridsum.problems import Batch, Space, sample
 from gridsum.streams import Stream

@@ -8,9 +8,10 @@ import torch
 from torch import Tensor
 
 from gridsum.config import ModelConfig
-from gridsum.model.network import Network, Readers
+from gridsum.model.network import Network
 from gridsum.model.rollout import GridSize
 from gridsum.model.settling import Settling
+from gridsum.model.step import Readers
 
 HaltingRule = Literal["sampled", "median", "fixed", "converged"]
 HALTING_RULES: dict[str, str] = {
