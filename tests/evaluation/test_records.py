@@ -98,6 +98,7 @@ def changed(record: Record, **changes: object) -> str:
         ({"samples": True}, r"samples takes a whole number, not True"),
         ({"seed": 1.5}, r"seed takes a whole number or null, not 1.5"),
         ({"model": None}, r"model takes text, not None"),
+        ({"hardened": 1}, r"hardened takes true or false or null, not 1"),
         ({"answers": ["1", 2]}, r"answers takes a list of texts or null"),
         ({"sequences_right": 1000}, r"sequences_right 1000 does not fit samples 640"),
     ],

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gridsum.ablations import ablations_of
 from gridsum.evaluation import paper
 from gridsum.evaluation.records import Record
 from gridsum.evaluation.suites import COLLECTIONS
@@ -202,10 +203,12 @@ def test_scores_hold_every_model_on_every_suite(make_record: Make) -> None:
 @pytest.mark.parametrize("name", TABLES)
 def test_a_table_without_records_says_how_to_make_them(name: str, make_record: Make) -> None:
     others = [] if name == "scores" else [make_record(suite="3x50"), make_record(suite="examples")]
-    with pytest.raises(TableError, match=r"gridsum evaluate --model \w+ --suite [\w-]+ --out records.jsonl") as caught:
+    evaluate = r"gridsum evaluate --model \w+ --suite [\w-]+ --out records.jsonl"
+    made_by = "gridsum reproduce --variants exact --ablations " if name == "exact-ablation" else evaluate
+    with pytest.raises(TableError, match=made_by) as caught:
         TABLES[name](others)
     if name != "scores":
-        assert f"--suite {name} " in str(caught.value)
+        assert name == "exact-ablation" or f"--suite {name} " in str(caught.value)
         assert COLLECTIONS[name][0].name in str(caught.value)
 
 
@@ -216,7 +219,7 @@ def full(make_record: Make) -> list[Record]:
         make_record(model=model, variant=model, suite=suite.name, answers=("a|b", "\\_", "[*]", "\x1b[1m", "表"))
         for model in ("base", "noGroups", "exact")
         for suite in COLLECTIONS["all"]
-    ]
+    ] + [make_record(model="exact-whole", variant="exact", suite="20x[1,20]")]
 
 
 def _of_exact(make_record: Make, right: dict[int, int], suite: str = "2x602") -> list[Record]:
@@ -252,12 +255,50 @@ def test_exact_has_a_target_for_every_suite_and_leaves_other_variants_out(make_r
     assert TARGETS["examples"] == 1.0
 
 
+def test_exact_leaves_its_ablations_out(make_record: Make) -> None:
+    own = _of_exact(make_record, {4: 1000})
+    dropped = make_record(model="exact-without-noise", variant="exact", suite="2x602", sequences_right=0)
+    assert TABLES["exact"]([*own, dropped]) == TABLES["exact"](own)
+
+
+def test_exact_ablation_has_a_line_for_every_ingredient(make_record: Make) -> None:
+    def runs(ablation: str, suite: str, right: list[int], hardened: bool | None) -> list[Record]:
+        shared = {"variant": "exact", "suite": suite, "samples": 1000, "hardened": hardened}
+        return [
+            make_record(model=f"exact-{ablation}", seed=seed, sequences_right=count, **shared)
+            for seed, count in enumerate(right)
+        ]
+
+    records = [
+        *runs("without-hardening", "2x602", [0, 500], None),
+        *runs("without-hardening", "[1,4]x[1,10]", [989, 990], None),
+        *runs("whole", "2x602", [0, 0, 0], True),
+        *runs("whole", "2x602", [1000, 900, 800], True),  # the last count
+        *runs("whole", "[1,4]x[1,10]", [1000, 1000], True),
+        *runs("whole", "[1,4]x[1,10]", [0, 0, 500], False)[2:],
+        *runs("whole", "3x50", [1000], True),
+        *_of_exact(make_record, {0: 1000, 7: 1000}),  # the variant itself was trained for another time
+    ]
+    table = TABLES["exact-ablation"](records)
+    lines = {row[0]: dict(zip(table.header, row, strict=True)) for row in table.rows}
+    assert list(lines) == list(ablations_of("exact"))
+    assert list(table.header[4:]) == [suite.name for suite in COLLECTIONS["exact-ablation"]]
+    whole, dropped = lines["whole"], lines["without-hardening"]
+    assert [whole[name] for name in ("runs", "hardened", "learned")] == ["3", "2 of 3", "2 of 3"]
+    assert (whole["2x602"], whole["20x[1,20]"]) == ("0.90±0.10 (1.0)", "–")
+    assert [dropped[name] for name in ("runs", "hardened", "learned")] == ["2", "–", "1 of 2"]
+    assert dropped["2x602"] == "0.25±0.35 (0.50)"
+    assert set(lines["without-noise"].values()) == {"without-noise", "0", "–"}
+    assert "training seeds 0, 1, 2;" in table.caption
+
+
 @pytest.mark.parametrize("name", TABLES)
 def test_text_is_aligned_and_narrow(name: str, full: list[Record]) -> None:
     table = TABLES[name](full)
     title, blank, *lines = to_text(table).split("\n")
     assert (title, blank) == (table.title, "")
-    assert max(map(len, lines)) <= 100
+    # That table has a column a suite, so that a line is an ingredient.
+    assert max(map(len, lines)) <= (160 if name == "exact-ablation" else 100)
     rule = lines[1]
     starts = [match.start() for match in re.finditer("─+", rule)]
     assert len(starts) == len(table.header)

@@ -32,9 +32,9 @@ def copied(quick: Path, tmp_path: Path) -> Path:
 @pytest.fixture
 def campaign() -> Callable[..., Campaign]:
     def make(
-        folder: Path, variants: tuple[str, ...] = tuple(PAPER_VARIANTS), readings: tuple[str, ...] = ()
+        folder: Path, variants: tuple[str, ...] = tuple(PAPER_VARIANTS), ablations: tuple[str, ...] = ()
     ) -> Campaign:
-        return Campaign(folder, variants, readings, (0, 1), "fp32", QUICK)
+        return Campaign(folder, variants, ablations, (0, 1), "fp32", QUICK)
 
     return make
 

@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 from safetensors.torch import load_file
 
+from gridsum.ablations import ablations_of
 from gridsum.config import override
 from gridsum.evaluation.records import Record, append, read
 from gridsum.evaluation.suites import COLLECTIONS
+from gridsum.evaluation.tables import TABLES
 from gridsum.reproduction.campaign import (
     FULL,
     OVERTRAINED,
@@ -23,11 +25,10 @@ from gridsum.reproduction.campaign import (
     machines,
 )
 from gridsum.reproduction.pieces import Measure, Overtrain, Surroundings, Train, pieces
-from gridsum.reproduction.readings import READINGS
 from gridsum.store import load
 from gridsum.training.folders import Checkpoint, FolderError, read_metrics, read_setup, save_checkpoint, trained_epochs
 from gridsum.training.loop import Epoch
-from gridsum.variants import PAPER_VARIANTS, variant
+from gridsum.variants import PAPER_VARIANTS
 from tests.reproduction.conftest import ROOT
 
 Make = Callable[..., Campaign]
@@ -48,7 +49,7 @@ def _without_origin(path: Path) -> list[Record]:
 
 
 def test_the_whole_campaign_is_found_done(quick: Path, campaign: Make):
-    found = list(pieces(campaign(quick, readings=("running",))))
+    found = list(pieces(campaign(quick, ablations=("running",))))
     assert all(piece.state().finished for piece in found)
     assert [piece.stage for piece in found if piece.subject == "base"] == ["train", "validate", "measure"]
     assert {piece.subject for piece in found if piece.stage == "overtrain"} == {f"{n}-overtrained" for n in OVERTRAINED}
@@ -93,13 +94,46 @@ def test_exact_goes_through_a_campaign(tmp_path: Path, campaign: Make, around: S
     assert validate.work(around.device).inference > 0
 
 
+def test_ablations_of_exact_are_trained_alike_and_measured_on_few_suites(tmp_path: Path):
+    names = tuple(ablations_of("exact"))
+    short = Campaign(tmp_path, (), (*names, "running"), (0, 1), ablation_epochs=90)
+    epochs = {training.name: training.config.training.epochs for training in short.trainings}
+    assert epochs == {f"exact-{name}": 90 for name in names} | {"base-running": 510}
+    assert {training.config.training.epochs for training in Campaign(tmp_path, (), names, (0,)).trainings} == {510}
+    stages = {name: [piece.stage for piece in pieces(short) if piece.subject == name] for name in epochs}
+    assert stages.pop("base-running") == ["train", "validate", "measure"]
+    assert all(done == ["train", "measure"] for done in stages.values()), "nothing is chosen among them"
+    measures = {piece.subject: piece for piece in pieces(short) if isinstance(piece, Measure)}
+    assert measures["exact-without-noise"].collection == COLLECTIONS["exact-ablation"]
+    assert measures["base-running"].collection == REPORTED
+
+
+def test_an_ablation_goes_through_a_campaign(tmp_path: Path, campaign: Make, around: Surroundings):
+    made = campaign(tmp_path, (), ("without-hardening", "whole"))
+    shortened = dataclasses.replace(made, seeds=(0,), scale=dataclasses.replace(QUICK, longest=20))
+    for piece in pieces(shortened):
+        piece.run(around)
+        assert piece.state().finished
+    hardened = {record.hardened for record in read([tmp_path / "records" / "exact-without-hardening.jsonl"])}
+    assert hardened == {None}
+    assert {record.hardened for record in read([tmp_path / "records" / "exact-whole.jsonl"])} == {False}
+    table = TABLES["exact-ablation"](read(sorted((tmp_path / "records").iterdir())))
+    assert {row[0]: row[1:3] for row in table.rows if row[1] != "0"} == {
+        "whole": ("1", "0 of 1"),
+        "without-hardening": ("1", "–"),
+    }
+    longer = dataclasses.replace(shortened, ablation_epochs=7)
+    with pytest.raises(FolderError, match=r"epochs = 2, not 7; ask for --ablation-epochs 2, or choose another --out"):
+        next(pieces(longer)).state()
+
+
 def test_validation_is_no_part_of_what_is_reported():
     assert not {suite.name for suite in COLLECTIONS["validation"]} & {suite.name for suite in REPORTED}
     assert {suite.name for suite in COLLECTIONS["all"]} <= {suite.name for suite in REPORTED}
 
 
 def test_a_full_campaign_has_the_papers_numbers(tmp_path: Path):
-    whole = Campaign(tmp_path, tuple(PAPER_VARIANTS), tuple(READINGS), tuple(range(10)))
+    whole = Campaign(tmp_path, tuple(PAPER_VARIANTS), tuple(ablations_of("base")), tuple(range(10)))
     assert [training.name for training in whole.trainings[:5]] == list(PAPER_VARIANTS)
     assert all(training.config.training.epochs == 510 for training in whole.trainings)
     assert [FULL.samples_of(suite) for suite in COLLECTIONS["ablation"]] == [640, 640, 640]
@@ -248,12 +282,6 @@ def test_where_it_was_trained_is_kept(quick: Path):
     assert stretch["seconds"] > 0
     assert "CPU" in stretch["device"]
     assert json.loads((quick / "fixedTime" / "config.json").read_text())["training"]["precision"] == "fp32"
-
-
-def test_every_reading_changes_base_and_names_fields_that_exist():
-    for reading in READINGS.values():
-        assert override(variant("base"), reading.changes) != variant("base") or "training.precision" in reading.changes
-        assert reading.why
 
 
 def test_models_of_the_campaign_can_be_loaded(quick: Path):

@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+import re
 import subprocess
 import sys
 import time
@@ -11,9 +12,11 @@ from typing import NamedTuple
 
 import pytest
 
+from gridsum.ablations import ABLATIONS, ablations_of, model_name
 from gridsum.cli import main
 from gridsum.cli.reproduce import OUT_OF_TIME, STAGES
 from gridsum.evaluation.records import read
+from gridsum.variants import PAPER_VARIANTS
 from tests.reproduction.conftest import ROOT
 
 
@@ -61,6 +64,32 @@ def test_a_dry_run_says_what_is_done(reproduce: Reproduce, quick: Path):
     assert status == 0
     assert out.count("  done\n") == 21
     assert out.endswith("nothing is left to do\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "trained"),
+    [
+        (["--ablations"], [*PAPER_VARIANTS, *map(model_name, ablations_of("base"))]),
+        (["--variants", "exact", "--ablations"], ["exact", *map(model_name, ablations_of("exact"))]),
+        (["--variants", "SASA", "--ablations", "fp32"], ["SASA", "base-fp32"]),
+        (["--ablations-only", "--ablations", "exact-whole", "without-noise"], ["exact-whole", "exact-without-noise"]),
+    ],
+)
+def test_ablations_are_those_named_or_all_of_the_variants(
+    arguments: list[str], trained: list[str], reproduce: Reproduce, tmp_path: Path
+):
+    status, out, _ = reproduce("--dry-run", "--only", "train", "--out", str(tmp_path / "new"), *arguments)
+    assert status == 0
+    assert [line.split()[1] for line in out.splitlines()[:-1]] == trained
+
+
+def test_ablations_take_the_epochs_they_are_given(reproduce: Reproduce, tmp_path: Path):
+    short = ["--variants", "exact", "--ablations", "whole", "--ablation-epochs", "9"]
+    status, out, _ = reproduce("--dry-run", "--out", str(tmp_path / "new"), "--only", "train", "measure", *short)
+    assert status == 0
+    assert re.search(r"train      exact  .* 0 of 510 epochs", out)
+    assert re.search(r"train      exact-whole .* 0 of 9 epochs", out)
+    assert re.search(r"measure    exact-whole .* 0 of 7 suites +about ", out)
 
 
 def test_what_is_done_is_not_done_again(reproduce: Reproduce, quick: Path):
@@ -147,6 +176,12 @@ def test_records_name_the_commit_they_are_told(reproduce: Reproduce, tmp_path: P
         (["--only", "repot"], "did you mean 'report'?"),
         (["--variants", "nogroups"], "did you mean 'noGroups'?"),
         (["--ablations", "runing"], "did you mean 'running'?"),
+        (["--ablations", "without-nois"], "did you mean 'without-noise'?"),
+        (["--variants", "SASA", "--ablations"], "there are no ablations of SASA, but of base and exact"),
+        (["--ablations-only"], "say which with --ablations"),
+        (["--ablation-epochs", "9"], "say which with --ablations"),
+        (["--ablations", "whole", "fp32", "--ablation-epochs", "9"], "fp32 is compared with base itself"),
+        (["--ablations", "whole", "--ablations-only", "--only", "ship"], "leave --ablations-only out"),
         (["--seeds", "9-0"], "write it as 0-9"),
         (["--time-limit", "0"], "not a whole number from 1"),
         (["--precision", "fp16"], "there is no precision 'fp16'"),
@@ -189,6 +224,7 @@ def test_training_and_measuring_need_no_figures(tmp_path: Path):
     assert "left out" in done.stderr
 
 
-def test_the_stages_in_the_help_are_those_that_exist(reproduce: Reproduce):
+def test_the_names_in_the_help_are_those_that_exist(reproduce: Reproduce):
     out = reproduce("--help").out
-    assert all(f"\n  {name} " in out for name in STAGES)
+    assert all(f"\n  {name} " in out for name in (*STAGES, *ABLATIONS))
+    assert all(f"\nablations of {ablation.variant}, " in out for ablation in ABLATIONS.values())

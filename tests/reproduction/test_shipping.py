@@ -102,13 +102,16 @@ def test_without_overtraining_the_standard_run_is_shipped(copied: Path):
 def test_a_variant_beyond_the_paper_is_shipped_like_any_other(copied: Path, tmp_path: Path):
     """A stand-in: the folder of base under the name, for what is told apart is the name alone."""
     shutil.copytree(copied / "base", copied / "exact")
+    shutil.copytree(copied / "base", copied / "exact-whole")
     shutil.copy(copied / "records" / "base.jsonl", copied / "records" / "exact.jsonl")
     results = load_results(copied)
-    assert list(results.beyond) == ["exact"]
+    assert list(results.beyond) == ["exact", "exact-whole"]
     assert "exact" not in results.trained, "the paper's page is about the paper's variants"
     assert list(ship(results, tmp_path / "shipped", ["exact"])) == ["exact"]
     assert sorted(path.name for path in (tmp_path / "shipped").iterdir()) == ["exact.jsonl", "exact.safetensors"]
-    assert set(ship(results, tmp_path / "all")) > {"exact", *PAPER_VARIANTS}
+    whole = set(ship(results, tmp_path / "all"))
+    assert whole > {"exact", *PAPER_VARIANTS}
+    assert "exact-whole" not in whole, "an ablation is no model to use"
 
 
 def test_an_overtrained_model_has_the_epochs_of_both_trainings(quick: Path):

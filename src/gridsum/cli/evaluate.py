@@ -50,8 +50,9 @@ def _parser() -> Parser:
         "  collections: comparison, long-digits, long-terms, examples, ablation (each a\n"
         "  table of the paper), all (these together), terms (1x5 to 10x5, for the figure\n"
         "  of that name), validation (for choosing among models; no table reports it),\n"
-        "  and exact (what a network that adds exactly must hold); or FAMILY:SPACE, such\n"
-        "  as nines+1:2x100, for problems that random digits hardly make:\n"
+        "  exact (what a network that adds exactly must hold), and exact-ablation (a few\n"
+        "  of these, for its ablations); or FAMILY:SPACE, such as nines+1:2x100, for\n"
+        "  problems that random digits hardly make:\n"
         f"{_families()}\n\n"
         "examples:\n"
         "  gridsum evaluate --model base --suite 2x100 [5,6]x[1,10] --samples 1000\n"
@@ -86,7 +87,7 @@ def _parser() -> Parser:
         type=whole_number(1, 10**9),
         metavar="N",
         help="problems of each suite (default: 640, or 128 where terms have 1000 digits or more; in the collection "
-        "exact mostly 1024)",
+        "exact mostly 1024, in exact-ablation mostly 256)",
     )
     add_seed(parser, "of the problems, grid sizes and halting draws")
     parser.add_argument("--out", metavar="FILE", help="add the records to this file; without it they are only printed")

@@ -9,13 +9,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gridsum.ablations import ABLATIONS, ablations_of, has_control, model_name
 from gridsum.cli import FAILED, for_users
 from gridsum.cli.evaluate import source_commit
 from gridsum.cli.output import check_writable, emit, tell, unwritable, write_result
 from gridsum.cli.parsing import Parser, UsageError, add_device, one_of, pick_device, whole_number
 from gridsum.cli.progress import Progress, progress
 from gridsum.cli.train import news, read_seeds
-from gridsum.reproduction.readings import READINGS
 from gridsum.variants import PAPER_VARIANTS, VARIANTS
 
 if TYPE_CHECKING:
@@ -31,11 +31,13 @@ STAGES = {
     "train": "ten seeds of every variant, each variant as one fleet",
     "validate": "all runs on problems that no table reports, to choose among them",
     "overtrain": "the best on digits and on terms of base and of noGroups, further",
-    "measure": "all runs on every suite of the paper",
+    "measure": "all runs on every suite of the paper; ablations of exact on a few",
     "figures": "the paper's figures beside the page; left out without matplotlib",
     "report": "the page of results, from whatever is there by then",
     "ship": "the best runs into the package; only if asked for by --only",
 }
+ABLATED = {"base": "other readings of the paper", "exact": "each without one of its ingredients"}
+"""The variants that have ablations, and what these are."""
 _DEFAULT_STAGES = tuple(STAGES)[:-1]
 OUT_OF_TIME = 3
 """The exit status when the time limit ended the campaign before it was done."""
@@ -49,7 +51,7 @@ class OutOfTime(RuntimeError):
 def _parser() -> Parser:
     width = max(map(len, STAGES)) + 2
     stages = "\n".join(f"  {name:<{width}}{what}" for name, what in STAGES.items())
-    readings = "\n".join(_described(name) for name in READINGS)
+    changed = ", ".join(ABLATED)
     parser = Parser(
         "reproduce",
         "Reproduce the paper: train every variant from ten seeds, choose the best runs on problems of their own, "
@@ -57,7 +59,7 @@ def _parser() -> Parser:
         "is kept and skipped: after an interruption, even a kill, the same command goes on.",
         "gridsum reproduce [--out FOLDER] [--only STAGE...] [--dry-run] ...",
         f"stages, in order:\n{stages}\n\n"
-        f"readings for --ablations, and what they change of base:\n{readings}\n\n"
+        f"{_ablations_text()}\n\n"
         f"exit status {OUT_OF_TIME}: the time limit came first; call again to go on\n\n"
         "examples:\n"
         "  gridsum reproduce --dry-run\n"
@@ -65,6 +67,8 @@ def _parser() -> Parser:
         "  gridsum reproduce --variants noGroups --only train --time-limit 3000\n"
         "  gridsum reproduce --ablations running fp32\n"
         "  gridsum reproduce --variants exact --only train validate measure\n"
+        "  gridsum reproduce --variants exact --ablations --ablations-only \\\n"
+        "      --ablation-epochs 210 --seeds 0-4 --only train measure\n"
         "  gridsum reproduce --only report",
     )
     parser.add_argument("--out", metavar="FOLDER", help="where everything goes (default: results)")
@@ -79,9 +83,20 @@ def _parser() -> Parser:
     parser.add_argument(
         "--ablations",
         nargs="*",
-        type=one_of("reading", tuple(READINGS)),
+        type=_ablation,
         metavar="NAME",
-        help="also train base under other readings of the paper; without names, all of them (default: none)",
+        help=f"also train these changes of {changed}, which are listed below; without names, all those of the "
+        "--variants (default: none)",
+    )
+    parser.add_argument(
+        "--ablations-only", action="store_true", help="train and measure the ablations, and leave the variants alone"
+    )
+    parser.add_argument(
+        "--ablation-epochs",
+        type=whole_number(1, 10**9),
+        metavar="N",
+        help="train ablations of exact for so many epochs; compare them with whole, which is trained for as many "
+        "(default: as many as exact)",
     )
     parser.add_argument("--seeds", type=read_seeds, metavar="SEEDS", help="such as 0-9 or 0,2,5-7 (default: 0-9)")
     parser.add_argument(
@@ -125,10 +140,24 @@ def _parser() -> Parser:
     return parser
 
 
-def _described(reading: str) -> str:
-    """A reading for the help."""
-    changes = ", ".join(f"{path}={value}" for path, value in READINGS[reading].changes.items())
-    return textwrap.fill(f"{reading:<11} {changes}", 79, initial_indent="  ", subsequent_indent=" " * 14)
+def _ablation(text: str) -> str:
+    """An ablation by its name, or by that of its training, which begins with its variant's."""
+    by_model = {model_name(name): name for name in ABLATIONS}
+    return one_of("ablation", tuple(ABLATIONS))(by_model.get(text, text))
+
+
+def _ablations_text() -> str:
+    """The ablations for the help."""
+    parts = []
+    for changed, what in ABLATED.items():
+        parts.append(f"ablations of {changed}, {what}:")
+        width = max(map(len, ablations_of(changed))) + 2
+        for name, ablation in ablations_of(changed).items():
+            changes = ", ".join(f"{path}={value}" for path, value in ablation.changes.items()) or "nothing is changed"
+            indent = " " * (width + 2)
+            parts.append(textwrap.fill(changes, 79, initial_indent=f"  {name:<{width}}", subsequent_indent=indent))
+        parts.append("")
+    return "\n".join(parts).rstrip()
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -147,6 +176,8 @@ def run(arguments: Sequence[str]) -> int:
         check_writable(str(page))
     if "ship" in stages and options.quick and options.ship_to is None:
         raise UsageError("the models of --quick are no good; name a folder for them with --ship-to")
+    if "ship" in stages and not campaign.variants:
+        raise UsageError("ablations are not shipped; leave --ablations-only out")
     plan = _plan(wanted, Estimate(device, campaign.precision), device) if wanted else ""
     if options.dry_run:
         emit(plan or "  nothing of this has a cost")
@@ -235,15 +266,37 @@ def _campaign(options: argparse.Namespace, device: "torch.device") -> "Campaign"
     folder = Path(options.out or ("out/quick" if options.quick else "results"))
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is a file; --out takes a folder")
-    readings = tuple(READINGS) if options.ablations == [] else tuple(options.ablations or ())
     return Campaign(
         folder,
-        tuple(dict.fromkeys(options.variants)),
-        tuple(dict.fromkeys(readings)),
+        () if options.ablations_only else tuple(dict.fromkeys(options.variants)),
+        _ablations(options),
         options.seeds or (_QUICK_SEEDS if options.quick else _SEEDS),
         "fp32" if device.type == "cpu" else options.precision or "bf16",
         QUICK if options.quick else FULL,
+        options.ablation_epochs,
     )
+
+
+def _ablations(options: argparse.Namespace) -> tuple[str, ...]:
+    """Those that are named, or all of the variants asked for."""
+    if options.ablations is None:
+        for name in ("--ablations-only", "--ablation-epochs"):
+            if getattr(options, name[2:].replace("-", "_")):
+                raise UsageError(f"{name} is about ablations; say which with --ablations")
+        return ()
+    found = options.ablations or [name for variant in options.variants for name in ablations_of(variant)]
+    if not found:
+        raise UsageError(
+            f"there are no ablations of {', '.join(options.variants)}, but of {' and '.join(ABLATED)}: "
+            "name some, or one of these with --variants"
+        )
+    uncontrolled = [name for name in found if not has_control(ABLATIONS[name].variant)]
+    if options.ablation_epochs is not None and uncontrolled:
+        raise UsageError(
+            f"{uncontrolled[0]} is compared with {ABLATIONS[uncontrolled[0]].variant} itself, so it is trained for as "
+            "long; leave --ablation-epochs out, or name ablations of exact alone"
+        )
+    return tuple(dict.fromkeys(found))
 
 
 def _plan(wanted: "list[Piece]", estimate: "Estimate", device: "torch.device") -> str:

@@ -12,6 +12,7 @@ TABLES = {
     "examples": "the eight worked examples, answer by answer (Table V)",
     "ablation": "the variants, mean and spread over training seeds (Table VI)",
     "exact": "how far the variant exact reaches, beside what it is meant to",
+    "exact-ablation": "what each ingredient of exact buys, dropped one at a time",
     "scores": "every record: accuracies, intervals and steps",
 }
 FORMATS = ("text", "markdown", "latex")

@@ -44,6 +44,8 @@ class Record:
     """What was answered, for the worked examples only."""
     capped: int | None = None
     """How many samples the largest number of steps ended; None where it was not counted."""
+    hardened: bool | None = None
+    """Whether the run's placement has hardened; None where it never does, or where it was not looked at."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.sequences_right <= self.samples or self.samples == 0:
@@ -143,7 +145,7 @@ def _parse(line: bytes, torn: bool) -> Record:
     return Record(**{key: _checked(key, value) for key, value in data.items()})
 
 
-_WORDS = {int: "a whole number", float: "a number", str: "text", type(None): "null"}
+_WORDS = {int: "a whole number", float: "a number", str: "text", bool: "true or false", type(None): "null"}
 
 
 def _checked(key: str, value: Any) -> Any:

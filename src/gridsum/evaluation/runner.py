@@ -56,7 +56,7 @@ def evaluate(
         if report is not None:
             report(sum(batches[: index + 1]), sum(batches))
     assert counts is not None, "a suite has at least one problem"
-    taken, ended = torch.cat(steps, 1), torch.cat(capped, 1)
+    taken, ended, hardened = torch.cat(steps, 1), torch.cat(capped, 1), network.placement.hardened
     return [
         Record(
             model=model.name,
@@ -76,6 +76,7 @@ def evaluate(
             commit=commit,
             answers=_answers(predictions, run) if suite.expressions else None,
             capped=int(ended[run].sum()),
+            hardened=None if hardened is None else hardened[run],
         )
         for run, run_seed in enumerate(model.seeds)
     ]

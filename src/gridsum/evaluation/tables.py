@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
+from gridsum.ablations import ablations_of, model_name
 from gridsum.evaluation import paper
 from gridsum.evaluation.choice import best_seed
 from gridsum.evaluation.metrics import wilson
@@ -27,6 +28,8 @@ MISSING = "–"
 RIGHT = "✓"
 _LONGEST_ANSWER = 24
 _INTERVALS = "In brackets the Wilson 95% interval, which takes characters as independent."
+LEARNED = 0.99
+"""From which share of the problems of training on a run is said to have learned at all."""
 _ROUNDING = "Values in [0.99, 1) print as 0.99; 1.0 means no error."
 
 
@@ -173,7 +176,8 @@ def _spread_text(found: paper.Spread) -> str:
 
 def _exact(records: list[Record]) -> Table:
     """How far `exact` is exact: one line a suite, its best run and all of them, beside what is aimed at."""
-    ours = [record for record in records if record.variant == "exact"]
+    dropped = set(map(model_name, ablations_of("exact")))
+    ours = [record for record in records if record.variant == "exact" and record.model not in dropped]
     names = [suite.name for suite in COLLECTIONS["exact"]]
     cells = _found(arrange(ours, names), "exact", "exact")
     best = best_seed(ours)
@@ -205,6 +209,38 @@ def _exact(records: list[Record]) -> Table:
     )
     header = ("suite", "target", "best run", "errors", "at target", "all runs", "paper")
     return Table("How exact is exact?", caption, header, tuple(lines))
+
+
+def _exact_ablation(records: list[Record]) -> Table:
+    """What each ingredient of `exact` buys: one line for each that is dropped, below the whole."""
+    names = [suite.name for suite in COLLECTIONS["exact-ablation"]]
+    models = {model_name(key): key for key in ablations_of("exact")}
+    found = {(r.model, r.suite, r.seed): r for r in records if r.model in models and r.suite in names}
+    if not found:
+        raise TableError(
+            f"the records hold no ablation of exact on the suites of this table ({', '.join(names)}); make them first: "
+            "gridsum reproduce --variants exact --ablations --ablations-only --only train measure"
+        )
+    lines = []
+    for model, key in models.items():
+        by_suite = {name: [r for (m, s, _), r in found.items() if (m, s) == (model, name)] for name in names}
+        known = by_suite[names[0]]
+        seeds = {seed for m, _, seed in found if m == model}
+        hardens = [record.hardened for record in known if record.hardened is not None]
+        learned = [record.seq >= LEARNED for record in known]
+        scores = (_spread_text(spread([r.seq for r in own])) if own else MISSING for own in by_suite.values())
+        lines.append((key, str(len(seeds)), _share(hardens), _share(learned), *scores))
+    caption = (
+        f"{conditions(found.values())} Whole results right: mean ± sd (best) over runs, which differ in their training "
+        "seed. Hardened: runs whose placement became certain. Learned: runs with at least "
+        f"{LEARNED} of {names[0]}, the problems of training, right. {_ROUNDING}"
+    )
+    header = ("exact", "runs", "hardened", "learned", *names)
+    return Table("What each ingredient of exact buys", caption, header, tuple(lines))
+
+
+def _share(holds: Sequence[bool]) -> str:
+    return f"{sum(holds)} of {len(holds)}" if holds else MISSING
 
 
 def _examples(records: list[Record]) -> Table:
@@ -268,5 +304,6 @@ TABLES: dict[str, Callable[[list[Record]], Table]] = {
     "examples": _examples,
     "ablation": _ablation,
     "exact": _exact,
+    "exact-ablation": _exact_ablation,
     "scores": _everything,
 }

@@ -61,6 +61,11 @@ class Placement(nn.Module):
         """Whether the actions of all symbols are decided in every run."""
         return self.decided is not None and bool((self.decided >= 0).all())
 
+    @property
+    def hardened(self) -> list[bool] | None:
+        """In which runs the actions of all symbols are decided; None where they never are."""
+        return None if self.decided is None else (self.decided >= 0).all(1).tolist()
+
     @torch.no_grad()
     def harden(self, x: Tensor, runs: Tensor) -> None:
         """Decide on the most probable actions for the vectors x of Σ in `runs` (bool [R])."""

@@ -4,13 +4,13 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 
+from gridsum.ablations import ABLATIONS
 from gridsum.evaluation.records import Record
 from gridsum.evaluation.rendering import Table, to_markdown
 from gridsum.evaluation.statistics import rank_test
 from gridsum.evaluation.tables import MISSING, accuracy_text, spread
 from gridsum.reproduction.campaign import OVERTRAINED, REPORTED, overtrained_name
 from gridsum.reproduction.comparison import ABLATION_SUITES, p_text
-from gridsum.reproduction.readings import READINGS
 from gridsum.reproduction.results import Results, Trained
 from gridsum.reproduction.selection import AIMS, DIGITS, TERMS
 from gridsum.variants import PAPER_VARIANTS
@@ -212,7 +212,7 @@ def readings(results: Results) -> str:
         scores = [_spread_of(trained.of(suite)) for suite in ABLATION_SUITES]
         steps = _with_sd(_mean_steps(trained, _CYCLE)) if any(trained.logs.values()) else MISSING
         rows.append((name, str(len(trained.seeds)), steps, *scores, _against_base(trained, base)))
-    lines = [f"- `{name}`: {READINGS[name].why} ({_changes(name)})" for name in results.readings]
+    lines = [f"- `{name}`: {ABLATIONS[name].why} ({_changes(name)})" for name in results.readings]
     shown = Table(
         "base under other readings",
         f"Steps in the last {_CYCLE} epochs of training, then accuracy by sequence: mean ± sd (best) over seeds. "
@@ -232,7 +232,7 @@ def _against_base(trained: Trained, base: Trained | None) -> str:
 
 
 def _changes(reading: str) -> str:
-    return ", ".join(f"`{path}={value}`" for path, value in READINGS[reading].changes.items())
+    return ", ".join(f"`{path}={value}`" for path, value in ABLATIONS[reading].changes.items())
 
 
 def _spread_of(records: Sequence[Record]) -> str:

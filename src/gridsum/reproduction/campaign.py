@@ -1,7 +1,7 @@
 """What a campaign consists of, and where it keeps what.
 
     FOLDER/NAME/                  a training folder (see `gridsum.training.folders`); NAME is a variant,
-                                  VARIANT-overtrained, or base-READING
+                                  VARIANT-overtrained, or VARIANT-ABLATION
     FOLDER/NAME/machine.jsonl     where and how long it was trained, one line for each stretch
     FOLDER/NAME/validation.jsonl  records of the problems that models are chosen by
     FOLDER/records/NAME.jsonl     records of the problems that are reported
@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from gridsum.ablations import ABLATIONS, ablations_of, has_control, model_name
 from gridsum.config import Config, fields_of, following, override
 from gridsum.evaluation.records import Record, read
 from gridsum.evaluation.suites import COLLECTIONS, LONG_DIGITS, Suite
-from gridsum.reproduction.readings import READINGS, model_name
 from gridsum.reproduction.selection import choose
 from gridsum.training.folders import FolderError, read_setup, trained_epochs
 from gridsum.variants import PAPER_VARIANTS, variant
@@ -35,7 +35,12 @@ REPORTED = tuple(_BY_NAME.values())
 
 
 def reported(name: str) -> tuple[Suite, ...]:
-    """The suites that a training's runs are measured on: those of the paper; for `exact` also those of its own."""
+    """The suites that a training's runs are measured on: those of the paper; for `exact` also those of its own.
+
+    Its ablations are measured on a few that tell them apart.
+    """
+    if name in map(model_name, ablations_of("exact")):
+        return COLLECTIONS["exact-ablation"]
     own = COLLECTIONS["exact"] if name == "exact" else ()
     return tuple({suite.name: suite for suite in (*REPORTED, *own)}.values())
 
@@ -89,28 +94,39 @@ class Training:
     seeds: tuple[int, ...]
     indifferent: tuple[str, ...] = _INDIFFERENT
     """Fields that may be otherwise in a folder that exists already."""
+    validated: bool = True
+    """Whether the best of its runs is to be known; where only all of them together count, it is not."""
+    epochs_option: str = ""
+    """The option that says how long it is trained, where there is one."""
 
 
 @dataclass(frozen=True)
 class Campaign:
-    """The trainings of some variants and readings, and what follows from them."""
+    """The trainings of some variants and ablations, and what follows from them."""
 
     folder: Path
     variants: tuple[str, ...]
-    readings: tuple[str, ...]
+    ablations: tuple[str, ...]
     seeds: tuple[int, ...]
     precision: str = "bf16"
     scale: Scale = FULL
+    ablation_epochs: int | None = None
+    """Of ablations that have a control, which is trained for as long; None for as long as the variant itself."""
 
     @property
     def trainings(self) -> list[Training]:
-        """The standard ones: variants, then readings."""
-        found = [Training(name, self._variant_config(name), self.seeds) for name in self.variants]
-        for reading in self.readings:
-            changes = READINGS[reading].changes
-            indifferent = tuple(name for name in _INDIFFERENT if name not in changes)
-            found.append(Training(model_name(reading), self._config("base", changes), self.seeds, indifferent))
-        return found
+        """The standard ones: variants, then ablations."""
+        variants = [Training(name, self._variant_config(name), self.seeds) for name in self.variants]
+        return variants + [self._ablation(name) for name in self.ablations]
+
+    def _ablation(self, name: str) -> Training:
+        changed, changes, _ = ABLATIONS[name]
+        indifferent = tuple(path for path in _INDIFFERENT if path not in changes)
+        if not has_control(changed):
+            return Training(model_name(name), self._config(changed, changes), self.seeds, indifferent)
+        epochs = {} if self.ablation_epochs is None else {"training.epochs": self.ablation_epochs}
+        config = self._config(changed, changes | epochs)
+        return Training(model_name(name), config, self.seeds, indifferent, False, "--ablation-epochs")
 
     def _variant_config(self, name: str) -> Config:
         """The paper's variants are what the paper says; of others, a training that is there is the one meant."""
@@ -166,9 +182,10 @@ class Campaign:
         ours, theirs = fields_of(training.config), fields_of(there)
         for name in ours:
             if ours[name] != theirs[name] and name not in training.indifferent:
-                raise FolderError(
-                    f"{folder} was trained with {name} = {theirs[name][1]}, not {ours[name][1]}; choose another --out"
-                )
+                there, asked = theirs[name][1], ours[name][1]
+                option = training.epochs_option if name == "training.epochs" else ""
+                mend = f"ask for {option} {there}, or choose another --out" if option else "choose another --out"
+                raise FolderError(f"{folder} was trained with {name} = {there}, not {asked}; {mend}")
         return min(trained_epochs(folder), training.config.training.epochs)
 
 

@@ -92,8 +92,9 @@ class Piece(ABC):
 # The recurrent steps of a training step. The slowest of a fleet's samples decides on a GPU, where it often takes the
 # most there can be; on a CPU samples leave the computation, and it is the mean (results/base: 15 to 23) that counts.
 _STEPS_ON_CPU = 20
-# What networks take that decide themselves when to halt: the shipped base takes about 20 on sums of 2 terms.
-_STEPS_OF_INFERENCE = 20
+# What networks take that decide themselves when to halt: the shipped base takes about 20 on sums of 2 terms. Under
+# converge halting it is about 2 more for every term (results/records/exact.jsonl: 39 with 20 terms, 100 with 50).
+_STEPS_OF_INFERENCE, _STEPS_OF_A_TERM = 20, 2
 # Runs that will be overtrained, while they are not chosen yet: one for each aim.
 _EXPECTED_RUNS = 2
 
@@ -111,7 +112,7 @@ def _training_work(config: Config, runs: int, epochs: int, device: torch.device)
 
 
 class Train(Piece):
-    """The standard training of a variant or reading."""
+    """The standard training of a variant or ablation."""
 
     stage = "train"
 
@@ -185,9 +186,10 @@ class Measure(Piece):
 
     def work(self, device: torch.device) -> Work:  # noqa: ARG002
         model, training = self.model, self.training()
-        steps = model.fixed_steps if model.halting == "fixed" else _STEPS_OF_INFERENCE
         total = 0.0
         for suite in self.collection:
+            steps = model.fixed_steps if model.halting == "fixed" else _STEPS_OF_INFERENCE
+            steps += _STEPS_OF_A_TERM * suite.space.terms[1] if model.halting == "converge" else 0
             runs = _EXPECTED_RUNS if training is None else len(self._missing(suite, training.seeds))
             rows, columns = suite.space.terms[1] + 1.5, suite.space.columns + 2.5
             cells = round(rows * columns * self.campaign.scale.samples_of(suite) * runs)
@@ -231,7 +233,7 @@ def pieces(campaign: Campaign) -> Iterator[Piece]:
             yield Measure(campaign, overtrained_name(name), partial(campaign.overtraining, name), stage, model)
 
     yield from (Train(campaign, training) for training in standard)
-    yield from measures("validate", standard)
+    yield from measures("validate", [training for training in standard if training.validated])
     yield from (Overtrain(campaign, training) for training in further)
     yield from measures_further("validate")
     yield from measures("measure", standard)

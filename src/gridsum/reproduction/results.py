@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from gridsum.ablations import ablations_of, model_name
 from gridsum.config import Config
 from gridsum.evaluation.records import Record, read
 from gridsum.evaluation.suites import COLLECTIONS
 from gridsum.reproduction.campaign import OVERTRAINED, machines, overtrained_name
-from gridsum.reproduction.readings import READINGS, model_name
 from gridsum.reproduction.selection import choose
 from gridsum.training.folders import read_metrics, read_setup
 from gridsum.variants import PAPER_VARIANTS, VARIANTS
@@ -45,7 +45,7 @@ class Results:
     trained: dict[str, Trained]
     """By name, variants in the paper's order, then what was overtrained, then readings."""
     beyond: dict[str, Trained] = field(default_factory=dict)
-    """By name, variants that the paper does not have."""
+    """By name, variants that the paper does not have, then their ablations."""
 
     @property
     def variants(self) -> list[Trained]:
@@ -59,7 +59,8 @@ class Results:
 
     @property
     def readings(self) -> dict[str, Trained]:
-        return {name: self.trained[model_name(name)] for name in READINGS if model_name(name) in self.trained}
+        names = {name: model_name(name) for name in ablations_of("base")}
+        return {name: self.trained[model] for name, model in names.items() if model in self.trained}
 
     def chosen(self, name: str) -> dict[str, int]:
         """The best seed of a training for each aim; empty where not every run has been validated on both."""
@@ -72,8 +73,9 @@ class Results:
 
 
 def load_results(folder: Path) -> Results:
-    names = [*PAPER_VARIANTS, *map(overtrained_name, OVERTRAINED), *map(model_name, READINGS)]
-    beyond = [name for name in VARIANTS if name not in PAPER_VARIANTS]
+    names = [*PAPER_VARIANTS, *map(overtrained_name, OVERTRAINED), *map(model_name, ablations_of("base"))]
+    variants = [name for name in VARIANTS if name not in PAPER_VARIANTS]
+    beyond = [*variants, *(model_name(ablation) for name in variants for ablation in ablations_of(name))]
 
     def found(names: list[str]) -> dict[str, Trained]:
         return {name: _load(folder, name) for name in names if (folder / name / "config.json").exists()}

@@ -181,12 +181,6 @@ class Fleet:
         decided = self.network.placement.decided
         return {**moments, "alive": self.alive, **({} if decided is None else {"decided": decided})}
 
-    @property
-    def hardened(self) -> list[bool] | None:
-        """Which runs' placement has become certain; None where it never does."""
-        decided = self.network.placement.decided
-        return None if decided is None else (decided >= 0).all(1).tolist()
-
     def remember(self) -> None:
         """Keep the state at the end of an epoch, so that one broken off can be forgotten."""
         self.remembered = {name: tensor.clone() for name, tensor in self.state().items()}
@@ -221,7 +215,7 @@ class Fleet:
 def _log(
     folder: Path, fleet: Fleet, epoch: int, means: dict[str, tuple[float, ...]], rate: float, seconds: float
 ) -> None:
-    hardened = fleet.hardened
+    hardened = fleet.network.placement.hardened
     for run, (seed, alive) in enumerate(zip(fleet.seeds, fleet.alive.tolist(), strict=True)):
         if alive:
             values: dict[str, float | bool] = {name: means[name][run] for name in _LOGGED}
