@@ -1,5 +1,6 @@
 """What the README shows is run."""
 
+import glob
 import json
 import math
 import os
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageSequence
 
+from gridsum.ablations import ablations_of, model_name
 from gridsum.cli import main
 from gridsum.cli.figure import FIGURES
 from gridsum.evaluation.choice import best_seed
@@ -114,6 +116,27 @@ def test_the_page_about_exact_shows_its_records(monkeypatch, capsys):
     (left,) = re.findall(r"^\| … digit, carry and own symbol \| (.*) \|$", EXACT, re.MULTILINE)
     labels = "digit, carry and own symbol"
     assert left.split(" | ") == [f"{study['explained'][labels]['within']:.1%}" for study in studies.values()]
+
+
+def test_the_page_about_exact_shows_its_ablation_as_soon_as_there_is_one(monkeypatch, capsys):
+    monkeypatch.chdir(ROOT)
+    (command,) = re.findall(r"^    gridsum (table exact-ablation .*)$", EXACT, re.MULTILINE)
+    *options, pattern = shlex.split(command)
+    found = sorted(path for path in glob.glob(pattern) if Path(path).stem in map(model_name, ablations_of("exact")))
+    assert ("No ablation has been trained yet" in EXACT) == (not found)
+    if found:
+        assert main([*options, *found, "--format", "markdown"]) == 0
+        assert capsys.readouterr().out in EXACT
+    else:
+        assert "**What each ingredient of exact buys**" not in EXACT
+
+
+def test_the_command_of_the_ablation_is_understood(monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    (command,) = re.findall(r"^    gridsum (reproduce --variants exact --ablations .*)$", EXACT, re.MULTILINE)
+    assert main([*shlex.split(command), "--dry-run", "--device", "cpu"]) == 0
+    planned = [line.split()[:2] for line in capsys.readouterr().out.splitlines()[:-1]]
+    assert planned == [[stage, model_name(name)] for stage in ("train", "measure") for name in ablations_of("exact")]
 
 
 @pytest.mark.parametrize(("document", "folder"), [(README, ROOT), (EXACT, ROOT / "docs")])

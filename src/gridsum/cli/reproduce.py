@@ -68,7 +68,7 @@ def _parser() -> Parser:
         "  gridsum reproduce --ablations running fp32\n"
         "  gridsum reproduce --variants exact --only train validate measure\n"
         "  gridsum reproduce --variants exact --ablations --ablations-only \\\n"
-        "      --ablation-epochs 210 --seeds 0-4 --only train measure\n"
+        "      --ablation-epochs 360 --seeds 0-4 --only train measure\n"
         "  gridsum reproduce --only report",
     )
     parser.add_argument("--out", metavar="FOLDER", help="where everything goes (default: results)")
@@ -153,9 +153,10 @@ def _ablations_text() -> str:
         parts.append(f"ablations of {changed}, {what}:")
         width = max(map(len, ablations_of(changed))) + 2
         for name, ablation in ablations_of(changed).items():
-            changes = ", ".join(f"{path}={value}" for path, value in ablation.changes.items()) or "nothing is changed"
+            changes = ", ".join(f"{path}={value}" for path, value in ablation.changes.items())
+            what = f"{ablation.why} ({changes})" if changes else ablation.why
             indent = " " * (width + 2)
-            parts.append(textwrap.fill(changes, 79, initial_indent=f"  {name:<{width}}", subsequent_indent=indent))
+            parts.append(textwrap.fill(what, 79, initial_indent=f"  {name:<{width}}", subsequent_indent=indent))
         parts.append("")
     return "\n".join(parts).rstrip()
 
