@@ -94,6 +94,8 @@ class ModelConfig:
     """Hidden features of a step's feed-forward network, FFN_3."""
     recall: bool = False
     """Whether every step sees the grid before any step beside its own: Linear(concat(G_n, G_0))."""
+    levels: int = 0
+    """How many values, from -1 to 1, a cell's features can have after a step; 0: any."""
     harden: bool = False
     """Whether training makes a run's placement certain, once its most probable actions are seen to work."""
     halting: Literal["ponder", "fixed", "converge"] = "ponder"
@@ -143,6 +145,7 @@ class ModelConfig:
             1 <= fewest <= most,
             f"model.train_steps must be two numbers from 1 upwards, the smaller first: {fewest},{most}",
         )
+        _require(self.levels == 0 or self.levels >= 2, "model.levels must be 0, for any value, or at least 2")
         for name in ("state_noise", "tolerance"):
             _require(0 <= getattr(self, name) < math.inf, f"model.{name} must be a number that is not negative")
         for name in ("placement_hidden", "step_hidden", "context_hidden", "halting_hidden"):

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -9,7 +10,7 @@ from torch import Tensor
 from gridsum.config import ModelConfig
 from gridsum.model.layers import Cells, Drop, Dropout, PackedDropout, StateNoise
 from gridsum.model.rollout import GridSize
-from gridsum.model.step import Prepared, Readers, Step, only_inside
+from gridsum.model.step import Prepared, Readers, Step
 from gridsum.streams import Stream, lane_threshold
 
 # Dropout sites of one step: the three layers of FFN_3 and the two of FFN_ctx.
@@ -117,17 +118,14 @@ class Course:
         return self.size.own is not None and self.prepared.transition is not None
 
     def advance(self, grid: Readers, n: int) -> Readers:
-        grid = self.step.advance(grid, self.size, self.drops and self.drops.step(n), self.prepared)
-        return grid if self.noise is None else Readers.of(only_inside(self.size.inside, self.noise(grid.residual, n)))
+        drops, noise = self.drops and self.drops.step(n), self.noise and partial(self.noise, step=n)
+        return self.step.advance(grid, self.size, drops, self.prepared, noise)
 
     def last(self, grid: Readers, n: int, problems: Tensor) -> Tensor:
         """The top row of some problems after a step that is their last: [R,b,W,E]."""
         drops = self.drops and self.drops.last(n, problems)
-        row = self.step.last(grid.residual[:, problems], self.size, drops, self.prepared.only(problems))
-        if self.noise is None:
-            return row
-        noisy = self.noise.only((problems, slice(1)))(row[:, :, None], n)
-        return only_inside(self.size.upper(1).inside, noisy).squeeze(2)
+        noise = self.noise and partial(self.noise.only((problems, slice(1))), step=n)
+        return self.step.last(grid.residual[:, problems], self.size, drops, self.prepared.only(problems), noise)
 
     def context_drops(self, n: int) -> Sequence[Drop] | None:
         return self.drops and self.drops.context(n)

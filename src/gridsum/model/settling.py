@@ -64,7 +64,7 @@ class Settling:
         self.mixed[self.changed] = state
         self.qkv[self.changed] = apply_matrix(state[None], self.matrix)[0]
         attended = self._attend(heads)
-        after = step.transition(self.mixed[self.active][None], attended[None])[0]
+        after = step.arrive(step.transition(self.mixed[self.active][None], attended[None]), None)[0]
         moved = (after - self.state[self.active]).abs().amax(-1) > self.tolerance
         self.computed += len(self.active)
         self.changed = self.active[moved]

@@ -1,11 +1,12 @@
 """One step of the universal transformer: local attention, then what looks at one cell at a time."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
+from torch.autograd import Function
 
 from gridsum.config import ModelConfig
 from gridsum.model.attention import LocalAttention
@@ -21,6 +22,8 @@ from gridsum.model.layers import (
     triton_serves,
 )
 from gridsum.model.rollout import GridSize
+
+Disturb = Callable[[Tensor], Tensor]
 
 
 def only_inside(inside: Tensor | None, grid: Tensor) -> Tensor:
@@ -105,10 +108,25 @@ class Recall(Linear):
         return only_inside(inside, apply_matrix(grid, self.weight[:, : grid.shape[-1]]).to(grid.dtype) + remembered)
 
 
+class Discretise(Function):
+    """Every feature at the nearest of L levels from -1 to 1; the gradient is that of tanh, which leads to the ends."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, levels: int) -> Tensor:
+        ctx.save_for_backward(x)
+        return ((x + 1) * (levels / 2)).floor().clamp(0, levels - 1) * (2 / (levels - 1)) - 1
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        (x,) = ctx.saved_tensors
+        return torch.ops.aten.tanh_backward(gradients[0], x.tanh()), None
+
+
 class Step(nn.Module):
     """G_n → G_{n+1} (Eq. 5): local attention, then a feed-forward network, post-norm.
 
-    With recall, both work on a mixture of G_n and G_0, which `remember` has to be shown first.
+    With recall, both work on a mixture of G_n and G_0, which `remember` has to be shown first. With levels, G_{n+1} is
+    made of these alone.
     """
 
     def __init__(self, runs: int, config: ModelConfig) -> None:
@@ -119,6 +137,7 @@ class Step(nn.Module):
         self.transition = Transition(runs, config.width, config.step_hidden)
         self.hidden = config.step_hidden
         self.recall = Recall(runs, config.width) if config.recall else None
+        self.levels = config.levels
 
     def remember(self, origin: Tensor) -> Tensor | None:
         """What every step needs of G_0, made once; None without recall."""
@@ -143,12 +162,31 @@ class Step(nn.Module):
         """`projection`, from `prepare`, spares making it at every step; `remembered` is what `remember` returns."""
         grid = self.recalled(grid, remembered, size)
         attended = self.attention(grid, size, projection)
-        return self.transition(grid, attended, size and size.inside, dropouts)
+        inside = size and size.inside
+        return self.arrive(self.transition(grid, attended, inside, dropouts), inside)
 
-    def advance(self, grid: Readers, size: GridSize, dropouts: Sequence[Drop] | None, prepared: Prepared) -> Readers:
+    def arrive(self, grid: Tensor, inside: Tensor | None, disturb: Disturb | None = None) -> Tensor:
+        """What a step's result becomes before the next step sees it: disturbed, if training asks for it, and discrete."""
+        if disturb is not None:
+            grid = disturb(grid)
+        if self.levels:
+            grid = Discretise.apply(grid, self.levels)
+        return only_inside(inside, grid) if disturb is not None or self.levels else grid
+
+    def advance(
+        self,
+        grid: Readers,
+        size: GridSize,
+        dropouts: Sequence[Drop] | None,
+        prepared: Prepared,
+        disturb: Disturb | None = None,
+    ) -> Readers:
         """The same among many steps: `prepared` says what serves."""
         if prepared.transition is None:
-            return Readers.of(self(grid.residual, size, dropouts, prepared.projection, prepared.remembered))
+            seen = self.recalled(grid.residual, prepared.remembered, size)
+            attended = self.attention(seen, size, prepared.projection)
+            after = self.transition(seen, attended, size.inside, dropouts)
+            return Readers.of(self.arrive(after, size.inside, disturb))
         from gridsum.model.kernels.transition import KernelTransition
 
         if self.recall is not None:
@@ -158,9 +196,18 @@ class Step(nn.Module):
         bits, factor = tuple(drop.bits for drop in drops) or None, drops[0].factor if drops else 1.0
         packed, low = prepared.transition
         parts = KernelTransition.apply(grid.residual, attended, packed, low, self.hidden, size.own, bits, factor)
-        return Readers(*parts)
+        if disturb is None and not self.levels:
+            return Readers(*parts)
+        return Readers.of(self.arrive(parts[0], size.inside, disturb))
 
-    def last(self, grid: Tensor, size: GridSize, dropouts: Sequence[Drop] | None, prepared: Prepared) -> Tensor:
+    def last(
+        self,
+        grid: Tensor,
+        size: GridSize,
+        dropouts: Sequence[Drop] | None,
+        prepared: Prepared,
+        disturb: Disturb | None = None,
+    ) -> Tensor:
         """The top row [R,B,W,E] after a step whose other rows nobody will read. `dropouts` are those of the top row."""
         near = size.upper(self.attention.kernel // 2 + 1)
         remembered = prepared.remembered
@@ -168,7 +215,8 @@ class Step(nn.Module):
         grid = self.recalled(grid[:, :, : near.height], remembered, near)
         attended = self.attention(grid, near, prepared.projection)
         inside = size.upper(1).inside
-        return self.transition(grid[:, :, :1], attended[:, :, :1], inside, dropouts).squeeze(2)
+        row = self.transition(grid[:, :, :1], attended[:, :, :1], inside, dropouts)
+        return self.arrive(row, inside, disturb).squeeze(2)
 
     def prepare(self, origin: Tensor) -> Prepared:
         """For many steps that begin from `origin`, G_0."""
@@ -184,4 +232,4 @@ class Step(nn.Module):
         """The next grid, and the attention that led to it."""
         grid = self.recalled(grid, remembered, None)
         attended, weights = self.attention.observe(grid)
-        return self.transition(grid, attended), weights
+        return self.arrive(self.transition(grid, attended), None), weights

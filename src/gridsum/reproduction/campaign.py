@@ -150,7 +150,7 @@ class Campaign:
             return None
         config, _ = read_setup(self.folder / name)
         changes = {"objective.weight": OVERTRAINING_WEIGHT, "training.epochs": self.scale.overtraining_epochs}
-        return Training(overtrained_name(name), override(following(config), changes), tuple(sorted(chosen.values())))
+        return Training(overtrained_name(name), override(following(config), changes), tuple(sorted({*chosen.values()})))
 
     def chosen(self, name: str) -> dict[str, int]:
         """The seed that is best on each of the validation's suites; empty while not all have been measured."""
