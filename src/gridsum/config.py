@@ -95,7 +95,7 @@ class ModelConfig:
     recall: bool = False
     """Whether every step sees the grid before any step beside its own: Linear(concat(G_n, G_0))."""
     levels: int = 0
-    """How many values, from -1 to 1, a cell's features can have after a step; 0: any."""
+    """How many values, from -1 to 1, a cell's features can have after a step, once training makes them discrete; 0: any."""
     harden: bool = False
     """Whether training makes a run's placement certain, once its most probable actions are seen to work."""
     halting: Literal["ponder", "fixed", "converge"] = "ponder"
@@ -215,8 +215,10 @@ class TrainingConfig:
     """The share of a batch's problems that are placed by the most probable actions, to learn from such grids too."""
     harden_accuracy: float = 0.9
     """The share of characters, in every group, that a run so placed must get right for its placement to harden."""
+    discrete_accuracy: float = 0.97
+    """The same share for a run's states to become discrete, if they are to, once its placement is certain."""
     harden_problems: int = 64
-    """The new problems of each group that this is measured on, at the end of every epoch."""
+    """The new problems of each group that both are measured on, at the end of every epoch."""
     first_step: int = 0
     """The number of the first training step: what a training before this one ended with, so problems are new ones."""
     checkpoint_epochs: int = 10
@@ -237,7 +239,8 @@ class TrainingConfig:
         for name in ("restarts", "certain"):
             _require(0 <= getattr(self, name) < 1, f"training.{name} must lie in [0, 1)")
         _require(0 <= self.strangers <= 1, "training.strangers must lie in [0, 1]")
-        _require(0 < self.harden_accuracy <= 1, "training.harden_accuracy must lie in (0, 1]")
+        for name in ("harden_accuracy", "discrete_accuracy"):
+            _require(0 < getattr(self, name) <= 1, f"training.{name} must lie in (0, 1]")
         for name in ("learning_rate", "final_learning_rate", "adam_epsilon", "clip"):
             _require(0 < getattr(self, name) < math.inf, f"training.{name} must be a positive number")
         for name in ("beta1", "beta2"):

@@ -77,7 +77,7 @@ def test_a_hardened_run_is_resumed_and_loaded_as_such(tmp_path):
         assert [line["hardened"] for line in read_metrics(tmp_path / "whole", seed)] == [True] * 4
     checkpoint = load_checkpoint(tmp_path / "whole")
     assert checkpoint is not None
-    assert "decided" in checkpoint.tensors
+    assert "placement.decided" in checkpoint.tensors
     network = load(str(tmp_path / "whole")).network
     assert sorted(network.actions(torch.arange(13).expand(2, 1, -1)).unique().tolist()) == [0, 1]
 

@@ -125,9 +125,11 @@ class Discretise(Function):
 class Step(nn.Module):
     """G_n → G_{n+1} (Eq. 5): local attention, then a feed-forward network, post-norm.
 
-    With recall, both work on a mixture of G_n and G_0, which `remember` has to be shown first. With levels, G_{n+1} is
-    made of these alone.
+    With recall, both work on a mixture of G_n and G_0, which `remember` has to be shown first. With levels, a run's
+    G_{n+1} is made of these alone once it is marked in `discrete`.
     """
+
+    discrete: Tensor | None
 
     def __init__(self, runs: int, config: ModelConfig) -> None:
         super().__init__()
@@ -138,6 +140,7 @@ class Step(nn.Module):
         self.hidden = config.step_hidden
         self.recall = Recall(runs, config.width) if config.recall else None
         self.levels = config.levels
+        self.register_buffer("discrete", torch.zeros(runs, dtype=torch.bool) if config.levels else None)
 
     def remember(self, origin: Tensor) -> Tensor | None:
         """What every step needs of G_0, made once; None without recall."""
@@ -167,11 +170,13 @@ class Step(nn.Module):
 
     def arrive(self, grid: Tensor, inside: Tensor | None, disturb: Disturb | None = None) -> Tensor:
         """What a step's result becomes before the next step sees it: disturbed, if training asks for it, and discrete."""
-        if disturb is not None:
-            grid = disturb(grid)
-        if self.levels:
-            grid = Discretise.apply(grid, self.levels)
-        return only_inside(inside, grid) if disturb is not None or self.levels else grid
+        if disturb is None and self.discrete is None:
+            return grid
+        grid = grid if disturb is None else disturb(grid)
+        if self.discrete is not None:
+            discrete = self.discrete.view(-1, *[1] * (grid.dim() - 1))
+            grid = torch.where(discrete, Discretise.apply(grid, self.levels), grid)
+        return only_inside(inside, grid)
 
     def advance(
         self,
@@ -196,7 +201,7 @@ class Step(nn.Module):
         bits, factor = tuple(drop.bits for drop in drops) or None, drops[0].factor if drops else 1.0
         packed, low = prepared.transition
         parts = KernelTransition.apply(grid.residual, attended, packed, low, self.hidden, size.own, bits, factor)
-        if disturb is None and not self.levels:
+        if disturb is None and self.discrete is None:
             return Readers(*parts)
         return Readers.of(self.arrive(parts[0], size.inside, disturb))
 

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 import torch
@@ -151,9 +151,13 @@ class Fleet:
     def begin_from(self, start: Model) -> None:
         if start.seeds != self.seeds:
             raise ConfigError(f"the weights to start from are of seeds {list(start.seeds)}; train those seeds")
-        if start.config.model != self.config.model:
-            raise ConfigError("the weights to start from are of another model configuration; leave model.* as it is")
-        self.network.load_state_dict(start.network.state_dict())
+        continuous = replace(self.config.model, levels=0)
+        if start.config.model not in (self.config.model, continuous):
+            raise ConfigError(
+                "the weights to start from are of another model configuration; leave model.* as it is "
+                "(only model.levels may be set where it was 0)"
+            )
+        self.network.load_state_dict(start.network.state_dict(), strict=start.config.model == self.config.model)
         self.optimiser.restart()
 
     def epoch(self, number: int) -> dict[str, tuple[float, ...]]:
@@ -178,8 +182,7 @@ class Fleet:
         """All that makes the next step what it is, beside the step's number."""
         optimiser = self.optimiser
         moments = {"weights": optimiser.weights, "mean": optimiser.mean, "square": optimiser.square}
-        decided = self.network.placement.decided
-        return {**moments, "alive": self.alive, **({} if decided is None else {"decided": decided})}
+        return {**moments, "alive": self.alive, **dict(self.network.named_buffers())}
 
     def remember(self) -> None:
         """Keep the state at the end of an epoch, so that one broken off can be forgotten."""
@@ -191,8 +194,8 @@ class Fleet:
     def _take_up(self, state: dict[str, Tensor]) -> None:
         self.optimiser.load(state)
         self.alive = state["alive"].to(self.device)
-        if self.network.placement.decided is not None:
-            self.network.placement.decided.copy_(state["decided"])
+        for name, buffer in self.network.named_buffers():
+            buffer.copy_(state[name])
 
     def save(self, folder: Path, epoch: int) -> None:
         """The weights of each run, then the checkpoint: a run's weights are never older than it."""
