@@ -64,11 +64,11 @@ def tally(results: Results) -> str:
     """How many variants meet the paper, as specified and under each reading that several of them can have."""
     if not results.readings:
         return ""
-    specified = {trained.name: verdict(trained) for trained in results.variants}
+    specified: dict[str, Verdict | None] = {trained.name: verdict(trained) for trained in results.variants}
     counts = [f"{_met(specified.values())} variants as specified"]
     for reading in _shared(name for name, trained in results.readings.items() if verdict(trained)):
         names = {name: f"{name}-{reading}" for name in specified}
-        found = {
+        found: dict[str, Verdict | None] = {
             name: verdict(results.readings.get(read)) if read in ABLATIONS else specified[name]
             for name, read in names.items()
         }
