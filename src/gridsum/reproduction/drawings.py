@@ -72,8 +72,8 @@ DRAWINGS = (
         "svg",
         _both_readings,
         "it needs a variant trained as specified and as running",
-        "The same with the loss of a step divided by the class weight of all samples, as specified, and of those still "
-        "running.",
+        "Mean recurrent steps during training with a step's loss divided by the class weight of all samples, as "
+        "specified, and of those still running.",
     ),
     Drawing(
         "placement",

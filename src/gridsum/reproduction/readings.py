@@ -17,7 +17,7 @@ from gridsum.reproduction.results import Results, Trained
 from gridsum.variants import PAPER_VARIANTS
 
 _TERMS_SUITE = ABLATION_SUITES[1]
-"""Where the verdicts are passed, by whole results: there the paper's variants differ most."""
+"""Where the verdicts are passed, by whole results: the nearest problems that have more terms than any of training."""
 _LEARNED = 0.9
 """The share of characters of the training problems from which on a run is said to have learned them."""
 _ABOUT_THE_TABLES = (
