@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageSequence
 
-from gridsum.ablations import ablations_of, model_name
+from gridsum.ablations import ablations_of
 from gridsum.cli import main
 from gridsum.cli.figure import FIGURES
 from gridsum.evaluation.choice import best_seed
@@ -122,7 +122,7 @@ def test_the_page_about_exact_shows_its_ablation_as_soon_as_there_is_one(monkeyp
     monkeypatch.chdir(ROOT)
     (command,) = re.findall(r"^    gridsum (table exact-ablation .*)$", EXACT, re.MULTILINE)
     *options, pattern = shlex.split(command)
-    found = sorted(path for path in glob.glob(pattern) if Path(path).stem in map(model_name, ablations_of("exact")))
+    found = sorted(path for path in glob.glob(pattern) if Path(path).stem in ablations_of("exact"))
     assert ("No ablation has been trained yet" in EXACT) == (not found)
     if found:
         assert main([*options, *found, "--format", "markdown"]) == 0
@@ -136,7 +136,7 @@ def test_the_command_of_the_ablation_is_understood(monkeypatch, capsys, tmp_path
     (command,) = re.findall(r"^    gridsum (reproduce --variants exact --ablations .*)$", EXACT, re.MULTILINE)
     assert main([*shlex.split(command), "--dry-run", "--device", "cpu"]) == 0
     planned = [line.split()[:2] for line in capsys.readouterr().out.splitlines()[:-1]]
-    assert planned == [[stage, model_name(name)] for stage in ("train", "measure") for name in ablations_of("exact")]
+    assert planned == [[stage, name] for stage in ("train", "measure") for name in ablations_of("exact")]
 
 
 @pytest.mark.parametrize(("document", "folder"), [(README, ROOT), (EXACT, ROOT / "docs")])

@@ -1,8 +1,8 @@
-"""Trainings that change a variant in one point, as data: which variant, what of it, and why that is worth knowing.
+"""Trainings that change a variant in one point, as data: which variants, what of them, and why that is worth knowing.
 
-Those of `base` are other readings of what the paper leaves open, and are compared with `base` itself. Those of `exact`
-drop one ingredient each; they may be trained for less long than `exact` was, so `whole`, which drops nothing and is
-trained as they are, is what they are compared with.
+Those of the paper's variants are other readings of what the paper leaves open, and are compared with the variant
+itself. Those of `exact` drop one ingredient each; they may be trained for less long than `exact` was, so `whole`, which
+drops nothing and is trained as they are, is what they are compared with.
 """
 
 from typing import Any, NamedTuple
@@ -10,6 +10,14 @@ from typing import Any, NamedTuple
 
 class Ablation(NamedTuple):
     variant: str
+    name: str
+    """What is changed, in a word; several variants may be changed alike."""
+    changes: dict[str, Any]
+    why: str
+
+
+class _Change(NamedTuple):
+    variants: tuple[str, ...]
     changes: dict[str, Any]
     why: str
 
@@ -17,59 +25,66 @@ class Ablation(NamedTuple):
 _RUNNING = {"objective.normalise": "running"}
 _SAMPLED = {"objective.success": "sampled"}
 _LARGER = {"task.spare_rows": 1, "task.spare_columns": 3}
+_DECIDING = ("base", "noGroups", "SASA", "ponderReg")
+"""The paper's variants that decide when to halt. Where all samples run to the end, `running` changes nothing."""
+_BASE, _EXACT = ("base",), ("exact",)
 
-ABLATIONS: dict[str, Ablation] = {
-    "running": Ablation(
-        "base", _RUNNING, "the loss of a step is divided by the class weight of the samples still running, not of all"
+_CHANGES: dict[str, _Change] = {
+    "running": _Change(
+        _DECIDING,
+        _RUNNING,
+        "the loss of a step is divided by the class weight of the samples still running, not of all",
     ),
-    "sampled": Ablation(
-        "base", _SAMPLED, "Explore-Reinforce measures success at one halting step drawn from p, not in expectation"
+    "sampled": _Change(
+        _BASE, _SAMPLED, "Explore-Reinforce measures success at one halting step drawn from p, not in expectation"
     ),
-    "larger-grid": Ablation("base", _LARGER, "grids have one row and one column more than the paper's formula"),
-    "published": Ablation(
-        "base",
+    "larger-grid": _Change(_BASE, _LARGER, "grids have one row and one column more than the paper's formula"),
+    "published": _Change(
+        _BASE,
         _RUNNING | _SAMPLED | _LARGER,
-        "the three above together, which is how the published code reads the paper",
+        "running, sampled and larger-grid together, which is how the published code reads the paper",
     ),
-    "fp32": Ablation("base", {"training.precision": "fp32"}, "matrix products in full precision"),
-    "whole": Ablation("exact", {}, "nothing is dropped: what the others are compared with"),
-    "without-recall": Ablation(
-        "exact",
+    "fp32": _Change(_BASE, {"training.precision": "fp32"}, "matrix products in full precision"),
+    "whole": _Change(_EXACT, {}, "nothing is dropped: what the others are compared with"),
+    "without-recall": _Change(
+        _EXACT,
         {"model.recall": False, "training.strangers": 0.0},
         "a step sees its own grid alone, so no problem can start from another's",
     ),
-    "without-deep": Ablation(
-        "exact", {"objective.deep": False}, "only the last reading counts, so answers may come late"
+    "without-deep": _Change(
+        _EXACT, {"objective.deep": False}, "only the last reading counts, so answers may come late"
     ),
-    "without-restarts": Ablation(
-        "exact", {"training.restarts": 0.0}, "every problem starts from its own placement; so there are no strangers"
+    "without-restarts": _Change(
+        _EXACT, {"training.restarts": 0.0}, "every problem starts from its own placement; so there are no strangers"
     ),
-    "without-strangers": Ablation(
-        "exact", {"training.strangers": 0.0}, "restarted problems start from states of their own alone"
+    "without-strangers": _Change(
+        _EXACT, {"training.strangers": 0.0}, "restarted problems start from states of their own alone"
     ),
-    "without-noise": Ablation("exact", {"model.state_noise": 0.0}, "nothing disturbs a state in training"),
-    "without-hardening": Ablation(
-        "exact",
+    "without-noise": _Change(_EXACT, {"model.state_noise": 0.0}, "nothing disturbs a state in training"),
+    "without-hardening": _Change(
+        _EXACT,
         {"model.harden": False, "training.certain": 0.0},
         "placement stays expected, and nothing is placed by certain actions",
     ),
-    "without-certain": Ablation(
-        "exact", {"training.certain": 0.0}, "placement hardens without the network having learnt from hard grids before"
+    "without-certain": _Change(
+        _EXACT, {"training.certain": 0.0}, "placement hardens without the network having learnt from hard grids before"
     ),
 }
 
 CONTROL = "whole"
+
+ABLATIONS: dict[str, Ablation] = {
+    f"{variant}-{name}": Ablation(variant, name, change.changes, change.why)
+    for name, change in _CHANGES.items()
+    for variant in change.variants
+}
+"""By the name of the training, in folders and records: VARIANT-NAME."""
 
 
 def ablations_of(variant: str) -> dict[str, Ablation]:
     return {name: ablation for name, ablation in ABLATIONS.items() if ablation.variant == variant}
 
 
-def model_name(ablation: str) -> str:
-    """What the trainings of an ablation are called, in folders and records."""
-    return f"{ABLATIONS[ablation].variant}-{ablation}"
-
-
 def has_control(variant: str) -> bool:
     """Whether a variant's ablations are compared with a control of their own, and not with the variant itself."""
-    return CONTROL in ablations_of(variant)
+    return f"{variant}-{CONTROL}" in ABLATIONS

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gridsum.analysis.curves import CurveError, halting_curve, terms_curves, training_curve
+from gridsum.analysis.curves import CurveError, halting_curve, terms_curves, training_curve, training_curves
 from gridsum.evaluation.metrics import wilson
 from gridsum.evaluation.records import Record, read
 from gridsum.store import shipped_records
@@ -87,6 +87,18 @@ def test_a_single_seed_has_no_spread(tmp_path):
     (tmp_path / "seed-3" / "metrics.jsonl").unlink()
     with pytest.raises(CurveError, match=r"metrics.jsonl is missing"):
         training_curve(tmp_path)
+
+
+def test_curves_of_one_variant_are_told_apart_by_their_folders(tmp_path):
+    for name in ("base-running", "elsewhere/base-running"):
+        (tmp_path / name / "seed-0").mkdir(parents=True)
+        setup = json.loads((BASE / "config.json").read_text()) | {"seeds": [0]}
+        (tmp_path / name / "config.json").write_text(json.dumps(setup))
+        (tmp_path / name / "seed-0" / "metrics.jsonl").write_text('{"epoch": 1, "steps": 2.5}\n')
+    running, same = tmp_path / "base-running", tmp_path / "elsewhere" / "base-running"
+    assert [curve.label for curve in training_curves([BASE, BASE.parent / "SASA"])] == ["base", "SASA"]
+    assert [curve.label for curve in training_curves([BASE, running])] == ["base", "base-running"]
+    assert [curve.label for curve in training_curves([running, same])] == [str(running), str(same)]
 
 
 def test_a_folder_without_a_training_is_explained(tmp_path):

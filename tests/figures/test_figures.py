@@ -201,6 +201,16 @@ def test_training_shows_mean_and_band(texts):
     assert "ponderReg: KL to a geometric (10 seeds)" in texts(figure)
 
 
+def test_the_labels_of_many_trainings_cover_no_curve():
+    curve = training_curve(BASE)
+    figure = plot_training([dataclasses.replace(curve, label=name) for name in ("a", "b", "c", "d")])
+    (axes,), (legend,) = figure.axes, figure.legends
+    figure.draw_without_rendering()
+    assert axes.get_legend() is None
+    assert not legend.get_window_extent().overlaps(axes.get_window_extent())
+    assert [text.get_text()[0] for text in legend.get_texts()] == ["a", "b", "c", "d"]
+
+
 def test_without_matplotlib_the_error_names_the_mend():
     code = (
         "import sys; sys.modules['matplotlib'] = None\n"

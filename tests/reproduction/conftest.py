@@ -1,5 +1,6 @@
 """A whole campaign, small but real, made once through the command line."""
 
+import dataclasses
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -8,6 +9,7 @@ import pytest
 import torch
 
 from gridsum.cli import main
+from gridsum.evaluation.records import append, read
 from gridsum.reproduction.campaign import QUICK, Campaign
 from gridsum.reproduction.pieces import Surroundings
 from gridsum.variants import PAPER_VARIANTS
@@ -17,9 +19,10 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="session")
 def quick(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of `gridsum reproduce --quick` with one reading; not to be changed."""
+    """The folder of `gridsum reproduce --quick` with two variants under another reading; not to be changed."""
     folder = tmp_path_factory.mktemp("campaign") / "quick"
-    assert main(["reproduce", "--quick", "--out", str(folder), "--ablations", "running", "--device", "cpu"]) == 0
+    readings = ["--ablations", "base-running", "ponderReg-running"]
+    assert main(["reproduce", "--quick", "--out", str(folder), *readings, "--device", "cpu"]) == 0
     return folder
 
 
@@ -43,3 +46,16 @@ def campaign() -> Callable[..., Campaign]:
 def around() -> Surroundings:
     """Surroundings that listen to nothing."""
     return Surroundings(torch.device("cpu"), lambda *_: None, lambda *_: None, lambda _: None)
+
+
+def rewrite_records(path: Path, change: dict[tuple[int, str], dict[str, int]]) -> None:
+    """The records of a file with counts replaced."""
+    records = read([path])
+    path.unlink()
+    append(path, [dataclasses.replace(r, **change.get((r.seed or 0, r.suite), {})) for r in records])
+
+
+def table_lines(page: str, title: str) -> list[list[str]]:
+    """The cells of a table."""
+    part = page.split(f"**{title}**")[1].split("\n\n")[1]
+    return [[cell.strip().replace("\\", "") for cell in line.strip("|").split("|")] for line in part.splitlines()[2:]]

@@ -49,7 +49,7 @@ def _without_origin(path: Path) -> list[Record]:
 
 
 def test_the_whole_campaign_is_found_done(quick: Path, campaign: Make):
-    found = list(pieces(campaign(quick, ablations=("running",))))
+    found = list(pieces(campaign(quick, ablations=("base-running", "ponderReg-running"))))
     assert all(piece.state().finished for piece in found)
     assert [piece.stage for piece in found if piece.subject == "base"] == ["train", "validate", "measure"]
     assert {piece.subject for piece in found if piece.stage == "overtrain"} == {f"{n}-overtrained" for n in OVERTRAINED}
@@ -96,9 +96,9 @@ def test_exact_goes_through_a_campaign(tmp_path: Path, campaign: Make, around: S
 
 def test_ablations_of_exact_are_trained_alike_and_measured_on_few_suites(tmp_path: Path):
     names = tuple(ablations_of("exact"))
-    short = Campaign(tmp_path, (), (*names, "running"), (0, 1), ablation_epochs=90)
+    short = Campaign(tmp_path, (), (*names, "base-running"), (0, 1), ablation_epochs=90)
     epochs = {training.name: training.config.training.epochs for training in short.trainings}
-    assert epochs == {f"exact-{name}": 90 for name in names} | {"base-running": 510}
+    assert epochs == dict.fromkeys(names, 90) | {"base-running": 510}
     assert {training.config.training.epochs for training in Campaign(tmp_path, (), names, (0,)).trainings} == {510}
     stages = {name: [piece.stage for piece in pieces(short) if piece.subject == name] for name in epochs}
     assert stages.pop("base-running") == ["train", "validate", "measure"]
@@ -109,7 +109,7 @@ def test_ablations_of_exact_are_trained_alike_and_measured_on_few_suites(tmp_pat
 
 
 def test_an_ablation_goes_through_a_campaign(tmp_path: Path, campaign: Make, around: Surroundings):
-    made = campaign(tmp_path, (), ("without-hardening", "whole"))
+    made = campaign(tmp_path, (), ("exact-without-hardening", "exact-whole"))
     shortened = dataclasses.replace(made, seeds=(0,), scale=dataclasses.replace(QUICK, longest=20))
     for piece in pieces(shortened):
         piece.run(around)
@@ -133,12 +133,17 @@ def test_validation_is_no_part_of_what_is_reported():
 
 
 def test_a_full_campaign_has_the_papers_numbers(tmp_path: Path):
-    whole = Campaign(tmp_path, tuple(PAPER_VARIANTS), tuple(ablations_of("base")), tuple(range(10)))
+    readings = tuple(name for variant in PAPER_VARIANTS for name in ablations_of(variant))
+    whole = Campaign(tmp_path, tuple(PAPER_VARIANTS), readings, tuple(range(10)))
     assert [training.name for training in whole.trainings[:5]] == list(PAPER_VARIANTS)
     assert all(training.config.training.epochs == 510 for training in whole.trainings)
     assert [FULL.samples_of(suite) for suite in COLLECTIONS["ablation"]] == [640, 640, 640]
     assert {FULL.samples_of(suite) for suite in COLLECTIONS["long-digits"]} == {128}
     assert FULL.overtraining_epochs == 300
+    assert {"base-running", "noGroups-running", "SASA-running", "ponderReg-running"} < set(readings)
+    for name in ("noGroups", "ponderReg"):
+        configs = {training.name: training.config for training in whole.trainings}
+        assert configs[f"{name}-running"] == override(configs[name], {"objective.normalise": "running"})
     published = next(training for training in whole.trainings if training.name == "base-published")
     assert (published.config.objective.normalise, published.config.objective.success) == ("running", "sampled")
     assert (published.config.task.spare_rows, published.config.task.spare_columns) == (1, 3)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
-from gridsum.ablations import ABLATIONS, ablations_of, model_name
+from gridsum.ablations import ABLATIONS, ablations_of
 from gridsum.cli import main
 from gridsum.cli.reproduce import OUT_OF_TIME, STAGES
 from gridsum.evaluation.records import read
@@ -69,10 +69,12 @@ def test_a_dry_run_says_what_is_done(reproduce: Reproduce, quick: Path):
 @pytest.mark.parametrize(
     ("arguments", "trained"),
     [
-        (["--ablations"], [*PAPER_VARIANTS, *map(model_name, ablations_of("base"))]),
-        (["--variants", "exact", "--ablations"], ["exact", *map(model_name, ablations_of("exact"))]),
-        (["--variants", "SASA", "--ablations", "fp32"], ["SASA", "base-fp32"]),
-        (["--ablations-only", "--ablations", "exact-whole", "without-noise"], ["exact-whole", "exact-without-noise"]),
+        (["--ablations"], [*PAPER_VARIANTS, *(name for of in PAPER_VARIANTS for name in ablations_of(of))]),
+        (["--variants", "exact", "--ablations"], ["exact", *ablations_of("exact")]),
+        (["--variants", "SASA", "--ablations", "base-fp32"], ["SASA", "base-fp32"]),
+        (["--variants", "fixedTime", "SASA", "--ablations", "running"], ["fixedTime", "SASA", "SASA-running"]),
+        (["--ablations-only", "--ablations", "exact-whole", "fp32"], ["exact-whole", "base-fp32"]),
+        (["--ablations-only", "--ablations", "fp32", "base-fp32"], ["base-fp32"]),
     ],
 )
 def test_ablations_are_those_named_or_all_of_the_variants(
@@ -176,12 +178,17 @@ def test_records_name_the_commit_they_are_told(reproduce: Reproduce, tmp_path: P
         (["--only", "repot"], "did you mean 'report'?"),
         (["--variants", "nogroups"], "did you mean 'noGroups'?"),
         (["--ablations", "runing"], "did you mean 'running'?"),
-        (["--ablations", "without-nois"], "did you mean 'without-noise'?"),
-        (["--variants", "SASA", "--ablations"], "there are no ablations of SASA, but of base and exact"),
+        (["--ablations", "SASA-runing"], "did you mean 'SASA-running'?"),
+        (["--variants", "exact", "--ablations", "without-nois"], "did you mean 'without-noise'?"),
+        (["--ablations", "running"], "(base-running, noGroups-running, SASA-running, ponderReg-running)"),
+        (["--variants", "SASA", "base", "--ablations", "running"], "(base-running, SASA-running)"),
+        (["--ablations", "without-noise"], "not of the --variants; write exact-without-noise"),
+        (["--variants", "exact", "--ablations", "running"], "write base-running or noGroups-running or "),
+        (["--variants", "fixedTime", "--ablations"], "there are no ablations of fixedTime, but of base, "),
         (["--ablations-only"], "say which with --ablations"),
         (["--ablation-epochs", "9"], "say which with --ablations"),
-        (["--ablations", "whole", "fp32", "--ablation-epochs", "9"], "fp32 is compared with base itself"),
-        (["--ablations", "whole", "--ablations-only", "--only", "ship"], "leave --ablations-only out"),
+        (["--ablations", "exact-whole", "fp32", "--ablation-epochs", "9"], "base-fp32 is compared with base itself"),
+        (["--ablations", "exact-whole", "--ablations-only", "--only", "ship"], "leave --ablations-only out"),
         (["--seeds", "9-0"], "write it as 0-9"),
         (["--time-limit", "0"], "not a whole number from 1"),
         (["--precision", "fp16"], "there is no precision 'fp16'"),
@@ -226,5 +233,5 @@ def test_training_and_measuring_need_no_figures(tmp_path: Path):
 
 def test_the_names_in_the_help_are_those_that_exist(reproduce: Reproduce):
     out = reproduce("--help").out
-    assert all(f"\n  {name} " in out for name in (*STAGES, *ABLATIONS))
-    assert all(f"\nablations of {ablation.variant}, " in out for ablation in ABLATIONS.values())
+    assert all(f"\n  {name} " in out for name in (*STAGES, *(ablation.name for ablation in ABLATIONS.values())))
+    assert " of base, noGroups, SASA and ponderReg: the loss of a step" in out

@@ -1,6 +1,7 @@
 """Estimates, against what was measured."""
 
 import json
+import statistics
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import torch
 from gridsum.reproduction.campaign import QUICK, Campaign
 from gridsum.reproduction.costs import Estimate, product_seconds
 from gridsum.reproduction.pieces import Work, pieces
+from gridsum.training.folders import read_metrics
 from gridsum.variants import PAPER_VARIANTS
 from tests.reproduction.conftest import ROOT
 
@@ -44,6 +46,23 @@ def test_work_falls_to_nothing_as_it_is_done(quick: Path, tmp_path: Path):
     ):
         assert done.work(cpu) == Work()
         assert left.work(cpu).training + left.work(cpu).inference > 0
+
+
+def _last_steps(training: str) -> float:
+    """The mean over the published runs of a training, in its last epoch."""
+    return statistics.fmean(read_metrics(ROOT / "results" / training, seed)[-1]["steps"] for seed in range(10))
+
+
+def test_networks_that_halt_early_are_less_work_where_samples_leave(tmp_path: Path):
+    """On a CPU; with KL they do not halt early (results/ponderReg-running)."""
+    readings = ("base-running", "ponderReg-running")
+    campaign = Campaign(tmp_path, ("base", "ponderReg"), readings, (0,), "fp32")
+    train = {piece.subject: piece for piece in pieces(campaign) if piece.stage == "train"}
+    work = {name: piece.work(torch.device("cpu")).training for name, piece in train.items()}
+    for name in ("base", "ponderReg"):
+        taken = _last_steps(f"{name}-running") / _last_steps(name)
+        assert 0.5 < work[f"{name}-running"] / work[name] / taken < 2
+    assert train["base-running"].work(GPU) == train["base"].work(GPU), "the slowest sample decides"
 
 
 def test_the_product_is_timed_here():

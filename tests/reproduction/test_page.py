@@ -14,7 +14,7 @@ from gridsum.reproduction.drawings import drawings_at
 from gridsum.reproduction.page import write_page
 from gridsum.reproduction.results import load_results
 from gridsum.variants import PAPER_VARIANTS
-from tests.reproduction.conftest import ROOT
+from tests.reproduction.conftest import ROOT, rewrite_records, table_lines
 
 
 def _page(folder: Path) -> str:
@@ -23,19 +23,6 @@ def _page(folder: Path) -> str:
 
 def _drawn(page: Path) -> list[tuple[Path, str]]:
     return [(path, drawing.caption) for drawing, path in drawings_at(page).items() if path.exists()]
-
-
-def _rewrite(path: Path, change: dict[tuple[int, str], dict[str, int]]) -> None:
-    """The records of a file with counts replaced."""
-    records = read([path])
-    path.unlink()
-    append(path, [dataclasses.replace(r, **change.get((r.seed or 0, r.suite), {})) for r in records])
-
-
-def _lines(page: str, title: str) -> list[list[str]]:
-    """The cells of a table."""
-    part = page.split(f"**{title}**")[1].split("\n\n")[1]
-    return [[cell.strip().replace("\\", "") for cell in line.strip("|").split("|")] for line in part.splitlines()[2:]]
 
 
 def test_the_page_that_the_command_wrote_is_what_the_records_say(quick: Path):
@@ -51,7 +38,7 @@ def test_every_part_is_there(quick: Path):
     for title in (
         *("Table III", "Table IV, left", "Table IV, right", "Table V", "Table VI"),
         *("Number by number", "Comparisons", "Recurrent steps during training", "Validation", "Every run"),
-        *("What training took", "base under other readings"),
+        *("What training took", "base under other readings", "ponderReg under other readings"),
     ):
         assert title in page
     assert "records of base on 2x[1,2000], 2x2000, 2x[1,4000], 2x4000" in page  # what --quick leaves out
@@ -71,7 +58,7 @@ def test_the_brief_counts_what_the_tables_show(quick: Path):
         ("Number by number (Tables III and IV)", "- Tables III and IV, one run: "),
         ("Our means minus the paper's (Table VI)", "- Table VI, means over seeds: "),
     ):
-        standings = [line[-1].split()[0] for line in _lines(page, title)]
+        standings = [line[-1].split()[0] for line in table_lines(page, title)]
         counts = ", ".join(f"{standings.count(kind)} {kind}" for kind in ("passed", "reached", "short"))
         assert f"{start}Of {len(standings)} numbers: {counts}.\n" in page
     assert "- The paper has it that noGroups is best on digits: " in page
@@ -85,13 +72,19 @@ def test_figures_are_shown_where_there_are_any(quick: Path):
 
 @pytest.mark.parametrize("kept", [["base"], ["noGroups"], ["fixedTime", "SASA"], ["base", "ponderReg"]])
 def test_a_part_of_the_variants_makes_a_page_that_says_what_is_missing(kept: list[str], copied: Path):
-    for name in {*PAPER_VARIANTS, "base-overtrained", "noGroups-overtrained", "base-running"} - set(kept):
+    for name in {
+        *PAPER_VARIANTS,
+        "base-overtrained",
+        "noGroups-overtrained",
+        "base-running",
+        "ponderReg-running",
+    } - set(kept):
         shutil.rmtree(copied / name)
         (copied / "records" / f"{name}.jsonl").unlink()
     page = _page(copied)
     for name in PAPER_VARIANTS:
         assert (f"- the training of {name}\n" in page) == (name not in kept)
-    assert {line[1] for line in _lines(page, "Variants over training seeds (Table VI)")} == set(kept)
+    assert {line[1] for line in table_lines(page, "Variants over training seeds (Table VI)")} == set(kept)
 
 
 @pytest.mark.parametrize("lost", ["records", "validation", "everything but weights"])
@@ -120,18 +113,20 @@ def test_the_page_in_the_documents_is_made_of_the_published_results():
 def test_numbers_are_those_of_the_records(copied: Path):
     path = copied / "records" / "SASA.jsonl"
     counts = {0: (300, 1000), 1: (700, 1000)}
-    _rewrite(
+    rewrite_records(
         path,
         {(seed, "2x602"): {"chars_right": right, "chars_valid": valid} for seed, (right, valid) in counts.items()},
     )
     page = _page(copied)
     (line,) = (
-        line for line in _lines(page, "Our means minus the paper's (Table VI)") if line[:3] == ["2x602", "SASA", "char"]
+        line
+        for line in table_lines(page, "Our means minus the paper's (Table VI)")
+        if line[:3] == ["2x602", "SASA", "char"]
     )
     assert line[3] == "-0.20"  # 0.5 against the paper's 0.70
     sd = statistics.stdev([0.3, 0.7])
     assert f"0.50±{sd:.2f} (0.70)" in page
-    seeds = [line for line in _lines(page, "Every run") if line[0] == "SASA"]
+    seeds = [line for line in table_lines(page, "Every run") if line[0] == "SASA"]
     assert [line[5].split(" / ")[0] for line in seeds] == ["0.30", "0.70"]
 
 
@@ -139,12 +134,12 @@ def test_the_chosen_run_stands_beside_the_papers(copied: Path):
     results = load_results(copied)
     seed = results.chosen("base")["terms"]
     path = copied / "records" / "base-overtrained.jsonl"
-    _rewrite(path, {(seed, "[7,10]x[1,10]"): {"sequences_right": 2, "samples": 2}})
+    rewrite_records(path, {(seed, "[7,10]x[1,10]"): {"sequences_right": 2, "samples": 2}})
     cells = [cell for cell in comparison.cells(load_results(copied)) if cell.record.suite == "[7,10]x[1,10]"]
     ours = next(cell for cell in cells if cell.record.variant == "base" and cell.measure == "seq")
     assert (ours.record.seed, ours.record.seq, ours.known) == (seed, 1.0, 0.25)
     assert ours.comparison.standing == "passed"
-    shown = [line for line in _lines(_page(copied), "Number by number (Tables III and IV)") if line[5] == "passed"]
+    shown = [line for line in table_lines(_page(copied), "Number by number (Tables III and IV)") if line[5] == "passed"]
     assert ["base-overtrained", "[7,10]x[1,10]", "seq", "1.0000", "0.25", "passed"] in shown
 
 
@@ -163,7 +158,7 @@ def test_a_diverged_run_is_shown_as_one(copied: Path):
     log.write_text(log.read_text().splitlines(keepends=True)[0])
     results = load_results(copied)
     assert accounts.set_aside(results.trained["SASA"]) == {1: 1}
-    lines = [line for line in _lines(_page(copied), "Every run") if line[0] == "SASA"]
+    lines = [line for line in table_lines(_page(copied), "Every run") if line[0] == "SASA"]
     assert [line[2] for line in lines] == ["2", "1 (diverged)"]
     assert not any("epochs" in what and "SASA" in what for what in accounts.missing(results))
 

@@ -153,6 +153,15 @@ def training_curve(folder: Path, measure: str = "steps") -> TrainingCurve:
     )
 
 
+def training_curves(folders: Sequence[Path]) -> list[TrainingCurve]:
+    """Of several folders, each called by the shortest of variant, folder and path that tells all of them apart."""
+    curves = [training_curve(folder) for folder in folders]
+    variants, paths = [curve.label for curve in curves], [str(folder) for folder in folders]
+    callings = (variants, [folder.resolve().name for folder in folders], paths)
+    labels = next((names for names in callings if len(set(names)) == len(names)), paths)
+    return [replace(curve, label=label) for curve, label in zip(curves, labels, strict=True)]
+
+
 def _measured(line: dict[str, Any], measure: str, folder: Path, seed: int) -> float:
     if measure not in line:
         raise CurveError(f"the log of seed {seed} in {folder} has no {measure!r}; it has {', '.join(line)}")

@@ -238,11 +238,11 @@ def _terms(options: Any) -> "Drawn":
 
 
 def _training(options: Any) -> "Drawn":
-    from gridsum.analysis.curves import training_curve
+    from gridsum.analysis.curves import training_curves
 
     if not options.runs:
         raise UsageError("the figure training is made of training folders; name them with --runs FOLDER")
-    curves = [training_curve(Path(folder)) for folder in options.runs]
+    curves = training_curves([Path(folder) for folder in options.runs])
     return load_figures().plot_training(curves), curves
 
 

@@ -3,14 +3,13 @@
 import argparse
 import importlib
 import shlex
-import textwrap
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gridsum.ablations import ABLATIONS, ablations_of, has_control, model_name
 from gridsum.cli import FAILED, for_users
+from gridsum.cli.ablations import ablations_text, wanted_ablations
 from gridsum.cli.evaluate import source_commit
 from gridsum.cli.output import check_writable, emit, tell, unwritable, write_result
 from gridsum.cli.parsing import Parser, UsageError, add_device, one_of, pick_device, whole_number
@@ -36,8 +35,6 @@ STAGES = {
     "report": "the page of results, from whatever is there by then",
     "ship": "the best runs into the package; only if asked for by --only",
 }
-ABLATED = {"base": "other readings of the paper", "exact": "each without one of its ingredients"}
-"""The variants that have ablations, and what these are."""
 _DEFAULT_STAGES = tuple(STAGES)[:-1]
 OUT_OF_TIME = 3
 """The exit status when the time limit ended the campaign before it was done."""
@@ -51,7 +48,6 @@ class OutOfTime(RuntimeError):
 def _parser() -> Parser:
     width = max(map(len, STAGES)) + 2
     stages = "\n".join(f"  {name:<{width}}{what}" for name, what in STAGES.items())
-    changed = ", ".join(ABLATED)
     parser = Parser(
         "reproduce",
         "Reproduce the paper: train every variant from ten seeds, choose the best runs on problems of their own, "
@@ -59,13 +55,14 @@ def _parser() -> Parser:
         "is kept and skipped: after an interruption, even a kill, the same command goes on.",
         "gridsum reproduce [--out FOLDER] [--only STAGE...] [--dry-run] ...",
         f"stages, in order:\n{stages}\n\n"
-        f"{_ablations_text()}\n\n"
+        f"{ablations_text()}\n\n"
         f"exit status {OUT_OF_TIME}: the time limit came first; call again to go on\n\n"
         "examples:\n"
         "  gridsum reproduce --dry-run\n"
         "  gridsum reproduce --quick\n"
         "  gridsum reproduce --variants noGroups --only train --time-limit 3000\n"
-        "  gridsum reproduce --ablations running fp32\n"
+        "  gridsum reproduce --variants base --ablations running fp32\n"
+        "  gridsum reproduce --ablations base-running ponderReg-running --ablations-only\n"
         "  gridsum reproduce --variants exact --only train validate measure\n"
         "  gridsum reproduce --variants exact --ablations --ablations-only \\\n"
         "      --ablation-epochs 360 --seeds 0-4 --only train measure\n"
@@ -83,10 +80,9 @@ def _parser() -> Parser:
     parser.add_argument(
         "--ablations",
         nargs="*",
-        type=_ablation,
         metavar="NAME",
-        help=f"also train these changes of {changed}, which are listed below; without names, all those of the "
-        "--variants (default: none)",
+        help="also train these changes, which are listed below; without names, all those of the --variants "
+        "(default: none)",
     )
     parser.add_argument(
         "--ablations-only", action="store_true", help="train and measure the ablations, and leave the variants alone"
@@ -138,27 +134,6 @@ def _parser() -> Parser:
     )
     add_device(parser, "auto")
     return parser
-
-
-def _ablation(text: str) -> str:
-    """An ablation by its name, or by that of its training, which begins with its variant's."""
-    by_model = {model_name(name): name for name in ABLATIONS}
-    return one_of("ablation", tuple(ABLATIONS))(by_model.get(text, text))
-
-
-def _ablations_text() -> str:
-    """The ablations for the help."""
-    parts = []
-    for changed, what in ABLATED.items():
-        parts.append(f"ablations of {changed}, {what}:")
-        width = max(map(len, ablations_of(changed))) + 2
-        for name, ablation in ablations_of(changed).items():
-            changes = ", ".join(f"{path}={value}" for path, value in ablation.changes.items())
-            what = f"{ablation.why} ({changes})" if changes else ablation.why
-            indent = " " * (width + 2)
-            parts.append(textwrap.fill(what, 79, initial_indent=f"  {name:<{width}}", subsequent_indent=indent))
-        parts.append("")
-    return "\n".join(parts).rstrip()
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -232,7 +207,7 @@ def _draw(folder: Path, page: Path) -> None:
             left_out.setdefault(drawing.needs, []).append(drawing.name)
             continue
         try:
-            importlib.import_module("gridsum.cli.figure").run([drawing.name, *made_of, "--out", str(path)])
+            importlib.import_module("gridsum.cli.figure").run([drawing.figure, *made_of, "--out", str(path)])
         except (ImportError, ValueError) as error:
             if isinstance(error, ValueError) and not for_users(error):
                 raise
@@ -270,34 +245,12 @@ def _campaign(options: argparse.Namespace, device: "torch.device") -> "Campaign"
     return Campaign(
         folder,
         () if options.ablations_only else tuple(dict.fromkeys(options.variants)),
-        _ablations(options),
+        wanted_ablations(options),
         options.seeds or (_QUICK_SEEDS if options.quick else _SEEDS),
         "fp32" if device.type == "cpu" else options.precision or "bf16",
         QUICK if options.quick else FULL,
         options.ablation_epochs,
     )
-
-
-def _ablations(options: argparse.Namespace) -> tuple[str, ...]:
-    """Those that are named, or all of the variants asked for."""
-    if options.ablations is None:
-        for name in ("--ablations-only", "--ablation-epochs"):
-            if getattr(options, name[2:].replace("-", "_")):
-                raise UsageError(f"{name} is about ablations; say which with --ablations")
-        return ()
-    found = options.ablations or [name for variant in options.variants for name in ablations_of(variant)]
-    if not found:
-        raise UsageError(
-            f"there are no ablations of {', '.join(options.variants)}, but of {' and '.join(ABLATED)}: "
-            "name some, or one of these with --variants"
-        )
-    uncontrolled = [name for name in found if not has_control(ABLATIONS[name].variant)]
-    if options.ablation_epochs is not None and uncontrolled:
-        raise UsageError(
-            f"{uncontrolled[0]} is compared with {ABLATIONS[uncontrolled[0]].variant} itself, so it is trained for as "
-            "long; leave --ablation-epochs out, or name ablations of exact alone"
-        )
-    return tuple(dict.fromkeys(found))
 
 
 def _plan(wanted: "list[Piece]", estimate: "Estimate", device: "torch.device") -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
-from gridsum.ablations import ablations_of, model_name
+from gridsum.ablations import ablations_of
 from gridsum.evaluation import paper
 from gridsum.evaluation.choice import best_seed
 from gridsum.evaluation.metrics import wilson
@@ -167,16 +167,16 @@ def spread(values: list[float]) -> paper.Spread:
 
 def _spread_texts(ours: paper.Spreads | None, known: paper.Spreads | None) -> list[str]:
     pairs = [(ours and ours.char, known and known.char), (ours and ours.seq, known and known.seq)]
-    return [MISSING if found is None else _spread_text(found) for pair in pairs for found in pair]
+    return [MISSING if found is None else spread_text(found) for pair in pairs for found in pair]
 
 
-def _spread_text(found: paper.Spread) -> str:
+def spread_text(found: paper.Spread) -> str:
     return f"{accuracy_text(found.mean)}±{found.sd:.2f} ({accuracy_text(found.best)})"
 
 
 def _exact(records: list[Record]) -> Table:
     """How far `exact` is exact: one line a suite, its best run and all of them, beside what is aimed at."""
-    dropped = set(map(model_name, ablations_of("exact")))
+    dropped = ablations_of("exact")
     ours = [record for record in records if record.variant == "exact" and record.model not in dropped]
     names = [suite.name for suite in COLLECTIONS["exact"]]
     cells = _found(arrange(ours, names), "exact", "exact")
@@ -197,7 +197,7 @@ def _exact(records: list[Record]) -> Table:
                 score,
                 errors,
                 f"{reached} of {len(values)}" if values else MISSING,
-                _spread_text(spread(values)) if values else MISSING,
+                spread_text(spread(values)) if values else MISSING,
                 MISSING if known is None else accuracy_text(known),
             )
         )
@@ -214,7 +214,7 @@ def _exact(records: list[Record]) -> Table:
 def _exact_ablation(records: list[Record]) -> Table:
     """What each ingredient of `exact` buys: one line for each that is dropped, below the whole."""
     names = [suite.name for suite in COLLECTIONS["exact-ablation"]]
-    models = {model_name(key): key for key in ablations_of("exact")}
+    models = {model: ablation.name for model, ablation in ablations_of("exact").items()}
     found = {(r.model, r.suite, r.seed): r for r in records if r.model in models and r.suite in names}
     if not found:
         raise TableError(
@@ -222,14 +222,14 @@ def _exact_ablation(records: list[Record]) -> Table:
             "gridsum reproduce --variants exact --ablations --ablations-only --only train measure"
         )
     lines = []
-    for model, key in models.items():
+    for model, dropped in models.items():
         by_suite = {name: [r for (m, s, _), r in found.items() if (m, s) == (model, name)] for name in names}
         known = by_suite[names[0]]
         seeds = {seed for m, _, seed in found if m == model}
         hardens = [record.hardened for record in known if record.hardened is not None]
         learned = [record.seq >= LEARNED for record in known]
-        scores = (_spread_text(spread([r.seq for r in own])) if own else MISSING for own in by_suite.values())
-        lines.append((key, str(len(seeds)), _share(hardens), _share(learned), *scores))
+        scores = (spread_text(spread([r.seq for r in own])) if own else MISSING for own in by_suite.values())
+        lines.append((dropped, str(len(seeds)), _share(hardens), _share(learned), *scores))
     caption = (
         f"{conditions(found.values())} Whole results right: mean ± sd (best) over runs, which differ in their training "
         "seed. Hardened: runs whose placement became certain. Learned: runs with at least "

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from gridsum.model.rollout import Trace
     from gridsum.solving import Answer
 
+_LABELS_INSIDE = 2
+"""Of more curves than this, labels would cover some."""
 _REGULARISERS = {"explore-reinforce": "Explore-Reinforce", "kl": "KL to a geometric", "none": "no regulariser"}
 
 
@@ -82,7 +84,10 @@ def plot_training(curves: Sequence[TrainingCurve]) -> Picture:
     axes.set_xlabel("epoch")
     axes.set_ylabel("mean recurrent steps in training")
     axes.set_title("Mean over training seeds; bands: ± standard deviation")
-    axes.legend()
+    if len(curves) <= _LABELS_INSIDE:
+        axes.legend()
+    else:
+        figure.legend(loc="outside lower center", ncols=2, fontsize=8)
     return figure
 
 

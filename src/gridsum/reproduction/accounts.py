@@ -1,10 +1,10 @@
-"""An account of the campaign itself: what is missing, how runs were chosen, every seed, cost, halting, readings."""
+"""An account of the campaign itself: what is missing, how runs were chosen, every seed, cost, halting."""
 
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
-from gridsum.ablations import ABLATIONS
+from gridsum.ablations import ablations_of
 from gridsum.evaluation.records import Record
 from gridsum.evaluation.rendering import Table, to_markdown
 from gridsum.evaluation.statistics import rank_test
@@ -17,8 +17,7 @@ from gridsum.variants import PAPER_VARIANTS
 
 PAPER_HOURS = {name: 40.0 if name == "ponderReg" else 20.0 for name in PAPER_VARIANTS}
 """GPU hours of ten runs: 2 a run, 4 for ponderReg. The paper gives the 2 for base; of the rest it says nothing."""
-_TERMS_SUITE = ABLATION_SUITES[1]
-_CYCLE = 30
+CYCLE = 30
 """Epochs of the last cosine, over which trained networks' steps are averaged."""
 
 
@@ -79,14 +78,14 @@ def _counted(record: Record | None) -> str:
 
 
 def every_seed(results: Results) -> str:
-    """Each run of the standard training, failures included."""
+    """Each run, failures included."""
     rows = []
-    for trained in [*results.variants, *results.overtrained.values()]:
+    for trained in results.trained.values():
         failed = set_aside(trained)
         for seed, log in trained.logs.items():
             last = log[-1] if log else {}
             epochs = f"{last.get('epoch', 0)}" + (" (diverged)" if seed in failed else "")
-            steps = statistics.fmean(line["steps"] for line in log[-_CYCLE:]) if log else math.nan
+            steps = statistics.fmean(line["steps"] for line in log[-CYCLE:]) if log else math.nan
             records = {record.suite: record for record in trained.reported if record.seed == seed}
             scores = [
                 f"{accuracy_text(records[suite].char)} / {accuracy_text(records[suite].seq)}"
@@ -99,7 +98,7 @@ def every_seed(results: Results) -> str:
     return to_markdown(
         Table(
             "Every run",
-            f"Accuracy: by characters on the training problems of the last epoch. Steps: the mean in the last {_CYCLE} "
+            f"Accuracy: by characters on the training problems of the last epoch. Steps: the mean in the last {CYCLE} "
             "epochs. Then accuracy by character / by sequence.",
             ("training", "seed", "epochs", "accuracy", "steps", *ABLATION_SUITES),
             tuple(rows),
@@ -147,96 +146,55 @@ def trained_seconds(trained: Trained) -> float | None:
 
 def halting(results: Results) -> str:
     """Explore-Reinforce against KL: recurrent steps in training, and the time they cost."""
-    sides = _regularisers(results)
-    if sides is None:
+    pairs = regularisers(results)
+    if not pairs:
         return "This needs the trainings of base and ponderReg (`gridsum reproduce --only train`).\n"
-    explored, divergence = sides
-    spans = {"all epochs": None, f"the last {_CYCLE} epochs": _CYCLE}
-    rows = []
-    for span, epochs in spans.items():
-        first, second = (_mean_steps(trained, epochs) for trained in (explored, divergence))
-        test = rank_test(first, second)
-        means = statistics.fmean(first), statistics.fmean(second)
-        rows.append((span, *map(_with_sd, (first, second)), f"{means[1] / means[0]:.2f}", p_text(test.p)))
-    times = trained_seconds(explored), trained_seconds(divergence)
-    ratio = f"{times[1] / times[0]:.2f}" if times[0] and times[1] else MISSING
-    shown = [MISSING if time is None else f"{time:.0f} s" for time in times]
-    rows.append(("time of all epochs", *shown, ratio, MISSING))
     return to_markdown(
         Table(
             "Recurrent steps during training",
-            "Mean ± sd over seeds of the steps expected under the halting distribution. The ratio is KL's to "
-            "Explore-Reinforce's; in the paper Explore-Reinforce takes much fewer steps, and half the time (2 h "
-            "against 4 h a run). p: Mann–Whitney's exact test over seeds.",
-            ("over", "Explore-Reinforce (base)", "KL (ponderReg)", "ratio", "p"),
-            tuple(rows),
+            "Mean ± sd over seeds of the steps expected under the halting distribution, runs that never learned "
+            "included. The ratio is KL's to Explore-Reinforce's; in the paper Explore-Reinforce takes much fewer "
+            "steps, and half the time (2 h against 4 h a run). p: Mann–Whitney's exact test over seeds.",
+            ("trainings", "over", "Explore-Reinforce", "KL", "ratio", "p"),
+            tuple(row for pair in pairs for row in _halting_rows(*pair)),
         )
     )
 
 
-def _regularisers(results: Results) -> tuple[Trained, Trained] | None:
-    """The trainings with Explore-Reinforce and with KL, once both have begun."""
-    explored, divergence = (results.trained.get(name) for name in ("base", "ponderReg"))
-    if explored is None or divergence is None or not (any(explored.logs.values()) and any(divergence.logs.values())):
-        return None
-    return explored, divergence
+def _halting_rows(explored: Trained, divergence: Trained) -> Iterator[tuple[str, ...]]:
+    trainings = f"{explored.name}, {divergence.name}"
+    for span, epochs in {"all epochs": None, f"the last {CYCLE} epochs": CYCLE}.items():
+        first, second = (mean_steps(trained, epochs) for trained in (explored, divergence))
+        ratio = statistics.fmean(second) / statistics.fmean(first)
+        yield trainings, span, *map(steps_text, (first, second)), f"{ratio:.2f}", p_text(rank_test(first, second).p)
+    times = trained_seconds(explored), trained_seconds(divergence)
+    ratio = f"{times[1] / times[0]:.2f}" if times[0] and times[1] else MISSING
+    yield trainings, "time of all epochs", *map(seconds_text, times), ratio, MISSING
 
 
-def mean_steps_of_both(results: Results) -> tuple[float, float] | None:
-    """Of all epochs, under Explore-Reinforce and under KL."""
-    sides = _regularisers(results)
-    if sides is None:
-        return None
-    return statistics.fmean(_mean_steps(sides[0], None)), statistics.fmean(_mean_steps(sides[1], None))
+def regularisers(results: Results) -> list[tuple[Trained, Trained]]:
+    """The trainings with Explore-Reinforce and with KL that have both begun: as specified, then under each reading."""
+    names = ["", *(f"-{ablation.name}" for ablation in ablations_of("base").values())]
+    pairs = [(results.trained.get(f"base{name}"), results.trained.get(f"ponderReg{name}")) for name in names]
+    return [
+        (explored, divergence)
+        for explored, divergence in pairs
+        if explored and divergence and any(explored.logs.values()) and any(divergence.logs.values())
+    ]
 
 
-def _mean_steps(trained: Trained, epochs: int | None) -> list[float]:
+def mean_steps(trained: Trained, epochs: int | None = None) -> list[float]:
     """By seed, over the last so many epochs."""
     logs = (log if epochs is None else log[-epochs:] for log in trained.logs.values() if log)
     return [statistics.fmean(line["steps"] for line in log) for log in logs]
 
 
-def _with_sd(values: Sequence[float]) -> str:
+def steps_text(values: Sequence[float]) -> str:
+    if not values:
+        return MISSING
     found = spread(list(values))
     return f"{found.mean:.1f} ± {found.sd:.1f}"
 
 
-def readings(results: Results) -> str:
-    """What other readings of the paper change."""
-    if not results.readings:
-        return "None has been trained yet (`gridsum reproduce --ablations`).\n"
-    rows = []
-    base = results.trained.get("base")
-    compared: Mapping[str, Trained] = ({"base": base} if base else {}) | results.readings
-    for name, trained in compared.items():
-        scores = [_spread_of(trained.of(suite)) for suite in ABLATION_SUITES]
-        steps = _with_sd(_mean_steps(trained, _CYCLE)) if any(trained.logs.values()) else MISSING
-        rows.append((name, str(len(trained.seeds)), steps, *scores, _against_base(trained, base)))
-    lines = [f"- `{name}`: {ABLATIONS[name].why} ({_changes(name)})" for name in results.readings]
-    shown = Table(
-        "base under other readings",
-        f"Steps in the last {_CYCLE} epochs of training, then accuracy by sequence: mean ± sd (best) over seeds. "
-        f"Against base: Cliff's δ and the exact p of Mann–Whitney's test on {_TERMS_SUITE}, not corrected.",
-        ("reading", "seeds", "steps", *ABLATION_SUITES, "against base"),
-        tuple(rows),
-    )
-    return "\n".join(lines) + "\n\n" + to_markdown(shown)
-
-
-def _against_base(trained: Trained, base: Trained | None) -> str:
-    ours, theirs = ([record.seq for record in side.of(_TERMS_SUITE)] if side else [] for side in (trained, base))
-    if trained is base or not ours or not theirs:
-        return MISSING
-    test = rank_test(ours, theirs)
-    return f"δ {test.effect:+.2f}, p {p_text(test.p)}"
-
-
-def _changes(reading: str) -> str:
-    return ", ".join(f"`{path}={value}`" for path, value in ABLATIONS[reading].changes.items())
-
-
-def _spread_of(records: Sequence[Record]) -> str:
-    if not records:
-        return MISSING
-    found = spread([record.seq for record in records])
-    return f"{accuracy_text(found.mean)}±{found.sd:.2f} ({accuracy_text(found.best)})"
+def seconds_text(seconds: float | None) -> str:
+    return MISSING if seconds is None else f"{seconds:.0f} s"

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gridsum.ablations import ABLATIONS, ablations_of, has_control, model_name
+from gridsum.ablations import ABLATIONS, ablations_of, has_control
 from gridsum.config import Config, fields_of, following, override
 from gridsum.evaluation.records import Record, read
 from gridsum.evaluation.suites import COLLECTIONS, LONG_DIGITS, Suite
@@ -39,7 +39,7 @@ def reported(name: str) -> tuple[Suite, ...]:
 
     Its ablations are measured on a few that tell them apart.
     """
-    if name in map(model_name, ablations_of("exact")):
+    if name in ablations_of("exact"):
         return COLLECTIONS["exact-ablation"]
     own = COLLECTIONS["exact"] if name == "exact" else ()
     return tuple({suite.name: suite for suite in (*REPORTED, *own)}.values())
@@ -120,13 +120,13 @@ class Campaign:
         return variants + [self._ablation(name) for name in self.ablations]
 
     def _ablation(self, name: str) -> Training:
-        changed, changes, _ = ABLATIONS[name]
+        changed, _, changes, _ = ABLATIONS[name]
         indifferent = tuple(path for path in _INDIFFERENT if path not in changes)
         if not has_control(changed):
-            return Training(model_name(name), self._config(changed, changes), self.seeds, indifferent)
+            return Training(name, self._config(changed, changes), self.seeds, indifferent)
         epochs = {} if self.ablation_epochs is None else {"training.epochs": self.ablation_epochs}
         config = self._config(changed, changes | epochs)
-        return Training(model_name(name), config, self.seeds, indifferent, False, "--ablation-epochs")
+        return Training(name, config, self.seeds, indifferent, False, "--ablation-epochs")
 
     def _variant_config(self, name: str) -> Config:
         """The paper's variants are what the paper says; of others, a training that is there is the one meant."""

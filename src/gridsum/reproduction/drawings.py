@@ -13,6 +13,8 @@ class Drawing:
     """A figure: its name, the options it is made with (None while they are not there), and what it shows."""
 
     name: str
+    figure: str
+    """What `gridsum figure` calls it."""
     kind: str
     """Of file: pictures of very many points are smaller as pixels."""
     made_of: Callable[[Results], list[str] | None]
@@ -36,6 +38,12 @@ def _both_regularisers(results: Results) -> list[str] | None:
     return ["--runs", *map(str, folders)] if all(folder.name in results.trained for folder in folders) else None
 
 
+def _both_readings(results: Results) -> list[str] | None:
+    pairs = [(name, f"{name}-running") for name in ("base", "ponderReg")]
+    trained = [name for pair in pairs if all(name in results.trained for name in pair) for name in pair]
+    return ["--runs", *(str(results.folder / name) for name in trained)] if trained else None
+
+
 def _all_seeds_of_base(results: Results) -> list[str] | None:
     return ["--model", str(results.folder / "base")] if "base" in results.trained else None
 
@@ -44,6 +52,7 @@ _CHOICE = "it needs a validated run of base"
 DRAWINGS = (
     Drawing(
         "terms",
+        "terms",
         "svg",
         _records_of_the_best,
         "it needs records of base",
@@ -51,12 +60,23 @@ DRAWINGS = (
     ),
     Drawing(
         "training",
+        "training",
         "svg",
         _both_regularisers,
         "it needs the trainings of base and ponderReg",
         "Mean recurrent steps during training, Explore-Reinforce (base) and KL (ponderReg) (Fig. 3).",
     ),
     Drawing(
+        "readings",
+        "training",
+        "svg",
+        _both_readings,
+        "it needs a variant trained as specified and as running",
+        "Mean recurrent steps during training with a step's loss divided by the class weight of all samples, as "
+        "specified, and of those still running.",
+    ),
+    Drawing(
+        "placement",
         "placement",
         "svg",
         _best_base,
@@ -64,9 +84,15 @@ DRAWINGS = (
         "Action probabilities and the resulting grid of 523+102+9416= (Fig. 5).",
     ),
     Drawing(
-        "attention", "png", _best_base, _CHOICE, "A position-based and a content-based rule of the attention (Fig. 6)."
+        "attention",
+        "attention",
+        "png",
+        _best_base,
+        _CHOICE,
+        "A position-based and a content-based rule of the attention (Fig. 6).",
     ),
     Drawing(
+        "ring",
         "ring",
         "png",
         _all_seeds_of_base,

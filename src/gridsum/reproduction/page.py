@@ -1,16 +1,17 @@
 """The results page: Markdown made of a campaign's records and logs, and of nothing else."""
 
 import os
+import statistics
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from gridsum.evaluation.records import Record
 from gridsum.evaluation.statistics import CLAIMS, findings, verdict_of
 from gridsum.evaluation.verdicts import Standing
-from gridsum.reproduction import accounts, comparison
+from gridsum.reproduction import accounts, comparison, readings
 from gridsum.reproduction.campaign import OVERTRAINED, overtrained_name
 from gridsum.reproduction.comparison import HEADLINE
-from gridsum.reproduction.results import Results
+from gridsum.reproduction.results import Results, Trained
 from gridsum.variants import PAPER_VARIANTS
 
 
@@ -51,7 +52,7 @@ def write_page(results: Results, page: Path, command: str, figures: Iterable[tup
         "## What it took\n",
         accounts.cost(results),
         "## Other readings of the paper\n",
-        accounts.readings(results),
+        readings.account(results),
         *_pictures(figures, link),
     ]
     return "\n".join(part for part in parts if part)
@@ -62,16 +63,20 @@ def _brief(results: Results) -> str:
     found = findings(record for trained in results.variants for record in trained.reported)
     single: list[Standing] = [cell.comparison.standing for cell in comparison.cells(results)]
     means: list[Standing] = [mean.comparison.standing for mean in comparison.means(results)]
-    steps = accounts.mean_steps_of_both(results)
+    steps = [_steps_of_both(*pair) for pair in accounts.regularisers(results)]
     lines = [
         f"Tables III and IV, one run: {comparison.tally(single)}" if single else "",
         f"Table VI, means over seeds: {comparison.tally(means)}" if means else "",
         *(f"The paper has it that {claim.text}: {verdict_of(claim, found)}." for claim in CLAIMS),
-        f"Recurrent steps during training: {steps[0]:.1f} under Explore-Reinforce, {steps[1]:.1f} under KL."
-        if steps
-        else "",
+        f"Recurrent steps during training, under Explore-Reinforce and under KL: {'; '.join(steps)}." if steps else "",
+        readings.tally(results),
     ]
     return "".join(f"- {line}\n" for line in lines if line)
+
+
+def _steps_of_both(explored: Trained, divergence: Trained) -> str:
+    means = [statistics.fmean(accounts.mean_steps(trained)) for trained in (explored, divergence)]
+    return f"{means[0]:.1f} and {means[1]:.1f} ({explored.name}, {divergence.name})"
 
 
 def _sources(records: Iterable[Record], link: Callable[[Path], str], results: Results) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gridsum.ablations import ablations_of, model_name
+from gridsum.ablations import ablations_of
 from gridsum.config import Config
 from gridsum.evaluation.records import Record, read
 from gridsum.evaluation.suites import COLLECTIONS
@@ -13,6 +13,8 @@ from gridsum.reproduction.campaign import OVERTRAINED, machines, overtrained_nam
 from gridsum.reproduction.selection import choose
 from gridsum.training.folders import read_metrics, read_setup
 from gridsum.variants import PAPER_VARIANTS, VARIANTS
+
+_READINGS = tuple(reading for name in PAPER_VARIANTS for reading in ablations_of(name))
 
 
 @dataclass(frozen=True)
@@ -59,8 +61,8 @@ class Results:
 
     @property
     def readings(self) -> dict[str, Trained]:
-        names = {name: model_name(name) for name in ablations_of("base")}
-        return {name: self.trained[model] for name, model in names.items() if model in self.trained}
+        """By name: the paper's variants under other readings of what it leaves open."""
+        return {name: self.trained[name] for name in _READINGS if name in self.trained}
 
     def chosen(self, name: str) -> dict[str, int]:
         """The best seed of a training for each aim; empty where not every run has been validated on both."""
@@ -73,9 +75,9 @@ class Results:
 
 
 def load_results(folder: Path) -> Results:
-    names = [*PAPER_VARIANTS, *map(overtrained_name, OVERTRAINED), *map(model_name, ablations_of("base"))]
+    names = [*PAPER_VARIANTS, *map(overtrained_name, OVERTRAINED), *_READINGS]
     variants = [name for name in VARIANTS if name not in PAPER_VARIANTS]
-    beyond = [*variants, *(model_name(ablation) for name in variants for ablation in ablations_of(name))]
+    beyond = [*variants, *(ablation for name in variants for ablation in ablations_of(name))]
 
     def found(names: list[str]) -> dict[str, Trained]:
         return {name: _load(folder, name) for name in names if (folder / name / "config.json").exists()}

@@ -1,0 +1,89 @@
+"""The ablations of `gridsum reproduce`: how the help lists them, and which of them a command means."""
+
+import argparse
+import textwrap
+from collections.abc import Sequence
+
+from gridsum.ablations import ABLATIONS, Ablation, ablations_of, has_control
+from gridsum.cli.parsing import HELP_WIDTH, UsageError, suggest
+from gridsum.variants import PAPER_VARIANTS
+
+_KINDS = {"other readings of the paper": tuple(PAPER_VARIANTS), "exact without one of its ingredients": ("exact",)}
+"""What ablations are, and of which variants."""
+
+
+def ablations_text() -> str:
+    """The ablations for the help."""
+    parts = [
+        textwrap.fill(
+            "ablations are written VARIANT-NAME, such as base-running, or NAME alone where just one of the --variants "
+            "has it:",
+            HELP_WIDTH,
+        )
+    ]
+    for what, variants in _KINDS.items():
+        alike: dict[str, list[Ablation]] = {}
+        for ablation in ABLATIONS.values():
+            if ablation.variant in variants:
+                alike.setdefault(ablation.name, []).append(ablation)
+        parts += ["", f"{what}:"]
+        width = max(map(len, alike)) + 4
+        for name, found in alike.items():
+            first = found[0]
+            of = f"of {_listed([ablation.variant for ablation in found])}: " if len(variants) > 1 else ""
+            changes = ", ".join(f"{path}={value}" for path, value in first.changes.items())
+            text = f"{of}{first.why}" + (f" ({changes})" if changes else "")
+            start = f"  {name:<{width - 2}}"
+            parts.append(textwrap.fill(text, HELP_WIDTH, initial_indent=start, subsequent_indent=" " * width))
+    return "\n".join(parts)
+
+
+def wanted_ablations(options: argparse.Namespace) -> tuple[str, ...]:
+    """Those that are named, or all of the variants asked for."""
+    if options.ablations is None:
+        for name in ("--ablations-only", "--ablation-epochs"):
+            if getattr(options, name[2:].replace("-", "_")):
+                raise UsageError(f"{name} is about ablations; say which with --ablations")
+        return ()
+    named = [_ablation(text, options.variants) for text in options.ablations]
+    found = named or [name for variant in options.variants for name in ablations_of(variant)]
+    if not found:
+        changed = _listed(list(dict.fromkeys(ablation.variant for ablation in ABLATIONS.values())))
+        raise UsageError(
+            f"there are no ablations of {_listed(options.variants)}, but of {changed}: name some, or one of these "
+            "with --variants"
+        )
+    uncontrolled = [name for name in found if not has_control(ABLATIONS[name].variant)]
+    if options.ablation_epochs is not None and uncontrolled:
+        raise UsageError(
+            f"{uncontrolled[0]} is compared with {ABLATIONS[uncontrolled[0]].variant} itself, so it is trained for as "
+            "long; leave --ablation-epochs out, or name ablations of exact alone"
+        )
+    return tuple(dict.fromkeys(found))
+
+
+def _ablation(text: str, variants: Sequence[str]) -> str:
+    """The ablation that is meant: by its whole name, or by what just one of the variants has."""
+    if text in ABLATIONS:
+        return text
+    alike = {name: ablation.variant for name, ablation in ABLATIONS.items() if ablation.name == text}
+    chosen = [name for name, variant in alike.items() if variant in variants]
+    if len(chosen) == 1:
+        return chosen[0]
+    if chosen:
+        raise UsageError(
+            f"{text} is an ablation of {_listed([alike[name] for name in chosen])}; name those you mean "
+            f"({', '.join(chosen)}), or choose one variant with --variants"
+        )
+    if alike:
+        raise UsageError(
+            f"{text} is an ablation of {_listed(list(alike.values()))}, not of the --variants; "
+            f"write {' or '.join(alike)}"
+        )
+    known = [*dict.fromkeys(ABLATIONS[name].name for variant in variants for name in ablations_of(variant)), *ABLATIONS]
+    mend = suggest(text, known, f"the ablations are {_listed(list(ABLATIONS))}")
+    raise UsageError(f"there is no ablation {text!r}; {mend}")
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(part for part in (", ".join(names[:-1]), names[-1]) if part)

@@ -1,0 +1,123 @@
+"""Other readings of the paper: shown beside the variant and the paper, and judged by the records alone."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from gridsum.evaluation import paper
+from gridsum.reproduction import accounts, readings
+from gridsum.reproduction.drawings import drawings_at
+from gridsum.reproduction.results import load_results
+from tests.reproduction.conftest import rewrite_records, table_lines
+
+TERMS = "[5,6]x[1,10]"
+
+
+def _set(folder: Path, name: str, rights: tuple[int, int], suite: str = TERMS) -> None:
+    """The whole results right, of 1000, of both seeds of a training."""
+    change = {(seed, suite): {"sequences_right": right, "samples": 1000} for seed, right in enumerate(rights)}
+    rewrite_records(folder / "records" / f"{name}.jsonl", change)
+
+
+def _stop_learning(folder: Path, name: str, seed: int, accuracy: float) -> None:
+    path = folder / name / f"seed-{seed}" / "metrics.jsonl"
+    *before, last = path.read_text().splitlines()
+    path.write_text("\n".join([*before, json.dumps(json.loads(last) | {"accuracy": accuracy})]) + "\n")
+
+
+@pytest.mark.parametrize(
+    ("rights", "found"),
+    [((470, 480), "below"), ((300, 670), "inside"), ((950, 960), "inside"), ((960, 970), "above"), ((0, 0), "below")],
+)
+def test_a_verdict_is_where_the_mean_lies_in_the_papers_spread(rights: tuple[int, int], found: str, copied: Path):
+    """The paper's base has 0.72 ± 0.24."""
+    _set(copied, "base", rights)
+    _set(copied, "base-running", rights)
+    trained = load_results(copied).trained
+    assert readings.verdict(trained["base"]) == readings.verdict(trained["base-running"]) == found
+
+
+def test_variants_that_meet_the_paper_are_counted_as_specified_and_under_a_reading(copied: Path):
+    for name, known in paper.ABLATION.items():
+        met = name in ("SASA", "fixedTime")
+        _set(copied, name, (round(1000 * known[TERMS].seq.mean), 1000) if met else (0, 0))
+    _set(copied, "base-running", (900, 600))
+    _set(copied, "ponderReg-running", (100, 0))
+    assert readings.tally(load_results(copied)) == (
+        "Whole results right on [5,6]x[1,10], the mean inside the paper's mean ± sd or above: 2 of 5 variants as "
+        "specified; 2 of 3 under `running` (fixedTime has no such reading and counts as specified; noGroups-running, "
+        "SASA-running not measured)."
+    )
+    page = readings.account(load_results(copied))
+    assert (
+        "- base, where the paper has 0.72±0.24 (0.90): **below** with 0.0±0.00 (0.0) as specified; **inside** with "
+        "0.75±0.21 (0.90) under `running`.\n" in page
+    )
+    assert "- ponderReg, where" in page
+    assert "- SASA, where" not in page, "nothing else than what is specified has been trained of it"
+
+
+def test_a_reading_stands_beside_the_variant_and_the_paper(copied: Path):
+    _set(copied, "base", (100, 300))
+    _set(copied, "base-running", (800, 0))
+    _stop_learning(copied, "base-running", 0, 0.95)
+    for name, seed in (("base-running", 1), ("base", 0), ("base", 1)):
+        _stop_learning(copied, name, seed, 0.89)
+    results = load_results(copied)
+    page = readings.account(results)
+    assert "| paper " in page.split("**base under other readings**")[1].split("\n")[2]
+    lines = {line[0]: line[1:] for line in table_lines(page, "base under other readings")}
+    assert lines[f"{TERMS} seq"] == ["0.72±0.24 (0.90)", "0.20±0.14 (0.30)", "0.40±0.57 (0.80)"]
+    assert lines["runs that never learned"] == ["–", "2 of 2", "1 of 2"]
+    assert lines[f"{TERMS} seq, without these"] == ["–", "–", "0.80±0.00 (0.80)"]
+    assert lines["against base"][:2] == ["–", "–"]
+    assert lines["against base"][2].startswith("δ +0.00, p 1.0")
+    for name, column in (("base", 1), ("base-running", 2)):
+        trained = results.trained[name]
+        steps = [line["steps"] for log in trained.logs.values() for line in log]
+        assert lines["recurrent steps, last 30 epochs"][column].startswith(f"{sum(steps) / len(steps):.1f} ± ")
+        seconds = sum(line["seconds"] for line in trained.logs[0])
+        assert lines["time of training"][column] == f"{seconds:.0f} s"
+    assert len(lines) == 2 * 3 + 5
+
+
+def test_a_reading_that_is_trained_but_not_measured_is_said_to_be(copied: Path):
+    for name in ("base-running", "ponderReg-running"):
+        (copied / "records" / f"{name}.jsonl").unlink()
+    results = load_results(copied)
+    page = readings.account(results)
+    assert "; not measured under `running`.\n" in page
+    assert "running" not in readings.tally(results), "nothing is counted under it"
+    assert {line[3] for line in table_lines(page, "base under other readings")[:6]} == {"–"}
+
+
+def test_a_reading_without_its_variant_is_still_shown(copied: Path):
+    shutil.rmtree(copied / "base")
+    page = readings.account(load_results(copied))
+    assert "not measured as specified" in page
+    assert len(table_lines(page, "base under other readings")[0]) == 3
+
+
+def test_without_readings_there_is_nothing_to_tell(copied: Path):
+    for name in ("base-running", "ponderReg-running"):
+        shutil.rmtree(copied / name)
+    results = load_results(copied)
+    assert readings.tally(results) == ""
+    assert "None has been trained yet" in readings.account(results)
+    assert len(accounts.regularisers(results)) == 1
+
+
+def test_the_regularisers_are_compared_under_each_reading_in_steps_and_time(quick: Path):
+    results = load_results(quick)
+    lines = table_lines(accounts.halting(results), "Recurrent steps during training")
+    pairs = ["base, ponderReg", "base-running, ponderReg-running"]
+    assert [line[0] for line in lines] == [pair for pair in pairs for _ in range(3)]
+    times = [sum(line["seconds"] for line in results.trained[name].logs[0]) for name in pairs[1].split(", ")]
+    assert lines[5][1:5] == ["time of all epochs", *(f"{t:.0f} s" for t in times), f"{times[1] / times[0]:.2f}"]
+    # The curves of both readings are drawn, each with the one it is to be seen beside.
+    drawing = next(drawing for drawing in drawings_at(quick / "results.md") if drawing.name == "readings")
+    names = ["base", "base-running", "ponderReg", "ponderReg-running"]
+    assert drawing.made_of(results) == ["--runs", *(str(quick / name) for name in names)]
+    assert (quick / "figures" / "readings.svg").exists()
