@@ -16,6 +16,7 @@ from gridsum.solving import solve
 from gridsum.store import Model
 from gridsum.streams import Stream
 from gridsum.training.loop import Fleet
+from gridsum.training.precision import served
 
 
 def synchronise(device: torch.device) -> None:
@@ -39,7 +40,7 @@ def fastest(work: Callable[[], Any], device: torch.device, times: int = 5) -> fl
 def product_rate(device: torch.device, precision: str) -> float:
     """Floating-point operations a second of a large product: the machine's measured peak."""
     size = 8192 if device.type == "cuda" else 2048
-    kind = torch.bfloat16 if precision == "bf16" and device.type == "cuda" else torch.float32
+    kind = torch.bfloat16 if precision == "bf16" else torch.float32
     before = torch.backends.cuda.matmul.allow_tf32
     torch.backends.cuda.matmul.allow_tf32 = precision != "fp32"
     matrix = torch.randn(size, size, device=device, dtype=kind)
@@ -87,11 +88,12 @@ def training(config: Config, runs: int, device: torch.device, steps: int = 20, w
         synchronise(device)
         timed.append((time.perf_counter() - start, taken))
     seconds, computed = sorted(timed)[steps // 2]
+    precision = served(config.training.precision, device)
     flops = 3 * operations(config.model, round(cells_of_a_step(config) * runs)) * computed
     return {
         "measure": "training",
         "variant": config.variant,
-        "precision": config.training.precision if device.type == "cuda" else "fp32",
+        "precision": precision,
         "runs": runs,
         "ms_per_step": 1e3 * seconds,
         "ms_per_step_and_run": 1e3 * seconds / runs,
@@ -99,7 +101,7 @@ def training(config: Config, runs: int, device: torch.device, steps: int = 20, w
         "start_up_seconds": start_up,
         "peak_gigabytes": _peak_gigabytes(device),
         "operations_per_step": flops,
-        "share_of_product_rate": flops / seconds / product_rate(device, config.training.precision),
+        "share_of_product_rate": flops / seconds / product_rate(device, precision),
     }
 
 

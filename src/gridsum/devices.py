@@ -24,6 +24,11 @@ def pick_device(device: str) -> torch.device:
     return chosen
 
 
+def multiplies_bf16() -> bool:
+    """Whether this CPU has matrix instructions for bf16 (AMX); by any others such products take longer than in fp32."""
+    return getattr(torch.cpu, "_is_amx_tile_supported", bool)()
+
+
 def describe(device: torch.device) -> str:
     """A device in words, for whoever compares times."""
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else f"CPU, {torch.get_num_threads()} threads"

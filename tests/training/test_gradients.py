@@ -82,6 +82,23 @@ def test_static_shapes_and_a_number_of_steps_change_nothing(name):
         torch.testing.assert_close(static.gradient, own.gradient, rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.parametrize("name", ["base", "SASA", "fixedTime", "exact"])
+def test_bf16_on_a_cpu_points_where_fp32_does(name, monkeypatch):
+    """With the same problems, dropout and grids. Tiny networks have few numbers for the rounding to average out in."""
+
+    def gradient(precision, has_instructions):
+        monkeypatch.setattr("gridsum.training.precision.multiplies_bf16", lambda: has_instructions)
+        config = tiny(name, **{"training.precision": precision})
+        return EagerGradients(Network(config.model, (0, 1)), config, (0, 1))(torch.tensor(3)).gradient
+
+    full, reduced = gradient("fp32", True), gradient("bf16", True)
+    assert torch.equal(gradient("bf16", False), full)
+    assert torch.equal(gradient("tf32", True), full)
+    assert not torch.equal(reduced, full)
+    assert torch.cosine_similarity(reduced, full, 1).min() > 0.999
+    assert ((reduced - full).norm(dim=1) / full.norm(dim=1)).max() < 0.05
+
+
 def test_too_few_steps_are_noticed():
     config = tiny("base")
     network = Network(config.model, (0,))

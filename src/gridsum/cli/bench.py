@@ -52,7 +52,7 @@ def _parser() -> Parser:
         type=one_of("precision", ("fp32", "tf32", "bf16"), {}),
         default="fp32",
         metavar="NAME",
-        help="of the products on a GPU: fp32, tf32 or bf16 (default: fp32)",
+        help="of the products in training: fp32, bf16 or, on a GPU, tf32 (default: fp32)",
     )
     parser.add_argument(
         "--digits", type=_numbers, default=_DIGITS, metavar="N,...", help="of two terms to add (default: 10 to 100,000)"

@@ -25,6 +25,8 @@ class LocalAttention(RunModule):
     """
 
     decayed = ("projection",)
+    products: torch.dtype | None = None
+    """What a CPU projects in where there is a gradient to compute, if not in the dtype of the grid."""
 
     def __init__(self, runs: int, width: int, groups: int, heads: int, kernel: int, query_encoding: bool) -> None:
         super().__init__()
@@ -65,7 +67,10 @@ class LocalAttention(RunModule):
                 f"a grid is [runs, problems, rows, columns, features], here [{runs}, ·, ·, ·, {width}], "
                 f"not {list(grid.shape)}; one model is a fleet of one: grid[None]"
             )
-        qkv = apply_matrix(grid, self.matrix() if matrix is None else matrix)
+        matrix = self.matrix() if matrix is None else matrix
+        if self.products is not None and torch.is_grad_enabled() and not grid.is_cuda:
+            grid, matrix = grid.to(self.products), matrix.to(self.products)
+        qkv = apply_matrix(grid, matrix)
         if triton_serves(grid) and is_power_of_two(grid.shape[-1]):
             from gridsum.model.kernels.attention import KernelAttention
 
@@ -111,6 +116,8 @@ def neighbours(x: Tensor, kernel: int) -> list[Tensor]:
 class FusedAttention(Function):
     """gather(attention_weights(Q + s, K, r), V) for eager torch, Q, K and V side by side in `product` [R,B,H,W,3E].
 
+    Whatever the dtype of the product, all is computed in that of r.
+
     A few problems are taken at a time, so that the k² terms of their cells stay in the cache. The gradient computes
     the weights again, by what each softmax shifts its scores: that costs less than to keep them.
     """
@@ -118,6 +125,7 @@ class FusedAttention(Function):
     @staticmethod
     def forward(ctx: Any, product: Tensor, query: Tensor | None, relative: Tensor, heads: int) -> Tensor:
         q, k, v = _heads(product, query, heads)
+        q = q.to(relative.dtype)
         encoding = _encoding(relative, q)
         result, shifts = torch.empty_like(q), q.new_empty(*q.shape[:-1], 1)
         for part, memory in _parts(q, relative.shape[1]):
@@ -140,8 +148,9 @@ class FusedAttention(Function):
         product, query, relative, result, shifts = ctx.saved_tensors
         heads = result.shape[-2]
         q, k, v = _heads(product, query, heads)
+        q = q.to(relative.dtype)
         encoding = _encoding(relative, q)
-        by_product, by_relative = torch.empty_like(product), torch.zeros_like(relative)
+        by_product, by_relative = torch.empty_like(product, dtype=relative.dtype), torch.zeros_like(relative)
         by_q, by_k, by_v = _heads(by_product, None, heads)
         gradient = gradients[0].unflatten(-1, q.shape[-2:])
         # ∂softmax: A (∂A − Σ A ∂A), where ∂A is g·V and so Σ A ∂A is g·(Σ A V), the result
@@ -161,7 +170,7 @@ class FusedAttention(Function):
             # summed as a product, which is faster
             by_relative += torch.matmul(cells.new_ones(1, cells.shape[-2]), cells).squeeze(-2).sum(1)
         by_query = None if query is None else by_q.flatten(-2).sum((1, 2, 3))
-        return by_product, by_query, by_relative, None
+        return by_product.to(product.dtype), by_query, by_relative, None
 
 
 def _heads(product: Tensor, query: Tensor | None, heads: int) -> list[Tensor]:

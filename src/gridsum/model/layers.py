@@ -222,6 +222,9 @@ class StateNoise:
 class FeedForward(nn.Module):
     """FFN_L of Eq. 1: linear layers with SiLU between them, dropout (if any) on the input of each."""
 
+    products: torch.dtype | None = None
+    """What a CPU multiplies in where there is a gradient to compute, if not in the dtype of x."""
+
     def __init__(self, runs: int, sizes: Sequence[int]) -> None:
         super().__init__()
         self.layers = nn.ModuleList(Linear(runs, *pair) for pair in pairwise(sizes))
@@ -229,7 +232,8 @@ class FeedForward(nn.Module):
     def forward(self, x: Tensor, dropouts: Sequence[Drop] | None = None) -> Tensor:
         if self._fuses(x, dropouts):
             layers = cast("Iterable[Linear]", self.layers)
-            return FusedFeedForward.apply(x, dropouts, *(part for layer in layers for part in layer.parameters()))
+            parameters = (part for layer in layers for part in layer.parameters())
+            return FusedFeedForward.apply(x, dropouts, self.products or x.dtype, *parameters)
         for index, layer in enumerate(self.layers):
             x = F.silu(x) if index else x
             # SiLU's gradient does not need its result, so that may be overwritten.
@@ -243,18 +247,21 @@ class FeedForward(nn.Module):
 
 
 class FusedFeedForward(Function):
-    """FFN_L for eager torch, from weight and bias of each layer in turn.
+    """FFN_L for eager torch, from weight and bias of each layer in turn, with products and hidden layers in `kind`.
 
     Dropout costs the gradient nothing: features that are dropped from a hidden layer are set to where SiLU is 0, and
     the factor of the others goes into the products.
     """
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, dropouts: Sequence[Dropout] | None, *parameters: Tensor) -> Tensor:
+    def forward(
+        ctx: Any, x: Tensor, dropouts: Sequence[Dropout] | None, kind: torch.dtype, *parameters: Tensor
+    ) -> Tensor:
         ctx.factor = dropouts[0].factor if dropouts else 1.0
         kept = dropouts[0].kept(x) if dropouts else None
-        values, inputs, hidden = x if kept is None else x * kept, [], []
-        for index, (weight, bias) in enumerate(zip(parameters[::2], parameters[1::2], strict=True)):
+        values, inputs, hidden = (x if kept is None else x * kept).to(kind), [], []
+        weights, biases = ([part.to(kind) for part in parts] for parts in (parameters[::2], parameters[1::2]))
+        for index, (weight, bias) in enumerate(zip(weights, biases, strict=True)):
             if index:
                 if dropouts:
                     dropouts[index].exclude(values)
@@ -262,23 +269,25 @@ class FusedFeedForward(Function):
                 values = F.silu(values)
             inputs.append(values)
             values = _product(values, weight, ctx.factor, bias)
-        ctx.save_for_backward(kept, *inputs, *hidden, *parameters[::2])
-        return values
+        ctx.save_for_backward(kept, *inputs, *hidden, *weights)
+        return values.to(x.dtype)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         kept, *saved = ctx.saved_tensors
         depth = (len(saved) + 1) // 3
         inputs, hidden, weights = saved[:depth], saved[depth : 2 * depth - 1], saved[2 * depth - 1 :]
-        gradient, by_parameters = gradients[0], []
+        full = gradients[0].dtype
+        gradient, by_parameters = gradients[0].to(weights[0].dtype), []
         for index in reversed(range(depth)):
             given = gradient.flatten(1, -2)
             by_weight = _product(inputs[index].flatten(1, -2).transpose(1, 2), given, ctx.factor)
-            by_parameters[:0] = by_weight, given.sum(1)
+            by_parameters[:0] = by_weight.to(full), given.sum(1, dtype=full)
             gradient = _product(gradient, weights[index].transpose(1, 2), ctx.factor)
             if index:
                 torch.ops.aten.silu_backward.grad_input(gradient, hidden[index - 1], grad_input=gradient)
-        return gradient if kept is None else gradient.mul_(kept), None, *by_parameters
+        gradient = gradient.to(full)
+        return gradient if kept is None else gradient.mul_(kept), None, None, *by_parameters
 
 
 def _product(x: Tensor, matrix: Tensor, factor: float, bias: Tensor | None = None) -> Tensor:

@@ -223,6 +223,10 @@ class Step(nn.Module):
         row = self.transition(grid[:, :, :1], attended[:, :, :1], inside, dropouts)
         return self.arrive(row, inside, disturb).squeeze(2)
 
+    def reduce(self, products: torch.dtype) -> None:
+        """Project, and compute FFN_3, in less precision where a CPU computes a gradient."""
+        self.attention.products = self.transition.feed_forward.products = products
+
     def prepare(self, origin: Tensor) -> Prepared:
         """For many steps that begin from `origin`, G_0."""
         remembered = self.remember(origin)

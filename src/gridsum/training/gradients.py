@@ -16,6 +16,7 @@ from gridsum.model.rollout import Beginning, GridSize
 from gridsum.objective import Cost, cost
 from gridsum.problems import Space, sample
 from gridsum.streams import Stream
+from gridsum.training.precision import served
 
 # What a step's random numbers are for.
 _PROBLEMS, _ROWS, _COLUMNS, _DROPOUT, _SUCCESS, _STEPS, _RESTARTS = range(7)
@@ -124,6 +125,8 @@ class EagerGradients:
     def __init__(self, network: Network, config: Config, seeds: tuple[int, ...]) -> None:
         self.network, self.config = network, config
         self.stream = Stream.of_seeds(seeds, next(network.parameters()).device)
+        if served(config.training.precision, self.stream.key.device) == "bf16":
+            network.step.reduce(torch.bfloat16)
 
     def __call__(self, step: Tensor) -> Gradients:
         stream = self.stream.fold(step)
