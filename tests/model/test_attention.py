@@ -131,27 +131,10 @@ def test_fused_attention_is_the_plain_one(heads, kernel):
         torch.testing.assert_close(one, other, rtol=1e-11, atol=1e-12)
 
 
-@pytest.mark.parametrize("with_query", [True, False])
-@pytest.mark.parametrize("heads", [4, 2])
-def test_a_product_in_bf16_is_attended_to_in_full_precision(heads, with_query):
-    """What comes out is what comes out for the same numbers in fp32; only the gradient of the product is rounded."""
-    product, query, relative = (x.detach().float() for x in fused_inputs(2, 5, 3))
-    low = product.bfloat16()
-    seed = random_grid(2, 5, 2, 3, 4, seed=5).float()
-    results, gradients = [], []
-    for given in (low, low.float()):
-        inputs = [x.requires_grad_() for x in ((given, query, relative) if with_query else (given, relative))]
-        results.append(FusedAttention.apply(given, query if with_query else None, relative, heads))
-        gradients.append(torch.autograd.grad(results[-1], inputs, seed))
-    assert torch.equal(*results)
-    (by_low, *others), (by_full, *same) = gradients
-    assert torch.equal(by_low, by_full.bfloat16())
-    assert all(map(torch.equal, others, same))
-
-
 def test_projections_are_reduced_only_where_there_is_a_gradient_to_compute():
     layer, grid = layer_of(8, 2, 8, 3, True).float(), random_grid(1, 2, 3, 4, 8).float()
     exact = layer(grid)
+    by_exact = torch.autograd.grad(exact.square().sum(), list(layer.parameters()))
     layer.products = torch.bfloat16
     with torch.no_grad():
         assert torch.equal(layer(grid), exact)
@@ -159,6 +142,10 @@ def test_projections_are_reduced_only_where_there_is_a_gradient_to_compute():
     assert reduced.dtype == torch.float32
     assert not torch.equal(reduced, exact)
     torch.testing.assert_close(reduced, exact, rtol=0, atol=0.05)
+    for ours, theirs in zip(
+        torch.autograd.grad(reduced.square().sum(), list(layer.parameters())), by_exact, strict=True
+    ):
+        assert (ours - theirs).norm() < 0.03 * theirs.norm()
 
 
 def test_scores_of_any_size_have_a_softmax():

@@ -9,7 +9,7 @@ from torch import Generator, Tensor, nn
 from torch.autograd import Function
 from torch.nn import functional as F
 
-from gridsum.model.layers import RunModule, apply_matrix, is_power_of_two, triton_serves
+from gridsum.model.layers import FusedFeedForward, RunModule, apply_matrix, is_power_of_two, triton_serves
 from gridsum.model.rollout import GridSize
 
 # How many features of problems are computed together on a CPU: enough for two threads, few enough for their caches.
@@ -68,9 +68,10 @@ class LocalAttention(RunModule):
                 f"not {list(grid.shape)}; one model is a fleet of one: grid[None]"
             )
         matrix = self.matrix() if matrix is None else matrix
-        if self.products is not None and torch.is_grad_enabled() and not grid.is_cuda:
-            grid, matrix = grid.to(self.products), matrix.to(self.products)
-        qkv = apply_matrix(grid, matrix)
+        if self.products is None or grid.is_cuda or not torch.is_grad_enabled():
+            qkv = apply_matrix(grid, matrix)
+        else:
+            qkv = FusedFeedForward.apply(grid, None, self.products, matrix, None)
         if triton_serves(grid) and is_power_of_two(grid.shape[-1]):
             from gridsum.model.kernels.attention import KernelAttention
 
@@ -116,8 +117,6 @@ def neighbours(x: Tensor, kernel: int) -> list[Tensor]:
 class FusedAttention(Function):
     """gather(attention_weights(Q + s, K, r), V) for eager torch, Q, K and V side by side in `product` [R,B,H,W,3E].
 
-    Whatever the dtype of the product, all is computed in that of r.
-
     A few problems are taken at a time, so that the k² terms of their cells stay in the cache. The gradient computes
     the weights again, by what each softmax shifts its scores: that costs less than to keep them.
     """
@@ -125,7 +124,6 @@ class FusedAttention(Function):
     @staticmethod
     def forward(ctx: Any, product: Tensor, query: Tensor | None, relative: Tensor, heads: int) -> Tensor:
         q, k, v = _heads(product, query, heads)
-        q = q.to(relative.dtype)
         encoding = _encoding(relative, q)
         result, shifts = torch.empty_like(q), q.new_empty(*q.shape[:-1], 1)
         for part, memory in _parts(q, relative.shape[1]):
@@ -148,9 +146,8 @@ class FusedAttention(Function):
         product, query, relative, result, shifts = ctx.saved_tensors
         heads = result.shape[-2]
         q, k, v = _heads(product, query, heads)
-        q = q.to(relative.dtype)
         encoding = _encoding(relative, q)
-        by_product, by_relative = torch.empty_like(product, dtype=relative.dtype), torch.zeros_like(relative)
+        by_product, by_relative = torch.empty_like(product), torch.zeros_like(relative)
         by_q, by_k, by_v = _heads(by_product, None, heads)
         gradient = gradients[0].unflatten(-1, q.shape[-2:])
         # ∂softmax: A (∂A − Σ A ∂A), where ∂A is g·V and so Σ A ∂A is g·(Σ A V), the result
@@ -170,7 +167,7 @@ class FusedAttention(Function):
             # summed as a product, which is faster
             by_relative += torch.matmul(cells.new_ones(1, cells.shape[-2]), cells).squeeze(-2).sum(1)
         by_query = None if query is None else by_q.flatten(-2).sum((1, 2, 3))
-        return by_product.to(product.dtype), by_query, by_relative, None
+        return by_product, by_query, by_relative, None
 
 
 def _heads(product: Tensor, query: Tensor | None, heads: int) -> list[Tensor]:
