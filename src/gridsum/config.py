@@ -204,7 +204,7 @@ class TrainingConfig:
     clip: float = 10.0
     """The largest norm of a run's gradient."""
     precision: Literal["fp32", "tf32", "bf16"] = "fp32"
-    """Of the matrix products. A CPU computes in fp32, and in bf16 only those of a step, if it has AMX."""
+    """Of the matrix products. On a CPU, bf16 is for those of a recurrent step, if it has AMX; all else is fp32."""
     restarts: float = 0.0
     """The share of a batch's problems that have taken steps, without gradient, before those that they learn from."""
     restart_steps: int = 30

@@ -262,15 +262,15 @@ class FusedFeedForward(Function):
         ctx.factor = dropouts[0].factor if dropouts else 1.0
         kept = dropouts[0].kept(x) if dropouts else None
         values, inputs, hidden = _lines(x if kept is None else x * kept, kind), [], []
-        weights, biases = ([part if part is None else part.to(kind) for part in parameters[odd::2]] for odd in (0, 1))
-        for index, (weight, bias) in enumerate(zip(weights, biases, strict=True)):
+        weights = [cast("Tensor", weight).to(kind) for weight in parameters[::2]]
+        for index, (weight, bias) in enumerate(zip(weights, parameters[1::2], strict=True)):
             if index:
                 if dropouts:
                     dropouts[index].exclude(values)
                 hidden.append(values)
                 values = F.silu(values)
             inputs.append(values)
-            values = _product(values, weight, ctx.factor, bias)
+            values = _product(values, weight, ctx.factor, bias if bias is None else bias.to(kind))
         ctx.save_for_backward(kept, *inputs, *hidden, *weights)
         return _cells(values, x)
 
