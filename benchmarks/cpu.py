@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from gridsum.benchmark import fastest, product_rate
+from gridsum.benchmark.measures import fastest, product_rate
 from gridsum.model.network import Network
 from gridsum.solving import solve
 from gridsum.store import load

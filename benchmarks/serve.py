@@ -26,7 +26,7 @@ from typing import Any
 
 import torch
 
-from gridsum.benchmark import product_rate
+from gridsum.benchmark.measures import product_rate
 
 CONNECTIONS = 8
 SUMS = 1000

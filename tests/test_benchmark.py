@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from gridsum.benchmark import cells_of_a_step, exponent, operations, solving, throughput, training
+from gridsum.benchmark.measures import cells_of_a_step, exponent, operations, solving, throughput, training
 from gridsum.config import override
 from gridsum.model.network import Network
 from gridsum.store import load
@@ -45,6 +45,14 @@ def test_a_training_record_says_what_was_measured():
     assert record["ms_per_step_and_run"] == pytest.approx(record["ms_per_step"] / 2)
     assert 1 <= record["recurrent_steps_computed"] <= 6
     assert 0 < record["share_of_product_rate"] < 1
+
+
+def test_trained_weights_take_the_steps_they_were_trained_to_take():
+    """The shipped base takes many; a new network of its shape halts at once."""
+    config, trained = override(variant("base"), {"training.batch": 4}), load("base")
+    new, old = (training(config, 2, CPU, steps=2, warm_up=1, trained=start) for start in (None, trained))
+    assert (new["weights"], old["weights"]) == ("random", "trained")
+    assert old["recurrent_steps_computed"] > new["recurrent_steps_computed"]
 
 
 def test_fixed_halting_computes_the_steps_it_is_configured_for():

@@ -95,7 +95,7 @@ class ModelConfig:
     recall: bool = False
     """Whether every step sees the grid before any step beside its own: Linear(concat(G_n, G_0))."""
     levels: int = 0
-    """How many values, from -1 to 1, a cell's features can have after a step, once training makes them discrete; 0: any."""
+    """How many values, from -1 to 1, the features of a cell can have once training makes them discrete; 0: any."""
     harden: bool = False
     """Whether training makes a run's placement certain, once its most probable actions are seen to work."""
     halting: Literal["ponder", "fixed", "converge"] = "ponder"

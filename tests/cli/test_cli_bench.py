@@ -21,8 +21,8 @@ LITTLE = [
 
 
 def test_bench_prints_and_keeps_every_figure(tmp_path, capsys):
-    path = tmp_path / "bench.json"
-    assert main(["bench", *LITTLE, "--json", str(path)]) == 0
+    path, picture = tmp_path / "bench.json", tmp_path / "bench.svg"
+    assert main(["bench", *LITTLE, "--json", str(path), "--figure", str(picture)]) == 0
     printed = capsys.readouterr().out
     data = json.loads(path.read_text())
     assert [record["measure"] for record in data["records"]] == [
@@ -33,7 +33,26 @@ def test_bench_prints_and_keeps_every_figure(tmp_path, capsys):
         "exponent",
     ]
     assert "CPU" in data["device"]
-    assert len(printed.splitlines()) == 8
+    lines, shown = printed.split("\n\n", 1)
+    assert len(lines.splitlines()) == 8
+    assert "fixedTime" in shown
+    assert "2 × 40" in shown
+    assert picture.read_text().startswith("<?xml")
+
+    assert main(["bench", "--from", str(path)]) == 0
+    assert capsys.readouterr().out.strip() == shown.strip(), "what was kept is shown as what was measured"
+    assert main(["bench", "--from", str(path), "--markdown"]) == 0
+    assert "| fixedTime | 1 " in capsys.readouterr().out
+
+
+def test_what_was_measured_is_kept_when_the_rest_is_broken_off(tmp_path, monkeypatch):
+    def one_and_no_more(*_arguments):
+        yield {"measure": "exponent", "of": "seconds per step against digits", "value": 1.0}
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("gridsum.benchmark.measures.all_measures", one_and_no_more)
+    assert main(["bench", *LITTLE, "--json", str(tmp_path / "bench.json")]) == 130
+    assert len(json.loads((tmp_path / "bench.json").read_text())["records"]) == 1
 
 
 def test_mistakes_are_answered(capsys, tmp_path):
@@ -43,3 +62,12 @@ def test_mistakes_are_answered(capsys, tmp_path):
     assert "did you mean 'base'" in capsys.readouterr().err
     assert main(["bench", "--json", str(tmp_path)]) == 2
     assert "is a folder" in capsys.readouterr().err
+    assert main(["bench", "--from", str(tmp_path / "none.json")]) == 2
+    assert "No such file" in capsys.readouterr().err
+    (tmp_path / "other.json").write_text("{}")
+    assert main(["bench", "--from", str(tmp_path / "other.json")]) == 2
+    assert "gridsum bench --json" in capsys.readouterr().err
+    assert main(["bench", "--from", str(tmp_path / "other.json"), "--json", "x.json"]) == 2
+    assert "leave out --json" in capsys.readouterr().err
+    assert main(["bench", "--figure", "bench.gif"]) == 2
+    assert ".svg" in capsys.readouterr().err

@@ -3,11 +3,16 @@
 import argparse
 import json
 from collections.abc import Sequence
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from gridsum.cli.output import check_writable, emit, tell, write_result
-from gridsum.cli.parsing import Parser, add_device, one_of, pick_device
+from gridsum.cli.parsing import DEFAULT_MODEL, Parser, UsageError, add_device, one_of, pick_device
 from gridsum.variants import PAPER_VARIANTS, VARIANTS
+
+if TYPE_CHECKING:
+    from gridsum.config import Config
+    from gridsum.store import Model
 
 _RUNS = (1, 2, 5, 10, 20)
 _DIGITS = (10, 100, 1000, 10_000, 100_000)
@@ -29,10 +34,12 @@ def _parser() -> Parser:
         "bench",
         "Measure what training and solving cost on this machine: milliseconds of a training step for fleets of "
         "several sizes, the share of the machine's fastest product that is reached, and the time of a sum against "
-        "its digits and terms. On a CPU the whole takes long; ask for less.",
-        "gridsum bench [options]",
+        "its digits and terms. Runs begin from the weights that come with gridsum, as trained networks take more "
+        "steps than new ones. On a CPU the whole takes long; ask for less.",
+        "gridsum bench [options]\n       gridsum bench --from FILE [--figure FILE] [--markdown]",
         "examples:\n"
-        "  gridsum bench --device cuda --json bench.json\n"
+        "  gridsum bench --device cuda --precision bf16 --json bench.json\n"
+        "  gridsum bench --from bench.json --figure bench.svg --markdown\n"
         "  gridsum bench --variants base --runs 1 --steps 3 --digits 10,1000 --terms 2,20",
     )
     parser.add_argument(
@@ -60,41 +67,88 @@ def _parser() -> Parser:
     parser.add_argument(
         "--terms", type=_numbers, default=_TERMS, metavar="N,...", help="of 10 digits to add (default: 2 to 200)"
     )
-    parser.add_argument("--model", default="base", metavar="MODEL", help="which model solves (default: base)")
-    parser.add_argument("--json", metavar="FILE", help="also write every figure to this file")
+    parser.add_argument(
+        "--model", default=DEFAULT_MODEL, metavar="MODEL", help=f"which model solves (default: {DEFAULT_MODEL})"
+    )
+    parser.add_argument("--json", metavar="FILE", help="keep every figure in this file, as they come")
+    parser.add_argument("--from", dest="kept", metavar="FILE", help="measure nothing: show what such a file holds")
+    parser.add_argument("--figure", metavar="FILE", help="draw the costs; FILE ends in .svg, .png or .pdf")
+    parser.add_argument("--markdown", action="store_true", help="print the tables as Markdown")
     add_device(parser, "auto")
     return parser
 
 
 def run(arguments: Sequence[str]) -> int:
     options = _parser().read(arguments)
-    if options.json is not None:
-        check_writable(options.json)
+    for path in (options.json, options.figure):
+        if path is not None:
+            check_writable(path)
+    if options.figure is not None:
+        from gridsum.figures.style import check_format
+
+        check_format(options.figure)
+    if options.kept is not None and options.json is not None:
+        raise UsageError("--from measures nothing, so there is nothing new to keep; leave out --json")
+    data = _measured(options) if options.kept is None else _read(options.kept)
+
+    from gridsum.benchmark.tables import tables
+    from gridsum.evaluation.rendering import to_markdown, to_text
+
+    for table in tables(data["records"], data["device"]):
+        emit("\n" + (to_markdown if options.markdown else to_text)(table).rstrip("\n"))
+    if options.figure is not None:
+        from gridsum.figures.costs import plot_costs
+        from gridsum.figures.style import save
+
+        save(plot_costs(data["records"]), options.figure)
+        tell(f"gridsum: wrote {options.figure}")
+    return 0
+
+
+def _measured(options: argparse.Namespace) -> dict[str, Any]:
+    """What is measured, kept figure by figure: what is done is not lost if the rest is broken off."""
     device = pick_device(options.device)
 
-    from gridsum.benchmark import all_measures, exponent
+    from gridsum.benchmark.measures import all_measures
     from gridsum.config import override
     from gridsum.devices import describe
     from gridsum.store import load
     from gridsum.variants import variant
 
     configs = [override(variant(name), {"training.precision": options.precision}) for name in options.variants]
+    starts = [(config, _shipped(config)) for config in configs]
     model = load(options.model, device)
     records: list[dict[str, Any]] = []
-    for record in all_measures(configs, options.runs, model, device, options.digits, options.terms, options.steps):
+    data = {"device": describe(device), "records": records}
+    for record in all_measures(starts, options.runs, model, device, options.digits, options.terms, options.steps):
         records.append(record)
         emit(_line(record))
-    for varied, fixed in (("digits", {"terms": 2}), ("terms", {"digits": 10})):
-        chosen = [r for r in records if r["measure"] == "solving" and all(r[k] == v for k, v in fixed.items())]
-        sizes, seconds = [r[varied] for r in chosen], [r["seconds_per_step"] for r in chosen]
-        if len(set(sizes)) > 1:
-            power = exponent(sizes, seconds)
-            records.append({"measure": "exponent", "of": f"seconds per step against {varied}", "value": power})
-            emit(f"solving: seconds per step grow as {varied}^{power:.2f}")
+        if options.json is not None:
+            write_result(options.json, json.dumps(data, indent=2) + "\n")
     if options.json is not None:
-        write_result(options.json, json.dumps({"device": describe(device), "records": records}, indent=2) + "\n")
         tell(f"gridsum: wrote {len(records)} figures to {options.json}")
-    return 0
+    return data
+
+
+def _shipped(config: "Config") -> "Model | None":
+    """The model of that variant that comes with gridsum, if there is one of the same shape."""
+    from gridsum.store import load, shipped
+
+    if config.variant not in shipped():
+        return None
+    model = load(config.variant)
+    return model if model.config.model == config.model else None
+
+
+def _read(path: str) -> dict[str, Any]:
+    try:
+        data = json.loads(Path(path).read_text())
+        if not all(record["measure"] for record in data["records"]) or not data["device"]:
+            raise KeyError
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it does not hold what gridsum bench --json writes"
+        raise UsageError(f"cannot show {path}: {reason}") from None
+    return data
 
 
 def _line(record: dict[str, Any]) -> str:
@@ -111,6 +165,8 @@ def _line(record: dict[str, Any]) -> str:
             f"solving {record['terms']:>4} × {record['digits']:<7} digits: {record['seconds']:8.3f} s, "
             f"{record['steps']} steps, {record['placement']} placement"
         )
+    if record["measure"] == "exponent":
+        return f"solving: {record['of']}: to the power of {record['value']:.2f}"
     return (
         f"throughput {record['terms']} × {record['digits']} digits, {record['problems']} sums: "
         f"{record['problems_per_second']:.0f} sums a second"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import torch
 
-from gridsum.benchmark import cells_of_a_step, fastest, operations
+from gridsum.benchmark.measures import cells_of_a_step, fastest, operations
 from gridsum.reproduction.pieces import Work
 from gridsum.variants import variant
 
@@ -18,7 +18,7 @@ UNCERTAINTY = "scaled from times measured on another machine; expect half of tha
 
 @dataclass(frozen=True)
 class Reference:
-    """How fast a machine was, in operations a second as `gridsum.benchmark` counts them."""
+    """How fast a machine was, in operations a second as `gridsum.benchmark.measures` counts them."""
 
     training: float
     inference: float

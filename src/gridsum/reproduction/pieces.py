@@ -14,7 +14,7 @@ from pathlib import Path
 
 import torch
 
-from gridsum.benchmark import cells_of_a_step, operations
+from gridsum.benchmark.measures import cells_of_a_step, operations
 from gridsum.config import Config, ModelConfig
 from gridsum.devices import describe
 from gridsum.evaluation.records import append

@@ -5,8 +5,8 @@ epoch each run solves new problems with every symbol placed by its most probable
 characters right in every group of problems, those actions work, and are kept for good: expected placement smears over
 long inputs, and an action that could still change would take from under the network what it has learnt to rely on.
 
-States that are to be discrete become so after that, on the same measure: a network that has found an answer loses little
-of it by the levels and soon has it back, where one with discrete states from the beginning learns slowly.
+States that are to be discrete become so after that, on the same measure: a network that has found an answer loses
+little of it by the levels, and soon has it back.
 """
 
 import torch

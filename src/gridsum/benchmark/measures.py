@@ -1,4 +1,4 @@
-"""What gridsum costs on the machine it finds: training steps of fleets, and solving against size.
+"""Training steps of fleets, and solving against size, measured on the machine at hand.
 
 Every figure is a record (a plain dictionary) that says what was measured; `gridsum bench` prints and keeps them.
 """
@@ -7,16 +7,21 @@ import math
 import resource
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
 
 from gridsum.config import Config, ModelConfig
+from gridsum.model.network import Network
 from gridsum.solving import solve
 from gridsum.store import Model
 from gridsum.streams import Stream
 from gridsum.training.loop import Fleet
 from gridsum.training.precision import served
+
+SHORT = 10
+"""The digits of the terms that there are more and more of."""
 
 
 def synchronise(device: torch.device) -> None:
@@ -68,13 +73,21 @@ def cells_of_a_step(config: Config) -> float:
     return sum(problems * row * column for row, column in zip(rows, columns, strict=True))
 
 
-def training(config: Config, runs: int, device: torch.device, steps: int = 20, warm_up: int = 5) -> dict[str, Any]:
-    """The cost of a training step of a fleet of `runs` at the start of training, that of the median step: a few have to
-    make a graph first."""
+def training(
+    config: Config, runs: int, device: torch.device, steps: int = 20, warm_up: int = 5, trained: Model | None = None
+) -> dict[str, Any]:
+    """The cost of a training step of a fleet of `runs`, that of the median step: a few have to make a graph first.
+
+    How many recurrent steps networks take that decide themselves is learned: all runs begin from the weights of
+    `trained`, a single run, or from random ones, with which they halt soon.
+    """
     start = time.perf_counter()
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
-    fleet = Fleet(config, tuple(range(runs)), device)
+    seeds = tuple(range(runs))
+    fleet = Fleet(config, seeds, device)
+    if trained is not None:
+        fleet.begin_from(_repeated(trained, seeds))
     fleet.train_step(0)
     synchronise(device)
     start_up = time.perf_counter() - start
@@ -95,6 +108,7 @@ def training(config: Config, runs: int, device: torch.device, steps: int = 20, w
         "variant": config.variant,
         "precision": precision,
         "runs": runs,
+        "weights": "random" if trained is None else "trained",
         "ms_per_step": 1e3 * seconds,
         "ms_per_step_and_run": 1e3 * seconds / runs,
         "recurrent_steps_computed": computed,
@@ -103,6 +117,14 @@ def training(config: Config, runs: int, device: torch.device, steps: int = 20, w
         "operations_per_step": flops,
         "share_of_product_rate": flops / seconds / product_rate(device, precision),
     }
+
+
+def _repeated(model: Model, seeds: tuple[int, ...]) -> Model:
+    """A single run, as the runs of a fleet."""
+    network = Network(model.config.model, seeds)
+    state = model.network.state_dict()
+    network.load_state_dict({name: part.expand(len(seeds), *part.shape[1:]) for name, part in state.items()})
+    return replace(model, seeds=seeds, network=network)
 
 
 def solving(model: Model, terms: int, digits: int) -> dict[str, Any]:
@@ -119,6 +141,7 @@ def solving(model: Model, terms: int, digits: int) -> dict[str, Any]:
         "digits": digits,
         "seconds": seconds,
         "steps": answer.steps,
+        "right": answer.correct,
         "placement": answer.placement,
         "seconds_per_step": seconds / max(1, answer.steps),
     }
@@ -146,8 +169,18 @@ def exponent(sizes: Sequence[float], seconds: Sequence[float]) -> float:
     return sum((a - mean_x) * (b - mean_y) for a, b in zip(x, y, strict=True)) / sum((a - mean_x) ** 2 for a in x)
 
 
+def exponents(records: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """How the time of a recurrent step grows with digits, and with terms, as far as the records tell."""
+    for varied, fixed, value in (("digits", "terms", 2), ("terms", "digits", SHORT)):
+        chosen = [record for record in records if record["measure"] == "solving" and record[fixed] == value]
+        sizes = [record[varied] for record in chosen]
+        if len(set(sizes)) > 1:
+            power = exponent(sizes, [record["seconds_per_step"] for record in chosen])
+            yield {"measure": "exponent", "of": f"seconds per step against {varied}", "value": power}
+
+
 def all_measures(
-    configs: Sequence[Config],
+    configs: Sequence[tuple[Config, Model | None]],
     runs: Sequence[int],
     model: Model,
     device: torch.device,
@@ -155,13 +188,16 @@ def all_measures(
     terms: Sequence[int],
     steps: int,
 ) -> Iterator[dict[str, Any]]:
-    """Everything, one record after the other."""
-    for config in configs:
+    """Everything, one record after the other: trainings with the weights they begin from, then solving."""
+    for config, trained in configs:
         for count in runs:
-            yield training(config, count, device, steps)
-    yield from (solving(model, 2, length) for length in digits)
-    yield from (solving(model, count, 10) for count in terms)
+            yield training(config, count, device, steps, trained=trained)
+    solved = []
+    for count, length in (*((2, length) for length in digits), *((count, SHORT) for count in terms)):
+        solved.append(solving(model, count, length))
+        yield solved[-1]
     yield throughput(model)
+    yield from exponents(solved)
 
 
 def _digits(length: int, seed: int) -> str:

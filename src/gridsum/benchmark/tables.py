@@ -1,0 +1,99 @@
+"""What was measured, as tables."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from gridsum.benchmark.measures import SHORT
+from gridsum.evaluation.rendering import Table
+
+Records = Sequence[dict[str, Any]]
+_LONG = 1.0
+"""Seconds from which on a time has no more decimals than it needs."""
+
+
+def tables(records: Records, device: str) -> list[Table]:
+    """Of training, of more digits and of more terms: those that there are records for."""
+    chosen = [record for record in records if record["measure"] == "training"]
+    found = [_training(chosen, device)] if chosen else []
+    for varied, fixed, value in (("digits", "terms", 2), ("terms", "digits", SHORT)):
+        solved = [record for record in records if record["measure"] == "solving" and record[fixed] == value]
+        if solved:
+            unique = {record[varied]: record for record in solved}
+            found.append(_solving(list(unique.values()), varied, _remarks(records, varied), device))
+    return found
+
+
+def _training(records: Records, device: str) -> Table:
+    rows = [
+        (
+            record["variant"],
+            str(record["runs"]),
+            f"{record['ms_per_step']:.1f}",
+            f"{record['ms_per_step_and_run']:.2f}",
+            f"{record['recurrent_steps_computed']:.0f}",
+            f"{record['peak_gigabytes']:.1f}",
+            f"{record['operations_per_step'] / 1e12:.2f}",
+            f"{100 * record['share_of_product_rate']:.1f} %",
+            f"{record['start_up_seconds']:.0f}",
+        )
+        for record in records
+    ]
+    weights = " and ".join(sorted({record["weights"] for record in records}))
+    precisions = ", ".join(dict.fromkeys(record["precision"] for record in records))
+    return Table(
+        "A training step of a fleet",
+        f"{device}; {precisions}; {weights} weights. The median step. Recurrent steps: computed, the mean over the two "
+        "groups. TFLOP: of products and local attention, forward and backward, for every step computed on the cells of "
+        "an average grid. Share: of the rate of a large product in that precision, measured there. Start-up: the first "
+        "step, with all that is compiled for it.",
+        ("variant", "runs", "ms a step", "a run", "recurrent steps", "GB", "TFLOP", "share", "start-up, s"),
+        _without_repeats(rows),
+    )
+
+
+def _without_repeats(rows: list[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
+    """A variant's name once, in front of its first line."""
+    before = [""] + [row[0] for row in rows[:-1]]
+    return tuple(("" if row[0] == last else row[0], *row[1:]) for row, last in zip(rows, before, strict=True))
+
+
+def _solving(records: Records, varied: str, remarks: str, device: str) -> Table:
+    rows = [
+        (
+            f"{record['terms']} × {record['digits']:,}",
+            _seconds(record["seconds"]),
+            str(record["steps"]),
+            f"{1e3 * record['seconds_per_step']:.2f}",
+            "yes" if record["right"] else "no",
+        )
+        for record in records
+    ]
+    models = ", ".join(dict.fromkeys(record["model"] for record in records))
+    return Table(
+        f"Solving more {varied}",
+        f"{device}; {models}. One sum, the faster of two times, start-up apart.{remarks}",
+        ("terms × digits", "seconds", "steps", "ms a step", "right"),
+        tuple(rows),
+    )
+
+
+def _remarks(records: Records, varied: str) -> str:
+    """The exponent that was fitted; beside the digits also how many short sums are solved a second."""
+    ending = f"against {varied}"
+    found = [
+        f" A step's time grows as {varied} to the power of {record['value']:.2f}, fitted."
+        for record in records
+        if record["measure"] == "exponent" and record["of"].endswith(ending)
+    ]
+    if varied == "digits":
+        found += [
+            f" Of {record['problems']:,} sums of {record['terms']} × {record['digits']} digits together, "
+            f"{record['problems_per_second']:,.0f} a second."
+            for record in records
+            if record["measure"] == "throughput"
+        ]
+    return "".join(found)
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.1f}" if value >= _LONG else f"{value:.3f}"
