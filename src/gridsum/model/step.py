@@ -171,7 +171,7 @@ class Step(nn.Module):
         return self.arrive(self.transition(grid, attended, inside, dropouts), inside)
 
     def arrive(self, grid: Tensor, inside: Tensor | None, disturb: Disturb | None = None) -> Tensor:
-        """A step's result as the next step sees it: disturbed, if training asks for that, then discrete if it is to be."""
+        """A step's result as the next step sees it: disturbed, if training asks for it, and discrete if it is to be."""
         if disturb is None and self.discrete is None:
             return grid
         grid = grid if disturb is None else disturb(grid)
