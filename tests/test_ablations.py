@@ -37,3 +37,7 @@ def test_every_variant_of_the_paper_that_decides_when_to_halt_can_be_read_as_run
     assert [ablation.variant for ablation in ABLATIONS.values() if ablation.name == "running"] == deciding
     assert not any(has_control(name) for name in PAPER_VARIANTS), "readings are compared with the variant itself"
     assert has_control("exact")
+
+
+def test_every_variant_can_be_changed_in_some_point():
+    assert {ablation.variant for ablation in ABLATIONS.values()} == set(VARIANTS)

@@ -184,7 +184,6 @@ def test_records_name_the_commit_they_are_told(reproduce: Reproduce, tmp_path: P
         (["--variants", "SASA", "base", "--ablations", "running"], "(base-running, SASA-running)"),
         (["--ablations", "without-noise"], "not of the --variants; write exact-without-noise"),
         (["--variants", "exact", "--ablations", "running"], "write base-running or noGroups-running or "),
-        (["--variants", "fixedTime", "--ablations"], "there are no ablations of fixedTime, but of base, "),
         (["--ablations-only"], "say which with --ablations"),
         (["--ablation-epochs", "9"], "say which with --ablations"),
         (["--ablations", "exact-whole", "fp32", "--ablation-epochs", "9"], "base-fp32 is compared with base itself"),

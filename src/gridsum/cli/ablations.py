@@ -47,12 +47,6 @@ def wanted_ablations(options: argparse.Namespace) -> tuple[str, ...]:
         return ()
     named = [_ablation(text, options.variants) for text in options.ablations]
     found = named or [name for variant in options.variants for name in ablations_of(variant)]
-    if not found:
-        changed = _listed(list(dict.fromkeys(ablation.variant for ablation in ABLATIONS.values())))
-        raise UsageError(
-            f"there are no ablations of {_listed(options.variants)}, but of {changed}: name some, or one of these "
-            "with --variants"
-        )
     uncontrolled = [name for name in found if not has_control(ABLATIONS[name].variant)]
     if options.ablation_epochs is not None and uncontrolled:
         raise UsageError(
