@@ -70,8 +70,8 @@ def test_the_page_sets_levels_side_by_side(monkeypatch):
 def test_the_commands_that_made_exact_are_understood(monkeypatch, tmp_path):
     """As written, but for their size."""
     monkeypatch.chdir(tmp_path)
-    small = {"training.epochs": 1, "training.steps_per_epoch": 1, "training.batch": 4, "training.harden_problems": 1}
-    tiny = ["--device", "cpu", *(part for name, value in small.items() for part in (f"--{name}", str(value)))]
+    small = {"epochs": 1, "steps_per_epoch": 1, "batch": 4, "harden_problems": 1, "restarts": 0.0}
+    tiny = ["--device", "cpu", *(part for name, value in small.items() for part in (f"--training.{name}", str(value)))]
     commands = re.findall(r"^    gridsum (train .*)$", PAGE, re.MULTILINE)
     made = [(shlex.split(command), shlex.split(command)[-1]) for command in commands]
     assert [folder for _, folder in made] == [f"results/{name}" for name in TRAININGS]
