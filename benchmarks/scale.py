@@ -3,7 +3,7 @@
     python benchmarks/scale.py [--json FILE] [--threads N]
 
 Beside the time on the clock stands that of the processor, which other work on the machine hardly changes. Each long sum
-is solved in a process of its own, for its memory: two random numbers of 100,000 digits, and 9…9 + 1 with
+is solved in a process of its own, for its memory: two random numbers of 100,000 digits, and 9…9 + 1 and 1 + 9…9 with
 10,000 nines, whose carry passes through every column. `model.tolerance` is what a cell's features may move by without
 being handed on; 0 computes every cell at every step, which is compared on shorter sums. Then the same problems are
 solved under several tolerances, and answers and steps compared with those of computing everything.
@@ -30,6 +30,7 @@ TOLERANCES = (1e-2, 1e-1)
 LONG = (
     ("random", 100_000, 1e-2),
     ("nines", 10_000, 1e-2),
+    ("one and nines", 10_000, 1e-2),
     ("random", 10_000, 1e-2),
     ("random", 10_000, 0.0),
     ("nines", 500, 1e-2),
@@ -46,8 +47,10 @@ def number(digits: int, source: random.Random) -> str:
 
 
 def long_sum(kind: str, digits: int) -> tuple[str, str]:
+    nines = "9" * digits
     source = random.Random(0)
-    return ("9" * digits, "1") if kind == "nines" else (number(digits, source), number(digits, source))
+    known = {"nines": (nines, "1"), "one and nines": ("1", nines)}
+    return known.get(kind) or (number(digits, source), number(digits, source))
 
 
 def solve_here(kind: str, digits: int, tolerance: float) -> dict[str, Any]:

@@ -224,6 +224,11 @@ class TrainingConfig:
     checkpoint_epochs: int = 10
     """Epochs from one checkpoint to the next; there is one at the end, too."""
 
+    @property
+    def epochs_in_all(self) -> int:
+        """With those of the trainings that this one follows."""
+        return self.first_step // self.steps_per_epoch + self.epochs
+
     def __post_init__(self) -> None:
         for name in (
             "epochs",

@@ -124,13 +124,12 @@ def load(name: str, device: torch.device | str = "cpu") -> Model:
 
 def facts(model: Model) -> dict[str, Any]:
     """What a model of one run is; the epochs are those of all its trainings together."""
-    training = model.config.training
     return {
         "name": model.name,
         "variant": model.config.variant,
         "seed": model.seeds[0],
         "parameters": parameter_count(model.network),
-        "epochs": training.first_step // training.steps_per_epoch + training.epochs,
+        "epochs": model.config.training.epochs_in_all,
     }
 
 

@@ -157,6 +157,36 @@ def test_a_configuration_may_come_from_a_file(command: Command, trained: Path, t
     assert not (tmp_path / "other").exists()
 
 
+def test_training_goes_on_from_another_training_s_weights(command: Command, trained: Path, tmp_path: Path):
+    status, _, errors = command("train", "--start-from", str(trained), "--seeds", "7", "--out", str(tmp_path / "more"))
+    assert status == 0, errors
+    config = json.loads((tmp_path / "more" / "config.json").read_text())
+    assert (config["seeds"], config["training"]["first_step"], config["training"]["epochs"]) == ([7], 1, 1)
+    began = json.loads((tmp_path / "more" / "start.json").read_text())
+    assert began == {"model": str(trained), "seeds": [7], "epochs": 1}
+    (before, _), (after, _) = _weights(trained, 7), _weights(tmp_path / "more", 7)
+    step = 1e-3 * 1.2  # an update of AdamW moves no weight by much more than the learning rate
+    assert all((after[name] - before[name]).abs().max() < step for name in before)
+    assert any(not torch.equal(after[name], before[name]) for name in before)
+
+
+def test_what_training_cannot_start_from_is_told(command: Command, trained: Path, tmp_path: Path):
+    out, start = ["train", "--out", str(tmp_path / "more")], ["--start-from", str(trained)]
+    wrong = {
+        "has no seed 3, only 0, 7": [*start, "--seeds", "0,3"],
+        "leave model.* as it is": [*start, "--model.patience", "7"],
+        "holds no weights.safetensors": ["--start-from", str(tmp_path)],
+        "there is no model 'nowhere'": ["--start-from", "nowhere"],
+        "leave --start-from out": [*start, "--resume"],
+        "not allowed with argument": [*start, "--variant", "base"],
+    }
+    for message, options in wrong.items():
+        status, printed, errors = command(*out, *options)
+        assert (status, printed) == (2, ""), options
+        assert message in errors
+        assert not (tmp_path / "more").exists()
+
+
 def test_resuming_otherwise_than_started_is_refused(command: Command, trained: Path):
     before = {path: path.read_bytes() for path in trained.rglob("*") if path.is_file()}
     refusals = {

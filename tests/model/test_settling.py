@@ -25,6 +25,8 @@ def settler(tolerance: float, keep: float = 0.3, seed: int = 0, **changes: Any) 
     network = Network(config, (seed,)).double().requires_grad_(False)
     if network.step.recall is not None:
         network.step.recall.weight[:, : config.width].mul_(keep)
+    if network.step.discrete is not None:
+        network.step.discrete.fill_(True)
     return network
 
 
@@ -36,7 +38,9 @@ def state_of(settling: Settling, grid: torch.Tensor) -> torch.Tensor:
     return settling.state[settling.inside].view_as(grid)
 
 
-@pytest.mark.parametrize("changes", [{}, {"recall": False}, {"query_encoding": False, "heads": 4}, {"kernel": 5}])
+@pytest.mark.parametrize(
+    "changes", [{}, {"recall": False}, {"query_encoding": False, "heads": 4}, {"kernel": 5}, {"levels": 3}]
+)
 def test_every_step_is_the_step_of_the_whole_grid(changes):
     network, size = settler(0.0, 1.0, **changes), GridSize(3, 7)
     grid = network.place(symbols_of(4), size)
@@ -68,11 +72,18 @@ def test_a_change_is_felt_by_its_neighbours_and_nobody_else():
 
 
 @settings(max_examples=15, deadline=None)
-@given(st.integers(0, 50), st.integers(1, 6), st.sampled_from([0.1, 0.3, 0.6, 1.0]), st.integers(1, 5))
-def test_answers_steps_and_caps_are_those_of_computing_everything(seed, problems, keep, patience):
+@given(
+    st.integers(0, 50),
+    st.integers(1, 6),
+    st.sampled_from([0.1, 0.3, 0.6, 1.0]),
+    st.integers(1, 5),
+    st.sampled_from([0, 2, 3]),
+)
+def test_answers_steps_and_caps_are_those_of_computing_everything(seed, problems, keep, patience, levels):
     symbols, size = symbols_of(problems, seed), GridSize(3, 8)
+    changes = {"patience": patience, "cap_factor": 1, "levels": levels}
     whole, some = (
-        infer(settler(tolerance, keep, seed, patience=patience, cap_factor=1), symbols, size, "converged")
+        infer(settler(tolerance, keep, seed, **changes), symbols, size, "converged")
         for tolerance in (0.0, ALMOST_NOTHING)
     )
     assert torch.equal(some.steps, whole.steps)

@@ -1,9 +1,9 @@
-"""Placement hardens on results alone, run by run, and for good."""
+"""Placement hardens, and states become discrete, on results alone, run by run, and for good."""
 
 import pytest
 import torch
 
-from gridsum.config import override
+from gridsum.config import ConfigError, override
 from gridsum.model.network import Network
 from gridsum.model.rollout import GridSize
 from gridsum.model.seq2grid import NLP, NOP, TLU
@@ -86,6 +86,67 @@ def test_a_run_that_is_not_ready_stays_expected(tmp_path):
     train(short(**{"training.harden_accuracy": 1.0, "training.epochs": 1}), [1], tmp_path, CPU)
     assert (weights_of(tmp_path, 1)["placement.decided"] == -1).all()
     assert read_metrics(tmp_path, 1)[0]["hardened"] is False
+
+
+def test_states_become_discrete_once_placement_is_certain_and_enough_is_right(monkeypatch):
+    config = short(**{"model.levels": 3, "training.harden_accuracy": 0.5, "training.discrete_accuracy": 0.8})
+    network = Network(config.model, (0, 1, 2))
+    discrete = network.step.discrete
+    assert discrete is not None
+
+    def after(*groups):
+        monkeypatch.setattr(
+            "gridsum.training.hardening.certain_accuracy", lambda _n, _c, group, _s: torch.tensor(groups[group])
+        )
+        harden(network, config, (0, 1, 2), 7)
+        return discrete.tolist()
+
+    assert after([0.9, 0.9, 0.4], [0.9, 0.6, 0.9]) == [False] * 3, "placement first"
+    assert after([0.9, 0.9, 0.9], [0.9, 0.7, 0.9]) == [True, False, False]
+    assert after([0.1, 0.8, 0.9], [0.1, 0.8, 0.9]) == [True, True, True], "and for good"
+
+
+def test_states_become_discrete_where_placement_does_not_harden(monkeypatch):
+    config = short(**{"model.levels": 3, "model.harden": False})
+    network = Network(config.model, (0, 1))
+    assert network.step.discrete is not None
+    monkeypatch.setattr("gridsum.training.hardening.certain_accuracy", lambda *_: torch.tensor([0.96, 0.98]))
+    harden(network, config, (0, 1), 7)
+    assert network.step.discrete.tolist() == [False, True]
+
+
+def test_a_discrete_run_is_resumed_loaded_and_started_from_as_such(tmp_path):
+    """Thresholds that any network reaches: certain after an epoch, discrete after two."""
+    ready = {"training.harden_accuracy": 1e-6, "training.discrete_accuracy": 1e-6}
+    config = short(**{"model.levels": 3, "training.harden_problems": 32, **ready})
+    train(config, [1, 4], tmp_path / "whole", CPU)
+    for epochs in (1, 2, 4):
+        train(override(config, {"training.epochs": epochs}), [1, 4], tmp_path / "pieces", CPU, resume=epochs > 1)
+        checkpoint = load_checkpoint(tmp_path / "pieces")
+        assert checkpoint is not None
+        assert checkpoint.tensors["step.discrete"].tolist() == [epochs > 1] * 2
+    for seed in (1, 4):
+        whole, pieces = weights_of(tmp_path / "whole", seed), weights_of(tmp_path / "pieces", seed)
+        assert whole.keys() == pieces.keys()
+        assert all(torch.equal(whole[name], pieces[name]) for name in whole)
+        assert logged(tmp_path / "whole", seed) == logged(tmp_path / "pieces", seed)
+    start = load(str(tmp_path / "whole"))
+    assert start.network.step.discrete is not None
+    assert start.network.step.discrete.tolist() == [True, True]
+    slow = override(config, {"training.epochs": 1, "training.discrete_accuracy": 1.0})
+    train(slow, [1, 4], tmp_path / "more", CPU, start=start)
+    assert weights_of(tmp_path / "more", 4)["step.discrete"].item() is True
+
+
+def test_levels_can_be_given_to_a_network_that_had_none(tmp_path):
+    config = short(**{"training.harden_accuracy": 1e-6, "training.discrete_accuracy": 1e-6, "training.epochs": 1})
+    train(config, [1], tmp_path / "first", CPU)
+    start = load(str(tmp_path / "first"))
+    train(override(config, {"model.levels": 3}), [1], tmp_path / "more", CPU, start=start)
+    assert weights_of(tmp_path / "more", 1)["step.discrete"].item() is True
+    with pytest.raises(ConfigError, match=r"only model\.levels may be set"):
+        train(config, [1], tmp_path / "back", CPU, start=load(str(tmp_path / "more")))
+    assert not (tmp_path / "back").exists()
 
 
 @pytest.mark.slow

@@ -175,6 +175,9 @@ def test_training_can_begin_from_trained_weights(tmp_path):
     train(more, [1, 2], tmp_path / "more", CPU, report=epochs.append, start=start)
     assert epochs[0].means["total"][0] < read_metrics(tmp_path / "first", 1)[0]["total"]
     assert not torch.equal(weights_of(tmp_path / "more", 1)["embedding.weight"], start.network.embedding.weight[0])
+    began = json.loads((tmp_path / "more" / "start.json").read_text())
+    assert began == {"model": str(tmp_path / "first"), "seeds": [1, 2], "epochs": 4}
+    assert not (tmp_path / "first" / "start.json").exists()
 
     once = override(more, {"training.epochs": 1})
     train(once, [1, 2], tmp_path / "parts", CPU, start=start)

@@ -14,7 +14,7 @@ from gridsum.cli.overrides import add_overrides, explain_overrides, overridden, 
 from gridsum.cli.parsing import SEED_LIMIT, Parser, UsageError, add_device, pick_device
 from gridsum.cli.progress import Progress, progress
 from gridsum.config import Config, following, from_dict
-from gridsum.store import load
+from gridsum.store import Model, load, load_runs, locate
 from gridsum.variants import VARIANTS, variant
 
 if TYPE_CHECKING:
@@ -78,14 +78,14 @@ def _parser() -> Parser:
     start.add_argument(
         "--start-from",
         metavar="MODEL",
-        help="begin with the weights of a trained model, its configuration and its seeds (overtraining): what is "
-        "overridden changes, and the problems go on where that model's ended",
+        help="begin with the weights of a trained model, its configuration and its seeds, or those of them that "
+        "--seeds names (overtraining): what is overridden changes, and the problems go on where that model's ended",
     )
     parser.add_argument(
         "--seeds",
         type=read_seeds,
         metavar="SEEDS",
-        help=f"such as 3, 0-9 or 0,2,5-7; at most {_MOST_SEEDS}, each below 2^63 (default: 0)",
+        help=f"such as 3, 0-9 or 0,2,5-7; at most {_MOST_SEEDS}, each below 2^63 (default: 0, or all of MODEL's)",
     )
     parser.add_argument(
         "--resume",
@@ -104,12 +104,10 @@ def run(arguments: Sequence[str]) -> int:
     folder = Path(options.out)
     if options.resume and options.start_from is not None:
         raise UsageError("--resume goes on with FOLDER's own weights; leave --start-from out")
-    begin = None if options.start_from is None else load(options.start_from)
+    begin = None if options.start_from is None else _beginning(options.start_from, options.seeds)
     config, seeds = (
         _setup(options, folder) if begin is None else (overridden(following(begin.config), options), begin.seeds)
     )
-    if begin is not None and options.seeds not in (None, begin.seeds):
-        raise UsageError(f"{options.start_from} has the seeds {', '.join(map(str, begin.seeds))}; leave --seeds out")
     boards = Boards(folder) if options.tensorboard else None
     device = pick_device(options.device)
 
@@ -132,6 +130,18 @@ def run(arguments: Sequence[str]) -> int:
             boards.close()
     tell(_farewell(config, seeds, folder, epochs))
     return 0
+
+
+def _beginning(name: str, seeds: tuple[int, ...] | None) -> Model:
+    """The model to begin from: all of its runs, or those with these seeds."""
+    whole = load(name)
+    if seeds is None:
+        return whole
+    paths = dict(zip(whole.seeds, locate(name), strict=True))
+    missing = next((seed for seed in seeds if seed not in paths), None)
+    if missing is not None:
+        raise UsageError(f"{name} has no seed {missing}, only {', '.join(map(str, paths))}; name some of these or none")
+    return load_runs(name, [paths[seed] for seed in seeds])
 
 
 def _setup(options: argparse.Namespace, folder: Path) -> tuple[Config, tuple[int, ...]]:

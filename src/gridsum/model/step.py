@@ -111,7 +111,10 @@ class Recall(Linear):
 
 
 class Discretise(Function):
-    """Every feature at the nearest of L levels from -1 to 1; the gradient is that of tanh, which leads to the ends."""
+    """Every feature at one of L levels from -1 to 1; the gradient is that of tanh, which leads to the ends.
+
+    [-1, 1] is cut into L equal parts, the kth of which means the kth level; what lies beyond belongs to the ends.
+    """
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, levels: int) -> Tensor:

@@ -1,6 +1,7 @@
 """A training folder: the configuration, one checkpoint of the whole fleet, and a folder for each seed.
 
     FOLDER/config.json              what was asked for
+    FOLDER/start.json               whose weights it began from; only where it did not begin from random ones
     FOLDER/checkpoint.safetensors   the fleet at the end of an epoch: all that resuming needs
     FOLDER/seed-K/metrics.jsonl     one line an epoch
     FOLDER/seed-K/weights.safetensors
@@ -20,10 +21,11 @@ from safetensors.torch import save
 from torch import Tensor
 
 from gridsum.config import Config, from_json, to_json
-from gridsum.store import WEIGHTS, StoreError, write_atomically
+from gridsum.store import WEIGHTS, Model, StoreError, write_atomically
 
 _CHECKPOINT = "checkpoint.safetensors"
 _CONFIG = "config.json"
+_START = "start.json"
 _METRICS = "metrics.jsonl"
 
 
@@ -63,6 +65,12 @@ def create(folder: Path, config: Config, seeds: Sequence[int]) -> None:
 def write_setup(folder: Path, config: Config, seeds: Sequence[int]) -> None:
     setup = {"seeds": list(seeds), **json.loads(to_json(config))}
     write_atomically(folder / _CONFIG, json.dumps(setup, indent=2).encode())
+
+
+def write_start(folder: Path, start: Model) -> None:
+    """Which model a training began from, by the name it was given, and how many epochs that had been trained for."""
+    about = {"model": start.name, "seeds": list(start.seeds), "epochs": start.config.training.epochs_in_all}
+    write_atomically(folder / _START, json.dumps(about).encode() + b"\n")
 
 
 def read_setup(folder: Path) -> tuple[Config, tuple[int, ...]]:

@@ -24,6 +24,7 @@ from gridsum.training.folders import (
     save_checkpoint,
     seed_folder,
     write_setup,
+    write_start,
 )
 from gridsum.training.gradients import EagerGradients, GraphGradients
 from gridsum.training.hardening import harden
@@ -90,8 +91,9 @@ def train(
         write_setup(folder, config, seeds)
     else:
         create(folder, config, seeds)
-        if start is not None:  # resuming must not depend on the weights it began from
-            fleet.save(folder, 0)
+        if start is not None:
+            write_start(folder, start)
+            fleet.save(folder, 0)  # resuming must not depend on the weights it began from
     done = fleet.restore(folder) if resume else 0
     started = time.monotonic()
     saved = done

@@ -1,0 +1,108 @@
+"""The page about `exact` against the records, logs and commands it speaks of."""
+
+import json
+import re
+import shlex
+from itertools import pairwise, takewhile
+from pathlib import Path
+
+import pytest
+
+from gridsum.cli import main
+from gridsum.evaluation.records import read
+from gridsum.evaluation.tables import accuracy_text, spread, spread_text
+from gridsum.model.rollout import GridSize
+from gridsum.problems import batch_of
+from gridsum.solving import solve
+from gridsum.store import load
+from gridsum.symbols import decode
+from gridsum.training.folders import read_setup
+
+ROOT = Path(__file__).parent.parent
+PAGE = (ROOT / "docs" / "exact.md").read_text()
+TRAININGS = ("exact-first", "exact", "exact-levels-3", "exact-levels-2")
+SPACES = ("[1,4]x[1,10]", "[7,10]x[1,10]", "20x[1,20]")
+
+
+def rows_of(document: str, header: str) -> list[list[str]]:
+    """The lines of the table below `header`, cell by cell."""
+    _, table = document.split(f"| {header} |", 1)
+    lines = takewhile(lambda line: line.startswith("|"), table.splitlines()[2:])
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
+
+
+def test_the_page_sets_its_two_trainings_side_by_side(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    stages = [
+        ([f"results/{name}/validation.jsonl", f"results/records/{name}.jsonl"], best)
+        for name, best in (("exact-first", 1), ("exact", 2))
+    ]
+    shown = rows_of(PAGE, "right, of sums of")
+    assert len(shown) > 8
+    for suite, *cells in shown:
+        found = [[record for record in read(paths) if record.suite == suite] for paths, _ in stages]
+        by_seed = [{record.seed: record.seq for record in records} for records in found]
+        best = [accuracy_text(runs[seed]) for runs, (_, seed) in zip(by_seed, stages, strict=True)]
+        every = [spread_text(spread(list(runs.values()))) if len(runs) == 10 else "–" for runs in by_seed]
+        assert cells == [*best, *every], suite
+
+
+def test_the_page_sets_levels_side_by_side(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    records = read(["results/records/exact-levels.jsonl"])
+    for states, *cells in rows_of(PAGE, "states"):
+        levels = re.match(r"\d", states)
+        model = f"exact-levels-{levels[0]}" if levels else "exact"
+        seeds = range(4) if "seeds 0 to 3" in states else range(10)
+        own = {
+            suite: [r for r in records if (r.model, r.suite) == (model, suite) and r.seed in seeds] for suite in SPACES
+        }
+        assert {len(found) for found in own.values()} == {len(seeds)}
+        config, _ = read_setup(ROOT / "results" / model)
+        capped = sum(record.capped or 0 for record in own["20x[1,20]"])
+        expected = [spread_text(spread([record.seq for record in found])) for found in own.values()]
+        assert cells == [str(config.training.epochs_in_all), *expected, f"{capped} of {64 * len(seeds)}"]
+    for levels, text in ((3, "three levels"), (2, "two levels")):
+        study, *_ = json.loads((ROOT / f"results/exact-levels-{levels}/states.json").read_text())
+        assert f"with {text}, {study['balls']['0.5']} different ones in 2112 cells" in " ".join(PAGE.split())
+
+
+def test_the_commands_that_made_exact_are_understood(monkeypatch, tmp_path):
+    """As written, but for their size."""
+    monkeypatch.chdir(tmp_path)
+    small = {"epochs": 1, "steps_per_epoch": 1, "batch": 4, "harden_problems": 1, "restarts": 0.0}
+    tiny = ["--device", "cpu", *(part for name, value in small.items() for part in (f"--training.{name}", str(value)))]
+    commands = re.findall(r"^    gridsum (train .*)$", PAGE, re.MULTILINE)
+    made = [(shlex.split(command), shlex.split(command)[-1]) for command in commands]
+    assert [folder for _, folder in made] == [f"results/{name}" for name in TRAININGS]
+    for command, folder in made:
+        assert main([*command, *tiny]) == 0
+        ours, there = read_setup(tmp_path / folder), read_setup(ROOT / folder)
+        assert ours[1] == there[1]
+        assert ours[0].model == there[0].model
+        asked = dict(pairwise(command)).get("--training.epochs")
+        assert asked == str(there[0].training.epochs)
+    assert (tmp_path / "results" / "exact" / "start.json").exists()
+
+
+@pytest.mark.parametrize(("last", "steps"), [("1", 19), ("0", 7)])
+def test_a_run_of_nines_is_read_in_fewer_steps_than_anything_can_have_come_through_it(last, steps):
+    """Which the page explains: far from either end both are the same, and one reading is a guess."""
+    (answer,) = solve(load("exact"), [("9" * 60, last)])
+    assert answer.correct
+    assert answer.steps == steps < 60
+    assert f"`{'9…9'} + {last}` after {steps}" in " ".join(PAGE.split())
+
+
+def test_what_halts_is_not_yet_at_rest():
+    """9…9 + 0 halts with the right answer, changes its mind steps later, and is put right from its last digit on."""
+    network = load("exact").network
+    size = GridSize(2, 64)
+    origin = network.place(batch_of([("9" * 60, "0")]).symbols, size, hard=True)
+    grid, remembered, read = origin, network.step.remember(origin), {}
+    for step in range(1, 161):
+        grid = network.step(grid, remembered=remembered)
+        read[step] = decode(network.read(grid[:, :, 0]).argmax(-1)[0, 0].tolist())
+    assert read[7] == "9" * 60
+    assert re.fullmatch(r"10{40,}9{10,}", read[15])
+    assert read[160] == "9" * 60
