@@ -189,9 +189,10 @@ def _report(folder: Path, page: Path) -> None:
     from gridsum.reproduction.drawings import drawings_at
     from gridsum.reproduction.page import write_page
 
-    drawn = [(path, drawing.caption) for drawing, path in drawings_at(page).items() if path.exists()]
+    results = _results(folder)
+    drawn = [(path, drawing.captioned(results)) for drawing, path in drawings_at(page).items() if path.exists()]
     command = f"gridsum reproduce --out {folder} --only figures report"
-    write_result(str(page), write_page(_results(folder), page, command, drawn))
+    write_result(str(page), write_page(results, page, command, drawn))
     tell(f"gridsum: wrote {page}")
 
 
