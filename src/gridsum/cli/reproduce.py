@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 STAGES = {
     "train": "ten seeds of every variant, each variant as one fleet",
-    "validate": "all runs on problems that no table reports, to choose among them",
+    "validate": "runs of variants on problems that no table reports, to choose among them",
     "overtrain": "the best on digits and on terms of base and of noGroups, further",
-    "measure": "all runs on every suite of the paper; ablations of exact on a few",
+    "measure": "all runs on every suite of the paper; ablations on a few",
     "figures": "the paper's figures beside the page; left out without matplotlib",
     "report": "the page of results, from whatever is there by then",
     "ship": "the best runs into the package; only if asked for by --only",
