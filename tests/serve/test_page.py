@@ -362,7 +362,9 @@ def test_the_view_is_kept_as_a_picture_and_the_trace_as_json(window: Visit):
     window.settle()
     picture = ElementTree.fromstring(saved_by(page, "SVG"))
     texts = "|".join(element.text or "" for element in picture.iter("{http://www.w3.org/2000/svg}text"))
-    for told in ("base: 523+102+9416=10041", "right, after 24 steps", "Halting", "Q·K", "stopped", "Representation"):
+    steps = ask(window.address, "/trace", expression=EXAMPLE)["steps"]
+    answered = ("base: 523+102+9416=10041", f"right, after {steps} steps")
+    for told in (*answered, "Halting", "Q·K", "stopped", "Representation"):
         assert told in texts
     assert "var(" not in ElementTree.tostring(picture, "unicode")  # styles are the picture's own
     png = saved_by(page, "PNG")

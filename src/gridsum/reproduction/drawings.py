@@ -109,8 +109,8 @@ DRAWINGS = (
         "png",
         _best_with_content_rules,
         "it needs a validated run of noGroups or base",
-        "A position-based and a content-based rule of the attention, the clearest of each by the bits that decide where a "
-        "head looks (Fig. 5).",
+        "A position-based and a content-based rule of the attention, the clearest of each by the bits that decide "
+        "where a head looks (Fig. 5).",
     ),
     Drawing(
         "ring",
