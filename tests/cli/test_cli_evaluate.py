@@ -194,6 +194,9 @@ def test_records_are_those_of_a_shipped_model_by_its_name(command: Command):
     status, out, _ = command("table", "scores", "--records", "base-overtrained", "exact")
     shown = {row[1] for line in out.splitlines() if len(row := line.split()) > 4 and row[0] in ("2x15", "examples")}
     assert (status, shown) == (0, {"base-overtrained"})
+    status, out, err = command("table", "scores", "--records", "basee")
+    assert (status, out) == (2, "")
+    assert "there is no file 'basee', and no shipped model of that name has records; did you mean 'base'?" in err
     by_default = command("table", "comparison")[1]
     assert all(f" {name} " in by_default for name in VARIANTS)
     assert "overtrained" not in by_default.split("The paper's numbers")[0]

@@ -20,7 +20,7 @@ def _parser() -> Parser:
         "models",
         "List the models that come with gridsum: what they are, and how they scored. With NAME, all scores of it.",
         "gridsum models [NAME...] [--json]",
-        "A variant's own name means its best run on validation problems, which no table reports.\n\n"
+        "A variant's own name means its best run on problems that no table reports.\n\n"
         "examples:\n  gridsum models\n  gridsum models base-overtrained\n  gridsum models --json",
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help="models to show in full (default: an overview of all)")

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 STAGES = {
     "train": "ten seeds of every variant, each variant as one fleet",
-    "validate": "runs of variants on problems that no table reports, to choose among them",
+    "validate": "variants on problems that no table reports, to choose among runs",
     "overtrain": "the best on digits and on terms of base and of noGroups, further",
     "measure": "all runs on every suite of the paper; ablations on a few",
     "figures": "the paper's figures beside the page; left out without matplotlib",

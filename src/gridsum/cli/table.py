@@ -1,10 +1,10 @@
 """`gridsum table`: the paper's tables from records."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from gridsum.cli.output import STANDARD, check_writable, emit, write_result
 from gridsum.cli.parsing import Parser, UsageError, one_of, suggest
-from gridsum.variants import VARIANTS
 
 TABLES = {
     "comparison": "more digits and more terms than in training (Table III)",
@@ -84,9 +84,14 @@ def run(arguments: Sequence[str]) -> int:
 def record_files(given: Sequence[str] | None) -> list[str]:
     """The files that records are read from: those given, by path or by the name of a shipped model."""
     from gridsum.store import shipped, shipped_records
+    from gridsum.variants import VARIANTS
 
     found = {name: str(shipped_records(name)) for name in shipped() if shipped_records(name).exists()}
     if given:
+        unknown = next((name for name in given if name not in found and not Path(name).suffix), None)
+        if unknown is not None and not Path(unknown).exists():
+            mend = suggest(unknown, found, f"shipped are {', '.join(found) or 'none'}")
+            raise UsageError(f"there is no file {unknown!r}, and no shipped model of that name has records; {mend}")
         return [found.get(name, name) for name in given]
     best = [path for name, path in found.items() if name in VARIANTS]
     if not best:
