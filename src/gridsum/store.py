@@ -89,7 +89,8 @@ def load_runs(name: str, paths: Sequence[Path], device: torch.device | str = "cp
 
 def shipped() -> dict[str, Path]:
     """The models that come with the package, by name; a variant's name means its best."""
-    return {path.stem: path for path in sorted(SHIPPED.glob("*.safetensors"))}
+    found = {path.stem: path for path in SHIPPED.glob("*.safetensors")}
+    return {name: found[name] for name in sorted(found, key=str.lower)}
 
 
 def shipped_records(name: str) -> Path:

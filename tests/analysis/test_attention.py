@@ -23,6 +23,8 @@ from gridsum.model.layers import draw_all
 from gridsum.model.network import Network
 from gridsum.model.rollout import GridSize, Trace
 from gridsum.model.tracing import trace
+from gridsum.solving import solve_and_trace
+from gridsum.store import load
 from gridsum.symbols import encode, parse
 from gridsum.variants import variant
 
@@ -173,16 +175,28 @@ def test_a_head_that_sees_only_the_edge_is_neither():
     assert rule.border > 0
 
 
-def test_the_clearest_rules_of_the_shipped_model_are_of_their_kind(base, traces):
-    rules = head_rules(base.network.step.attention, traces[:1])
+def test_the_clearest_rules_of_a_shipped_model_are_of_their_kind():
+    model = load("noGroups")
+    _, trace = solve_and_trace(model, parse("523+102+9416"), "median")
+    rules = head_rules(model.network.step.attention, [trace])
     position, content = clearest_position_rule(rules), clearest_content_rule(rules)
     assert (position.label, content.label) == ("position-based", "content-based")
     assert position.position == max(rule.position for rule in rules)
     favourite = max(range(9), key=lambda offset: position.mean_attention[offset])
     assert position.favourite == offset_of(favourite, 3)
-    steps, _, height, width, _ = traces[0].attention.shape
+    steps, _, height, width, _ = trace.attention.shape
     for place in (position.example, content.example):
         assert (place.trace, place.step < steps, place.row < height, place.column < width) == (0, True, True, True)
+
+
+def test_where_no_head_is_of_a_kind_one_that_chooses_is_shown(base, traces):
+    rules = [
+        rule for rule in head_rules(base.network.step.attention, traces[:1]) if rule.label in ("mixed", "unselective")
+    ]
+    assert {rule.label for rule in rules} == {"mixed", "unselective"}
+    assert clearest_position_rule(rules).label == clearest_content_rule(rules).label == "mixed"
+    undecided = [rule for rule in rules if rule.label == "unselective"]
+    assert clearest_content_rule(undecided) in undecided
 
 
 def test_without_a_step_there_is_no_rule(base, traces):

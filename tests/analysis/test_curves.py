@@ -50,6 +50,13 @@ def test_models_are_told_apart_and_the_last_record_counts():
     assert curves[0].points[0].seq == 0.02
 
 
+def test_runs_of_one_model_are_told_apart_by_their_seeds():
+    twins = [dataclasses.replace(record(suite), seed=seed) for suite in ("2x5", "3x5") for seed in (3, 5)]
+    assert [curve.label for curve in terms_curves(twins)] == ["base seed 3", "base seed 5"]
+    alike = [dataclasses.replace(found, halting=rule) for found in twins for rule in ("sampled", "median")]
+    assert len({curve.label for curve in terms_curves(alike)}) == 4
+
+
 def test_the_shipped_records_have_a_curve():
     (curve,) = terms_curves(read([shipped_records("base")]))
     assert {5, 6, 7, 8, 9, 10} <= {point.terms for point in curve.points}

@@ -15,9 +15,10 @@ from gridsum.cli import evaluate as evaluate_command
 from gridsum.evaluation.records import Record, append, read
 from gridsum.evaluation.runner import evaluate
 from gridsum.evaluation.suites import find
+from gridsum.evaluation.tables import accuracy_text
 from gridsum.solving import solve, trace_expression
 from gridsum.store import load
-from gridsum.variants import MEANINGS
+from gridsum.variants import MEANINGS, VARIANTS
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -154,6 +155,12 @@ def shipped(model: str, records: Path, tmp_path: Path, monkeypatch: pytest.Monke
 def test_the_shipped_models_are_listed(command: Command, shipped: Path):
     status, out, err = command("models")
     assert (status, err) == (0, "")
+    rows = [line.split() for line in out.splitlines()]
+    assert [row[0] for row in rows if row[-3:] == ["–"] * 3] == ["base", "exact", "other"], "no such suite is recorded"
+    assert f"base: {MEANINGS['base']}" in out
+    assert out.count("where no model is named") == 1
+    status, out, err = command("models", "base", "exact", "other")
+    assert (status, err) == (0, "")
     first, second, third = re.split(r"\n(?:exact|other): ", out)
     assert first.startswith("base: variant base, seed 0, ")
     assert "trained for 1 epochs" in first
@@ -168,6 +175,31 @@ def test_the_shipped_models_are_listed(command: Command, shipped: Path):
     assert listed[0]["parameters"] == sum(tensor.numel() for tensor in load("base").network.parameters())
     assert [Record(**entry).suite for entry in listed[0]["records"]] == ["2x3", "2x3", "examples", "examples"]
     assert listed[1]["records"] == []
+    assert [entry["name"] for entry in json.loads(command("models", "exact", "--json")[1])] == ["exact"]
+    status, out, err = command("models", "exactt")
+    assert (status, out) == (2, "")
+    assert "did you mean 'exact'? The shipped models are base, exact, other" in err
+
+
+def test_the_overview_has_the_scores_of_the_records(command: Command):
+    header, *_ = (line.split() for line in command("models")[1].splitlines() if line.startswith("model "))
+    rows = {line.split()[0]: line.split() for line in command("models")[1].splitlines() if line[:1].isalpha()}
+    for name in ("base", "noGroups-standard", "SASA"):
+        for record in read([gridsum.store.shipped_records(name)]):
+            if record.suite in header:
+                assert rows[name][header.index(record.suite)] == accuracy_text(record.seq)
+
+
+def test_records_are_those_of_a_shipped_model_by_its_name(command: Command):
+    status, out, _ = command("table", "scores", "--records", "base-overtrained", "exact")
+    shown = {row[1] for line in out.splitlines() if len(row := line.split()) > 4 and row[0] in ("2x15", "examples")}
+    assert (status, shown) == (0, {"base-overtrained"})
+    status, out, err = command("table", "scores", "--records", "basee")
+    assert (status, out) == (2, "")
+    assert "there is no file 'basee', and no shipped model of that name has records; did you mean 'base'?" in err
+    by_default = command("table", "comparison")[1]
+    assert all(f" {name} " in by_default for name in VARIANTS)
+    assert "overtrained" not in by_default.split("The paper's numbers")[0]
 
 
 @pytest.mark.usefixtures("shipped")

@@ -102,7 +102,7 @@ OPTIONS = {
     "evaluate --solver adder": "package.module:function",
     "evaluate --solver no_such_module:f --suite 2x2": "there is no module",
     "table scors": "did you mean 'scores'?",
-    "table scores --records NOWHERE": "no such file",
+    "table scores --records NOWHERE": "there is no file 'NOWHERE'",
     "table scores --format markdwon": "did you mean 'markdown'?",
     "table --records r.jsonl": "which table?",
     "models --jsn": "did you mean --json?",

@@ -12,7 +12,7 @@ from gridsum.evaluation.records import Record, append, read
 from gridsum.reproduction import accounts, comparison
 from gridsum.reproduction.drawings import drawings_at
 from gridsum.reproduction.page import write_page
-from gridsum.reproduction.results import load_results
+from gridsum.reproduction.results import Results, load_results
 from gridsum.variants import PAPER_VARIANTS
 from tests.reproduction.conftest import ROOT, rewrite_records, table_lines
 
@@ -21,8 +21,8 @@ def _page(folder: Path) -> str:
     return write_page(load_results(folder), folder / "results.md", "gridsum reproduce --only report")
 
 
-def _drawn(page: Path) -> list[tuple[Path, str]]:
-    return [(path, drawing.caption) for drawing, path in drawings_at(page).items() if path.exists()]
+def _drawn(page: Path, results: Results) -> list[tuple[Path, str]]:
+    return [(path, drawing.captioned(results)) for drawing, path in drawings_at(page).items() if path.exists()]
 
 
 def test_the_page_that_the_command_wrote_is_what_the_records_say(quick: Path):
@@ -30,7 +30,8 @@ def test_the_page_that_the_command_wrote_is_what_the_records_say(quick: Path):
     command = re.search(r"Made by `(.*?)`", written)
     assert command is not None
     assert "--only figures report" in command[1]
-    assert written == write_page(load_results(quick), quick / "results.md", command[1], _drawn(quick / "results.md"))
+    results, page = load_results(quick), quick / "results.md"
+    assert written == write_page(results, page, command[1], _drawn(page, results))
 
 
 def test_every_part_is_there(quick: Path):
@@ -105,9 +106,8 @@ def test_a_page_can_be_made_at_any_stage(lost: str, copied: Path):
 def test_the_page_in_the_documents_is_made_of_the_published_results():
     page = ROOT / "docs" / "results.md"
     command = "gridsum reproduce --out results --only figures report"
-    assert page.read_text() == write_page(load_results(ROOT / "results"), page, command, _drawn(page)), (
-        f"run: {command}"
-    )
+    results = load_results(ROOT / "results")
+    assert page.read_text() == write_page(results, page, command, _drawn(page, results)), f"run: {command}"
 
 
 def test_numbers_are_those_of_the_records(copied: Path):

@@ -1,13 +1,17 @@
 """Other readings of the paper: shown beside the variant and the paper, and judged by the records alone."""
 
 import json
+import re
+import shlex
 import shutil
 from pathlib import Path
 
 import pytest
 
+from gridsum.cli import main
 from gridsum.evaluation import paper
 from gridsum.reproduction import accounts, readings
+from gridsum.reproduction.comparison import HEADLINE
 from gridsum.reproduction.drawings import drawings_at
 from gridsum.reproduction.results import load_results
 from tests.reproduction.conftest import rewrite_records, table_lines
@@ -121,3 +125,23 @@ def test_the_regularisers_are_compared_under_each_reading_in_steps_and_time(quic
     names = ["base", "base-running", "ponderReg", "ponderReg-running"]
     assert drawing.made_of(results) == ["--runs", *(str(quick / name) for name in names)]
     assert (quick / "figures" / "readings.svg").exists()
+
+
+def test_readings_whose_weights_have_not_been_kept_are_named_with_the_command_for_them(copied: Path):
+    assert "not weights" not in readings.account(load_results(copied))
+    for weights in (copied / "base-running").glob("seed-*/weights.safetensors"):
+        weights.unlink()
+    page = readings.account(load_results(copied))
+    assert "Of base-running logs and records are kept, not weights." in page
+    (command,) = re.findall(r"`gridsum (reproduce --out FOLDER .*)`", page)
+    assert main([*shlex.split(command), "--dry-run", "--device", "cpu"]) == 0
+
+
+def test_captions_name_what_is_drawn(copied: Path):
+    results = load_results(copied)
+    drawn = {drawing.name: drawing.captioned(results) for drawing in drawings_at(copied / "results.md")}
+    best = {name: results.chosen(name)[HEADLINE[name]] for name in HEADLINE}
+    assert drawn["terms"].endswith("Drawn from base-overtrained.")
+    assert drawn["training"].endswith("Drawn from base, ponderReg.")
+    assert drawn["placement"].endswith(f"Drawn from seed {best['base']} of base-overtrained.")
+    assert drawn["attention"].endswith(f"Drawn from seed {best['noGroups']} of noGroups-overtrained.")

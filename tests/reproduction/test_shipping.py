@@ -118,3 +118,11 @@ def test_an_overtrained_model_has_the_epochs_of_both_trainings(quick: Path):
     seed = load_results(quick).trained["base-overtrained"].seeds[0]
     path = quick / "base-overtrained" / f"seed-{seed}" / "weights.safetensors"
     assert facts(load_runs("base-overtrained", [path]))["epochs"] == 2 + 1
+
+
+def test_weights_that_have_not_been_kept_cannot_be_shipped(copied: Path, tmp_path: Path):
+    for weights in (copied / "SASA").glob("seed-*/weights.safetensors"):
+        weights.unlink()
+    with pytest.raises(ShippingError, match="the weights of SASA have not been kept"):
+        ship(load_results(copied), tmp_path / "shipped")
+    assert not (tmp_path / "shipped").exists()

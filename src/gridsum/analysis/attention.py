@@ -159,13 +159,19 @@ def head_rules(attention: LocalAttention, traces: Sequence[Trace]) -> list[HeadR
 
 
 def clearest_position_rule(rules: Sequence[HeadRule]) -> HeadRule:
-    """The head with most bits of position over all others."""
-    return max(rules, key=lambda rule: rule.position - rule.border - rule.content)
+    """Of the position-based heads the one with most bits of position over the other parts."""
+    return max(_of_a_kind(rules, "position-based"), key=lambda rule: rule.position - rule.border - rule.content)
 
 
 def clearest_content_rule(rules: Sequence[HeadRule]) -> HeadRule:
-    """The head with most bits of content over all others."""
-    return max(rules, key=lambda rule: rule.content - rule.border - rule.position)
+    """Of the content-based heads the one with most bits of content over the other parts."""
+    return max(_of_a_kind(rules, "content-based"), key=lambda rule: rule.content - rule.border - rule.position)
+
+
+def _of_a_kind(rules: Sequence[HeadRule], label: HeadLabel) -> Sequence[HeadRule]:
+    """The heads with this label; where there are none, those that choose at all, and else every head."""
+    selective = [rule for rule in rules if rule.label != "unselective"]
+    return [rule for rule in rules if rule.label == label] or selective or rules
 
 
 def offset_of(neighbour: int, kernel: int) -> Offset:

@@ -95,8 +95,15 @@ def terms_curves(records: Iterable[Record]) -> list[TermsCurve]:
             "the records hold no model on sums of different numbers of terms of the same length (2x5, 3x5, …); "
             f"evaluate these first: {_TERMS_COMMAND}"
         )
-    labels = labels_of(curves)
-    return [replace(curve, label=" ".join(label(row) for label in labels.values())) for row, curve in curves.items()]
+    return [replace(curve, label=label) for curve, label in zip(curves.values(), _labels(list(curves)), strict=True)]
+
+
+def _labels(rows: Sequence[Row]) -> list[str]:
+    """As short as tells the curves apart."""
+    by_name = [row.model for row in rows]
+    by_seed = [f"{row.model} seed {row.seed}" for row in rows]
+    whole = [" ".join(label(row) for label in labels_of(rows).values()) for row in rows]
+    return next((labels for labels in (by_name, by_seed) if len(set(labels)) == len(rows)), whole)
 
 
 def _point(terms: int, record: Record) -> TermsPoint:

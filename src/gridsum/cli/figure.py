@@ -20,7 +20,7 @@ from gridsum.cli.parsing import (
     pick_device,
     suggest,
 )
-from gridsum.cli.table import shipped_records
+from gridsum.cli.table import RECORDS_BY_DEFAULT, record_files
 from gridsum.symbols import parse
 
 if TYPE_CHECKING:
@@ -91,8 +91,8 @@ def _parser() -> Parser:
         "--records",
         nargs="+",
         action="extend",
-        metavar="FILE",
-        help="what gridsum evaluate kept (default: the records of the models that come with gridsum)",
+        metavar="RECORDS",
+        help=f"files that gridsum evaluate kept, or names of shipped models for theirs (default: {RECORDS_BY_DEFAULT})",
     )
     parser.add_argument(
         "--runs", nargs="+", action="extend", metavar="FOLDER", help="training folders, made by gridsum train --out"
@@ -233,7 +233,7 @@ def _terms(options: Any) -> "Drawn":
     from gridsum.evaluation.paper import LONG_TERMS
     from gridsum.evaluation.records import read
 
-    curves = terms_curves(read(options.records or shipped_records()))
+    curves = terms_curves(read(record_files(options.records)))
     return load_figures().plot_terms(curves, LONG_TERMS), curves
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gridsum.cli.output import emit, write_result
-from gridsum.cli.parsing import DEFAULT_MODEL, Parser
+from gridsum.cli.parsing import DEFAULT_MODEL, Parser, UsageError, suggest
 
 if TYPE_CHECKING:
     from gridsum.evaluation.records import Record
@@ -18,10 +18,12 @@ _ANSWERING = "answers where no model is named (solve, trace, animate)"
 def _parser() -> Parser:
     parser = Parser(
         "models",
-        "List the models that come with gridsum: what they are, and how they scored.",
-        "gridsum models [--json]",
-        "examples:\n  gridsum models\n  gridsum models --json",
+        "List the models that come with gridsum: what they are, and how they scored. With NAME, all scores of it.",
+        "gridsum models [NAME...] [--json]",
+        "A variant's own name means its best run on problems that no table reports.\n\n"
+        "examples:\n  gridsum models\n  gridsum models base-overtrained\n  gridsum models --json",
     )
+    parser.add_argument("names", nargs="*", metavar="NAME", help="models to show in full (default: an overview of all)")
     parser.add_argument(
         "--json",
         action="store_true",
@@ -34,14 +36,20 @@ def run(arguments: Sequence[str]) -> int:
     options = _parser().read(arguments)
     from gridsum.store import shipped
 
-    models = [(name, path) for name, path in shipped().items()]
+    known = shipped()
+    unknown = next((name for name in options.names if name not in known), None)
+    if unknown is not None:
+        mend = suggest(unknown, known, f"the shipped models are {', '.join(known) or 'none'}")
+        raise UsageError(f"no model {unknown!r} comes with gridsum; {mend}")
+    models = {name: known[name] for name in options.names or known}
     if options.json:
-        emit(json.dumps([_described(name, path) for name, path in models], indent=2))
-        return 0
-    if not models:
+        emit(json.dumps([_described(name, path) for name, path in models.items()], indent=2))
+    elif not models:
         emit("no models come with this gridsum; train one: gridsum train --variant base --out runs/base")
-    for number, (name, path) in enumerate(models):
-        write_result("-", ("\n" if number else "") + _listed(name, path))
+    elif not options.names:
+        write_result("-", _overview(models))
+    else:
+        write_result("-", "\n".join(_listed(name, path) for name, path in models.items()))
     return 0
 
 
@@ -55,6 +63,32 @@ def _described(name: str, path: Path) -> dict[str, Any]:
         "configuration": dataclasses.asdict(model.config),
         "records": [dataclasses.asdict(record) for record in _records(name)],
     }
+
+
+def _overview(models: dict[str, Path]) -> str:
+    """A line for each model, with the scores that tell the paper's variants apart."""
+    from gridsum.evaluation.rendering import Table, to_text
+    from gridsum.evaluation.suites import COLLECTIONS
+    from gridsum.evaluation.tables import MISSING, ROUNDING, accuracy_text
+    from gridsum.store import facts
+    from gridsum.variants import MEANINGS
+
+    suites = [suite.name for suite in COLLECTIONS["ablation"]]
+    about = [facts(_load(name, path)) for name, path in models.items()]
+    rows = []
+    for known in about:
+        scores = {record.suite: accuracy_text(record.seq) for record in _records(known["name"])}
+        trained = (known["variant"], str(known["seed"]), str(known["epochs"]), f"{known['parameters']:,}")
+        rows.append((known["name"], *trained, *(scores.get(suite, MISSING) for suite in suites)))
+    caption = (
+        f"The last columns: whole results right, from the records. {ROUNDING} `gridsum models NAME` shows all scores."
+    )
+    header = ("model", "variant", "seed", "epochs", "parameters", *suites)
+    variants = dict.fromkeys(known["variant"] for known in about)
+    meanings = [f"  {name}: {MEANINGS[name]}" for name in variants if name in MEANINGS]
+    notes = [f"  {DEFAULT_MODEL} {_ANSWERING}"] if DEFAULT_MODEL in models else []
+    table = to_text(Table("Models that come with gridsum", caption, header, tuple(rows)))
+    return "\n".join([table, *meanings, *notes]) + "\n"
 
 
 def _listed(name: str, path: Path) -> str:

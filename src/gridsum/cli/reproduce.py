@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 STAGES = {
     "train": "ten seeds of every variant, each variant as one fleet",
-    "validate": "all runs on problems that no table reports, to choose among them",
+    "validate": "variants on problems that no table reports, to choose among runs",
     "overtrain": "the best on digits and on terms of base and of noGroups, further",
-    "measure": "all runs on every suite of the paper; ablations of exact on a few",
+    "measure": "all runs on every suite of the paper; ablations on a few",
     "figures": "the paper's figures beside the page; left out without matplotlib",
     "report": "the page of results, from whatever is there by then",
     "ship": "the best runs into the package; only if asked for by --only",
@@ -189,9 +189,10 @@ def _report(folder: Path, page: Path) -> None:
     from gridsum.reproduction.drawings import drawings_at
     from gridsum.reproduction.page import write_page
 
-    drawn = [(path, drawing.caption) for drawing, path in drawings_at(page).items() if path.exists()]
+    results = _results(folder)
+    drawn = [(path, drawing.captioned(results)) for drawing, path in drawings_at(page).items() if path.exists()]
     command = f"gridsum reproduce --out {folder} --only figures report"
-    write_result(str(page), write_page(_results(folder), page, command, drawn))
+    write_result(str(page), write_page(results, page, command, drawn))
     tell(f"gridsum: wrote {page}")
 
 

@@ -1,6 +1,7 @@
 """`gridsum table`: the paper's tables from records."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from gridsum.cli.output import STANDARD, check_writable, emit, write_result
 from gridsum.cli.parsing import Parser, UsageError, one_of, suggest
@@ -16,6 +17,7 @@ TABLES = {
     "scores": "every record: accuracies, intervals and steps",
 }
 FORMATS = ("text", "markdown", "latex")
+RECORDS_BY_DEFAULT = "those of each variant's best run, as shipped"
 
 
 def _parser() -> Parser:
@@ -25,11 +27,12 @@ def _parser() -> Parser:
         "table",
         "Print a table made of the records that gridsum evaluate kept, in the paper's order and with the "
         "paper's numbers beside ours. Without NAME, list the tables.",
-        "gridsum table [NAME] [--records FILE...] [options]",
+        "gridsum table [NAME] [--records RECORDS...] [options]",
         f"tables:\n{tables}\n\n"
         "examples:\n"
         "  gridsum table\n"
         "  gridsum table comparison --records records.jsonl\n"
+        "  gridsum table examples --records base-overtrained exact\n"
         "  gridsum table ablation --records base.jsonl sasa.jsonl --format latex",
     )
     parser.add_argument("name", nargs="?", metavar="NAME", help="which table")
@@ -37,9 +40,9 @@ def _parser() -> Parser:
         "--records",
         nargs="+",
         action="extend",
-        metavar="FILE",
-        help="files of records; of several records for one line the last counts (default: those of the "
-        "models that come with gridsum)",
+        metavar="RECORDS",
+        help="files of records, or names of shipped models for theirs; of several records for one line the last "
+        f"counts (default: {RECORDS_BY_DEFAULT})",
     )
     parser.add_argument(
         "--format",
@@ -72,18 +75,25 @@ def run(arguments: Sequence[str]) -> int:
     from gridsum.evaluation import rendering, tables
     from gridsum.evaluation.records import read
 
-    records = read(options.records or shipped_records())
+    records = read(record_files(options.records))
     render = {"text": rendering.to_text, "markdown": rendering.to_markdown, "latex": rendering.to_latex}
     write_result(options.out, render[options.format](tables.TABLES[options.name](records)))
     return 0
 
 
-def shipped_records() -> list[str]:
-    """The files of records that come with the package."""
-    from gridsum.store import shipped
-    from gridsum.store import shipped_records as records_of
+def record_files(given: Sequence[str] | None) -> list[str]:
+    """The files that records are read from: those given, by path or by the name of a shipped model."""
+    from gridsum.store import shipped, shipped_records
+    from gridsum.variants import VARIANTS
 
-    paths = [str(records_of(name)) for name in shipped() if records_of(name).exists()]
-    if not paths:
+    found = {name: str(shipped_records(name)) for name in shipped() if shipped_records(name).exists()}
+    if given:
+        unknown = next((name for name in given if name not in found and not Path(name).suffix), None)
+        if unknown is not None and not Path(unknown).exists():
+            mend = suggest(unknown, found, f"shipped are {', '.join(found) or 'none'}")
+            raise UsageError(f"there is no file {unknown!r}, and no shipped model of that name has records; {mend}")
+        return [found.get(name, name) for name in given]
+    best = [path for name, path in found.items() if name in VARIANTS]
+    if not best:
         raise UsageError("no records come with this gridsum; give some with --records FILE")
-    return paths
+    return best

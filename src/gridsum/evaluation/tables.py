@@ -30,7 +30,7 @@ _LONGEST_ANSWER = 24
 _INTERVALS = "In brackets the Wilson 95% interval, which takes characters as independent."
 LEARNED = 0.99
 """From which share of the problems of training on a run is said to have learned at all."""
-_ROUNDING = "Values in [0.99, 1) print as 0.99; 1.0 means no error."
+ROUNDING = "Values in [0.99, 1) print as 0.99; 1.0 means no error."
 
 
 class TableError(ValueError):
@@ -77,7 +77,7 @@ def _against_paper(
                 rows.append((name, *(label(row) for label in labels.values()), *_scores(record, known)))
         caption = (
             f"{conditions(used(cells))} {_INTERVALS} "
-            f"The paper's numbers are of its best overtrained {' and '.join(published)}. {_ROUNDING}"
+            f"The paper's numbers are of its best overtrained {' and '.join(published)}. {ROUNDING}"
         )
         return Table(title, caption, ("suite", *labels, "char", "paper", "seq", "paper"), _grouped(rows))
 
@@ -122,7 +122,7 @@ def _ablation(records: list[Record]) -> Table:
     caption = (
         f"{conditions(used(cells))} "
         "Mean ± sd (best) over n training seeds; the sd is the sample's (n − 1), "
-        f"0 for a single seed; the paper's are over 10 seeds. {_ROUNDING}"
+        f"0 for a single seed; the paper's are over 10 seeds. {ROUNDING}"
     )
     header = ("suite", *labels, "n", "char", "paper", "seq", "paper")
     return Table("Variants over training seeds (Table VI)", caption, header, _grouped(lines))
@@ -205,7 +205,7 @@ def _exact(records: list[Record]) -> Table:
     caption = (
         f"{conditions(used(cells))} Whole results right; {which}, by validation on problems that are not reported. "
         "In brackets the Wilson 95% interval. Then how many runs reach the target, and mean ± sd (best) over runs. "
-        f"Paper: its best model. {_ROUNDING}"
+        f"Paper: its best model. {ROUNDING}"
     )
     header = ("suite", "target", "best run", "errors", "at target", "all runs", "paper")
     return Table("How exact is exact?", caption, header, tuple(lines))
@@ -233,7 +233,7 @@ def _exact_ablation(records: list[Record]) -> Table:
     caption = (
         f"{conditions(found.values())} Whole results right: mean ± sd (best) over runs, which differ in their training "
         "seed. Hardened: runs whose placement became certain. Learned: runs with at least "
-        f"{LEARNED} of {names[0]}, the problems of training, right. {_ROUNDING}"
+        f"{LEARNED} of {names[0]}, the problems of training, right. {ROUNDING}"
     )
     header = ("exact", "runs", "hardened", "learned", *names)
     return Table("What each ingredient of exact buys", caption, header, tuple(lines))
@@ -287,7 +287,7 @@ def _everything(records: list[Record]) -> Table:
                 char, _, seq, _ = _scores(record, None)
                 marks = (label(row) for label in labels.values())
                 lines.append((name, *marks, str(record.samples), char, seq, _steps(record)))
-    caption = f"{conditions(used(cells))} {_INTERVALS} Steps: mean (most). {_ROUNDING}"
+    caption = f"{conditions(used(cells))} {_INTERVALS} Steps: mean (most). {ROUNDING}"
     return Table("Scores", caption, ("suite", *labels, "samples", "char", "seq", "steps"), _grouped(lines))
 
 

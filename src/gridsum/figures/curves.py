@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _LABELS_INSIDE = 2
 """Of more curves than this, labels would cover some."""
+_LINE_OF_LABELS = 0.16
+"""Inches."""
 _REGULARISERS = {"explore-reinforce": "Explore-Reinforce", "kl": "KL to a geometric", "none": "no regulariser"}
 
 
@@ -28,6 +30,7 @@ def plot_terms(curves: Sequence[TermsCurve], published: "Mapping[str, Mapping[st
     """
     figure = Picture(figsize=(6.4, 5.2), layout="constrained")
     accuracy, steps = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
+    crossed = set()
     for number, curve in enumerate(curves):
         colour, marker = SERIES[number % len(SERIES)], MARKERS[number % len(MARKERS)]
         terms = [point.terms for point in curve.points]
@@ -40,7 +43,8 @@ def plot_terms(curves: Sequence[TermsCurve], published: "Mapping[str, Mapping[st
             accuracy.fill_between(terms, intervals[:, 0], intervals[:, 1], color=colour, alpha=0.15, linewidth=0)
         taken = [np.nan if point.steps is None else point.steps for point in curve.points]
         steps.plot(terms, taken, color=colour, marker=marker, markersize=4.5, label=curve.label)
-        known = _known(curve, published or {})
+        known = {} if curve.variant in crossed else _known(curve, published or {})
+        crossed.add(curve.variant)
         for name, cross in (("char", "x"), ("seq", "+")):
             if known:
                 values = [getattr(score, name) for score in known.values()]
@@ -50,7 +54,11 @@ def plot_terms(curves: Sequence[TermsCurve], published: "Mapping[str, Mapping[st
     accuracy.set_ylim(-0.03, 1.03)
     accuracy.set_ylabel("accuracy")
     accuracy.set_title(f"Sums of more and more terms of {' or '.join(sorted(digits))} digits; bands: Wilson 95%")
-    accuracy.legend(fontsize=7.5)
+    if len(curves) == 1:
+        accuracy.legend(fontsize=7.5)
+    else:
+        figure.set_figheight(figure.get_figheight() + _LINE_OF_LABELS * len(curves))
+        figure.legend(*accuracy.get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=7.5)
     steps.set_ylim(0, None)
     steps.set_ylabel("mean recurrent steps")
     steps.set_xlabel("terms")

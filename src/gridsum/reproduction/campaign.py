@@ -6,7 +6,8 @@
     FOLDER/NAME/validation.jsonl  records of the problems that models are chosen by
     FOLDER/records/NAME.jsonl     records of the problems that are reported
 
-There is no state beside these: what is done is read from the folders and records themselves.
+There is no state beside these: what is done is read from the folders and records themselves. Weights need not be kept
+of a training that has been measured: it counts as done.
 """
 
 import json
@@ -30,6 +31,7 @@ VALIDATION_SEED, REPORT_SEED = 7, 0
 """Of the problems that models are chosen by, and of those that are reported."""
 
 _BY_NAME = {suite.name: suite for collection in ("all", "terms") for suite in COLLECTIONS[collection]}
+_LIKE_TRAINING = "[1,4]x[1,10]"
 REPORTED = tuple(_BY_NAME.values())
 """The suites of the paper's tables and of its figure of accuracy against terms."""
 
@@ -37,10 +39,13 @@ REPORTED = tuple(_BY_NAME.values())
 def reported(name: str) -> tuple[Suite, ...]:
     """The suites that a training's runs are measured on: those of the paper; for `exact` also those of its own.
 
-    Its ablations are measured on a few that tell them apart.
+    Ablations are measured on a few that tell them apart: those of the paper on the problems of its ablation and those
+    like training's.
     """
     if name in ablations_of("exact"):
         return COLLECTIONS["exact-ablation"]
+    if name in ABLATIONS:
+        return (*COLLECTIONS["ablation"], _BY_NAME[_LIKE_TRAINING])
     own = COLLECTIONS["exact"] if name == "exact" else ()
     return tuple({suite.name: suite for suite in (*REPORTED, *own)}.values())
 
@@ -123,7 +128,7 @@ class Campaign:
         changed, _, changes, _ = ABLATIONS[name]
         indifferent = tuple(path for path in _INDIFFERENT if path not in changes)
         if not has_control(changed):
-            return Training(name, self._config(changed, changes), self.seeds, indifferent)
+            return Training(name, self._config(changed, changes), self.seeds, indifferent, validated=False)
         epochs = {} if self.ablation_epochs is None else {"training.epochs": self.ablation_epochs}
         config = self._config(changed, changes | epochs)
         return Training(name, config, self.seeds, indifferent, False, "--ablation-epochs")
@@ -168,7 +173,10 @@ class Campaign:
         return self.epochs_done(training) == training.config.training.epochs
 
     def epochs_done(self, training: Training) -> int:
-        """Of a training, in its folder; refused where that folder holds another one."""
+        """Of a training, in its folder; refused where that folder holds another one.
+
+        All of them where its weights have not been kept, but everything that they were for has been measured.
+        """
         folder = self.folder / training.name
         if not (folder / "config.json").exists():
             return 0
@@ -186,7 +194,20 @@ class Campaign:
                 option = training.epochs_option if name == "training.epochs" else ""
                 mend = f"ask for {option} {there}, or choose another --out" if option else "choose another --out"
                 raise FolderError(f"{folder} was trained with {name} = {there}, not {asked}; {mend}")
-        return min(trained_epochs(folder), training.config.training.epochs)
+        done, epochs = trained_epochs(folder), training.config.training.epochs
+        return epochs if not done and self._measured(training) else min(done, epochs)
+
+    def _measured(self, training: Training) -> bool:
+        """Whether all records of a training's runs are there."""
+        name, scale = training.name, self.scale
+        wanted = [(self.report_records(name), reported(name), REPORT_SEED)]
+        if training.validated:
+            wanted.append((self.validation_records(name), COLLECTIONS["validation"], VALIDATION_SEED))
+        return all(
+            len(current(path, training.seeds, within, seed, scale)) == len(training.seeds) * len(within)
+            for path, suites, seed in wanted
+            for within in [scale.within(suites)]
+        )
 
 
 def overtrained_name(name: str) -> str:

@@ -21,10 +21,30 @@ class Drawing:
     needs: str
     caption: str
 
+    def captioned(self, results: Results) -> str:
+        """What it shows, and of which runs."""
+        options = self.made_of(results)
+        if options is None:
+            return self.caption
+        return f"{self.caption} Drawn from {', '.join(_called(Path(part), results.folder) for part in options[1:])}."
+
+
+def _called(path: Path, folder: Path) -> str:
+    """A file of records, a training or a run, as the page calls it."""
+    if path.suffix == ".jsonl":
+        return path.stem
+    return " of ".join(reversed(path.relative_to(folder).parts)).replace("seed-", "seed ")
+
 
 def _best_base(results: Results) -> list[str] | None:
     run = best_run(results, "base")
     return None if run is None else ["--model", str(run)]
+
+
+def _best_with_content_rules(results: Results) -> list[str] | None:
+    """noGroups, whose heads see all features, has content-based heads; base may have none."""
+    run = best_run(results, "noGroups")
+    return _best_base(results) if run is None else ["--model", str(run)]
 
 
 def _records_of_the_best(results: Results) -> list[str] | None:
@@ -81,15 +101,16 @@ DRAWINGS = (
         "svg",
         _best_base,
         _CHOICE,
-        "Action probabilities and the resulting grid of 523+102+9416= (Fig. 5).",
+        "Action probabilities and the resulting grid of 523+102+9416= (Fig. 4).",
     ),
     Drawing(
         "attention",
         "attention",
         "png",
-        _best_base,
-        _CHOICE,
-        "A position-based and a content-based rule of the attention (Fig. 6).",
+        _best_with_content_rules,
+        "it needs a validated run of noGroups or base",
+        "A position-based and a content-based rule of the attention, the clearest of each by the bits that decide "
+        "where a head looks (Fig. 5).",
     ),
     Drawing(
         "ring",
@@ -97,7 +118,7 @@ DRAWINGS = (
         "png",
         _all_seeds_of_base,
         "it needs the training of base",
-        "Digit vectors on their first two principal components, seed by seed (Fig. 7).",
+        "Digit vectors on their first two principal components, seed by seed (Fig. 6).",
     ),
 )
 

@@ -90,11 +90,11 @@ class Piece(ABC):
 
 
 # The recurrent steps of a training step. The slowest of a fleet's samples decides on a GPU, where it often takes the
-# most there can be; on a CPU samples leave the computation, and it is the mean (results/base: 15 to 23) that counts.
+# most there can be; on a CPU samples leave the computation, and it is the mean (results/base: 15 to 21) that counts.
 # Explore-Reinforce halts early where a step's loss is divided by what still runs (results/base-running: 1 to 7).
 _STEPS_ON_CPU, _STEPS_WHEN_EARLY = 20, 5
-# What networks take that decide themselves when to halt: the shipped base takes about 20 on sums of 2 terms. Under
-# converge halting it is about 2 more for every term (results/records/exact.jsonl: 33 with 20 terms, 83 with 50).
+# What networks take that decide themselves when to halt: the shipped base takes 26 on sums of 2 terms, noGroups 11.
+# Under converge halting it is about 2 more for every term (results/records/exact.jsonl: 33 with 20 terms, 83 with 50).
 _STEPS_OF_INFERENCE, _STEPS_OF_A_TERM = 20, 2
 # Runs that will be overtrained, while they are not chosen yet: one for each aim.
 _EXPECTED_RUNS = 2

@@ -14,6 +14,7 @@ from gridsum.evaluation.tables import MISSING, spread, spread_text
 from gridsum.reproduction.accounts import CYCLE, mean_steps, seconds_text, steps_text, trained_seconds
 from gridsum.reproduction.comparison import ABLATION_SUITES, p_text
 from gridsum.reproduction.results import Results, Trained
+from gridsum.store import WEIGHTS
 from gridsum.variants import PAPER_VARIANTS
 
 _TERMS_SUITE = ABLATION_SUITES[1]
@@ -42,10 +43,22 @@ def account(results: Results) -> str:
         "".join(_explained(results.readings)),
         f"{tally(results)}\n" if tally(results) else "",
         "".join(f"- {_sentence(results, name, trained)}\n" for name, trained in read_otherwise.items()),
+        _about_weights(results),
         _ABOUT_THE_TABLES,
         *(_table(results, name, trained) for name, trained in read_otherwise.items()),
     ]
     return "\n".join(part for part in parts if part)
+
+
+def _about_weights(results: Results) -> str:
+    """What to do for weights that have not been kept."""
+    absent = [name for name in results.readings if not any((results.folder / name).glob(f"seed-*/{WEIGHTS}"))]
+    if not absent:
+        return ""
+    return (
+        f"Of {', '.join(absent)} logs and records are kept, not weights. From the same seeds they are trained again by "
+        f"`gridsum reproduce --out FOLDER --ablations {' '.join(absent)} --ablations-only --only train`.\n"
+    )
 
 
 def _explained(readings: Iterable[str]) -> list[str]:

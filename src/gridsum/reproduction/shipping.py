@@ -78,10 +78,14 @@ def ship(results: Results, folder: Path, variants: Collection[str] = tuple(VARIA
         raise ShippingError(
             f"there are no scores yet of {', '.join(unmeasured)}; make them first: gridsum reproduce --only measure"
         )
-    weights = {
-        name: (seed_folder(results.folder / run.training.name, run.seed) / WEIGHTS).read_bytes()
-        for name, run in found.items()
-    }
+    files = {name: seed_folder(results.folder / run.training.name, run.seed) / WEIGHTS for name, run in found.items()}
+    absent = [name for name, path in files.items() if not path.is_file()]
+    if absent:
+        raise ShippingError(
+            f"the weights of {', '.join(absent)} have not been kept ({files[absent[0]]}); train them again elsewhere: "
+            "gridsum reproduce --out FOLDER"
+        )
+    weights = {name: path.read_bytes() for name, path in files.items()}
     for name, run in found.items():
         write_atomically(folder / f"{name}.safetensors", weights[name])
         write_atomically(folder / f"{name}.jsonl", _lines(name, run.records))
