@@ -128,8 +128,10 @@ def trained_epochs(folder: Path) -> int:
 
 
 def append_metrics(folder: Path, seed: int, line: dict[str, Any]) -> None:
+    """Floats get the nine digits that tell all single-precision numbers apart."""
+    short = {name: float(f"{value:.9g}") if isinstance(value, float) else value for name, value in line.items()}
     with (seed_folder(folder, seed) / _METRICS).open("a") as file:
-        file.write(json.dumps(line) + "\n")
+        file.write(json.dumps(short) + "\n")
 
 
 def read_metrics(folder: Path, seed: int) -> list[dict[str, Any]]:
