@@ -169,10 +169,18 @@ def exponent(sizes: Sequence[float], seconds: Sequence[float]) -> float:
     return sum((a - mean_x) * (b - mean_y) for a, b in zip(x, y, strict=True)) / sum((a - mean_x) ** 2 for a in x)
 
 
+def series(records: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """What was solved with more and more digits, and with more and more terms, the other staying as it is."""
+    solved = [record for record in records if record["measure"] == "solving"]
+    return {
+        "digits": [record for record in solved if record["terms"] == 2],
+        "terms": [record for record in solved if record["digits"] == SHORT],
+    }
+
+
 def exponents(records: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """How the time of a recurrent step grows with digits, and with terms, as far as the records tell."""
-    for varied, fixed, value in (("digits", "terms", 2), ("terms", "digits", SHORT)):
-        chosen = [record for record in records if record["measure"] == "solving" and record[fixed] == value]
+    for varied, chosen in series(records).items():
         sizes = [record[varied] for record in chosen]
         if len(set(sizes)) > 1:
             power = exponent(sizes, [record["seconds_per_step"] for record in chosen])

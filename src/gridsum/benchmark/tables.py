@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from gridsum.benchmark.measures import SHORT
+from gridsum.benchmark.measures import series
 from gridsum.evaluation.rendering import Table
 
 Records = Sequence[dict[str, Any]]
@@ -15,8 +15,7 @@ def tables(records: Records, device: str) -> list[Table]:
     """Of training, of more digits and of more terms: those that there are records for."""
     chosen = [record for record in records if record["measure"] == "training"]
     found = [_training(chosen, device)] if chosen else []
-    for varied, fixed, value in (("digits", "terms", 2), ("terms", "digits", SHORT)):
-        solved = [record for record in records if record["measure"] == "solving" and record[fixed] == value]
+    for varied, solved in series(records).items():
         if solved:
             unique = {record[varied]: record for record in solved}
             found.append(_solving(list(unique.values()), varied, _remarks(records, varied), device))

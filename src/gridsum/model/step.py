@@ -166,12 +166,13 @@ class Step(nn.Module):
         dropouts: Sequence[Drop] | None = None,
         projection: Tensor | None = None,
         remembered: Tensor | None = None,
+        disturb: Disturb | None = None,
     ) -> Tensor:
         """`projection`, from `prepare`, spares making it at every step; `remembered` is what `remember` returns."""
         grid = self.recalled(grid, remembered, size)
         attended = self.attention(grid, size, projection)
         inside = size and size.inside
-        return self.arrive(self.transition(grid, attended, inside, dropouts), inside)
+        return self.arrive(self.transition(grid, attended, inside, dropouts), inside, disturb)
 
     def arrive(self, grid: Tensor, inside: Tensor | None, disturb: Disturb | None = None) -> Tensor:
         """A step's result as the next step sees it: disturbed, if training asks for it, and discrete if it is to be."""
@@ -193,10 +194,7 @@ class Step(nn.Module):
     ) -> Readers:
         """The same among many steps: `prepared` says what serves."""
         if prepared.transition is None:
-            seen = self.recalled(grid.residual, prepared.remembered, size)
-            attended = self.attention(seen, size, prepared.projection)
-            after = self.transition(seen, attended, size.inside, dropouts)
-            return Readers.of(self.arrive(after, size.inside, disturb))
+            return Readers.of(self(grid.residual, size, dropouts, prepared.projection, prepared.remembered, disturb))
         from gridsum.model.kernels.transition import KernelTransition
 
         if self.recall is not None:
