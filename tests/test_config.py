@@ -154,6 +154,8 @@ def test_a_whole_number_may_stand_for_a_number():
         ({"task.terms": (4, 1)}, "task.terms must be two numbers"),
         ({"task.group_bounds": (4,)}, "task.group_bounds"),
         ({"task.random_rows": -1}, "task.random_rows"),
+        ({"task.repeats": 1.5}, "task.repeats"),
+        ({"task.repeat_probability": "nan"}, "task.repeat_probability"),
     ],
 )
 def test_impossible_values(changes, complaint):

@@ -9,7 +9,7 @@ from scipy import stats
 
 import gridsum.problems
 import gridsum.symbols
-from gridsum.problems import Batch, Space, batch_of, sample
+from gridsum.problems import Batch, Space, batch_of, copy_neighbours, sample
 from gridsum.streams import Stream
 from gridsum.symbols import EQUALS, FIRST_DIGIT, PAD, decode, encode, parse
 
@@ -119,6 +119,95 @@ def test_a_run_meets_the_same_problems_alone_or_in_a_fleet():
         assert torch.equal(fleet.symbols[run], alone.symbols[0])
         assert torch.equal(fleet.targets[run], alone.targets[0])
     assert not torch.equal(fleet.symbols[0], fleet.symbols[1])
+
+
+probabilities = st.one_of(st.sampled_from([0.0, 1.0]), st.floats(0, 1))
+
+
+def expressions_of(batch):
+    runs, problems, _ = batch.symbols.shape
+    return [[batch.expression(run, problem) for problem in range(problems)] for run in range(runs)]
+
+
+@given(spaces, st.integers(0, 2**40), probabilities, probabilities)
+def test_problems_with_repeats_are_of_the_space_and_solved(space, seed, repeats, repeat_probability):
+    """The same terms, lengths and units as without; of some problems, nothing but other digits."""
+    stream = Stream.of_seeds([seed, seed + 1])
+    plain, batch = sample(space, 4, stream), sample(space, 4, stream, repeats, repeat_probability)
+    assert batch.symbols.shape == plain.symbols.shape
+    assert batch.targets.shape == plain.targets.shape
+    for run in range(2):
+        for problem in range(4):
+            terms, before = parse(batch.expression(run, problem)), parse(plain.expression(run, problem))
+            assert [len(term) for term in terms] == [len(term) for term in before]
+            assert [term[-1] for term in terms] == [term[-1] for term in before]
+            assert batch.symbols[run, problem].tolist()[: len(encode(terms))] == encode(terms)
+            assert decode(batch.targets[run, problem].tolist()) == str(sum(map(int, terms)))
+
+
+@given(spaces, st.integers(0, 2**40), probabilities)
+def test_without_repeats_problems_are_what_they_always_were(space, seed, probability):
+    stream = Stream.of_seeds([seed])
+    plain = expressions_of(sample(space, 4, stream))
+    assert expressions_of(sample(space, 4, stream, 0.0, probability)) == plain
+    assert expressions_of(sample(space, 4, stream, probability, 0.0)) == plain
+
+
+def test_where_all_repeats_every_term_is_one_digit():
+    batch = sample(Space((1, 4), (1, 10)), 200, Stream.of_seeds([2]), 1.0, 1.0)
+    terms = [term for expression in expressions_of(batch)[0] for term in parse(expression)]
+    assert {len(set(term)) for term in terms} == {1}
+    assert {digit for term in terms for digit in term} == set("0123456789")
+
+
+@given(
+    st.lists(st.lists(st.tuples(st.integers(0, 9), st.booleans()), min_size=6, max_size=6), min_size=1, max_size=5)
+)
+def test_copies_go_back_to_the_last_digit_that_is_none(rows):
+    """Against a loop over the places, from the units on."""
+    expected = []
+    for row in rows:
+        digits = []
+        for digit, copied in row:
+            digits.append(digits[-1] if copied and digits else digit)
+        expected.append(digits)
+    digits = torch.tensor([[digit for digit, _ in row] for row in rows])
+    copied = torch.tensor([[copied for _, copied in row] for row in rows])
+    assert copy_neighbours(digits, copied).tolist() == expected
+
+
+def test_repeats_are_as_frequent_as_asked():
+    """A share of problems, in which neighbours are equal as copies or by chance; no digit is favoured."""
+    count, length, share, probability = 4000, 8, 0.3, 0.75
+    space, stream = Space((2, 2), (length, length)), Stream.of_seeds([4])
+    chosen = [
+        now != before
+        for now, before in zip(
+            expressions_of(sample(space, count, stream, share, 1.0))[0],
+            expressions_of(sample(space, count, stream))[0],
+            strict=True,
+        )
+    ]
+    assert stats.binomtest(sum(chosen), count, share).pvalue > 1e-3
+    problems = [parse(expression) for expression in expressions_of(sample(space, count, stream, share, probability))[0]]
+    for repeating, equal in ((True, probability + (1 - probability) / 10), (False, 0.1)):
+        terms = [term for terms, so in zip(problems, chosen, strict=True) if so == repeating for term in terms]
+        for left in range(length - 1):
+            pairs = sum(term[left] == term[left + 1] for term in terms)
+            assert stats.binomtest(pairs, len(terms), equal).pvalue > 1e-3
+        for place in (0, length // 2, length - 1):
+            digits = torch.bincount(torch.tensor([int(term[place]) for term in terms]), minlength=10)
+            assert stats.chisquare(digits.numpy()).pvalue > 1e-3
+        zeros, sevens = (sum(term.startswith(run) for term in terms) for run in ("000", "777"))
+        assert stats.binomtest(zeros, zeros + sevens).pvalue > 1e-3
+
+
+def test_a_run_meets_the_same_repeats_alone_or_in_a_fleet():
+    space = Space((1, 4), (1, 10))
+    fleet = expressions_of(sample(space, 40, Stream.of_seeds([7, 3, 9]), 0.5, 0.8))
+    alone = [expressions_of(sample(space, 40, Stream.of_seeds([seed]), 0.5, 0.8))[0] for seed in (7, 3, 9)]
+    assert fleet == alone
+    assert fleet != expressions_of(sample(space, 40, Stream.of_seeds([7, 3, 9])))
 
 
 @given(

@@ -49,12 +49,13 @@ def test_a_label_may_be_a_number_or_a_tensor(key, label):
         lambda stream: stream.bits(7, 3),
         lambda stream: stream.integers(0, 9, 50),
         lambda stream: stream.uniform(50),
+        lambda stream: stream.chance(0.4, 50),
         lambda stream: stream.fold(4).fold(2).bits(5),
         lambda stream: torch.stack([child.bits(4) for child in stream.children(3)], 1),
         lambda stream: stream.lanes(lane_index(torch.arange(6).view(2, 3), 8)),
         lambda stream: stream.normal(lane_index(torch.arange(6).view(2, 3), 8)),
     ],
-    ids=["bits", "integers", "uniform", "fold", "children", "lanes", "normal"],
+    ids=["bits", "integers", "uniform", "chance", "fold", "children", "lanes", "normal"],
 )
 def test_a_run_draws_the_same_alone_or_in_a_fleet(draw):
     fleet = draw(Stream.of_seeds([1, 3, 8]))
@@ -143,6 +144,18 @@ def test_uniform_is_the_upper_24_bits(key):
     assert [number * 2**24 for number in drawn[0].tolist()] == [
         number >> 40 for number in islice(splitmix.outputs(key % 2**64), 6)
     ]
+
+
+@given(words, st.one_of(st.sampled_from([0.0, 1.0]), st.floats(0, 1)))
+def test_chance_is_how_often_a_uniform_number_lies_below(key, probability):
+    """Below the probability, that is, as 24 bits hold it; none at 0 and all at 1."""
+    stream = Stream(torch.tensor([key]))
+    threshold = round(probability * 2**24)
+    expected = [output >> 40 < threshold for output in islice(splitmix.outputs(key % 2**64), 20)]
+    drawn = stream.chance(probability, 4, 5)
+    assert drawn.shape == (1, 4, 5)
+    assert drawn.flatten().tolist() == expected
+    assert probability not in (0, 1) or set(expected) == {probability == 1}
 
 
 def test_lanes_are_the_quarters_of_the_hashes():

@@ -63,6 +63,9 @@ _CHANGES: dict[str, _Change] = {
         _EXACT, {"training.strangers": 0.0}, "restarted problems start from states of their own alone"
     ),
     "without-noise": _Change(_EXACT, {"model.state_noise": 0.0}, "nothing disturbs a state in training"),
+    "without-repeats": _Change(
+        _EXACT, {"task.repeats": 0.0}, "every digit is independent of the others, so runs of one digit hardly occur"
+    ),
     "without-hardening": _Change(
         _EXACT,
         {"model.harden": False, "training.certain": 0.0},

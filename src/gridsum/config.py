@@ -44,6 +44,10 @@ class TaskConfig:
     """R_H is uniform in {0..random_rows}."""
     random_columns: int = 3
     """R_W is uniform in {0..random_columns}."""
+    repeats: float = 0.0
+    """The share of training problems, drawn one by one, whose digits tend to repeat; else each is independent."""
+    repeat_probability: float = 0.8
+    """How likely a digit of such a problem is a copy of the one to its right; else it is uniform."""
 
     def __post_init__(self) -> None:
         for name in ("terms", "digits"):
@@ -63,6 +67,8 @@ class TaskConfig:
         )
         for name in ("spare_rows", "spare_columns", "random_rows", "random_columns"):
             _require(getattr(self, name) >= 0, f"task.{name} must not be negative")
+        for name in ("repeats", "repeat_probability"):
+            _require(0 <= getattr(self, name) <= 1, f"task.{name} must lie in [0, 1]")
 
     @property
     def groups(self) -> tuple[Space, ...]:

@@ -74,6 +74,10 @@ class Stream:
         """Uniform float32 in [0, 1), on the 2^24 values that float32 holds evenly."""
         return _shift(self.bits(*shape), 40).to(torch.float32) * 2.0**-24
 
+    def chance(self, probability: float, *shape: int) -> Tensor:
+        """True with this probability, to 2^-24. By whole numbers: a fraction is rounded as a device likes."""
+        return _shift(self.bits(*shape), 40) < round(probability * 2**24)
+
     def children(self, count: int) -> list["Stream"]:
         """`count` independent streams, made in one go."""
         return [Stream(key) for key in self.bits(count).unbind(1)]

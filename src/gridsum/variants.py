@@ -15,6 +15,7 @@ PAPER_VARIANTS: dict[str, dict[str, Any]] = {
 # Beyond the paper: a network that holds the answer once it has it, so that convergence can halt it at any size.
 VARIANTS: dict[str, dict[str, Any]] = PAPER_VARIANTS | {
     "exact": {
+        "task.repeats": 0.5,
         "model.recall": True,
         "model.harden": True,
         "model.halting": "converge",

@@ -12,12 +12,13 @@ from gridsum.training.gradients import (
     GraphGradients,
     draw_beginning,
     draw_grid,
+    draw_problems,
     drawn_steps,
     largest_grid,
     part_gradient,
 )
 from gridsum.training.optimiser import AdamW
-from gridsum.variants import variant
+from gridsum.variants import VARIANTS, variant
 
 TINY = {
     "model.width": 16,
@@ -173,6 +174,33 @@ def test_steps_under_converge_halting_are_uniform_and_the_same_for_every_run():
     assert (counts[3:] - 750).abs().max() < 5 * (3000 * 3 / 16) ** 0.5
     assert drawn[0::2] != drawn[1::2], "the groups draw apart"
     assert drawn_steps(variant("base"), 0, 0) is drawn_steps(variant("fixedTime"), 0, 0) is None
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_the_first_problems_of_the_trainings_in_the_repository(name):
+    """Which no change of the streams may touch: of seeds 0 and 2, the first and last of each group."""
+    task = override(variant(name), {"task.repeats": 0.0}).task
+    drawn = []
+    for group, space in enumerate(task.groups):
+        batch = draw_problems(space, task, 64, Stream.of_seeds([0, 2]).fold(0).fold(group))
+        drawn += [batch.expression(run, problem) for run in range(2) for problem in (0, 63)]
+    assert drawn == [
+        *("53045030+024=", "088084=", "90+712861727=", "83376+056141="),
+        *("73+603212224+927251606+23537=", "7075517281+68234+906="),
+        *("502219475+11855435+642=", "71183365+51460706+45435432+983846609="),
+    ]
+
+
+def test_as_many_problems_repeat_as_the_task_says():
+    """Wherever they stand in the batch, whose first problems restart and whose last are placed for certain."""
+    task = override(variant("exact"), {"task.repeats": 0.25, "task.repeat_probability": 1.0}).task
+    batches = [
+        draw_problems(Space((2, 2), (10, 10)), given, 64, Stream.of_seeds(range(50)))
+        for given in (task, variant("base").task)
+    ]
+    changed = (batches[0].symbols != batches[1].symbols).any(-1).float()
+    for part in (changed, changed[:, :32], changed[:, -16:]):
+        assert abs(part.mean().item() - 0.25) < 4 * (0.25 * 0.75 / part.numel()) ** 0.5
 
 
 def test_as_many_problems_restart_as_the_configuration_says():

@@ -14,7 +14,7 @@ from gridsum.model.layers import flatten
 from gridsum.model.network import Network
 from gridsum.model.rollout import Beginning, GridSize
 from gridsum.objective import Cost, cost
-from gridsum.problems import Space, sample
+from gridsum.problems import Batch, Space, sample
 from gridsum.streams import Stream
 from gridsum.training.precision import served
 
@@ -63,6 +63,11 @@ def draw_grid(space: Space, task: TaskConfig, stream: Stream, static: bool) -> G
     return GridSize(height, width, torch.stack((rows, columns), 1).int())
 
 
+def draw_problems(space: Space, task: TaskConfig, problems: int, stream: Stream) -> Batch:
+    """The problems of a group, with as many repeats as the task has."""
+    return sample(space, problems, stream.fold(_PROBLEMS), task.repeats, task.repeat_probability)
+
+
 def drawn_steps(config: Config, step: int, group: int) -> int | None:
     """How many recurrent steps training step `step` takes under converge halting; None where they are not drawn.
 
@@ -94,7 +99,7 @@ def part_gradient(
     source = stream.fold(group)
     size = draw_grid(space, config.task, source, static)
     problems = config.training.batch // len(config.task.groups)
-    batch = sample(space, problems, source.fold(_PROBLEMS))
+    batch = draw_problems(space, config.task, problems, source)
     beginning = draw_beginning(config, problems, source)
     rollout = network(batch.symbols, size, source.fold(_DROPOUT), steps, largest_grid(space, config.task), beginning)
     columns = None if size.inside is None else size.inside[:, 0]

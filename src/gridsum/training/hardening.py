@@ -47,7 +47,7 @@ def certain_accuracy(network: Network, config: Config, group: int, stream: Strea
     """The character accuracy [R] of every run on new problems of a group, placed by the most probable actions."""
     space, problems = config.task.groups[group], config.training.harden_problems
     size = GridSize(*largest_grid(space, config.task))
-    batch = sample(space, problems, stream)
+    batch = sample(space, problems, stream)  # without repeats, so that an accuracy means the same in every training
     rollout = network(batch.symbols, size, beginning=Beginning(certain=problems))
     targets = batch.targets_for(size.width)
     accuracy = character_accuracy(rollout.logits.argmax(-1), targets, torch.ones_like(targets, dtype=torch.bool))
