@@ -160,9 +160,7 @@ def test_where_all_repeats_every_term_is_one_digit():
     assert {digit for term in terms for digit in term} == set("0123456789")
 
 
-@given(
-    st.lists(st.lists(st.tuples(st.integers(0, 9), st.booleans()), min_size=6, max_size=6), min_size=1, max_size=5)
-)
+@given(st.lists(st.lists(st.tuples(st.integers(0, 9), st.booleans()), min_size=6, max_size=6), min_size=1, max_size=5))
 def test_copies_go_back_to_the_last_digit_that_is_none(rows):
     """Against a loop over the places, from the units on."""
     expected = []

@@ -45,7 +45,7 @@ class TaskConfig:
     random_columns: int = 3
     """R_W is uniform in {0..random_columns}."""
     repeats: float = 0.0
-    """The share of training problems, drawn one by one, whose digits tend to repeat; else each is independent."""
+    """The share of training problems, drawn one by one, whose digits tend to repeat."""
     repeat_probability: float = 0.8
     """How likely a digit of such a problem is a copy of the one to its right; else it is uniform."""
 

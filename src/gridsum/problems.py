@@ -79,13 +79,11 @@ class Batch:
         return decode(self.symbols[run, problem].tolist())
 
 
-def sample(
-    space: Space, problems: int, stream: Stream, repeats: float = 0.0, repeat_probability: float = 0.0
-) -> Batch:
+def sample(space: Space, problems: int, stream: Stream, repeats: float = 0.0, repeat_probability: float = 0.0) -> Batch:
     """`problems` problems of Π for every run of `stream`, without leaving the stream's device.
 
     In a share `repeats` of them, drawn one by one, a digit is with `repeat_probability` a copy of the one to its right.
-    Each digit alone is still uniform. Numbers of terms, lengths and all other problems are what they are without repeats.
+    Each digit alone is still uniform. Numbers of terms, lengths and all other problems are the same without repeats.
     """
     terms_max, digits_max = space.terms[1], space.digits[1]
     terms = stream.fold(1).integers(*space.terms, problems)
