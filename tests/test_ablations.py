@@ -1,10 +1,14 @@
 """Ablations as data: each is a training that can be done, and together they leave out nothing."""
 
 import pytest
+import torch
 
-from gridsum.ablations import ABLATIONS, CONTROL, ablations_of, has_control
-from gridsum.config import fields_of, override
+from gridsum.ablations import ABLATIONS, CONTROL, ablations_of, has_control, leaves_alone
+from gridsum.config import Config, fields_of, override
+from gridsum.model.network import Network
+from gridsum.training.gradients import EagerGradients
 from gridsum.variants import PAPER_VARIANTS, VARIANTS, variant
+from tests.training.test_gradients import tiny
 
 # What makes `exact` what it is before any of its ingredients: how it halts, and how that is computed.
 _NO_INGREDIENTS = {"model.halting", "model.tolerance", "objective.regulariser"}
@@ -37,6 +41,52 @@ def test_every_variant_of_the_paper_that_decides_when_to_halt_can_be_read_as_run
     assert [ablation.variant for ablation in ABLATIONS.values() if ablation.name == "running"] == deciding
     assert not any(has_control(name) for name in PAPER_VARIANTS), "readings are compared with the variant itself"
     assert has_control("exact")
+
+
+def test_every_variant_of_the_paper_can_be_read_as_the_published_code_does():
+    so_read = [ablation for ablation in ABLATIONS.values() if ablation.name == "published"]
+    assert [ablation.variant for ablation in so_read] == list(PAPER_VARIANTS)
+    parts = ("running", "sampled", "larger-grid")
+    together = {path: value for part in parts for path, value in ABLATIONS[f"base-{part}"].changes.items()}
+    assert all(ablation.changes == together for ablation in so_read)
+
+
+def _small(name: str) -> Config:
+    """Small, but with problems enough for some to halt before others."""
+    return tiny(name, **{"training.batch": 64})
+
+
+def _train_alike(config: Config, other: Config) -> bool:
+    """Whether a step has the same gradient, but for rounding."""
+    first, second = (
+        EagerGradients(Network(given.model, (1,)).double(), given, (1,))(torch.tensor(3)).gradient
+        for given in (config, other)
+    )
+    return bool((first - second).norm() < 1e-6 * first.norm())
+
+
+_READINGS = list(dict.fromkeys(ablation.name for ablation in ABLATIONS.values() if ablation.variant in PAPER_VARIANTS))
+
+
+@pytest.mark.parametrize("name", PAPER_VARIANTS)
+@pytest.mark.parametrize("reading", [reading for reading in _READINGS if reading != "fp32"])
+def test_a_reading_leaves_a_variant_alone_where_it_trains_the_same(reading: str, name: str):
+    config = _small(name)
+    read = override(config, ABLATIONS[f"base-{reading}"].changes)
+    assert _train_alike(config, read) == leaves_alone(reading, name)
+    assert not (leaves_alone(reading, name) and f"{name}-{reading}" in ABLATIONS)
+
+
+@pytest.mark.parametrize("name", ["fixedTime", "ponderReg"])
+def test_of_the_published_reading_some_variants_take_a_part_alone(name: str):
+    """Which the reading says of itself: fixedTime the larger grid, ponderReg that and `running`."""
+    parts = {"fixedTime": ("larger-grid",), "ponderReg": ("larger-grid", "running")}[name]
+    config = _small(name)
+    alone = override(
+        config, {path: value for part in parts for path, value in ABLATIONS[f"base-{part}"].changes.items()}
+    )
+    whole = override(config, ABLATIONS[f"{name}-published"].changes)
+    assert _train_alike(alone, whole)
 
 
 def test_every_variant_can_be_changed_in_some_point():

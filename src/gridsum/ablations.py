@@ -20,6 +20,8 @@ class _Change(NamedTuple):
     variants: tuple[str, ...]
     changes: dict[str, Any]
     why: str
+    alike: tuple[str, ...] = ()
+    """The paper's variants whose training it would leave as it is, so that they need no other."""
 
 
 _RUNNING = {"objective.normalise": "running"}
@@ -27,6 +29,7 @@ _SAMPLED = {"objective.success": "sampled"}
 _LARGER = {"task.spare_rows": 1, "task.spare_columns": 3}
 _DECIDING = ("base", "noGroups", "SASA", "ponderReg")
 """The paper's variants that decide when to halt. Where all samples run to the end, `running` changes nothing."""
+_EVERY = ("base", "noGroups", "SASA", "fixedTime", "ponderReg")
 _BASE, _EXACT = ("base",), ("exact",)
 
 _CHANGES: dict[str, _Change] = {
@@ -34,17 +37,21 @@ _CHANGES: dict[str, _Change] = {
         _DECIDING,
         _RUNNING,
         "the loss of a step is divided by the class weight of the samples still running, not of all",
+        alike=("fixedTime",),
     ),
     "sampled": _Change(
-        _BASE, _SAMPLED, "Explore-Reinforce measures success at one halting step drawn from p, not in expectation"
-    ),
-    "larger-grid": _Change(
-        ("base", "fixedTime"), _LARGER, "grids have one row and one column more than the paper's formula"
-    ),
-    "published": _Change(
         _BASE,
+        _SAMPLED,
+        "Explore-Reinforce measures success at one halting step drawn from p, not in expectation",
+        alike=("fixedTime", "ponderReg"),
+    ),
+    "larger-grid": _Change(_BASE, _LARGER, "grids have one row and one column more than the paper's formula"),
+    "published": _Change(
+        _EVERY,
         _RUNNING | _SAMPLED | _LARGER,
-        "running, sampled and larger-grid together, which is how the published code reads the paper",
+        "running, sampled and larger-grid together, which is how the published code reads the paper; sampled changes "
+        "nothing of ponderReg and fixedTime, which have no Explore-Reinforce, nor does running of fixedTime, whose "
+        "samples all run to the end",
     ),
     "fp32": _Change(_BASE, {"training.precision": "fp32"}, "matrix products in full precision"),
     "whole": _Change(_EXACT, {}, "nothing is dropped: what the others are compared with"),
@@ -88,6 +95,11 @@ ABLATIONS: dict[str, Ablation] = {
 
 def ablations_of(variant: str) -> dict[str, Ablation]:
     return {name: ablation for name, ablation in ABLATIONS.items() if ablation.variant == variant}
+
+
+def leaves_alone(name: str, variant: str) -> bool:
+    """Whether the change called `name` changes nothing of a variant's training."""
+    return variant in _CHANGES[name].alike
 
 
 def has_control(variant: str) -> bool:

@@ -8,15 +8,136 @@ from pathlib import Path
 
 import pytest
 
+from gridsum.ablations import ABLATIONS
 from gridsum.cli import main
 from gridsum.evaluation import paper
+from gridsum.evaluation.records import Record
+from gridsum.evaluation.statistics import CLAIMS
 from gridsum.reproduction import accounts, readings
 from gridsum.reproduction.comparison import HEADLINE
 from gridsum.reproduction.drawings import drawings_at
-from gridsum.reproduction.results import load_results
+from gridsum.reproduction.page import write_page
+from gridsum.reproduction.results import Results, Trained, load_results
+from gridsum.variants import PAPER_VARIANTS, variant
 from tests.reproduction.conftest import rewrite_records, table_lines
 
 TERMS = "[5,6]x[1,10]"
+SUITES = ("2x602", TERMS, "[7,10]x[1,10]")
+MET = {name: round(1000 * known[TERMS].seq.mean) for name, known in paper.ABLATION.items()}
+"""What of 1000 sums a variant has to have right to be where the paper has it."""
+
+
+def _trained(name: str, right: int, seeds: int = 8) -> Trained:
+    """A made-up training whose seeds have `right` of 1000 right, and one more each, in all they are measured on."""
+    of = ABLATIONS[name].variant if name in ABLATIONS else name
+    records = [
+        Record(name, of, seed, suite, "sampled", "soft", 1000, right + seed, 1000, right + seed, 9, 9, 0, "0", None)
+        for suite in SUITES
+        for seed in range(seeds)
+    ]
+    return Trained(name, variant(of), {seed: [] for seed in range(seeds)}, [], [], records)
+
+
+def _results(scores: dict[str, int]) -> Results:
+    return Results(Path("made-up"), {name: _trained(name, right) for name, right in scores.items()})
+
+
+def _counted(scores: dict[str, int]) -> list[str]:
+    """The tally's parts: as specified, then under each reading."""
+    return readings.tally(_results(scores)).removesuffix(".").split("or above: ")[1].split("; ", 1)
+
+
+def _read(reading: str, scores: dict[str, int]) -> dict[str, int]:
+    return {f"{name}-{reading}": score for name, score in scores.items()}
+
+
+def test_published_counts_all_five_each_by_its_own_training():
+    specified = dict.fromkeys(PAPER_VARIANTS, 0)
+    assert _counted(specified | _read("published", MET)) == ["0 of 5 variants as specified", "5 of 5 under `published`"]
+    fallen = MET | {"fixedTime": 0}
+    assert _counted(MET | _read("published", fallen)) == ["5 of 5 variants as specified", "4 of 5 under `published`"]
+
+
+def test_running_counts_fixed_time_as_specified():
+    deciding = {name: score for name, score in MET.items() if name != "fixedTime"}
+    note = "(fixedTime has no such reading and counts as specified)"
+    for fixed, met in ((MET["fixedTime"], 5), (0, 4)):
+        specified = dict.fromkeys(PAPER_VARIANTS, 0) | {"fixedTime": fixed}
+        assert _counted(specified | _read("running", deciding))[1] == f"{met} of 5 under `running` {note}"
+    # Its training under another reading is none under this one.
+    assert _counted(deciding | _read("running", deciding) | {"fixedTime-published": 1}) == [
+        "4 of 4 variants as specified",
+        "4 of 4 under `running` (fixedTime not measured); 0 of 1 under `published` (base-published, "
+        "noGroups-published, SASA-published, ponderReg-published not measured)",
+    ]
+
+
+def test_a_reading_of_few_variants_counts_those_that_it_concerns():
+    """Of `base` alone; what it leaves alone counts as specified, what it would change does not."""
+    assert _counted(MET | {"base-sampled": 0, "base-larger-grid": MET["base"]}) == [
+        "5 of 5 variants as specified",
+        "2 of 3 under `sampled` (fixedTime has no such reading and counts as specified; ponderReg has no such reading "
+        "and counts as specified; noGroups, SASA not read so); 1 of 1 under `larger-grid` (noGroups, SASA, fixedTime, "
+        "ponderReg not read so)",
+    ]
+
+
+@pytest.mark.parametrize("missing", [[], ["base"], ["noGroups", "ponderReg"], ["base", "noGroups", "SASA"]])
+@pytest.mark.parametrize("reading", ["running", "published"])
+def test_what_a_reading_lacks_is_named(reading: str, missing: list[str]):
+    """The variants as specified are all there, and none of them meets the paper."""
+    names = [name for name in PAPER_VARIANTS if f"{name}-{reading}" in ABLATIONS]
+    there = {name: MET[name] for name in names if name not in missing}
+    counted = _counted(dict.fromkeys(PAPER_VARIANTS, 0) | _read(reading, there))[1]
+    alike = len(PAPER_VARIANTS) - len(names)
+    assert counted.startswith(f"{len(there)} of {len(there) + alike} under `{reading}`")
+    lacking = ", ".join(f"{name}-{reading}" for name in missing)
+    assert f"{lacking} not measured" in counted if missing else "not measured" not in counted
+
+
+AS_IN_THE_PAPER = {"base": 700, "noGroups": 400, "SASA": 300, "fixedTime": 100, "ponderReg": 600}
+
+
+def test_the_orderings_are_tested_under_every_reading_that_is_whole():
+    """With what the paper says of terms in `published` alone, and of digits nowhere."""
+    backwards = {name: 800 - score for name, score in AS_IN_THE_PAPER.items()}
+    scores = backwards | _read("published", AS_IN_THE_PAPER)
+    results = _results(scores | {"base-running": 100})
+    title, header = "The orderings under other readings", ("as specified", "published")
+    page = readings.orderings(results)
+    assert all(part in page.split(f"**{title}**")[1].split("\n")[2] for part in header)
+    assert "running" not in page, "four of its five are not measured"
+    lines = [line[1:] for line in table_lines(page, title)]
+    assert lines == [
+        ["refuted (2 of 4)", "refuted (2 of 4)"],
+        ["refuted (0 of 12)", "confirmed (12 of 12)"],
+        ["refuted (0 of 8)", "confirmed (8 of 8)"],
+        ["0.40±0.00 (0.41), below", "0.40±0.00 (0.41), below"],
+    ]
+    brief = write_page(results, Path("made-up.md"), "gridsum").split("## ")[0]
+    assert f"- The paper has it that {CLAIMS[1].text}: refuted; confirmed under `published`.\n" in brief
+    assert readings.orderings(_results(backwards)) == "", "there is nothing beside the variants as specified"
+
+
+def test_under_running_fixed_time_takes_part_in_the_orderings_as_specified():
+    deciding = {name: score for name, score in AS_IN_THE_PAPER.items() if name != "fixedTime"}
+    for fixed, found in ((100, "confirmed (8 of 8)"), (990, "refuted (0 of 8)")):
+        scores = dict.fromkeys(PAPER_VARIANTS, 500) | {"fixedTime": fixed} | _read("running", deciding)
+        lines = table_lines(readings.orderings(_results(scores)), "The orderings under other readings")
+        assert lines[2][2] == found
+    assert readings.orderings(_results(deciding | _read("running", deciding))) == "", "fixedTime is missing"
+
+
+@pytest.mark.parametrize(("right", "found"), [(966, "below"), (967, "reached")])
+def test_no_groups_is_asked_for_nearly_all_characters_of_long_terms(right: int, found: str):
+    """Its eight seeds have up to .007 more, which makes .0035 in the mean."""
+    scores = AS_IN_THE_PAPER | _read("published", AS_IN_THE_PAPER | {"noGroups": right})
+    *_, (label, specified, so_read) = table_lines(
+        readings.orderings(_results(scores)), "The orderings under other readings"
+    )
+    assert label == "noGroups on 2x602, characters (paper: 0.99±0.00 (0.99))"
+    assert specified == "0.40±0.00 (0.41), below"
+    assert re.fullmatch(rf"0\.97±0\.00 \(0\.97\), {found}", so_read)
 
 
 def _set(folder: Path, name: str, rights: tuple[int, int], suite: str = TERMS) -> None:

@@ -2,11 +2,11 @@
 
 import os
 import statistics
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from gridsum.evaluation.records import Record
-from gridsum.evaluation.statistics import CLAIMS, findings, verdict_of
+from gridsum.evaluation.statistics import CLAIMS, Claim, Finding, Pair, findings, verdict_of
 from gridsum.evaluation.verdicts import Standing
 from gridsum.reproduction import accounts, comparison, readings
 from gridsum.reproduction.campaign import OVERTRAINED, overtrained_name
@@ -43,6 +43,7 @@ def write_page(results: Results, page: Path, command: str, figures: Iterable[tup
         comparison.mean_standings(results),
         "## The paper's orderings\n",
         comparison.orderings(results),
+        readings.orderings(results),
         "## Halting: Explore-Reinforce against KL\n",
         accounts.halting(results),
         "## How runs were chosen\n",
@@ -61,17 +62,24 @@ def write_page(results: Results, page: Path, command: str, figures: Iterable[tup
 def _brief(results: Results) -> str:
     """The page in a few lines."""
     found = findings(record for trained in results.variants for record in trained.reported)
+    otherwise = readings.findings_under(results)
     single: list[Standing] = [cell.comparison.standing for cell in comparison.cells(results)]
     means: list[Standing] = [mean.comparison.standing for mean in comparison.means(results)]
     steps = [_steps_of_both(*pair) for pair in accounts.regularisers(results)]
     lines = [
         f"Tables III and IV, one run: {comparison.tally(single)}" if single else "",
         f"Table VI, means over seeds: {comparison.tally(means)}" if means else "",
-        *(f"The paper has it that {claim.text}: {verdict_of(claim, found)}." for claim in CLAIMS),
+        *(f"The paper has it that {claim.text}: {_verdicts(claim, found, otherwise)}." for claim in CLAIMS),
         f"Recurrent steps during training, under Explore-Reinforce and under KL: {'; '.join(steps)}." if steps else "",
         readings.tally(results),
     ]
     return "".join(f"- {line}\n" for line in lines if line)
+
+
+def _verdicts(claim: Claim, found: Mapping[Pair, Finding], otherwise: Mapping[str, Mapping[Pair, Finding]]) -> str:
+    """As specified, then under each reading."""
+    under = (f"{verdict_of(claim, so_read)} under `{reading}`" for reading, so_read in otherwise.items())
+    return "; ".join((verdict_of(claim, found), *under))
 
 
 def _steps_of_both(explored: Trained, divergence: Trained) -> str:
