@@ -46,8 +46,8 @@ class TaskConfig:
     """R_W is uniform in {0..random_columns}."""
     repeats: float = 0.0
     """The share of training problems, drawn one by one, whose digits tend to repeat."""
-    repeat_probability: float = 0.8
-    """How likely a digit of such a problem is a copy of the one to its right; else it is uniform."""
+    repeat_probability: float = 0.9
+    """How likely, in such a problem, a digit copies the one to its right, and units those of the term before."""
 
     def __post_init__(self) -> None:
         for name in ("terms", "digits"):
