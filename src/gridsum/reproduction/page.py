@@ -77,8 +77,9 @@ def _brief(results: Results) -> str:
 
 
 def _verdicts(claim: Claim, found: Mapping[Pair, Finding], otherwise: Mapping[str, Mapping[Pair, Finding]]) -> str:
-    """As specified, then under each reading."""
-    under = (f"{verdict_of(claim, so_read)} under `{reading}`" for reading, so_read in otherwise.items())
+    """As specified, then under each reading that decides it or has all that it takes."""
+    verdicts = {reading: verdict_of(claim, so_read) for reading, so_read in otherwise.items()}
+    under = (f"{verdict} under `{reading}`" for reading, verdict in verdicts.items() if verdict != "not measured")
     return "; ".join((verdict_of(claim, found), *under))
 
 
