@@ -6,9 +6,10 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from gridsum.figures.style import DASHES, MARKERS, SERIES, FigureError, Picture, styled
+from gridsum.figures.style import DASHES, INK, MARKERS, SERIES, FigureError, Picture, styled
 
 Records = Sequence[dict[str, Any]]
+_plain = FuncFormatter(lambda value, _: f"{value:,.10g}")
 
 
 @styled
@@ -24,6 +25,10 @@ def plot_costs(records: Records) -> Picture:
         axes.set_xscale("log")
         axes.set_yscale("log")
         draw(axes, chosen)
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_major_formatter(_plain)
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_minor_locator(NullLocator())
         axes.legend(fontsize=7.5)
     return figure
 
@@ -34,25 +39,30 @@ def _training(axes: Axes, records: Records) -> None:
         _draw(axes, points, variant, number)
     runs = sorted({record["runs"] for record in records})
     axes.set_xticks(runs, [str(count) for count in runs])
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axes.yaxis.set_minor_locator(NullLocator())
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.set_xlabel("runs of a fleet")
     axes.set_title("ms of a training step for each run")
 
 
 def _solving(axes: Axes, records: Records) -> None:
-    two = [(record["digits"], record["seconds"]) for record in records if record["terms"] == 2]
     short = min(record["digits"] for record in records)
-    many = [(record["terms"], record["seconds"]) for record in records if record["digits"] == short]
-    _draw(axes, two, "2 terms, against digits", 0)
-    _draw(axes, many, f"{short} digits, against terms", 1)
+    # A size may have been measured for either line, or twice: as in the tables, the last time counts.
+    digits = {record["digits"]: record for record in records if record["terms"] == 2}
+    terms = {record["terms"]: record for record in records if record["digits"] == short}
+    lines = ((digits, "2 terms, against digits"), (terms, f"{short} digits, against terms"))
+    wrong = []
+    for number, (solved, label) in enumerate(lines):
+        if solved:
+            _draw(axes, [(size, record["seconds"]) for size, record in solved.items()], label, number)
+            wrong += [(size, record["seconds"]) for size, record in solved.items() if not record["right"]]
+    if wrong:
+        x, y = zip(*wrong, strict=True)
+        axes.scatter(x, y, s=75, facecolor="none", edgecolor=INK, linewidth=1.2, label="wrong answer", zorder=3)
+    axes.xaxis.set_major_formatter(_plain)
     axes.set_xlabel("digits, or terms")
     axes.set_title("seconds of one sum")
 
 
 def _draw(axes: Axes, points: list[tuple[float, float]], label: str, number: int) -> None:
-    x, y = zip(*sorted(set(points)), strict=True)
+    x, y = zip(*sorted(points), strict=True)
     style = {"color": SERIES[number % len(SERIES)], "linestyle": DASHES[number % len(DASHES)]}
     axes.plot(x, y, marker=MARKERS[number % len(MARKERS)], markersize=4.5, label=label, **style)

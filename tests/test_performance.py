@@ -1,0 +1,155 @@
+"""What docs/performance.md says of a GPU is what the records hold."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gridsum.benchmark.tables import tables
+from gridsum.evaluation.rendering import to_markdown
+from gridsum.figures.costs import plot_costs
+
+ROOT = Path(__file__).parent.parent
+RECORDS, RESULTS = ROOT / "benchmarks" / "records", ROOT / "results"
+PAGE = (ROOT / "docs" / "performance.md").read_text()
+WORDS = " ".join(PAGE.split())
+"""The page without its line breaks, which may stand anywhere in a sentence."""
+
+BENCH = json.loads((RECORDS / "bench-h200-2026-11-15.json").read_text())
+KERNELS = json.loads((RECORDS / "h200-kernels-2026-11-15.json").read_text())
+BASE = json.loads((RECORDS / "base-training-2026-11-15.json").read_text())
+TRAINING = {
+    (record["variant"], record["runs"]): record for record in BENCH["records"] if record["measure"] == "training"
+}
+VARIANTS = ("base", "noGroups", "SASA", "fixedTime", "ponderReg")
+
+
+def logged(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def seconds_of(folder):
+    """What the whole training took, its pieces added up."""
+    return sum(piece["seconds"] for piece in logged(RESULTS / folder / "machine.jsonl"))
+
+
+def goal(what):
+    """What the table of goals says was measured."""
+    (row,) = re.findall(rf"^\| {re.escape(what)} \|[^|]*\|([^|]*)\|$", PAGE, re.MULTILINE)
+    return row
+
+
+def span(values, form):
+    """From the least to the most, as the page writes it."""
+    return f"{min(values):{form}} to {max(values):{form}}"
+
+
+@pytest.mark.parametrize("table", tables(BENCH["records"], BENCH["device"]), ids=lambda table: table.title)
+def test_the_tables_are_those_the_record_gives(table):
+    assert to_markdown(table) in PAGE
+
+
+def test_records_and_pictures_that_the_page_names_are_there():
+    linked = [target for target in re.findall(r"\]\(([^)#]+)", PAGE) if "://" not in target]
+    assert "figures/costs.svg" in linked
+    assert [target for target in linked if not (ROOT / "docs" / target).exists()] == []
+
+
+def test_the_record_has_every_variant_and_fleet():
+    assert set(TRAINING) == {(variant, runs) for variant in VARIANTS for runs in (1, 2, 5, 10, 20)}
+
+
+def test_the_picture_shows_every_size_once_and_marks_wrong_answers():
+    """The smallest sum was measured for either line; only the last measurement of a size is drawn, as in the tables."""
+    _, solving = plot_costs(BENCH["records"]).axes
+    digits, terms = (np.asarray(line.get_xydata()) for line in solving.lines)
+    assert digits[:, 0].tolist() == [10, 100, 1000, 10_000, 100_000]
+    assert terms[:, 0].tolist() == [2, 5, 10, 20, 50, 100, 200]
+    solved = [record for record in BENCH["records"] if record["measure"] == "solving"]
+    smallest = [record["seconds"] for record in solved if (record["terms"], record["digits"]) == (2, 10)]
+    assert digits[0, 1] == terms[0, 1] == smallest[-1]
+    (marks,) = solving.collections
+    wrong = [[record["terms"], record["seconds"]] for record in solved if not record["right"]]
+    assert np.asarray(marks.get_offsets()).tolist() == wrong
+
+
+def test_a_picture_without_wrong_answers_marks_none():
+    right = [record | {"right": True} for record in BENCH["records"] if record["measure"] == "solving"]
+    (solving,) = plot_costs(right).axes
+    assert not solving.collections
+
+
+def test_the_goals_of_trainings_are_the_trainings():
+    assert f"**{seconds_of('fixedTime'):.0f} s**" in goal("fixedTime")
+    others = " · ".join(f"{seconds_of(name):.0f} s" for name in ("noGroups", "SASA", "ponderReg"))
+    assert others in goal("noGroups · SASA · ponderReg")
+    assert f"**{sum(map(seconds_of, VARIANTS)) / 60:.1f} min**" in goal("the five together")
+    share = TRAINING["fixedTime", 10]["ms_per_step_and_run"]
+    assert f"**{share:.2f} ms**" in goal("a run's share of a training step, fixedTime, fleet of 10")
+
+
+def test_base_is_said_to_take_what_it_took_on_either_kind_of_machine():
+    first, again, compiled = BASE["trainings"]
+    said = goal("base")
+    assert f"**{compiled['seconds']} s**" in said
+    assert f"{first['seconds']} s and {again['seconds']} s on machines that had compiled nothing" in said
+    assert compiled["seconds"] < 300 < min(first["seconds"], again["seconds"])
+    for training in BASE["trainings"]:
+        assert f"{abs(300 - training['seconds']):.1f}" in WORDS
+    firsts, others = ([training[name] for training in BASE["trainings"]] for name in ("first_epoch", "other_epochs"))
+    assert f"took {firsts[2]:.1f} s instead of {firsts[0]:.1f} and {firsts[1]:.1f}" in WORDS
+    assert f"509 took {others[2]:.1f} s, where they had taken {others[0]:.1f} and {others[1]:.1f}" in WORDS
+    start_up = goal("start-up: the first two epochs")
+    assert f"**{KERNELS['training']['base']['first_two_epochs']:.0f} s**" in start_up
+    assert f"**{compiled['first_two_epochs']:.0f} s**" in start_up
+
+
+def test_the_record_of_base_holds_what_its_logs_say():
+    record = BASE["trainings"][0]
+    epochs = [epoch["seconds"] for epoch in logged(RESULTS / "base" / "seed-0" / "metrics.jsonl")]
+    assert record["seconds"] == seconds_of("base")
+    assert record["first_epoch"] == pytest.approx(epochs[0], abs=1e-3)
+    assert record["other_epochs"] == pytest.approx(sum(epochs[1:]), abs=1e-3)
+
+
+def test_trainings_side_by_side_are_those_of_their_folders():
+    beside = BASE["side_by_side"]["seconds"]
+    assert beside == {name: seconds_of(name) for name in beside}
+    base, no_groups, sasa, fixed = (round(seconds) for seconds in beside.values())
+    assert f"took {base}, {no_groups}, {sasa} and {fixed} s" in WORDS
+    assert f"and {BASE['side_by_side']['all_with_measuring']} s by the clock" in WORDS
+    alone = sum(seconds_of(name.removesuffix("-published")) for name in beside)
+    assert f"one after the other, the same four variants took {alone:.0f} s" in WORDS
+
+
+def test_shares_and_steps_are_those_of_the_record():
+    shares = {
+        runs: span([100 * TRAINING[variant, runs]["share_of_product_rate"] for variant in VARIANTS], ".1f")
+        for runs in (1, 10, 20)
+    }
+    assert f"is {shares[1]} % for one run, {shares[10]} for ten and {shares[20]} for twenty" in WORDS
+    assert f"with ten runs the H200 does {shares[10]} %" in WORDS
+    fixed, base, no_groups = (
+        TRAINING[variant, 10]["ms_per_step"] / TRAINING[variant, 10]["recurrent_steps_computed"]
+        for variant in ("fixedTime", "base", "noGroups")
+    )
+    assert f"**Found** {fixed:.1f} ms for fixedTime, {base:.1f} for base and {no_groups:.1f} for noGroups" in WORDS
+    last = {variant: KERNELS["training"][variant]["ms_per_step"][-1] for variant in VARIANTS}
+    assert f"{last['base']} ms a step for base, {last['SASA']} for SASA, {last['ponderReg']} for ponderReg" in WORDS
+    assert f"and {last['noGroups']} for noGroups" in WORDS
+
+
+def test_a_run_among_twenty_costs_a_fifth_to_a_quarter_of_one_alone():
+    for variant in VARIANTS:
+        alone, among = (TRAINING[variant, runs]["ms_per_step_and_run"] for runs in (1, 20))
+        assert 0.18 < among / alone <= 0.25
+
+
+def test_up_to_fifty_terms_a_sum_and_each_of_its_steps_take_what_the_page_says():
+    ((whole, step, percent),) = re.findall(r"those of (\S+) ms a sum and (\S+) ms a step, to (\d+) %", WORDS)
+    for record in BENCH["records"]:
+        if record["measure"] == "solving" and record["digits"] == 10 and record["terms"] <= 50:
+            said = (float(whole) + float(step) * record["steps"]) / 1e3
+            assert said == pytest.approx(record["seconds"], rel=int(percent) / 100)
