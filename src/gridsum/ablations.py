@@ -84,8 +84,6 @@ _CHANGES: dict[str, _Change] = {
 }
 
 CONTROL = "whole"
-CHOSEN = ("published",)
-"""Changes whose best runs are worth having: they are chosen on validation problems, and shipped."""
 
 ABLATIONS: dict[str, Ablation] = {
     f"{variant}-{name}": Ablation(variant, name, change.changes, change.why)

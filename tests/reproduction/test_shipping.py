@@ -51,19 +51,6 @@ def test_a_variants_name_means_its_best_run(copied: Path):
     assert found["base-overtrained"].training.name == "base-overtrained"
 
 
-def test_the_published_codes_reading_is_shipped_beside_the_variant_and_no_other_is(copied: Path):
-    for name in ("base-published", "base-running"):
-        shutil.copytree(copied / "base", copied / name, dirs_exist_ok=True)
-        shutil.copy(copied / "records" / "base.jsonl", copied / "records" / f"{name}.jsonl")
-    _make_best(copied, "base", 0)
-    _make_best(copied, "base-published", 1)
-    found = shipments(load_results(copied))
-    assert (found["base-published"].training.name, found["base-published"].seed) == ("base-published", 1)
-    assert found["base"].training.name != "base-published"
-    assert "base-running" not in found
-    assert "base-published" not in shipments(load_results(copied), ["noGroups"])
-
-
 def test_an_overtrained_run_takes_the_name_where_it_is_better(copied: Path):
     _make_best(copied, "base", 9)
     _make_best(copied, "base-overtrained", 0)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gridsum.ablations import CHOSEN
 from gridsum.cli.output import emit, write_result
 from gridsum.cli.parsing import DEFAULT_MODEL, Parser, UsageError, suggest
 
@@ -14,7 +13,6 @@ if TYPE_CHECKING:
     from gridsum.evaluation.records import Record
 
 _ANSWERING = "answers where no model is named (solve, trace, animate)"
-_READ = "a variant as the published code reads the paper (see gridsum reproduce --help)"
 
 
 def _parser() -> Parser:
@@ -88,8 +86,7 @@ def _overview(models: dict[str, Path]) -> str:
     header = ("model", "variant", "seed", "epochs", "parameters", *suites)
     variants = dict.fromkeys(known["variant"] for known in about)
     meanings = [f"  {name}: {MEANINGS[name]}" for name in variants if name in MEANINGS]
-    notes = [f"  …-{name}: {_READ}" for name in CHOSEN if any(model.endswith(f"-{name}") for model in models)]
-    notes += [f"  {DEFAULT_MODEL} {_ANSWERING}"] if DEFAULT_MODEL in models else []
+    notes = [f"  {DEFAULT_MODEL} {_ANSWERING}"] if DEFAULT_MODEL in models else []
     table = to_text(Table("Models that come with gridsum", caption, header, tuple(rows)))
     return "\n".join([table, *meanings, *notes]) + "\n"
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gridsum.ablations import ABLATIONS, CHOSEN, ablations_of, has_control
+from gridsum.ablations import ABLATIONS, ablations_of, has_control
 from gridsum.config import Config, fields_of, following, override
 from gridsum.evaluation.records import Record, read
 from gridsum.evaluation.suites import COLLECTIONS, LONG_DIGITS, Suite
@@ -125,10 +125,10 @@ class Campaign:
         return variants + [self._ablation(name) for name in self.ablations]
 
     def _ablation(self, name: str) -> Training:
-        changed, how, changes, _ = ABLATIONS[name]
+        changed, _, changes, _ = ABLATIONS[name]
         indifferent = tuple(path for path in _INDIFFERENT if path not in changes)
         if not has_control(changed):
-            return Training(name, self._config(changed, changes), self.seeds, indifferent, validated=how in CHOSEN)
+            return Training(name, self._config(changed, changes), self.seeds, indifferent, validated=False)
         epochs = {} if self.ablation_epochs is None else {"training.epochs": self.ablation_epochs}
         config = self._config(changed, changes | epochs)
         return Training(name, config, self.seeds, indifferent, False, "--ablation-epochs")

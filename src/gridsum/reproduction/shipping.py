@@ -2,8 +2,7 @@
 
 A variant's own name means its best run on validation, overtrained or not. VARIANT-overtrained is the best of the
 overtrained runs, VARIANT-overtrained-AIM the other one, named for what it was chosen for, and VARIANT-standard the
-best run of the standard training where VARIANT itself is an overtrained one. VARIANT-published is the best run of the
-variant under the published code's reading.
+best run of the standard training where VARIANT itself is an overtrained one.
 """
 
 import dataclasses
@@ -12,7 +11,6 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from gridsum.ablations import ABLATIONS, CHOSEN
 from gridsum.evaluation.choice import merit
 from gridsum.evaluation.records import Record
 from gridsum.reproduction.results import Results, Trained
@@ -43,11 +41,9 @@ class Run(NamedTuple):
 def shipments(results: Results, variants: Collection[str] = tuple(VARIANTS)) -> dict[str, Run]:
     """The runs of these variants to ship, by the name each gets; variants not validated yet are left out."""
     found: dict[str, Run] = {}
-    readings = [trained for name, trained in results.readings.items() if ABLATIONS[name].name in CHOSEN]
-    beyond = [trained for name, trained in results.beyond.items() if name in VARIANTS]
-    for trained in [*results.variants, *beyond, *readings]:
+    for trained in [*results.variants, *results.beyond.values()]:
         name = trained.name
-        if trained.config.variant not in variants or not results.chosen(name):
+        if name not in variants or not results.chosen(name):
             continue
         best = _best(trained)
         further = results.overtrained.get(name)
