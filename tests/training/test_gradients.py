@@ -108,6 +108,27 @@ def test_bf16_on_a_cpu_points_where_fp32_does(name, monkeypatch):
     assert ((reduced - full).norm(dim=1) / full.norm(dim=1)).max() < 0.05
 
 
+@pytest.mark.parametrize("name", ["base", "exact"])
+def test_groups_side_by_side_have_the_gradients_of_groups_in_turn(name):
+    config = tiny(name)
+    seeds = (3, 5)
+    network = Network(config.model, seeds).double()
+    gradients = EagerGradients(network, config, seeds)
+    before = torch.get_num_threads()
+    found = []
+    try:
+        for threads in (1, 2, 2):
+            torch.set_num_threads(threads)
+            found.append(gradients(torch.tensor(3)))
+    finally:
+        torch.set_num_threads(before)
+    in_turn, *side_by_side = found
+    for other in side_by_side:
+        torch.testing.assert_close(other.gradient, in_turn.gradient)
+        torch.testing.assert_close(other.cost.total, in_turn.cost.total)
+        assert other.recurrent_steps == in_turn.recurrent_steps
+
+
 def test_too_few_steps_are_noticed():
     config = tiny("base")
     network = Network(config.model, (0,))
