@@ -56,45 +56,43 @@ def test_threads_are_shared_and_given_back(threads, shares):
     assert torch.get_num_threads() == threads
 
 
-def test_the_last_part_takes_over_when_the_others_are_done():
-    """Between two computations of the module, and while its gradient is computed."""
+@pytest.mark.parametrize(("other", "expected"), [(1, [2, 2, 2, 2, 2]), (3, [1, 1, 2, 2, 2]), (5, [1, 1, 1, 1, 1])])
+@pytest.mark.parametrize("slow", [0, 1])
+def test_the_last_part_takes_over_once_it_has_done_as_much_as_the_other(other, expected, slow):
+    """Four tenths of a part's work are done when its gradient begins, whichever part is slow."""
     torch.set_num_threads(2)
     module = nn.Linear(2, 2)
-    side_by_side = SideBySide(2, module)
-    may_end = threading.Event()
     seen = []
 
-    def end_the_other(_=None):
-        may_end.set()
-        until = time.monotonic() + PATIENCE
-        while not side_by_side.others[0].done() and time.monotonic() < until:
-            time.sleep(0.001)
+    def compute(part):
+        if part == slow:
+            time.sleep(0.05)
+        x = torch.ones(1, 2)
+        for _ in range((other, 5)[part]):
+            x = module(x)
+            if part == 1:
+                x.register_hook(lambda _: seen.append(torch.get_num_threads()))
+        assert torch.get_num_threads() == 1
+        torch.autograd.grad(x.sum(), module.weight)
+        if part == slow:
+            time.sleep(0.05)
+        return torch.get_num_threads()
 
-    def compute(part, in_gradient):
-        if part == 0:
-            assert may_end.wait(PATIENCE)
-            return None
-        x = torch.ones(2, 2, requires_grad=True) * 1
-        x.register_hook(lambda _: seen.append(torch.get_num_threads()))
-        result = module(x)
-        seen.append(torch.get_num_threads())
-        if in_gradient:
-            result = result * 1
-            result.register_hook(end_the_other)
-        else:
-            end_the_other()
-            module(x)
-            seen.append(torch.get_num_threads())
-        result.sum().backward()
-        return None
-
-    side_by_side(lambda part: compute(part, in_gradient=False))
-    assert seen == [1, 2, 2]
-    may_end.clear()
-    seen.clear()
-    side_by_side(lambda part: compute(part, in_gradient=True))
-    assert seen == [1, 2]
+    assert SideBySide(2, module)(compute) == [1, expected[-1]]
+    assert seen == expected
     assert torch.get_num_threads() == 2
+
+
+def test_a_part_without_gradients_is_waited_for():
+    torch.set_num_threads(2)
+    module = nn.Linear(2, 2)
+
+    def compute(part):
+        with torch.set_grad_enabled(part == 1):
+            result = module(torch.ones(1, 2))
+        return float(torch.autograd.grad(result.sum(), module.bias)[0].sum()) if part == 1 else part
+
+    assert SideBySide(2, module)(compute) == [0, 2.0]
 
 
 @pytest.mark.parametrize("wrong", [0, 1])
