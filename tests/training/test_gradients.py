@@ -109,6 +109,39 @@ def test_bf16_on_a_cpu_points_where_fp32_does(name, monkeypatch):
     assert ((reduced - full).norm(dim=1) / full.norm(dim=1)).max() < 0.05
 
 
+@pytest.mark.parametrize("name", ["base", "exact"])
+def test_groups_side_by_side_have_the_gradients_of_groups_in_turn(name):
+    config = tiny(name)
+    seeds = (3, 5)
+    network = Network(config.model, seeds).double()
+    gradients = EagerGradients(network, config, seeds)
+    before = torch.get_num_threads()
+    found = []
+    try:
+        for threads in (1, 2):
+            torch.set_num_threads(threads)
+            found.append(gradients(torch.tensor(3)))
+    finally:
+        torch.set_num_threads(before)
+    in_turn, side_by_side = found
+    torch.testing.assert_close(side_by_side.gradient, in_turn.gradient)
+    torch.testing.assert_close(side_by_side.cost.total, in_turn.cost.total)
+    assert side_by_side.recurrent_steps == in_turn.recurrent_steps
+
+
+def test_a_step_of_groups_side_by_side_is_the_same_to_the_bit_whenever_it_is_computed():
+    """On grids that are large enough for two threads to add up in another order than one."""
+    config = variant("base")
+    gradients = EagerGradients(Network(config.model, (0,)), config, (0,))
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(2)
+        first, *again = (gradients(torch.tensor(0)).gradient for _ in range(3))
+    finally:
+        torch.set_num_threads(before)
+    assert all(torch.equal(other, first) for other in again)
+
+
 def test_too_few_steps_are_noticed():
     config = tiny("base")
     network = Network(config.model, (0,))

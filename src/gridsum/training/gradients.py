@@ -16,6 +16,7 @@ from gridsum.model.rollout import Beginning, GridSize
 from gridsum.objective import Cost, cost
 from gridsum.problems import Batch, Space, sample
 from gridsum.streams import Stream
+from gridsum.training.cores import SideBySide
 from gridsum.training.precision import served
 
 # What a step's random numbers are for.
@@ -125,19 +126,29 @@ def _mean(parts: list[_Part]) -> Gradients:
 
 
 class EagerGradients:
-    """Operation by operation, at the sizes drawn, for as many steps as the samples need."""
+    """Operation by operation, at the sizes drawn, for as many steps as the samples need.
+
+    A CPU computes the groups side by side.
+    """
 
     def __init__(self, network: Network, config: Config, seeds: tuple[int, ...]) -> None:
         self.network, self.config = network, config
         self.stream = Stream.of_seeds(seeds, next(network.parameters()).device)
+        on_cpu = self.stream.key.device.type == "cpu"
+        # The later groups have more terms, so larger grids.
+        self.side_by_side = SideBySide(len(config.task.groups), network.step.transition) if on_cpu else None
         if served(config.training.precision, self.stream.key.device) == "bf16":
             network.step.reduce(torch.bfloat16)
 
     def __call__(self, step: Tensor) -> Gradients:
         stream = self.stream.fold(step)
-        lengths = [drawn_steps(self.config, int(step), group) for group in range(len(self.config.task.groups))]
-        parts = enumerate(lengths)
-        return _mean([part_gradient(self.network, self.config, stream, g, length, False) for g, length in parts])
+
+        def part(group: int) -> _Part:
+            length = drawn_steps(self.config, int(step), group)
+            return part_gradient(self.network, self.config, stream, group, length, False)
+
+        groups = range(len(self.config.task.groups))
+        return _mean([part(group) for group in groups] if self.side_by_side is None else self.side_by_side(part))
 
 
 class GraphGradients:
