@@ -1,8 +1,9 @@
-"""What docs/performance.md says of a GPU is what the records hold."""
+"""What docs/performance.md says of fleets on a GPU, and of a step beside the published code, is what the records hold."""
 
 import json
 import re
 from pathlib import Path
+from statistics import median
 
 import numpy as np
 import pytest
@@ -153,3 +154,24 @@ def test_up_to_fifty_terms_a_sum_and_each_of_its_steps_take_what_the_page_says()
         if record["measure"] == "solving" and record["digits"] == 10 and record["terms"] <= 50:
             said = (float(whole) + float(step) * record["steps"]) / 1e3
             assert said == pytest.approx(record["seconds"], rel=int(percent) / 100)
+
+
+def test_a_step_beside_the_published_code_costs_what_its_rows_say():
+    """Row by row, seed by seed, and added up."""
+    record = json.loads((RECORDS / "published-2026-11-15.json").read_text())
+    used = [row for row in record["rows"] if row["used"]]
+    for row in record["rows"]:
+        assert row["used"] == (row["step"] >= 3 and max(row["foreign_cpu"].values()) <= 0.1)
+    medians = []
+    for seed in record["seeds"]:
+        own = [row for row in used if row["seed"] == seed["seed"]]
+        both = [median(row[way] / row["published"] for row in own) for way in ("ours_fp32", "ours_fp32_paper_grids")]
+        seconds = [median(row[way] for row in own) for way in ("published", "ours_fp32", "ours_fp32_paper_grids")]
+        alike = f"{seconds[1]:.2f} ({both[0]:.2f} ×) | {seconds[2]:.2f} ({both[1]:.3f} ×)"
+        assert f"| {seed['seed']} | {len(own)} | {seed['recurrent_steps']} | {seconds[0]:.2f} | {alike} |" in PAGE
+        medians.append(both)
+    alike, papers = (median(both[way] for both in medians) for way in (0, 1))
+    assert papers <= 1 / 6
+    assert f"| median | | | | **{alike:.2f} ×** | **{papers:.3f} ×** |" in PAGE
+    summed = sum(row["ours_fp32_paper_grids"] for row in used) / sum(row["published"] for row in used)
+    assert f"added up over the {len(used)} steps used, ours take {summed:.3f}" in WORDS
