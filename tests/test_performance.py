@@ -1,4 +1,4 @@
-"""What docs/performance.md says of fleets on a GPU, and of a step beside the published code, is what the records hold."""
+"""What docs/performance.md says of fleets on a GPU, and beside the published code, is what the records hold."""
 
 import json
 import re
