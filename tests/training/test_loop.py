@@ -79,6 +79,27 @@ def test_an_interrupted_run_keeps_its_last_whole_epoch(tmp_path, monkeypatch, st
     assert logged(tmp_path / "run", 1) == logged(tmp_path / "whole", 1)
 
 
+@pytest.mark.parametrize("checkpoint_epochs", [1, 100])
+def test_a_stop_between_an_epochs_log_and_its_end_leaves_no_line_of_it(tmp_path, monkeypatch, checkpoint_epochs):
+    remembered = Fleet.remember
+    ended = []
+
+    def interrupted(self):
+        ended.append(self)
+        if len(ended) == 3:
+            raise KeyboardInterrupt
+        remembered(self)
+
+    monkeypatch.setattr(Fleet, "remember", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        train(short(**{"training.checkpoint_epochs": checkpoint_epochs}), [1, 2], tmp_path, CPU)
+    checkpoint = load_checkpoint(tmp_path)
+    assert checkpoint is not None
+    assert checkpoint.epoch == 2
+    for seed in (1, 2):
+        assert [line["epoch"] for line in read_metrics(tmp_path, seed)] == [1, 2]
+
+
 def test_log_lines_past_the_checkpoint_are_forgotten(tmp_path):
     """A process killed after writing a log line, and in the middle of another, but before its checkpoint."""
     train(short(**{"training.epochs": 2}), [1], tmp_path, CPU)

@@ -144,6 +144,8 @@ def cut_metrics(folder: Path, seed: int, epoch: int) -> None:
     """Forget the lines of a run's log past `epoch` epochs."""
     path = seed_folder(folder, seed) / _METRICS
     path.parent.mkdir(parents=True, exist_ok=True)
-    lines = read_metrics(folder, seed) if path.exists() else []
-    kept = [json.dumps(line) + "\n" for line in lines if line["epoch"] <= epoch]
-    write_atomically(path, "".join(kept).encode())
+    text = path.read_text() if path.exists() else None
+    lines = read_metrics(folder, seed) if text is not None else []
+    kept = "".join(json.dumps(line) + "\n" for line in lines if line["epoch"] <= epoch)
+    if kept != text:
+        write_atomically(path, kept.encode())

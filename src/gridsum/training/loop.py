@@ -118,6 +118,8 @@ def train(
         if saved < done:  # stopped in between, by an error or by the user: lose no whole epoch
             fleet.recall()
             fleet.save(folder, done)
+        for seed in fleet.seeds:  # a stop may have come between an epoch's log and its end
+            cut_metrics(folder, seed, done)
 
 
 def _check_same(folder: Path, config: Config, seeds: Sequence[int]) -> None:
