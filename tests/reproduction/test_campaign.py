@@ -229,13 +229,13 @@ def test_a_log_ahead_of_the_weights_is_not_believed(copied: Path, quick: Path, c
     made = campaign(tmp := copied / "again", ("SASA",))
     piece = Train(made, made.trainings[0])
 
-    def keep(_: str, epoch: Epoch) -> None:
+    def stop(_: str, epoch: Epoch) -> None:
         if epoch.number == 1:
-            shutil.copy(copied / "SASA" / "seed-0" / "metrics.jsonl", tmp / "SASA" / "seed-0" / "metrics.jsonl")
             raise Stop
 
     with pytest.raises(Stop):
-        piece.run(dataclasses.replace(around, epoch=keep))
+        piece.run(dataclasses.replace(around, epoch=stop))
+    shutil.copy(copied / "SASA" / "seed-0" / "metrics.jsonl", tmp / "SASA" / "seed-0" / "metrics.jsonl")
     assert len(read_metrics(tmp / "SASA", 0)) == 2
     assert trained_epochs(tmp / "SASA") == 1
     piece.run(around)

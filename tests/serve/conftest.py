@@ -18,6 +18,9 @@ from gridsum.config import Config, ModelConfig
 from gridsum.model.network import Network
 from gridsum.store import save_run
 
+# A busy machine may take several seconds for what a quiet one does at once.
+expect.set_options(timeout=30_000)
+
 SOURCE = Path(__file__).parents[2] / "src"
 SMALL = ModelConfig(
     width=16,
