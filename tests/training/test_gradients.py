@@ -64,9 +64,8 @@ def test_a_fleet_trains_each_run_as_if_alone(name, levels, dropout):
         optimiser = AdamW(network, config.training)
         costs = []
         for number in range(20):
-            step = torch.tensor(number)
-            result = gradients(step)
-            optimiser.update(result.gradient, step, torch.ones(len(seeds), dtype=torch.bool))
+            result = gradients(number)
+            optimiser.update(result.gradient, torch.tensor(number), torch.ones(len(seeds), dtype=torch.bool))
             costs.append(result.cost.total)
         return torch.stack(costs), optimiser.weights
 
@@ -99,7 +98,7 @@ def test_bf16_on_a_cpu_points_where_fp32_does(name, monkeypatch):
     def gradient(precision, has_instructions):
         monkeypatch.setattr("gridsum.training.precision.multiplies_bf16", lambda: has_instructions)
         config = tiny(name, **{"training.precision": precision})
-        return EagerGradients(Network(config.model, (0, 1)), config, (0, 1))(torch.tensor(3)).gradient
+        return EagerGradients(Network(config.model, (0, 1)), config, (0, 1))(3).gradient
 
     full, reduced = gradient("fp32", True), gradient("bf16", True)
     assert torch.equal(gradient("bf16", False), full)
@@ -120,7 +119,7 @@ def test_groups_side_by_side_have_the_gradients_of_groups_in_turn(name):
     try:
         for threads in (1, 2):
             torch.set_num_threads(threads)
-            found.append(gradients(torch.tensor(3)))
+            found.append(gradients(3))
     finally:
         torch.set_num_threads(before)
     in_turn, side_by_side = found
@@ -136,7 +135,7 @@ def test_a_step_of_groups_side_by_side_is_the_same_to_the_bit_whenever_it_is_com
     before = torch.get_num_threads()
     try:
         torch.set_num_threads(2)
-        first, *again = (gradients(torch.tensor(0)).gradient for _ in range(3))
+        first, *again = (gradients(0).gradient for _ in range(3))
     finally:
         torch.set_num_threads(before)
     assert all(torch.equal(other, first) for other in again)
@@ -185,7 +184,7 @@ def test_few_graphs_lead_to_the_longest_rollout(most):
     engine = GraphGradients.__new__(GraphGradients)  # what is asked of it needs no GPU
     engine.config = override(variant("base"), {"model.max_steps": most})
     engine.recent = [[], [3, 2]]
-    length = engine._guess(0, torch.tensor(0))
+    length = engine._guess(0, 0)
     assert length is not None
     assert length <= most
     climbed = []
@@ -195,7 +194,7 @@ def test_few_graphs_lead_to_the_longest_rollout(most):
         length = climbed[-1]
     assert length == most
     assert len(climbed) <= 5
-    assert (engine._guess(1, torch.tensor(0)) or 0) >= min(3, most)
+    assert (engine._guess(1, 0) or 0) >= min(3, most)
 
 
 def test_steps_under_converge_halting_are_uniform_and_the_same_for_every_run():

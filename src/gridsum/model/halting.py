@@ -123,8 +123,8 @@ class ContextTransformer(RunModule):
         self.initial[run].normal_(generator=generator)
 
     def start(self, problems: int) -> Tensor:
-        """C_0 for every problem: [R,B,C,E]."""
-        return self.initial[:, None].expand(-1, problems, -1, -1)
+        """C_0 for every problem: [R,B,C,E]. In memory as any later context is, or all would be compiled twice."""
+        return self.initial[:, None].expand(-1, problems, -1, -1).contiguous()
 
     def forward(
         self,

@@ -26,6 +26,8 @@ from gridsum.variants import PAPER_VARIANTS, variant
 
 OVERTRAINED = ("base", "noGroups")
 """The variants whose best runs the paper trains further."""
+FOLLOWED = "published"
+"""The reading that is followed to the end: those variants' best runs under it are trained further too."""
 OVERTRAINING_WEIGHT = 5e-4
 VALIDATION_SEED, REPORT_SEED = 7, 0
 """Of the problems that models are chosen by, and of those that are reported."""
@@ -128,7 +130,8 @@ class Campaign:
         changed, _, changes, _ = ABLATIONS[name]
         indifferent = tuple(path for path in _INDIFFERENT if path not in changes)
         if not has_control(changed):
-            return Training(name, self._config(changed, changes), self.seeds, indifferent, validated=False)
+            further = is_overtrained(name)
+            return Training(name, self._config(changed, changes), self.seeds, indifferent, validated=further)
         epochs = {} if self.ablation_epochs is None else {"training.epochs": self.ablation_epochs}
         config = self._config(changed, changes | epochs)
         return Training(name, config, self.seeds, indifferent, False, "--ablation-epochs")
@@ -144,11 +147,11 @@ class Campaign:
 
     @property
     def overtrained(self) -> list[str]:
-        """The variants of this campaign that are trained further."""
-        return [name for name in self.variants if name in OVERTRAINED]
+        """The standard trainings of this campaign whose best runs are trained further."""
+        return [name for name in (*self.variants, *self.ablations) if is_overtrained(name)]
 
     def overtraining(self, name: str) -> Training | None:
-        """The training that follows that of a variant, or None while its runs cannot be chosen yet."""
+        """The training that follows a standard one, or None while its runs cannot be chosen yet."""
         standard = next(training for training in self.trainings if training.name == name)
         chosen = self.chosen(name)
         if not chosen or not self.finished(standard):
@@ -208,6 +211,11 @@ class Campaign:
             for path, suites, seed in wanted
             for within in [scale.within(suites)]
         )
+
+
+def is_overtrained(name: str) -> bool:
+    """Whether the best runs of a standard training are trained further."""
+    return name.removesuffix(f"-{FOLLOWED}") in OVERTRAINED
 
 
 def overtrained_name(name: str) -> str:

@@ -140,11 +140,11 @@ class EagerGradients:
         if served(config.training.precision, self.stream.key.device) == "bf16":
             network.step.reduce(torch.bfloat16)
 
-    def __call__(self, step: Tensor) -> Gradients:
+    def __call__(self, step: int) -> Gradients:
         stream = self.stream.fold(step)
 
         def part(group: int) -> _Part:
-            length = drawn_steps(self.config, int(step), group)
+            length = drawn_steps(self.config, step, group)
             return part_gradient(self.network, self.config, stream, group, length, False)
 
         groups = range(len(self.config.task.groups))
@@ -173,8 +173,8 @@ class GraphGradients:
         self.recent: list[list[int]] = [[] for _ in config.task.groups]
         network.fuse()
 
-    def __call__(self, step: Tensor) -> Gradients:
-        self.step.copy_(step)
+    def __call__(self, step: int) -> Gradients:
+        self.step.fill_(step)
         groups = range(len(self.config.task.groups))
         lengths = [self._guess(group, step) for group in groups]
         for group in groups:  # captures wait for all else to finish, so they come first
@@ -197,9 +197,9 @@ class GraphGradients:
         most = self.config.model.max_steps
         return [length for length in self._LENGTHS if length < most] + [most]
 
-    def _guess(self, group: int, step: Tensor) -> int | None:
+    def _guess(self, group: int, step: int) -> int | None:
         if self.config.model.halting != "ponder":
-            return drawn_steps(self.config, int(step), group)
+            return drawn_steps(self.config, step, group)
         needed = max(self.recent[group], default=self._LENGTHS[2])
         lengths = self._lengths()
         return next((length for length in lengths if length >= needed), lengths[-1])

@@ -30,6 +30,7 @@ from gridsum.training.gradients import EagerGradients, GraphGradients
 from gridsum.training.hardening import harden
 from gridsum.training.memory import keep_freed_memory
 from gridsum.training.optimiser import AdamW, learning_rate
+from gridsum.training.replay import Replayed
 
 # What is logged of a step: the parts of its cost, and the norm of its gradient.
 _LOGGED = (*(part.name for part in fields(Cost)), "gradient_norm")
@@ -150,18 +151,21 @@ class Fleet:
         self.optimiser = AdamW(self.network, config.training)
         graphs = device.type == "cuda"
         self.gradients = (GraphGradients if graphs else EagerGradients)(self.network, config, seeds)
+        self.update = Replayed(self._update) if graphs else self._update
         self.alive = torch.ones(len(seeds), dtype=torch.bool, device=device)
 
     def begin_from(self, start: Model) -> None:
         if start.seeds != self.seeds:
             raise ConfigError(f"the weights to start from are of seeds {list(start.seeds)}; train those seeds")
-        continuous = replace(self.config.model, levels=0)
-        if start.config.model not in (self.config.model, continuous):
+        ours, theirs = self.config.model, start.config.model
+        if replace(theirs, levels=0, state_noise=0.0) != replace(ours, levels=0, state_noise=0.0) or (
+            theirs.levels not in (0, ours.levels)
+        ):
             raise ConfigError(
                 "the weights to start from are of another model configuration; leave model.* as it is "
-                "(only model.levels may be set where it was 0)"
+                "(only model.state_noise may change, and model.levels be set where it was 0)"
             )
-        self.network.load_state_dict(start.network.state_dict(), strict=start.config.model == self.config.model)
+        self.network.load_state_dict(start.network.state_dict(), strict=theirs.levels == ours.levels)
         self.optimiser.restart()
 
     def epoch(self, number: int) -> dict[str, tuple[float, ...]]:
@@ -174,13 +178,19 @@ class Fleet:
 
     def train_step(self, number: int) -> TrainingStep:
         """One update of every run, on the problems of step `number`."""
-        step = torch.tensor(number, device=self.device)
-        gradients = self.gradients(step + self.config.training.first_step)
-        # A run whose cost or gradient is no number any more keeps its last sound weights and is set aside.
-        self.alive &= gradients.cost.total.isfinite() & gradients.gradient.isfinite().all(1)
-        norm = self.optimiser.update(gradients.gradient, step, self.alive)
-        logged = torch.stack([*(getattr(gradients.cost, name) for name in _LOGGED[:-1]), norm])
-        return TrainingStep(logged, gradients.recurrent_steps)
+        gradients = self.gradients(number + self.config.training.first_step)
+        costs = torch.stack([getattr(gradients.cost, name) for name in _LOGGED[:-1]])
+        step = torch.full((), number, device=self.device)
+        return TrainingStep(self.update(gradients.gradient, costs, step), gradients.recurrent_steps)
+
+    def _update(self, gradient: Tensor, costs: Tensor, step: Tensor) -> Tensor:
+        """Every sound run a step down its gradient [R,P]; returns what is logged: the costs, total first, and the norm.
+
+        A run whose cost or gradient is no number any more keeps its last sound weights and is set aside.
+        """
+        self.alive &= costs[0].isfinite() & gradient.isfinite().all(1)
+        norm = self.optimiser.update(gradient, step, self.alive)
+        return torch.cat((costs, norm[None]))
 
     def state(self) -> dict[str, Tensor]:
         """All that makes the next step what it is, beside the step's number."""
@@ -197,7 +207,7 @@ class Fleet:
 
     def _take_up(self, state: dict[str, Tensor]) -> None:
         self.optimiser.load(state)
-        self.alive = state["alive"].to(self.device)
+        self.alive.copy_(state["alive"])
         for name, buffer in self.network.named_buffers():
             buffer.copy_(state[name])
 
