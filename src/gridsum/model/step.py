@@ -51,7 +51,8 @@ class Transition(nn.Module):
         inside: Tensor | None = None,
         dropouts: Sequence[Drop] | None = None,
     ) -> Tensor:
-        between = self.norm_attention(grid + attended)
+        # Outside, attention may leave what is no number, which the gradients of the parameters must not meet.
+        between = self.norm_attention(grid + only_inside(inside, attended))
         result = self.norm_feed_forward(between + self.feed_forward(between, dropouts))
         return only_inside(inside, result)
 
