@@ -54,7 +54,6 @@ def shipments(results: Results, variants: Collection[str] = tuple(VARIANTS)) -> 
         specified = _best(trained)
         overtrained = _overtrained(results, name)
         followed = _followed(results, name)
-        # Of equals the first is taken: as specified before read otherwise, and standard before overtrained.
         found[name] = max([specified, *overtrained.values(), *followed.values()], key=lambda run: run.merit)
         if found[name] is not specified:
             found[f"{name}-standard"] = specified
