@@ -2,8 +2,8 @@
 
 import pytest
 
-from gridsum.ablations import ABLATIONS, CONTROL, ablations_of, has_control, leaves_alone
-from gridsum.config import Config, fields_of, override
+from gridsum.ablations import ABLATIONS, CONTROL, SPECIFIED, ablations_of, has_control, leaves_alone, reading_of
+from gridsum.config import Config, fields_of, following, override
 from gridsum.model.network import Network
 from gridsum.training.gradients import EagerGradients
 from gridsum.variants import PAPER_VARIANTS, VARIANTS, variant
@@ -85,6 +85,22 @@ def test_of_the_published_reading_some_variants_take_a_part_alone(name: str):
     )
     whole = override(config, ABLATIONS[f"{name}-published"].changes)
     assert _train_alike(alone, whole)
+
+
+@pytest.mark.parametrize("name", [name for of in PAPER_VARIANTS for name in ablations_of(of)])
+def test_a_configuration_tells_the_reading_it_is_of(name: str):
+    """Of a training that went on from the reading's as well, and in whatever precision."""
+    of, reading, changes, _ = ABLATIONS[name]
+    read = override(variant(of), changes)
+    further = override(following(read), {"objective.weight": 5e-4, "training.precision": "bf16"})
+    expected = SPECIFIED if reading == "fp32" else reading
+    assert reading_of(read, variant(of)) == reading_of(further, variant(of)) == expected
+    assert reading_of(variant(of), variant(of)) == SPECIFIED
+
+
+def test_a_configuration_that_no_reading_has_tells_its_fields():
+    other = override(variant("SASA"), {"objective.normalise": "running", "task.spare_rows": 1})
+    assert reading_of(other, variant("SASA")) == "objective.normalise=running, task.spare_rows=1"
 
 
 def test_every_variant_can_be_changed_in_some_point():

@@ -7,6 +7,8 @@ drops nothing and is trained as they are, is what they are compared with.
 
 from typing import Any, NamedTuple
 
+from gridsum.config import Config, fields_of
+
 
 class Ablation(NamedTuple):
     variant: str
@@ -27,6 +29,8 @@ class _Change(NamedTuple):
 _RUNNING = {"objective.normalise": "running"}
 _SAMPLED = {"objective.success": "sampled"}
 _LARGER = {"task.spare_rows": 1, "task.spare_columns": 3}
+_OPEN = (*_RUNNING, *_SAMPLED, *_LARGER)
+"""The fields by which readings of the paper differ."""
 _DECIDING = ("base", "noGroups", "SASA", "ponderReg")
 """The paper's variants that decide when to halt. Where all samples run to the end, `running` changes nothing."""
 _EVERY = ("base", "noGroups", "SASA", "fixedTime", "ponderReg")
@@ -84,6 +88,8 @@ _CHANGES: dict[str, _Change] = {
 }
 
 CONTROL = "whole"
+SPECIFIED = "specified"
+"""In place of a reading's name: the variant itself."""
 
 ABLATIONS: dict[str, Ablation] = {
     f"{variant}-{name}": Ablation(variant, name, change.changes, change.why)
@@ -100,6 +106,24 @@ def ablations_of(variant: str) -> dict[str, Ablation]:
 def leaves_alone(name: str, variant: str) -> bool:
     """Whether the change called `name` changes nothing of a variant's training."""
     return variant in _CHANGES[name].alike
+
+
+def reading_of(config: Config, specified: Config) -> str:
+    """How a configuration reads what the paper leaves open, seen from its variant's own configuration.
+
+    The name of the reading; where none has it so, the fields themselves.
+    """
+    ours, theirs = ({path: value for path, (_, value) in fields_of(side).items()} for side in (config, specified))
+
+    def apart(values: dict[str, Any]) -> dict[str, Any]:
+        return {path: values[path] for path in _OPEN if path in values and values[path] != theirs[path]}
+
+    differing = apart(ours)
+    if not differing:
+        return SPECIFIED
+    readings = ablations_of(specified.variant).values()
+    named = next((ablation.name for ablation in readings if apart(ablation.changes) == differing), None)
+    return named or ", ".join(f"{path}={value}" for path, value in differing.items())
 
 
 def has_control(variant: str) -> bool:

@@ -11,13 +11,15 @@ from typing import Any
 import pytest
 
 import gridsum.store
+from gridsum.ablations import ABLATIONS
 from gridsum.cli import evaluate as evaluate_command
+from gridsum.config import override
 from gridsum.evaluation.records import Record, append, read
 from gridsum.evaluation.runner import evaluate
 from gridsum.evaluation.suites import find
 from gridsum.evaluation.tables import accuracy_text
 from gridsum.solving import solve, trace_expression
-from gridsum.store import load
+from gridsum.store import load, save_run
 from gridsum.variants import MEANINGS, VARIANTS
 
 Command = Callable[..., tuple[int, str, str]]
@@ -179,6 +181,27 @@ def test_the_shipped_models_are_listed(command: Command, shipped: Path):
     status, out, err = command("models", "exactt")
     assert (status, out) == (2, "")
     assert "did you mean 'exact'? The shipped models are base, exact, other" in err
+
+
+def test_models_say_under_which_reading_they_were_trained(command: Command, shipped: Path):
+    """By their configurations, not by their names."""
+    model = load("base")
+    changes = ABLATIONS["base-published"].changes
+    save_run(shipped / "base.safetensors", model.network, 0, override(model.config, changes), 0)
+    save_run(shipped / "exact.safetensors", model.network, 0, override(model.config, {"variant": "exact"}), 0)
+    shutil.move(shipped / "other.safetensors", shipped / "base-published.safetensors")
+    out = command("models")[1]
+    header = next(line.split() for line in out.splitlines() if line.startswith("model "))
+    rows = {
+        row[0]: row[header.index("reading")] for line in out.splitlines() if len(row := line.split()) == len(header)
+    }
+    found = {"base": "published", "base-published": "specified", "exact": "–"}
+    assert {name: rows[name] for name in found} == found
+    listed = re.split(r"\n(?=base-published: |exact: )", command("models", *found)[1])
+    assert ["trained under the reading published" in part for part in listed] == [True, False, False]
+    assert ["trained as specified" in part for part in listed] == [False, True, False]
+    readings = {entry["name"]: entry["reading"] for entry in json.loads(command("models", "--json")[1])}
+    assert readings == found | {"exact": None}
 
 
 def test_the_overview_has_the_scores_of_the_records(command: Command):

@@ -26,6 +26,31 @@ def quick(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def followed(quick: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with `base` under the reading that is followed, overtrained too; not to be changed."""
+    folder = Path(shutil.copytree(quick, tmp_path_factory.mktemp("followed") / "quick"))
+    asked = [
+        "--variants",
+        "base",
+        "--ablations",
+        "base-published",
+        "--only",
+        "train",
+        "validate",
+        "overtrain",
+        "measure",
+    ]
+    assert main(["reproduce", "--quick", "--out", str(folder), *asked, "--device", "cpu"]) == 0
+    return folder
+
+
+@pytest.fixture
+def changing(followed: Path, tmp_path: Path) -> Path:
+    """A copy of that, to be changed."""
+    return Path(shutil.copytree(followed, tmp_path / "changing"))
+
+
 @pytest.fixture
 def copied(quick: Path, tmp_path: Path) -> Path:
     """A copy of it, to be changed."""

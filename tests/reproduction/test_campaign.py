@@ -22,6 +22,7 @@ from gridsum.reproduction.campaign import (
     VALIDATION_SEED,
     Campaign,
     current,
+    is_overtrained,
     machines,
 )
 from gridsum.reproduction.pieces import Measure, Overtrain, Surroundings, Train, pieces
@@ -182,6 +183,34 @@ def test_overtraining_follows_the_standard_training(quick: Path):
     assert config.objective.weight == 5e-4
     assert config.model == standard.model
     assert set(seeds) <= {0, 1}
+
+
+def test_the_reading_that_is_followed_is_overtrained_like_the_variants(followed: Path, campaign: Make):
+    made = campaign(followed, (), ("base-published", "SASA-published"))
+    stages: dict[str, list[str]] = {}
+    for piece in pieces(made):
+        stages.setdefault(piece.subject, []).append(piece.stage)
+        assert piece.state().finished == piece.subject.startswith("base")
+    assert stages == {
+        "base-published": ["train", "validate", "measure"],
+        "SASA-published": ["train", "measure"],
+        "base-published-overtrained": ["overtrain", "validate", "measure"],
+    }
+    standard, _ = read_setup(followed / "base-published")
+    config, seeds = read_setup(followed / "base-published-overtrained")
+    assert (config.task, config.objective.normalise) == (standard.task, "running")
+    assert config.objective.weight == 5e-4
+    assert set(seeds) == set(made.chosen("base-published").values())
+    measured = {record.suite for record in read([made.report_records("base-published-overtrained")])}
+    assert measured == {suite.name for suite in made.scale.within(REPORTED)}, "as the variants are, not as readings"
+
+
+@pytest.mark.parametrize(
+    ("name", "further"),
+    [("base", True), ("noGroups-published", True), ("SASA-published", False), ("base-running", False)],
+)
+def test_which_trainings_are_overtrained(name: str, further: bool):
+    assert is_overtrained(name) == further
 
 
 def test_overtraining_starts_from_the_chosen_weights(copied: Path, campaign: Make, around: Surroundings):

@@ -85,6 +85,18 @@ def test_ablations_are_those_named_or_all_of_the_variants(
     assert [line.split()[1] for line in out.splitlines()[:-1]] == trained
 
 
+def test_a_plan_stays_aligned_with_the_longest_names(reproduce: Reproduce, tmp_path: Path):
+    asked = ["--variants", "noGroups", "--ablations", "published"]
+    status, out, _ = reproduce("--dry-run", "--out", str(tmp_path / "new"), *asked)
+    assert status == 0
+    lines = [re.fullmatch(r"  (\S+ +)(\S+ +)(0 of .*)about .*", line) for line in out.splitlines()[:-1]]
+    assert [line[2].strip() for line in lines if line and line[1].strip() == "overtrain"] == [
+        "noGroups-overtrained",
+        "noGroups-published-overtrained",
+    ]
+    assert len({line.start(3) if line else None for line in lines}) == 1
+
+
 def test_ablations_take_the_epochs_they_are_given(reproduce: Reproduce, tmp_path: Path):
     short = ["--variants", "exact", "--ablations", "whole", "--ablation-epochs", "9"]
     status, out, _ = reproduce("--dry-run", "--out", str(tmp_path / "new"), "--only", "train", "measure", *short)

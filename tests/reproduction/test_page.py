@@ -13,8 +13,13 @@ from gridsum.reproduction import accounts, comparison
 from gridsum.reproduction.drawings import drawings_at
 from gridsum.reproduction.page import write_page
 from gridsum.reproduction.results import Results, load_results
+from gridsum.reproduction.selection import TERMS
 from gridsum.variants import PAPER_VARIANTS
 from tests.reproduction.conftest import ROOT, rewrite_records, table_lines
+
+FOLLOWED_SECTION = "## The best models, as the published code reads the paper"
+KINDS = ("passed", "reached", "short")
+FOLLOWED_TRAININGS = ("base-published", "base-published-overtrained")
 
 
 def _page(folder: Path) -> str:
@@ -60,7 +65,7 @@ def test_the_brief_counts_what_the_tables_show(quick: Path):
         ("Our means minus the paper's (Table VI)", "- Table VI, means over seeds: "),
     ):
         standings = [line[-1].split()[0] for line in table_lines(page, title)]
-        counts = ", ".join(f"{standings.count(kind)} {kind}" for kind in ("passed", "reached", "short"))
+        counts = ", ".join(f"{standings.count(kind)} {kind}" for kind in KINDS)
         assert f"{start}Of {len(standings)} numbers: {counts}.\n" in page
     assert "- The paper has it that noGroups is best on digits: " in page
 
@@ -151,6 +156,74 @@ def test_standard_runs_stand_in_until_there_are_overtrained_ones(copied: Path):
     shown = [record for record in comparison.best_models(results) if record.variant == "base"]
     assert {(record.model, record.seed) for record in shown} == {("base", seed) for seed in chosen}
     assert "not overtrained yet" in _page(copied)
+
+
+def test_the_best_models_of_the_reading_that_is_followed_have_a_section_of_their_own(changing: Path, quick: Path):
+    assert FOLLOWED_SECTION not in _page(quick)
+    chosen = load_results(changing).chosen("base-published")
+    counts = {chosen["terms"]: 0, 1 - chosen["terms"]: 2}  # as specified, another run is the best
+    rewrite_records(
+        changing / "base" / "validation.jsonl",
+        {(seed, TERMS): {"sequences_right": right, "samples": 2} for seed, right in counts.items()},
+    )
+    before = table_lines(_page(changing), "Number by number (Tables III and IV)")
+    path = changing / "records" / "base-published-overtrained.jsonl"
+    rewrite_records(path, {(chosen["terms"], "[7,10]x[1,10]"): {"sequences_right": 2, "samples": 2}})
+    results = load_results(changing)
+    assert list(results.overtrained) == ["base", "noGroups", "base-published"]
+    page = _page(changing)
+    section = page.split(FOLLOWED_SECTION)[1].split("\n## ")[0]
+    assert f"- base-published: seed {chosen['digits']} (best on digits), seed {chosen['terms']} (best on" in section
+    assert f"Beside the paper's base stands seed {chosen['terms']}, the best on terms" in section
+    for title in ("Table III", "Table IV, left", "Table IV, right", "Table V"):
+        assert f"({title}), under published**" in section
+    lines = table_lines(page, "Number by number (Tables III and IV), under published")
+    assert {line[0] for line in lines} == {"base-published-overtrained"}
+    assert ["base-published-overtrained", "[7,10]x[1,10]", "seq", "1.0000", "0.25", "passed"] in lines
+    specified = table_lines(page, "Number by number (Tables III and IV)")
+    assert specified == before, "those stay as they were"
+
+    def counted(found: list[list[str]]) -> str:
+        standings = [line[-1].split()[0] for line in found]
+        return f"{', '.join(f'{standings.count(kind)} {kind}' for kind in KINDS)} (of {len(found)} numbers)"
+
+    told = f"{counted(specified)} as specified; {counted(lines)} under `published`"
+    assert f"- Tables III and IV, one run: {told}.\n" in page
+
+
+def test_the_account_includes_what_was_overtrained_under_a_reading(followed: Path):
+    results = load_results(followed)
+    seeds = {name: list(map(str, results.trained[name].seeds)) for name in FOLLOWED_TRAININGS}
+    for text, title in (
+        (accounts.selection(results), "Validation"),
+        (accounts.every_seed(results), "Every run"),
+    ):
+        lines = table_lines(text, title)
+        assert {name: [line[1] for line in lines if line[0] == name] for name in seeds} == seeds
+    costs = {line[0]: line[1] for line in table_lines(accounts.cost(results), "What training took")}
+    assert {name: costs[name] for name in seeds} == {name: str(len(found)) for name, found in seeds.items()}
+
+
+def test_what_the_reading_that_is_followed_lacks_is_missing_once_its_overtraining_was_begun(
+    changing: Path, quick: Path
+):
+    def lacking(folder: Path) -> list[str]:
+        return [what for what in accounts.missing(load_results(folder)) if "-published" in what]
+
+    assert lacking(quick) == []
+    long = "2x[1,2000], 2x2000, 2x[1,4000], 2x4000"  # what --quick leaves out
+    assert lacking(changing) == [f"records of base-published-overtrained on {long}"]
+    (changing / "base-published" / "validation.jsonl").unlink()
+    (changing / "records" / "base-published.jsonl").unlink()
+    (changing / "records" / "base-published-overtrained.jsonl").unlink()
+    assert lacking(changing) == [
+        "records of base-published on all suites",
+        "the validation of base-published",
+        "records of base-published-overtrained on all suites",
+    ]
+    assert FOLLOWED_SECTION not in _page(changing), "there is nothing to show"
+    shutil.rmtree(changing / "base-published-overtrained")
+    assert lacking(changing) == [], "the reading may well be left at that"
 
 
 def test_a_diverged_run_is_shown_as_one(copied: Path):

@@ -8,9 +8,11 @@ import pytest
 
 from gridsum.evaluation.records import append, read
 from gridsum.reproduction.results import load_results
+from gridsum.reproduction.selection import DIGITS, TERMS
 from gridsum.reproduction.shipping import Run, ShippingError, ship, shipments
 from gridsum.store import facts, load_runs
 from gridsum.variants import PAPER_VARIANTS
+from tests.reproduction.conftest import rewrite_records
 
 
 def _make_best(folder: Path, training: str, seed: int) -> None:
@@ -58,6 +60,50 @@ def test_an_overtrained_run_takes_the_name_where_it_is_better(copied: Path):
     assert (found["base"].training.name, found["base"].seed) == ("base-overtrained", 0)
     assert found["base-overtrained"] == found["base"]
     assert found["base-standard"].training.name == "base"
+
+
+_CANDIDATES = ("base", "base-overtrained", "base-published", "base-published-overtrained")
+
+
+@pytest.mark.parametrize("best", _CANDIDATES)
+def test_a_variants_name_means_its_best_run_of_all_readings_that_were_validated(best: str, changing: Path):
+    results = load_results(changing)
+    seeds = {name: results.trained[name].seeds[-1] for name in _CANDIDATES}
+    for name, seed in seeds.items():
+        _make_best(changing, name, seed if name == best else 9)  # 9 is none of its runs
+    found = shipments(load_results(changing))
+    assert (found["base"].training.name, found["base"].seed) == (best, seeds[best])
+    assert ("base-standard" in found) == (best != "base")
+    if best != "base":
+        assert found["base-standard"].training.name == "base"
+    for name in _CANDIDATES[1:]:
+        assert found[name].training.name == name
+        assert found[name].seed == seeds[name] or name != best
+
+
+def test_both_overtrained_runs_of_the_reading_that_is_followed_are_shipped_by_their_aims(changing: Path):
+    """A stand-in for what was overtrained: the standard training, which has both runs for certain."""
+    further = changing / "base-published-overtrained"
+    shutil.rmtree(further)
+    shutil.copytree(changing / "base-published", further)
+    _make_best(changing, further.name, 1)
+    none, all_right = {"sequences_right": 0, "chars_right": 0}, {"sequences_right": 2, "samples": 2}
+    best = {(0, DIGITS): all_right, (1, DIGITS): none, (0, TERMS): none, (1, TERMS): all_right}
+    rewrite_records(changing / "base-published" / "validation.jsonl", best)
+    found = {name: run.seed for name, run in shipments(load_results(changing)).items() if further.name in name}
+    assert found == {further.name: 1, f"{further.name}-digits": 0}
+
+
+def test_runs_of_the_reading_that_is_followed_are_left_out_until_validated(changing: Path, tmp_path: Path):
+    def published() -> set[str]:
+        return {name for name in ship(load_results(changing), tmp_path / "shipped") if "-published" in name}
+
+    assert {"base-published", "base-published-overtrained"} <= published()
+    assert not [name for name in shipments(load_results(changing), ["noGroups"]) if name.startswith("base")]
+    (changing / "base-published-overtrained" / "validation.jsonl").unlink()
+    assert published() == {"base-published"}
+    (changing / "base-published" / "validation.jsonl").unlink()
+    assert published() == set()
 
 
 def test_both_overtrained_runs_are_shipped(copied: Path):

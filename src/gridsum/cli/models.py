@@ -10,6 +10,7 @@ from gridsum.cli.output import emit, write_result
 from gridsum.cli.parsing import DEFAULT_MODEL, Parser, UsageError, suggest
 
 if TYPE_CHECKING:
+    from gridsum.config import Config
     from gridsum.evaluation.records import Record
 
 _ANSWERING = "answers where no model is named (solve, trace, animate)"
@@ -20,14 +21,15 @@ def _parser() -> Parser:
         "models",
         "List the models that come with gridsum: what they are, and how they scored. With NAME, all scores of it.",
         "gridsum models [NAME...] [--json]",
-        "A variant's own name means its best run on problems that no table reports.\n\n"
+        "A variant's own name means its best run on problems that no table reports,\n"
+        "under whichever reading of the paper it was trained.\n\n"
         "examples:\n  gridsum models\n  gridsum models base-overtrained\n  gridsum models --json",
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help="models to show in full (default: an overview of all)")
     parser.add_argument(
         "--json",
         action="store_true",
-        help="print a JSON list: name, variant, seed, parameters, epochs, file, configuration, records",
+        help="print a JSON list: name, variant, seed, parameters, epochs, reading, file, configuration, records",
     )
     return parser
 
@@ -59,6 +61,7 @@ def _described(name: str, path: Path) -> dict[str, Any]:
     model = _load(name, path)
     return {
         **facts(model),
+        "reading": _reading(model.config),
         "file": str(path),
         "configuration": dataclasses.asdict(model.config),
         "records": [dataclasses.asdict(record) for record in _records(name)],
@@ -74,16 +77,18 @@ def _overview(models: dict[str, Path]) -> str:
     from gridsum.variants import MEANINGS
 
     suites = [suite.name for suite in COLLECTIONS["ablation"]]
-    about = [facts(_load(name, path)) for name, path in models.items()]
+    loaded = [_load(name, path) for name, path in models.items()]
+    about = [facts(model) | {"reading": _reading(model.config) or MISSING} for model in loaded]
     rows = []
     for known in about:
         scores = {record.suite: accuracy_text(record.seq) for record in _records(known["name"])}
-        trained = (known["variant"], str(known["seed"]), str(known["epochs"]), f"{known['parameters']:,}")
+        trained = (*(str(known[fact]) for fact in ("variant", "reading", "seed", "epochs")), f"{known['parameters']:,}")
         rows.append((known["name"], *trained, *(scores.get(suite, MISSING) for suite in suites)))
     caption = (
-        f"The last columns: whole results right, from the records. {ROUNDING} `gridsum models NAME` shows all scores."
+        "Reading: of what the paper leaves open, as specified or another (`gridsum reproduce --help` lists them). The "
+        f"last columns: whole results right, from the records. {ROUNDING} `gridsum models NAME` shows all scores."
     )
-    header = ("model", "variant", "seed", "epochs", "parameters", *suites)
+    header = ("model", "variant", "reading", "seed", "epochs", "parameters", *suites)
     variants = dict.fromkeys(known["variant"] for known in about)
     meanings = [f"  {name}: {MEANINGS[name]}" for name in variants if name in MEANINGS]
     notes = [f"  {DEFAULT_MODEL} {_ANSWERING}"] if DEFAULT_MODEL in models else []
@@ -95,12 +100,14 @@ def _listed(name: str, path: Path) -> str:
     from gridsum.store import facts
     from gridsum.variants import MEANINGS
 
-    known = facts(_load(name, path))
+    model = _load(name, path)
+    known, reading = facts(model), _reading(model.config)
     meaning = MEANINGS.get(known["variant"])
     title = (
         f"{name}: variant {known['variant']}, seed {known['seed']}, {known['parameters']:,} parameters, "
         f"trained for {known['epochs']} epochs\n"
         + (f"  {meaning}\n" if meaning else "")
+        + (f"  trained {_read_so(reading)}\n" if reading else "")
         + (f"  {_ANSWERING}\n" if name == DEFAULT_MODEL else "")
     )
     records = _records(name)
@@ -111,6 +118,20 @@ def _listed(name: str, path: Path) -> str:
 
     table = to_text(TABLES["scores"](records)).split("\n", 2)[2]  # the title is this model's
     return title + "\n" + "".join(f"  {line}\n" if line else "\n" for line in table.splitlines())
+
+
+def _reading(config: "Config") -> str | None:
+    """How the paper was read in training; None of a variant that is not the paper's."""
+    from gridsum.ablations import reading_of
+    from gridsum.variants import PAPER_VARIANTS, variant
+
+    return reading_of(config, variant(config.variant)) if config.variant in PAPER_VARIANTS else None
+
+
+def _read_so(reading: str) -> str:
+    from gridsum.ablations import SPECIFIED
+
+    return "as specified" if reading == SPECIFIED else f"under the reading {reading}"
 
 
 def _load(name: str, path: Path) -> Any:

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 STAGES = {
     "train": "ten seeds of every variant, each variant as one fleet",
-    "validate": "variants on problems that no table reports, to choose among runs",
-    "overtrain": "the best on digits and on terms of base and of noGroups, further",
+    "validate": "runs to choose among, on problems that no table reports",
+    "overtrain": "the best of base, noGroups and these as published, further",
     "measure": "all runs on every suite of the paper; ablations on a few",
     "figures": "the paper's figures beside the page; left out without matplotlib",
     "report": "the page of results, from whatever is there by then",
@@ -38,6 +38,8 @@ STAGES = {
 _DEFAULT_STAGES = tuple(STAGES)[:-1]
 OUT_OF_TIME = 3
 """The exit status when the time limit ended the campaign before it was done."""
+_SUBJECT_WIDTH = 24
+"""Of the column of trainings in a plan, at least."""
 _QUICK_SEEDS, _SEEDS = tuple(range(2)), tuple(range(10))
 
 
@@ -55,6 +57,9 @@ def _parser() -> Parser:
         "is kept and skipped: after an interruption, even a kill, the same command goes on.",
         "gridsum reproduce [--out FOLDER] [--only STAGE...] [--dry-run] ...",
         f"stages, in order:\n{stages}\n\n"
+        "of base and noGroups, the best runs on digits and on terms are overtrained; of\n"
+        "base-published and noGroups-published too, where --ablations names them. ship\n"
+        "takes the best run of a variant among all of these that the folder holds\n\n"
         f"{ablations_text()}\n\n"
         f"exit status {OUT_OF_TIME}: the time limit came first; call again to go on\n\n"
         "examples:\n"
@@ -153,7 +158,7 @@ def run(arguments: Sequence[str]) -> int:
     if "ship" in stages and options.quick and options.ship_to is None:
         raise UsageError("the models of --quick are no good; name a folder for them with --ship-to")
     if "ship" in stages and not campaign.variants:
-        raise UsageError("ablations are not shipped; leave --ablations-only out")
+        raise UsageError("what is shipped is of the --variants; leave --ablations-only out")
     plan = _plan(wanted, Estimate(device, campaign.precision), device) if wanted else ""
     if options.dry_run:
         emit(plan or "  nothing of this has a cost")
@@ -260,12 +265,13 @@ def _plan(wanted: "list[Piece]", estimate: "Estimate", device: "torch.device") -
     from gridsum.reproduction.costs import UNCERTAINTY
 
     lines, total = [], 0.0
+    width = max(_SUBJECT_WIDTH, *(len(piece.subject) + 2 for piece in wanted))
     for piece in wanted:
         state = piece.state()
         seconds = 0.0 if state.finished else estimate.seconds(piece.work(device))
         total += seconds
         left = "done" if state.finished else f"about {_duration(seconds)}"
-        lines.append(f"  {piece.stage:<11}{piece.subject:<24}{_amount(state):<20}{left}")
+        lines.append(f"  {piece.stage:<11}{piece.subject:<{width}}{_amount(state):<20}{left}")
     machine = describe(device).split(";")[0]
     end = f"left: about {_duration(total)} on {machine}, {UNCERTAINTY}" if total else "nothing is left to do"
     return "\n".join([*lines, f"  {end}"])

@@ -9,7 +9,7 @@ from gridsum.evaluation.records import Record
 from gridsum.evaluation.rendering import Table, to_markdown
 from gridsum.evaluation.statistics import rank_test
 from gridsum.evaluation.tables import MISSING, accuracy_text, spread
-from gridsum.reproduction.campaign import OVERTRAINED, REPORTED, overtrained_name
+from gridsum.reproduction.campaign import FOLLOWED, OVERTRAINED, overtrained_name, reported, standard_name
 from gridsum.reproduction.comparison import ABLATION_SUITES, p_text
 from gridsum.reproduction.results import Results, Trained
 from gridsum.reproduction.selection import AIMS, DIGITS, TERMS
@@ -22,9 +22,15 @@ CYCLE = 30
 
 
 def missing(results: Results) -> list[str]:
-    """What a whole reproduction has and this one lacks, in words."""
+    """What a whole reproduction has and this one lacks, in words.
+
+    It has the best models as specified. Those of the reading that is followed are its own choice, so what they lack is
+    missing only once their overtraining was begun.
+    """
     found = []
-    for name in [*PAPER_VARIANTS, *map(overtrained_name, OVERTRAINED)]:
+    followed = [standard_name(name, FOLLOWED) for name in OVERTRAINED]
+    begun = [(name, results.overtrained[name].name) for name in followed if name in results.overtrained]
+    for name in [*PAPER_VARIANTS, *map(overtrained_name, OVERTRAINED), *(name for pair in begun for name in pair)]:
         trained = results.trained.get(name)
         if trained is None:
             found.append(f"the training of {name}")
@@ -32,9 +38,10 @@ def missing(results: Results) -> list[str]:
         behind = min((log[-1]["epoch"] if log else 0 for log in trained.logs.values()), default=0)
         if behind < trained.config.training.epochs and not set_aside(trained):
             found.append(f"epochs {behind + 1} to {trained.config.training.epochs} of {name}")
-        lacking = [suite.name for suite in REPORTED if len(trained.of(suite.name)) < len(trained.seeds)]
+        suites = [suite.name for suite in reported(name)]
+        lacking = [suite for suite in suites if len(trained.of(suite)) < len(trained.seeds)]
         if lacking:
-            what = "all suites" if len(lacking) == len(REPORTED) else ", ".join(lacking)
+            what = "all suites" if lacking == suites else ", ".join(lacking)
             found.append(f"records of {name} on {what}")
         if not results.chosen(name):
             found.append(f"the validation of {name}")

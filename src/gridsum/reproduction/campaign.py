@@ -1,7 +1,7 @@
 """What a campaign consists of, and where it keeps what.
 
     FOLDER/NAME/                  a training folder (see `gridsum.training.folders`); NAME is a variant,
-                                  VARIANT-overtrained, or VARIANT-ABLATION
+                                  VARIANT-ABLATION, or one of these with -overtrained
     FOLDER/NAME/machine.jsonl     where and how long it was trained, one line for each stretch
     FOLDER/NAME/validation.jsonl  records of the problems that models are chosen by
     FOLDER/records/NAME.jsonl     records of the problems that are reported
@@ -213,9 +213,14 @@ class Campaign:
         )
 
 
+def standard_name(variant: str, reading: str | None) -> str:
+    """The standard training of a variant under a reading, None for the variant as specified."""
+    return variant if reading is None else f"{variant}-{reading}"
+
+
 def is_overtrained(name: str) -> bool:
     """Whether the best runs of a standard training are trained further."""
-    return name.removesuffix(f"-{FOLLOWED}") in OVERTRAINED
+    return any(name == standard_name(variant, reading) for variant in OVERTRAINED for reading in (None, FOLLOWED))
 
 
 def overtrained_name(name: str) -> str:

@@ -1,5 +1,6 @@
 """Ours beside the paper's: tables, standings, orderings. Each part is a function of what a campaign's folder holds."""
 
+import dataclasses
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -11,7 +12,7 @@ from gridsum.evaluation.statistics import CLAIMS, Finding, findings, pairs_of, v
 from gridsum.evaluation.suites import COLLECTIONS
 from gridsum.evaluation.tables import MISSING, TABLES, accuracy_text, spread
 from gridsum.evaluation.verdicts import MeanComparison, Standing, against_paper, means_against_paper
-from gridsum.reproduction.campaign import OVERTRAINED
+from gridsum.reproduction.campaign import FOLLOWED, OVERTRAINED, standard_name
 from gridsum.reproduction.results import Results
 from gridsum.training.folders import seed_folder
 
@@ -20,10 +21,18 @@ HEADLINE = {"base": "terms", "noGroups": "digits"}
 ABLATION_SUITES = tuple(suite.name for suite in COLLECTIONS["ablation"])
 
 
-def best_models(results: Results) -> list[Record]:
+def readings_of_the_best(results: Results) -> list[str | None]:
+    """The readings whose best models are shown: None, which is as specified, and any that overtrained runs are of."""
+    names = [standard_name(variant, FOLLOWED) for variant in OVERTRAINED]
+    followed = any(results.overtrained[name].reported for name in names if name in results.overtrained)
+    return [None, FOLLOWED] if followed else [None]
+
+
+def best_models(results: Results, reading: str | None = None) -> list[Record]:
     """The reported records of the runs that Tables III to V show: those overtrained, or chosen to be."""
     records: list[Record] = []
-    for name in OVERTRAINED:
+    for variant in OVERTRAINED:
+        name = standard_name(variant, reading)
         trained = results.overtrained.get(name)
         if trained is not None and trained.reported:
             records += trained.reported
@@ -33,14 +42,15 @@ def best_models(results: Results) -> list[Record]:
     return records
 
 
-def headline(results: Results, name: str) -> list[Record]:
+def headline(results: Results, variant: str, reading: str | None = None) -> list[Record]:
     """The records of the run of a variant that stands beside the paper's."""
-    seed = results.chosen(name).get(HEADLINE[name])
-    return [record for record in best_models(results) if record.variant == name and record.seed == seed]
+    seed = results.chosen(standard_name(variant, reading)).get(HEADLINE[variant])
+    records = best_models(results, reading)
+    return [record for record in records if record.variant == variant and record.seed == seed]
 
 
 def best_run(results: Results, name: str) -> Path | None:
-    """The folder of that run, overtrained if it has been."""
+    """The folder of that run of a variant as specified, overtrained if it has been."""
     seed = results.chosen(name).get(HEADLINE[name])
     if seed is None:
         return None
@@ -49,11 +59,17 @@ def best_run(results: Results, name: str) -> Path | None:
     return seed_folder(results.folder / trained, seed)
 
 
-def table(name: str, records: Sequence[Record]) -> str:
+def table(name: str, records: Sequence[Record], reading: str | None = None) -> str:
     """A table of the paper, or a line on what it lacks."""
     if not any(record.suite in {suite.name for suite in COLLECTIONS[name]} for record in records):
         return f"No records for the table `{name}` yet (`gridsum reproduce --only measure` makes them).\n"
-    return to_markdown(TABLES[name](list(records)))
+    made = TABLES[name](list(records))
+    return to_markdown(dataclasses.replace(made, title=_titled(made.title, reading)))
+
+
+def _titled(title: str, reading: str | None) -> str:
+    """The title of a table under a reading; the page has the same table as specified."""
+    return title if reading is None else f"{title}, under {reading}"
 
 
 class Cell:
@@ -65,21 +81,21 @@ class Cell:
         self.comparison = against_paper(*counts[measure], known)
 
 
-def cells(results: Results) -> list[Cell]:
+def cells(results: Results, reading: str | None = None) -> list[Cell]:
     """Every number of Tables III and IV that our best runs have been measured for."""
     found = []
     for published in (paper.COMPARISON, paper.LONG_DIGITS, paper.LONG_TERMS):
         for name, scores in published.items():
-            records = {record.suite: record for record in headline(results, name)}
+            records = {record.suite: record for record in headline(results, name, reading)}
             for suite, score in scores.items():
                 if suite in records:
                     found += [Cell(records[suite], "char", score.char), Cell(records[suite], "seq", score.seq)]
     return found
 
 
-def standings(results: Results) -> str:
+def standings(results: Results, reading: str | None = None) -> str:
     """Which numbers of Tables III and IV are reached, and how far off the others are."""
-    found = cells(results)
+    found = cells(results, reading)
     if not found:
         return "Nothing can be compared yet.\n"
     rows = [
@@ -95,7 +111,7 @@ def standings(results: Results) -> str:
     ]
     return to_markdown(
         Table(
-            "Number by number (Tables III and IV)",
+            _titled("Number by number (Tables III and IV)", reading),
             f"{tally([cell.comparison.standing for cell in found])} Passed: the 95% interval of ours lies above all "
             "that the printed number can mean. Reached: at least the printed number, or the interval touches it. "
             "Short: by how much ours lies below the printed number.",
@@ -114,8 +130,11 @@ def _standing(standing: Standing, difference: float) -> str:
 
 
 def tally(found: Sequence[Standing]) -> str:
-    counts = ", ".join(f"{found.count(kind)} {kind}" for kind in ("passed", "reached", "short"))
-    return f"Of {len(found)} numbers: {counts}."
+    return f"Of {len(found)} numbers: {counts(found)}."
+
+
+def counts(found: Sequence[Standing]) -> str:
+    return ", ".join(f"{found.count(kind)} {kind}" for kind in ("passed", "reached", "short"))
 
 
 class Mean(NamedTuple):

@@ -9,7 +9,7 @@ from gridsum.evaluation.records import Record
 from gridsum.evaluation.statistics import CLAIMS, Claim, Finding, Pair, findings, verdict_of
 from gridsum.evaluation.verdicts import Standing
 from gridsum.reproduction import accounts, comparison, readings
-from gridsum.reproduction.campaign import OVERTRAINED, overtrained_name
+from gridsum.reproduction.campaign import OVERTRAINED, standard_name
 from gridsum.reproduction.comparison import HEADLINE
 from gridsum.reproduction.results import Results, Trained
 from gridsum.variants import PAPER_VARIANTS
@@ -21,7 +21,6 @@ def write_page(results: Results, page: Path, command: str, figures: Iterable[tup
     def link(path: Path) -> str:
         return Path(os.path.relpath(path, page.parent)).as_posix()
 
-    best = comparison.best_models(results)
     standard = [record for trained in results.variants for record in trained.reported]
     parts = [
         "# Results\n",
@@ -29,14 +28,7 @@ def write_page(results: Results, page: Path, command: str, figures: Iterable[tup
         "this page is written by hand. Ours stand beside the numbers of the paper (arXiv 2207.02536).\n",
         _brief(results),
         _lacking(results),
-        "## The best models\n",
-        _about_the_best(results),
-        _sources(best, link, results),
-        comparison.table("comparison", best),
-        comparison.table("long-digits", best),
-        comparison.table("long-terms", best),
-        comparison.table("examples", best),
-        comparison.standings(results),
+        *(part for reading in comparison.readings_of_the_best(results) for part in _best(results, reading, link)),
         "## The variants\n",
         "After the standard training, all seeds.\n",
         comparison.table("ablation", standard),
@@ -59,21 +51,61 @@ def write_page(results: Results, page: Path, command: str, figures: Iterable[tup
     return "\n".join(part for part in parts if part)
 
 
+def _best(results: Results, reading: str | None, link: Callable[[Path], str]) -> list[str]:
+    """The best models as specified or under a reading: which they are, Tables III to V, and their standings."""
+    best = comparison.best_models(results, reading)
+    return [
+        *(["## The best models\n"] if reading is None else _introduced(reading)),
+        _about_the_best(results, reading),
+        _sources(best, link, results),
+        *(comparison.table(name, best, reading) for name in ("comparison", "long-digits", "long-terms", "examples")),
+        comparison.standings(results, reading),
+    ]
+
+
+def _introduced(reading: str) -> list[str]:
+    return [
+        "## The best models, as the published code reads the paper\n",
+        f"Trained under the reading `{reading}` (see Other readings of the paper), chosen and trained further as those "
+        "above, and measured on grids drawn as in their training.\n",
+    ]
+
+
 def _brief(results: Results) -> str:
     """The page in a few lines."""
     found = findings(record for trained in results.variants for record in trained.reported)
     otherwise = readings.findings_under(results)
-    single: list[Standing] = [cell.comparison.standing for cell in comparison.cells(results)]
     means: list[Standing] = [mean.comparison.standing for mean in comparison.means(results)]
     steps = [_steps_of_both(*pair) for pair in accounts.regularisers(results)]
     lines = [
-        f"Tables III and IV, one run: {comparison.tally(single)}" if single else "",
+        _standing_of_the_best(results),
         f"Table VI, means over seeds: {comparison.tally(means)}" if means else "",
         *(f"The paper has it that {claim.text}: {_verdicts(claim, found, otherwise)}." for claim in CLAIMS),
         f"Recurrent steps during training, under Explore-Reinforce and under KL: {'; '.join(steps)}." if steps else "",
         readings.tally(results),
+        readings.digits(results),
     ]
     return "".join(f"- {line}\n" for line in lines if line)
+
+
+def _standing_of_the_best(results: Results) -> str:
+    """How many numbers of Tables III and IV are reached, as specified and under each reading that has best models."""
+    single: dict[str | None, list[Standing]] = {
+        reading: [cell.comparison.standing for cell in comparison.cells(results, reading)]
+        for reading in comparison.readings_of_the_best(results)
+    }
+    measured = {reading: found for reading, found in single.items() if found}
+    if not measured:
+        return ""
+    start = "Tables III and IV, one run"
+    if set(measured) == {None}:
+        return f"{start}: {comparison.tally(measured[None])}"
+    told = (
+        f"{comparison.counts(found)} (of {len(found)} numbers) "
+        + ("as specified" if reading is None else f"under `{reading}`")
+        for reading, found in measured.items()
+    )
+    return f"{start}: {'; '.join(told)}."
 
 
 def _verdicts(claim: Claim, found: Mapping[Pair, Finding], otherwise: Mapping[str, Mapping[Pair, Finding]]) -> str:
@@ -105,9 +137,10 @@ def _lacking(results: Results) -> str:
     return "**Not whole yet.** Missing are:\n\n" + "".join(f"- {what}\n" for what in lacking)
 
 
-def _about_the_best(results: Results) -> str:
+def _about_the_best(results: Results, reading: str | None) -> str:
     lines = []
-    for name in OVERTRAINED:
+    for variant in OVERTRAINED:
+        name = standard_name(variant, reading)
         chosen = results.chosen(name)
         if not chosen:
             continue
@@ -115,13 +148,13 @@ def _about_the_best(results: Results) -> str:
         which = ", ".join(f"seed {seed} (best on {aim})" for aim, seed in chosen.items())
         now = (
             f"trained for {further.config.training.epochs} epochs more at β = {further.config.objective.weight:g}, "
-            f"which makes {overtrained_name(name)}"
+            f"which makes {further.name}"
             if further is not None and further.reported
             else "not overtrained yet, so shown as the standard training left them"
         )
         lines.append(
-            f"- {name}: {which}; {now}. Beside the paper's {name} stands seed {chosen[HEADLINE[name]]}, the best on "
-            f"{HEADLINE[name]}, which is what the paper shows its {name} for.\n"
+            f"- {name}: {which}; {now}. Beside the paper's {variant} stands seed {chosen[HEADLINE[variant]]}, the best "
+            f"on {HEADLINE[variant]}, which is what the paper shows its {variant} for.\n"
         )
     return (
         "".join(lines)

@@ -10,7 +10,7 @@ from gridsum.evaluation.records import Record
 from gridsum.evaluation.rendering import Table, to_markdown
 from gridsum.evaluation.rows import conditions
 from gridsum.evaluation.statistics import CLAIMS, Claim, Finding, Pair, findings, pairs_of, rank_test, verdict_of
-from gridsum.evaluation.tables import MISSING, spread, spread_text
+from gridsum.evaluation.tables import MISSING, accuracy_text, spread, spread_text
 from gridsum.reproduction.accounts import CYCLE, mean_steps, seconds_text, steps_text, trained_seconds
 from gridsum.reproduction.comparison import ABLATION_SUITES, p_text
 from gridsum.reproduction.results import Results, Trained
@@ -183,6 +183,30 @@ def _verdict_text(claim: Claim, found: Mapping[Pair, Finding]) -> str:
     counts += [f"{verdicts.count(so)} {so}" for so in ("refuted", "not measured") if so in verdicts]
     whole = verdict_of(claim, found)
     return f"{'undecided' if whole == 'not measured' else whole} ({', '.join(counts)})"
+
+
+def digits(results: Results) -> str:
+    """The paper's best variant on digits, as specified and under every reading that it was measured under."""
+    if not results.readings:
+        return ""
+    sides = {"as specified": results.trained.get(_DIGITS_VARIANT)} | {
+        f"under `{ABLATIONS[name].name}`": trained
+        for name, trained in results.readings.items()
+        if trained.config.variant == _DIGITS_VARIANT
+    }
+    means = {
+        side: statistics.fmean(record.char for record in records)
+        for side, trained in sides.items()
+        if trained and (records := trained.of(_DIGITS_SUITE))
+    }
+    told = "; ".join(f"{mean:.3f} {side} ({_reaching(mean)})" for side, mean in means.items())
+    known = paper.ABLATION[_DIGITS_VARIANT][_DIGITS_SUITE].char
+    start = f"Characters of {_DIGITS_VARIANT} right on {_DIGITS_SUITE}, mean over seeds"
+    return f"{start}, where the paper has {accuracy_text(known.mean)}: {told}." if told else ""
+
+
+def _reaching(mean: float) -> str:
+    return f"reaches {_DIGITS_LEAST}" if mean >= _DIGITS_LEAST else f"below {_DIGITS_LEAST}"
 
 
 def _digits_text(trained: Trained | None) -> str:

@@ -9,7 +9,7 @@ from gridsum.ablations import ablations_of
 from gridsum.config import Config
 from gridsum.evaluation.records import Record, read
 from gridsum.evaluation.suites import COLLECTIONS
-from gridsum.reproduction.campaign import OVERTRAINED, machines, overtrained_name
+from gridsum.reproduction.campaign import is_overtrained, machines, overtrained_name
 from gridsum.reproduction.selection import choose
 from gridsum.training.folders import read_metrics, read_setup
 from gridsum.variants import PAPER_VARIANTS, VARIANTS
@@ -45,7 +45,7 @@ class Trained:
 class Results:
     folder: Path
     trained: dict[str, Trained]
-    """By name, variants in the paper's order, then what was overtrained, then readings."""
+    """By name, variants in the paper's order and what was overtrained of them, then readings and what was of those."""
     beyond: dict[str, Trained] = field(default_factory=dict)
     """By name, variants that the paper does not have, then their ablations."""
 
@@ -55,8 +55,8 @@ class Results:
 
     @property
     def overtrained(self) -> dict[str, Trained]:
-        """By variant."""
-        names = {name: overtrained_name(name) for name in OVERTRAINED}
+        """By the name of the standard training whose runs were trained further."""
+        names = {name: overtrained_name(name) for name in (*PAPER_VARIANTS, *_READINGS) if is_overtrained(name)}
         return {name: self.trained[further] for name, further in names.items() if further in self.trained}
 
     @property
@@ -75,7 +75,11 @@ class Results:
 
 
 def load_results(folder: Path) -> Results:
-    names = [*PAPER_VARIANTS, *map(overtrained_name, OVERTRAINED), *_READINGS]
+    names = [
+        name
+        for standard in (tuple(PAPER_VARIANTS), _READINGS)
+        for name in (*standard, *(overtrained_name(name) for name in standard if is_overtrained(name)))
+    ]
     variants = [name for name in VARIANTS if name not in PAPER_VARIANTS]
     beyond = [*variants, *(ablation for name in variants for ablation in ablations_of(name))]
 

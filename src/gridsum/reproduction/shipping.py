@@ -1,8 +1,10 @@
 """Which trained runs come with the package, and putting them there.
 
-A variant's own name means its best run on validation, overtrained or not. VARIANT-overtrained is the best of the
-overtrained runs, VARIANT-overtrained-AIM the other one, named for what it was chosen for, and VARIANT-standard the
-best run of the standard training where VARIANT itself is an overtrained one.
+A variant's own name means its best run on validation: as specified or under the reading that is followed, overtrained
+or not. VARIANT-overtrained is the best of the overtrained runs as specified, VARIANT-overtrained-AIM the other one,
+named for what it was chosen for, and VARIANT-standard the best run of the standard training as specified where VARIANT
+itself is another. VARIANT-published is the best run of the standard training under the reading that is followed, and
+VARIANT-published-overtrained and VARIANT-published-overtrained-AIM are what was overtrained of it.
 """
 
 import dataclasses
@@ -13,6 +15,7 @@ from typing import NamedTuple
 
 from gridsum.evaluation.choice import merit
 from gridsum.evaluation.records import Record
+from gridsum.reproduction.campaign import FOLLOWED, standard_name
 from gridsum.reproduction.results import Results, Trained
 from gridsum.reproduction.selection import AIMS
 from gridsum.store import WEIGHTS, write_atomically
@@ -39,29 +42,45 @@ class Run(NamedTuple):
 
 
 def shipments(results: Results, variants: Collection[str] = tuple(VARIANTS)) -> dict[str, Run]:
-    """The runs of these variants to ship, by the name each gets; variants not validated yet are left out."""
+    """The runs of these variants to ship, by the name each gets.
+
+    Variants whose runs as specified are not validated yet are left out, and so is what else is not.
+    """
     found: dict[str, Run] = {}
     for trained in [*results.variants, *results.beyond.values()]:
         name = trained.name
         if name not in variants or not results.chosen(name):
             continue
-        best = _best(trained)
-        further = results.overtrained.get(name)
-        if further is None or not results.chosen(further.name):
-            found[name] = best
-            continue
-        overtrained = _best(further)
-        found[name] = max(best, overtrained, key=lambda run: run.merit)
-        if found[name] is overtrained:
-            found[f"{name}-standard"] = best
-        found[further.name] = overtrained
-        aims = results.chosen(name)
-        found |= {
-            f"{further.name}-{aim}": Run(further, aims[aim])
-            for aim in AIMS
-            if aims[aim] in further.seeds and aims[aim] != overtrained.seed
-        }
+        specified = _best(trained)
+        overtrained = _overtrained(results, name)
+        followed = _followed(results, name)
+        found[name] = max([specified, *overtrained.values(), *followed.values()], key=lambda run: run.merit)
+        if found[name] is not specified:
+            found[f"{name}-standard"] = specified
+        found |= overtrained | followed
     return found
+
+
+def _followed(results: Results, variant: str) -> dict[str, Run]:
+    """The best run of a variant's standard training under the reading that is followed, and those overtrained."""
+    name = standard_name(variant, FOLLOWED)
+    if not results.chosen(name):
+        return {}
+    return {name: _best(results.trained[name]), **_overtrained(results, name)}
+
+
+def _overtrained(results: Results, name: str) -> dict[str, Run]:
+    """What was overtrained of a standard training: the best, then the other run, if there is one."""
+    further = results.overtrained.get(name)
+    if further is None or not results.chosen(further.name):
+        return {}
+    best, aims = _best(further), results.chosen(name)
+    others = {
+        f"{further.name}-{aim}": Run(further, aims[aim])
+        for aim in AIMS
+        if aims[aim] in further.seeds and aims[aim] != best.seed
+    }
+    return {further.name: best, **others}
 
 
 def _best(trained: Trained) -> Run:
