@@ -5,7 +5,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from gridsum.benchmark.measures import cells_of_a_step, exponent, operations, solving, throughput, training
-from gridsum.config import override
+from gridsum.fields import override
 from gridsum.model.network import Network
 from gridsum.store import load
 from gridsum.variants import variant

@@ -110,8 +110,8 @@ def _measured(options: argparse.Namespace) -> dict[str, Any]:
     device = pick_device(options.device)
 
     from gridsum.benchmark.measures import all_measures
-    from gridsum.config import override
     from gridsum.devices import describe
+    from gridsum.fields import override
     from gridsum.store import load
     from gridsum.variants import variant
 
