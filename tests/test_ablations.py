@@ -3,7 +3,8 @@
 import pytest
 
 from gridsum.ablations import ABLATIONS, CONTROL, SPECIFIED, ablations_of, has_control, leaves_alone, reading_of
-from gridsum.config import Config, fields_of, following, override
+from gridsum.config import Config
+from gridsum.fields import fields_of, following, override
 from gridsum.model.network import Network
 from gridsum.training.gradients import EagerGradients
 from gridsum.variants import PAPER_VARIANTS, VARIANTS, variant

@@ -1,17 +1,24 @@
 """What the benchmark counts, and that it measures what it says."""
 
+import gc
+from pathlib import Path
+from typing import Any
+
 import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from gridsum.benchmark.measures import cells_of_a_step, exponent, operations, solving, throughput, training
-from gridsum.config import override
+from gridsum.benchmark.memory import PeakMemory
+from gridsum.benchmark.tables import tables
+from gridsum.fields import override
 from gridsum.model.network import Network
 from gridsum.store import load
 from gridsum.variants import variant
 from tests.training.test_gradients import tiny
 
 CPU = torch.device("cpu")
+told = pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the system tells no process its peak")
 
 
 @pytest.mark.parametrize("name", ["base", "noGroups", "fixedTime"])
@@ -58,6 +65,44 @@ def test_trained_weights_take_the_steps_they_were_trained_to_take():
 def test_fixed_halting_computes_the_steps_it_is_configured_for():
     config = override(tiny("fixedTime"), {"model.fixed_steps": 4})
     assert training(config, 1, CPU, steps=1, warm_up=1)["recurrent_steps_computed"] == 4
+
+
+@told
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+def test_memory_is_what_the_work_takes_at_most(device):
+    """Neither what stays nor what earlier work left; what the work itself has freed again counts."""
+
+    def gigabytes(size):
+        return torch.ones(round(size * 1e9 / 4), device=device)
+
+    stays = gigabytes(0.1)
+    left: list[Any] = [gigabytes(0.3)]
+    left.append(left)  # a circle, as there are in fleets: it is there until garbage is collected
+    del left
+    memory = PeakMemory(torch.device(device))
+    gc.collect()
+    gigabytes(0.2)
+    assert memory.gigabytes() == pytest.approx(0.2, abs=0.02)
+    del stays
+
+
+@told
+def test_a_fleet_s_memory_is_its_own():
+    """A small fleet after a large one takes what it takes before. What libraries set up once is the first one's."""
+    config = override(variant("fixedTime"), {"training.batch": 16, "model.fixed_steps": 4})
+    _, before, large, after = (
+        training(config, runs, CPU, steps=1, warm_up=1)["peak_gigabytes"] for runs in (1, 1, 6, 1)
+    )
+    assert 2 * before < large < 8 * before
+    assert after == pytest.approx(before, rel=0.3)
+
+
+def test_memory_that_the_system_does_not_tell_is_missing(monkeypatch, tmp_path):
+    monkeypatch.setattr("gridsum.benchmark.memory._FORGET_PEAK", tmp_path / "no folder" / "clear_refs")
+    record = training(tiny("fixedTime"), 1, CPU, steps=1, warm_up=1)
+    assert record["peak_gigabytes"] is None
+    (table,) = tables([record], "a device")
+    assert table.rows[0][table.header.index("GB")] == "–"
 
 
 def test_solving_and_throughput_are_measured_on_real_sums():

@@ -8,9 +8,9 @@ import torch
 
 from gridsum import solving
 from gridsum.cli.parsing import DEFAULT_MODEL
-from gridsum.config import override
 from gridsum.evaluation.runner import evaluate
 from gridsum.evaluation.suites import find, problems_of
+from gridsum.fields import override
 from gridsum.model.network import Network
 from gridsum.model.rollout import GridSize
 from gridsum.problems import batch_of

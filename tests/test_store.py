@@ -10,7 +10,7 @@ from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
 from gridsum.cli.parsing import DEFAULT_MODEL
-from gridsum.config import override, to_json
+from gridsum.fields import override, to_json
 from gridsum.model.network import Network
 from gridsum.store import StoreError, load, load_runs, locate, save_run, shipped, write_atomically
 from gridsum.variants import VARIANTS, variant

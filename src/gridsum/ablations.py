@@ -7,7 +7,8 @@ drops nothing and is trained as they are, is what they are compared with.
 
 from typing import Any, NamedTuple
 
-from gridsum.config import Config, fields_of
+from gridsum.config import Config
+from gridsum.fields import fields_of
 
 
 class Ablation(NamedTuple):

@@ -17,7 +17,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
-from gridsum.config import Config, from_dict, to_json
+from gridsum.config import Config
+from gridsum.fields import from_dict, to_json
 from gridsum.model.network import Network, parameter_count
 
 WEIGHTS = "weights.safetensors"

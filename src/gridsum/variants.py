@@ -3,7 +3,8 @@
 import difflib
 from typing import Any
 
-from gridsum.config import Config, ConfigError, override
+from gridsum.config import Config, ConfigError
+from gridsum.fields import override
 
 PAPER_VARIANTS: dict[str, dict[str, Any]] = {
     "base": {},

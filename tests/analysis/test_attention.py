@@ -17,7 +17,7 @@ from gridsum.analysis.attention import (
     offset_of,
     score_terms,
 )
-from gridsum.config import override
+from gridsum.fields import override
 from gridsum.model.attention import LocalAttention
 from gridsum.model.layers import draw_all
 from gridsum.model.network import Network

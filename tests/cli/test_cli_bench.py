@@ -55,6 +55,27 @@ def test_what_was_measured_is_kept_when_the_rest_is_broken_off(tmp_path, monkeyp
     assert len(json.loads((tmp_path / "bench.json").read_text())["records"]) == 1
 
 
+def test_memory_is_left_out_where_the_system_does_not_tell(monkeypatch, capsys):
+    measured = {
+        "measure": "training",
+        "variant": "fixedTime",
+        "precision": "fp32",
+        "runs": 1,
+        "weights": "random",
+        "ms_per_step": 5.0,
+        "ms_per_step_and_run": 5.0,
+        "recurrent_steps_computed": 12.0,
+        "start_up_seconds": 1.0,
+        "peak_gigabytes": None,
+        "operations_per_step": 1e10,
+        "share_of_product_rate": 0.05,
+    }
+    monkeypatch.setattr("gridsum.benchmark.measures.all_measures", lambda *_: iter([measured]))
+    assert main(["bench", *LITTLE]) == 0
+    line, _ = capsys.readouterr().out.split("\n", 1)
+    assert line.endswith("12.0 recurrent steps,  5.0 % of the product rate")
+
+
 def test_mistakes_are_answered(capsys, tmp_path):
     assert main(["bench", "--runs", "none"]) == 2
     assert "separated by commas" in capsys.readouterr().err

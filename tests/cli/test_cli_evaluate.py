@@ -13,11 +13,11 @@ import pytest
 import gridsum.store
 from gridsum.ablations import ABLATIONS
 from gridsum.cli import evaluate as evaluate_command
-from gridsum.config import override
 from gridsum.evaluation.records import Record, append, read
 from gridsum.evaluation.runner import evaluate
 from gridsum.evaluation.suites import find
 from gridsum.evaluation.tables import accuracy_text
+from gridsum.fields import override
 from gridsum.solving import solve, trace_expression
 from gridsum.store import load, save_run
 from gridsum.variants import MEANINGS, VARIANTS

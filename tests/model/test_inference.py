@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import torch
 
-from gridsum.config import override
+from gridsum.fields import override
 from gridsum.model.inference import default_rule, infer, step_cap
 from gridsum.model.network import Network
 from gridsum.model.rollout import GridSize

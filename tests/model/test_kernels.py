@@ -10,7 +10,7 @@ import os
 import pytest
 import torch
 
-from gridsum.config import override
+from gridsum.fields import override
 from gridsum.model import attention, halting, layers, step
 from gridsum.model import network as network_module
 from gridsum.model.attention import attention_weights, gather

@@ -10,10 +10,10 @@ import pytest
 from safetensors.torch import load_file
 
 from gridsum.ablations import ablations_of
-from gridsum.config import override
 from gridsum.evaluation.records import Record, append, read
 from gridsum.evaluation.suites import COLLECTIONS
 from gridsum.evaluation.tables import TABLES
+from gridsum.fields import override
 from gridsum.reproduction.campaign import (
     FULL,
     OVERTRAINED,

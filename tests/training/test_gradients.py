@@ -3,7 +3,8 @@
 import pytest
 import torch
 
-from gridsum.config import TaskConfig, override
+from gridsum.config import TaskConfig
+from gridsum.fields import override
 from gridsum.model.network import Network
 from gridsum.problems import Space
 from gridsum.streams import Stream

@@ -3,7 +3,8 @@
 import pytest
 import torch
 
-from gridsum.config import ConfigError, override
+from gridsum.config import ConfigError
+from gridsum.fields import override
 from gridsum.model.network import Network
 from gridsum.model.rollout import GridSize
 from gridsum.model.seq2grid import NLP, NOP, TLU

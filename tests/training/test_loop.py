@@ -6,7 +6,8 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from gridsum.config import ConfigError, override
+from gridsum.config import ConfigError
+from gridsum.fields import override
 from gridsum.store import StoreError, load
 from gridsum.training.folders import FolderError, load_checkpoint, read_metrics
 from gridsum.training.loop import Fleet, TrainingError, TrainingStep, train

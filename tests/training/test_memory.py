@@ -1,10 +1,11 @@
 import ctypes
+import resource
 import subprocess
 import sys
 
 import pytest
 
-from gridsum.training.memory import keep_freed_memory
+from gridsum.training.memory import give_back_freed_memory, keep_freed_memory
 
 FAULTS = """
 import resource
@@ -24,6 +25,23 @@ faults()
 print(before, faults())
 """
 
+RESIDENT = """
+from pathlib import Path
+import torch
+from gridsum.training.memory import give_back_freed_memory, keep_freed_memory
+
+def pages():
+    return int(Path("/proc/self/statm").read_text().split()[1])
+
+torch.set_num_threads(1)
+assert keep_freed_memory()
+before = pages()
+torch.zeros(2**26)
+kept = pages()
+assert give_back_freed_memory()
+print(before, kept, pages())
+"""
+
 
 def has_mallopt() -> bool:
     try:
@@ -41,6 +59,16 @@ def test_memory_that_is_freed_is_not_asked_for_again():
     assert after < before / 10
 
 
+@pytest.mark.skipif(not has_mallopt(), reason="another C library")
+def test_memory_that_was_kept_is_given_back():
+    """In a process of its own, as it stays so: a block of 256 MB."""
+    found = subprocess.run([sys.executable, "-c", RESIDENT], capture_output=True, check=True, text=True)
+    before, kept, after = map(int, found.stdout.split())
+    block = 2**28 / resource.getpagesize()
+    assert kept - before > 0.9 * block
+    assert kept - after > 0.9 * block
+
+
 @pytest.mark.parametrize("error", [OSError, TypeError])
 def test_no_library_to_look_in_is_no_error(monkeypatch, error):
     def refuse(_: None) -> None:
@@ -48,8 +76,10 @@ def test_no_library_to_look_in_is_no_error(monkeypatch, error):
 
     monkeypatch.setattr(ctypes, "CDLL", refuse)
     assert not keep_freed_memory()
+    assert not give_back_freed_memory()
 
 
 def test_another_c_library_is_no_error(monkeypatch):
     monkeypatch.setattr(ctypes, "CDLL", lambda _: object())
     assert not keep_freed_memory()
+    assert not give_back_freed_memory()

@@ -3,7 +3,8 @@
 import pytest
 import torch
 
-from gridsum.config import TrainingConfig, override
+from gridsum.config import TrainingConfig
+from gridsum.fields import override
 from gridsum.model.network import Network
 from gridsum.training.optimiser import AdamW, decayed_parameters, flatten, learning_rate
 from gridsum.variants import variant

@@ -1,1 +1,1 @@
-"""What gridsum costs on the machine it finds: `measures` makes records, `tables` shows them."""
+"""What gridsum costs on the machine it finds: `measures` and `memory` make records, `tables` shows them."""

@@ -4,7 +4,6 @@ Every figure is a record (a plain dictionary) that says what was measured; `grid
 """
 
 import math
-import resource
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -12,6 +11,7 @@ from typing import Any
 
 import torch
 
+from gridsum.benchmark.memory import PeakMemory
 from gridsum.config import Config, ModelConfig
 from gridsum.model.network import Network
 from gridsum.solving import solve
@@ -81,9 +81,8 @@ def training(
     How many recurrent steps networks take that decide themselves is learned: all runs begin from the weights of
     `trained`, a single run, or from random ones, with which they halt soon.
     """
+    memory = PeakMemory(device)
     start = time.perf_counter()
-    if device.type == "cuda":
-        torch.cuda.reset_peak_memory_stats(device)
     seeds = tuple(range(runs))
     fleet = Fleet(config, seeds, device)
     if trained is not None:
@@ -101,6 +100,7 @@ def training(
         synchronise(device)
         timed.append((time.perf_counter() - start, taken))
     seconds, computed = sorted(timed)[steps // 2]
+    peak = memory.gigabytes()  # before the large product below, which is no part of the fleet
     precision = served(config.training.precision, device)
     flops = 3 * operations(config.model, round(cells_of_a_step(config) * runs)) * computed
     return {
@@ -113,7 +113,7 @@ def training(
         "ms_per_step_and_run": 1e3 * seconds / runs,
         "recurrent_steps_computed": computed,
         "start_up_seconds": start_up,
-        "peak_gigabytes": _peak_gigabytes(device),
+        "peak_gigabytes": peak,
         "operations_per_step": flops,
         "share_of_product_rate": flops / seconds / product_rate(device, precision),
     }
@@ -210,9 +210,3 @@ def all_measures(
 
 def _digits(length: int, seed: int) -> str:
     return "".join(map(str, Stream.of_seeds([seed]).integers(0, 9, length)[0].tolist()))
-
-
-def _peak_gigabytes(device: torch.device) -> float:
-    if device.type == "cuda":
-        return torch.cuda.max_memory_allocated(device) / 1e9
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9

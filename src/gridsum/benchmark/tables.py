@@ -5,6 +5,7 @@ from typing import Any
 
 from gridsum.benchmark.measures import series
 from gridsum.evaluation.rendering import Table
+from gridsum.evaluation.tables import MISSING
 
 Records = Sequence[dict[str, Any]]
 _LONG = 1.0
@@ -30,7 +31,7 @@ def _training(records: Records, device: str) -> Table:
             f"{record['ms_per_step']:.1f}",
             f"{record['ms_per_step_and_run']:.2f}",
             f"{record['recurrent_steps_computed']:.0f}",
-            f"{record['peak_gigabytes']:.1f}",
+            _gigabytes(record["peak_gigabytes"]),
             f"{record['operations_per_step'] / 1e12:.2f}",
             f"{100 * record['share_of_product_rate']:.1f} %",
             f"{record['start_up_seconds']:.0f}",
@@ -92,6 +93,10 @@ def _remarks(records: Records, varied: str) -> str:
             if record["measure"] == "throughput"
         ]
     return "".join(found)
+
+
+def _gigabytes(value: float | None) -> str:
+    return MISSING if value is None else f"{value:.1f}"
 
 
 def _seconds(value: float) -> str:

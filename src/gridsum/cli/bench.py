@@ -110,8 +110,8 @@ def _measured(options: argparse.Namespace) -> dict[str, Any]:
     device = pick_device(options.device)
 
     from gridsum.benchmark.measures import all_measures
-    from gridsum.config import override
     from gridsum.devices import describe
+    from gridsum.fields import override
     from gridsum.store import load
     from gridsum.variants import variant
 
@@ -154,11 +154,13 @@ def _read(path: str) -> dict[str, Any]:
 def _line(record: dict[str, Any]) -> str:
     if record["measure"] == "training":
         share = 100 * record["share_of_product_rate"]
+        gigabytes = record["peak_gigabytes"]
+        memory = "" if gigabytes is None else f"{gigabytes:5.1f} GB, "
         return (
             f"training {record['variant']:<10}{record['precision']:<5}{record['runs']:>3} runs: "
             f"{record['ms_per_step_and_run']:8.2f} ms a step and run, "
             f"{record['recurrent_steps_computed']:4.1f} recurrent steps, "
-            f"{record['peak_gigabytes']:5.1f} GB, {share:4.1f} % of the product rate"
+            f"{memory}{share:4.1f} % of the product rate"
         )
     if record["measure"] == "solving":
         return (

@@ -9,7 +9,8 @@ from typing import Any
 
 from gridsum import config as config_module
 from gridsum.cli.parsing import HELP_WIDTH, Parser
-from gridsum.config import Config, describe_type, fields_of, override
+from gridsum.config import Config
+from gridsum.fields import describe_type, fields_of, override
 from gridsum.variants import VARIANTS
 
 # The variant has an option of its own, which chooses the other fields' defaults.

@@ -13,7 +13,8 @@ from gridsum.cli.output import tell, unwritable
 from gridsum.cli.overrides import add_overrides, explain_overrides, overridden, variants_text
 from gridsum.cli.parsing import SEED_LIMIT, Parser, UsageError, add_device, pick_device
 from gridsum.cli.progress import Progress, progress
-from gridsum.config import Config, following, from_dict
+from gridsum.config import Config
+from gridsum.fields import following, from_dict
 from gridsum.store import Model, load, load_runs, locate
 from gridsum.variants import VARIANTS, variant
 

@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from gridsum.ablations import ABLATIONS, ablations_of, has_control
-from gridsum.config import Config, fields_of, following, override
+from gridsum.config import Config
 from gridsum.evaluation.records import Record, read
 from gridsum.evaluation.suites import COLLECTIONS, LONG_DIGITS, Suite
+from gridsum.fields import fields_of, following, override
 from gridsum.reproduction.selection import choose
 from gridsum.training.folders import FolderError, read_setup, trained_epochs
 from gridsum.variants import PAPER_VARIANTS, variant

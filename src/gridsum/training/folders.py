@@ -20,7 +20,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
-from gridsum.config import Config, from_json, to_json
+from gridsum.config import Config
+from gridsum.fields import from_json, to_json
 from gridsum.store import WEIGHTS, Model, StoreError, write_atomically
 
 _CHECKPOINT = "checkpoint.safetensors"

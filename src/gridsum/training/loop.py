@@ -8,7 +8,8 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from gridsum.config import Config, ConfigError, fields_of
+from gridsum.config import Config, ConfigError
+from gridsum.fields import fields_of
 from gridsum.model.network import Network
 from gridsum.objective import Cost
 from gridsum.store import WEIGHTS, Model, save_run

@@ -1,0 +1,122 @@
+"""The configuration's fields by their dotted names: listed, changed, and read from text or JSON.
+
+A configuration travels as JSON. A name that does not exist is an error that names the nearest one.
+"""
+
+import dataclasses
+import difflib
+import json
+import typing
+from typing import Any, Literal, TypeVar
+
+from gridsum.config import Config, ConfigError
+
+Dataclass = TypeVar("Dataclass")
+
+
+def to_json(config: Config) -> str:
+    return json.dumps(dataclasses.asdict(config), indent=2)
+
+
+def from_json(text: str) -> Config:
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ConfigError(f"the configuration is not JSON: {error}") from None
+    return from_dict(Config, data)
+
+
+def from_dict(cls: type[Dataclass], data: Any, where: str = "") -> Dataclass:
+    """`data`, as JSON holds it, checked field by field."""
+    if not isinstance(data, dict):
+        raise ConfigError(f"{where or 'the configuration'} must be an object with named fields, not {data!r}")
+    hints = typing.get_type_hints(cls)
+    values = {}
+    for key, value in data.items():
+        path = f"{where}.{key}" if where else key
+        if key not in hints:
+            raise ConfigError(_unknown(path, [f"{where}.{name}" if where else name for name in hints]))
+        hint = hints[key]
+        nested = isinstance(hint, type) and dataclasses.is_dataclass(hint)
+        values[key] = from_dict(hint, value, path) if nested else _checked(hint, value, path)
+    return cls(**values)
+
+
+def fields_of(config: Any, where: str = "") -> dict[str, tuple[Any, Any]]:
+    """Every leaf field by its dotted path, with its type and value."""
+    leaves: dict[str, tuple[Any, Any]] = {}
+    for name, hint in typing.get_type_hints(type(config)).items():
+        path = f"{where}.{name}" if where else name
+        value = getattr(config, name)
+        leaves |= fields_of(value, path) if dataclasses.is_dataclass(value) else {path: (hint, value)}
+    return leaves
+
+
+def override(config: Config, changes: dict[str, Any]) -> Config:
+    """`config` with leaf fields, named by their dotted paths, replaced; strings are read as the field's type."""
+    known = fields_of(config)
+    data = dataclasses.asdict(config)
+    for path, value in changes.items():
+        if path not in known:
+            raise ConfigError(_unknown(path, list(known)))
+        hint = known[path][0]
+        *parents, leaf = path.split(".")
+        place = data
+        for parent in parents:
+            place = place[parent]
+        place[leaf] = _read(hint, value, path) if isinstance(value, str) else value
+    return from_dict(Config, data)
+
+
+def following(config: Config) -> Config:
+    """The configuration of a training that follows one of `config`: the same, with problems not seen yet."""
+    training = config.training
+    first = training.first_step + training.epochs * training.steps_per_epoch
+    return override(config, {"training.first_step": first})
+
+
+def _unknown(path: str, known: list[str]) -> str:
+    near = difflib.get_close_matches(path, known, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}?" if near else "known fields: " + ", ".join(known)
+    return f"there is no field {path!r}; {hint}"
+
+
+def describe_type(hint: Any) -> str:
+    """A field's type in a user's words."""
+    if typing.get_origin(hint) is Literal:
+        return "one of " + ", ".join(typing.get_args(hint))
+    if typing.get_origin(hint) is tuple:
+        return "whole numbers separated by commas"
+    return {int: "a whole number", float: "a number", bool: "true or false", str: "text"}[hint]
+
+
+def _read(hint: Any, text: str, path: str) -> Any:
+    """A field's value from the command line."""
+    try:
+        if hint is bool:
+            return {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}[text.lower()]
+        if typing.get_origin(hint) is tuple:
+            return [int(part) for part in text.strip("()[] ").split(",") if part.strip()]
+        return hint(text) if hint in (int, float) else text
+    except (ValueError, KeyError):
+        raise ConfigError(f"{path} takes {describe_type(hint)}, not {text!r}") from None
+
+
+def _checked(hint: Any, value: Any, path: str) -> Any:
+    """A field's value from JSON."""
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin is Literal:
+        valid = value in arguments
+    elif origin is tuple:
+        valid = isinstance(value, list | tuple) and all(type(item) is int for item in value)
+        if valid and Ellipsis not in arguments:
+            valid = len(value) == len(arguments)
+        value = tuple(value) if valid else value
+    elif hint is float:
+        valid = type(value) in (int, float)
+        value = float(value) if valid else value
+    else:
+        valid = type(value) is hint
+    if not valid:
+        raise ConfigError(f"{path} takes {describe_type(hint)}, not {value!r}")
+    return value
