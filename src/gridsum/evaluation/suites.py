@@ -119,6 +119,8 @@ COLLECTIONS: dict[str, tuple[Suite, ...]] = {
     # For choosing among trained models: one space beyond training in digits, one in terms, neither of them
     # one that a table reports, so that a reported number is never the one a model was chosen by.
     "validation": _suites("2x[250,350]", "[5,8]x[1,8]"),
+    # For runs that those leave equal: more terms still, and not those of a table either.
+    "validation-ties": _suites("[11,16]x[1,8]", samples=1024),
     # What a network that adds exactly must hold: more digits, more terms, and families that are hard or empty.
     "exact": (
         *_suites("2x602", "2x1000", "2x2000", "2x4000", samples=EXACT_SAMPLES),

@@ -32,7 +32,7 @@ class Run(NamedTuple):
     seed: int
 
     @property
-    def merit(self) -> tuple[float, float, int]:
+    def merit(self) -> tuple[float, float, float, int]:
         """Over both aims together, because a shipped model is for any sum."""
         return merit(self.training.validation, self.seed)
 
