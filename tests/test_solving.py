@@ -53,11 +53,14 @@ def test_parts_change_nothing(base, monkeypatch):
     assert evaluate(base, suite, 40) == whole
 
 
-def test_grids_for_solving_are_just_large_enough():
-    assert solving_size(1, 7) == GridSize(1, 7)
-    assert solving_size(2, 7) == GridSize(2, 8)
-    assert solving_size(12, 7) == GridSize(12, 9)
-    assert solving_size(2, 7, variant("base")) == GridSize(2, 8)
+def test_grids_for_solving_are_the_smallest_of_training_and_hold_the_result():
+    config = variant("base")
+    assert solving_size(1, 7, config) == GridSize(2, 9)
+    assert solving_size(2, 7, config) == GridSize(2, 9)
+    assert solving_size(12, 7, config) == GridSize(12, 9)
+    assert solving_size(2000, 7, config) == GridSize(2000, 11)
+    larger = override(config, {"task.spare_rows": 1, "task.spare_columns": 3})
+    assert solving_size(1, 7, larger) == GridSize(3, 10)
 
 
 def test_what_converges_is_given_room():
@@ -67,17 +70,25 @@ def test_what_converges_is_given_room():
     assert solving_size(2000, 1, config) == GridSize(2000, 7)
 
 
+@pytest.mark.parametrize("name", ["base", "noGroups", "SASA", "fixedTime", "ponderReg", "exact"])
+def test_every_variant_solves_what_it_was_trained_on(name):
+    """On the grids that solving gives it: not only on those of evaluation."""
+    expressions = ["12+34", "58+67", "523+102+9416", "99999+1", "7+8+9+10"]
+    found = list(solve(load(name), [parse(expression) for expression in expressions]))
+    assert sum(answer.correct for answer in found) >= 4
+
+
 def test_automatic_placement_is_soft_until_that_is_slow(base):
     network = base.network
-    assert choose_placement("auto", network, 2002, solving_size(2, 1000)) == "soft"
-    assert choose_placement("auto", network, 200002, solving_size(2, 100000)) == "hard"
-    assert choose_placement("hard", network, 8, solving_size(2, 3)) == "hard"
+    assert choose_placement("auto", network, 2002, solving_size(2, 1000, base.config)) == "soft"
+    assert choose_placement("auto", network, 200002, solving_size(2, 100000, base.config)) == "hard"
+    assert choose_placement("hard", network, 8, solving_size(2, 3, base.config)) == "hard"
     with pytest.raises(ValueError, match="auto, soft, hard"):
-        choose_placement("firm", network, 8, solving_size(2, 3))  # pyright: ignore[reportArgumentType]
+        choose_placement("firm", network, 8, solving_size(2, 3, base.config))  # pyright: ignore[reportArgumentType]
 
 
 def test_certain_actions_are_placed_by_the_cheaper_way_to_the_same_grid(exact):
-    network, size = exact.network, solving_size(3, 4)
+    network, size = exact.network, solving_size(3, 4, exact.config)
     assert choose_placement("auto", network, 8, size) == "soft"
     network.placement.harden(network.embedding.weight, torch.tensor([True]))
     assert choose_placement("auto", network, 8, size) == "hard"

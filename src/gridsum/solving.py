@@ -114,17 +114,17 @@ def solve_watched(
     return answer, assemble(model.network, symbols, grids, [], lambdas)
 
 
-def solving_size(terms: int, digits: int, config: Config | None = None) -> GridSize:
-    """As many rows as terms, and as many columns as the sum of that many terms can need.
+def solving_size(terms: int, digits: int, config: Config) -> GridSize:
+    """The smallest grid that training would draw for such terms (R = 0), and never too narrow for the result.
 
-    What converges is given no fewer rows than training has, and training's spare columns beyond the result: where that
-    comes within a column of the left edge, a zero is often read before it.
+    A single term is given no fewer rows than training has. What converges has training's spare columns beyond the
+    result, not beyond the terms: where that comes within a column of the left edge, a zero is often read before it.
     """
-    rows, columns = terms, columns_needed(terms, digits)
-    if config is not None and config.model.halting == "converge":
-        rows = max(rows, config.task.groups[0].terms[1]) + config.task.spare_rows
-        columns += config.task.spare_columns
-    return GridSize(rows, columns)
+    task, needed = config.task, columns_needed(terms, digits)
+    rows = max(terms, task.groups[0].terms[1]) + task.spare_rows
+    if config.model.halting == "converge":
+        return GridSize(rows, needed + task.spare_columns)
+    return GridSize(rows, max(needed, digits + task.spare_columns))
 
 
 def choose_placement(rule: PlacementRule, network: Network, symbols: int, size: GridSize) -> Literal["soft", "hard"]:

@@ -9,7 +9,8 @@ import torch
 from PIL import Image, ImageSequence
 
 from gridsum.cli.figure import FIGURES
-from gridsum.store import WEIGHTS, load, save_run
+from gridsum.evaluation.records import read
+from gridsum.store import WEIGHTS, load, save_run, shipped_records
 
 Command = Callable[..., tuple[int, str, str]]
 BASE = Path(__file__).parents[2] / "results" / "base"
@@ -63,7 +64,8 @@ def test_the_numbers_behind_a_figure_are_those_of_the_records(command: Command, 
     status, out, _ = command("figure", "terms", "--out", str(tmp_path / "t.svg"), "--data", "-")
     curve = next(curve for curve in json.loads(out) if curve["label"].startswith("base"))
     by_terms = {point["terms"]: point for point in curve["points"]}
-    assert (status, by_terms[10]["seq"]) == (0, 0.0)
+    (record,) = (record for record in read([shipped_records("base")]) if record.suite == "10x5")
+    assert (status, by_terms[10]["seq"]) == (0, pytest.approx(record.seq, abs=1e-6))
     assert by_terms[5]["char_interval"][0] < by_terms[5]["char"] < by_terms[5]["char_interval"][1]
 
 
@@ -111,7 +113,7 @@ def test_a_film_is_made(command: Command, tmp_path: Path):
     path = tmp_path / "sum.gif"
     assert command("animate", "58+67", "--model", "base", "--halting", "median", "--out", str(path))[:2] == (0, "")
     with Image.open(path) as film:
-        assert sum(1 for _ in ImageSequence.Iterator(film)) > 20
+        assert sum(1 for _ in ImageSequence.Iterator(film)) > 12, "a frame for every symbol, and for every step"
 
 
 @pytest.mark.parametrize(
