@@ -44,27 +44,29 @@ def training_step(recurrent_steps: int = 5) -> float:
     return fastest(step, CPU)
 
 
-def solving(digits: int) -> dict[str, Any]:
+def solving(name: str, digits: int) -> dict[str, Any]:
     """Two numbers of `digits` digits, in a process of its own, for its memory."""
-    child = subprocess.run([sys.executable, __file__, "--solve", str(digits)], capture_output=True, check=True)
-    return json.loads(child.stdout)
+    command = [sys.executable, __file__, "--solve", str(digits), "--model", name]
+    return json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
 
 
-def solve_here(digits: int) -> dict[str, Any]:
-    model = load("base")
+def solve_here(name: str, digits: int) -> dict[str, Any]:
+    model = load(name)
     terms = [("3" * digits, "8" * digits)]
     list(solve(model, [("3", "8")]))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     start = time.perf_counter()
-    (answer,) = solve(model, terms, halting="median")
+    (answer,) = solve(model, terms, halting="median" if model.config.model.halting == "ponder" else None)
     seconds = time.perf_counter() - start
     megabytes = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
     return {
+        "model": name,
         "digits": digits,
         "seconds": seconds,
         "megabytes": megabytes,
         "steps": answer.steps,
         "placement": answer.placement,
+        "right": answer.correct,
     }
 
 
@@ -80,10 +82,11 @@ def start_up() -> dict[str, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
-    parser.add_argument("--solve", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--solve", type=int, metavar="DIGITS", help="only solve two numbers of so many digits")
+    parser.add_argument("--model", default="exact", help="that solves them (default: exact)")
     options = parser.parse_args()
     if options.solve:
-        print(json.dumps(solve_here(options.solve)))
+        print(json.dumps(solve_here(options.model, options.solve)))
         return
 
     rate, step = product_rate(CPU, "fp32"), training_step()
@@ -92,11 +95,12 @@ def main() -> None:
     print(f"a 2048³ product            {product:8.3f} s   {rate / 1e9:.0f} GFLOP/s, {torch.get_num_threads()} threads")
     print(f"training step, 5 recurrent {step:8.3f} s   {step / product:.1f} products (published code: {published:.1f})")
     solved = []
-    for digits in (10, 100, 1000, 2000, 4000, 20000, 100000):
-        solved.append(solving(digits))
+    sizes = (10, 100, 1000, 2000, 4000)
+    for name, digits in (*(("base", size) for size in sizes), *(("exact", size) for size in (*sizes, 20000, 100000))):
+        solved.append(solving(name, digits))
         found = solved[-1]
         print(
-            f"solving 2 × {digits:<6}         {found['seconds']:8.3f} s   {found['megabytes']:.0f} MB, "
+            f"{name:<5} solving 2 × {digits:<6}   {found['seconds']:8.3f} s   {found['megabytes']:.0f} MB, "
             f"{found['steps']} steps, {found['placement']} placement"
         )
     started = start_up()
