@@ -13,8 +13,8 @@ from playwright.sync_api import ViewportSize, sync_playwright
 from gridsum.serve.app import create_app
 from gridsum.store import load
 
-VIEW = "#expression=523%2B102%2B9416&step=13&row=0&column=2&head=55"
-SIZE: ViewportSize = {"width": 1180, "height": 1290}
+VIEW = "#expression=523%2B102%2B9416&step=4&row=0&column=4&head=55"
+SIZE: ViewportSize = {"width": 1180, "height": 1340}
 
 
 def main(path: Path) -> None:

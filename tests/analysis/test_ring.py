@@ -149,7 +149,7 @@ def test_vectors_are_those_of_the_computations(base):
 
 def test_the_shipped_model_has_a_ring_that_winds(base):
     (found,) = rings(base, problems=16)
-    assert found.seed == 5
+    assert found.seed == base.seeds[0]
     assert found.roundness.phase > 0.85
     assert found.spectrum is not None
     once_and_twice = found.spectrum[0] + found.spectrum[1]

@@ -28,7 +28,7 @@ def right(base: Model) -> tuple[Answer, Trace]:
 
 @pytest.fixture(scope="session")
 def wrong(base: Model) -> tuple[Answer, Trace]:
-    answer, trace = solve_and_trace(base, parse("1+1+1+1+1+1+1"), "median")
+    answer, trace = solve_and_trace(base, parse("11134+1+1+1+1+1"), "median")
     assert not answer.correct
     return answer, trace
 
