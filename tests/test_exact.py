@@ -50,6 +50,15 @@ def test_the_page_sets_its_trainings_side_by_side(monkeypatch):
         assert cells == [*best, *every], suite
 
 
+def test_the_page_says_what_twice_the_noise_did():
+    means = [
+        spread([record.seq for record in read([ROOT / f"results/records/{name}.jsonl"]) if record.suite == "20x[1,20]"])
+        for name in ("exact-fourth-louder", "exact-fourth")
+    ]
+    louder, quieter = (f"{found.mean:.2f}" for found in means)
+    assert f"1, did no better: {louder} of 20x[1,20], where 0.5 has {quieter}" in " ".join(PAGE.split())
+
+
 def test_the_page_sets_levels_side_by_side(monkeypatch):
     monkeypatch.chdir(ROOT)
     records = read(["results/records/exact-levels.jsonl"])

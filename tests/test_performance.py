@@ -191,6 +191,17 @@ def test_up_to_fifty_terms_a_sum_and_each_of_its_steps_take_what_the_page_says()
             assert said == pytest.approx(record["seconds"], rel=int(percent) / 100)
 
 
+def test_solving_on_a_cpu_takes_what_the_record_says():
+    record = json.loads((RECORDS / "cpu-solving-2026-11-15.json").read_text())
+    took = {(solved["model"], solved["digits"]): solved["seconds"] for solved in record["solving"]}
+    base = [took["base", digits] for digits in (1000, 2000, 4000)]
+    assert f"{base[0]:.2f}, {base[1]:.2f}, **{base[2]:.2f} s** (goal: 2)" in PAGE
+    assert base[2] <= 2
+    exact = [took["exact", digits] for digits in (1000, 4000, 20_000, 100_000)]
+    assert f"{exact[0]:.2f}, **{exact[1]:.2f}**, {exact[2]:.1f}, {exact[3]:.1f} s" in PAGE
+    assert f"`base` takes {base[2] / base[1]:.2f} of the time" in WORDS
+
+
 def test_a_step_beside_the_published_code_costs_what_its_rows_say():
     """Row by row, seed by seed, and added up."""
     record = json.loads((RECORDS / "published-2026-11-15.json").read_text())

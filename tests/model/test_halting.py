@@ -1,4 +1,5 @@
 import math
+from functools import partial
 
 import pytest
 import torch
@@ -96,6 +97,25 @@ def test_context_starts_as_the_learned_one():
     start = transformer.start(5)
     assert start.shape == (2, 5, 3, 8)
     assert all(torch.equal(start[:, problem], transformer.initial) for problem in range(5))
+
+
+@pytest.mark.filterwarnings("default")  # torch.compile warns of what it does itself
+def test_the_parts_around_the_attention_are_compiled_once_for_all_steps(monkeypatch):
+    """Which takes a C_0 that lies in memory as later contexts do."""
+    graphs = []
+
+    def keep(graph, _examples):
+        graphs.append(graph)
+        return graph.forward
+
+    monkeypatch.setattr(torch, "compile", partial(torch.compile, backend=keep))
+    reader = ContextTransformer(2, 16, 3, 8, 16, 16).double()
+    randomise(reader)
+    reader.fuse()
+    context, packed = reader.start(4), reader.prepare()
+    for step in range(3):
+        context, _ = reader(context, random_tensor(2, 4, 3, 5, 16, seed=step), None, None, packed)
+    assert len(graphs) == 2, "what lies before it, and what lies after it"
 
 
 def test_halting_depends_on_the_whole_context_and_grid():
