@@ -58,7 +58,7 @@ _CHANGES: dict[str, _Change] = {
         "nothing of ponderReg and fixedTime, which have no Explore-Reinforce, nor does running of fixedTime, whose "
         "samples all run to the end",
     ),
-    "fp32": _Change(_BASE, {"training.precision": "fp32"}, "matrix products in full precision"),
+    "fp32": _Change(("base", "noGroups"), {"training.precision": "fp32"}, "matrix products in full precision"),
     "whole": _Change(_EXACT, {}, "nothing is dropped: what the others are compared with"),
     "without-recall": _Change(
         _EXACT,
