@@ -30,6 +30,8 @@ from gridsum.variants import MEANINGS, PAPER_VARIANTS, VARIANTS, variant
         ({"model.cap_factor": 0}, "model.cap_factor"),
         ({"model.state_noise": -0.1}, "model.state_noise"),
         ({"model.tolerance": -0.1}, "model.tolerance"),
+        ({"model.state_mixing": 1.0, "model.halting": "fixed"}, r"model.state_mixing must lie in \[0, 1\)"),
+        ({"model.state_mixing": 0.4}, "model.halting ponder"),
         ({"model.state_noise": "nan"}, "model.state_noise"),
         ({"objective.deep": True}, "model.halting converge"),
         ({"model.halting": "converge"}, "set objective.regulariser to none"),

@@ -161,7 +161,10 @@ def test_weights_from_before_a_field_existed_still_load(tmp_path, config):
         about = json.loads(file.metadata()["gridsum"])
     for section, names in {
         "task": ("repeats", "repeat_probability"),
-        "model": ("recall", "harden", "train_steps", "patience", "cap_factor", "tolerance", "state_noise"),
+        "model": (
+            *("recall", "harden", "train_steps", "patience", "cap_factor", "tolerance"),
+            *("state_noise", "state_mixing"),
+        ),
         "objective": ("deep",),
         "training": ("restarts", "restart_steps", "strangers", "certain", "harden_accuracy", "harden_problems"),
     }.items():

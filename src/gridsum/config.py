@@ -120,6 +120,9 @@ class ModelConfig:
     """Converge halting on a CPU computes cells again only where features have moved by more; 0: all cells, always."""
     state_noise: float = 0.0
     """The standard deviation of Gaussian noise on every cell's features after every step in training."""
+    state_mixing: float = 0.0
+    """How far, at most, a cell's features are moved towards those of another problem's after every step in training: a
+    share of the way, drawn for each cell."""
     context_length: int = 3
     """S_C, the vectors of the context."""
     context_heads: int = 8
@@ -150,6 +153,11 @@ class ModelConfig:
         _require(self.levels == 0 or self.levels >= 2, "model.levels must be 0, for any value, or at least 2")
         for name in ("state_noise", "tolerance"):
             _require(0 <= getattr(self, name) < math.inf, f"model.{name} must be a number that is not negative")
+        _require(0 <= self.state_mixing < 1, "model.state_mixing must lie in [0, 1)")
+        _require(
+            self.state_mixing == 0 or self.halting != "ponder",
+            "model.state_mixing needs problems that stay to the end: under model.halting ponder they leave",
+        )
         for name in ("placement_hidden", "step_hidden", "context_hidden", "halting_hidden"):
             hidden = getattr(self, name)
             _require(hidden > 0 and hidden % 4 == 0, f"model.{name} must be a positive multiple of 4")

@@ -29,7 +29,7 @@ PONDER = ModelConfig(
 )
 FIXED = dataclasses.replace(PONDER, halting="fixed", fixed_steps=3)
 CONVERGE = dataclasses.replace(PONDER, halting="converge", train_steps=(2, 5), recall=True, harden=True)
-NOISY = dataclasses.replace(CONVERGE, state_noise=0.2)
+NOISY = dataclasses.replace(CONVERGE, state_noise=0.2, state_mixing=0.4)
 ALL = pytest.mark.parametrize("config", [PONDER, FIXED, NOISY], ids=["ponder", "fixed", "converge"])
 BOTH = pytest.mark.parametrize("config", [PONDER, FIXED], ids=["ponder", "fixed"])
 

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from gridsum.config import ModelConfig
+from gridsum.model.layers import Cells, StateNoise
 from gridsum.model.network import Network
 from gridsum.model.rollout import Beginning, GridSize
 from gridsum.problems import Space, sample
@@ -93,6 +94,40 @@ def test_noise_follows_every_step_and_is_a_function_of_seed_step_and_cell():
     silent = network(symbols, SIZE, steps=3)
     assert not torch.allclose(silent.logits, rollout.logits)
     assert torch.equal(silent.logits, network_of((2, 6))(symbols, SIZE, source, 3).logits)
+
+
+def test_mixing_moves_every_cell_towards_the_same_cell_of_another_problem():
+    network, symbols = network_of((2, 6), state_mixing=0.4), symbols_of((2, 6))
+    source = Stream.of_seeds((2, 6))
+    rollout = network(symbols, SIZE, source, 3, largest=(4, 7))
+    origin = grid = network.place(symbols, SIZE)
+    numbers = torch.arange(4 * 4 * 7).view(4, 4, 7)[:, :3, 2:]
+    partners = [[3, 0, 1, 2], [2, 3, 0, 1], [1, 2, 3, 0]]  # another problem at every step, and never itself
+    for n in range(3):
+        (grid,) = steps_from(network, grid, origin, 1)
+        lanes = source.fold(1).fold(n).fold(1).lanes(lane_index(numbers, 4))[..., :1]
+        share = (lanes.double() + 2**15) / 2**16
+        assert share.min() >= 0
+        assert share.max() < 1
+        assert share.unique().numel() > share.numel() / 2, "every cell has a share of its own"
+        grid = grid + 0.4 * share * (grid[:, partners[n]] - grid)
+        torch.testing.assert_close(rollout.logits[n], network.read(grid[:, :, 0]))
+
+
+def test_no_gradient_flows_to_the_problem_that_another_is_mixed_with():
+    cells = Cells(torch.arange(2 * 3).view(2, 3, 1))
+    grid = torch.randn(1, 2, 3, 1, 4, dtype=torch.float64, requires_grad=True)
+    StateNoise(Stream.of_seeds([0]), cells, 0.0, 0.4)(grid, 0)[:, 0].sum().backward()
+    assert grid.grad is not None
+    assert (grid.grad[:, 1] == 0).all()
+    assert (grid.grad[:, 0] > 0.6).all(), "what is left of the problem's own"
+    assert (grid.grad[:, 0] <= 1).all()
+
+
+def test_a_problem_alone_is_mixed_with_none():
+    grid = torch.randn(1, 1, 3, 1, 4, dtype=torch.float64)
+    mixed = StateNoise(Stream.of_seeds([0]), Cells(torch.arange(3).view(1, 3, 1)), 0.0, 0.4)(grid, 5)
+    torch.testing.assert_close(mixed, grid)
 
 
 def test_restarted_problems_begin_where_their_steps_have_led_them():

@@ -191,6 +191,23 @@ def test_the_best_models_of_the_reading_that_is_followed_have_a_section_of_their
     assert f"- Tables III and IV, one run: {told}.\n" in page
 
 
+def test_the_variants_under_the_reading_that_is_followed_have_a_table_of_their_own(changing: Path, quick: Path):
+    title = "Our means minus the paper's (Table VI)"
+    assert f"{title}, under published" not in _page(quick)
+    before = table_lines(_page(changing), title)
+    counts = {(seed, "2x602"): {"chars_right": right, "chars_valid": 1000} for seed, right in ((0, 300), (1, 700))}
+    rewrite_records(changing / "records" / "base-published.jsonl", counts)
+    page = _page(changing)
+    assert table_lines(page, title) == before, "as specified they stay as they were"
+    lines = table_lines(page, f"{title}, under published")
+    assert {line[1] for line in lines} == {"base"}, "the only variant that was trained so"
+    (line,) = (line for line in lines if line[:3] == ["2x602", "base", "char"])
+    assert line[3] == "+0.27"  # 0.5 against the paper's 0.23
+    shown = table_lines(page, "Variants over training seeds (Table VI), under published")
+    assert f"0.50±{statistics.stdev([0.3, 0.7]):.2f} (0.70)" in shown[0]
+    assert f"(of {len(lines)} numbers) under `published`.\n" in page.split("- Table VI, means over seeds: ")[1]
+
+
 def test_the_account_includes_what_was_overtrained_under_a_reading(followed: Path):
     results = load_results(followed)
     seeds = {name: list(map(str, results.trained[name].seeds)) for name in FOLLOWED_TRAININGS}

@@ -226,9 +226,10 @@ class Network(nn.Module):
     def _noise(
         self, stream: Stream | None, symbols: Tensor, size: GridSize, largest: tuple[int, int] | None
     ) -> StateNoise | None:
-        if stream is None or self.config.state_noise == 0:
+        deviation, mixing = self.config.state_noise, self.config.state_mixing
+        if stream is None or deviation == mixing == 0:
             return None
-        return StateNoise(stream.fold(_NOISE), numbered(symbols, size, largest), self.config.state_noise)
+        return StateNoise(stream.fold(_NOISE), numbered(symbols, size, largest), deviation, mixing)
 
     @torch.no_grad()
     def _begin(self, origin: Tensor, prepared: Prepared, size: GridSize, beginning: Beginning) -> Tensor:

@@ -13,7 +13,7 @@ from gridsum.evaluation.suites import COLLECTIONS
 from gridsum.evaluation.tables import MISSING, TABLES, accuracy_text, spread
 from gridsum.evaluation.verdicts import MeanComparison, Standing, against_paper, means_against_paper
 from gridsum.reproduction.campaign import FOLLOWED, OVERTRAINED, standard_name
-from gridsum.reproduction.results import Results
+from gridsum.reproduction.results import Results, Trained
 from gridsum.training.folders import seed_folder
 
 HEADLINE = {"base": "terms", "noGroups": "digits"}
@@ -146,22 +146,23 @@ class Mean(NamedTuple):
     comparison: MeanComparison
 
 
-def means(results: Results) -> Iterator[Mean]:
-    """Every number of Table VI that has been measured for two seeds or more."""
+def means(variants: Sequence[Trained]) -> Iterator[Mean]:
+    """Every number of Table VI that has been measured for two seeds or more, of trainings of the paper's variants."""
     for suite in ABLATION_SUITES:
-        for trained in results.variants:
+        for trained in variants:
             records = trained.of(suite)
             if len(records) < 2:
                 continue
+            variant = trained.config.variant
             for measure in ("char", "seq"):
                 ours = spread([getattr(record, measure) for record in records])
-                known = getattr(paper.ABLATION[trained.name][suite], measure)
-                yield Mean(suite, trained.name, measure, means_against_paper(ours, len(records), known))
+                known = getattr(paper.ABLATION[variant][suite], measure)
+                yield Mean(suite, variant, measure, means_against_paper(ours, len(records), known))
 
 
-def mean_standings(results: Results) -> str:
+def mean_standings(variants: Sequence[Trained], reading: str | None = None) -> str:
     """Table VI: our means over seeds against the paper's."""
-    found = list(means(results))
+    found = list(means(variants))
     if not found:
         return ""
     rows = tuple(
@@ -181,7 +182,7 @@ def mean_standings(results: Results) -> str:
         "it excludes zero. The paper's spreads are taken as the sample's."
     )
     header = ("suite", "variant", "measure", "difference", "95% interval", "standing")
-    return to_markdown(Table("Our means minus the paper's (Table VI)", caption, header, rows))
+    return to_markdown(Table(_titled("Our means minus the paper's (Table VI)", reading), caption, header, rows))
 
 
 def orderings(results: Results) -> str:

@@ -9,7 +9,7 @@ from gridsum.evaluation.records import Record
 from gridsum.evaluation.statistics import CLAIMS, Claim, Finding, Pair, findings, verdict_of
 from gridsum.evaluation.verdicts import Standing
 from gridsum.reproduction import accounts, comparison, readings
-from gridsum.reproduction.campaign import OVERTRAINED, standard_name
+from gridsum.reproduction.campaign import FOLLOWED, OVERTRAINED, standard_name
 from gridsum.reproduction.comparison import HEADLINE
 from gridsum.reproduction.results import Results, Trained
 from gridsum.variants import PAPER_VARIANTS
@@ -32,7 +32,8 @@ def write_page(results: Results, page: Path, command: str, figures: Iterable[tup
         "## The variants\n",
         "After the standard training, all seeds.\n",
         comparison.table("ablation", standard),
-        comparison.mean_standings(results),
+        comparison.mean_standings(results.variants),
+        *_variants_as_followed(results),
         "## The paper's orderings\n",
         comparison.orderings(results),
         readings.orderings(results),
@@ -63,6 +64,19 @@ def _best(results: Results, reading: str | None, link: Callable[[Path], str]) ->
     ]
 
 
+def _variants_as_followed(results: Results) -> list[str]:
+    """Table VI once more, under the reading that the best models are followed under."""
+    variants = readings.variants_under(results, FOLLOWED)
+    if not variants:
+        return []
+    records = [record for trained in variants for record in trained.reported]
+    return [
+        f"The same under the reading `{FOLLOWED}`, as the published code reads the paper.\n",
+        comparison.table("ablation", records, FOLLOWED),
+        comparison.mean_standings(variants, FOLLOWED),
+    ]
+
+
 def _introduced(reading: str) -> list[str]:
     return [
         "## The best models, as the published code reads the paper\n",
@@ -75,11 +89,10 @@ def _brief(results: Results) -> str:
     """The page in a few lines."""
     found = findings(record for trained in results.variants for record in trained.reported)
     otherwise = readings.findings_under(results)
-    means: list[Standing] = [mean.comparison.standing for mean in comparison.means(results)]
     steps = [_steps_of_both(*pair) for pair in accounts.regularisers(results)]
     lines = [
         _standing_of_the_best(results),
-        f"Table VI, means over seeds: {comparison.tally(means)}" if means else "",
+        _standing_of_means(results),
         *(f"The paper has it that {claim.text}: {_verdicts(claim, found, otherwise)}." for claim in CLAIMS),
         f"Recurrent steps during training, under Explore-Reinforce and under KL: {'; '.join(steps)}." if steps else "",
         readings.tally(results),
@@ -94,10 +107,23 @@ def _standing_of_the_best(results: Results) -> str:
         reading: [cell.comparison.standing for cell in comparison.cells(results, reading)]
         for reading in comparison.readings_of_the_best(results)
     }
-    measured = {reading: found for reading, found in single.items() if found}
+    return _told("Tables III and IV, one run", single)
+
+
+def _standing_of_means(results: Results) -> str:
+    """The same of Table VI."""
+    variants = {None: results.variants, FOLLOWED: readings.variants_under(results, FOLLOWED)}
+    means: dict[str | None, list[Standing]] = {
+        reading: [mean.comparison.standing for mean in comparison.means(trained)]
+        for reading, trained in variants.items()
+    }
+    return _told("Table VI, means over seeds", means)
+
+
+def _told(start: str, standings: Mapping[str | None, list[Standing]]) -> str:
+    measured = {reading: found for reading, found in standings.items() if found}
     if not measured:
         return ""
-    start = "Tables III and IV, one run"
     if set(measured) == {None}:
         return f"{start}: {comparison.tally(measured[None])}"
     told = (

@@ -110,6 +110,11 @@ def standing_for(results: Results, reading: str) -> dict[str, Trained | None]:
     }
 
 
+def variants_under(results: Results, reading: str) -> list[Trained]:
+    """The paper's variants under a reading, as far as Table VI can show them."""
+    return [trained for trained in standing_for(results, reading).values() if trained and verdict(trained)]
+
+
 def _training(reading: str, variant: str) -> str:
     return variant if leaves_alone(reading, variant) else f"{variant}-{reading}"
 

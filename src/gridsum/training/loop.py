@@ -159,12 +159,11 @@ class Fleet:
         if start.seeds != self.seeds:
             raise ConfigError(f"the weights to start from are of seeds {list(start.seeds)}; train those seeds")
         ours, theirs = self.config.model, start.config.model
-        if replace(theirs, levels=0, state_noise=0.0) != replace(ours, levels=0, state_noise=0.0) or (
-            theirs.levels not in (0, ours.levels)
-        ):
+        same, other = (replace(side, levels=0, state_noise=0.0, state_mixing=0.0) for side in (ours, theirs))
+        if same != other or theirs.levels not in (0, ours.levels):
             raise ConfigError(
                 "the weights to start from are of another model configuration; leave model.* as it is "
-                "(only model.state_noise may change, and model.levels be set where it was 0)"
+                "(only model.state_noise and model.state_mixing may change, and model.levels be set where it was 0)"
             )
         self.network.load_state_dict(start.network.state_dict(), strict=theirs.levels == ours.levels)
         self.optimiser.restart()
