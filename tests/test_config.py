@@ -39,6 +39,8 @@ from gridsum.variants import MEANINGS, PAPER_VARIANTS, VARIANTS, variant
         ({"training.certain": 1.0}, "training.certain"),
         ({"training.strangers": 1.5}, "training.strangers"),
         ({"training.strangers": 0.5}, "needs model.recall"),
+        ({"training.spread": 1.5}, "training.spread"),
+        ({"training.spread_rows": 0}, "training.spread_rows"),
         ({"training.restart_steps": 0}, "training.restart_steps"),
         ({"training.harden_accuracy": 0.0}, "training.harden_accuracy"),
         ({"training.harden_problems": 0}, "training.harden_problems"),

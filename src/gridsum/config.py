@@ -221,6 +221,10 @@ class TrainingConfig:
     """The most steps that restarted problems have taken before; each draws its own number, from 1."""
     strangers: float = 0.0
     """The share of restarted problems that start from another problem's grid; for networks with recall."""
+    spread: float = 0.0
+    """The share of a batch's problems whose terms are moved apart on the grid, with empty rows between them."""
+    spread_rows: int = 12
+    """If some are: the most rows that grids are given for that beside what the task says; each run draws its own."""
     certain: float = 0.0
     """The share of a batch's problems that are placed by the most probable actions, to learn from such grids too."""
     harden_accuracy: float = 0.9
@@ -235,6 +239,11 @@ class TrainingConfig:
     """Epochs from one checkpoint to the next; there is one at the end, too."""
 
     @property
+    def more_rows(self) -> int:
+        """The most rows that grids have beside what the task says."""
+        return self.spread_rows if self.spread else 0
+
+    @property
     def epochs_in_all(self) -> int:
         """With those of the trainings that this one follows."""
         return self.first_step // self.steps_per_epoch + self.epochs
@@ -247,13 +256,15 @@ class TrainingConfig:
             "restart_epochs",
             "checkpoint_epochs",
             "restart_steps",
+            "spread_rows",
             "harden_problems",
         ):
             _require(getattr(self, name) >= 1, f"training.{name} must be at least 1")
         _require(self.first_step >= 0, "training.first_step must not be negative")
         for name in ("restarts", "certain"):
             _require(0 <= getattr(self, name) < 1, f"training.{name} must lie in [0, 1)")
-        _require(0 <= self.strangers <= 1, "training.strangers must lie in [0, 1]")
+        for name in ("strangers", "spread"):
+            _require(0 <= getattr(self, name) <= 1, f"training.{name} must lie in [0, 1]")
         for name in ("harden_accuracy", "discrete_accuracy"):
             _require(0 < getattr(self, name) <= 1, f"training.{name} must lie in (0, 1]")
         for name in ("learning_rate", "final_learning_rate", "adam_epsilon", "clip"):

@@ -151,6 +151,22 @@ def test_strangers_begin_from_the_next_restarted_problem_and_recall_their_own():
     torch.testing.assert_close(rollout.logits, torch.stack(expected))
 
 
+def test_terms_that_are_moved_apart_are_recalled_where_they_are():
+    network, symbols = network_of((2, 6)), symbols_of((2, 6), 3)
+    rows = torch.tensor([[[0, 2], [0, 1]], [[0, 1], [0, 2]]])
+    rollout = network(symbols, SIZE, steps=2, beginning=Beginning(rows=rows))
+    placed = network.place(symbols, SIZE)
+    origin = placed.clone()
+    for run, problems in enumerate(rows.tolist()):
+        for problem, (first, second) in enumerate(problems):
+            origin[run, problem] = 0
+            origin[run, problem, first] = placed[run, problem, 0]
+            origin[run, problem, second] = placed[run, problem, 1]
+    expected = [network.read(grid[:, :, 0]) for grid in steps_from(network, origin, origin, 2)]
+    torch.testing.assert_close(rollout.logits, torch.stack(expected))
+    assert not torch.equal(rollout.logits[:, :, :2], network(symbols, SIZE, steps=2).logits[:, :, :2])
+
+
 def test_no_gradient_flows_through_the_steps_before_a_restart():
     """With the state of restarted problems taken as given, the gradient is the same."""
     symbols = symbols_of([0], 4)

@@ -2,10 +2,12 @@
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
-from gridsum.config import TaskConfig
 from gridsum.fields import override
 from gridsum.model.network import Network
+from gridsum.model.rollout import GridSize
 from gridsum.problems import Space
 from gridsum.streams import Stream
 from gridsum.training.gradients import (
@@ -14,6 +16,7 @@ from gridsum.training.gradients import (
     draw_beginning,
     draw_grid,
     draw_problems,
+    draw_rows,
     drawn_steps,
     largest_grid,
     part_gradient,
@@ -47,16 +50,22 @@ def mark(network, seeds):
     return network
 
 
-@pytest.mark.parametrize(
-    ("name", "levels"), [("base", 0), ("fixedTime", 0), ("ponderReg", 0), ("exact", 0), ("exact", 3)]
-)
+EXACT = {
+    "as it is": {},
+    "discrete": {"model.levels": 3},
+    "spread and mixed": {"training.spread": 0.5, "training.spread_rows": 4, "model.state_mixing": 0.3},
+}
+EXACTLY = [pytest.param("exact", changes, id=f"exact, {name}") for name, changes in EXACT.items()]
+
+
+@pytest.mark.parametrize(("name", "changes"), [("base", {}), ("fixedTime", {}), ("ponderReg", {}), *EXACTLY])
 @pytest.mark.parametrize("dropout", [0.0, 0.1])
-def test_a_fleet_trains_each_run_as_if_alone(name, levels, dropout):
+def test_a_fleet_trains_each_run_as_if_alone(name, changes, dropout):
     """Twenty steps, with each run's own problems, grid sizes, dropout and clipping.
 
     In double precision: Adam turns the rounding of a gradient near zero into a step of full size.
     """
-    config = tiny(name, **{"model.dropout": dropout, "model.levels": levels})
+    config = tiny(name, **{"model.dropout": dropout, **changes})
     seeds = (3, 5, 8)
 
     def trained(seeds):
@@ -77,10 +86,10 @@ def test_a_fleet_trains_each_run_as_if_alone(name, levels, dropout):
         torch.testing.assert_close(weights[run], alone_weights[0], rtol=0, atol=1e-6)
 
 
-@pytest.mark.parametrize(("name", "levels"), [("base", 0), ("SASA", 0), ("fixedTime", 0), ("exact", 0), ("exact", 3)])
-def test_static_shapes_and_a_number_of_steps_change_nothing(name, levels):
+@pytest.mark.parametrize(("name", "changes"), [("base", {}), ("SASA", {}), ("fixedTime", {}), *EXACTLY])
+def test_static_shapes_and_a_number_of_steps_change_nothing(name, changes):
     """What a GPU computes (the largest grid, masked, for a given number of steps) is what the CPU does."""
-    config = tiny(name, **{"model.levels": levels})
+    config = tiny(name, **changes)
     network = mark(Network(config.model, (0, 1)), (0, 1))
     stream = Stream.of_seeds((0, 1)).fold(4)
     for group in range(2):
@@ -157,10 +166,10 @@ def test_too_few_steps_are_noticed():
 
 def test_grids_are_as_large_as_the_paper_says():
     """H = N + F_H + R_H and W = D + F_W + R_W, with R uniform in {0..3}, for each run its own."""
-    task, space = TaskConfig(), Space((3, 4), (1, 10))
-    assert largest_grid(space, task) == (7, 15)
+    config, space = variant("base"), Space((3, 4), (1, 10))
+    assert largest_grid(space, config) == (7, 15)
     runs = 4000
-    size = draw_grid(space, task, Stream.of_seeds(range(runs)), static=True)
+    size = draw_grid(space, config, Stream.of_seeds(range(runs)), static=True)
     assert size.inside is not None
     rows, columns = size.inside.any(2).sum(1), size.inside.any(1).sum(1)
     for drawn, low in ((rows, 4), (columns, 12)):
@@ -174,7 +183,7 @@ def test_grids_are_as_large_as_the_paper_says():
 
 
 def test_a_lone_run_s_grid_has_no_mask():
-    size = draw_grid(Space((1, 2), (1, 10)), TaskConfig(), Stream.of_seeds([2]), static=False)
+    size = draw_grid(Space((1, 2), (1, 10)), variant("base"), Stream.of_seeds([2]), static=False)
     assert size.inside is None
     assert 2 <= size.height <= 5
     assert 12 <= size.width <= 15
@@ -238,10 +247,49 @@ def test_as_many_problems_repeat_as_the_task_says():
 
 def test_as_many_problems_restart_as_the_configuration_says():
     config = override(variant("exact"), {"training.restart_steps": 7})
-    beginning = draw_beginning(config, 64, Stream.of_seeds(range(50)))
+    beginning = draw_beginning(config, 64, Stream.of_seeds(range(50)), GridSize(4, 12), 4)
     assert beginning.taken is not None
     assert beginning.taken.shape == (50, 32)
     assert sorted(beginning.taken.unique().tolist()) == [1, 2, 3, 4, 5, 6, 7]
     assert (beginning.most, beginning.strangers, beginning.certain) == (7, 8, 16)
-    nothing = draw_beginning(variant("base"), 64, Stream.of_seeds([0]))
-    assert (nothing.taken, nothing.strangers, nothing.certain) == (None, 0, 0)
+    nothing = draw_beginning(variant("base"), 64, Stream.of_seeds([0]), GridSize(4, 12), 4)
+    assert (nothing.taken, nothing.strangers, nothing.certain, nothing.rows) == (None, 0, 0, None)
+
+
+def test_grids_are_higher_where_terms_are_to_be_moved_apart():
+    config, space = (
+        override(variant("exact"), {"training.spread": 0.5, "training.spread_rows": 5}),
+        Space((3, 4), (1, 10)),
+    )
+    assert largest_grid(space, config) == (12, 15)
+    size = draw_grid(space, config, Stream.of_seeds(range(2000)), static=True)
+    assert size.own is not None
+    assert sorted(size.own[:, 0].unique().tolist()) == list(range(4, 13))
+    usual = draw_grid(space, variant("exact"), Stream.of_seeds(range(2000)), static=True)
+    assert usual.own is not None
+    assert torch.equal(size.own[:, 1], usual.own[:, 1]), "and no wider"
+    assert (size.own[:, 0] >= usual.own[:, 0]).all()
+
+
+@given(terms=st.integers(1, 5), more=st.integers(0, 6), seed=st.integers(0, 2**31))
+def test_terms_that_are_moved_apart_stay_on_the_grid_and_in_order(terms, more, seed):
+    heights = torch.tensor([[terms + more, 3], [terms, 3]], dtype=torch.int32)
+    rows = draw_rows(Stream.of_seeds([seed, seed + 1]), 8, GridSize(terms + more, 3, heights), terms)
+    assert rows.shape == (2, 8, terms)
+    assert (rows[..., 0] == 0).all(), "the first is where the result is read"
+    assert (rows.diff(dim=-1) > 0).all()
+    assert (rows < heights[:, :1, None]).all()
+    assert (rows[1] == torch.arange(terms)).all(), "where there is no room they stay"
+
+
+def test_terms_are_moved_everywhere_there_is_room():
+    rows = draw_rows(Stream.of_seeds([0]), 4000, GridSize(6, 3), 3)
+    found = {tuple(row) for row in rows[0].tolist()}
+    assert found == {(0, second, third) for second in range(1, 5) for third in range(second + 1, 6)}
+
+
+def test_as_many_problems_are_moved_apart_as_the_configuration_says():
+    config = override(variant("exact"), {"training.spread": 0.25})
+    beginning = draw_beginning(config, 64, Stream.of_seeds(range(3)), GridSize(9, 12), 4)
+    assert beginning.rows is not None
+    assert beginning.rows.shape == (3, 16, 4)

@@ -32,7 +32,7 @@ def test_accuracy_is_measured_on_hard_placement_after_the_most_steps():
     network = Network(config.model, (0, 1)).requires_grad_(False)
     for group, space in enumerate(config.task.groups):
         batch = sample(space, 8, Stream.of_seeds((0, 1)))
-        size = GridSize(*largest_grid(space, config.task))
+        size = GridSize(*largest_grid(space, config))
         grid = network.place(batch.symbols, size, hard=True)
         remembered = network.step.remember(grid)
         for _ in range(5):

@@ -119,7 +119,7 @@ class Network(nn.Module):
         drops = self._dropouts(dropout, symbols, size, limit, largest)
         noise = self._noise(dropout, symbols, size, largest)
         beginning = beginning or Beginning()
-        origin = self.place(symbols, size, certain=beginning.certain)
+        origin = _moved_apart(self.place(symbols, size, certain=beginning.certain), beginning.rows)
         prepared = self.step.prepare(origin)
         course = Course(self.step, size, drops, noise, prepared)
         grid = Readers.of(self._begin(origin, prepared, size, beginning))
@@ -268,6 +268,15 @@ def _without_truncated(size: GridSize, running: Tensor, halting: Tensor, epsilon
     assert size.own is not None
     own, running = leave(size.own, running, halting, epsilon)
     return replace(size, own=own), running
+
+
+def _moved_apart(grid: Tensor, rows: Tensor | None) -> Tensor:
+    """The grid [R,B,H,W,E] with the upper rows of the first problems at `rows` [R,b,N], and empty ones between them."""
+    if rows is None:
+        return grid
+    moved, kept = grid[:, : rows.shape[1]], grid[:, rows.shape[1] :]
+    upper = moved[:, :, : rows.shape[2]]
+    return torch.cat((torch.zeros_like(moved).scatter(2, rows[..., None, None].expand_as(upper), upper), kept), 1)
 
 
 def _put(whole: Tensor, part: Tensor, problems: Tensor) -> Tensor:

@@ -51,6 +51,8 @@ class Beginning:
     """How many of those problems begin from what the next one of them has come to."""
     certain: int = 0
     """How many problems, counted from the last, are placed by the most probable actions."""
+    rows: Tensor | None = None
+    """int64 [R,b,N]: where the upper N rows of the first b problems' grids are moved to; their other rows are empty."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from gridsum.training.cores import SideBySide
 from gridsum.training.precision import served
 
 # What a step's random numbers are for.
-_PROBLEMS, _ROWS, _COLUMNS, _DROPOUT, _SUCCESS, _STEPS, _RESTARTS = range(7)
+_PROBLEMS, _ROWS, _COLUMNS, _DROPOUT, _SUCCESS, _STEPS, _RESTARTS, _MORE_ROWS, _APART = range(9)
 
 
 @dataclass(frozen=True)
@@ -44,18 +44,22 @@ class _Part:
     """The most steps any sample took, and whether some sample needed more than were computed: int64 [2]."""
 
 
-def largest_grid(space: Space, task: TaskConfig) -> tuple[int, int]:
+def largest_grid(space: Space, config: Config) -> tuple[int, int]:
     """The largest height and width that problems of `space` can be given."""
+    task = config.task
     return (
-        space.terms[1] + task.spare_rows + task.random_rows,
+        space.terms[1] + task.spare_rows + task.random_rows + config.training.more_rows,
         space.digits[1] + task.spare_columns + task.random_columns,
     )
 
 
-def draw_grid(space: Space, task: TaskConfig, stream: Stream, static: bool) -> GridSize:
+def draw_grid(space: Space, config: Config, stream: Stream, static: bool) -> GridSize:
     """A grid size for each run, inside a common one: the largest there is if `static`, else the largest drawn."""
-    height, width = largest_grid(space, task)
-    rows = height - task.random_rows + stream.fold(_ROWS).integers(0, task.random_rows)
+    task, more = config.task, config.training.more_rows
+    height, width = largest_grid(space, config)
+    rows = height - task.random_rows - more + stream.fold(_ROWS).integers(0, task.random_rows)
+    if more:
+        rows = rows + stream.fold(_MORE_ROWS).integers(0, more)
     columns = width - task.random_columns + stream.fold(_COLUMNS).integers(0, task.random_columns)
     if not static:
         height, width = int(rows.max()), int(columns.max())
@@ -80,16 +84,26 @@ def drawn_steps(config: Config, step: int, group: int) -> int | None:
     return int(Stream.of_seeds([0]).fold(step).fold(group).fold(_STEPS).integers(*config.model.train_steps))
 
 
-def draw_beginning(config: Config, problems: int, stream: Stream) -> Beginning:
+def draw_beginning(config: Config, problems: int, stream: Stream, size: GridSize, terms: int) -> Beginning:
     """Where the problems of a step begin. They are drawn at random, so the first are as good as any."""
     training = config.training
     restarted = int(training.restarts * problems)
+    spread = int(training.spread * problems)
     return Beginning(
         stream.fold(_RESTARTS).integers(1, training.restart_steps, restarted) if restarted else None,
         training.restart_steps,
         int(training.strangers * restarted),
         int(training.certain * problems),
+        draw_rows(stream.fold(_APART), spread, size, terms) if spread else None,
     )
+
+
+def draw_rows(stream: Stream, problems: int, size: GridSize, terms: int) -> Tensor:
+    """A row for each of the terms of problems, int64 [R,B,N]: the first stays, the others keep their order."""
+    heights = torch.full_like(stream.key, size.height) if size.own is None else size.own[:, 0].long()
+    order = torch.arange(terms, device=heights.device)
+    shares = stream.uniform(problems, terms).sort(-1).values * (order > 0)
+    return order + (shares * (heights - terms + 1)[:, None, None]).long()
 
 
 def part_gradient(
@@ -98,11 +112,11 @@ def part_gradient(
     """The gradient of one group of problems, of the step that `stream` stands for."""
     space = config.task.groups[group]
     source = stream.fold(group)
-    size = draw_grid(space, config.task, source, static)
+    size = draw_grid(space, config, source, static)
     problems = config.training.batch // len(config.task.groups)
     batch = draw_problems(space, config.task, problems, source)
-    beginning = draw_beginning(config, problems, source)
-    rollout = network(batch.symbols, size, source.fold(_DROPOUT), steps, largest_grid(space, config.task), beginning)
+    beginning = draw_beginning(config, problems, source, size, space.terms[1])
+    rollout = network(batch.symbols, size, source.fold(_DROPOUT), steps, largest_grid(space, config), beginning)
     columns = None if size.inside is None else size.inside[:, 0]
     spent = cost(rollout, batch.targets_for(size.width), config.objective, columns, source.fold(_SUCCESS))
     gradients = torch.autograd.grad(spent.total.sum() / len(config.task.groups), list(network.parameters()))

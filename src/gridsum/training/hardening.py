@@ -46,7 +46,7 @@ def harden(network: Network, config: Config, seeds: tuple[int, ...], step: int) 
 def certain_accuracy(network: Network, config: Config, group: int, stream: Stream) -> Tensor:
     """The character accuracy [R] of every run on new problems of a group, placed by the most probable actions."""
     space, problems = config.task.groups[group], config.training.harden_problems
-    size = GridSize(*largest_grid(space, config.task))
+    size = GridSize(*largest_grid(space, config))
     batch = sample(space, problems, stream)  # without repeats, so that an accuracy means the same in every training
     rollout = network(batch.symbols, size, beginning=Beginning(certain=problems))
     targets = batch.targets_for(size.width)
