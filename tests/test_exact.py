@@ -1,5 +1,6 @@
 """The page about `exact` against the records, logs and commands it speaks of."""
 
+import importlib
 import json
 import re
 import shlex
@@ -21,7 +22,7 @@ from gridsum.training.folders import read_setup
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "exact.md").read_text()
 TRAININGS = (
-    *("exact-first", "exact-second", "exact-third", "exact-fourth", "exact-fourth-louder", "exact"),
+    *("exact-first", "exact-second", "exact-third", "exact-fourth", "exact-fourth-louder", "exact-fifth", "exact"),
     *("exact-levels-3", "exact-levels-2"),
 )
 SPACES = ("[1,4]x[1,10]", "[7,10]x[1,10]", "20x[1,20]")
@@ -38,7 +39,10 @@ def test_the_page_sets_its_trainings_side_by_side(monkeypatch):
     monkeypatch.chdir(ROOT)
     stages = [
         ([f"results/{name}/validation.jsonl", f"results/records/{name}.jsonl"], best)
-        for name, best in (("exact-second", 2), ("exact-third", 9), ("exact-fourth", None), ("exact", 4))
+        for name, best in (
+            *(("exact-second", 2), ("exact-third", 9), ("exact-fourth", None)),
+            *(("exact-fifth", 4), ("exact", 7)),
+        )
     ]
     shown = rows_of(PAGE, "right, of sums of")
     assert len(shown) > 8
@@ -79,6 +83,49 @@ def test_the_page_sets_levels_side_by_side(monkeypatch):
         assert f"with {text}, {study['balls']['0.5']} different ones in 2112 cells" in " ".join(PAGE.split())
 
 
+DEPTH = json.loads((ROOT / "benchmarks" / "records" / "depth-2026-11-15.json").read_text())
+
+
+def counts(records: list[dict], leading: str, least: int = 0) -> str:
+    return " ".join(str(r["right"]) for r in records if r["leading"] == leading and r["above"] >= least)
+
+
+def test_the_page_says_how_many_rows_a_digit_survives():
+    shown = rows_of(PAGE, "seed | 1… | 19… | 90…")
+    for seed, *cells in shown:
+        own = [record for record in DEPTH["runs"] if record["model"] == f"results/exact/seed-{seed}"]
+        assert cells == [counts(own, leading) for leading in ("1", "19", "90")]
+    assert [row[0] for row in shown] == [str(seed) for seed in range(10)]
+    most = [r["right"] for r in DEPTH["runs"] if r["model"] == "results/exact/seed-7" and r["above"] == 48]
+    assert f"in the best run {72 - sum(most)} of 72 such sums is wrong under 48 terms" in PAGE
+
+
+def test_the_page_says_what_was_tried_against_fading():
+    trainings = [DEPTH["tried"]["before"], *DEPTH["tried"]["trainings"]]
+    shown = re.findall(r"^  \| (.*) \| (\S+) \| (\S+) \| ([\d –]+) \|$", PAGE, re.MULTILINE)
+    assert len(shown) == len(trainings)
+    for (name, *cells), training in zip(shown, trainings, strict=True):
+        assert name.startswith(training["name"])
+        right = [f"{right / problems:.2f}" for right, problems in training["right"].values()]
+        assert cells == [*right, counts(training["depth"], "19", 12) or "–"]
+        for path, value in training.get("changes", {}).items():
+            assert f"`{path} {value:g}`" in name or path in ("training.epochs", "training.restart_epochs")
+
+
+def test_depth_measures_sums_whose_leading_digits_are_only_handed_up(monkeypatch, capsys):
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    depth = importlib.import_module("depth")
+    for leading in depth.LEADING:
+        for above in depth.ABOVE:
+            for long, *short in depth.sums(leading, above):
+                assert len(long) == 10
+                assert len(short) == above
+                assert str(sum(map(int, (long, *short)))).startswith(leading)
+    monkeypatch.setattr(depth, "ABOVE", (3,))
+    assert [record["right"] for record in depth.measure("exact")] == [24, 24, 24]
+    assert "right of 24" in capsys.readouterr().out
+
+
 def test_the_commands_that_made_exact_are_understood(monkeypatch, tmp_path):
     """As written, but for their size."""
     monkeypatch.chdir(tmp_path)
@@ -101,8 +148,8 @@ def test_the_commands_that_made_exact_are_understood(monkeypatch, tmp_path):
     ("terms", "steps", "text"),
     [
         (("9" * 60, "1"), 5, "`9…9 + 1` with 60 nines takes 5 steps"),
-        (("9" * 60, "0"), 65, "`9…9 + 0` takes 65"),
-        (("1", "9" * 60), 65, "`1 + 9…9` takes 65"),
+        (("9" * 60, "0"), 76, "`9…9 + 0` takes 76"),
+        (("1", "9" * 60), 64, "`1 + 9…9` takes 64"),
     ],
 )
 def test_what_halts_is_at_rest(terms, steps, text):
@@ -117,11 +164,11 @@ def test_what_halts_is_at_rest(terms, steps, text):
 def test_a_sum_that_halts_too_early_is_named():
     terms = ("0", "9" * 60)
     (answer,) = solve(load("exact"), [terms])
-    assert (answer.correct, answer.steps) == (False, 5)
+    assert (answer.correct, answer.steps) == (False, 6)
     read_at = readings(terms)
     assert read_at[8] == answer.answer
     assert set(read_at[9:]) == {answer.exact}
-    assert "`0 + 9…9` halts too early: it takes 5 steps" in " ".join(PAGE.split())
+    assert "`0 + 9…9` halts too early: it takes 6 steps" in " ".join(PAGE.split())
     assert "goes away at step 10" in " ".join(PAGE.split())
 
 

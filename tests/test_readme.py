@@ -117,10 +117,13 @@ def test_what_is_said_of_the_shipped_models_is_so():
     assert len(records) == len(several)
     assert all(record.steps_mean is not None and record.steps_mean > 49 for record in records)
     exact = {record.suite: record for record in read([shipped_records("exact")])}
-    twenty, hundred = (exact[suite].samples - exact[suite].sequences_right for suite in ("20x[1,20]", "100x[1,10]"))
-    assert f"{twenty} errors in 1024 sums of 20x[1,20] and {hundred} of 100x[1,10]" in said
-    for suite in ("[7,10]x[1,10]", "2x602", "2x1000", "2x2000", "2x4000", "zeros:[1,10]x[1,100]"):
-        assert exact[suite].sequences_right == exact[suite].samples >= 128
+    suites = ("30x[1,30]", "50x[1,10]", "100x[1,10]")
+    thirty, fifty, hundred = (exact[suite].samples - exact[suite].sequences_right for suite in suites)
+    counted = f"{thirty} error in 1024 sums of 30x[1,30], {fifty} of 50x[1,10] and {hundred} of 100x[1,10]"
+    assert counted in said
+    exactly = ("[7,10]x[1,10]", "20x[1,20]", "2x602", "2x1000", "2x2000", "2x4000", "zeros:[1,10]x[1,100]")
+    for suite in (*exactly, "nines:[2,10]x[1,100]", "leading-zeros:[1,4]x[1,100]"):
+        assert exact[suite].sequences_right == exact[suite].samples == 1024
     (long,) = (r for r in read([shipped_records("noGroups-published-overtrained")]) if r.suite == "2x4000")
     assert f"Of two terms of 4000 digits this `noGroups` has {long.seq:.2f} right" in said
 
