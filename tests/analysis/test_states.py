@@ -78,6 +78,6 @@ def test_errors_begin_where_all_that_a_cell_depends_on_is_right():
 def test_the_shipped_model_holds_the_sum_so_far_in_every_cell():
     found = study(load("exact"), Space((1, 4), (1, 10)), 8)
     assert found.right > 0.99
-    assert found.explained["digit, carry and own symbol"].within < 0.1
+    assert found.explained["digit, carry and own symbol"].within < 0.15
     assert found.explained["digit of the sum so far"].within > 0.1, "digits alone leave much"
     assert len(found.points) == found.explained["what is read"].cells == len(found.wrong)

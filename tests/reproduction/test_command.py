@@ -73,8 +73,8 @@ def test_a_dry_run_says_what_is_done(reproduce: Reproduce, quick: Path):
         (["--variants", "exact", "--ablations"], ["exact", *ablations_of("exact")]),
         (["--variants", "SASA", "--ablations", "base-fp32"], ["SASA", "base-fp32"]),
         (["--variants", "fixedTime", "SASA", "--ablations", "running"], ["fixedTime", "SASA", "SASA-running"]),
-        (["--ablations-only", "--ablations", "exact-whole", "fp32"], ["exact-whole", "base-fp32"]),
-        (["--ablations-only", "--ablations", "fp32", "base-fp32"], ["base-fp32"]),
+        (["--ablations-only", "--ablations", "exact-whole", "sampled"], ["exact-whole", "base-sampled"]),
+        (["--ablations-only", "--ablations", "sampled", "base-sampled"], ["base-sampled"]),
     ],
 )
 def test_ablations_are_those_named_or_all_of_the_variants(
@@ -198,7 +198,10 @@ def test_records_name_the_commit_they_are_told(reproduce: Reproduce, tmp_path: P
         (["--variants", "exact", "--ablations", "running"], "write base-running or noGroups-running or "),
         (["--ablations-only"], "say which with --ablations"),
         (["--ablation-epochs", "9"], "say which with --ablations"),
-        (["--ablations", "exact-whole", "fp32", "--ablation-epochs", "9"], "base-fp32 is compared with base itself"),
+        (
+            ["--ablations", "exact-whole", "sampled", "--ablation-epochs", "9"],
+            "base-sampled is compared with base itself",
+        ),
         (["--ablations", "exact-whole", "--ablations-only", "--only", "ship"], "leave --ablations-only out"),
         (["--seeds", "9-0"], "write it as 0-9"),
         (["--time-limit", "0"], "not a whole number from 1"),

@@ -99,7 +99,7 @@ def draw_beginning(config: Config, problems: int, stream: Stream, size: GridSize
 
 
 def draw_rows(stream: Stream, problems: int, size: GridSize, terms: int) -> Tensor:
-    """A row for each of the terms of problems, int64 [R,B,N]: the first stays, the others keep their order."""
+    """Rows for the terms of problems, from the top: int64 [R,B,N]. The first stays, and all keep their order."""
     heights = torch.full_like(stream.key, size.height) if size.own is None else size.own[:, 0].long()
     order = torch.arange(terms, device=heights.device)
     shares = stream.uniform(problems, terms).sort(-1).values * (order > 0)
