@@ -221,26 +221,29 @@ def test_the_account_includes_what_was_overtrained_under_a_reading(followed: Pat
     assert {name: costs[name] for name in seeds} == {name: str(len(found)) for name, found in seeds.items()}
 
 
-def test_what_the_reading_that_is_followed_lacks_is_missing_once_its_overtraining_was_begun(
+def test_what_a_training_of_the_reading_that_is_followed_lacks_is_missing_once_it_was_begun(
     changing: Path, quick: Path
 ):
     def lacking(folder: Path) -> list[str]:
         return [what for what in accounts.missing(load_results(folder)) if "-published" in what]
 
     assert lacking(quick) == []
+    standard, further = FOLLOWED_TRAININGS
     long = "2x[1,2000], 2x2000, 2x[1,4000], 2x4000"  # what --quick leaves out
-    assert lacking(changing) == [f"records of base-published-overtrained on {long}"]
-    (changing / "base-published" / "validation.jsonl").unlink()
-    (changing / "records" / "base-published.jsonl").unlink()
-    (changing / "records" / "base-published-overtrained.jsonl").unlink()
+    assert lacking(changing) == [f"records of {name} on {long}" for name in FOLLOWED_TRAININGS]
+    (changing / standard / "validation.jsonl").unlink()
+    (changing / "records" / f"{standard}.jsonl").unlink()
+    (changing / "records" / f"{further}.jsonl").unlink()
     assert lacking(changing) == [
-        "records of base-published on all suites",
-        "the validation of base-published",
-        "records of base-published-overtrained on all suites",
+        f"records of {standard} on all suites",
+        f"the validation of {standard}",
+        f"records of {further} on all suites",
     ]
     assert FOLLOWED_SECTION not in _page(changing), "there is nothing to show"
-    shutil.rmtree(changing / "base-published-overtrained")
-    assert lacking(changing) == [], "the reading may well be left at that"
+    shutil.rmtree(changing / further)
+    assert lacking(changing)[-1] == f"the training of {further}"
+    shutil.rmtree(changing / standard)
+    assert lacking(changing) == [], "the reading may well be left alone"
 
 
 def test_a_diverged_run_is_shown_as_one(copied: Path):

@@ -16,8 +16,8 @@ def ablations_text() -> str:
     """The ablations for the help."""
     parts = [
         textwrap.fill(
-            "ablations are written VARIANT-NAME, such as base-running, or NAME alone where just one of the --variants "
-            "has it:",
+            "ablations are written VARIANT-NAME, such as base-running, or NAME alone for that of all the --variants "
+            "which have it:",
             HELP_WIDTH,
         )
     ]
@@ -45,7 +45,7 @@ def wanted_ablations(options: argparse.Namespace) -> tuple[str, ...]:
             if getattr(options, name[2:].replace("-", "_")):
                 raise UsageError(f"{name} is about ablations; say which with --ablations")
         return ()
-    named = [_ablation(text, options.variants) for text in options.ablations]
+    named = [name for text in options.ablations for name in _ablations(text, options.variants)]
     found = named or [name for variant in options.variants for name in ablations_of(variant)]
     uncontrolled = [name for name in found if not has_control(ABLATIONS[name].variant)]
     if options.ablation_epochs is not None and uncontrolled:
@@ -56,19 +56,14 @@ def wanted_ablations(options: argparse.Namespace) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _ablation(text: str, variants: Sequence[str]) -> str:
-    """The ablation that is meant: by its whole name, or by what just one of the variants has."""
+def _ablations(text: str, variants: Sequence[str]) -> list[str]:
+    """The ablations that are meant: one by its whole name, or all that the variants have by what they change."""
     if text in ABLATIONS:
-        return text
+        return [text]
     alike = {name: ablation.variant for name, ablation in ABLATIONS.items() if ablation.name == text}
     chosen = [name for name, variant in alike.items() if variant in variants]
-    if len(chosen) == 1:
-        return chosen[0]
     if chosen:
-        raise UsageError(
-            f"{text} is an ablation of {_listed([alike[name] for name in chosen])}; name those you mean "
-            f"({', '.join(chosen)}), or choose one variant with --variants"
-        )
+        return chosen
     if alike:
         raise UsageError(
             f"{text} is an ablation of {_listed(list(alike.values()))}, not of the --variants; "

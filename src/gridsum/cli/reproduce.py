@@ -57,9 +57,10 @@ def _parser() -> Parser:
         "is kept and skipped: after an interruption, even a kill, the same command goes on.",
         "gridsum reproduce [--out FOLDER] [--only STAGE...] [--dry-run] ...",
         f"stages, in order:\n{stages}\n\n"
-        "of base and noGroups, the best runs on digits and on terms are overtrained; of\n"
-        "base-published and noGroups-published too, where --ablations names them. ship\n"
-        "takes the best run of a variant among all of these that the folder holds\n\n"
+        "of base and noGroups, the best runs on digits and on terms are overtrained.\n"
+        "under the reading published, where --ablations names it, variants go through\n"
+        "the same stages. ship takes the best run of a variant among all of these that\n"
+        "the folder holds\n\n"
         f"{ablations_text()}\n\n"
         f"exit status {OUT_OF_TIME}: the time limit came first; call again to go on\n\n"
         "examples:\n"
@@ -67,6 +68,7 @@ def _parser() -> Parser:
         "  gridsum reproduce --quick\n"
         "  gridsum reproduce --variants noGroups --only train --time-limit 3000\n"
         "  gridsum reproduce --variants base --ablations running fp32\n"
+        "  gridsum reproduce --ablations published\n"
         "  gridsum reproduce --ablations base-running ponderReg-running --ablations-only\n"
         "  gridsum reproduce --variants exact --only train validate measure\n"
         "  gridsum reproduce --variants exact --ablations --ablations-only \\\n"

@@ -9,7 +9,7 @@ from gridsum.evaluation.records import Record
 from gridsum.evaluation.rendering import Table, to_markdown
 from gridsum.evaluation.statistics import rank_test
 from gridsum.evaluation.tables import MISSING, accuracy_text, spread
-from gridsum.reproduction.campaign import FOLLOWED, OVERTRAINED, overtrained_name, reported, standard_name
+from gridsum.reproduction.campaign import FOLLOWED, is_overtrained, overtrained_name, reported, standard_name
 from gridsum.reproduction.comparison import ABLATION_SUITES, p_text
 from gridsum.reproduction.results import Results, Trained
 from gridsum.reproduction.selection import AIMS, DIGITS, TERMS
@@ -24,13 +24,13 @@ CYCLE = 30
 def missing(results: Results) -> list[str]:
     """What a whole reproduction has and this one lacks, in words.
 
-    It has the best models as specified. Those of the reading that is followed are its own choice, so what they lack is
-    missing only once their overtraining was begun.
+    It has all variants as specified. To train any under the reading that is followed is its own choice, so what a
+    training of that reading lacks is missing only once it was begun.
     """
     found = []
-    followed = [standard_name(name, FOLLOWED) for name in OVERTRAINED]
-    begun = [(name, results.overtrained[name].name) for name in followed if name in results.overtrained]
-    for name in [*PAPER_VARIANTS, *map(overtrained_name, OVERTRAINED), *(name for pair in begun for name in pair)]:
+    followed = [standard_name(name, FOLLOWED) for name in PAPER_VARIANTS]
+    standard = [*PAPER_VARIANTS, *(name for name in followed if name in results.trained)]
+    for name in [*standard, *(overtrained_name(name) for name in standard if is_overtrained(name))]:
         trained = results.trained.get(name)
         if trained is None:
             found.append(f"the training of {name}")

@@ -28,7 +28,8 @@ from gridsum.variants import PAPER_VARIANTS, variant
 OVERTRAINED = ("base", "noGroups")
 """The variants whose best runs the paper trains further."""
 FOLLOWED = "published"
-"""The reading that is followed to the end: those variants' best runs under it are trained further too."""
+"""The reading that is followed to the end: under it variants are validated, trained further and measured as they are as
+specified."""
 OVERTRAINING_WEIGHT = 5e-4
 VALIDATION_SEED, REPORT_SEED = 7, 0
 """Of the problems that models are chosen by, and of those that are reported."""
@@ -43,11 +44,11 @@ def reported(name: str) -> tuple[Suite, ...]:
     """The suites that a training's runs are measured on: those of the paper; for `exact` also those of its own.
 
     Ablations are measured on a few that tell them apart: those of the paper on the problems of its ablation and those
-    like training's.
+    like training's, unless they are the reading that is followed.
     """
     if name in ablations_of("exact"):
         return COLLECTIONS["exact-ablation"]
-    if name in ABLATIONS:
+    if name in ABLATIONS and not is_followed(name):
         return (*COLLECTIONS["ablation"], _BY_NAME[_LIKE_TRAINING])
     own = COLLECTIONS["exact"] if name == "exact" else ()
     return tuple({suite.name: suite for suite in (*REPORTED, *own)}.values())
@@ -131,8 +132,8 @@ class Campaign:
         changed, _, changes, _ = ABLATIONS[name]
         indifferent = tuple(path for path in _INDIFFERENT if path not in changes)
         if not has_control(changed):
-            further = is_overtrained(name)
-            return Training(name, self._config(changed, changes), self.seeds, indifferent, validated=further)
+            validated = is_followed(name)
+            return Training(name, self._config(changed, changes), self.seeds, indifferent, validated)
         epochs = {} if self.ablation_epochs is None else {"training.epochs": self.ablation_epochs}
         config = self._config(changed, changes | epochs)
         return Training(name, config, self.seeds, indifferent, False, "--ablation-epochs")
@@ -217,6 +218,11 @@ class Campaign:
 def standard_name(variant: str, reading: str | None) -> str:
     """The standard training of a variant under a reading, None for the variant as specified."""
     return variant if reading is None else f"{variant}-{reading}"
+
+
+def is_followed(name: str) -> bool:
+    """Whether a standard training is of the reading that is followed."""
+    return any(name == standard_name(variant, FOLLOWED) for variant in PAPER_VARIANTS)
 
 
 def is_overtrained(name: str) -> bool:
