@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections.abc import Callable
+from random import Random
 
 import pytest
 import scipy.stats
@@ -12,13 +13,18 @@ from hypothesis import strategies as st
 from gridsum.evaluation.records import Record
 from gridsum.evaluation.statistics import (
     CLAIMS,
+    LEVEL,
+    Claim,
+    Finding,
+    Judgement,
     Pair,
+    Verdict,
     findings,
     holm,
+    judgements,
     pairs_of,
     rank_test,
     student_quantile,
-    verdict_of,
     welch_interval,
 )
 from gridsum.variants import PAPER_VARIANTS
@@ -120,17 +126,52 @@ def of_variants(make_record: Callable[..., Record]) -> Callable[[dict[str, float
 def test_claims_are_judged_by_all_their_comparisons(of_variants: Callable[[dict[str, float]], list[Record]]):
     digits, terms, worst = CLAIMS
     found = findings(of_variants({"base": 0.5, "ponderReg": 0.5, "SASA": 0.4, "noGroups": 0.6, "fixedTime": 0.1}))
-    assert verdict_of(digits, found) == "confirmed"
-    assert verdict_of(worst, found) == "confirmed"
-    assert verdict_of(terms, found) == "refuted"  # noGroups is above base
+    judged = {claim: judgement.verdict for claim, judgement in judgements(found).items()}
+    assert judged == {digits: "confirmed", terms: "refuted", worst: "confirmed"}  # noGroups is above base
     equal = findings(of_variants(dict.fromkeys(PAPER_VARIANTS, 0.5)))
     assert {finding.verdict for finding in equal.values()} == {"undecided"}
-    assert verdict_of(digits, equal) == "undecided"
+    assert judgements(equal)[digits] == (1.0, 1.0, "undecided")
+
+
+def _found(pair: Pair, p: float, effect: float) -> Finding:
+    """A comparison that needs no correction."""
+    verdict: Verdict = "undecided" if p >= LEVEL else "confirmed" if effect > 0 else "refuted"
+    return Finding(pair, (10, 10), (0.0, 0.0), effect, p, p, verdict)
+
+
+def test_a_claim_is_as_sure_as_the_least_sure_of_its_comparisons():
+    claim = Claim("a is best", ("a",), ("b", "c"), ("2x15",), "seq")
+    other = Claim("b is above c", ("b",), ("c",), ("2x15",), "seq")
+    pairs = [*pairs_of(claim), *pairs_of(other)]
+
+    def judged(*tests: tuple[float, float]) -> Judgement:
+        found = {pair: _found(pair, p, effect) for pair, (p, effect) in zip(pairs, tests, strict=True)}
+        return judgements(found, (claim, other))[claim]
+
+    assert judged((0.001, 0.9), (0.02, 0.6), (0.5, 0.1)) == (0.02, 0.04, "confirmed")
+    assert judged((0.001, 0.9), (0.03, 0.6), (0.5, 0.1)) == (0.03, 0.06, "undecided"), "corrected for two claims"
+    assert judged((0.001, 0.9), (0.03, 0.6), (0.01, 0.7)) == (0.03, 0.03, "confirmed"), "by Holm's method"
+    assert judged((0.001, 0.9), (0.2, -0.6), (0.5, 0.1)) == (1.0, 1.0, "undecided"), "the other way round"
+    assert judged((0.001, 0.9), (0.001, -0.9), (0.5, 0.1)) == (1.0, 1.0, "refuted")
+
+
+def test_confirming_a_claim_that_is_false_in_one_comparison_errs_no_more_often_than_the_level():
+    """Simulated: `a` is far above `b` but equal to `c`, so that the claim is false in the way most easily missed."""
+    claim = Claim("a is best", ("a",), ("b", "c"), ("2x15",), "seq")
+    random = Random(0)
+    confirmed, trials = 0, 400
+    for _ in range(trials):
+        values = {"a": 5.0, "b": 0.0, "c": 5.0}
+        drawn = {name: [random.gauss(mean, 1) for _ in range(8)] for name, mean in values.items()}
+        tests = {pair: rank_test(drawn[pair.better], drawn[pair.worse]) for pair in pairs_of(claim)}
+        found = {pair: _found(pair, test.p, test.effect) for pair, test in tests.items()}
+        confirmed += judgements(found, [claim])[claim].verdict == "confirmed"
+    assert 0 < confirmed <= trials * LEVEL
 
 
 def test_what_is_missing_is_said_and_not_counted(of_variants: Callable[[dict[str, float]], list[Record]]):
     partial = findings(of_variants({"base": 0.5, "fixedTime": 0.1}))
-    assert verdict_of(CLAIMS[0], partial) == "not measured"
+    assert judgements(partial)[CLAIMS[0]] == (None, None, "not measured")
     judged = [finding for finding in partial.values() if finding.p is not None]
     assert {(finding.pair.better, finding.pair.worse) for finding in judged} == {("base", "fixedTime")}
     assert judged[0].corrected == pytest.approx(2 * 2 / math.comb(20, 10))  # two suites, two comparisons

@@ -113,12 +113,12 @@ def test_the_orderings_are_tested_under_every_reading():
         [
             "refuted (0 of 12 confirmed, 12 refuted)",
             "refuted (0 of 12 confirmed, 2 refuted, 10 not measured)",
-            "confirmed (12 of 12 confirmed)",
+            "confirmed (12 of 12 confirmed, corrected p 0.0005)",
         ],
         [
             "refuted (0 of 8 confirmed, 8 refuted)",
             "refuted (0 of 8 confirmed, 2 refuted, 6 not measured)",
-            "confirmed (8 of 8 confirmed)",
+            "confirmed (8 of 8 confirmed, corrected p 0.0005)",
         ],
         ["0.40±0.00 (0.41), below", "–", "0.40±0.00 (0.41), below"],
     ]
@@ -131,7 +131,10 @@ def test_the_orderings_are_tested_under_every_reading():
 
 def test_under_running_fixed_time_takes_part_in_the_orderings_as_specified():
     deciding = {name: score for name, score in AS_IN_THE_PAPER.items() if name != "fixedTime"}
-    for fixed, found in ((100, "confirmed (8 of 8 confirmed)"), (990, "refuted (0 of 8 confirmed, 8 refuted)")):
+    for fixed, found in (
+        (100, "confirmed (8 of 8 confirmed, corrected p 0.0005)"),
+        (990, "refuted (0 of 8 confirmed, 8 refuted)"),
+    ):
         scores = dict.fromkeys(PAPER_VARIANTS, 500) | {"fixedTime": fixed} | _read("running", deciding)
         lines = table_lines(readings.orderings(_results(scores)), "The orderings under other readings")
         assert lines[2][2] == found

@@ -2,7 +2,7 @@
 
 Two groups of seeds are compared by ranks (Mann–Whitney), with the p-value counted over every way to divide the
 seeds between the groups: exact, also where values are equal. Holm's correction keeps the chance of any false
-verdict among all the comparisons below the level.
+verdict among all the comparisons below the level, and among the claims that are made of them.
 """
 
 import math
@@ -187,11 +187,39 @@ def _finding(
     return Finding(pair, seeds, means, test.effect, test.p, corrected, verdict)
 
 
-def verdict_of(claim: Claim, found: Mapping[Pair, Finding]) -> Verdict:
-    """A claim is confirmed when all its comparisons are, and refuted when any is."""
-    verdicts = {found[pair].verdict for pair in pairs_of(claim)}
-    if "refuted" in verdicts:
-        return "refuted"
-    if "not measured" in verdicts:
-        return "not measured"
-    return "confirmed" if verdicts == {"confirmed"} else "undecided"
+class Judgement(NamedTuple):
+    """A claim as a whole; p and corrected are None where one of its comparisons is not measured."""
+
+    p: float | None
+    corrected: float | None
+    verdict: Verdict
+
+
+def judgements(found: Mapping[Pair, Finding], claims: Sequence[Claim] = CLAIMS) -> dict[Claim, Judgement]:
+    """Claims as wholes.
+
+    A claim says that all its comparisons come out its way, so it is false as soon as one does not. To confirm it when
+    every single one is significant errs no more often than the least significant of them does (the intersection–union
+    test): that one's p is the claim's, and is corrected for the number of claims alone. To refute it one comparison the
+    other way round is enough, so there all of them count, each corrected for all.
+    """
+    p_values = {claim: _largest_p([found[pair] for pair in pairs_of(claim)]) for claim in claims}
+    corrected = dict(zip(claims, holm([1.0 if p is None else p for p in p_values.values()]), strict=True))
+    return {claim: _judgement(claim, found, p_values[claim], corrected[claim]) for claim in claims}
+
+
+def _largest_p(comparisons: Sequence[Finding]) -> float | None:
+    """The p of the least significant comparison; 1 for any that comes out even or the other way round."""
+    largest = 0.0
+    for comparison in comparisons:
+        if comparison.p is None or comparison.effect is None:
+            return None
+        largest = max(largest, comparison.p if comparison.effect > 0 else 1.0)
+    return largest
+
+
+def _judgement(claim: Claim, found: Mapping[Pair, Finding], p: float | None, corrected: float) -> Judgement:
+    refuted = any(found[pair].verdict == "refuted" for pair in pairs_of(claim))
+    if p is None:
+        return Judgement(None, None, "refuted" if refuted else "not measured")
+    return Judgement(p, corrected, "refuted" if refuted else "confirmed" if corrected < LEVEL else "undecided")

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from gridsum.evaluation import paper
 from gridsum.evaluation.records import Record
 from gridsum.evaluation.rendering import Table, to_markdown
-from gridsum.evaluation.statistics import CLAIMS, Finding, findings, pairs_of, verdict_of
+from gridsum.evaluation.statistics import CLAIMS, Finding, Judgement, findings, judgements, pairs_of
 from gridsum.evaluation.suites import COLLECTIONS
 from gridsum.evaluation.tables import MISSING, TABLES, accuracy_text, spread
 from gridsum.evaluation.verdicts import MeanComparison, Standing, against_paper, means_against_paper
@@ -188,7 +188,8 @@ def mean_standings(variants: Sequence[Trained], reading: str | None = None) -> s
 def orderings(results: Results) -> str:
     """The paper's claims on which variant is best, tested over seeds."""
     found = findings(record for trained in results.variants for record in trained.reported)
-    lines = "".join(f"- {claim.text}: **{verdict_of(claim, found)}**\n" for claim in CLAIMS)
+    judged = judgements(found)
+    lines = "".join(f"- {claim.text}: **{judged[claim].verdict}**{_claim_p(judged[claim])}\n" for claim in CLAIMS)
     rows = tuple(_finding_row(finding) for finding in found.values() if finding.p is not None)
     if not rows:
         return lines
@@ -197,10 +198,18 @@ def orderings(results: Results) -> str:
         "Mann–Whitney's test, exact, two-sided, over training seeds. δ is Cliff's: 1 where every seed of the first is "
         "above every seed of the second, −1 the other way round. Holm: p corrected for all comparisons made. The "
         f"claims consist of {sizes} comparisons, some of them shared; {len(found) - len(rows)} are not measured yet. A "
-        "claim is confirmed when all its comparisons are, and refuted when one is."
+        "claim holds if all its comparisons do: its p is that of the least significant of them, not corrected, 1 if that "
+        "one comes out the other way (the intersection–union test), then corrected for the number of claims. It is "
+        "refuted when one of its comparisons is."
     )
     header = ("suite", "measure", "comparison", "seeds", "means", "δ", "p", "Holm", "verdict")
     return lines + "\n" + to_markdown(Table("Comparisons", caption, header, rows))
+
+
+def _claim_p(judged: Judgement) -> str:
+    if judged.p is None or judged.corrected is None:
+        return ""
+    return f" (p {p_text(judged.p)}, corrected {p_text(judged.corrected)})"
 
 
 def _finding_row(finding: Finding) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from gridsum.evaluation.records import Record
-from gridsum.evaluation.statistics import CLAIMS, Claim, Finding, Pair, findings, verdict_of
+from gridsum.evaluation.statistics import CLAIMS, Claim, Finding, Pair, findings, judgements
 from gridsum.evaluation.verdicts import Standing
 from gridsum.reproduction import accounts, comparison, readings
 from gridsum.reproduction.campaign import FOLLOWED, OVERTRAINED, standard_name
@@ -136,9 +136,9 @@ def _told(start: str, standings: Mapping[str | None, list[Standing]]) -> str:
 
 def _verdicts(claim: Claim, found: Mapping[Pair, Finding], otherwise: Mapping[str, Mapping[Pair, Finding]]) -> str:
     """As specified, then under each reading that decides it or has all that it takes."""
-    verdicts = {reading: verdict_of(claim, so_read) for reading, so_read in otherwise.items()}
+    verdicts = {reading: judgements(so_read)[claim].verdict for reading, so_read in otherwise.items()}
     under = (f"{verdict} under `{reading}`" for reading, verdict in verdicts.items() if verdict != "not measured")
-    return "; ".join((verdict_of(claim, found), *under))
+    return "; ".join((judgements(found)[claim].verdict, *under))
 
 
 def _steps_of_both(explored: Trained, divergence: Trained) -> str:

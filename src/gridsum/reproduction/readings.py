@@ -9,7 +9,7 @@ from gridsum.evaluation import paper
 from gridsum.evaluation.records import Record
 from gridsum.evaluation.rendering import Table, to_markdown
 from gridsum.evaluation.rows import conditions
-from gridsum.evaluation.statistics import CLAIMS, Claim, Finding, Pair, findings, pairs_of, rank_test, verdict_of
+from gridsum.evaluation.statistics import CLAIMS, Claim, Finding, Pair, findings, judgements, pairs_of, rank_test
 from gridsum.evaluation.tables import MISSING, accuracy_text, spread, spread_text
 from gridsum.reproduction.accounts import CYCLE, mean_steps, seconds_text, steps_text, trained_seconds
 from gridsum.reproduction.comparison import ABLATION_SUITES, p_text
@@ -174,9 +174,9 @@ def orderings(results: Results) -> str:
     digits = f"{_DIGITS_VARIANT} on {_DIGITS_SUITE}, characters"
     rows.append((f"{digits} (paper: {spread_text(known)})", *map(_digits_text, sides)))
     caption = (
-        "Tested as above, and corrected for the comparisons of one reading; in brackets, how many of a claim's are "
-        "confirmed, refuted or not measured, as variants have not been trained under that reading. The last line: mean "
-        f"± sd (best) over seeds, and whether the mean reaches {_DIGITS_LEAST}."
+        "Tested as above, and corrected within one reading; in brackets, how many of a claim's comparisons are "
+        "confirmed, refuted or not measured, as variants have not been trained under that reading, and the claim's own "
+        f"p. The last line: mean ± sd (best) over seeds, and whether the mean reaches {_DIGITS_LEAST}."
     )
     header = ("the paper's claim", "as specified", *under)
     return to_markdown(Table("The orderings under other readings", caption, header, tuple(rows)))
@@ -186,8 +186,10 @@ def _verdict_text(claim: Claim, found: Mapping[Pair, Finding]) -> str:
     verdicts = [found[pair].verdict for pair in pairs_of(claim)]
     counts = [f"{verdicts.count('confirmed')} of {len(verdicts)} confirmed"]
     counts += [f"{verdicts.count(so)} {so}" for so in ("refuted", "not measured") if so in verdicts]
-    whole = verdict_of(claim, found)
-    return f"{'undecided' if whole == 'not measured' else whole} ({', '.join(counts)})"
+    whole = judgements(found)[claim]
+    if whole.corrected is not None and whole.verdict != "refuted":
+        counts.append(f"corrected p {p_text(whole.corrected)}")
+    return f"{'undecided' if whole.verdict == 'not measured' else whole.verdict} ({', '.join(counts)})"
 
 
 def digits(results: Results) -> str:
