@@ -268,6 +268,13 @@ def test_logs_without_times_are_said_to_have_none():
     assert accounts.trained_seconds(timed) == 3.5
 
 
+def test_fleets_that_were_trained_apart_add_up():
+    base = load_results(ROOT / "results").trained["base"]
+    first, second = [{"seconds": 1.5}, {"seconds": 2.0}], [{"seconds": 3.0}, {"seconds": 4.0}]
+    apart = dataclasses.replace(base, logs={0: first, 1: first, 2: second, 3: second[:1]})
+    assert accounts.trained_seconds(apart) == 10.5
+
+
 def test_the_last_record_of_a_run_counts(copied: Path):
     path = copied / "records" / "SASA.jsonl"
     first: Record = next(record for record in read([path]) if record.suite == "2x602" and record.seed == 0)

@@ -4,6 +4,8 @@ import json
 import re
 import shlex
 import shutil
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,7 @@ from gridsum.cli import main
 from gridsum.evaluation import paper
 from gridsum.evaluation.records import Record
 from gridsum.evaluation.statistics import CLAIMS
-from gridsum.reproduction import accounts, readings
+from gridsum.reproduction import accounts, orderings, readings
 from gridsum.reproduction.comparison import HEADLINE
 from gridsum.reproduction.drawings import drawings_at
 from gridsum.reproduction.page import write_page
@@ -27,15 +29,15 @@ MET = {name: round(1000 * known[TERMS].seq.mean) for name, known in paper.ABLATI
 """What of 1000 sums a variant has to have right to be where the paper has it."""
 
 
-def _trained(name: str, right: int, seeds: int = 8) -> Trained:
+def _trained(name: str, right: int, seeds: Sequence[int] = range(8)) -> Trained:
     """A made-up training whose seeds have `right` of 1000 right, and one more each, in all they are measured on."""
     of = ABLATIONS[name].variant if name in ABLATIONS else name
     records = [
         Record(name, of, seed, suite, "sampled", "soft", 1000, right + seed, 1000, right + seed, 9, 9, 0, "0", None)
         for suite in SUITES
-        for seed in range(seeds)
+        for seed in seeds
     ]
-    return Trained(name, variant(of), {seed: [] for seed in range(seeds)}, [], [], records)
+    return Trained(name, variant(of), {seed: [] for seed in seeds}, [], [], records)
 
 
 def _results(scores: dict[str, int]) -> Results:
@@ -104,7 +106,7 @@ def test_the_orderings_are_tested_under_every_reading():
     scores = backwards | _read("published", AS_IN_THE_PAPER)
     results = _results(scores | {"base-running": 100})
     title, header = "The orderings under other readings", ("as specified", "running", "published")
-    page = readings.orderings(results)
+    page = orderings.under_readings(results)
     assert all(part in page.split(f"**{title}**")[1].split("\n")[2] for part in header)
     lines = [line[1:] for line in table_lines(page, title)]
     digits = "refuted (2 of 4 confirmed, 2 refuted)"
@@ -126,7 +128,7 @@ def test_the_orderings_are_tested_under_every_reading():
     verdicts = "refuted; refuted under `running`; confirmed under `published`"
     assert f"- The paper has it that {CLAIMS[1].text}: {verdicts}.\n" in brief
     assert f"- The paper has it that {CLAIMS[0].text}: refuted; refuted under `published`.\n" in brief, "not measured"
-    assert readings.orderings(_results(backwards)) == "", "there is nothing beside the variants as specified"
+    assert orderings.under_readings(_results(backwards)) == "", "there is nothing beside the variants as specified"
 
 
 def test_under_running_fixed_time_takes_part_in_the_orderings_as_specified():
@@ -136,12 +138,38 @@ def test_under_running_fixed_time_takes_part_in_the_orderings_as_specified():
         (990, "refuted (0 of 8 confirmed, 8 refuted)"),
     ):
         scores = dict.fromkeys(PAPER_VARIANTS, 500) | {"fixedTime": fixed} | _read("running", deciding)
-        lines = table_lines(readings.orderings(_results(scores)), "The orderings under other readings")
+        lines = table_lines(orderings.under_readings(_results(scores)), "The orderings under other readings")
         assert lines[2][2] == found
     lines = table_lines(
-        readings.orderings(_results(deciding | _read("running", deciding))), "The orderings under other readings"
+        orderings.under_readings(_results(deciding | _read("running", deciding))), "The orderings under other readings"
     )
     assert lines[2][2] == "undecided (0 of 8 confirmed, 8 not measured)", "fixedTime is missing"
+
+
+def test_further_seeds_count_for_the_orderings_alone():
+    """Eight seeds of base are like those of fixedTime, and 24 further ones far above."""
+    scores = AS_IN_THE_PAPER | _read("published", AS_IN_THE_PAPER | {"base": 100, "noGroups": 800})
+    first = _results(scores)
+    further = {"base-published": _trained("base-published", 900, range(8, 32))}
+    results = replace(first, further=further)
+    page, before = (write_page(found, Path("made-up.md"), "gridsum") for found in (results, first))
+    title = "Comparisons with further seeds"
+    assert title not in before
+    claims = page.split("With further seeds under `published`: base-published also from seeds 8 to 31")[1]
+    assert f"- {CLAIMS[2].text}: **confirmed** (p" in claims
+    worst = f"- The paper has it that {CLAIMS[2].text}: confirmed; undecided under `published`"
+    assert f"{worst}.\n" in before
+    assert f"{worst}; confirmed under `published` with further seeds.\n" in page
+    assert f"- The paper has it that {CLAIMS[0].text}: refuted; confirmed under `published`; undecided" in page
+    lines = {tuple(line[:3]): line for line in table_lines(page, title)}
+    assert lines["[5,6]x[1,10]", "seq", "base > fixedTime"][3] == "32/8"
+    assert lines["[5,6]x[1,10]", "seq", "noGroups > fixedTime"][3] == "8/8"
+    same = "Our means minus the paper's (Table VI), under published"
+    assert table_lines(page, same) == table_lines(before, same)
+    assert [line[1] for line in table_lines(page, "Every run") if line[0] == "base-published"] == list(
+        map(str, range(32))
+    )
+    assert [line[:2] for line in table_lines(page, "What training took")][-1] == ["base-published, further seeds", "24"]
 
 
 @pytest.mark.parametrize(("right", "found"), [(966, "below"), (967, "reached")])
@@ -149,7 +177,7 @@ def test_no_groups_is_asked_for_nearly_all_characters_of_long_terms(right: int, 
     """Its eight seeds have up to .007 more, which makes .0035 in the mean."""
     scores = AS_IN_THE_PAPER | _read("published", AS_IN_THE_PAPER | {"noGroups": right})
     *_, (label, specified, so_read) = table_lines(
-        readings.orderings(_results(scores)), "The orderings under other readings"
+        orderings.under_readings(_results(scores)), "The orderings under other readings"
     )
     assert label == "noGroups on 2x602, characters (paper: 0.99±0.00 (0.99))"
     assert specified == "0.40±0.00 (0.41), below"

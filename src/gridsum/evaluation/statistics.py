@@ -8,6 +8,7 @@ verdict among all the comparisons below the level, and among the claims that are
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from gridsum.evaluation.records import Record
@@ -32,7 +33,7 @@ def rank_test(first: Sequence[float], second: Sequence[float]) -> RankTest:
     ranks = [
         2 * sum(other < value for other in pooled) + sum(other == value for other in pooled) + 1 for value in pooled
     ]
-    counts = _subset_sums(ranks, len(first))
+    counts = _subset_sums(tuple(sorted(ranks)), len(first))
     centre = len(first) * (len(pooled) + 1)
     distance = abs(sum(ranks[: len(first)]) - centre)
     extreme = sum(ways for total, ways in counts.items() if abs(total - centre) >= distance)
@@ -40,7 +41,8 @@ def rank_test(first: Sequence[float], second: Sequence[float]) -> RankTest:
     return RankTest(extreme / math.comb(len(pooled), len(first)), wins / (len(first) * len(second)))
 
 
-def _subset_sums(values: Iterable[int], size: int) -> dict[int, int]:
+@lru_cache
+def _subset_sums(values: tuple[int, ...], size: int) -> dict[int, int]:
     """In how many ways `size` of the values add up to each sum."""
     ways: list[dict[int, int]] = [{0: 1}, *({} for _ in range(size))]
     for value in values:
@@ -150,17 +152,22 @@ def pairs_of(claim: Claim) -> list[Pair]:
     ]
 
 
-def findings(records: Iterable[Record], claims: Sequence[Claim] = CLAIMS) -> dict[Pair, Finding]:
+def findings(records: Iterable[Record], claims: Sequence[Claim] = CLAIMS, looks: int = 1) -> dict[Pair, Finding]:
     """Every comparison of the claims over the training seeds, once, corrected for all of them together.
 
-    The records are those of standard trainings; of several for one variant, suite and seed the last one counts.
+    Where `looks` are taken, as seeds come in, p is corrected for their number too (Bonferroni). The records are those
+    of standard trainings; of several for one variant, suite and seed the last one counts.
     """
     values = _values(records)
     pairs = list(dict.fromkeys(pair for claim in claims for pair in pairs_of(claim)))
     sides = {pair: (_side(values, pair.better, pair), _side(values, pair.worse, pair)) for pair in pairs}
     tests = {pair: rank_test(*both) for pair, both in sides.items() if all(both)}
-    corrected = dict(zip(tests, holm([test.p for test in tests.values()]), strict=True))
+    corrected = dict(zip(tests, holm([_after(looks, test.p) for test in tests.values()]), strict=True))
     return {pair: _finding(pair, sides[pair], tests.get(pair), corrected.get(pair)) for pair in pairs}
+
+
+def _after(looks: int, p: float) -> float:
+    return min(1.0, looks * p)
 
 
 def _values(records: Iterable[Record]) -> Mapping[tuple[str, str], dict[int | None, Record]]:
@@ -195,8 +202,10 @@ class Judgement(NamedTuple):
     verdict: Verdict
 
 
-def judgements(found: Mapping[Pair, Finding], claims: Sequence[Claim] = CLAIMS) -> dict[Claim, Judgement]:
-    """Claims as wholes.
+def judgements(
+    found: Mapping[Pair, Finding], claims: Sequence[Claim] = CLAIMS, looks: int = 1
+) -> dict[Claim, Judgement]:
+    """Claims as wholes, after as many `looks` as the findings are corrected for.
 
     A claim says that all its comparisons come out its way, so it is false as soon as one does not. To confirm it when
     every single one is significant errs no more often than the least significant of them does (the intersection–union
@@ -204,7 +213,9 @@ def judgements(found: Mapping[Pair, Finding], claims: Sequence[Claim] = CLAIMS) 
     other way round is enough, so there all of them count, each corrected for all.
     """
     p_values = {claim: _largest_p([found[pair] for pair in pairs_of(claim)]) for claim in claims}
-    corrected = dict(zip(claims, holm([1.0 if p is None else p for p in p_values.values()]), strict=True))
+    corrected = dict(
+        zip(claims, holm([1.0 if p is None else _after(looks, p) for p in p_values.values()]), strict=True)
+    )
     return {claim: _judgement(claim, found, p_values[claim], corrected[claim]) for claim in claims}
 
 

@@ -87,7 +87,7 @@ def _counted(record: Record | None) -> str:
 def every_seed(results: Results) -> str:
     """Each run, failures included."""
     rows = []
-    for trained in results.trained.values():
+    for trained in [*results.trained.values(), *results.further.values()]:
         failed = set_aside(trained)
         for seed, log in trained.logs.items():
             last = log[-1] if log else {}
@@ -117,15 +117,16 @@ def cost(results: Results) -> str:
     """What training took, beside the paper."""
     rows = []
     total = 0.0
-    for trained in results.trained.values():
+    further = {f"{name}, further seeds": trained for name, trained in results.further.items()}
+    for name, trained in {**results.trained, **further}.items():
         seconds = trained_seconds(trained)
         total += seconds or 0.0
-        hours = PAPER_HOURS.get(trained.name)
+        hours = PAPER_HOURS.get(name)
         where = sorted({stretch["device"] for stretch in trained.machines})
         wall = sum(stretch["seconds"] for stretch in trained.machines)
         rows.append(
             (
-                trained.name,
+                name,
                 str(len(trained.seeds)),
                 MISSING if seconds is None else f"{seconds / 60:.1f} min",
                 f"{wall / 60:.1f} min" if where else MISSING,
@@ -145,10 +146,17 @@ def cost(results: Results) -> str:
 
 
 def trained_seconds(trained: Trained) -> float | None:
-    """The time of all epochs of a fleet, whose runs are one computation; None where logs lack it."""
-    longest = max(trained.logs.values(), key=len, default=[])
-    times = [line.get("seconds") for line in longest]
-    return None if not times or None in times else math.fsum(time for time in times if time is not None)
+    """The time of all epochs of a training, whose runs are one computation; None where logs lack it.
+
+    Where its seeds were trained as several fleets, those add up; the runs of one fleet log the same times.
+    """
+    fleets: dict[float | None, list[float | None]] = {}
+    for log in trained.logs.values():
+        times = [line.get("seconds") for line in log]
+        first = times[0] if times else None
+        fleets[first] = max(times, fleets.get(first, []), key=len)
+    found = [time for times in fleets.values() for time in times]
+    return None if not found or None in found else math.fsum(time for time in found if time is not None)
 
 
 def halting(results: Results) -> str:

@@ -1,4 +1,4 @@
-"""Ours beside the paper's: tables, standings, orderings. Each part is a function of what a campaign's folder holds."""
+"""Ours beside the paper's: tables and standings. Each part is a function of what a campaign's folder holds."""
 
 import dataclasses
 from collections.abc import Iterator, Sequence
@@ -8,9 +8,8 @@ from typing import NamedTuple
 from gridsum.evaluation import paper
 from gridsum.evaluation.records import Record
 from gridsum.evaluation.rendering import Table, to_markdown
-from gridsum.evaluation.statistics import CLAIMS, Finding, Judgement, findings, judgements, pairs_of
 from gridsum.evaluation.suites import COLLECTIONS
-from gridsum.evaluation.tables import MISSING, TABLES, accuracy_text, spread
+from gridsum.evaluation.tables import TABLES, accuracy_text, spread
 from gridsum.evaluation.verdicts import MeanComparison, Standing, against_paper, means_against_paper
 from gridsum.reproduction.campaign import FOLLOWED, OVERTRAINED, standard_name
 from gridsum.reproduction.results import Results, Trained
@@ -183,42 +182,6 @@ def mean_standings(variants: Sequence[Trained], reading: str | None = None) -> s
     )
     header = ("suite", "variant", "measure", "difference", "95% interval", "standing")
     return to_markdown(Table(_titled("Our means minus the paper's (Table VI)", reading), caption, header, rows))
-
-
-def orderings(results: Results) -> str:
-    """The paper's claims on which variant is best, tested over seeds."""
-    found = findings(record for trained in results.variants for record in trained.reported)
-    judged = judgements(found)
-    lines = "".join(f"- {claim.text}: **{judged[claim].verdict}**{_claim_p(judged[claim])}\n" for claim in CLAIMS)
-    rows = tuple(_finding_row(finding) for finding in found.values() if finding.p is not None)
-    if not rows:
-        return lines
-    sizes = ", ".join(str(len(pairs_of(claim))) for claim in CLAIMS)
-    caption = (
-        "Mann–Whitney's test, exact, two-sided, over training seeds. δ is Cliff's: 1 where every seed of the first is "
-        "above every seed of the second, −1 the other way round. Holm: p corrected for all comparisons made. The "
-        f"claims consist of {sizes} comparisons, some of them shared; {len(found) - len(rows)} are not measured yet. A "
-        "claim holds if all its comparisons do: its p is that of the least significant of them, not corrected, 1 if that "
-        "one comes out the other way (the intersection–union test), then corrected for the number of claims. It is "
-        "refuted when one of its comparisons is."
-    )
-    header = ("suite", "measure", "comparison", "seeds", "means", "δ", "p", "Holm", "verdict")
-    return lines + "\n" + to_markdown(Table("Comparisons", caption, header, rows))
-
-
-def _claim_p(judged: Judgement) -> str:
-    if judged.p is None or judged.corrected is None:
-        return ""
-    return f" (p {p_text(judged.p)}, corrected {p_text(judged.corrected)})"
-
-
-def _finding_row(finding: Finding) -> tuple[str, ...]:
-    pair = finding.pair
-    start = (pair.suite, pair.measure, f"{pair.better} > {pair.worse}", "/".join(map(str, finding.seeds)))
-    if finding.means is None or finding.effect is None or finding.p is None or finding.corrected is None:
-        return (*start, MISSING, MISSING, MISSING, MISSING, finding.verdict)
-    means = f"{finding.means[0]:.3f} / {finding.means[1]:.3f}"
-    return (*start, means, f"{finding.effect:+.2f}", p_text(finding.p), p_text(finding.corrected), finding.verdict)
 
 
 def p_text(p: float) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from gridsum.evaluation.records import Record
-from gridsum.evaluation.statistics import CLAIMS, Claim, Finding, Pair, findings, judgements
+from gridsum.evaluation.statistics import CLAIMS
 from gridsum.evaluation.verdicts import Standing
-from gridsum.reproduction import accounts, comparison, readings
+from gridsum.reproduction import accounts, comparison, orderings, readings
 from gridsum.reproduction.campaign import FOLLOWED, OVERTRAINED, standard_name
 from gridsum.reproduction.comparison import HEADLINE
 from gridsum.reproduction.results import Results, Trained
@@ -35,8 +35,9 @@ def write_page(results: Results, page: Path, command: str, figures: Iterable[tup
         comparison.mean_standings(results.variants),
         *_variants_as_followed(results),
         "## The paper's orderings\n",
-        comparison.orderings(results),
-        readings.orderings(results),
+        orderings.as_specified(results),
+        orderings.under_readings(results),
+        orderings.with_further_seeds(results),
         "## Halting: Explore-Reinforce against KL\n",
         accounts.halting(results),
         "## How runs were chosen\n",
@@ -87,13 +88,11 @@ def _introduced(reading: str) -> list[str]:
 
 def _brief(results: Results) -> str:
     """The page in a few lines."""
-    found = findings(record for trained in results.variants for record in trained.reported)
-    otherwise = readings.findings_under(results)
     steps = [_steps_of_both(*pair) for pair in accounts.regularisers(results)]
     lines = [
         _standing_of_the_best(results),
         _standing_of_means(results),
-        *(f"The paper has it that {claim.text}: {_verdicts(claim, found, otherwise)}." for claim in CLAIMS),
+        *(f"The paper has it that {claim.text}: {orderings.verdicts(claim, results)}." for claim in CLAIMS),
         f"Recurrent steps during training, under Explore-Reinforce and under KL: {'; '.join(steps)}." if steps else "",
         readings.tally(results),
         readings.digits(results),
@@ -132,13 +131,6 @@ def _told(start: str, standings: Mapping[str | None, list[Standing]]) -> str:
         for reading, found in measured.items()
     )
     return f"{start}: {'; '.join(told)}."
-
-
-def _verdicts(claim: Claim, found: Mapping[Pair, Finding], otherwise: Mapping[str, Mapping[Pair, Finding]]) -> str:
-    """As specified, then under each reading that decides it or has all that it takes."""
-    verdicts = {reading: judgements(so_read)[claim].verdict for reading, so_read in otherwise.items()}
-    under = (f"{verdict} under `{reading}`" for reading, verdict in verdicts.items() if verdict != "not measured")
-    return "; ".join((judgements(found)[claim].verdict, *under))
 
 
 def _steps_of_both(explored: Trained, divergence: Trained) -> str:

@@ -17,6 +17,10 @@ from gridsum.variants import PAPER_VARIANTS, VARIANTS
 _READINGS = tuple(reading for name in PAPER_VARIANTS for reading in ablations_of(name))
 
 
+FURTHER_SEEDS = "further-seeds"
+"""The folder inside a campaign's that holds trainings of the same names from seeds that were added later."""
+
+
 @dataclass(frozen=True)
 class Trained:
     """A training folder, and the records of its runs."""
@@ -48,6 +52,8 @@ class Results:
     """By name, variants in the paper's order and what was overtrained of them, then readings and what was of those."""
     beyond: dict[str, Trained] = field(default_factory=dict)
     """By name, variants that the paper does not have, then their ablations."""
+    further: dict[str, Trained] = field(default_factory=dict)
+    """By name, the trainings from further seeds, which count for the paper's orderings alone."""
 
     @property
     def variants(self) -> list[Trained]:
@@ -83,10 +89,10 @@ def load_results(folder: Path) -> Results:
     variants = [name for name in VARIANTS if name not in PAPER_VARIANTS]
     beyond = [*variants, *(ablation for name in variants for ablation in ablations_of(name))]
 
-    def found(names: list[str]) -> dict[str, Trained]:
+    def found(names: list[str], folder: Path = folder) -> dict[str, Trained]:
         return {name: _load(folder, name) for name in names if (folder / name / "config.json").exists()}
 
-    return Results(folder, found(names), found(beyond))
+    return Results(folder, found(names), found(beyond), found(names, folder / FURTHER_SEEDS))
 
 
 def _load(folder: Path, name: str) -> Trained:
