@@ -11,7 +11,7 @@ import pytest
 from gridsum.benchmark.tables import tables
 from gridsum.evaluation import records as evaluated
 from gridsum.evaluation.rendering import to_markdown
-from gridsum.evaluation.statistics import rank_test
+from gridsum.evaluation.statistics import rank_test, welch_interval
 from gridsum.figures.costs import plot_costs
 
 ROOT = Path(__file__).parent.parent
@@ -143,35 +143,53 @@ def test_the_record_of_base_holds_what_its_logs_say(number, folder, log):
     [
         ("[1,4]×[1,10]", "[1,4]x[1,10]", "seq"),
         ("[5,6]×[1,10]", "[5,6]x[1,10]", "seq"),
+        ("[7,10]×[1,10]", "[7,10]x[1,10]", "seq"),
         ("2×602", "2x602", "seq"),
         ("2×602, characters", "2x602", "char"),
     ],
 )
 def test_precisions_of_networks_that_decide_when_to_halt_are_those_of_their_records(row, suite, measure):
-    def accuracies(name):
-        records = evaluated.read([RESULTS / "records" / f"{name}.jsonl"])
-        by_seed = {record.seed: getattr(record, measure) for record in records if record.suite == suite}
-        return [by_seed[seed] for seed in range(5)]
+    full, reduced = (accuracies_of(name, suite, measure) for name in ("noGroups-fp32", "noGroups"))
+    p = rank_test(full, reduced).p
+    lines = []
+    for label, precision, values, end in ((row, "fp32", full, ""), ("", "bf16", reduced, f"{p:.2f}".removeprefix("0"))):
+        *seeds, mean, sd = (f"{value:.3f}".removeprefix("0") for value in (*values, fmean(values), stdev(values)))
+        cells = (label, precision, " ".join(seeds), f"{mean} ± {sd}", end)
+        lines.append("".join(f"| {cell} " if cell else "| " for cell in cells) + "|")
+    assert "\n".join(lines) in PAGE
+    assert p > 0.05, "No test of the five tells the precisions apart"
+    assert abs(fmean(full) - fmean(reduced)) < min(stdev(full), stdev(reduced)) / 2 or suite == "[1,4]x[1,10]"
 
-    def cells(values):
-        shown = [f"{value:.3f}".removeprefix("0") for value in (*values, fmean(values), stdev(values))]
-        return f"{' '.join(shown[:5])} | {shown[5]} ± {shown[6]}"
 
-    full, reduced = accuracies("noGroups-fp32"), accuracies("noGroups")
-    p = f"{rank_test(full, reduced).p:.2f}".removeprefix("0")
-    assert f"| {row} | {cells(full)} | {cells(reduced)} | {p} |" in PAGE
+def accuracies_of(name, suite, measure):
+    records = evaluated.read([RESULTS / "records" / f"{name}.jsonl"])
+    by_seed = {record.seed: getattr(record, measure) for record in records if record.suite == suite}
+    return [by_seed[seed] for seed in range(10)]
+
+
+def test_what_precision_may_cost_on_long_terms_is_told():
+    intervals = []
+    for measure in ("seq", "char"):
+        values = [accuracies_of(name, "2x602", measure) for name in ("noGroups", "noGroups-fp32")]
+        low, high = welch_interval(*((fmean(found), stdev(found), len(found)) for found in values))
+        intervals.append(f"−{-low:.2f} to +{high:.2f}".replace("0.", "."))
+    assert f"{intervals[0]}; {intervals[1]} in characters" in WORDS
+    full, reduced = (accuracies_of(name, "2x602", "seq")[:5] for name in ("noGroups-fp32", "noGroups"))
+    assert f"higher by {fmean(full) - fmean(reduced):.2f}".replace("0.", ".") in WORDS
+    assert not any(accuracies_of("noGroups-fp32", "2x602", "seq")[5:]), "none of these sums right"
 
 
 def test_whole_trainings_in_full_precision_are_whole():
-    logs = [logged(RESULTS / "noGroups-fp32" / f"seed-{seed}" / "metrics.jsonl") for seed in range(5)]
+    logs = [logged(RESULTS / "noGroups-fp32" / f"seed-{seed}" / "metrics.jsonl") for seed in range(10)]
     for log in logs:
         assert [line["epoch"] for line in log] == list(range(1, 511))
-    assert f"{median(line['seconds'] for line in logs[0]):.2f} s an epoch by the median" in WORDS
+    for fleet in (logs[0], logs[5]):
+        assert f"{median(line['seconds'] for line in fleet):.2f} s an epoch by the median" in WORDS
 
 
 def test_trainings_side_by_side_are_those_of_their_folders():
     beside = BASE["side_by_side"]["seconds"]
-    assert beside == {name: seconds_of(name) for name in beside}
+    assert beside == {name: seconds_of(Path("further-seeds") / name) for name in beside}
     base, no_groups, sasa, fixed = (round(seconds) for seconds in beside.values())
     assert f"took {base}, {no_groups}, {sasa} and {fixed} s" in WORDS
     assert f"and {BASE['side_by_side']['all_with_measuring']} s by the clock" in WORDS
