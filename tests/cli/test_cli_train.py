@@ -134,6 +134,43 @@ def test_overrides_reach_the_run(command: Command, tiny_options: list[str], tmp_
     assert f"gridsum solve 523+102 --model {folder}/seed-5" in err
 
 
+def test_a_variant_may_be_trained_under_another_reading(command: Command, tiny_options: list[str], tmp_path: Path):
+    given = ["--training.epochs", "1", "--task.digits", "1,2", *tiny_options]
+    for name, variant, options in (("named", "noGroups", ["--variant", "noGroups"]), ("default", "base", [])):
+        status, _, err = command(
+            "train",
+            "--out",
+            str(tmp_path / name),
+            *options,
+            "--ablation",
+            "published",
+            "--task.spare_rows",
+            "2",
+            *given,
+        )
+        assert status == 0, err
+        setup = json.loads((tmp_path / name / "config.json").read_text())
+        assert setup["variant"] == variant
+        assert (setup["objective"]["normalise"], setup["objective"]["success"]) == ("running", "sampled")
+        assert (setup["task"]["spare_rows"], setup["task"]["spare_columns"]) == (2, 3), "what is overridden counts last"
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ("--ablation publishd", "base has no ablation 'publishd'; did you mean 'published'?"),
+        ("--variant fixedTime --ablation running", "Those of fixedTime are published"),
+        ("--ablation published --resume", "leave out --config, --start-from and --resume"),
+        ("--ablation published --start-from exact", "leave out --config, --start-from and --resume"),
+    ],
+)
+def test_an_ablation_that_a_variant_does_not_have_is_told(options: str, told: str, command: Command, tmp_path: Path):
+    status, out, err = command("train", "--out", str(tmp_path / "run"), *options.split())
+    assert (status, out) == (2, "")
+    assert told.lower() in err.lower()
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_configuration_may_come_from_a_file(command: Command, trained: Path, tmp_path: Path):
     folder = tmp_path / "run"
     config = str(trained / "config.json")

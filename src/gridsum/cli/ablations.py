@@ -1,4 +1,4 @@
-"""The ablations of `gridsum reproduce`: how the help lists them, and which of them a command means."""
+"""Ablations on the command line: how the help lists them, and which of them a command means."""
 
 import argparse
 import textwrap
@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from gridsum.ablations import ABLATIONS, Ablation, ablations_of, has_control
 from gridsum.cli.parsing import HELP_WIDTH, UsageError, suggest
+from gridsum.config import Config
+from gridsum.fields import override
 from gridsum.variants import PAPER_VARIANTS
 
 _KINDS = {"other readings of the paper": tuple(PAPER_VARIANTS), "exact without one of its ingredients": ("exact",)}
@@ -72,6 +74,15 @@ def _ablations(text: str, variants: Sequence[str]) -> list[str]:
     known = [*dict.fromkeys(ABLATIONS[name].name for variant in variants for name in ablations_of(variant)), *ABLATIONS]
     mend = suggest(text, known, f"the ablations are {_listed(list(ABLATIONS))}")
     raise UsageError(f"there is no ablation {text!r}; {mend}")
+
+
+def ablated(config: Config, name: str) -> Config:
+    """A variant's configuration with the change called `name`."""
+    own = {ablation.name: ablation for ablation in ablations_of(config.variant).values()}
+    if name not in own:
+        mend = suggest(name, own, f"those of {config.variant} are {_listed(list(own))}")
+        raise UsageError(f"{config.variant} has no ablation {name!r}; {mend}")
+    return override(config, own[name].changes)
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gridsum.cli.ablations import ablated
 from gridsum.cli.boards import Boards
 from gridsum.cli.output import tell, unwritable
 from gridsum.cli.overrides import add_overrides, explain_overrides, overridden, variants_text
@@ -63,6 +64,7 @@ def _parser() -> Parser:
         "examples:\n"
         "  gridsum train --variant base --seeds 0-9 --out runs/base\n"
         "  gridsum train --variant SASA --training.epochs 30 --out runs/sasa\n"
+        "  gridsum train --ablation published --seeds 0-9 --out runs/published\n"
         "  gridsum train --out runs/base --resume\n"
         "  gridsum train --out runs/base --resume --training.epochs 810\n"
         "  gridsum train --start-from runs/base --out runs/more \\\n"
@@ -81,6 +83,12 @@ def _parser() -> Parser:
         metavar="MODEL",
         help="begin with the weights of a trained model, its configuration and its seeds, or those of them that "
         "--seeds names (overtraining): what is overridden changes, and the problems go on where that model's ended",
+    )
+    parser.add_argument(
+        "--ablation",
+        metavar="NAME",
+        help="of the variant: published reads what the paper leaves open as the published code does, which meets the "
+        "paper's numbers; gridsum reproduce --help lists all",
     )
     parser.add_argument(
         "--seeds",
@@ -105,6 +113,8 @@ def run(arguments: Sequence[str]) -> int:
     folder = Path(options.out)
     if options.resume and options.start_from is not None:
         raise UsageError("--resume goes on with FOLDER's own weights; leave --start-from out")
+    if options.ablation is not None and (options.config or options.start_from or options.resume):
+        raise UsageError("--ablation changes a variant; leave out --config, --start-from and --resume")
     begin = None if options.start_from is None else _beginning(options.start_from, options.seeds)
     config, seeds = (
         _setup(options, folder) if begin is None else (overridden(following(begin.config), options), begin.seeds)
@@ -152,6 +162,7 @@ def _setup(options: argparse.Namespace, folder: Path) -> tuple[Config, tuple[int
         config = _read_config(options.config)
     elif options.variant is not None or not options.resume:
         config = variant(options.variant or "base")
+        config = config if options.ablation is None else ablated(config, options.ablation)
     else:
         config = None
     if options.resume and (config is None or seeds is None):
