@@ -101,11 +101,12 @@ def with_further_seeds(results: Results) -> str:
     if not found:
         return ""
     seeds = sorted({seed for trained in results.further.values() for seed in trained.seeds})
-    names = ", ".join(trained.name for trained in results.further.values())
+    asked = f"--ablations {' '.join(results.further)} --ablations-only --seeds {seeds[0]}-{seeds[-1]} --only train"
     start = (
-        f"With further seeds under `{FOLLOWED}`: {names} also from seeds {seeds[0]} to {seeds[-1]}, decided on when "
-        "the first seeds were known to leave the claims open, and before these were trained. They count for nothing "
-        f"else. For every verdict p is multiplied by {_LOOKS}, because it is the second look.\n\n"
+        f"With further seeds under `{FOLLOWED}`: {', '.join(results.further)} also from seeds {seeds[0]} to "
+        f"{seeds[-1]} (`gridsum reproduce --out FOLDER {asked}`), decided on when the first seeds were known to leave "
+        "the claims open, and before these were trained. They count for nothing else. For every verdict p is "
+        f"multiplied by {_LOOKS}, because it is the second look.\n\n"
     )
     caption = f"{_ABOUT_THE_TEST}. {_ABOUT_CLAIMS} The column p is neither multiplied nor corrected."
     table = to_markdown(Table("Comparisons with further seeds", caption, _HEADER, _rows(found)))
