@@ -170,8 +170,10 @@ def accuracies_of(name, suite, measure):
 def test_what_precision_may_cost_on_long_terms_is_told():
     intervals = []
     for measure in ("seq", "char"):
-        values = [accuracies_of(name, "2x602", measure) for name in ("noGroups", "noGroups-fp32")]
-        low, high = welch_interval(*((fmean(found), stdev(found), len(found)) for found in values))
+        reduced, full = (accuracies_of(name, "2x602", measure) for name in ("noGroups", "noGroups-fp32"))
+        low, high = welch_interval(
+            (fmean(reduced), stdev(reduced), len(reduced)), (fmean(full), stdev(full), len(full))
+        )
         intervals.append(f"−{-low:.2f} to +{high:.2f}".replace("0.", "."))
     assert f"{intervals[0]}; {intervals[1]} in characters" in WORDS
     full, reduced = (accuracies_of(name, "2x602", "seq")[:5] for name in ("noGroups-fp32", "noGroups"))
