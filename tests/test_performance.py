@@ -158,7 +158,11 @@ def test_precisions_of_networks_that_decide_when_to_halt_are_those_of_their_reco
         lines.append("".join(f"| {cell} " if cell else "| " for cell in cells) + "|")
     assert "\n".join(lines) in PAGE
     assert p > 0.05, "No test of the five tells the precisions apart"
-    assert abs(fmean(full) - fmean(reduced)) < min(stdev(full), stdev(reduced)) / 2 or suite == "[1,4]x[1,10]"
+    more = fmean(reduced) - fmean(full)
+    if suite == "[1,4]x[1,10]":
+        assert f"on problems like those of training bf16 has {more:.3f} more".replace("0.", ".") in WORDS
+    else:
+        assert abs(more) < min(stdev(full), stdev(reduced)) / 2, "less than half an sd of the seeds"
 
 
 def accuracies_of(name, suite, measure):

@@ -54,7 +54,8 @@ _CHANGES: dict[str, _Change] = {
     "published": _Change(
         _EVERY,
         _RUNNING | _SAMPLED | _LARGER,
-        "running, sampled and larger-grid together, which is how the published code reads the paper; sampled changes "
+        "running, sampled and larger-grid together, which is how the published code reads the paper, but that it draws "
+        "the halting step in a pass of its own, without dropout, and this in the pass of training; sampled changes "
         "nothing of ponderReg and fixedTime, which have no Explore-Reinforce, nor does running of fixedTime, whose "
         "samples all run to the end",
     ),
