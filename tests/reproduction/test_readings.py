@@ -161,7 +161,7 @@ def test_further_seeds_count_for_the_orderings_alone():
     assert f"{worst}.\n" in before
     assert f"{worst}; confirmed under `published` with further seeds.\n" in page
     assert f"- The paper has it that {CLAIMS[0].text}: refuted; confirmed under `published`; undecided" in page
-    (command,) = re.findall(r"`gridsum (reproduce --out FOLDER .*?)`\), decided", claims)
+    (command,) = re.findall(r"`gridsum (reproduce --out FOLDER .*?)`\), which were added", claims)
     assert main([*shlex.split(command), "--dry-run", "--device", "cpu"]) == 0
     lines = {tuple(line[:3]): line for line in table_lines(page, title)}
     assert lines["[5,6]x[1,10]", "seq", "base > fixedTime"][3] == "32/8"

@@ -104,9 +104,8 @@ def with_further_seeds(results: Results) -> str:
     asked = f"--ablations {' '.join(results.further)} --ablations-only --seeds {seeds[0]}-{seeds[-1]} --only train"
     start = (
         f"With further seeds under `{FOLLOWED}`: {', '.join(results.further)} also from seeds {seeds[0]} to "
-        f"{seeds[-1]} (`gridsum reproduce --out FOLDER {asked}`), decided on when the first seeds were known to leave "
-        "the claims open, and before these were trained. They count for nothing else. For every verdict p is "
-        f"multiplied by {_LOOKS}, because it is the second look.\n\n"
+        f"{seeds[-1]} (`gridsum reproduce --out FOLDER {asked}`), which were added when the first had been tested and "
+        f"count for nothing else. For every verdict p is multiplied by {_LOOKS}, because it is the second look.\n\n"
     )
     caption = f"{_ABOUT_THE_TEST}. {_ABOUT_CLAIMS} The column p is neither multiplied nor corrected."
     table = to_markdown(Table("Comparisons with further seeds", caption, _HEADER, _rows(found)))
