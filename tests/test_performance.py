@@ -183,6 +183,10 @@ def test_what_precision_may_cost_on_long_terms_is_told():
     full, reduced = (accuracies_of(name, "2x602", "seq")[:5] for name in ("noGroups-fp32", "noGroups"))
     assert f"higher by {fmean(full) - fmean(reduced):.2f}".replace("0.", ".") in WORDS
     assert not any(accuracies_of("noGroups-fp32", "2x602", "seq")[5:]), "none of these sums right"
+    published = evaluated.read([RESULTS / "further-seeds" / "records" / "noGroups-published.jsonl"])
+    more = fmean(record.char for record in published if record.suite == "2x602")
+    first = fmean(accuracies_of("noGroups-published", "2x602", "char"))
+    assert f"ten seeds have {first:.3f} of these characters, ten more {more:.3f},".replace("0.", ".") in WORDS
 
 
 def test_whole_trainings_in_full_precision_are_whole():

@@ -161,7 +161,7 @@ def test_further_seeds_count_for_the_orderings_alone():
     assert f"{worst}.\n" in before
     assert f"{worst}; confirmed under `published` with further seeds.\n" in page
     assert f"- The paper has it that {CLAIMS[0].text}: refuted; confirmed under `published`; undecided" in page
-    (command,) = re.findall(r"`gridsum (reproduce --out FOLDER .*?)`\), which were added", claims)
+    (command,) = re.findall(r"`gridsum (reproduce --out FOLDER/further-seeds .*?)`, then", claims)
     assert main([*shlex.split(command), "--dry-run", "--device", "cpu"]) == 0
     lines = {tuple(line[:3]): line for line in table_lines(page, title)}
     assert lines["[5,6]x[1,10]", "seq", "base > fixedTime"][3] == "32/8"
@@ -172,6 +172,15 @@ def test_further_seeds_count_for_the_orderings_alone():
         map(str, range(32))
     )
     assert [line[:2] for line in table_lines(page, "What training took")][-1] == ["base-published, further seeds", "24"]
+
+
+def test_digits_are_told_with_further_seeds_too():
+    first = _results(AS_IN_THE_PAPER | {"noGroups-published": 980})
+    assert "further" not in readings.digits(first)
+    results = replace(first, further={"noGroups-published": _trained("noGroups-published", 900, range(8))})
+    assert readings.digits(results).endswith(
+        "0.984 under `published` (reaches 0.97); 0.944 under `published` with further seeds (below 0.97)."
+    )
 
 
 @pytest.mark.parametrize(("right", "found"), [(966, "below"), (967, "reached")])

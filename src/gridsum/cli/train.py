@@ -87,8 +87,8 @@ def _parser() -> Parser:
     parser.add_argument(
         "--ablation",
         metavar="NAME",
-        help="of the variant: published reads what the paper leaves open as the published code does, which meets the "
-        "paper's numbers; gridsum reproduce --help lists all",
+        help="of the variant: published reads what the paper leaves open as its published code does, which comes "
+        "nearer to its numbers; gridsum reproduce --help lists all",
     )
     parser.add_argument(
         "--seeds",

@@ -137,9 +137,10 @@ def cost(results: Results) -> str:
         )
     caption = (
         f"Epochs: the sum of the epochs' times in the logs, {total / 3600:.2f} h in all. With start-up: from the call "
-        "to its end, compilation included. A fleet's runs are one computation. The paper trained 50 runs on a Tesla "
-        f"K80: about {sum(PAPER_HOURS.values()):.0f} h, if noGroups, SASA and fixedTime took the 2 h a run that it "
-        "gives for base."
+        "to its end, compilation included. A fleet's runs are one computation; several fleets of one training add up. "
+        "One that shared its GPU with other work took longer for it, which logs do not say. The paper trained 50 runs "
+        f"on a Tesla K80: about {sum(PAPER_HOURS.values()):.0f} h, if noGroups, SASA and fixedTime took the 2 h a run "
+        "that it gives for base."
     )
     header = ("training", "runs", "epochs", "with start-up", "on", "precision", "paper, ten runs")
     return to_markdown(Table("What training took", caption, header, tuple(rows)))
@@ -169,7 +170,8 @@ def halting(results: Results) -> str:
             "Recurrent steps during training",
             "Mean ± sd over seeds of the steps expected under the halting distribution, runs that never learned "
             "included. The ratio is KL's to Explore-Reinforce's; in the paper Explore-Reinforce takes much fewer "
-            "steps, and half the time (2 h against 4 h a run). p: Mann–Whitney's exact test over seeds.",
+            "steps, and half the time (2 h against 4 h a run). A training that shared its GPU with other work took "
+            "longer for it, which logs do not say. p: Mann–Whitney's exact test over seeds.",
             ("trainings", "over", "Explore-Reinforce", "KL", "ratio", "p"),
             tuple(row for pair in pairs for row in _halting_rows(*pair)),
         )

@@ -17,7 +17,7 @@ from gridsum.reproduction.readings import (
     measured_readings,
     standing_for,
 )
-from gridsum.reproduction.results import Results, Trained
+from gridsum.reproduction.results import FURTHER_SEEDS, Results, Trained
 
 _LOOKS = 2
 """How often the claims have been put to the test once further seeds are there."""
@@ -27,9 +27,10 @@ _ABOUT_THE_TEST = (
     f"consist of {', '.join(str(len(pairs_of(claim))) for claim in CLAIMS)} comparisons, some of them shared"
 )
 _ABOUT_CLAIMS = (
-    "A claim holds if all its comparisons do: its p is that of the least significant of them, not corrected, 1 if that "
-    "one comes out the other way (the intersection–union test), then corrected for the number of claims. It is refuted "
-    "when one of its comparisons is."
+    "A claim holds if all its comparisons do, so it is as sure as the least sure of them (the intersection–union "
+    "test): its p is the largest of theirs, 1 if any comes out even or the other way, and is corrected for the number "
+    "of claims alone. So it may be confirmed while one of its comparisons, corrected for all of them, is undecided. It "
+    "is refuted when one of its comparisons is."
 )
 _HEADER = ("suite", "measure", "comparison", "seeds", "means", "δ", "p", "Holm", "verdict")
 
@@ -102,10 +103,12 @@ def with_further_seeds(results: Results) -> str:
         return ""
     seeds = sorted({seed for trained in results.further.values() for seed in trained.seeds})
     asked = f"--ablations {' '.join(results.further)} --ablations-only --seeds {seeds[0]}-{seeds[-1]} --only train"
+    folder = f"FOLDER/{FURTHER_SEEDS}"
     start = (
         f"With further seeds under `{FOLLOWED}`: {', '.join(results.further)} also from seeds {seeds[0]} to "
-        f"{seeds[-1]} (`gridsum reproduce --out FOLDER {asked}`), which were added when the first had been tested and "
-        f"count for nothing else. For every verdict p is multiplied by {_LOOKS}, because it is the second look.\n\n"
+        f"{seeds[-1]} (`gridsum reproduce --out {folder} {asked}`, then `gridsum evaluate`), which were added when the "
+        f"first had been tested and count for nothing else. For every verdict p is multiplied by {_LOOKS}, because it "
+        "is the second look; as it was not at the first, both together may err half as often again as one.\n\n"
     )
     caption = f"{_ABOUT_THE_TEST}. {_ABOUT_CLAIMS} The column p is neither multiplied nor corrected."
     table = to_markdown(Table("Comparisons with further seeds", caption, _HEADER, _rows(found)))

@@ -28,7 +28,8 @@ _ABOUT_THE_TABLES = (
     "Accuracies are mean ± sd (best) over seeds, and so are the paper's, which are those of its Table VI. Against the "
     "variant as specified: Cliff's δ and the p of Mann–Whitney's exact test over seeds, on whole results of "
     f"{_TERMS_SUITE}, not corrected. A run has learned that gets {_LEARNED} of the characters of its last epoch's "
-    "problems right. Steps: mean ± sd over seeds. Time: of all epochs, in which a fleet's runs are one computation.\n"
+    "problems right. Steps: mean ± sd over seeds. Time: of all epochs, in which a fleet's runs are one computation; "
+    "several fleets of one training add up, and one that shared its GPU with other work took longer for it.\n"
 )
 Verdict = Literal["below", "inside", "above"]
 
@@ -155,11 +156,12 @@ def digits(results: Results) -> str:
         for name, trained in results.readings.items()
         if trained.config.variant == DIGITS_VARIANT
     }
-    means = {
-        side: statistics.fmean(record.char for record in records)
-        for side, trained in sides.items()
-        if trained and (records := trained.of(DIGITS_SUITE))
-    }
+    found = {side: trained.of(DIGITS_SUITE) for side, trained in sides.items() if trained}
+    for name, trained in results.further.items():
+        if trained.config.variant == DIGITS_VARIANT and name in results.readings:
+            both = [*results.readings[name].of(DIGITS_SUITE), *trained.of(DIGITS_SUITE)]
+            found[f"under `{ABLATIONS[name].name}` with further seeds"] = both
+    means = {side: statistics.fmean(record.char for record in records) for side, records in found.items() if records}
     told = "; ".join(f"{mean:.3f} {side} ({_reaching(mean)})" for side, mean in means.items())
     known = paper.ABLATION[DIGITS_VARIANT][DIGITS_SUITE].char
     start = f"Characters of {DIGITS_VARIANT} right on {DIGITS_SUITE}, mean over seeds"
