@@ -183,6 +183,13 @@ def test_what_precision_may_cost_on_long_terms_is_told():
     full, reduced = (accuracies_of(name, "2x602", "seq")[:5] for name in ("noGroups-fp32", "noGroups"))
     assert f"higher by {fmean(full) - fmean(reduced):.2f}".replace("0.", ".") in WORDS
     assert not any(accuracies_of("noGroups-fp32", "2x602", "seq")[5:]), "none of these sums right"
+    characters = list(
+        zip(*(accuracies_of(name, "2x602", "char") for name in ("noGroups-fp32", "noGroups")), strict=True)
+    )
+    assert [seed for seed, both in enumerate(characters) if min(both) > 0.9] == [2, 3, 4]
+    assert [seed for seed, both in enumerate(characters) if max(both) < 0.11] == [6, 7]
+    others = {seed: full > reduced for seed, (full, reduced) in enumerate(characters) if seed in (0, 1, 5, 8, 9)}
+    assert others == {0: True, 1: True, 5: False, 8: False, 9: False}
     published = evaluated.read([RESULTS / "further-seeds" / "records" / "noGroups-published.jsonl"])
     more = fmean(record.char for record in published if record.suite == "2x602")
     first = fmean(accuracies_of("noGroups-published", "2x602", "char"))
