@@ -59,6 +59,17 @@ def test_labels_that_decide_a_state_explain_all_of_it():
     assert balls(rng.normal(size=(300, 8)), 1e-9) == 300
 
 
+@pytest.mark.parametrize("radius", [0.5, 1.0, 2.0, 4.0])
+def test_balls_are_counted_as_by_their_definition(radius: float):
+    rng = np.random.default_rng(1)
+    states = 2 * rng.normal(size=(400, 5)) + 3
+    left, count = states, 0
+    while len(left):
+        count += 1
+        left = left[np.linalg.norm(left - left[0], axis=1) > radius]
+    assert balls(states, radius) == count
+
+
 def test_errors_begin_where_all_that_a_cell_depends_on_is_right():
     """A wrong digit in the bottom row that everything above inherits, and one of the top row's own."""
     shape = (1, 3, 5)

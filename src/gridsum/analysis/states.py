@@ -208,12 +208,16 @@ def discreteness(states: np.ndarray, labels: Sequence[np.ndarray]) -> Discretene
 
 def balls(states: np.ndarray, radius: float) -> int | None:
     """How many balls of `radius` around states hold all states, taken greedily; None where there are very many."""
-    left, count = states, 0
-    while len(left):
+    squares, outside, count = (states**2).sum(1), np.ones(len(states), dtype=bool), 0
+    while outside.any():
         count += 1
         if count > _MOST_BALLS:
             return None
-        left = left[np.sqrt(((left - left[0]) ** 2).sum(1)) > radius]
+        centre = int(outside.argmax())
+        outside &= squares - 2 * (states @ states[centre]) + squares[centre] > radius**2
+        outside[centre] = False  # its distance from itself is 0 but for rounding
+        if 2 * outside.sum() < len(states):  # a copy of the rest is worth it once it halves what is to be compared
+            states, squares, outside = states[outside], squares[outside], np.ones(int(outside.sum()), dtype=bool)
     return count
 
 
