@@ -204,6 +204,28 @@ def test_whole_trainings_in_full_precision_are_whole():
         assert f"{median(line['seconds'] for line in fleet):.2f} s an epoch by the median" in WORDS
 
 
+def test_trainings_done_twice_are_those_of_the_record():
+    record = json.loads((ROOT / "benchmarks/records/trained-twice-2026-11-16.json").read_text())
+    fixed, sasa = record["fixedTime-published"], record["SASA-published"]
+    assert fixed["log_lines"] == fixed["log_lines_alike"] == 5100
+    assert sasa["log_lines_alike"] == 0
+    for name in ("fixedTime-published", "SASA-published"):
+        logs = [logged(RESULTS / name / f"seed-{seed}" / "metrics.jsonl") for seed in range(10)]
+        assert record[name]["cost_of_the_first_epoch"]["second"] == [log[0]["total"] for log in logs]
+        for suite, measure in (("[5,6]x[1,10]", "seq"), ("2x602", "char")):
+            assert record[name][f"{suite} {measure}"]["second"] == accuracies_of(name, suite, measure)
+    digits = [
+        next(place for place, (old, new) in enumerate(zip(f"{one:.8f}", f"{other:.8f}", strict=True)) if old != new)
+        for one, other in zip(*sasa["cost_of_the_first_epoch"].values(), strict=True)
+    ]  # the point counts as a place, the first place as none
+    assert (min(digits), max(digits)) == (3, 6)
+    terms, long = (
+        " and are ".join(f"{fmean(values):.3f}".removeprefix("0") for values in sasa[what].values())
+        for what in ("[5,6]x[1,10] seq", "2x602 char")
+    )
+    assert f"mean over ten seeds, were {terms}; characters of 2×602 were {long}." in WORDS
+
+
 def test_trainings_side_by_side_are_those_of_their_folders():
     beside = BASE["side_by_side"]["seconds"]
     assert beside == {name: seconds_of(Path("further-seeds") / name) for name in beside}
