@@ -9,7 +9,7 @@ from gridsum.evaluation.records import Record
 from gridsum.evaluation.rendering import Table, to_markdown
 from gridsum.evaluation.statistics import rank_test
 from gridsum.evaluation.tables import MISSING, accuracy_text, spread
-from gridsum.reproduction.campaign import FOLLOWED, is_overtrained, overtrained_name, reported, standard_name
+from gridsum.reproduction.campaign import is_followed, is_overtrained, overtrained_name, reported
 from gridsum.reproduction.comparison import ABLATION_SUITES, p_text
 from gridsum.reproduction.results import Results, Trained
 from gridsum.reproduction.selection import AIMS, DIGITS, TERMS
@@ -28,8 +28,7 @@ def missing(results: Results) -> list[str]:
     training of that reading lacks is missing only once it was begun.
     """
     found = []
-    followed = [standard_name(name, FOLLOWED) for name in PAPER_VARIANTS]
-    standard = [*PAPER_VARIANTS, *(name for name in followed if name in results.trained)]
+    standard = [*PAPER_VARIANTS, *filter(is_followed, results.readings)]
     for name in [*standard, *(overtrained_name(name) for name in standard if is_overtrained(name))]:
         trained = results.trained.get(name)
         if trained is None:

@@ -222,7 +222,7 @@ def standard_name(variant: str, reading: str | None) -> str:
 
 def is_followed(name: str) -> bool:
     """Whether a standard training is of the reading that is followed."""
-    return any(name == standard_name(variant, FOLLOWED) for variant in PAPER_VARIANTS)
+    return name in ABLATIONS and ABLATIONS[name].name == FOLLOWED
 
 
 def is_overtrained(name: str) -> bool:

@@ -1,14 +1,15 @@
 """The paper's orderings of its variants, tested: as specified, under other readings, and with further seeds."""
 
 import statistics
-from collections.abc import Mapping
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from gridsum.evaluation import paper
 from gridsum.evaluation.records import Record
 from gridsum.evaluation.rendering import Table, to_markdown
 from gridsum.evaluation.statistics import CLAIMS, Claim, Finding, Judgement, Pair, findings, judgements, pairs_of
 from gridsum.evaluation.tables import MISSING, spread, spread_text
-from gridsum.reproduction.campaign import FOLLOWED, standard_name
+from gridsum.reproduction.campaign import FOLLOWED, is_followed
 from gridsum.reproduction.comparison import p_text
 from gridsum.reproduction.readings import (
     DIGITS_LEAST,
@@ -35,29 +36,39 @@ _ABOUT_CLAIMS = (
 _HEADER = ("suite", "measure", "comparison", "seeds", "means", "δ", "p", "Holm", "verdict")
 
 
-def as_specified(results: Results) -> str:
-    """The paper's claims on which variant is best, tested over seeds."""
-    found = findings_as_specified(results)
-    lines = _claim_lines(judgements(found))
-    rows = _rows(found)
-    if not rows:
-        return lines
-    caption = f"{_ABOUT_THE_TEST}; {len(found) - len(rows)} are not measured yet. {_ABOUT_CLAIMS}"
-    return lines + "\n" + to_markdown(Table("Comparisons", caption, _HEADER, rows))
+class Tested(NamedTuple):
+    """The comparisons that the paper's orderings consist of, and its claims as wholes."""
+
+    findings: dict[Pair, Finding]
+    judgements: dict[Claim, Judgement]
 
 
-def findings_as_specified(results: Results) -> dict[Pair, Finding]:
-    return findings(record for trained in results.variants for record in trained.reported)
+def _tested(records: Iterable[Record], looks: int = 1) -> Tested:
+    found = findings(records, looks=looks)
+    return Tested(found, judgements(found, looks=looks))
 
 
-def findings_under(results: Results) -> dict[str, dict[Pair, Finding]]:
-    """The comparisons that the paper's orderings consist of, under each reading that any is measured under."""
-    by_reading = {reading: findings(_records_under(results, reading)) for reading in measured_readings(results)}
+def _test_specified(results: Results) -> Tested:
+    return _tested(record for trained in results.variants for record in trained.reported)
+
+
+def _test_readings(results: Results) -> dict[str, Tested]:
+    """Under each reading that any comparison is measured under."""
+    tested = {reading: _tested(_records_under(results, reading)) for reading in measured_readings(results)}
     return {
         reading: found
-        for reading, found in by_reading.items()
-        if any(finding.verdict != "not measured" for finding in found.values())
+        for reading, found in tested.items()
+        if any(finding.verdict != "not measured" for finding in found.findings.values())
     }
+
+
+def _test_with_further_seeds(results: Results) -> Tested | None:
+    """Under the reading that is followed, of the seeds that were there and of those added; None without any.
+
+    They have been looked at before, with the first seeds alone, so every p counts as often as there were looks.
+    """
+    added = [record for name in filter(is_followed, results.further) for record in results.further[name].reported]
+    return _tested([*_records_under(results, FOLLOWED), *added], _LOOKS) if added else None
 
 
 def _records_under(results: Results, reading: str) -> list[Record]:
@@ -65,22 +76,36 @@ def _records_under(results: Results, reading: str) -> list[Record]:
     return [record for side in trained if side for record in side.reported]
 
 
-def findings_with_further_seeds(results: Results) -> dict[Pair, Finding]:
-    """The same under the reading that is followed, of the seeds that were there and of those added; empty without any.
+def in_brief(results: Results) -> list[str]:
+    """A line a claim: as specified, then under each reading that decides it or has all that it takes."""
+    specified, under, further = _test_specified(results), _test_readings(results), _test_with_further_seeds(results)
+    lines = []
+    for claim in CLAIMS:
+        so_read = {reading: found.judgements[claim].verdict for reading, found in under.items()}
+        told = [specified.judgements[claim].verdict]
+        told += [f"{verdict} under `{reading}`" for reading, verdict in so_read.items() if verdict != "not measured"]
+        if further:
+            told.append(f"{further.judgements[claim].verdict} under `{FOLLOWED}` with further seeds")
+        lines.append(f"The paper has it that {claim.text}: {'; '.join(told)}.")
+    return lines
 
-    They have been looked at before, with the first seeds alone, so every p counts as often as there were looks.
-    """
-    names = [standard_name(variant, FOLLOWED) for variant in paper.ABLATION]
-    added = [record for name in names if name in results.further for record in results.further[name].reported]
-    return findings([*_records_under(results, FOLLOWED), *added], looks=_LOOKS) if added else {}
+
+def as_specified(results: Results) -> str:
+    """The paper's claims on which variant is best, tested over seeds."""
+    found = _test_specified(results)
+    lines, rows = _claim_lines(found), _rows(found)
+    if not rows:
+        return lines
+    caption = f"{_ABOUT_THE_TEST}; {len(found.findings) - len(rows)} are not measured yet. {_ABOUT_CLAIMS}"
+    return lines + "\n" + to_markdown(Table("Comparisons", caption, _HEADER, rows))
 
 
 def under_readings(results: Results) -> str:
     """The paper's orderings under other readings, beside the variants as specified."""
-    under = findings_under(results)
+    under = _test_readings(results)
     if not under:
         return ""
-    sides = (findings_as_specified(results), *under.values())
+    sides = (_test_specified(results), *under.values())
     rows = [(claim.text, *(_verdict_text(claim, found) for found in sides)) for claim in CLAIMS]
     so_read = (standing_for(results, reading).get(DIGITS_VARIANT) for reading in under)
     trained = (results.trained.get(DIGITS_VARIANT), *so_read)
@@ -98,8 +123,8 @@ def under_readings(results: Results) -> str:
 
 def with_further_seeds(results: Results) -> str:
     """The claims once more, of all seeds together, where some have been added."""
-    found = findings_with_further_seeds(results)
-    if not found:
+    found = _test_with_further_seeds(results)
+    if found is None:
         return ""
     seeds = sorted({seed for trained in results.further.values() for seed in trained.seeds})
     asked = f"--ablations {' '.join(results.further)} --ablations-only --seeds {seeds[0]}-{seeds[-1]} --only train"
@@ -112,21 +137,12 @@ def with_further_seeds(results: Results) -> str:
     )
     caption = f"{_ABOUT_THE_TEST}. {_ABOUT_CLAIMS} The column p is neither multiplied nor corrected."
     table = to_markdown(Table("Comparisons with further seeds", caption, _HEADER, _rows(found)))
-    return start + _claim_lines(judgements(found, looks=_LOOKS)) + "\n" + table
+    return start + _claim_lines(found) + "\n" + table
 
 
-def verdicts(claim: Claim, results: Results) -> str:
-    """A claim in a few words: as specified, then under each reading that decides it or has all that it takes."""
-    under = {reading: judgements(found)[claim].verdict for reading, found in findings_under(results).items()}
-    told = [judgements(findings_as_specified(results))[claim].verdict]
-    told += [f"{verdict} under `{reading}`" for reading, verdict in under.items() if verdict != "not measured"]
-    if found := findings_with_further_seeds(results):
-        told.append(f"{judgements(found, looks=_LOOKS)[claim].verdict} under `{FOLLOWED}` with further seeds")
-    return "; ".join(told)
-
-
-def _claim_lines(judged: Mapping[Claim, Judgement]) -> str:
-    return "".join(f"- {claim.text}: **{found.verdict}**{_claim_p(found)}\n" for claim, found in judged.items())
+def _claim_lines(tested: Tested) -> str:
+    judged = tested.judgements.items()
+    return "".join(f"- {claim.text}: **{found.verdict}**{_claim_p(found)}\n" for claim, found in judged)
 
 
 def _claim_p(judged: Judgement) -> str:
@@ -135,24 +151,24 @@ def _claim_p(judged: Judgement) -> str:
     return f" (p {p_text(judged.p)}, corrected {p_text(judged.corrected)})"
 
 
-def _rows(found: Mapping[Pair, Finding]) -> tuple[tuple[str, ...], ...]:
-    return tuple(_finding_row(finding) for finding in found.values() if finding.p is not None)
+def _rows(tested: Tested) -> tuple[tuple[str, ...], ...]:
+    """Every comparison that has been measured."""
+    rows = []
+    for pair, found in tested.findings.items():
+        if found.means is None or found.effect is None or found.p is None or found.corrected is None:
+            continue
+        compared = f"{pair.better} > {pair.worse}", "/".join(map(str, found.seeds))
+        means = f"{found.means[0]:.3f} / {found.means[1]:.3f}"
+        values = f"{found.effect:+.2f}", p_text(found.p), p_text(found.corrected)
+        rows.append((pair.suite, pair.measure, *compared, means, *values, found.verdict))
+    return tuple(rows)
 
 
-def _finding_row(finding: Finding) -> tuple[str, ...]:
-    pair = finding.pair
-    start = (pair.suite, pair.measure, f"{pair.better} > {pair.worse}", "/".join(map(str, finding.seeds)))
-    if finding.means is None or finding.effect is None or finding.p is None or finding.corrected is None:
-        return (*start, MISSING, MISSING, MISSING, MISSING, finding.verdict)
-    means = f"{finding.means[0]:.3f} / {finding.means[1]:.3f}"
-    return (*start, means, f"{finding.effect:+.2f}", p_text(finding.p), p_text(finding.corrected), finding.verdict)
-
-
-def _verdict_text(claim: Claim, found: Mapping[Pair, Finding]) -> str:
-    single = [found[pair].verdict for pair in pairs_of(claim)]
+def _verdict_text(claim: Claim, tested: Tested) -> str:
+    single = [tested.findings[pair].verdict for pair in pairs_of(claim)]
     counts = [f"{single.count('confirmed')} of {len(single)} confirmed"]
     counts += [f"{single.count(so)} {so}" for so in ("refuted", "not measured") if so in single]
-    whole = judgements(found)[claim]
+    whole = tested.judgements[claim]
     if whole.corrected is not None and whole.verdict != "refuted":
         counts.append(f"corrected p {p_text(whole.corrected)}")
     return f"{'undecided' if whole.verdict == 'not measured' else whole.verdict} ({', '.join(counts)})"

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from gridsum.evaluation.records import Record
-from gridsum.evaluation.statistics import CLAIMS
 from gridsum.evaluation.verdicts import Standing
 from gridsum.reproduction import accounts, comparison, orderings, readings
 from gridsum.reproduction.campaign import FOLLOWED, OVERTRAINED, standard_name
@@ -92,7 +91,7 @@ def _brief(results: Results) -> str:
     lines = [
         _standing_of_the_best(results),
         _standing_of_means(results),
-        *(f"The paper has it that {claim.text}: {orderings.verdicts(claim, results)}." for claim in CLAIMS),
+        *orderings.in_brief(results),
         f"Recurrent steps during training, under Explore-Reinforce and under KL: {'; '.join(steps)}." if steps else "",
         readings.tally(results),
         readings.digits(results),
