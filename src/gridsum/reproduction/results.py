@@ -53,7 +53,7 @@ class Results:
     beyond: dict[str, Trained] = field(default_factory=dict)
     """By name, variants that the paper does not have, then their ablations."""
     further: dict[str, Trained] = field(default_factory=dict)
-    """By name, the trainings from further seeds, which count for the paper's orderings alone."""
+    """By name, the trainings from further seeds, which are for the paper's orderings and in no table of means."""
 
     @property
     def variants(self) -> list[Trained]:
