@@ -132,8 +132,8 @@ def with_further_seeds(results: Results) -> str:
     start = (
         f"With further seeds under `{FOLLOWED}`: {', '.join(results.further)} also from seeds {seeds[0]} to "
         f"{seeds[-1]} (`gridsum reproduce --out {folder} {asked}`, then `gridsum evaluate`), which were added when the "
-        f"first had been tested and are in no table of means. For every verdict p is multiplied by {_LOOKS}, because it "
-        "is the second look; as it was not at the first, both together may err half as often again as one.\n\n"
+        f"first had been tested and are in no table of means. For every verdict p is multiplied by {_LOOKS}, because "
+        "it is the second look; as it was not at the first, both together may err half as often again as one.\n\n"
     )
     caption = f"{_ABOUT_THE_TEST}. {_ABOUT_CLAIMS} The column p is neither multiplied nor corrected."
     table = to_markdown(Table("Comparisons with further seeds", caption, _HEADER, _rows(found)))
