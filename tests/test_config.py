@@ -3,7 +3,7 @@ import dataclasses
 import pytest
 
 from gridsum.config import Config, ConfigError
-from gridsum.fields import fields_of, override
+from gridsum.fields import fields_of, from_dict, override
 from gridsum.model.network import Network, parameter_count
 from gridsum.problems import Space
 from gridsum.variants import MEANINGS, PAPER_VARIANTS, VARIANTS, variant
@@ -25,25 +25,7 @@ from gridsum.variants import MEANINGS, PAPER_VARIANTS, VARIANTS, variant
         ({"model.epsilon": 0.0}, "model.epsilon"),
         ({"model.max_steps": 0}, "model.max_steps"),
         ({"model.step_hidden": 10}, "model.step_hidden"),
-        ({"model.train_steps": (5, 4)}, "model.train_steps must be two numbers"),
-        ({"model.patience": 0}, "model.patience"),
-        ({"model.cap_factor": 0}, "model.cap_factor"),
-        ({"model.state_noise": -0.1}, "model.state_noise"),
-        ({"model.tolerance": -0.1}, "model.tolerance"),
-        ({"model.state_mixing": 1.0, "model.halting": "fixed"}, r"model.state_mixing must lie in \[0, 1\)"),
-        ({"model.state_mixing": 0.4}, "model.halting ponder"),
-        ({"model.state_noise": "nan"}, "model.state_noise"),
-        ({"objective.deep": True}, "model.halting converge"),
-        ({"model.halting": "converge"}, "set objective.regulariser to none"),
-        ({"training.restarts": 1.0}, "training.restarts"),
-        ({"training.certain": 1.0}, "training.certain"),
-        ({"training.strangers": 1.5}, "training.strangers"),
-        ({"training.strangers": 0.5}, "needs model.recall"),
-        ({"training.spread": 1.5}, "training.spread"),
-        ({"training.spread_rows": 0}, "training.spread_rows"),
-        ({"training.restart_steps": 0}, "training.restart_steps"),
-        ({"training.harden_accuracy": 0.0}, "training.harden_accuracy"),
-        ({"training.harden_problems": 0}, "training.harden_problems"),
+        ({"model.halting": "converge"}, "model.halting takes one of ponder, fixed"),
         ({"objective.prior": 1.0}, "objective.prior"),
         ({"objective.weight": -1.0}, "objective.weight"),
         ({"training.batch": 0}, "training.batch"),
@@ -59,6 +41,21 @@ from gridsum.variants import MEANINGS, PAPER_VARIANTS, VARIANTS, variant
 def test_impossible_values(changes, complaint):
     with pytest.raises(ConfigError, match=complaint):
         override(Config(), changes)
+
+
+def test_a_retired_field_is_read_at_its_default_and_refused_otherwise():
+    old = dataclasses.asdict(Config())
+    old["model"] |= {"recall": False, "train_steps": [6, 20], "state_noise": 0}
+    old["training"] |= {"restarts": 0.0}
+    assert from_dict(Config, old) == Config()
+    for part, name, value in (
+        ("model", "train_steps", [6, 21]),
+        ("training", "restarts", 0.5),
+        ("objective", "deep", True),
+    ):
+        refused = {**old, part: {**old[part], name: value}}
+        with pytest.raises(ConfigError, match=rf"{part}\.{name} is set to .* retired after release 0\.1\.0"):
+            from_dict(Config, refused)
 
 
 def test_configurations_are_frozen():
@@ -120,20 +117,7 @@ def test_variants_are_the_table_s(name, groups, heads, query_encoding, halting, 
 
 def test_the_paper_has_five_variants():
     assert sorted(PAPER_VARIANTS) == ["SASA", "base", "fixedTime", "noGroups", "ponderReg"]
-    assert set(VARIANTS) - set(PAPER_VARIANTS) == {"exact"}
     assert list(MEANINGS) == list(VARIANTS)
-
-
-def test_what_exact_changes_can_be_dropped_one_at_a_time():
-    """Every ingredient is a field whose default leaves it out."""
-    base, exact = fields_of(variant("base")), variant("exact")
-    changed = {path for path, leaf in fields_of(exact).items() if leaf != base[path]} - {"variant"}
-    assert changed == set(VARIANTS["exact"])
-    needed = {"model.halting", "objective.regulariser", "model.recall"}  # others hang on these
-    for path in changed - needed:
-        assert fields_of(override(exact, {path: base[path][1]}))[path] == base[path]
-    without = override(exact, {"model.recall": False, "training.strangers": 0.0})
-    assert parameter_count(Network(exact.model)) - parameter_count(Network(without.model)) == 2 * 64 * 64 + 64
 
 
 @pytest.mark.parametrize(("name", "meant"), [("nogroups", "noGroups"), ("sasa", "SASA"), ("fixed-time", "fixedTime")])
@@ -150,7 +134,6 @@ def test_an_unknown_variant_names_the_nearest(name, meant):
         ("noGroups", 168_337),
         ("SASA", 157_521),
         ("fixedTime", 107_344),
-        ("exact", 115_600),
     ],
 )
 def test_parameter_counts(name, count):

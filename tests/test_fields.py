@@ -76,7 +76,7 @@ def test_a_field_like_no_other_lists_what_there_is():
         ({"model": {"dropout": "0.1"}}, "model.dropout takes a number"),
         ({"model": {"dropout": True}}, "model.dropout takes a number"),
         ({"model": {"query_encoding": 1}}, "model.query_encoding takes true or false"),
-        ({"model": {"halting": "never"}}, "model.halting takes one of ponder, fixed, converge, not 'never'"),
+        ({"model": {"halting": "never"}}, "model.halting takes one of ponder, fixed, not 'never'"),
         ({"model": {"halting": ["ponder"]}}, "model.halting takes one of"),
         ({"task": {"terms": [1, 2, 3]}}, "task.terms takes whole numbers"),
         ({"task": {"terms": 4}}, "task.terms takes whole numbers"),

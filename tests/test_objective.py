@@ -362,29 +362,3 @@ def test_runs_do_not_meet():
         alone = cost(rollout_of(logits[:, part], halting[:, part]), targets[part], ObjectiveConfig(normalise="running"))
         for ours, theirs in zip(vars(together).values(), vars(alone).values(), strict=True):
             torch.testing.assert_close(ours[part], theirs)
-
-
-@pytest.mark.parametrize("normalise", ["batch", "running"])
-def test_a_deep_loss_is_the_mean_of_the_losses_of_every_reading(normalise):
-    logits, _ = logits_and_halting()
-    targets = targets_of()
-    last = torch.zeros(READINGS, RUNS, PROBLEMS, dtype=torch.float64)
-    last[-1] = 1
-    truncation = torch.full((RUNS, PROBLEMS), READINGS)
-    config = ObjectiveConfig(regulariser="none", normalise=normalise, deep=True)
-    deep = cost(Rollout(range(1, READINGS + 1), logits, None, last, truncation), targets, config)
-    alone = [
-        cost(
-            Rollout(range(n + 1, n + 2), logits[n : n + 1], None, last[-1:], truncation),
-            targets,
-            ObjectiveConfig("none"),
-        )
-        for n in range(READINGS)
-    ]
-    torch.testing.assert_close(deep.total, torch.stack([each.total for each in alone]).mean(0))
-    torch.testing.assert_close(deep.accuracy, torch.stack([each.accuracy for each in alone]).mean(0))
-    torch.testing.assert_close(deep.steps, torch.full((RUNS,), (READINGS + 1) / 2, dtype=torch.float64))
-    only = cost(
-        Rollout(range(1, READINGS + 1), logits, None, last, truncation), targets, ObjectiveConfig(regulariser="none")
-    )
-    torch.testing.assert_close(only.total, alone[-1].total)

@@ -161,27 +161,8 @@ def test_weights_from_before_a_field_existed_still_load(tmp_path, config):
         about = json.loads(file.metadata()["gridsum"])
     for section, names in {
         "task": ("repeats", "repeat_probability"),
-        "model": (
-            *("recall", "harden", "train_steps", "patience", "cap_factor", "tolerance"),
-            *("state_noise", "state_mixing"),
-        ),
-        "objective": ("deep",),
-        "training": ("restarts", "restart_steps", "strangers", "certain", "harden_accuracy", "harden_problems"),
     }.items():
         for name in names:
             del about["config"][section][name]
     save_file(load_file(path), path, {"gridsum": json.dumps(about)})
     assert load_runs("old", [path]).config == config
-
-
-def test_a_placement_that_has_hardened_comes_back_so(tmp_path):
-    exact = override(variant("exact"), TINY)
-    network = Network(exact.model, (3, 4))
-    network.placement.harden(network.embedding.weight, torch.tensor([False, True]))
-    paths = [tmp_path / f"{run}.safetensors" for run in range(2)]
-    for run, path in enumerate(paths):
-        save_run(path, network, run, exact, 3 + run)
-    decided = load_runs("exact", paths).network.placement.decided
-    assert decided is not None
-    assert network.placement.decided is not None
-    assert torch.equal(decided, network.placement.decided)

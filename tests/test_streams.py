@@ -53,9 +53,8 @@ def test_a_label_may_be_a_number_or_a_tensor(key, label):
         lambda stream: stream.fold(4).fold(2).bits(5),
         lambda stream: torch.stack([child.bits(4) for child in stream.children(3)], 1),
         lambda stream: stream.lanes(lane_index(torch.arange(6).view(2, 3), 8)),
-        lambda stream: stream.normal(lane_index(torch.arange(6).view(2, 3), 8)),
     ],
-    ids=["bits", "integers", "uniform", "chance", "fold", "children", "lanes", "normal"],
+    ids=["bits", "integers", "uniform", "chance", "fold", "children", "lanes"],
 )
 def test_a_run_draws_the_same_alone_or_in_a_fleet(draw):
     fleet = draw(Stream.of_seeds([1, 3, 8]))
@@ -203,19 +202,3 @@ def test_lanes_are_uniform():
 def test_features_come_in_fours():
     with pytest.raises(AssertionError, match="fours"):
         lane_index(torch.arange(3), 6)
-
-
-def test_normal_numbers_are_normal_and_independent_of_their_neighbours():
-    drawn = Stream.of_seeds([5]).normal(lane_index(torch.arange(5000), 8)).flatten()
-    assert drawn.shape == (40_000,)
-    assert stats.kstest(drawn.numpy(), "norm").pvalue > 0.01
-    for distance in (1, 2, 3, 8):
-        correlation = float((drawn[distance:] * drawn[:-distance]).mean())
-        assert abs(correlation) < 4 / 200
-
-
-@given(words)
-def test_normal_numbers_are_the_quantiles_of_lanes(key):
-    stream, index = Stream(torch.tensor([key])), lane_index(torch.arange(2), 4)
-    expected = stats.norm.ppf([(lane + 32768.5) / 65536 for lane in stream.lanes(index).flatten().tolist()])
-    assert stream.normal(index).flatten().tolist() == pytest.approx(expected.tolist(), abs=1e-6)

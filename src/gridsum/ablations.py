@@ -1,8 +1,6 @@
 """Trainings that change a variant in one point, as data: which variants, what of them, and why that is worth knowing.
 
-Those of the paper's variants are other readings of what the paper leaves open, and are compared with the variant
-itself. Those of `exact` drop one ingredient each; they may be trained for less long than `exact` was, so `whole`, which
-drops nothing and is trained as they are, is what they are compared with.
+They are other readings of what the paper leaves open, and are compared with the variant itself.
 """
 
 from typing import Any, NamedTuple
@@ -35,7 +33,7 @@ _OPEN = (*_RUNNING, *_SAMPLED, *_LARGER)
 _DECIDING = ("base", "noGroups", "SASA", "ponderReg")
 """The paper's variants that decide when to halt. Where all samples run to the end, `running` changes nothing."""
 _EVERY = ("base", "noGroups", "SASA", "fixedTime", "ponderReg")
-_BASE, _EXACT = ("base",), ("exact",)
+_BASE = ("base",)
 
 _CHANGES: dict[str, _Change] = {
     "running": _Change(
@@ -60,36 +58,8 @@ _CHANGES: dict[str, _Change] = {
         "samples all run to the end",
     ),
     "fp32": _Change(("base", "noGroups"), {"training.precision": "fp32"}, "matrix products in full precision"),
-    "whole": _Change(_EXACT, {}, "nothing is dropped: what the others are compared with"),
-    "without-recall": _Change(
-        _EXACT,
-        {"model.recall": False, "training.strangers": 0.0},
-        "a step sees its own grid alone, so no problem can start from another's",
-    ),
-    "without-deep": _Change(
-        _EXACT, {"objective.deep": False}, "only the last reading counts, so answers may come late"
-    ),
-    "without-restarts": _Change(
-        _EXACT, {"training.restarts": 0.0}, "every problem starts from its own placement; so there are no strangers"
-    ),
-    "without-strangers": _Change(
-        _EXACT, {"training.strangers": 0.0}, "restarted problems start from states of their own alone"
-    ),
-    "without-noise": _Change(_EXACT, {"model.state_noise": 0.0}, "nothing disturbs a state in training"),
-    "without-repeats": _Change(
-        _EXACT, {"task.repeats": 0.0}, "every digit is independent of the others, so runs of one digit hardly occur"
-    ),
-    "without-hardening": _Change(
-        _EXACT,
-        {"model.harden": False, "training.certain": 0.0},
-        "placement stays expected, and nothing is placed by certain actions",
-    ),
-    "without-certain": _Change(
-        _EXACT, {"training.certain": 0.0}, "placement hardens without the network having learnt from hard grids before"
-    ),
 }
 
-CONTROL = "whole"
 SPECIFIED = "specified"
 """In place of a reading's name: the variant itself."""
 
@@ -126,8 +96,3 @@ def reading_of(config: Config, specified: Config) -> str:
     readings = ablations_of(specified.variant).values()
     named = next((ablation.name for ablation in readings if apart(ablation.changes) == differing), None)
     return named or ", ".join(f"{path}={value}" for path, value in differing.items())
-
-
-def has_control(variant: str) -> bool:
-    """Whether a variant's ablations are compared with a control of their own, and not with the variant itself."""
-    return f"{variant}-{CONTROL}" in ABLATIONS

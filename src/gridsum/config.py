@@ -94,14 +94,8 @@ class ModelConfig:
     """Whether the attention has the query encoding s."""
     step_hidden: int = 256
     """Hidden features of a step's feed-forward network, FFN_3."""
-    recall: bool = False
-    """Whether every step sees the grid before any step beside its own: Linear(concat(G_n, G_0))."""
-    levels: int = 0
-    """How many values, from -1 to 1, the features of a cell can have once training makes them discrete; 0: any."""
-    harden: bool = False
-    """Whether training makes a run's placement certain, once its most probable actions are seen to work."""
-    halting: Literal["ponder", "fixed", "converge"] = "ponder"
-    """Whether the network decides when to halt, takes a fixed number of steps, or goes on until nothing changes."""
+    halting: Literal["ponder", "fixed"] = "ponder"
+    """Whether the network decides when to halt, or takes a fixed number of steps."""
     fixed_steps: int = 12
     """The steps taken under fixed halting."""
     max_steps: int = 40
@@ -110,19 +104,6 @@ class ModelConfig:
     """Training stops a sample once it has halted with probability 1 - epsilon."""
     max_evaluation_steps: int = 50
     """The most steps taken in evaluation and solving under ponder halting."""
-    train_steps: tuple[int, int] = (6, 20)
-    """The fewest and the most steps taken in training under converge halting, drawn anew at every training step."""
-    patience: int = 4
-    """Converge halting stops when no cell's symbol has changed for so many steps."""
-    cap_factor: int = 4
-    """The cap on steps under converge halting: so many for each row and each column, and the most of train_steps."""
-    tolerance: float = 0.0
-    """Converge halting on a CPU computes cells again only where features have moved by more; 0: all cells, always."""
-    state_noise: float = 0.0
-    """The standard deviation of Gaussian noise on every cell's features after every step in training."""
-    state_mixing: float = 0.0
-    """How far, at most, a cell's features are moved towards those of another problem's after every step in training: a
-    share of the way, drawn for each cell."""
     context_length: int = 3
     """S_C, the vectors of the context."""
     context_heads: int = 8
@@ -143,21 +124,8 @@ class ModelConfig:
         _require(self.kernel % 2 == 1 and self.kernel > 0, "model.kernel must be odd, so that a cell is its centre")
         _require(0 <= self.dropout < 1, "model.dropout must lie in [0, 1)")
         _require(0 < self.epsilon < 1, "model.epsilon must lie in (0, 1)")
-        for name in ("fixed_steps", "max_steps", "max_evaluation_steps", "context_length", "patience", "cap_factor"):
+        for name in ("fixed_steps", "max_steps", "max_evaluation_steps", "context_length"):
             _require(getattr(self, name) >= 1, f"model.{name} must be at least 1")
-        fewest, most = self.train_steps
-        _require(
-            1 <= fewest <= most,
-            f"model.train_steps must be two numbers from 1 upwards, the smaller first: {fewest},{most}",
-        )
-        _require(self.levels == 0 or self.levels >= 2, "model.levels must be 0, for any value, or at least 2")
-        for name in ("state_noise", "tolerance"):
-            _require(0 <= getattr(self, name) < math.inf, f"model.{name} must be a number that is not negative")
-        _require(0 <= self.state_mixing < 1, "model.state_mixing must lie in [0, 1)")
-        _require(
-            self.state_mixing == 0 or self.halting != "ponder",
-            "model.state_mixing needs problems that stay to the end: under model.halting ponder they leave",
-        )
         for name in ("placement_hidden", "step_hidden", "context_hidden", "halting_hidden"):
             hidden = getattr(self, name)
             _require(hidden > 0 and hidden % 4 == 0, f"model.{name} must be a positive multiple of 4")
@@ -178,8 +146,6 @@ class ObjectiveConfig:
     """The measure a of Explore-Reinforce: the accuracy expected under p, or that of one halting step drawn from p."""
     normalise: Literal["batch", "running"] = "batch"
     """The class weight that a step's loss is divided by: the whole batch's, or that of samples still running."""
-    deep: bool = False
-    """Whether every reading counts alike, and not only the last; for converge halting."""
 
     def __post_init__(self) -> None:
         _require(0 < self.prior < 1, "objective.prior must lie in (0, 1)")
@@ -215,33 +181,10 @@ class TrainingConfig:
     """The largest norm of a run's gradient."""
     precision: Literal["fp32", "tf32", "bf16"] = "fp32"
     """Of the matrix products. On a CPU, bf16 is for those of a recurrent step, if it has AMX; all else is fp32."""
-    restarts: float = 0.0
-    """The share of a batch's problems that have taken steps, without gradient, before those that they learn from."""
-    restart_steps: int = 30
-    """The most steps that restarted problems have taken before; each draws its own number, from 1."""
-    strangers: float = 0.0
-    """The share of restarted problems that start from another problem's grid; for networks with recall."""
-    spread: float = 0.0
-    """The share of a batch's problems whose terms are moved apart on the grid, with empty rows between them."""
-    spread_rows: int = 12
-    """If some are: the most rows that grids are given for that beside what the task says; each run draws its own."""
-    certain: float = 0.0
-    """The share of a batch's problems that are placed by the most probable actions, to learn from such grids too."""
-    harden_accuracy: float = 0.9
-    """The share of characters, in every group, that a run so placed must get right for its placement to harden."""
-    discrete_accuracy: float = 0.97
-    """The same share for a run's states to become discrete, if they are to, once its placement is certain."""
-    harden_problems: int = 64
-    """The new problems of each group that both are measured on, at the end of every epoch."""
     first_step: int = 0
     """The number of the first training step: what a training before this one ended with, so problems are new ones."""
     checkpoint_epochs: int = 10
     """Epochs from one checkpoint to the next; there is one at the end, too."""
-
-    @property
-    def more_rows(self) -> int:
-        """The most rows that grids have beside what the task says."""
-        return self.spread_rows if self.spread else 0
 
     @property
     def epochs_in_all(self) -> int:
@@ -249,24 +192,9 @@ class TrainingConfig:
         return self.first_step // self.steps_per_epoch + self.epochs
 
     def __post_init__(self) -> None:
-        for name in (
-            "epochs",
-            "steps_per_epoch",
-            "batch",
-            "restart_epochs",
-            "checkpoint_epochs",
-            "restart_steps",
-            "spread_rows",
-            "harden_problems",
-        ):
+        for name in ("epochs", "steps_per_epoch", "batch", "restart_epochs", "checkpoint_epochs"):
             _require(getattr(self, name) >= 1, f"training.{name} must be at least 1")
         _require(self.first_step >= 0, "training.first_step must not be negative")
-        for name in ("restarts", "certain"):
-            _require(0 <= getattr(self, name) < 1, f"training.{name} must lie in [0, 1)")
-        for name in ("strangers", "spread"):
-            _require(0 <= getattr(self, name) <= 1, f"training.{name} must lie in [0, 1]")
-        for name in ("harden_accuracy", "discrete_accuracy"):
-            _require(0 < getattr(self, name) <= 1, f"training.{name} must lie in (0, 1]")
         for name in ("learning_rate", "final_learning_rate", "adam_epsilon", "clip"):
             _require(0 < getattr(self, name) < math.inf, f"training.{name} must be a positive number")
         for name in ("beta1", "beta2"):
@@ -289,17 +217,4 @@ class Config:
         _require(
             self.training.batch % groups == 0,
             f"training.batch is {self.training.batch}, which cannot be divided among {groups} groups of problems",
-        )
-        converges = self.model.halting == "converge"
-        _require(
-            converges or not self.objective.deep,
-            "objective.deep needs a reading after every step, which model.halting converge has",
-        )
-        _require(
-            not converges or self.objective.regulariser == "none",
-            "under model.halting converge there is no halting to regularise: set objective.regulariser to none",
-        )
-        _require(
-            self.model.recall or self.training.strangers == 0,
-            "training.strangers needs model.recall: without it a problem is in its own grid alone",
         )

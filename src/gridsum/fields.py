@@ -13,6 +13,29 @@ from gridsum.config import Config, ConfigError
 
 Dataclass = TypeVar("Dataclass")
 
+# Fields that release 0.1.0 had, with their defaults: a configuration that left them so still means the same.
+_RETIRED: dict[str, Any] = {
+    "model.recall": False,
+    "model.levels": 0,
+    "model.harden": False,
+    "model.train_steps": [6, 20],
+    "model.patience": 4,
+    "model.cap_factor": 4,
+    "model.tolerance": 0.0,
+    "model.state_noise": 0.0,
+    "model.state_mixing": 0.0,
+    "objective.deep": False,
+    "training.restarts": 0.0,
+    "training.restart_steps": 30,
+    "training.strangers": 0.0,
+    "training.spread": 0.0,
+    "training.spread_rows": 12,
+    "training.certain": 0.0,
+    "training.harden_accuracy": 0.9,
+    "training.discrete_accuracy": 0.97,
+    "training.harden_problems": 64,
+}
+
 
 def to_json(config: Config) -> str:
     return json.dumps(dataclasses.asdict(config), indent=2)
@@ -34,12 +57,24 @@ def from_dict(cls: type[Dataclass], data: Any, where: str = "") -> Dataclass:
     values = {}
     for key, value in data.items():
         path = f"{where}.{key}" if where else key
+        if path in _RETIRED:
+            _check_retired(path, value)
+            continue
         if key not in hints:
             raise ConfigError(_unknown(path, [f"{where}.{name}" if where else name for name in hints]))
         hint = hints[key]
         nested = isinstance(hint, type) and dataclasses.is_dataclass(hint)
         values[key] = from_dict(hint, value, path) if nested else _checked(hint, value, path)
     return cls(**values)
+
+
+def _check_retired(path: str, value: Any) -> None:
+    default = _RETIRED[path]
+    if value != default and not (isinstance(default, list) and list(value) == default):
+        raise ConfigError(
+            f"{path} is set to {value!r}, but that field was retired after release 0.1.0; "
+            "leave it out, or use gridsum 0.1.0"
+        )
 
 
 def fields_of(config: Any, where: str = "") -> dict[str, tuple[Any, Any]]:

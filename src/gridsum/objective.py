@@ -24,7 +24,7 @@ class Cost:
     expected_loss: Tensor
     regulariser: Tensor
     accuracy: Tensor
-    """Character accuracy expected under p, which is uniform over the readings where they all count alike."""
+    """Character accuracy expected under p."""
     steps: Tensor
     """E[N_h], the mean number of steps before halting."""
 
@@ -45,8 +45,6 @@ def cost(
     step = torch.arange(rollout.steps.start, rollout.steps.stop, device=targets.device).view(-1, 1, 1)
     kind = torch.promote_types(rollout.logits.dtype, torch.float32)  # weights add up, whatever the products' precision
     p = rollout.probability
-    if config.deep:
-        p = torch.full_like(p, 1 / len(rollout.steps), dtype=kind)
     weight = class_weights(targets, config.pad_weight).to(kind) * inside
     losses = cross_entropy(rollout.logits, targets, weight)
     if config.normalise == "batch":

@@ -19,7 +19,7 @@ from gridsum.symbols import columns_needed, decode, exact_sum, render
 
 PlacementRule = Literal["auto", "soft", "hard"]
 PLACEMENT_RULES: dict[str, str] = {
-    "auto": "soft where that is quick, hard for sums too long for it and for networks whose actions are certain",
+    "auto": "soft where that is quick, hard for sums too long for it",
     "soft": "every symbol spread over the cells as its action probabilities say, as in training",
     "hard": "every symbol's most probable action taken; cost linear in the length",
 }
@@ -75,7 +75,7 @@ def trace_expression(model: Model, terms: tuple[str, ...], steps: int, placement
     """Every internal of `steps` steps on one expression."""
     batch = batch_of([terms], _device(model.network))
     size = solving_size(*_shape(terms), model.config)
-    hard = choose_placement(placement, model.network, batch.symbols.shape[-1], size) == "hard"
+    hard = choose_placement(placement, batch.symbols.shape[-1], size) == "hard"
     return trace(model.network, batch.symbols[0, 0], size, steps, hard)
 
 
@@ -117,24 +117,19 @@ def solve_watched(
 def solving_size(terms: int, digits: int, config: Config) -> GridSize:
     """The smallest grid that training would draw for such terms (R = 0), and never too narrow for the result.
 
-    A single term is given no fewer rows than training has. What converges has training's spare columns beyond the
-    result, not beyond the terms: where that comes within a column of the left edge, a zero is often read before it.
+    A single term is given no fewer rows than training has.
     """
     task, needed = config.task, columns_needed(terms, digits)
     rows = max(terms, task.groups[0].terms[1]) + task.spare_rows
-    if config.model.halting == "converge":
-        return GridSize(rows, needed + task.spare_columns)
     return GridSize(rows, max(needed, digits + task.spare_columns))
 
 
-def choose_placement(rule: PlacementRule, network: Network, symbols: int, size: GridSize) -> Literal["soft", "hard"]:
+def choose_placement(rule: PlacementRule, symbols: int, size: GridSize) -> Literal["soft", "hard"]:
     if rule not in PLACEMENT_RULES:
         raise ValueError(f"there is no placement {rule!r}; use {', '.join(PLACEMENT_RULES)}")
     if rule != "auto":
         return rule
-    # Where every action is certain both make the same grid, and hard placement is the cheaper.
-    soft = not network.placement.certain and symbols * size.height * size.width <= _SOFT_WORK
-    return "soft" if soft else "hard"
+    return "soft" if symbols * size.height * size.width <= _SOFT_WORK else "hard"
 
 
 def infer_in_parts(
@@ -194,7 +189,7 @@ def _solve_batch(
     network = model.network
     batch = batch_of(expressions, _device(network))
     size = solving_size(*_shape(expressions[0]), model.config)
-    chosen = choose_placement(placement, network, batch.symbols.shape[-1], size)
+    chosen = choose_placement(placement, batch.symbols.shape[-1], size)
     # Every expression gets the same draws, so that an answer does not depend on what else is asked.
     draws = Stream.of_seeds([seed], batch.symbols.device).uniform(1, network.config.max_evaluation_steps)
     draws = draws.expand(-1, len(expressions), -1)

@@ -13,22 +13,7 @@ PAPER_VARIANTS: dict[str, dict[str, Any]] = {
     "fixedTime": {"model.halting": "fixed", "objective.regulariser": "none"},
     "ponderReg": {"objective.regulariser": "kl"},
 }
-# Beyond the paper: a network that holds the answer once it has it, so that convergence can halt it at any size.
-VARIANTS: dict[str, dict[str, Any]] = PAPER_VARIANTS | {
-    "exact": {
-        "task.repeats": 0.5,
-        "model.recall": True,
-        "model.harden": True,
-        "model.halting": "converge",
-        "model.tolerance": 0.01,
-        "model.state_noise": 0.25,
-        "objective.regulariser": "none",
-        "objective.deep": True,
-        "training.restarts": 0.5,
-        "training.strangers": 0.25,
-        "training.certain": 0.25,
-    }
-}
+VARIANTS: dict[str, dict[str, Any]] = PAPER_VARIANTS
 
 MEANINGS: dict[str, str] = {
     "base": "the paper's system",
@@ -36,7 +21,6 @@ MEANINGS: dict[str, str] = {
     "SASA": "the paper's, with attention as originally defined",
     "fixedTime": "the paper's, with a fixed number of steps",
     "ponderReg": "the paper's, with PonderNet's regulariser",
-    "exact": "beyond the paper: every step sees the first grid, and goes on until nothing changes",
 }
 
 

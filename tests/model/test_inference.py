@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from gridsum.fields import override
-from gridsum.model.inference import default_rule, infer, step_cap
+from gridsum.model.inference import default_rule, infer
 from gridsum.model.network import Network
 from gridsum.model.rollout import GridSize
 from gridsum.model.tracing import trace
@@ -101,8 +101,6 @@ def test_fixed_halting_takes_the_steps_it_was_trained_with():
     [
         ("base", "fixed", "'sampled' or 'median'"),
         ("fixedTime", "median", "'fixed'"),
-        ("base", "converged", "'sampled' or 'median'"),
-        ("exact", "sampled", "until nothing changes, so it cannot follow 'sampled'; use 'converged'"),
         ("base", "often", "sampled"),
     ],
 )
@@ -114,7 +112,6 @@ def test_a_rule_that_a_network_cannot_follow_is_refused(name, rule, mend):
 def test_a_network_s_own_rule_is_what_it_was_trained_for():
     assert default_rule(network()) == "sampled"
     assert default_rule(network("fixedTime")) == "fixed"
-    assert default_rule(network("exact")) == "converged"
 
 
 @pytest.mark.parametrize("hard", [False, True])
@@ -148,68 +145,11 @@ def test_a_trace_under_fixed_halting_has_no_lambda():
     assert len(seen.grids) == 3
 
 
-def converging(seeds=(0,), **changes: Any):
-    """Networks that keep less and less of their state from run to run, so that the last ones settle."""
-    net = network("exact", seeds, **{"model.train_steps": (2, 3), "model.patience": 2, **changes})
-    with torch.no_grad():
-        for run in range(net.runs):
-            net.step.recall.weight[run, :16].mul_(0.8 ** (3 * run))
-    return net
-
-
-def converged_by_definition(net, batch, patience, cap):
-    """For one run and problem: the first n by which no cell's symbol has changed for `patience` steps, the top row
-    then, and whether there was none up to the cap."""
-    origin = grid = net.place(batch, SIZE)
-    read = [net.read(grid).argmax(-1)]
-    for n in range(1, cap + 1):
-        grid = net.step(grid, remembered=net.step.remember(origin))
-        read.append(net.read(grid).argmax(-1))
-        if n >= patience and all(torch.equal(read[n], earlier) for earlier in read[n - patience : n]):
-            return n, read[n][0, 0, 0].tolist(), False
-    return cap, read[cap][0, 0, 0].tolist(), True
-
-
-def run_of(net, run, **changes):
-    alone = converging(**changes)
-    alone.load_state_dict({name: value[run : run + 1] for name, value in net.state_dict().items()})
-    return alone
-
-
-@pytest.mark.parametrize(("patience", "factor"), [(2, 1), (2, 4), (4, 4)])
-def test_convergence_halts_each_problem_of_each_run_on_its_own(patience, factor):
-    """Some are stopped by the cap here, some long before: those leave, and the others go on unharmed."""
-    changes = {"model.patience": patience, "model.cap_factor": factor}
-    net = converging((0, 1, 2, 3), **changes)
-    batch = symbols("12+34", "5+6+7", "999", "0+0", "9+99+999").expand(4, -1, -1)
-    outcome = infer(net, batch, SIZE, "converged")
-    cap = factor * (3 + 6) + 3
-    expected = [
-        [
-            converged_by_definition(run_of(net, run, **changes), batch[run : run + 1, [b]], patience, cap)
-            for b in range(5)
-        ]
-        for run in range(4)
-    ]
-    assert outcome.steps.tolist() == [[steps for steps, _, _ in row] for row in expected]
-    assert outcome.predicted.tolist() == [[read for _, read, _ in row] for row in expected]
-    assert outcome.capped.tolist() == [[capped for _, _, capped in row] for row in expected]
-    assert len(outcome.steps.unique()) > 2
-
-
-def test_a_network_that_never_settles_is_stopped_by_a_cap_that_grows_with_the_grid():
-    net = converging(**{"model.patience": 1000})
-    for size in (SIZE, GridSize(4, 9)):
-        outcome = infer(net, symbols("1+2", "3"), size, "converged")
-        assert outcome.capped.all()
-        assert (outcome.steps == 4 * (size.height + size.width) + 3).all()
-        assert int(outcome.steps.max()) == step_cap(net.config, size)
-
-
-def test_a_watch_sees_the_first_grid_and_every_step():
-    net, seen = converging(), []
-    outcome = infer(net, symbols("12+34"), SIZE, "converged", watch=lambda grid, halting: seen.append((grid, halting)))
+@pytest.mark.parametrize(("name", "rule"), [("base", "median"), ("fixedTime", "fixed")])
+def test_a_watch_sees_the_first_grid_and_every_step(name, rule):
+    net, seen = network(name), []
+    outcome = infer(net, symbols("12+34"), SIZE, rule, watch=lambda grid, halting: seen.append((grid, halting)))
     assert len(seen) == int(outcome.steps) + 1
-    assert all(halting is None for _, halting in seen)
+    assert all((halting is None) == (name == "fixedTime") for _, halting in seen)
     traced = trace(net, symbols("12+34")[0, 0], SIZE, int(outcome.steps))
     torch.testing.assert_close(traced.grids, torch.stack([grid[0, 0] for grid, _ in seen]))

@@ -63,15 +63,8 @@ class Reference:
         actions = torch.stack([self.feed_forward("placement", "encoder", 2, vector).softmax(-1) for vector in x])
         return seq2grid.place(x, actions, height, width)
 
-    def mixed(self, grid: Tensor, origin: Tensor) -> Tensor:
-        """Linear(concat(G_n, G_0)) where the step has recall, G_n otherwise."""
-        if self.find("step", "recall.weight") is None:
-            return grid
-        return self.linear("step", "recall.", torch.cat((grid, origin), -1))
-
-    def step(self, grid: Tensor, origin: Tensor) -> Tensor:
-        """Eq. 5, on what recall makes of the grid."""
-        grid = self.mixed(grid, origin)
+    def step(self, grid: Tensor) -> Tensor:
+        """Eq. 5."""
         projections, relative = (
             self.get("step", "attention.projection"),
             self.get("step", "attention.relative"),
@@ -113,15 +106,14 @@ class Reference:
 
     def ponder(self, symbols: Sequence[int], height: int, width: int, steps: int) -> tuple[Tensor, Tensor]:
         """(logits [steps+1,W,13], λ [steps+1]): reading n and λ_n both belong to G_n."""
-        origin, context = self.place(symbols, height, width), self.get("context", "initial")
-        grid = origin
+        grid, context = self.place(symbols, height, width), self.get("context", "initial")
         logits, halting = [], []
         for n in range(steps + 1):
             context, probability = self.decide(context, grid)
             logits.append(self.read(grid))
             halting.append(probability)
             if n < steps:
-                grid = self.step(grid, origin)
+                grid = self.step(grid)
         return torch.stack(logits), torch.stack(halting)
 
     def fixed(self, symbols: Sequence[int], height: int, width: int, steps: int) -> Tensor:
@@ -130,9 +122,9 @@ class Reference:
 
     def readings(self, symbols: Sequence[int], height: int, width: int, steps: int) -> Tensor:
         """The logits [steps,W,13] after each of `steps` steps."""
-        grid = origin = self.place(symbols, height, width)
+        grid = self.place(symbols, height, width)
         logits = []
         for _ in range(steps):
-            grid = self.step(grid, origin)
+            grid = self.step(grid)
             logits.append(self.read(grid))
         return torch.stack(logits)

@@ -227,18 +227,3 @@ def test_weights_of_other_runs_are_refused_as_a_start(tmp_path):
     with pytest.raises(ConfigError, match="another model"):
         train(short(**{"model.max_steps": 7}), [1], tmp_path / "more", CPU, start=start)
     assert not (tmp_path / "more").exists()
-
-
-def test_noise_on_states_may_be_another_than_that_of_the_weights_to_start_from(tmp_path):
-    train(short(**{"training.epochs": 1}), [1], tmp_path / "first", CPU)
-    louder = short(**{"training.epochs": 1, "model.state_noise": 0.5})
-    train(louder, [1], tmp_path / "more", CPU, start=load(str(tmp_path / "first")))
-    assert load(str(tmp_path / "more")).config.model.state_noise == 0.5
-
-
-def test_states_may_be_mixed_that_were_not_in_the_training_before(tmp_path):
-    fixed = {"training.epochs": 1, "model.halting": "fixed", "objective.regulariser": "none"}
-    train(short(**fixed), [1], tmp_path / "first", CPU)
-    mixed = short(**fixed, **{"model.state_mixing": 0.4})
-    train(mixed, [1], tmp_path / "more", CPU, start=load(str(tmp_path / "first")))
-    assert load(str(tmp_path / "more")).config.model.state_mixing == 0.4

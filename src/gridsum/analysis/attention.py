@@ -208,7 +208,7 @@ def _collect(attention: LocalAttention, traces: Sequence[Trace]) -> _Looked:
         inside = trace.grids.new_ones(1, 1, *trace.grids.shape[1:3], 1)
         outside = torch.stack(neighbours(inside, attention.kernel))[:, 0, 0, :, :, 0] == 0
         number = (outside * 2 ** torch.arange(len(outside), device=outside.device)[:, None, None]).sum(0)
-        for step, grid in enumerate(trace.seen[:-1]):
+        for step, grid in enumerate(trace.grids[:-1]):
             terms = score_terms(attention, grid)
             for part, term in zip(
                 parts, (terms.content, terms.key_bias, terms.query_position, terms.position), strict=True

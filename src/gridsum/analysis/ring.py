@@ -113,10 +113,9 @@ def digit_vectors(
     rule = "median" if own == "sampled" else own
     halted = infer(network, symbols, size, rule).steps
     grid = network.place(symbols, size)
-    remembered = network.step.remember(grid)
     found: list[list[tuple[Tensor, Tensor]]] = [[] for _ in range(network.runs)]
     for step in range(1, int(halted.max()) + 1):
-        grid = network.step(grid, remembered=remembered)
+        grid = network.step(grid)
         code = network.read(grid).argmax(-1)
         wanted = halted >= step if moments == "every step" else halted == step
         chosen = (code >= FIRST_DIGIT) & (code < FIRST_DIGIT + DIGITS) & wanted[..., None, None]

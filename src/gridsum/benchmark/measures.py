@@ -57,7 +57,7 @@ def product_rate(device: torch.device, precision: str) -> float:
 def operations(model: ModelConfig, cells: int) -> int:
     """Floating-point operations of one recurrent step on `cells` cells, forward: products and local attention."""
     width, hidden, around = model.width, model.step_hidden, model.kernel**2
-    projections = width * 3 * width + (width * width if model.recall else 0)
+    projections = width * 3 * width
     feed_forward = width * hidden + hidden * hidden + hidden * width
     attention = 2 * around * width  # scores and sums
     context = 2 * model.context_heads * model.context_length * width if model.halting == "ponder" else 0

@@ -4,13 +4,13 @@ import argparse
 import textwrap
 from collections.abc import Sequence
 
-from gridsum.ablations import ABLATIONS, Ablation, ablations_of, has_control
+from gridsum.ablations import ABLATIONS, Ablation, ablations_of
 from gridsum.cli.parsing import HELP_WIDTH, UsageError, suggest
 from gridsum.config import Config
 from gridsum.fields import override
 from gridsum.variants import PAPER_VARIANTS
 
-_KINDS = {"other readings of the paper": tuple(PAPER_VARIANTS), "exact without one of its ingredients": ("exact",)}
+_KINDS = {"other readings of the paper": tuple(PAPER_VARIANTS)}
 """What ablations are, and of which variants."""
 
 
@@ -43,18 +43,11 @@ def ablations_text() -> str:
 def wanted_ablations(options: argparse.Namespace) -> tuple[str, ...]:
     """Those that are named, or all of the variants asked for."""
     if options.ablations is None:
-        for name in ("--ablations-only", "--ablation-epochs"):
-            if getattr(options, name[2:].replace("-", "_")):
-                raise UsageError(f"{name} is about ablations; say which with --ablations")
+        if options.ablations_only:
+            raise UsageError("--ablations-only is about ablations; say which with --ablations")
         return ()
     named = [name for text in options.ablations for name in _ablations(text, options.variants)]
     found = named or [name for variant in options.variants for name in ablations_of(variant)]
-    uncontrolled = [name for name in found if not has_control(ABLATIONS[name].variant)]
-    if options.ablation_epochs is not None and uncontrolled:
-        raise UsageError(
-            f"{uncontrolled[0]} is compared with {ABLATIONS[uncontrolled[0]].variant} itself, so it is trained for as "
-            "long; leave --ablation-epochs out, or name ablations of exact alone"
-        )
     return tuple(dict.fromkeys(found))
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gridsum.cli.output import STANDARD, check_writable, emit, tell, write_result
 from gridsum.cli.parsing import (
-    DEFAULT_MODEL,
     Parser,
     UsageError,
     add_device,
@@ -34,9 +33,6 @@ _EXPRESSION = "523+102+9416"
 _DECIMALS = 6
 # How many steps past halting are shown, where the subject is how the network decides to halt.
 _BEYOND = 6
-# The spaces, beside that of training, whose states are shown, and how many problems of each.
-_BEYOND_TRAINING = ("[7,10]x[1,10]", "20x[1,10]")
-_STUDIED = 64
 
 
 class Kind(NamedTuple):
@@ -52,7 +48,6 @@ FIGURES = {
     "halting": Kind("when it halts: λ_n and p_n, or how much still changes", ("expression", "model")),
     "attention": Kind("a position-based and a content-based rule (Fig. 5)", ("expression", "model")),
     "ring": Kind("digit vectors on principal components (Fig. 6); all seeds of MODEL", ("model",)),
-    "states": Kind("states at rest, and what explains them; for models that converge", ("model",)),
     "terms": Kind("accuracy and steps against the number of terms (Fig. 2)", ("records",)),
     "training": Kind("mean steps during training, a curve for each folder (Fig. 3)", ("runs",)),
 }
@@ -85,7 +80,7 @@ def _parser() -> Parser:
         "--model",
         metavar="MODEL",
         help="a shipped model's name, a trained seed's folder, or a weights file; for ring also a training "
-        "folder with several seeds (default: base; for states, exact)",
+        "folder with several seeds (default: base)",
     )
     parser.add_argument(
         "--records",
@@ -100,10 +95,10 @@ def _parser() -> Parser:
     parser.add_argument(
         "--data",
         metavar="FILE",
-        help="write the numbers of attention, ring, states, terms or training as JSON too; - is standard output",
+        help="write the numbers of attention, ring, terms or training as JSON too; - is standard output",
     )
     add_rules(parser)
-    add_seed(parser, "of the draws of sampled halting; for ring and states, of their problems")
+    add_seed(parser, "of the draws of sampled halting; for ring, of its problems")
     add_device(parser, "cpu")
     return parser
 
@@ -211,23 +206,6 @@ def _ring(options: Any) -> "Drawn":
     return load_figures().plot_rings(rings), summaries
 
 
-def _states(options: Any) -> "Drawn":
-    from gridsum.analysis.states import study
-    from gridsum.problems import Space
-
-    name = options.model or DEFAULT_MODEL
-    model = load_single(name, options.device)
-    if model.config.model.halting != "converge":
-        raise UsageError(f"{name} does not converge, so it has no states at rest; name a model that does: exact")
-    task = model.config.task
-    trained = study(model, Space(task.terms, task.digits), _STUDIED, options.seed)
-    beyond = [study(model, Space.parse(name), _STUDIED, options.seed, trained.plane) for name in _BEYOND_TRAINING]
-    studies = [trained, *beyond]
-    # Without the points: there are very many, and what they amount to is given.
-    nothing = {"points": studies[0].points[:0]} | dict.fromkeys(("digits", "carries", "wrong"), studies[0].digits[:0])
-    return load_figures().plot_states(studies), [dataclasses.replace(found, **nothing) for found in studies]
-
-
 def _terms(options: Any) -> "Drawn":
     from gridsum.analysis.curves import terms_curves
     from gridsum.evaluation.paper import LONG_TERMS
@@ -277,7 +255,6 @@ _DRAW: dict[str, Callable[[Any], Drawn]] = {
     "halting": _halting,
     "attention": _attention,
     "ring": _ring,
-    "states": _states,
     "terms": _terms,
     "training": _training,
 }

@@ -9,10 +9,10 @@ from typing import Any, NoReturn
 
 SEED_LIMIT = 2**63
 """Seeds are kept as signed 64-bit numbers."""
-_HALTING = ("sampled", "median", "fixed", "converged")
+_HALTING = ("sampled", "median", "fixed")
 _PLACEMENT = ("auto", "soft", "hard")
 HELP_WIDTH = 79
-DEFAULT_MODEL = "exact"
+DEFAULT_MODEL = "base"
 """What answers where no model is named: the shipped one that is most often right."""
 
 
@@ -120,8 +120,7 @@ def add_rules(parser: argparse.ArgumentParser) -> None:
         metavar="RULE",
         help="when to stop. sampled: at step n with probability λ_n, as the paper does (seeded); median: at "
         "the first step where having halted is more likely than not; fixed: after the number of steps the "
-        "model was trained with; converged: once no cell's symbol has changed for some steps (default: what the "
-        "model was trained for: fixed, converged, or sampled)",
+        "model was trained with (default: what the model was trained for: fixed or sampled)",
     )
     parser.add_argument(
         "--placement",
@@ -130,7 +129,7 @@ def add_rules(parser: argparse.ArgumentParser) -> None:
         metavar="RULE",
         help="how symbols get onto the grid. soft: spread as the action probabilities say, as in training; "
         "hard: by the most probable action, in time linear in the length; auto: soft, but hard for sums too "
-        "long for it, and for models whose actions are certain, where both are the same (default: auto)",
+        "long for it (default: auto)",
     )
 
 

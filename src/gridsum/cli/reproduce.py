@@ -70,9 +70,6 @@ def _parser() -> Parser:
         "  gridsum reproduce --variants base --ablations running fp32\n"
         "  gridsum reproduce --ablations published\n"
         "  gridsum reproduce --ablations base-running ponderReg-running --ablations-only\n"
-        "  gridsum reproduce --variants exact --only train validate measure\n"
-        "  gridsum reproduce --variants exact --ablations --ablations-only \\\n"
-        "      --ablation-epochs 360 --seeds 0-4 --only train measure\n"
         "  gridsum reproduce --only report",
     )
     parser.add_argument("--out", metavar="FOLDER", help="where everything goes (default: results)")
@@ -82,7 +79,7 @@ def _parser() -> Parser:
         type=one_of("variant", tuple(VARIANTS)),
         default=list(PAPER_VARIANTS),
         metavar="NAME",
-        help=f"which of {', '.join(VARIANTS)} (default: the paper's, which are all but exact)",
+        help=f"which of {', '.join(VARIANTS)} (default: all)",
     )
     parser.add_argument(
         "--ablations",
@@ -93,13 +90,6 @@ def _parser() -> Parser:
     )
     parser.add_argument(
         "--ablations-only", action="store_true", help="train and measure the ablations, and leave the variants alone"
-    )
-    parser.add_argument(
-        "--ablation-epochs",
-        type=whole_number(1, 10**9),
-        metavar="N",
-        help="train ablations of exact for so many epochs; compare them with whole, which is trained for as many "
-        "(default: as many as exact)",
     )
     parser.add_argument("--seeds", type=read_seeds, metavar="SEEDS", help="such as 0-9 or 0,2,5-7 (default: 0-9)")
     parser.add_argument(
@@ -257,7 +247,6 @@ def _campaign(options: argparse.Namespace, device: "torch.device") -> "Campaign"
         options.seeds or (_QUICK_SEEDS if options.quick else _SEEDS),
         "fp32" if device.type == "cpu" else options.precision or "bf16",
         QUICK if options.quick else FULL,
-        options.ablation_epochs,
     )
 
 

@@ -46,7 +46,7 @@ def evaluate(
         symbols = batch.symbols.expand(network.runs, -1, -1)
         stream = Stream.of_seeds(model.seeds, device).fold(seed).fold(_HALTING).fold(index)
         draws = stream.uniform(problems, network.config.max_evaluation_steps)
-        used = choose_placement(placement, network, symbols.shape[-1], size)
+        used = choose_placement(placement, symbols.shape[-1], size)
         outcome = infer_in_parts(network, symbols, size, rule, draws, used == "hard")
         counted = count(outcome.predicted, batch.targets_for(size.width))
         counts = counted if counts is None else counts + counted
@@ -56,7 +56,7 @@ def evaluate(
         if report is not None:
             report(sum(batches[: index + 1]), sum(batches))
     assert counts is not None, "a suite has at least one problem"
-    taken, ended, hardened = torch.cat(steps, 1), torch.cat(capped, 1), network.placement.hardened
+    taken, ended = torch.cat(steps, 1), torch.cat(capped, 1)
     return [
         Record(
             model=model.name,
@@ -76,7 +76,6 @@ def evaluate(
             commit=commit,
             answers=_answers(predictions, run) if suite.expressions else None,
             capped=int(ended[run].sum()),
-            hardened=None if hardened is None else hardened[run],
         )
         for run, run_seed in enumerate(model.seeds)
     ]

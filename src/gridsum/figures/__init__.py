@@ -20,7 +20,6 @@ from gridsum.figures.animation import animation_frames, save_animation
 from gridsum.figures.attention import plot_attention
 from gridsum.figures.curves import plot_halting, plot_terms, plot_training
 from gridsum.figures.ring import plot_rings
-from gridsum.figures.states import plot_states
 from gridsum.figures.steps import plot_placement, plot_steps
 from gridsum.figures.style import save
 
@@ -30,7 +29,6 @@ __all__ = [
     "plot_halting",
     "plot_placement",
     "plot_rings",
-    "plot_states",
     "plot_steps",
     "plot_terms",
     "plot_training",

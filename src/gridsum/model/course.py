@@ -1,14 +1,13 @@
-"""The course of a rollout: the dropout and noise of each of its steps, and what the steps are taken with."""
+"""The course of a rollout: the dropout of each of its steps, and what the steps are taken with."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import torch
 from torch import Tensor
 
 from gridsum.config import ModelConfig
-from gridsum.model.layers import Cells, Drop, Dropout, PackedDropout, StateNoise
+from gridsum.model.layers import Cells, Drop, Dropout, PackedDropout
 from gridsum.model.rollout import GridSize
 from gridsum.model.step import Prepared, Readers, Step
 from gridsum.streams import Stream, lane_threshold
@@ -109,7 +108,6 @@ class Course:
     step: Step
     size: GridSize
     drops: Dropouts | PackedDropouts | None
-    noise: StateNoise | None
     prepared: Prepared
 
     @property
@@ -118,20 +116,15 @@ class Course:
         return self.size.own is not None and self.prepared.transition is not None
 
     def advance(self, grid: Readers, n: int) -> Readers:
-        drops, noise = self.drops and self.drops.step(n), self.noise and partial(self.noise, step=n)
-        return self.step.advance(grid, self.size, drops, self.prepared, noise)
+        return self.step.advance(grid, self.size, self.drops and self.drops.step(n), self.prepared)
 
     def last(self, grid: Readers, n: int, problems: Tensor) -> Tensor:
         """The top row of some problems after a step that is their last: [R,b,W,E]."""
         drops = self.drops and self.drops.last(n, problems)
-        noise = self.noise and partial(self.noise.only((problems, slice(1))), step=n)
-        return self.step.last(grid.residual[:, problems], self.size, drops, self.prepared.only(problems), noise)
+        return self.step.last(grid.residual[:, problems], self.size, drops, self.prepared)
 
     def context_drops(self, n: int) -> Sequence[Drop] | None:
         return self.drops and self.drops.context(n)
 
     def only(self, problems: Tensor) -> "Course":
-        noise = self.noise and self.noise.only(problems)
-        return replace(
-            self, drops=self.drops and self.drops.only(problems), noise=noise, prepared=self.prepared.only(problems)
-        )
+        return replace(self, drops=self.drops and self.drops.only(problems))

@@ -8,7 +8,7 @@ import functools
 import importlib.util
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Protocol, cast
 
@@ -23,8 +23,6 @@ from gridsum.streams import Stream, lane_index, lane_threshold
 _DROPPED = -1e30
 # Lines of cells in products of less precision come in so many.
 _LINES = 512
-# Noise takes the numbers of a step itself; how far states are mixed is another purpose.
-_MIXING = 1
 
 
 @functools.cache
@@ -204,37 +202,6 @@ class PackedDropout:
         bits = (self.bits[..., None] >> torch.arange(8, dtype=torch.uint8, device=x.device)) & 1
         kept = bits.flatten(-2).to(x.dtype) * self.factor
         return x.mul_(kept) if in_place else x * kept
-
-
-@dataclass(frozen=True)
-class StateNoise:
-    """What disturbs the features of every cell, anew after every step.
-
-    Gaussian noise hardly ever leads from one meaning of a cell towards another: these are few directions among many. So
-    a cell may also be moved towards what the same cell holds in another problem, by a share of the way of at most
-    `mixing`.
-    """
-
-    stream: Stream
-    cells: Cells
-    deviation: float
-    mixing: float = 0.0
-
-    def __call__(self, grid: Tensor, step: int) -> Tensor:
-        source = self.stream.fold(step)
-        if self.mixing:
-            share = source.fold(_MIXING).lanes(self.cells.lanes(4))[..., :1].to(grid.dtype).add(2**15) * 2.0**-16
-            # Problems are drawn at random, so those so many places further are as good as any.
-            other = grid.detach().roll(1 + step % max(grid.shape[1] - 1, 1), 1)
-            grid = torch.lerp(grid, other, self.mixing * share)
-        if self.deviation == 0:
-            return grid
-        drawn = source.normal(self.cells.lanes(grid.shape[-1]))
-        return torch.add(grid, drawn.to(grid.dtype), alpha=self.deviation)
-
-    def only(self, part: Tensor | tuple[Tensor, slice]) -> "StateNoise":
-        """For some of the problems; if asked for, for some of their rows."""
-        return replace(self, cells=Cells(self.cells.numbers[part]))
 
 
 class FeedForward(nn.Module):

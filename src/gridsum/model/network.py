@@ -16,20 +16,17 @@ from gridsum.model.layers import (
     Cells,
     Linear,
     RunModule,
-    StateNoise,
     draw_all,
     triton_serves,
 )
-from gridsum.model.rollout import Beginning, GridSize, Rollout
-from gridsum.model.seq2grid import Placement, most_probable, place_hard, seq2grid
-from gridsum.model.step import Prepared, Readers, Step, only_inside
+from gridsum.model.rollout import GridSize, Rollout
+from gridsum.model.seq2grid import Placement, place_hard, seq2grid
+from gridsum.model.step import Readers, Step, only_inside
 from gridsum.streams import Stream
 from gridsum.symbols import ALPHABET
 
 # Truncated samples are left out of the computation once they are an eighth of it: leaving costs a copy.
 _WORTH_LEAVING = 7 / 8
-# Dropout takes the children of a rollout's stream; its noise is another purpose.
-_NOISE = 1
 
 
 class Embedding(RunModule):
@@ -51,7 +48,7 @@ class Network(nn.Module):
         runs = len(seeds)
         self.config, self.runs = config, runs
         self.embedding = Embedding(runs, config.width)
-        self.placement = Placement(runs, config.width, config.placement_hidden, config.harden)
+        self.placement = Placement(runs, config.width, config.placement_hidden)
         self.step = Step(runs, config)
         self.output = Linear(runs, config.width, len(ALPHABET))
         self.context = None
@@ -78,14 +75,9 @@ class Network(nn.Module):
             table = self.placement(self.embedding.weight)  # of each symbol of Σ: placement sees nothing else
         return LookUp.apply(table, symbols)
 
-    def place(self, symbols: Tensor, size: GridSize, hard: bool = False, certain: int = 0) -> Tensor:
-        """G_0 [R,B,H,W,E], by expected placement or by the most probable actions.
-
-        `certain` problems, counted from the last, are placed by the latter in any case.
-        """
+    def place(self, symbols: Tensor, size: GridSize, hard: bool = False) -> Tensor:
+        """G_0 [R,B,H,W,E], by expected placement or by the most probable actions."""
         vectors, actions = LookUp.apply(self.embedding.weight, symbols), self.actions(symbols)
-        if certain:
-            actions = torch.cat((actions[:, :-certain], most_probable(actions[:, -certain:])), 1)
         put = place_hard if hard else seq2grid
         with _full_precision(symbols.device):
             grid = put(vectors, actions, size.height, size.width)
@@ -102,27 +94,21 @@ class Network(nn.Module):
         dropout: Stream | None = None,
         steps: int | None = None,
         largest: tuple[int, int] | None = None,
-        beginning: Beginning | None = None,
     ) -> Rollout:
         """A rollout as training needs it.
 
-        `dropout` is the source of its randomness (none: no dropout, no noise). Under ponder halting the computation
-        goes on until every sample is truncated; with `steps` given it takes exactly that many, which spares a GPU the
-        question after each, and gives the same rollout if they are enough. Converge halting takes `steps` steps, the
-        most of `train_steps` by default, and is read after each; its last reading is the certain one. `largest` is the
-        height and width that the cells' numbers for dropout refer to (by default, the grid's own).
+        `dropout` is the source of its randomness (none: no dropout). Under ponder halting the computation goes on
+        until every sample is truncated; with `steps` given it takes exactly that many, which spares a GPU the question
+        after each, and gives the same rollout if they are enough. `largest` is the height and width that the cells'
+        numbers for dropout refer to (by default, the grid's own).
         """
         config = self.config
         most = most_steps(config)
         assert steps is None or steps <= most, "training takes no more steps than the configuration says"
         limit = most if steps is None or config.halting == "fixed" else steps
         drops = self._dropouts(dropout, symbols, size, limit, largest)
-        noise = self._noise(dropout, symbols, size, largest)
-        beginning = beginning or Beginning()
-        origin = _moved_apart(self.place(symbols, size, certain=beginning.certain), beginning.rows)
-        prepared = self.step.prepare(origin)
-        course = Course(self.step, size, drops, noise, prepared)
-        grid = Readers.of(self._begin(origin, prepared, size, beginning))
+        course = Course(self.step, size, drops, self.step.prepare())
+        grid = Readers.of(self.place(symbols, size))
         if self.context is not None:
             ponder = self._ponder_until_truncated if steps is None else self._ponder_for
             rows, halting = ponder(self.context, grid, course, limit)
@@ -130,15 +116,11 @@ class Network(nn.Module):
             p, truncation = halting_distribution(stacked, config.epsilon)
             return Rollout(range(len(rows)), self._readings(rows, drops, 0), stacked, p, truncation)
 
-        first = limit if config.halting == "fixed" else 1
-        tops = []
         for n in range(limit):
             grid = course.advance(grid, n)
-            tops.append(grid.top)
-        logits = self._readings(tops[first - 1 :], drops, first)
-        certain = logits.new_zeros(len(logits), *symbols.shape[:2])
-        certain[-1] = 1
-        return Rollout(range(first, limit + 1), logits, None, certain, torch.full_like(symbols[..., 0], limit))
+        logits = self._readings([grid.top], drops, limit)
+        certain = logits.new_ones(1, *symbols.shape[:2])
+        return Rollout(range(limit, limit + 1), logits, None, certain, torch.full_like(symbols[..., 0], limit))
 
     def _readings(self, rows: list[Tensor], drops: Dropouts | PackedDropouts | None, first: int) -> Tensor:
         """The logits [K,R,B,W,13] of the top rows at the steps from `first` on."""
@@ -223,32 +205,6 @@ class Network(nn.Module):
         )
         return dropouts.packed(steps, self.config) if self._packs() else dropouts
 
-    def _noise(
-        self, stream: Stream | None, symbols: Tensor, size: GridSize, largest: tuple[int, int] | None
-    ) -> StateNoise | None:
-        deviation, mixing = self.config.state_noise, self.config.state_mixing
-        if stream is None or deviation == mixing == 0:
-            return None
-        return StateNoise(stream.fold(_NOISE), numbered(symbols, size, largest), deviation, mixing)
-
-    @torch.no_grad()
-    def _begin(self, origin: Tensor, prepared: Prepared, size: GridSize, beginning: Beginning) -> Tensor:
-        """The grids that a rollout begins from: G_0, or what restarted problems have come to without dropout or noise.
-
-        That is what solving will meet; noise on the steps that follow leads away from it in training.
-        """
-        if beginning.taken is None:
-            return origin
-        restarted = beginning.taken.shape[1]
-        grid = origin[:, :restarted].detach()
-        prepared = prepared.only(slice(restarted))
-        for n in range(beginning.most):
-            further = self.step.advance(Readers.of(grid), size, None, prepared).residual
-            grid = torch.where((n < beginning.taken)[..., None, None, None], further, grid)
-        grid = torch.cat((grid.roll(-1, 1)[:, : beginning.strangers], grid[:, beginning.strangers :]), 1)
-        with torch.enable_grad():
-            return torch.cat((grid, origin[:, restarted:]), 1)
-
     def _packs(self) -> bool:
         """Whether dropout can be decided by a kernel: on a GPU, for features that come in bytes."""
         config = self.config
@@ -258,7 +214,7 @@ class Network(nn.Module):
 
 def most_steps(config: ModelConfig) -> int:
     """The most steps that a rollout takes in training."""
-    return {"ponder": config.max_steps, "fixed": config.fixed_steps, "converge": config.train_steps[1]}[config.halting]
+    return {"ponder": config.max_steps, "fixed": config.fixed_steps}[config.halting]
 
 
 def _without_truncated(size: GridSize, running: Tensor, halting: Tensor, epsilon: float) -> tuple[GridSize, Tensor]:
@@ -268,15 +224,6 @@ def _without_truncated(size: GridSize, running: Tensor, halting: Tensor, epsilon
     assert size.own is not None
     own, running = leave(size.own, running, halting, epsilon)
     return replace(size, own=own), running
-
-
-def _moved_apart(grid: Tensor, rows: Tensor | None) -> Tensor:
-    """The grid [R,B,H,W,E] with the upper rows of the first problems at `rows` [R,b,N], and empty ones between them."""
-    if rows is None:
-        return grid
-    moved, kept = grid[:, : rows.shape[1]], grid[:, rows.shape[1] :]
-    upper = moved[:, :, : rows.shape[2]]
-    return torch.cat((torch.zeros_like(moved).scatter(2, rows[..., None, None].expand_as(upper), upper), kept), 1)
 
 
 def _put(whole: Tensor, part: Tensor, problems: Tensor) -> Tensor:

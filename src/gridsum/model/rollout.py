@@ -40,22 +40,6 @@ class GridSize:
 
 
 @dataclass(frozen=True)
-class Beginning:
-    """Where problems begin in training, if not all on their own grids by expected placement."""
-
-    taken: Tensor | None = None
-    """int64 [R,b]: the steps that the first b problems have taken before, without gradient."""
-    most: int = 0
-    """The most of them."""
-    strangers: int = 0
-    """How many of those problems begin from what the next one of them has come to."""
-    certain: int = 0
-    """How many problems, counted from the last, are placed by the most probable actions."""
-    rows: Tensor | None = None
-    """int64 [R,b,N]: where the upper N rows of the first b problems' grids are moved to; their other rows are empty."""
-
-
-@dataclass(frozen=True)
 class Rollout:
     """A computation, read at K of its steps.
 
@@ -96,5 +80,3 @@ class Trace:
     """[N+1], λ_n."""
     probability: Tensor | None
     """[N+1], p_n without truncation before the last step."""
-    seen: Tensor
-    """[N+1,H,W,E], what the attention of the step from n to n+1 looks at: G_n, or with recall its mixture with G_0."""

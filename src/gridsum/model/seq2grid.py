@@ -26,7 +26,6 @@ from torch import Tensor, nn
 from torch.autograd import Function
 
 from gridsum.model.layers import FeedForward, triton_serves
-from gridsum.symbols import ALPHABET
 
 TLU, NLP, NOP = 0, 1, 2
 ACTIONS = ("TLU", "NLP", "NOP")
@@ -37,50 +36,14 @@ _KERNEL_CELLS = 512
 
 
 class Placement(nn.Module):
-    """The encoder map of Eq. 2: the vectors of Σ → action probabilities.
+    """The encoder map of Eq. 2: the vectors of Σ → action probabilities."""
 
-    Where placement can harden, `decided` holds each run's action for every symbol, -1 as long as none is decided. A
-    decided action is certain, whatever becomes of the vectors.
-    """
-
-    decided: Tensor | None
-
-    def __init__(self, runs: int, width: int, hidden: int, harden: bool = False) -> None:
+    def __init__(self, runs: int, width: int, hidden: int) -> None:
         super().__init__()
         self.encoder = FeedForward(runs, (width, hidden, len(ACTIONS)))
-        self.register_buffer("decided", torch.full((runs, len(ALPHABET)), -1) if harden else None)
 
     def forward(self, x: Tensor) -> Tensor:
-        probabilities = self.encoder(x).softmax(-1)
-        if self.decided is None:
-            return probabilities
-        return torch.where((self.decided >= 0)[..., None], _one_hot(self.decided, probabilities), probabilities)
-
-    @property
-    def certain(self) -> bool:
-        """Whether the actions of all symbols are decided in every run."""
-        return self.decided is not None and bool((self.decided >= 0).all())
-
-    @property
-    def hardened(self) -> list[bool] | None:
-        """In which runs the actions of all symbols are decided; None where they never are."""
-        return None if self.decided is None else (self.decided >= 0).all(1).tolist()
-
-    @torch.no_grad()
-    def harden(self, x: Tensor, runs: Tensor) -> None:
-        """Decide on the most probable actions for the vectors x of Σ in `runs` (bool [R])."""
-        assert self.decided is not None, "this placement does not harden"
-        undecided = runs[:, None] & (self.decided < 0)
-        self.decided.copy_(torch.where(undecided, self(x).argmax(-1), self.decided))
-
-
-def most_probable(actions: Tensor) -> Tensor:
-    """Action probabilities [...,3] with certainty in the most probable."""
-    return _one_hot(actions.argmax(-1), actions)
-
-
-def _one_hot(action: Tensor, like: Tensor) -> Tensor:
-    return (action[..., None] == torch.arange(len(ACTIONS), device=action.device)).to(like.dtype)
+        return self.encoder(x).softmax(-1)
 
 
 def seq2grid(x: Tensor, actions: Tensor, height: int, width: int) -> Tensor:

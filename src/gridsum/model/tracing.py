@@ -16,14 +16,13 @@ def trace(network: Network, symbols: Tensor, size: GridSize, steps: int, hard: b
     batch = symbols[None, None]
     grid = network.place(batch, size, hard)
     context = None if network.context is None else network.context.start(1)
-    remembered = network.step.remember(grid)
     grids, weights, halting = [grid], [], []
     for n in range(steps + 1):
         if network.context is not None and context is not None:
             context, probability = network.context(context, grid, size)
             halting.append(probability)
         if n < steps:
-            grid, attention = network.step.observe(grid, remembered)
+            grid, attention = network.step.observe(grid)
             grids.append(grid)
             weights.append(attention)
     return assemble(network, symbols, grids, weights, halting)
@@ -40,6 +39,4 @@ def assemble(
     lambdas = torch.stack(halting)[:, 0, 0] if halting else None
     probability = None if lambdas is None else lambdas * survival(lambdas)
     actions = network.actions(symbols[None, None])[0, 0]
-    remembered = network.step.remember(stacked[None, :1])
-    seen = network.step.recalled(stacked[None], remembered, None)[0]
-    return Trace(symbols, actions, stacked, decoded, attention, lambdas, probability, seen)
+    return Trace(symbols, actions, stacked, decoded, attention, lambdas, probability)

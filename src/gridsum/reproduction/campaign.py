@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gridsum.ablations import ABLATIONS, ablations_of, has_control
+from gridsum.ablations import ABLATIONS
 from gridsum.config import Config
 from gridsum.evaluation.records import Record, read
 from gridsum.evaluation.suites import COLLECTIONS, LONG_DIGITS, Suite
@@ -41,17 +41,14 @@ REPORTED = tuple(_BY_NAME.values())
 
 
 def reported(name: str) -> tuple[Suite, ...]:
-    """The suites that a training's runs are measured on: those of the paper; for `exact` also those of its own.
+    """The suites that a training's runs are measured on: those of the paper.
 
     Ablations are measured on a few that tell them apart: those of the paper on the problems of its ablation and those
     like training's, unless they are the reading that is followed.
     """
-    if name in ablations_of("exact"):
-        return COLLECTIONS["exact-ablation"]
     if name in ABLATIONS and not is_followed(name):
         return (*COLLECTIONS["ablation"], _BY_NAME[_LIKE_TRAINING])
-    own = COLLECTIONS["exact"] if name == "exact" else ()
-    return tuple({suite.name: suite for suite in (*REPORTED, *own)}.values())
+    return REPORTED
 
 
 # Where a training was done in another way than asked in these alone, it is still the training that was asked for.
@@ -105,8 +102,6 @@ class Training:
     """Fields that may be otherwise in a folder that exists already."""
     validated: bool = True
     """Whether the best of its runs is to be known; where only all of them together count, it is not."""
-    epochs_option: str = ""
-    """The option that says how long it is trained, where there is one."""
 
 
 @dataclass(frozen=True)
@@ -119,8 +114,6 @@ class Campaign:
     seeds: tuple[int, ...]
     precision: str = "bf16"
     scale: Scale = FULL
-    ablation_epochs: int | None = None
-    """Of ablations that have a control, which is trained for as long; None for as long as the variant itself."""
 
     @property
     def trainings(self) -> list[Training]:
@@ -131,12 +124,7 @@ class Campaign:
     def _ablation(self, name: str) -> Training:
         changed, _, changes, _ = ABLATIONS[name]
         indifferent = tuple(path for path in _INDIFFERENT if path not in changes)
-        if not has_control(changed):
-            validated = is_followed(name)
-            return Training(name, self._config(changed, changes), self.seeds, indifferent, validated)
-        epochs = {} if self.ablation_epochs is None else {"training.epochs": self.ablation_epochs}
-        config = self._config(changed, changes | epochs)
-        return Training(name, config, self.seeds, indifferent, False, "--ablation-epochs")
+        return Training(name, self._config(changed, changes), self.seeds, indifferent, is_followed(name))
 
     def _variant_config(self, name: str) -> Config:
         """The paper's variants are what the paper says; of others, a training that is there is the one meant."""
@@ -196,8 +184,7 @@ class Campaign:
         for name in ours:
             if ours[name] != theirs[name] and name not in training.indifferent:
                 there, asked = theirs[name][1], ours[name][1]
-                option = training.epochs_option if name == "training.epochs" else ""
-                mend = f"ask for {option} {there}, or choose another --out" if option else "choose another --out"
+                mend = "choose another --out"
                 raise FolderError(f"{folder} was trained with {name} = {there}, not {asked}; {mend}")
         done, epochs = trained_epochs(folder), training.config.training.epochs
         return epochs if not done and self._measured(training) else min(done, epochs)

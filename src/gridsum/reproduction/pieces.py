@@ -94,8 +94,7 @@ class Piece(ABC):
 # Explore-Reinforce halts early where a step's loss is divided by what still runs (results/base-running: 1 to 7).
 _STEPS_ON_CPU, _STEPS_WHEN_EARLY = 20, 5
 # What networks take that decide themselves when to halt: the shipped base takes 26 on sums of 2 terms, noGroups 11.
-# Under converge halting it is about 2 more for every term (results/records/exact.jsonl: 33 with 20 terms, 83 with 50).
-_STEPS_OF_INFERENCE, _STEPS_OF_A_TERM = 20, 2
+_STEPS_OF_INFERENCE = 20
 # Runs that will be overtrained, while they are not chosen yet: one for each aim.
 _EXPECTED_RUNS = 2
 
@@ -105,9 +104,6 @@ def _training_work(config: Config, runs: int, epochs: int, device: torch.device)
     early = config.objective.normalise == "running" and config.objective.regulariser == "explore-reinforce"
     steps = model.max_steps if device.type == "cuda" else _STEPS_WHEN_EARLY if early else _STEPS_ON_CPU
     steps = model.fixed_steps if model.halting == "fixed" else steps
-    if model.halting == "converge":
-        # Steps without gradient, as deep as the deepest restart, cost a third of those with it.
-        steps = round(sum(model.train_steps) / 2 + config.training.restarts * config.training.restart_steps / 3)
     cells = round(cells_of_a_step(config) * runs)
     total = 3.0 * operations(model, cells) * steps * epochs * config.training.steps_per_epoch
     return Work(training=total, starts=1 if epochs else 0)
@@ -191,7 +187,6 @@ class Measure(Piece):
         total = 0.0
         for suite in self.collection:
             steps = model.fixed_steps if model.halting == "fixed" else _STEPS_OF_INFERENCE
-            steps += _STEPS_OF_A_TERM * suite.space.terms[1] if model.halting == "converge" else 0
             runs = _EXPECTED_RUNS if training is None else len(self._missing(suite, training.seeds))
             rows, columns = suite.space.terms[1] + 1.5, suite.space.columns + 2.5
             cells = round(rows * columns * self.campaign.scale.samples_of(suite) * runs)

@@ -12,15 +12,14 @@ from torch import Tensor
 from gridsum.config import Config, TaskConfig
 from gridsum.model.layers import flatten
 from gridsum.model.network import Network
-from gridsum.model.rollout import Beginning, GridSize
+from gridsum.model.rollout import GridSize
 from gridsum.objective import Cost, cost
 from gridsum.problems import Batch, Space, sample
 from gridsum.streams import Stream
-from gridsum.training.cores import SideBySide
 from gridsum.training.precision import served
 
 # What a step's random numbers are for.
-_PROBLEMS, _ROWS, _COLUMNS, _DROPOUT, _SUCCESS, _STEPS, _RESTARTS, _MORE_ROWS, _APART = range(9)
+_PROBLEMS, _ROWS, _COLUMNS, _DROPOUT, _SUCCESS = range(5)
 
 
 @dataclass(frozen=True)
@@ -48,18 +47,16 @@ def largest_grid(space: Space, config: Config) -> tuple[int, int]:
     """The largest height and width that problems of `space` can be given."""
     task = config.task
     return (
-        space.terms[1] + task.spare_rows + task.random_rows + config.training.more_rows,
+        space.terms[1] + task.spare_rows + task.random_rows,
         space.digits[1] + task.spare_columns + task.random_columns,
     )
 
 
 def draw_grid(space: Space, config: Config, stream: Stream, static: bool) -> GridSize:
     """A grid size for each run, inside a common one: the largest there is if `static`, else the largest drawn."""
-    task, more = config.task, config.training.more_rows
+    task = config.task
     height, width = largest_grid(space, config)
-    rows = height - task.random_rows - more + stream.fold(_ROWS).integers(0, task.random_rows)
-    if more:
-        rows = rows + stream.fold(_MORE_ROWS).integers(0, more)
+    rows = height - task.random_rows + stream.fold(_ROWS).integers(0, task.random_rows)
     columns = width - task.random_columns + stream.fold(_COLUMNS).integers(0, task.random_columns)
     if not static:
         height, width = int(rows.max()), int(columns.max())
@@ -73,39 +70,6 @@ def draw_problems(space: Space, task: TaskConfig, problems: int, stream: Stream)
     return sample(space, problems, stream.fold(_PROBLEMS), task.repeats, task.repeat_probability)
 
 
-def drawn_steps(config: Config, step: int, group: int) -> int | None:
-    """How many recurrent steps training step `step` takes under converge halting; None where they are not drawn.
-
-    A number for the whole fleet, from the step and the group alone and from no run's seed: a run then takes the same
-    steps alone or in a fleet, and none of them are computed for nothing.
-    """
-    if config.model.halting != "converge":
-        return None
-    return int(Stream.of_seeds([0]).fold(step).fold(group).fold(_STEPS).integers(*config.model.train_steps))
-
-
-def draw_beginning(config: Config, problems: int, stream: Stream, size: GridSize, terms: int) -> Beginning:
-    """Where the problems of a step begin. They are drawn at random, so the first are as good as any."""
-    training = config.training
-    restarted = int(training.restarts * problems)
-    spread = int(training.spread * problems)
-    return Beginning(
-        stream.fold(_RESTARTS).integers(1, training.restart_steps, restarted) if restarted else None,
-        training.restart_steps,
-        int(training.strangers * restarted),
-        int(training.certain * problems),
-        draw_rows(stream.fold(_APART), spread, size, terms) if spread else None,
-    )
-
-
-def draw_rows(stream: Stream, problems: int, size: GridSize, terms: int) -> Tensor:
-    """Rows for the terms of problems, from the top: int64 [R,B,N]. The first stays, and all keep their order."""
-    heights = torch.full_like(stream.key, size.height) if size.own is None else size.own[:, 0].long()
-    order = torch.arange(terms, device=heights.device)
-    shares = stream.uniform(problems, terms).sort(-1).values * (order > 0)
-    return order + (shares * (heights - terms + 1)[:, None, None]).long()
-
-
 def part_gradient(
     network: Network, config: Config, stream: Stream, group: int, steps: int | None, static: bool
 ) -> _Part:
@@ -115,8 +79,7 @@ def part_gradient(
     size = draw_grid(space, config, source, static)
     problems = config.training.batch // len(config.task.groups)
     batch = draw_problems(space, config.task, problems, source)
-    beginning = draw_beginning(config, problems, source, size, space.terms[1])
-    rollout = network(batch.symbols, size, source.fold(_DROPOUT), steps, largest_grid(space, config), beginning)
+    rollout = network(batch.symbols, size, source.fold(_DROPOUT), steps, largest_grid(space, config))
     columns = None if size.inside is None else size.inside[:, 0]
     spent = cost(rollout, batch.targets_for(size.width), config.objective, columns, source.fold(_SUCCESS))
     gradients = torch.autograd.grad(spent.total.sum() / len(config.task.groups), list(network.parameters()))
@@ -140,29 +103,17 @@ def _mean(parts: list[_Part]) -> Gradients:
 
 
 class EagerGradients:
-    """Operation by operation, at the sizes drawn, for as many steps as the samples need.
-
-    A CPU computes the groups side by side.
-    """
+    """Operation by operation, at the sizes drawn, for as many steps as the samples need."""
 
     def __init__(self, network: Network, config: Config, seeds: tuple[int, ...]) -> None:
         self.network, self.config = network, config
         self.stream = Stream.of_seeds(seeds, next(network.parameters()).device)
-        on_cpu = self.stream.key.device.type == "cpu"
-        # The later groups have more terms, so larger grids.
-        self.side_by_side = SideBySide(len(config.task.groups), network.step.transition) if on_cpu else None
         if served(config.training.precision, self.stream.key.device) == "bf16":
             network.step.reduce(torch.bfloat16)
 
     def __call__(self, step: int) -> Gradients:
-        stream = self.stream.fold(step)
-
-        def part(group: int) -> _Part:
-            length = drawn_steps(self.config, step, group)
-            return part_gradient(self.network, self.config, stream, group, length, False)
-
-        groups = range(len(self.config.task.groups))
-        return _mean([part(group) for group in groups] if self.side_by_side is None else self.side_by_side(part))
+        stream, groups = self.stream.fold(step), range(len(self.config.task.groups))
+        return _mean([part_gradient(self.network, self.config, stream, group, None, False) for group in groups])
 
 
 class GraphGradients:
@@ -190,7 +141,7 @@ class GraphGradients:
     def __call__(self, step: int) -> Gradients:
         self.step.fill_(step)
         groups = range(len(self.config.task.groups))
-        lengths = [self._guess(group, step) for group in groups]
+        lengths = [self._guess(group) for group in groups]
         for group in groups:  # captures wait for all else to finish, so they come first
             self._graph(group, lengths[group])
         parts = [self._replay(group, lengths[group]) for group in groups]
@@ -211,9 +162,9 @@ class GraphGradients:
         most = self.config.model.max_steps
         return [length for length in self._LENGTHS if length < most] + [most]
 
-    def _guess(self, group: int, step: int) -> int | None:
+    def _guess(self, group: int) -> int | None:
         if self.config.model.halting != "ponder":
-            return drawn_steps(self.config, step, group)
+            return None
         needed = max(self.recent[group], default=self._LENGTHS[2])
         lengths = self._lengths()
         return next((length for length in lengths if length >= needed), lengths[-1])

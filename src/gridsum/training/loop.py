@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import torch
@@ -28,7 +28,6 @@ from gridsum.training.folders import (
     write_start,
 )
 from gridsum.training.gradients import EagerGradients, GraphGradients
-from gridsum.training.hardening import harden
 from gridsum.training.memory import keep_freed_memory
 from gridsum.training.optimiser import AdamW, learning_rate
 from gridsum.training.replay import Replayed
@@ -158,21 +157,15 @@ class Fleet:
     def begin_from(self, start: Model) -> None:
         if start.seeds != self.seeds:
             raise ConfigError(f"the weights to start from are of seeds {list(start.seeds)}; train those seeds")
-        ours, theirs = self.config.model, start.config.model
-        same, other = (replace(side, levels=0, state_noise=0.0, state_mixing=0.0) for side in (ours, theirs))
-        if same != other or theirs.levels not in (0, ours.levels):
-            raise ConfigError(
-                "the weights to start from are of another model configuration; leave model.* as it is "
-                "(only model.state_noise and model.state_mixing may change, and model.levels be set where it was 0)"
-            )
-        self.network.load_state_dict(start.network.state_dict(), strict=theirs.levels == ours.levels)
+        if self.config.model != start.config.model:
+            raise ConfigError("the weights to start from are of another model configuration; leave model.* as it is")
+        self.network.load_state_dict(start.network.state_dict())
         self.optimiser.restart()
 
     def epoch(self, number: int) -> dict[str, tuple[float, ...]]:
         """Train for one epoch; returns the means over its steps of what is logged, for each run."""
         steps = self.config.training.steps_per_epoch
         logged = [self.train_step((number - 1) * steps + index).logged for index in range(steps)]
-        harden(self.network, self.config, self.seeds, number * steps - 1 + self.config.training.first_step)
         means = torch.stack(logged).mean(0).tolist()
         return {name: tuple(values) for name, values in zip(_LOGGED, means, strict=True)}
 
@@ -196,7 +189,7 @@ class Fleet:
         """All that makes the next step what it is, beside the step's number."""
         optimiser = self.optimiser
         moments = {"weights": optimiser.weights, "mean": optimiser.mean, "square": optimiser.square}
-        return {**moments, "alive": self.alive, **dict(self.network.named_buffers())}
+        return {**moments, "alive": self.alive}
 
     def remember(self) -> None:
         """Keep the state at the end of an epoch, so that one broken off can be forgotten."""
@@ -208,8 +201,6 @@ class Fleet:
     def _take_up(self, state: dict[str, Tensor]) -> None:
         self.optimiser.load(state)
         self.alive.copy_(state["alive"])
-        for name, buffer in self.network.named_buffers():
-            buffer.copy_(state[name])
 
     def save(self, folder: Path, epoch: int) -> None:
         """The weights of each run, then the checkpoint: a run's weights are never older than it."""
@@ -232,12 +223,9 @@ class Fleet:
 def _log(
     folder: Path, fleet: Fleet, epoch: int, means: dict[str, tuple[float, ...]], rate: float, seconds: float
 ) -> None:
-    hardened = fleet.network.placement.hardened
     for run, (seed, alive) in enumerate(zip(fleet.seeds, fleet.alive.tolist(), strict=True)):
         if alive:
-            values: dict[str, float | bool] = {name: means[name][run] for name in _LOGGED}
-            if hardened is not None:
-                values["hardened"] = hardened[run]
+            values = {name: means[name][run] for name in _LOGGED}
             append_metrics(folder, seed, {"epoch": epoch, **values, "learning_rate": rate, "seconds": seconds})
 
 
