@@ -11,12 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from gridsum.ablations import ablations_of
+from gridsum.evaluation.choice import best_seed
 from PIL import Image, ImageSequence
 
-from gridsum.ablations import ablations_of
 from gridsum.cli import main
 from gridsum.cli.figure import FIGURES
-from gridsum.evaluation.choice import best_seed
 from gridsum.evaluation.records import read
 from gridsum.store import load, locate, shipped_records
 

@@ -4,12 +4,12 @@ A configuration travels as JSON. A name that does not exist is an error that nam
 """
 
 import dataclasses
-import difflib
 import json
 import typing
 from typing import Any, Literal, TypeVar
 
 from gridsum.config import Config, ConfigError
+from gridsum.names import did_you_mean
 
 Dataclass = TypeVar("Dataclass")
 
@@ -111,9 +111,8 @@ def following(config: Config) -> Config:
 
 
 def _unknown(path: str, known: list[str]) -> str:
-    near = difflib.get_close_matches(path, known, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}?" if near else "known fields: " + ", ".join(known)
-    return f"there is no field {path!r}; {hint}"
+    mend = did_you_mean(path, known, "") or f"the fields are {', '.join(known)}"
+    return f"there is no field {path!r}; {mend}"
 
 
 def describe_type(hint: Any) -> str:

@@ -3,10 +3,10 @@
 A weights file cannot run code, and it says what it is: loading one needs nothing beside it.
 """
 
-import difflib
 import json
 import os
 import tempfile
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,9 +20,12 @@ from torch import Tensor
 from gridsum.config import Config
 from gridsum.fields import from_dict, to_json
 from gridsum.model.network import Network, parameter_count
+from gridsum.names import MODELS, did_you_mean, resolve
 
 WEIGHTS = "weights.safetensors"
 SHIPPED = Path(__file__).parent / "shipped"
+SEEDS = "seeds.jsonl"
+"""Among what is shipped: the records of every training seed of the paper's variants, for its Table VI."""
 # safetensors writes several entries of metadata in no fixed order; with one, equal runs are equal files.
 _ABOUT = "gridsum"
 _FORMAT = "gridsum-weights-1"
@@ -89,9 +92,10 @@ def load_runs(name: str, paths: Sequence[Path], device: torch.device | str = "cp
 
 
 def shipped() -> dict[str, Path]:
-    """The models that come with the package, by name; a variant's name means its best."""
+    """The models that come with the package, by name, in the order of `gridsum.names.MODELS`."""
     found = {path.stem: path for path in SHIPPED.glob("*.safetensors")}
-    return {name: found[name] for name in sorted(found, key=str.lower)}
+    order = [*MODELS, *sorted(found.keys() - MODELS.keys())]
+    return {name: found[name] for name in order if name in found}
 
 
 def shipped_records(name: str) -> Path:
@@ -102,6 +106,9 @@ def shipped_records(name: str) -> Path:
 def locate(name: str) -> list[Path]:
     """The weights that `name` means: a shipped model, a run's folder, a training folder, or a weights file."""
     known = shipped()
+    name, note = resolve(name)
+    if note:
+        warnings.warn(note, stacklevel=3)
     if name in known:
         return [known[name]]
     path = Path(name)
@@ -114,14 +121,13 @@ def locate(name: str) -> list[Path]:
         return runs
     if path.is_dir():
         raise StoreError(f"{name} holds no {WEIGHTS}, neither itself nor in seed-* folders; train a model there first")
-    near = difflib.get_close_matches(name.lower(), {model.lower(): model for model in known}, n=1, cutoff=0.4)
-    hint = f"did you mean {next(model for model in known if model.lower() == near[0])!r}? " if near else ""
-    raise StoreError(f"there is no model {name!r} and no such folder; {hint}the shipped models are: {', '.join(known)}")
+    mend = did_you_mean(name, known, f"the shipped models are {', '.join(known)}")
+    raise StoreError(f"there is no model {name!r} and no such folder; {mend}")
 
 
 def load(name: str, device: torch.device | str = "cpu") -> Model:
     """The model, of one or several runs, that `name` means (see `locate`)."""
-    return load_runs(name, locate(name), device)
+    return load_runs(resolve(name)[0], locate(name), device)
 
 
 def facts(model: Model) -> dict[str, Any]:

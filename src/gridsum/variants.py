@@ -1,10 +1,10 @@
 """The variants: the paper's `base`, and the others as what they change of it."""
 
-import difflib
 from typing import Any
 
 from gridsum.config import Config, ConfigError
 from gridsum.fields import override
+from gridsum.names import did_you_mean
 
 PAPER_VARIANTS: dict[str, dict[str, Any]] = {
     "base": {},
@@ -15,6 +15,17 @@ PAPER_VARIANTS: dict[str, dict[str, Any]] = {
 }
 VARIANTS: dict[str, dict[str, Any]] = PAPER_VARIANTS
 
+READINGS: dict[str, dict[str, Any]] = {
+    "text": {
+        "task.spare_rows": 0,
+        "task.spare_columns": 2,
+        "objective.success": "expected",
+        "objective.normalise": "batch",
+    }
+}
+"""Other ways to read what the paper leaves open, as what they change of every variant. The defaults read it as the
+published code does; `text` follows the words of the paper alone."""
+
 MEANINGS: dict[str, str] = {
     "base": "the paper's system",
     "noGroups": "the paper's, with projections that are not split into groups",
@@ -24,11 +35,13 @@ MEANINGS: dict[str, str] = {
 }
 
 
-def variant(name: str) -> Config:
-    """The configuration of a variant."""
+def variant(name: str, reading: str | None = None) -> Config:
+    """The configuration of a variant, under another reading of the paper if one is named."""
     if name not in VARIANTS:
-        folded = {known.lower(): known for known in VARIANTS}
-        near = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.4)
-        hint = f"did you mean {folded[near[0]]!r}? " if near else ""
-        raise ConfigError(f"there is no variant {name!r}; {hint}The variants are {', '.join(VARIANTS)}")
-    return override(Config(variant=name), VARIANTS[name])
+        mend = did_you_mean(name, VARIANTS, f"the variants are {', '.join(VARIANTS)}")
+        raise ConfigError(f"there is no variant {name!r}; {mend}")
+    if reading is not None and reading not in READINGS:
+        mend = did_you_mean(reading, READINGS, f"the other readings are {', '.join(READINGS)}")
+        raise ConfigError(f"there is no reading {reading!r}; {mend}")
+    changes = VARIANTS[name] | (READINGS[reading] if reading else {})
+    return override(Config(variant=name), changes)

@@ -11,16 +11,15 @@ from typing import Any
 import pytest
 
 import gridsum.store
-from gridsum.ablations import ABLATIONS
 from gridsum.cli import evaluate as evaluate_command
 from gridsum.evaluation.records import Record, append, read
 from gridsum.evaluation.runner import evaluate
 from gridsum.evaluation.suites import find
 from gridsum.evaluation.tables import accuracy_text
-from gridsum.fields import override
+from gridsum.names import DEFAULT_MODEL, MODELS
 from gridsum.solving import solve, trace_expression
-from gridsum.store import load, save_run
-from gridsum.variants import MEANINGS, VARIANTS
+from gridsum.store import load
+from gridsum.variants import MEANINGS
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -48,7 +47,7 @@ def test_a_training_folder_is_measured_with_all_its_seeds(command: Command, trai
     assert printed.startswith("Scores\n")
     assert "Halting rule median" in printed
     assert f"gridsum: added 4 records to {out}" in err
-    assert f"{trained} on 2x3 70/70" in err
+    assert f"{trained} on 2x3: 70 of 70 problems measured" in err
 
 
 def test_records_are_added_to_those_that_are_there(command: Command, model: str, tmp_path: Path):
@@ -147,7 +146,7 @@ def shipped(model: str, records: Path, tmp_path: Path, monkeypatch: pytest.Monke
     """A package that ships three models, two of them without scores."""
     folder = tmp_path / "shipped"
     folder.mkdir()
-    for name in ("base", "exact", "other"):
+    for name in ("base", "SASA", "other"):
         shutil.copy(Path(model) / "weights.safetensors", folder / f"{name}.safetensors")
     shutil.copy(records, folder / "base.jsonl")
     monkeypatch.setattr(gridsum.store, "SHIPPED", folder)
@@ -158,78 +157,71 @@ def test_the_shipped_models_are_listed(command: Command, shipped: Path):
     status, out, err = command("models")
     assert (status, err) == (0, "")
     rows = [line.split() for line in out.splitlines()]
-    assert [row[0] for row in rows if row[-3:] == ["–"] * 3] == ["base", "exact", "other"], "no such suite is recorded"
-    assert f"base: {MEANINGS['base']}" in out
+    assert [row[0] for row in rows if row[-3:] == ["–"] * 3] == ["base", "SASA", "other"], "no such suite is recorded"
+    assert "use this for" in out
     assert out.count("where no model is named") == 1
-    status, out, err = command("models", "base", "exact", "other")
+    status, out, err = command("models", "base", "SASA", "other")
     assert (status, err) == (0, "")
-    first, second, third = re.split(r"\n(?:exact|other): ", out)
+    first, second, third = re.split(r"\n(?:SASA|other): ", out)
     assert first.startswith("base: variant base, seed 0, ")
     assert "trained for 1 epochs" in first
     assert MEANINGS["base"] in first
+    assert f"use it for {MODELS['base']}" in first
     assert "  2x3" in first
-    assert ["where no model is named" in listed for listed in (first, second, third)] == [False, True, False]
+    assert ["where no model is named" in listed for listed in (first, second, third)] == [True, False, False]
     assert "no scores are kept of it" in third
     status, out, _ = command("models", "--json")
     listed: list[dict[str, Any]] = json.loads(out)
-    assert [entry["name"] for entry in listed] == ["base", "exact", "other"]
+    assert [entry["name"] for entry in listed] == ["base", "SASA", "other"]
     assert listed[0]["file"] == str(shipped / "base.safetensors")
     assert listed[0]["parameters"] == sum(tensor.numel() for tensor in load("base").network.parameters())
     assert [Record(**entry).suite for entry in listed[0]["records"]] == ["2x3", "2x3", "examples", "examples"]
     assert listed[1]["records"] == []
-    assert [entry["name"] for entry in json.loads(command("models", "exact", "--json")[1])] == ["exact"]
-    status, out, err = command("models", "exactt")
+    assert [entry["name"] for entry in json.loads(command("models", "SASA", "--json")[1])] == ["SASA"]
+    status, out, err = command("models", "sassa")
     assert (status, out) == (2, "")
-    assert "did you mean 'exact'? The shipped models are base, exact, other" in err
-
-
-def test_models_say_under_which_reading_they_were_trained(command: Command, shipped: Path):
-    """By their configurations, not by their names."""
-    model = load("base")
-    changes = ABLATIONS["base-published"].changes
-    save_run(shipped / "base.safetensors", model.network, 0, override(model.config, changes), 0)
-    save_run(shipped / "exact.safetensors", model.network, 0, override(model.config, {"variant": "exact"}), 0)
-    shutil.move(shipped / "other.safetensors", shipped / "base-published.safetensors")
-    out = command("models")[1]
-    header = next(line.split() for line in out.splitlines() if line.startswith("model "))
-    rows = {
-        row[0]: row[header.index("reading")] for line in out.splitlines() if len(row := line.split()) == len(header)
-    }
-    found = {"base": "published", "base-published": "specified", "exact": "–"}
-    assert {name: rows[name] for name in found} == found
-    listed = re.split(r"\n(?=base-published: |exact: )", command("models", *found)[1])
-    assert ["trained under the reading published" in part for part in listed] == [True, False, False]
-    assert ["trained as specified" in part for part in listed] == [False, True, False]
-    readings = {entry["name"]: entry["reading"] for entry in json.loads(command("models", "--json")[1])}
-    assert readings == found | {"exact": None}
+    assert "did you mean 'SASA'? The shipped models are base, SASA, other" in err
 
 
 def test_the_overview_has_the_scores_of_the_records(command: Command):
-    header, *_ = (line.split() for line in command("models")[1].splitlines() if line.startswith("model "))
-    rows = {line.split()[0]: line.split() for line in command("models")[1].splitlines() if line[:1].isalpha()}
-    for name in ("base", "noGroups-standard", "SASA"):
+    out = command("models")[1]
+    header = next(line for line in out.splitlines() if line.startswith("model "))
+    rows = {line.split()[0]: line for line in out.splitlines() if line[:1].isalpha()}
+    for name in ("base", "noGroups", "SASA"):
         for record in read([gridsum.store.shipped_records(name)]):
-            if record.suite in header:
-                assert rows[name][header.index(record.suite)] == accuracy_text(record.seq)
+            if record.suite in header.split():
+                start = header.index(record.suite)
+                assert rows[name][start:].split()[0] == accuracy_text(record.seq)
 
 
 def test_records_are_those_of_a_shipped_model_by_its_name(command: Command):
-    status, out, _ = command("table", "scores", "--records", "base-overtrained", "exact")
+    status, out, err = command("table", "scores", "--records", "base-overtrained", "noGroups")
     shown = {row[1] for line in out.splitlines() if len(row := line.split()) > 4 and row[0] in ("2x15", "examples")}
-    assert (status, shown) == (0, {"base-overtrained"})
+    assert (status, shown) == (0, {"base-terms"})
+    assert "base-terms, which has other weights, stands for it" in err
     status, out, err = command("table", "scores", "--records", "basee")
     assert (status, out) == (2, "")
     assert "there is no file 'basee', and no shipped model of that name has records; did you mean 'base'?" in err
     by_default = command("table", "comparison")[1]
-    assert all(f" {name} " in by_default for name in VARIANTS)
-    assert "overtrained" not in by_default.split("The paper's numbers")[0]
+    assert all(f" {name} " in by_default for name in MODELS)
+
+
+def test_the_table_of_seeds_is_made_of_ten_of_each_variant(command: Command):
+    status, out, err = command("table", "ablation")
+    assert (status, err) == (0, "")
+    counts = [line.split().index("10") for line in out.splitlines() if "±" in line and "Mean" not in line]
+    assert len(counts) == 5 * 3
+    status, out, err = command("table", "ablation", "--records", "base", "SASA")
+    assert (status, out) == (2, "")
+    assert "the records hold one seed of each variant" in err
 
 
 @pytest.mark.usefixtures("shipped")
-def test_the_default_model_is_the_shipped_exact(command: Command):
+def test_the_default_model_is_one_for_all_commands(command: Command):
     status, out, err = command("solve", "12+34", "--json")
     assert (status, err) == (0, "")
-    assert json.loads(out)["model"] == "exact"
+    assert json.loads(out)["model"] == DEFAULT_MODEL
+    assert json.loads(command("trace", "12+34")[1])["model"] == DEFAULT_MODEL
     assert "did you mean 'base'?" in command("solve", "12+34", "--model", "bsae")[2]
     assert command("table", "scores")[0] == 0, "the shipped records are the default"
 

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from gridsum.cli import progress as progress_module
-from gridsum.cli.progress import Bar, Clock, Lines, progress
+from gridsum.cli.progress import Bar, Lines, progress
 
 
 @pytest.fixture
@@ -19,14 +19,20 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def test_the_time_left_is_that_of_the_pace(clock: list[float]):
-    measured = Clock()
-    assert measured.left("epoch", 11, 110) == "", "one update has no pace"
-    clock[0] += 100
-    assert measured.left("epoch", 21, 110) == "0:14:50 left"
-    clock[0] += 36000
-    assert measured.left("epoch", 22, 110) == "80:13:20 left"
-    assert measured.left("epoch", 110, 110) == ""
-    assert measured.left("another", 5, 10) == "", "every label has a pace of its own"
+    stream = io.StringIO()
+    lines = Lines(stream, updates=1)
+    lines.update("epoch", 11, 110)
+    for seconds, done in ((100, 21), (36000, 22), (1, 110)):
+        clock[0] += seconds
+        lines.update("epoch", done, 110)
+    lines.update("another:", 5, 10, unit="problems measured")
+    assert stream.getvalue().splitlines() == [
+        "epoch 11 of 110",  # one update has no pace
+        "epoch 21 of 110  0:14:50 left",
+        "epoch 22 of 110  80:13:20 left",
+        "epoch 110 of 110",
+        "another: 5 of 10 problems measured",  # every label has a pace of its own
+    ]
 
 
 def test_lines_come_every_ten_updates_or_ten_seconds(clock: list[float]):
@@ -35,15 +41,15 @@ def test_lines_come_every_ten_updates_or_ten_seconds(clock: list[float]):
     for done in range(1, 26):
         clock[0] += 0.1
         lines.update("epoch", done, 100, "loss 1")
-    assert [line.split()[1] for line in stream.getvalue().splitlines()] == ["1/100", "11/100", "21/100"]
+    assert [line.split()[1] for line in stream.getvalue().splitlines()] == ["1", "11", "21"]
     clock[0] += 20
     lines.update("epoch", 26, 100, "loss 1")
     lines.note("a warning")
     lines.update("epoch", 27, 100)
     lines.update("epoch", 100, 100)
     *_, slow, warning, last = stream.getvalue().splitlines()
-    assert re.fullmatch(r"epoch 26/100  loss 1  0:0\d:\d\d left", slow)
-    assert (warning, last) == ("a warning", "epoch 100/100")
+    assert re.fullmatch(r"epoch 26 of 100  loss 1  0:0\d:\d\d left", slow)
+    assert (warning, last) == ("a warning", "epoch 100 of 100")
 
 
 class _Terminal(io.StringIO):
@@ -76,4 +82,4 @@ def test_elsewhere_there_are_lines(lacking: str, monkeypatch: pytest.MonkeyPatch
         monkeypatch.setitem(sys.modules, "rich.console", None)
     with progress() as shown:
         shown.update("epoch", 1, 2, "loss 1")
-    assert stream.getvalue() == "epoch 1/2  loss 1\n"
+    assert stream.getvalue() == "epoch 1 of 2  loss 1\n"

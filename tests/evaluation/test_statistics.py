@@ -24,7 +24,6 @@ from gridsum.evaluation.statistics import (
     judgements,
     pairs_of,
     rank_test,
-    student_quantile,
     welch_interval,
 )
 from gridsum.variants import PAPER_VARIANTS
@@ -79,12 +78,6 @@ def test_holm_follows_its_definition(p_values: list[float]):
     for p, found in zip(p_values, corrected, strict=True):
         steps = [(len(order) - i) * q for i, q in enumerate(order) if q <= p]
         assert found == pytest.approx(min(1.0, max(steps)))
-
-
-@pytest.mark.parametrize("freedom", [1, 2.5, 9, 17.3, 200])
-@pytest.mark.parametrize("probability", [0.6, 0.9, 0.975, 0.995])
-def test_the_quantiles_are_those_of_students_distribution(probability: float, freedom: float):
-    assert student_quantile(probability, freedom) == pytest.approx(scipy.stats.t.ppf(probability, freedom), rel=1e-5)
 
 
 def test_the_interval_is_welchs():

@@ -5,12 +5,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gridsum.ablations import ablations_of
 from gridsum.evaluation import paper
 from gridsum.evaluation.records import Record
 from gridsum.evaluation.suites import COLLECTIONS
-from gridsum.evaluation.tables import TABLES, Table, TableError, accuracy_text, to_latex, to_markdown, to_text
-from gridsum.evaluation.targets import TARGETS
+from gridsum.evaluation.tables import (
+    TABLES,
+    Table,
+    TableError,
+    accuracy_text,
+    score_text,
+    to_latex,
+    to_markdown,
+    to_text,
+)
 
 Make = Callable[..., Record]
 shares = st.integers(1, 10**9).flatmap(lambda total: st.tuples(st.integers(0, total), st.just(total)))
@@ -60,15 +67,15 @@ def test_comparison(make_record: Make) -> None:
     assert by_header(table, 0) == {
         "suite": "2x15",
         "model": "base",
-        "char": "0.99 (0.998–1.000)",
+        "char": "0.999 (0.998–1.000)",
         "paper char": "1.0",
-        "seq": "0.94 (0.916–0.954)",
+        "seq": "0.938 (0.916–0.954)",
         "paper seq": "1.0",
     }
     assert by_header(table, 1) == {
         "suite": "",
         "model": "mine",
-        "char": "0.99 (0.998–1.000)",
+        "char": "0.999 (0.998–1.000)",
         "paper char": "–",
         "seq": "1.0 (0.994–1.000)",
         "paper seq": "–",
@@ -158,7 +165,7 @@ def test_ablation(make_record: Make) -> None:
         "seq": "0.50±0.50 (1.0)",
         "paper seq": "0.0±0.00 (0.0)",
     }
-    assert by_header(table, 1)["seq"] == "0.10±0.00 (0.10)"
+    assert by_header(table, 1)["seq"] == "0.10", "a single seed has no spread"
     assert by_header(table, 1)["paper seq"] == "0.20±0.33 (0.95)"
     assert table.rows[2][1:] == ("base", "0", "–", "0.93±0.09 (0.98)", "–", "0.72±0.24 (0.90)")
     assert "n − 1" in table.caption
@@ -175,7 +182,22 @@ def test_ablation_never_mixes_two_trainings_of_one_seed(make_record: Make) -> No
     records = seeds(make_record, [64, 64]) + seeds(make_record, [640], model="overtrained")
     table = TABLES["ablation"](records)
     assert [row[1:4] for row in table.rows[:2]] == [("base", "base", "2"), ("overtrained", "base", "1")]
-    assert [row[-2] for row in table.rows[:2]] == ["0.10±0.00 (0.10)", "1.0±0.00 (1.0)"]
+    assert [row[-2] for row in table.rows[:2]] == ["0.10±0.00 (0.10)", "1.0"]
+
+
+def test_ablation_is_no_table_of_single_runs(make_record: Make) -> None:
+    records = [make_record(model=name, variant=name, suite="2x602") for name in ("base", "SASA")]
+    with pytest.raises(TableError, match=r"means over training seeds.*gridsum evaluate --model FOLDER"):
+        TABLES["ablation"](records)
+
+
+@given(shares)
+def test_a_score_lies_in_its_interval_as_printed(share: tuple[int, int]) -> None:
+    right, total = share
+    value, low, high = map(float, re.split(r"[ (–)]+", score_text(right, total))[:3])
+    assert low <= value <= high
+    assert (value == 1) == (right == total)
+    assert (value == 0) == (right == 0)
 
 
 def test_examples(make_record: Make) -> None:
@@ -204,92 +226,24 @@ def test_scores_hold_every_model_on_every_suite(make_record: Make) -> None:
 def test_a_table_without_records_says_how_to_make_them(name: str, make_record: Make) -> None:
     others = [] if name == "scores" else [make_record(suite="3x50"), make_record(suite="examples")]
     evaluate = r"gridsum evaluate --model \w+ --suite [\w-]+ --out records.jsonl"
-    made_by = "gridsum reproduce --variants exact --ablations " if name == "exact-ablation" else evaluate
-    with pytest.raises(TableError, match=made_by) as caught:
+    with pytest.raises(TableError, match=evaluate) as caught:
         TABLES[name](others)
     if name != "scores":
-        assert name == "exact-ablation" or f"--suite {name} " in str(caught.value)
+        assert f"--suite {name} " in str(caught.value)
         assert COLLECTIONS[name][0].name in str(caught.value)
 
 
 @pytest.fixture
 def full(make_record: Make) -> list[Record]:
-    """Two models on everything, and answers with what could break a table."""
+    """Two runs of three models on everything, and answers with what could break a table."""
     return [
-        make_record(model=model, variant=model, suite=suite.name, answers=("a|b", "\\_", "[*]", "\x1b[1m", "表"))
-        for model in ("base", "noGroups", "exact")
+        make_record(
+            model=model, variant=model, suite=suite.name, seed=seed, answers=("a|b", "\\_", "[*]", "\x1b[1m", "表")
+        )
+        for model in ("base", "noGroups", "mine")
+        for seed in (3, 4)
         for suite in COLLECTIONS["all"]
-    ] + [make_record(model="exact-whole", variant="exact", suite="20x[1,20]")]
-
-
-def _of_exact(make_record: Make, right: dict[int, int], suite: str = "2x602") -> list[Record]:
-    """Records of a suite, with so many results of 1000 right, by seed."""
-    shared = {"model": "exact", "variant": "exact", "suite": suite, "samples": 1000}
-    return [make_record(seed=seed, sequences_right=count, **shared) for seed, count in right.items()]
-
-
-def test_exact_shows_the_run_that_validation_chose(make_record: Make) -> None:
-    reported = _of_exact(make_record, {0: 1000, 1: 999, 2: 500})
-    digits, terms = (suite.name for suite in COLLECTIONS["validation"])
-    validated = [
-        *_of_exact(make_record, {0: 800, 1: 900, 2: 1000}, digits),
-        *_of_exact(make_record, {0: 800, 1: 900, 2: 700}, terms),
     ]
-    row = by_header(TABLES["exact"](reported + validated), 0)
-    assert (row["suite"], row["target"], row["errors"]) == ("2x602", "0.999", "1")
-    assert row["best run"].startswith("0.99 (")
-    assert row["at target"] == "2 of 3"
-    assert row["all runs"] == "0.83±0.29 (1.0)"
-    assert row["paper all runs"] == "0.99"
-    assert "the best run is seed 1" in TABLES["exact"](reported + validated).caption
-    unchosen = TABLES["exact"](reported + validated[:-1])
-    assert by_header(unchosen, 0)["best run"] == "–"
-    assert "no run is chosen" in unchosen.caption
-
-
-def test_exact_has_a_target_for_every_suite_and_leaves_other_variants_out(make_record: Make) -> None:
-    table = TABLES["exact"]([*_of_exact(make_record, {4: 1000}), make_record(suite="2x1000")])
-    assert [row[0] for row in table.rows] == [suite.name for suite in COLLECTIONS["exact"]] == list(TARGETS)
-    assert by_header(table, 0)["best run"].startswith("1.0 (")
-    assert by_header(table, 1)["best run"] == by_header(table, 1)["all runs"] == "–"
-    assert TARGETS["examples"] == 1.0
-
-
-def test_exact_leaves_its_ablations_out(make_record: Make) -> None:
-    own = _of_exact(make_record, {4: 1000})
-    dropped = make_record(model="exact-without-noise", variant="exact", suite="2x602", sequences_right=0)
-    assert TABLES["exact"]([*own, dropped]) == TABLES["exact"](own)
-
-
-def test_exact_ablation_has_a_line_for_every_ingredient(make_record: Make) -> None:
-    def runs(ablation: str, suite: str, right: list[int], hardened: bool | None) -> list[Record]:
-        shared = {"variant": "exact", "suite": suite, "samples": 1000, "hardened": hardened}
-        return [
-            make_record(model=f"exact-{ablation}", seed=seed, sequences_right=count, **shared)
-            for seed, count in enumerate(right)
-        ]
-
-    records = [
-        *runs("without-hardening", "2x602", [0, 500], None),
-        *runs("without-hardening", "[1,4]x[1,10]", [989, 990], None),
-        *runs("whole", "2x602", [0, 0, 0], True),
-        *runs("whole", "2x602", [1000, 900, 800], True),  # the last count
-        *runs("whole", "[1,4]x[1,10]", [1000, 1000], True),
-        *runs("whole", "[1,4]x[1,10]", [0, 0, 500], False)[2:],
-        *runs("whole", "3x50", [1000], True),
-        *_of_exact(make_record, {0: 1000, 7: 1000}),  # the variant itself was trained for another time
-    ]
-    table = TABLES["exact-ablation"](records)
-    lines = {row[0]: dict(zip(table.header, row, strict=True)) for row in table.rows}
-    assert list(lines) == [ablation.name for ablation in ablations_of("exact").values()]
-    assert list(table.header[4:]) == [suite.name for suite in COLLECTIONS["exact-ablation"]]
-    whole, dropped = lines["whole"], lines["without-hardening"]
-    assert [whole[name] for name in ("runs", "hardened", "learned")] == ["3", "2 of 3", "2 of 3"]
-    assert (whole["2x602"], whole["20x[1,20]"]) == ("0.90±0.10 (1.0)", "–")
-    assert [dropped[name] for name in ("runs", "hardened", "learned")] == ["2", "–", "1 of 2"]
-    assert dropped["2x602"] == "0.25±0.35 (0.50)"
-    assert set(lines["without-noise"].values()) == {"without-noise", "0", "–"}
-    assert "training seeds 0, 1, 2;" in table.caption
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -297,8 +251,7 @@ def test_text_is_aligned_and_narrow(name: str, full: list[Record]) -> None:
     table = TABLES[name](full)
     title, blank, *lines = to_text(table).split("\n")
     assert (title, blank) == (table.title, "")
-    # That table has a column a suite, so that a line is an ingredient.
-    assert max(map(len, lines)) <= (160 if name == "exact-ablation" else 100)
+    assert max(map(len, lines)) <= 105
     rule = lines[1]
     starts = [match.start() for match in re.finditer("─+", rule)]
     assert len(starts) == len(table.header)
@@ -306,6 +259,26 @@ def test_text_is_aligned_and_narrow(name: str, full: list[Record]) -> None:
         if "表" not in line and all(map(str.isprintable, row)):
             assert tuple(line[a:b].rstrip() for a, b in zip(starts, [*starts[1:], None], strict=True)) == row
     assert "\x1b" not in to_text(table)
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 200])
+@pytest.mark.parametrize("name", TABLES)
+def test_text_fits_the_terminal_where_it_can(name: str, width: int, full: list[Record]) -> None:
+    table = TABLES[name](full)
+    text = to_text(table, width)
+    least = sum(max(len(word) for cell in column for word in cell.split() or [""]) for column in _columns(table))
+    assert max(map(len, text.split("\n"))) <= max(width, least + 2 * len(table.header))
+    words = [word for row in table.rows for cell in row for word in cell.split() if word.isprintable()]
+    assert all(word in text for word in words)
+
+
+def _columns(table: Table) -> list[tuple[str, ...]]:
+    return list(zip(table.header, *table.rows, strict=True))
+
+
+def test_cells_are_broken_at_spaces() -> None:
+    lines = to_text(Table("", "", ("a b", "c"), (("one two", "x"), ("", "y"))), 6).split("\n")
+    assert lines[2:8] == ["a b  c", "───  ─", "one  x", "two", "     y", ""]
 
 
 def test_wide_characters_take_two_columns() -> None:

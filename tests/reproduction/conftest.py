@@ -19,36 +19,10 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="session")
 def quick(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of `gridsum reproduce --quick` with two variants under another reading; not to be changed."""
+    """The folder of `gridsum reproduce --quick`; not to be changed."""
     folder = tmp_path_factory.mktemp("campaign") / "quick"
-    readings = ["--ablations", "base-running", "ponderReg-running"]
-    assert main(["reproduce", "--quick", "--out", str(folder), *readings, "--device", "cpu"]) == 0
+    assert main(["reproduce", "--quick", "--out", str(folder), "--device", "cpu"]) == 0
     return folder
-
-
-@pytest.fixture(scope="session")
-def followed(quick: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same with `base` under the reading that is followed, overtrained too; not to be changed."""
-    folder = Path(shutil.copytree(quick, tmp_path_factory.mktemp("followed") / "quick"))
-    asked = [
-        "--variants",
-        "base",
-        "--ablations",
-        "base-published",
-        "--only",
-        "train",
-        "validate",
-        "overtrain",
-        "measure",
-    ]
-    assert main(["reproduce", "--quick", "--out", str(folder), *asked, "--device", "cpu"]) == 0
-    return folder
-
-
-@pytest.fixture
-def changing(followed: Path, tmp_path: Path) -> Path:
-    """A copy of that, to be changed."""
-    return Path(shutil.copytree(followed, tmp_path / "changing"))
 
 
 @pytest.fixture
@@ -59,10 +33,8 @@ def copied(quick: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def campaign() -> Callable[..., Campaign]:
-    def make(
-        folder: Path, variants: tuple[str, ...] = tuple(PAPER_VARIANTS), ablations: tuple[str, ...] = ()
-    ) -> Campaign:
-        return Campaign(folder, variants, ablations, (0, 1), "fp32", QUICK)
+    def make(folder: Path, variants: tuple[str, ...] = tuple(PAPER_VARIANTS)) -> Campaign:
+        return Campaign(folder, variants, (0, 1), "fp32", QUICK)
 
     return make
 

@@ -9,10 +9,8 @@ from pathlib import Path
 import pytest
 from safetensors.torch import load_file
 
-from gridsum.ablations import ablations_of
 from gridsum.evaluation.records import Record, append, read
 from gridsum.evaluation.suites import COLLECTIONS
-from gridsum.evaluation.tables import TABLES
 from gridsum.fields import override
 from gridsum.reproduction.campaign import (
     FULL,
@@ -22,15 +20,13 @@ from gridsum.reproduction.campaign import (
     VALIDATION_SEED,
     Campaign,
     current,
-    is_overtrained,
     machines,
 )
 from gridsum.reproduction.pieces import Measure, Overtrain, Surroundings, Train, pieces
 from gridsum.store import load
 from gridsum.training.folders import Checkpoint, FolderError, read_metrics, read_setup, save_checkpoint, trained_epochs
 from gridsum.training.loop import Epoch
-from gridsum.variants import PAPER_VARIANTS
-from tests.reproduction.conftest import ROOT
+from gridsum.variants import PAPER_VARIANTS, READINGS
 
 Make = Callable[..., Campaign]
 
@@ -50,33 +46,27 @@ def _without_origin(path: Path) -> list[Record]:
 
 
 def test_the_whole_campaign_is_found_done(quick: Path, campaign: Make):
-    found = list(pieces(campaign(quick, ablations=("base-running", "ponderReg-running"))))
+    found = list(pieces(campaign(quick)))
     assert all(piece.state().finished for piece in found)
     assert [piece.stage for piece in found if piece.subject == "base"] == ["train", "validate", "measure"]
     assert {piece.subject for piece in found if piece.stage == "overtrain"} == {f"{n}-overtrained" for n in OVERTRAINED}
 
 
 def test_a_training_that_has_been_measured_is_done_without_its_weights(copied: Path, campaign: Make):
-    names = ("base-running", "base")
-    for name in names:
-        for weights in (copied / name).glob("seed-*/weights.safetensors"):
-            weights.unlink()
-    made = campaign(copied, ("base",), ablations=("base-running",))
+    for weights in (copied / "base").glob("seed-*/weights.safetensors"):
+        weights.unlink()
+    made = campaign(copied, ("base",))
 
-    def done() -> dict[str, bool]:
-        return {piece.subject: piece.state().finished for piece in pieces(made) if piece.stage == "train"}
+    def done() -> bool:
+        return next(piece for piece in pieces(made) if piece.stage == "train").state().finished
 
-    assert done() == {"base": True, "base-running": True}
+    assert done()
+    lines = made.report_records("base").read_text().splitlines(keepends=True)
+    made.report_records("base").write_text("".join(lines[:-1]))
+    assert not done(), "what is not measured needs the weights"
+    made.report_records("base").write_text("".join(lines))
     made.validation_records("base").unlink()
-    lines = made.report_records("base-running").read_text().splitlines(keepends=True)
-    made.report_records("base-running").write_text("".join(lines[:-1]))
-    assert done() == {"base": False, "base-running": False}, "what is not measured needs the weights"
-
-
-@pytest.mark.parametrize("name", ["base-running", "noGroups-running", "ponderReg-running"])
-def test_the_published_readings_are_found_done(name: str):
-    found = list(pieces(Campaign(ROOT / "results", (), (name,), tuple(range(10)))))
-    assert [(piece.stage, piece.state().finished) for piece in found] == [("train", True), ("measure", True)]
+    assert not done()
 
 
 def test_nothing_is_done_in_an_empty_folder(tmp_path: Path, campaign: Make):
@@ -88,91 +78,24 @@ def test_nothing_is_done_in_an_empty_folder(tmp_path: Path, campaign: Make):
     assert not list(tmp_path.iterdir())
 
 
-def test_the_published_runs_of_base_are_found_done():
-    base = Campaign(ROOT / "results", ("base",), (), tuple(range(10)))
-    training = base.trainings[0]
-    assert Train(base, training).state().finished
-    assert Train(base, dataclasses.replace(training, seeds=(3, 4))).state().finished
-
-
-def test_the_published_runs_of_exact_are_found_done():
-    """Also where the variant is by now trained for longer: beyond the paper, a folder says what was trained."""
-    exact = Campaign(ROOT / "results", ("exact",), (), tuple(range(10)))
-    train, _, measure = pieces(exact)
-    assert isinstance(measure, Measure)
-    assert train.state().finished
-    assert {suite.name for suite in measure.collection} == {suite.name for suite in (*REPORTED, *COLLECTIONS["exact"])}
-    samples = {suite.name: exact.scale.samples_of(suite) for suite in measure.collection}
-    assert (samples["2x602"], samples["2x100"]) == (1024, 640)
-
-
-def test_exact_goes_through_a_campaign(tmp_path: Path, campaign: Make, around: Surroundings):
-    made = campaign(tmp_path, ("exact",))
-    assert made.trainings[0].config.model.halting == "converge"
-    found = list(pieces(made))
-    assert [piece.stage for piece in found] == ["train", "validate", "measure"]
-    train, validate, _ = found
-    train.run(around)
-    assert train.state().finished
-    assert not validate.state().waits_for
-    assert validate.work(around.device).inference > 0
-
-
-def test_ablations_of_exact_are_trained_alike_and_measured_on_few_suites(tmp_path: Path):
-    names = tuple(ablations_of("exact"))
-    short = Campaign(tmp_path, (), (*names, "base-running"), (0, 1), ablation_epochs=90)
-    epochs = {training.name: training.config.training.epochs for training in short.trainings}
-    assert epochs == dict.fromkeys(names, 90) | {"base-running": 510}
-    assert {training.config.training.epochs for training in Campaign(tmp_path, (), names, (0,)).trainings} == {510}
-    stages = {name: [piece.stage for piece in pieces(short) if piece.subject == name] for name in epochs}
-    assert all(done == ["train", "measure"] for done in stages.values()), "nothing is chosen among them"
-    measures = {piece.subject: piece for piece in pieces(short) if isinstance(piece, Measure)}
-    assert measures["exact-without-noise"].collection == COLLECTIONS["exact-ablation"]
-    assert {suite.name for suite in measures["base-running"].collection} == {
-        *(suite.name for suite in COLLECTIONS["ablation"]),
-        "[1,4]x[1,10]",
-    }
-
-
-def test_an_ablation_goes_through_a_campaign(tmp_path: Path, campaign: Make, around: Surroundings):
-    made = campaign(tmp_path, (), ("exact-without-hardening", "exact-whole"))
-    shortened = dataclasses.replace(made, seeds=(0,), scale=dataclasses.replace(QUICK, longest=20))
-    for piece in pieces(shortened):
-        piece.run(around)
-        assert piece.state().finished
-    hardened = {record.hardened for record in read([tmp_path / "records" / "exact-without-hardening.jsonl"])}
-    assert hardened == {None}
-    assert {record.hardened for record in read([tmp_path / "records" / "exact-whole.jsonl"])} == {False}
-    table = TABLES["exact-ablation"](read(sorted((tmp_path / "records").iterdir())))
-    assert {row[0]: row[1:3] for row in table.rows if row[1] != "0"} == {
-        "whole": ("1", "0 of 1"),
-        "without-hardening": ("1", "–"),
-    }
-    longer = dataclasses.replace(shortened, ablation_epochs=7)
-    with pytest.raises(FolderError, match=r"epochs = 2, not 7; ask for --ablation-epochs 2, or choose another --out"):
-        next(pieces(longer)).state()
-
-
 def test_validation_is_no_part_of_what_is_reported():
     assert not {suite.name for suite in COLLECTIONS["validation"]} & {suite.name for suite in REPORTED}
     assert {suite.name for suite in COLLECTIONS["all"]} <= {suite.name for suite in REPORTED}
 
 
 def test_a_full_campaign_has_the_papers_numbers(tmp_path: Path):
-    readings = tuple(name for variant in PAPER_VARIANTS for name in ablations_of(variant))
-    whole = Campaign(tmp_path, tuple(PAPER_VARIANTS), readings, tuple(range(10)))
-    assert [training.name for training in whole.trainings[:5]] == list(PAPER_VARIANTS)
+    whole = Campaign(tmp_path, tuple(PAPER_VARIANTS), tuple(range(10)))
+    assert [training.name for training in whole.trainings] == list(PAPER_VARIANTS)
     assert all(training.config.training.epochs == 510 for training in whole.trainings)
     assert [FULL.samples_of(suite) for suite in COLLECTIONS["ablation"]] == [640, 640, 640]
     assert {FULL.samples_of(suite) for suite in COLLECTIONS["long-digits"]} == {128}
     assert FULL.overtraining_epochs == 300
-    assert {"base-running", "noGroups-running", "SASA-running", "ponderReg-running"} < set(readings)
-    for name in ("noGroups", "ponderReg"):
-        configs = {training.name: training.config for training in whole.trainings}
-        assert configs[f"{name}-running"] == override(configs[name], {"objective.normalise": "running"})
-    published = next(training for training in whole.trainings if training.name == "base-published")
-    assert (published.config.objective.normalise, published.config.objective.success) == ("running", "sampled")
-    assert (published.config.task.spare_rows, published.config.task.spare_columns) == (1, 3)
+
+
+def test_another_reading_changes_every_variant_alike(tmp_path: Path):
+    usual, text = (Campaign(tmp_path, tuple(PAPER_VARIANTS), (0,), reading=reading) for reading in (None, "text"))
+    for ours, theirs in zip(usual.trainings, text.trainings, strict=True):
+        assert theirs.config == override(ours.config, READINGS["text"])
 
 
 def test_overtraining_follows_the_standard_training(quick: Path):
@@ -183,35 +106,6 @@ def test_overtraining_follows_the_standard_training(quick: Path):
     assert config.objective.weight == 5e-4
     assert config.model == standard.model
     assert set(seeds) <= {0, 1}
-
-
-def test_the_reading_that_is_followed_is_treated_like_the_variants(followed: Path, campaign: Make):
-    made = campaign(followed, (), ("base-published", "SASA-published"))
-    stages: dict[str, list[str]] = {}
-    for piece in pieces(made):
-        stages.setdefault(piece.subject, []).append(piece.stage)
-        assert piece.state().finished == piece.subject.startswith("base")
-    assert stages == {
-        "base-published": ["train", "validate", "measure"],
-        "SASA-published": ["train", "validate", "measure"],
-        "base-published-overtrained": ["overtrain", "validate", "measure"],
-    }
-    standard, _ = read_setup(followed / "base-published")
-    config, seeds = read_setup(followed / "base-published-overtrained")
-    assert (config.task, config.objective.normalise) == (standard.task, "running")
-    assert config.objective.weight == 5e-4
-    assert set(seeds) == set(made.chosen("base-published").values())
-    for name in ("base-published", "base-published-overtrained"):
-        measured = {record.suite for record in read([made.report_records(name)])}
-        assert measured == {suite.name for suite in made.scale.within(REPORTED)}, "as variants are, not as readings"
-
-
-@pytest.mark.parametrize(
-    ("name", "further"),
-    [("base", True), ("noGroups-published", True), ("SASA-published", False), ("base-running", False)],
-)
-def test_which_trainings_are_overtrained(name: str, further: bool):
-    assert is_overtrained(name) == further
 
 
 def test_overtraining_starts_from_the_chosen_weights(copied: Path, campaign: Make, around: Surroundings):
@@ -324,8 +218,6 @@ def test_a_folder_of_another_training_is_refused(quick: Path, campaign: Make):
         made.epochs_done(dataclasses.replace(training, seeds=(0, 7)))
     precise = dataclasses.replace(training, config=override(training.config, {"training.precision": "tf32"}))
     assert made.epochs_done(precise) == 2
-    with pytest.raises(FolderError, match=r"training\.precision"):
-        made.epochs_done(dataclasses.replace(precise, indifferent=()))
 
 
 def test_an_unfinished_training_is_neither_measured_nor_overtrained(copied: Path, campaign: Make):

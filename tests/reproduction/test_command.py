@@ -2,7 +2,6 @@
 
 import dataclasses
 import os
-import re
 import subprocess
 import sys
 import time
@@ -12,11 +11,10 @@ from typing import NamedTuple
 
 import pytest
 
-from gridsum.ablations import ABLATIONS, ablations_of
 from gridsum.cli import main
 from gridsum.cli.reproduce import OUT_OF_TIME, STAGES
 from gridsum.evaluation.records import read
-from gridsum.variants import PAPER_VARIANTS
+from gridsum.reproduction.page import APPENDICES
 from tests.reproduction.conftest import ROOT
 
 
@@ -66,53 +64,9 @@ def test_a_dry_run_says_what_is_done(reproduce: Reproduce, quick: Path):
     assert out.endswith("nothing is left to do\n")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "trained"),
-    [
-        (["--ablations"], [*PAPER_VARIANTS, *(name for of in PAPER_VARIANTS for name in ablations_of(of))]),
-        (["--variants", "exact", "--ablations"], ["exact", *ablations_of("exact")]),
-        (["--variants", "SASA", "--ablations", "base-fp32"], ["SASA", "base-fp32"]),
-        (["--variants", "fixedTime", "SASA", "--ablations", "running"], ["fixedTime", "SASA", "SASA-running"]),
-        (["--ablations-only", "--ablations", "exact-whole", "sampled"], ["exact-whole", "base-sampled"]),
-        (["--ablations-only", "--ablations", "sampled", "base-sampled"], ["base-sampled"]),
-        (["--ablations-only", "--ablations", "published"], [f"{name}-published" for name in PAPER_VARIANTS]),
-        (
-            ["--variants", "SASA", "noGroups", "--ablations-only", "--ablations", "running"],
-            ["noGroups-running", "SASA-running"],
-        ),
-    ],
-)
-def test_ablations_are_those_named_or_all_of_the_variants(
-    arguments: list[str], trained: list[str], reproduce: Reproduce, tmp_path: Path
-):
-    status, out, _ = reproduce("--dry-run", "--only", "train", "--out", str(tmp_path / "new"), *arguments)
-    assert status == 0
-    assert [line.split()[1] for line in out.splitlines()[:-1]] == trained
-
-
-def test_a_plan_stays_aligned_with_the_longest_names(reproduce: Reproduce, tmp_path: Path):
-    asked = ["--variants", "noGroups", "--ablations", "published"]
-    status, out, _ = reproduce("--dry-run", "--out", str(tmp_path / "new"), *asked)
-    assert status == 0
-    lines = [re.fullmatch(r"  (\S+ +)(\S+ +)(0 of .*)about .*", line) for line in out.splitlines()[:-1]]
-    assert [line[2].strip() for line in lines if line and line[1].strip() == "overtrain"] == [
-        "noGroups-overtrained",
-        "noGroups-published-overtrained",
-    ]
-    assert len({line.start(3) if line else None for line in lines}) == 1
-
-
-def test_ablations_take_the_epochs_they_are_given(reproduce: Reproduce, tmp_path: Path):
-    short = ["--variants", "exact", "--ablations", "whole", "--ablation-epochs", "9"]
-    status, out, _ = reproduce("--dry-run", "--out", str(tmp_path / "new"), "--only", "train", "measure", *short)
-    assert status == 0
-    assert re.search(r"train      exact  .* 0 of 510 epochs", out)
-    assert re.search(r"train      exact-whole .* 0 of 9 epochs", out)
-    assert re.search(r"measure    exact-whole .* 0 of 7 suites +about ", out)
-
-
 def test_what_is_done_is_not_done_again(reproduce: Reproduce, quick: Path):
-    files = [path for path in quick.rglob("*") if path.name != "results.md" and path.is_file()]
+    made_anew = {"results.md", "summary.json", "manifest.json", *APPENDICES}
+    files = [path for path in quick.rglob("*") if path.name not in made_anew and path.is_file()]
     pictures = {path: path.read_bytes() for path in files if path.parent.name == "figures"}
     before = {path: path.stat().st_mtime_ns for path in files if path not in pictures}
     status, _, err = reproduce("--quick", "--out", str(quick))
@@ -194,18 +148,8 @@ def test_records_name_the_commit_they_are_told(reproduce: Reproduce, tmp_path: P
     [
         (["--only", "repot"], "did you mean 'report'?"),
         (["--variants", "nogroups"], "did you mean 'noGroups'?"),
-        (["--ablations", "runing"], "did you mean 'running'?"),
-        (["--ablations", "SASA-runing"], "did you mean 'SASA-running'?"),
-        (["--variants", "exact", "--ablations", "without-nois"], "did you mean 'without-noise'?"),
-        (["--ablations", "without-noise"], "not of the --variants; write exact-without-noise"),
-        (["--variants", "exact", "--ablations", "running"], "write base-running or noGroups-running or "),
-        (["--ablations-only"], "say which with --ablations"),
-        (["--ablation-epochs", "9"], "say which with --ablations"),
-        (
-            ["--ablations", "exact-whole", "sampled", "--ablation-epochs", "9"],
-            "base-sampled is compared with base itself",
-        ),
-        (["--ablations", "exact-whole", "--ablations-only", "--only", "ship"], "leave --ablations-only out"),
+        (["--reading", "txt", "--out", "out"], "did you mean 'text'?"),
+        (["--reading", "text"], "name another folder: --out out/text"),
         (["--seeds", "9-0"], "write it as 0-9"),
         (["--time-limit", "0"], "not a whole number from 1"),
         (["--precision", "fp16"], "there is no precision 'fp16'"),
@@ -250,5 +194,4 @@ def test_training_and_measuring_need_no_figures(tmp_path: Path):
 
 def test_the_names_in_the_help_are_those_that_exist(reproduce: Reproduce):
     out = reproduce("--help").out
-    assert all(f"\n  {name} " in out for name in (*STAGES, *(ablation.name for ablation in ABLATIONS.values())))
-    assert " of base, noGroups, SASA and ponderReg: the loss of a step" in out
+    assert all(f"\n  {name} " in out for name in STAGES)

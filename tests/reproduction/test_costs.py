@@ -10,7 +10,7 @@ import torch
 from gridsum.reproduction.campaign import QUICK, Campaign
 from gridsum.reproduction.costs import Estimate, product_seconds
 from gridsum.reproduction.pieces import Work, pieces
-from gridsum.training.folders import read_metrics
+from gridsum.training.summary import read_summary
 from gridsum.variants import PAPER_VARIANTS
 from tests.reproduction.conftest import ROOT
 
@@ -27,7 +27,7 @@ def on_the_reference_gpu(monkeypatch: pytest.MonkeyPatch) -> Estimate:
 def test_the_gpus_training_of_base_is_estimated_as_it_was_measured(tmp_path: Path, on_the_reference_gpu: Estimate):
     records = ROOT / "benchmarks" / "records" / "h200-kernels-2026-11-15.json"
     measured = json.loads(records.read_text())["training"]["base"]["seconds"]
-    train = next(pieces(Campaign(tmp_path, ("base",), (), tuple(range(10)))))
+    train = next(pieces(Campaign(tmp_path, ("base",), tuple(range(10)))))
     assert on_the_reference_gpu.seconds(train.work(GPU)) == pytest.approx(measured, rel=0.25)
 
 
@@ -40,29 +40,23 @@ def test_a_machine_half_as_fast_takes_twice_as_long(monkeypatch: pytest.MonkeyPa
 def test_work_falls_to_nothing_as_it_is_done(quick: Path, tmp_path: Path):
     cpu = torch.device("cpu")
     for done, left in zip(
-        pieces(Campaign(quick, tuple(PAPER_VARIANTS), (), (0, 1), "fp32", QUICK)),
-        pieces(Campaign(tmp_path, tuple(PAPER_VARIANTS), (), (0, 1), "fp32", QUICK)),
+        pieces(Campaign(quick, tuple(PAPER_VARIANTS), (0, 1), "fp32", QUICK)),
+        pieces(Campaign(tmp_path, tuple(PAPER_VARIANTS), (0, 1), "fp32", QUICK)),
         strict=True,
     ):
         assert done.work(cpu) == Work()
         assert left.work(cpu).training + left.work(cpu).inference > 0
 
 
-def _last_steps(training: str) -> float:
-    """The mean over the published runs of a training, in its last epoch."""
-    return statistics.fmean(read_metrics(ROOT / "results" / training, seed)[-1]["steps"] for seed in range(10))
-
-
 def test_networks_that_halt_early_are_less_work_where_samples_leave(tmp_path: Path):
-    """On a CPU; with KL they do not halt early (results/ponderReg-running)."""
-    readings = ("base-running", "ponderReg-running")
-    campaign = Campaign(tmp_path, ("base", "ponderReg"), readings, (0,), "fp32")
+    """On a CPU; with KL they do not halt early. Measured: the steps of the last epochs of the results."""
+    campaign = Campaign(tmp_path, ("base", "ponderReg"), (0,), "fp32")
     train = {piece.subject: piece for piece in pieces(campaign) if piece.stage == "train"}
     work = {name: piece.work(torch.device("cpu")).training for name, piece in train.items()}
-    for name in ("base", "ponderReg"):
-        taken = _last_steps(f"{name}-running") / _last_steps(name)
-        assert 0.5 < work[f"{name}-running"] / work[name] / taken < 2
-    assert train["base-running"].work(GPU) == train["base"].work(GPU), "the slowest sample decides"
+    runs = {name: read_summary(ROOT / "results" / name).runs.values() for name in work}
+    steps = {name: statistics.fmean(run.steps[-1] for run in found) for name, found in runs.items()}
+    assert 0.5 < work["base"] / work["ponderReg"] / (steps["base"] / steps["ponderReg"]) < 2
+    assert train["base"].work(GPU) == train["ponderReg"].work(GPU), "the slowest sample decides"
 
 
 def test_the_product_is_timed_here():

@@ -5,7 +5,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,8 @@ from gridsum.evaluation.metrics import wilson
 from gridsum.evaluation.records import Record
 from gridsum.evaluation.rows import Row, arrange, labels_of
 from gridsum.model.rollout import Trace
-from gridsum.training.folders import FolderError, read_metrics, read_setup
+from gridsum.training.folders import FolderError, read_setup
+from gridsum.training.summary import read_summary
 
 
 class CurveError(ValueError):
@@ -119,7 +120,7 @@ def _point(terms: int, record: Record) -> TermsPoint:
 
 @dataclass(frozen=True)
 class TrainingCurve:
-    """A measure of a training folder's seeds over the epochs."""
+    """The mean recurrent steps of a training folder's seeds over the epochs."""
 
     label: str
     regulariser: str
@@ -132,30 +133,25 @@ class TrainingCurve:
     seeds: int
 
 
-def training_curve(folder: Path, measure: str = "steps") -> TrainingCurve:
-    """Of all seeds of a training folder, from their metrics.jsonl."""
+def training_curve(folder: Path) -> TrainingCurve:
+    """Of all seeds of a training folder, from their logs or its summary."""
+    if not (folder / "config.json").exists():
+        raise CurveError(f"{folder} is no training folder (it has no config.json); name what gridsum train --out made")
     try:
         config, seeds = read_setup(folder)
-        logs = [read_metrics(folder, seed) for seed in seeds]
-    except FileNotFoundError as error:
-        raise CurveError(f"{error.filename} is missing; copy the folder whole, with every seed's log") from None
-    except FolderError:
-        raise CurveError(
-            f"{folder} is no training folder (it has no readable config.json); name what gridsum train --out made"
-        ) from None
-    by_epoch: dict[int, list[float]] = {}
-    for seed, log in zip(seeds, logs, strict=True):
-        for line in log:
-            by_epoch.setdefault(int(line["epoch"]), []).append(_measured(line, measure, folder, seed))
-    if not by_epoch:
+        runs = [run.steps for run in read_summary(folder).runs.values()]
+    except FolderError as error:
+        raise CurveError(str(error)) from None
+    epochs = range(1, max(map(len, runs), default=0) + 1)
+    if not epochs:
         raise CurveError(f"{folder} holds no finished epoch yet; train it first")
-    epochs = sorted(by_epoch)
+    reached = [[steps[epoch - 1] for steps in runs if len(steps) >= epoch] for epoch in epochs]
     return TrainingCurve(
         config.variant,
         config.objective.regulariser,
         np.array(epochs),
-        np.array([statistics.fmean(by_epoch[epoch]) for epoch in epochs]),
-        np.array([_sd(by_epoch[epoch]) for epoch in epochs]),
+        np.array([statistics.fmean(values) for values in reached]),
+        np.array([_sd(values) for values in reached]),
         len(seeds),
     )
 
@@ -167,12 +163,6 @@ def training_curves(folders: Sequence[Path]) -> list[TrainingCurve]:
     callings = (variants, [folder.resolve().name for folder in folders], paths)
     labels = next((names for names in callings if len(set(names)) == len(names)), paths)
     return [replace(curve, label=label) for curve, label in zip(curves, labels, strict=True)]
-
-
-def _measured(line: dict[str, Any], measure: str, folder: Path, seed: int) -> float:
-    if measure not in line:
-        raise CurveError(f"the log of seed {seed} in {folder} has no {measure!r}; it has {', '.join(line)}")
-    return float(line[measure])
 
 
 def _sd(values: Sequence[float]) -> float:

@@ -11,7 +11,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from gridsum.cli.parsing import Parser, UsageError, suggest
+from gridsum.cli.parsing import Parser, UsageError
+from gridsum.names import did_you_mean
 from gridsum.version import __version__
 
 COMMANDS = {
@@ -62,7 +63,7 @@ def _dispatch(arguments: list[str]) -> int:
         return importlib.import_module(f"gridsum.cli.{arguments[0]}").run(arguments[1:])
     parser = _parser()
     if arguments and not arguments[0].startswith("-"):
-        mend = suggest(arguments[0], COMMANDS, f"the commands are {', '.join(COMMANDS)}")
+        mend = did_you_mean(arguments[0], COMMANDS, f"the commands are {', '.join(COMMANDS)}")
         raise UsageError(f"there is no command {arguments[0]!r}; {mend}")
     parser.read(arguments)
     sys.stderr.write(parser.format_help())

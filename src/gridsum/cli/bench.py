@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gridsum.cli.output import check_writable, emit, tell, write_result
-from gridsum.cli.parsing import DEFAULT_MODEL, Parser, UsageError, add_device, one_of, pick_device
+from gridsum.cli.output import check_writable, emit, tell, terminal_width, write_result
+from gridsum.cli.parsing import Parser, UsageError, add_device, called_now, one_of, pick_device
+from gridsum.names import DEFAULT_MODEL
 from gridsum.variants import PAPER_VARIANTS, VARIANTS
 
 if TYPE_CHECKING:
@@ -95,7 +96,8 @@ def run(arguments: Sequence[str]) -> int:
     from gridsum.evaluation.rendering import to_markdown, to_text
 
     for table in tables(data["records"], data["device"]):
-        emit("\n" + (to_markdown if options.markdown else to_text)(table).rstrip("\n"))
+        shown = to_markdown(table) if options.markdown else to_text(table, terminal_width())
+        emit("\n" + shown.rstrip("\n"))
     if options.figure is not None:
         from gridsum.figures.costs import plot_costs
         from gridsum.figures.style import save
@@ -117,7 +119,7 @@ def _measured(options: argparse.Namespace) -> dict[str, Any]:
 
     configs = [override(variant(name), {"training.precision": options.precision}) for name in options.variants]
     starts = [(config, _shipped(config)) for config in configs]
-    model = load(options.model, device)
+    model = load(called_now(options.model), device)
     records: list[dict[str, Any]] = []
     data = {"device": describe(device), "records": records}
     for record in all_measures(starts, options.runs, model, device, options.digits, options.terms, options.steps):

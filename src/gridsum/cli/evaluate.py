@@ -6,17 +6,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import gridsum
-from gridsum.cli.output import check_writable, tell, unwritable, write_result
+from gridsum.cli.output import check_writable, tell, terminal_width, unwritable, write_result
 from gridsum.cli.parsing import (
     Parser,
     add_device,
     add_rules,
     add_seed,
+    called_now,
     check_halting,
     pick_device,
     whole_number,
 )
 from gridsum.cli.progress import Progress, progress
+from gridsum.names import DEFAULT_MODEL
 
 if TYPE_CHECKING:
     from gridsum.evaluation.records import Record
@@ -50,8 +52,7 @@ def _parser() -> Parser:
         "  collections: comparison, long-digits, long-terms, examples, ablation (each a\n"
         "  table of the paper), all (these together), terms (1x5 to 10x5, for the figure\n"
         "  of that name), validation (for choosing among models; no table reports it),\n"
-        "  validation-ties (for those equal there), exact (what a network that adds\n"
-        "  exactly must hold), and exact-ablation (a few of these, for its ablations);\n"
+        "  and exact (what a network that adds exactly must hold);\n"
         "  or FAMILY:SPACE, such as nines+1:2x100, for problems that random digits\n"
         "  hardly make:\n"
         f"{_families()}\n\n"
@@ -66,7 +67,7 @@ def _parser() -> Parser:
         action="extend",
         metavar="MODEL",
         help="shipped models, weights files or folders; a training folder means all its seeds, which are "
-        "computed at once (default: base, unless there is a --solver)",
+        f"computed at once (default: {DEFAULT_MODEL}, unless there is a --solver)",
     )
     parser.add_argument(
         "--solver",
@@ -88,7 +89,7 @@ def _parser() -> Parser:
         type=whole_number(1, 10**9),
         metavar="N",
         help="problems of each suite (default: 640, or 128 where terms have 1000 digits or more; in the collection "
-        "exact mostly 1024, in exact-ablation mostly 256)",
+        "exact mostly 1024)",
     )
     add_seed(parser, "of the problems, grid sizes and halting draws")
     parser.add_argument("--out", metavar="FILE", help="add the records to this file; without it they are only printed")
@@ -122,7 +123,7 @@ def run(arguments: Sequence[str]) -> int:
         if options.out is not None:
             tell(f"gridsum: stopped; what was done is kept: {_counted(records)} in {options.out}")
         raise
-    write_result("-", to_text(TABLES["scores"](records)))
+    write_result("-", to_text(TABLES["scores"](records), terminal_width()))
     if options.out is None:
         tell("gridsum: nothing was kept; add --out FILE to keep the records")
     else:
@@ -135,7 +136,7 @@ Subject = Callable[["Suite", Progress], "list[Record]"]
 
 def _models(options: Any) -> Iterator[Subject]:
     """Every model, loaded and checked; calling one evaluates it."""
-    names = options.model or ([] if options.solver else ["base"])
+    names = options.model or ([] if options.solver else [DEFAULT_MODEL])
     if not names:
         return
     from gridsum.evaluation.runner import evaluate
@@ -144,12 +145,12 @@ def _models(options: Any) -> Iterator[Subject]:
     device = pick_device(options.device)
     commit = source_commit()
     for name in names:
-        model = load(name.rstrip("/") or name, device)
+        model = load(called_now(name.rstrip("/") or name), device)
         check_halting(model.network, options.halting, name)
 
         def subject(suite: "Suite", shown: Progress, model: Any = model) -> "list[Record]":
             def report(done: int, total: int) -> None:
-                shown.update(f"{model.name} on {suite.name}", done, total)
+                shown.update(f"{model.name} on {suite.name}:", done, total, unit="problems measured")
 
             rules = (options.halting, options.placement)
             return evaluate(model, suite, options.samples, options.seed, *rules, commit, report)

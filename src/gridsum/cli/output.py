@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -24,6 +25,11 @@ def print_text(text: str) -> None:
         raise
     except OSError as error:
         raise unwritable("standard output", error) from None
+
+
+def terminal_width() -> int | None:
+    """Of standard output, where it is a terminal."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def tell(line: str) -> None:

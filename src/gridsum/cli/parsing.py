@@ -1,35 +1,23 @@
 """Options: how they are declared, read and explained when they are wrong."""
 
 import argparse
-import difflib
 import re
+import sys
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
+
+from gridsum.names import DEFAULT_MODEL, did_you_mean, meant, resolve
 
 SEED_LIMIT = 2**63
 """Seeds are kept as signed 64-bit numbers."""
 _HALTING = ("sampled", "median", "fixed")
 _PLACEMENT = ("auto", "soft", "hard")
 HELP_WIDTH = 79
-DEFAULT_MODEL = "base"
-"""What answers where no model is named: the shipped one that is most often right."""
 
 
 class UsageError(ValueError):
     """Something that the user can mend; the message says how."""
-
-
-def suggest(name: str, known: Iterable[str], advice: str) -> str:
-    """What to do about a name that does not exist: `advice`, after the nearest name if there is one."""
-    folded = {candidate.lower(): candidate for candidate in known}
-    near = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.5)
-    return _meant(folded[near[0]], advice) if near else advice
-
-
-def _meant(name: str, advice: str) -> str:
-    shown = name if name.startswith("-") else repr(name)
-    return f"did you mean {shown}? {advice[0].upper()}{advice[1:]}"
 
 
 class Parser(argparse.ArgumentParser):
@@ -64,7 +52,7 @@ class Parser(argparse.ArgumentParser):
         if option is None:
             return f"{unknown[0].strip()!r} is one argument too many (see {self.prog} --help)"
         name = option.split("=")[0]
-        mend = suggest(name, self._option_string_actions, f"see {self.prog} --help")
+        mend = did_you_mean(name, self._option_string_actions, f"see {self.prog} --help")
         return f"there is no option {name}; {mend}"
 
 
@@ -75,8 +63,8 @@ def one_of(what: str, known: Sequence[str], aliases: dict[str, str] | None = Non
         if text in known:
             return text
         advice = f"use {', '.join(known[:-1])} or {known[-1]}"
-        meant = (aliases or {}).get(text.lower())
-        mend = _meant(meant, advice) if meant else suggest(text, known, advice)
+        usual = (aliases or {}).get(text.lower())
+        mend = meant(usual, advice) if usual else did_you_mean(text, known, advice)
         raise argparse.ArgumentTypeError(f"there is no {what} {text!r}; {mend}")
 
     return read
@@ -163,10 +151,19 @@ def check_halting(network: Any, rule: str | None, model: str) -> None:
             raise UsageError(f"{model}: {error}") from None
 
 
+def called_now(name: str) -> str:
+    """The name that a model has now; a person who uses another one is told."""
+    model, note = resolve(name)
+    if note:
+        sys.stderr.write(f"gridsum: {note}\n")
+    return model
+
+
 def load_single(name: str, device: str) -> Any:
     """The model of one run that `name` means; of several, the user has to choose."""
     from gridsum.store import load_runs, locate
 
+    name = called_now(name)
     paths = locate(name)
     if len(paths) > 1:
         folders = [str(path.parent) for path in paths]

@@ -12,7 +12,7 @@ from gridsum.terminal import rich_console
 class Progress(Protocol):
     """How far a task has come, for a person to watch."""
 
-    def update(self, label: str, done: int, total: int, news: str = "") -> None: ...
+    def update(self, label: str, done: int, total: int, news: str = "", unit: str = "") -> None: ...
 
     def note(self, text: str) -> None:
         """A line that stays."""
@@ -26,27 +26,8 @@ def progress() -> Iterator[Progress]:
     if console is None or not console.is_terminal or console.is_dumb_terminal:
         yield Lines(sys.stderr)
         return
-    from rich.live import Live
-
-    with Live(console=console, refresh_per_second=4, transient=True) as live:
-        yield Bar(live)
-
-
-class Clock:
-    """The time left, at the pace since the first update of a label (starting up is no part of it)."""
-
-    def __init__(self) -> None:
-        self._label, self._since, self._from = "", 0.0, 0
-
-    def left(self, label: str, done: int, total: int) -> str:
-        now = time.monotonic()
-        if label != self._label:
-            self._label, self._since, self._from = label, now, done
-        if done in (self._from, total):
-            return ""
-        seconds = round((now - self._since) / (done - self._from) * (total - done))
-        minutes, hours = seconds // 60 % 60, seconds // 3600
-        return f"{hours}:{minutes:02}:{seconds % 60:02} left"
+    with Bar(console) as bar:
+        yield bar
 
 
 class Lines:
@@ -54,17 +35,27 @@ class Lines:
 
     def __init__(self, stream: TextIO, updates: int = 10, seconds: float = 10.0) -> None:
         self._stream, self._updates, self._seconds = stream, updates, seconds
-        self._clock, self._label, self._waiting, self._written = Clock(), "", 0, 0.0
+        self._label, self._waiting, self._written = "", 0, 0.0
+        self._since, self._from = 0.0, 0
 
-    def update(self, label: str, done: int, total: int, news: str = "") -> None:
-        left = self._clock.left(label, done, total)
-        self._waiting += 1
+    def update(self, label: str, done: int, total: int, news: str = "", unit: str = "") -> None:
         now = time.monotonic()
+        fresh = label != self._label
+        if fresh:
+            self._since, self._from = now, done
+        self._waiting += 1
         due = self._waiting >= self._updates or now - self._written >= self._seconds
-        if label != self._label or done == total or due:
+        if fresh or done == total or due:
             self._label, self._waiting, self._written = label, 0, now
-            parts = [f"{label} {done}/{total}", news, left]
+            parts = [f"{label} {done} of {total} {unit}".rstrip(), news, self._left(done, total, now)]
             self.note("  ".join(part for part in parts if part))
+
+    def _left(self, done: int, total: int, now: float) -> str:
+        """The time left at the pace since the first update of a label; starting up is no part of it."""
+        if done in (self._from, total):
+            return ""
+        seconds = round((now - self._since) / (done - self._from) * (total - done))
+        return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02} left"
 
     def note(self, text: str) -> None:
         self._stream.write(text + "\n")
@@ -72,22 +63,39 @@ class Lines:
 
 
 class Bar:
-    """A bar that moves, with the news below it."""
+    """A bar of rich's, with the news below it."""
 
-    def __init__(self, live: Any) -> None:
-        self._live, self._clock = live, Clock()
+    def __init__(self, console: Any) -> None:
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    def update(self, label: str, done: int, total: int, news: str = "") -> None:
-        from rich.console import Group
-        from rich.progress_bar import ProgressBar
-        from rich.table import Table
-        from rich.text import Text
+        # Without markup, because the brackets of a name such as 2x[1,1000] would be read as such.
+        label, news = (TextColumn(f"{{task.{field}}}", markup=False) for field in ("description", "fields[news]"))
+        self._shown = Progress(
+            label,
+            BarColumn(30),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[unit]}", markup=False),
+            TimeRemainingColumn(),
+            news,
+            console=console,
+            transient=True,
+            refresh_per_second=4,
+        )
+        self._label, self._task = "", None
 
-        row = Table.grid(padding=(0, 1))
-        left = self._clock.left(label, done, total)
-        # Text, because the brackets of a name such as 2x[1,1000] would be read as markup.
-        row.add_row(Text(label), ProgressBar(total, done, width=30), f"{done}/{total}", Text(left, "dim"))
-        self._live.update(Group(row, Text(news)) if news else row)
+    def __enter__(self) -> "Bar":
+        self._shown.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._shown.stop()
+
+    def update(self, label: str, done: int, total: int, news: str = "", unit: str = "") -> None:
+        if self._task is None or label != self._label:
+            if self._task is not None:
+                self._shown.remove_task(self._task)
+            self._label, self._task = label, self._shown.add_task(label, total=total, news=news, unit=unit)
+        self._shown.update(self._task, completed=done, total=total, news=news, unit=unit)
 
     def note(self, text: str) -> None:
-        self._live.console.print(text, markup=False)
+        self._shown.console.print(text, markup=False)

@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gridsum.cli import FAILED, for_users
-from gridsum.cli.ablations import ablations_text, wanted_ablations
 from gridsum.cli.evaluate import source_commit
 from gridsum.cli.output import check_writable, emit, tell, unwritable, write_result
 from gridsum.cli.parsing import Parser, UsageError, add_device, one_of, pick_device, whole_number
 from gridsum.cli.progress import Progress, progress
 from gridsum.cli.train import news, read_seeds
-from gridsum.variants import PAPER_VARIANTS, VARIANTS
+from gridsum.variants import PAPER_VARIANTS, READINGS
 
 if TYPE_CHECKING:
     import torch
@@ -29,10 +28,10 @@ if TYPE_CHECKING:
 STAGES = {
     "train": "ten seeds of every variant, each variant as one fleet",
     "validate": "runs to choose among, on problems that no table reports",
-    "overtrain": "the best of base, noGroups and these as published, further",
-    "measure": "all runs on every suite of the paper; ablations on a few",
+    "overtrain": "the best runs of base and noGroups, further",
+    "measure": "all runs on every suite of the paper",
     "figures": "the paper's figures beside the page; left out without matplotlib",
-    "report": "the page of results, from whatever is there by then",
+    "report": "the page of results and its appendices, from what is there by then",
     "ship": "the best runs into the package; only if asked for by --only",
 }
 _DEFAULT_STAGES = tuple(STAGES)[:-1]
@@ -57,39 +56,30 @@ def _parser() -> Parser:
         "is kept and skipped: after an interruption, even a kill, the same command goes on.",
         "gridsum reproduce [--out FOLDER] [--only STAGE...] [--dry-run] ...",
         f"stages, in order:\n{stages}\n\n"
-        "of base and noGroups, the best runs on digits and on terms are overtrained.\n"
-        "under the reading published, where --ablations names it, variants go through\n"
-        "the same stages. ship takes the best run of a variant among all of these that\n"
-        "the folder holds\n\n"
-        f"{ablations_text()}\n\n"
+        "of base and noGroups, the best runs on digits and on terms are overtrained.\n\n"
         f"exit status {OUT_OF_TIME}: the time limit came first; call again to go on\n\n"
         "examples:\n"
         "  gridsum reproduce --dry-run\n"
         "  gridsum reproduce --quick\n"
         "  gridsum reproduce --variants noGroups --only train --time-limit 3000\n"
-        "  gridsum reproduce --variants base --ablations running fp32\n"
-        "  gridsum reproduce --ablations published\n"
-        "  gridsum reproduce --ablations base-running ponderReg-running --ablations-only\n"
+        "  gridsum reproduce --reading text --out out/text\n"
         "  gridsum reproduce --only report",
     )
     parser.add_argument("--out", metavar="FOLDER", help="where everything goes (default: results)")
     parser.add_argument(
         "--variants",
         nargs="+",
-        type=one_of("variant", tuple(VARIANTS)),
+        type=one_of("variant", tuple(PAPER_VARIANTS)),
         default=list(PAPER_VARIANTS),
         metavar="NAME",
-        help=f"which of {', '.join(VARIANTS)} (default: all)",
+        help=f"which of {', '.join(PAPER_VARIANTS)} (default: all)",
     )
     parser.add_argument(
-        "--ablations",
-        nargs="*",
+        "--reading",
+        type=one_of("reading", tuple(READINGS)),
         metavar="NAME",
-        help="also train these changes, which are listed below; without names, all those of the --variants "
-        "(default: none)",
-    )
-    parser.add_argument(
-        "--ablations-only", action="store_true", help="train and measure the ablations, and leave the variants alone"
+        help="read what the paper leaves open in another way than its published code does: text follows the words of "
+        "the paper alone; needs an --out of its own",
     )
     parser.add_argument("--seeds", type=read_seeds, metavar="SEEDS", help="such as 0-9 or 0,2,5-7 (default: 0-9)")
     parser.add_argument(
@@ -106,7 +96,10 @@ def _parser() -> Parser:
         help="do these stages alone (default: all but ship)",
     )
     parser.add_argument(
-        "--page", metavar="FILE", help="the page of results (default: docs/results.md, with --quick OUT/results.md)"
+        "--page",
+        metavar="FILE",
+        help="the page of results; its appendices lie in a folder beside it (default: docs/results.md, with --quick "
+        "OUT/results.md)",
     )
     parser.add_argument(
         "--ship-to", metavar="FOLDER", help="where ship puts models and scores (default: the package itself)"
@@ -149,8 +142,8 @@ def run(arguments: Sequence[str]) -> int:
         check_writable(str(page))
     if "ship" in stages and options.quick and options.ship_to is None:
         raise UsageError("the models of --quick are no good; name a folder for them with --ship-to")
-    if "ship" in stages and not campaign.variants:
-        raise UsageError("what is shipped is of the --variants; leave --ablations-only out")
+    if options.reading is not None and options.out is None:
+        raise UsageError(f"results is for the default reading; name another folder: --out out/{options.reading}")
     plan = _plan(wanted, Estimate(device, campaign.precision), device) if wanted else ""
     if options.dry_run:
         emit(plan or "  nothing of this has a cost")
@@ -184,13 +177,23 @@ def run(arguments: Sequence[str]) -> int:
 
 def _report(folder: Path, page: Path) -> None:
     from gridsum.reproduction.drawings import drawings_at
-    from gridsum.reproduction.page import write_page
+    from gridsum.reproduction.manifest import keep
+    from gridsum.reproduction.page import write_pages
 
     results = _results(folder)
+    keep(results)
     drawn = [(path, drawing.captioned(results)) for drawing, path in drawings_at(page).items() if path.exists()]
     command = f"gridsum reproduce --out {folder} --only figures report"
-    write_result(str(page), write_page(results, page, command, drawn))
-    tell(f"gridsum: wrote {page}")
+    try:
+        pages = write_pages(results, page, command, drawn)
+    except ModuleNotFoundError as missing:
+        if missing.name is None or missing.name.split(".")[0] != "scipy":
+            raise
+        tell("gridsum: left out (report): it needs scipy, which is not installed; pip install scipy")
+        return
+    for path, text in pages.items():
+        write_result(str(path), text)
+    tell(f"gridsum: wrote {page} and {len(pages) - 1} appendices")
 
 
 def _draw(folder: Path, page: Path) -> None:
@@ -205,7 +208,7 @@ def _draw(folder: Path, page: Path) -> None:
             left_out.setdefault(drawing.needs, []).append(drawing.name)
             continue
         try:
-            importlib.import_module("gridsum.cli.figure").run([drawing.figure, *made_of, "--out", str(path)])
+            importlib.import_module("gridsum.cli.figure").run([drawing.name, *made_of, "--out", str(path)])
         except (ImportError, ValueError) as error:
             if isinstance(error, ValueError) and not for_users(error):
                 raise
@@ -229,7 +232,7 @@ def _results(folder: Path) -> "Results":
     from gridsum.reproduction.results import load_results
 
     results = load_results(folder)
-    if not results.trained and not results.beyond:
+    if not results.trained:
         raise UsageError(f"{folder} holds no training yet; begin with: gridsum reproduce --out {folder} --only train")
     return results
 
@@ -242,11 +245,11 @@ def _campaign(options: argparse.Namespace, device: "torch.device") -> "Campaign"
         raise UsageError(f"{folder} is a file; --out takes a folder")
     return Campaign(
         folder,
-        () if options.ablations_only else tuple(dict.fromkeys(options.variants)),
-        wanted_ablations(options),
+        tuple(dict.fromkeys(options.variants)),
         options.seeds or (_QUICK_SEEDS if options.quick else _SEEDS),
         "fp32" if device.type == "cpu" else options.precision or "bf16",
         QUICK if options.quick else FULL,
+        options.reading,
     )
 
 
@@ -296,7 +299,7 @@ def _surroundings(
         check()
 
     def problems(label: str, done: int, total: int) -> None:
-        shown.update(label, done, total)
+        shown.update(f"{label}:", done, total, unit="problems measured")
         if done < total:  # at the end the record is kept first
             check()
 

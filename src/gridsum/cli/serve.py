@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from gridsum.cli.output import tell
-from gridsum.cli.parsing import Parser, UsageError, add_device, load_single, whole_number
+from gridsum.cli.parsing import Parser, UsageError, add_device, called_now, load_single, whole_number
+from gridsum.names import DEFAULT_MODEL
 from gridsum.serve.limits import Limits, meanings
 
 _PORTS = 1 << 16
@@ -99,7 +100,8 @@ def run(arguments: Sequence[str]) -> int:
 def _names(given: list[str] | None) -> list[str]:
     from gridsum.store import shipped
 
-    names = given or list(shipped())
+    known = shipped()
+    names = [called_now(name) for name in given or sorted(known, key=lambda name: name != DEFAULT_MODEL)]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise UsageError(f"model {twice!r} is named twice; name it once")

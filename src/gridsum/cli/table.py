@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from gridsum.cli.output import STANDARD, check_writable, emit, write_result
-from gridsum.cli.parsing import Parser, UsageError, one_of, suggest
+from gridsum.cli.output import STANDARD, check_writable, emit, terminal_width, write_result
+from gridsum.cli.parsing import Parser, UsageError, called_now, one_of
+from gridsum.names import did_you_mean
 
 TABLES = {
     "comparison": "more digits and more terms than in training (Table III)",
@@ -12,12 +13,10 @@ TABLES = {
     "long-terms": "5 to 10 terms of 5 digits (Table IV, right)",
     "examples": "the eight worked examples, answer by answer (Table V)",
     "ablation": "the variants, mean and spread over training seeds (Table VI)",
-    "exact": "how far the variant exact reaches, beside what it is meant to",
-    "exact-ablation": "what each ingredient of exact buys, dropped one at a time",
     "scores": "every record: accuracies, intervals and steps",
 }
 FORMATS = ("text", "markdown", "latex")
-RECORDS_BY_DEFAULT = "those of each variant's best run, as shipped"
+RECORDS_BY_DEFAULT = "those of the shipped models"
 
 
 def _parser() -> Parser:
@@ -32,7 +31,7 @@ def _parser() -> Parser:
         "examples:\n"
         "  gridsum table\n"
         "  gridsum table comparison --records records.jsonl\n"
-        "  gridsum table examples --records base-overtrained exact\n"
+        "  gridsum table examples --records base-terms noGroups\n"
         "  gridsum table ablation --records base.jsonl sasa.jsonl --format latex",
     )
     parser.add_argument("name", nargs="?", metavar="NAME", help="which table")
@@ -42,7 +41,7 @@ def _parser() -> Parser:
         action="extend",
         metavar="RECORDS",
         help="files of records, or names of shipped models for theirs; of several records for one line the last "
-        f"counts (default: {RECORDS_BY_DEFAULT})",
+        f"counts (default: {RECORDS_BY_DEFAULT}; for ablation, of all seeds of each variant)",
     )
     parser.add_argument(
         "--format",
@@ -67,7 +66,7 @@ def run(arguments: Sequence[str]) -> int:
             emit(f"{name:<{width}}{what}")
         return 0
     if options.name not in TABLES:
-        mend = suggest(options.name, TABLES, f"the tables are {', '.join(TABLES)}")
+        mend = did_you_mean(options.name, TABLES, f"the tables are {', '.join(TABLES)}")
         raise UsageError(f"there is no table {options.name!r}; {mend}")
     if options.out != STANDARD:
         check_writable(options.out)
@@ -75,25 +74,28 @@ def run(arguments: Sequence[str]) -> int:
     from gridsum.evaluation import rendering, tables
     from gridsum.evaluation.records import read
 
-    records = read(record_files(options.records))
-    render = {"text": rendering.to_text, "markdown": rendering.to_markdown, "latex": rendering.to_latex}
-    write_result(options.out, render[options.format](tables.TABLES[options.name](records)))
+    table = tables.TABLES[options.name](read(record_files(options.records, options.name == "ablation")))
+    if options.format == "text":
+        shown = rendering.to_text(table, terminal_width() if options.out == STANDARD else None)
+    else:
+        shown = {"markdown": rendering.to_markdown, "latex": rendering.to_latex}[options.format](table)
+    write_result(options.out, shown)
     return 0
 
 
-def record_files(given: Sequence[str] | None) -> list[str]:
+def record_files(given: Sequence[str] | None, all_seeds: bool = False) -> list[str]:
     """The files that records are read from: those given, by path or by the name of a shipped model."""
-    from gridsum.store import shipped, shipped_records
-    from gridsum.variants import VARIANTS
+    from gridsum.store import SEEDS, SHIPPED, shipped, shipped_records
 
     found = {name: str(shipped_records(name)) for name in shipped() if shipped_records(name).exists()}
     if given:
-        unknown = next((name for name in given if name not in found and not Path(name).suffix), None)
+        names = [name if Path(name).exists() else called_now(name) for name in given]
+        unknown = next((name for name in names if name not in found and not Path(name).suffix), None)
         if unknown is not None and not Path(unknown).exists():
-            mend = suggest(unknown, found, f"shipped are {', '.join(found) or 'none'}")
+            mend = did_you_mean(unknown, found, f"shipped are {', '.join(found) or 'none'}")
             raise UsageError(f"there is no file {unknown!r}, and no shipped model of that name has records; {mend}")
-        return [found.get(name, name) for name in given]
-    best = [path for name, path in found.items() if name in VARIANTS]
-    if not best:
+        return [found.get(name, name) for name in names]
+    usual = [str(SHIPPED / SEEDS)] if all_seeds and (SHIPPED / SEEDS).exists() else list(found.values())
+    if not usual:
         raise UsageError("no records come with this gridsum; give some with --records FILE")
-    return best
+    return usual

@@ -8,16 +8,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gridsum.cli.ablations import ablated
 from gridsum.cli.boards import Boards
 from gridsum.cli.output import tell, unwritable
 from gridsum.cli.overrides import add_overrides, explain_overrides, overridden, variants_text
-from gridsum.cli.parsing import SEED_LIMIT, Parser, UsageError, add_device, pick_device
+from gridsum.cli.parsing import SEED_LIMIT, Parser, UsageError, add_device, called_now, one_of, pick_device
 from gridsum.cli.progress import Progress, progress
 from gridsum.config import Config
 from gridsum.fields import following, from_dict
 from gridsum.store import Model, load, load_runs, locate
-from gridsum.variants import VARIANTS, variant
+from gridsum.variants import READINGS, VARIANTS, variant
 
 if TYPE_CHECKING:
     from gridsum.training.loop import Epoch
@@ -64,7 +63,7 @@ def _parser() -> Parser:
         "examples:\n"
         "  gridsum train --variant base --seeds 0-9 --out runs/base\n"
         "  gridsum train --variant SASA --training.epochs 30 --out runs/sasa\n"
-        "  gridsum train --ablation published --seeds 0-9 --out runs/published\n"
+        "  gridsum train --reading text --seeds 0-9 --out runs/text\n"
         "  gridsum train --out runs/base --resume\n"
         "  gridsum train --out runs/base --resume --training.epochs 810\n"
         "  gridsum train --start-from runs/base --out runs/more \\\n"
@@ -85,10 +84,11 @@ def _parser() -> Parser:
         "--seeds names (overtraining): what is overridden changes, and the problems go on where that model's ended",
     )
     parser.add_argument(
-        "--ablation",
+        "--reading",
+        type=one_of("reading", tuple(READINGS)),
         metavar="NAME",
-        help="of the variant: published reads what the paper leaves open as its published code does, which comes "
-        "nearer to its numbers; gridsum reproduce --help lists all",
+        help="read what the paper leaves open in another way than its published code does: text follows the words of "
+        "the paper alone",
     )
     parser.add_argument(
         "--seeds",
@@ -113,8 +113,8 @@ def run(arguments: Sequence[str]) -> int:
     folder = Path(options.out)
     if options.resume and options.start_from is not None:
         raise UsageError("--resume goes on with FOLDER's own weights; leave --start-from out")
-    if options.ablation is not None and (options.config or options.start_from or options.resume):
-        raise UsageError("--ablation changes a variant; leave out --config, --start-from and --resume")
+    if options.reading is not None and (options.config or options.start_from or options.resume):
+        raise UsageError("--reading changes a variant; leave out --config, --start-from and --resume")
     begin = None if options.start_from is None else _beginning(options.start_from, options.seeds)
     config, seeds = (
         _setup(options, folder) if begin is None else (overridden(following(begin.config), options), begin.seeds)
@@ -145,6 +145,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def _beginning(name: str, seeds: tuple[int, ...] | None) -> Model:
     """The model to begin from: all of its runs, or those with these seeds."""
+    name = called_now(name)
     whole = load(name)
     if seeds is None:
         return whole
@@ -161,8 +162,7 @@ def _setup(options: argparse.Namespace, folder: Path) -> tuple[Config, tuple[int
     if options.config is not None:
         config = _read_config(options.config)
     elif options.variant is not None or not options.resume:
-        config = variant(options.variant or "base")
-        config = config if options.ablation is None else ablated(config, options.ablation)
+        config = variant(options.variant or "base", options.reading)
     else:
         config = None
     if options.resume and (config is None or seeds is None):

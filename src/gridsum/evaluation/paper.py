@@ -82,13 +82,6 @@ EXAMPLES: dict[str, str] = {
 """Table V: what the paper's network answered; three of the eight are right."""
 
 
-def best(suite: str) -> float | None:
-    """The most whole results right that a model of the paper has on a suite, if it reports that."""
-    tables = (*COMPARISON.values(), *LONG_DIGITS.values(), *LONG_TERMS.values())
-    found = [table[suite].seq for table in tables if suite in table]
-    return max(found, default=None)
-
-
 def _spreads(*numbers: float) -> dict[str, Spreads]:
     """A row of Table VI, as its columns follow each other."""
     suites = ("2x602", "[5,6]x[1,10]", "[7,10]x[1,10]")

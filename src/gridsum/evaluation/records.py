@@ -4,7 +4,6 @@ Tables are made of records alone, so a printed number can be traced to the seed,
 """
 
 import dataclasses
-import difflib
 import json
 import math
 import os
@@ -14,6 +13,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from gridsum.names import did_you_mean
 
 
 class RecordError(ValueError):
@@ -44,8 +45,6 @@ class Record:
     """What was answered, for the worked examples only."""
     capped: int | None = None
     """How many samples the largest number of steps ended; None where it was not counted."""
-    hardened: bool | None = None
-    """Whether the run's placement has hardened; None where it never does, or where it was not looked at."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.sequences_right <= self.samples or self.samples == 0:
@@ -67,6 +66,8 @@ class Record:
 
 
 _TYPES = typing.get_type_hints(Record)
+_RETIRED = ("hardened",)
+"""Fields that records of 0.1.0 may have, and that say nothing any more."""
 _REQUIRED = [item.name for item in dataclasses.fields(Record) if item.default is dataclasses.MISSING]
 
 
@@ -134,11 +135,12 @@ def _parse(line: bytes, torn: bool) -> Record:
         raise RecordError(f"this is not a record ({error}); delete the line and evaluate that suite again") from None
     if not isinstance(data, dict):
         raise RecordError("a record is a JSON object with named fields; delete the line if it is none of ours")
+    for key in _RETIRED:
+        data.pop(key, None)
     for key in data:
         if key not in _TYPES:
-            near = difflib.get_close_matches(key, _TYPES, n=1, cutoff=0.5)
-            hint = f"did you mean {near[0]!r}?" if near else "known fields: " + ", ".join(_TYPES)
-            raise RecordError(f"a record has no field {key!r}; {hint}")
+            mend = did_you_mean(key, _TYPES, "") or f"its fields are {', '.join(_TYPES)}"
+            raise RecordError(f"a record has no field {key!r}; {mend}")
     missing = [name for name in _REQUIRED if name not in data]
     if missing:
         raise RecordError(f"the record lacks {', '.join(missing)}; add it, or delete the line and evaluate again")

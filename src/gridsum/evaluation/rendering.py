@@ -4,6 +4,7 @@ import textwrap
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import zip_longest
 
 _CAPTION_WIDTH = 100
 
@@ -38,12 +39,42 @@ def _escaped(table: Table, escape: Callable[[str], str]) -> list[list[str]]:
     return [[escape(_printable(cell)) for cell in row] for row in (table.header, *table.rows)]
 
 
-def to_text(table: Table) -> str:
-    """For a terminal."""
-    header, *rows = _aligned(_escaped(table, str))
-    lines = ["  ".join(row).rstrip() for row in (header, ["─" * len(cell) for cell in header], *rows)]
-    caption = textwrap.fill(_printable(table.caption), _CAPTION_WIDTH, break_on_hyphens=False)
-    return "\n".join([table.title, "", *lines, "", caption]) + "\n"
+def to_text(table: Table, width: int | None = None) -> str:
+    """For a terminal of so many columns: where a table is wider, cells are broken at spaces; None for any width."""
+    cells = _escaped(table, str)
+    if width is not None:
+        cells = _broken(cells, width)
+    first = len(_lines_of(cells[0]))
+    lines = [line for row in cells for line in _lines_of(row)]
+    aligned = _aligned(lines)
+    rule = ["─" * len(cell) for cell in aligned[0]]
+    shown = ["  ".join(row).rstrip() for row in (*aligned[:first], rule, *aligned[first:])]
+    caption = textwrap.fill(
+        _printable(table.caption), min(width or _CAPTION_WIDTH, _CAPTION_WIDTH), break_on_hyphens=False
+    )
+    return "\n".join([table.title, "", *shown, "", caption]) + "\n"
+
+
+def _broken(cells: list[list[str]], width: int) -> list[list[str]]:
+    """The cells with line breaks at spaces, the widest columns first, until the lines fit or no space is left."""
+    columns = [list(column) for column in zip(*cells, strict=True)]
+    least = [max(_width(word) for cell in column for word in [*cell.split(), ""]) for column in columns]
+    widths = [max(_width(cell) for cell in column) for column in columns]
+    while sum(widths) + 2 * (len(widths) - 1) > width:
+        able = [index for index in range(len(widths)) if widths[index] > least[index]]
+        if not able:
+            break
+        widths[max(able, key=lambda index: widths[index])] -= 1
+    folded = [
+        ["\n".join(textwrap.wrap(cell, most, break_long_words=False, break_on_hyphens=False)) for cell in column]
+        for column, most in zip(columns, (max(1, most) for most in widths), strict=True)
+    ]
+    return [list(row) for row in zip(*folded, strict=True)]
+
+
+def _lines_of(row: list[str]) -> list[list[str]]:
+    """A row of cells that may have several lines, line by line."""
+    return [list(line) for line in zip_longest(*(cell.split("\n") for cell in row), fillvalue="")]
 
 
 def to_markdown(table: Table) -> str:

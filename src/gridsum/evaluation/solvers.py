@@ -1,6 +1,5 @@
 """Solvers that are not ours: any function from `12+34=` to `46` can be measured on the same problems."""
 
-import difflib
 import importlib
 import operator
 import os
@@ -11,6 +10,7 @@ from typing import cast
 from gridsum.evaluation.metrics import count_text
 from gridsum.evaluation.records import Record
 from gridsum.evaluation.suites import Suite, problems_of
+from gridsum.names import did_you_mean
 from gridsum.symbols import exact_sum
 from gridsum.version import __version__
 
@@ -51,9 +51,8 @@ def load_solver(name: str) -> Solver:
     try:
         solver = operator.attrgetter(attribute)(module)
     except AttributeError as error:
-        near = difflib.get_close_matches(attribute, dir(module), n=1, cutoff=0.5)
-        hint = f"; did you mean {near[0]!r}?" if near else "; check its spelling"
-        raise SolverError(f"{module_name} has no {attribute!r}{hint}") from error
+        mend = did_you_mean(attribute, dir(module), "check its spelling")
+        raise SolverError(f"{module_name} has no {attribute!r}; {mend}") from error
     if not callable(solver):
         raise SolverError(
             f"{name} is not a function but {type(solver).__name__}; it must take '12+34=' and return '46'"

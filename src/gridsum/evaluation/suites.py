@@ -6,7 +6,6 @@ one table. Networks and external solvers get their problems from `problems_of`, 
 the same.
 """
 
-import difflib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from zlib import crc32
 import torch
 
 from gridsum.evaluation.families import FAMILIES, draw
+from gridsum.names import did_you_mean
 from gridsum.problems import Batch, Space, batch_of, sample
 from gridsum.streams import Stream
 from gridsum.symbols import parse
@@ -27,8 +27,6 @@ SAMPLES, LONG_SAMPLES = 640, 128
 LONG_DIGITS = 1000
 EXACT_SAMPLES = 1024
 """Of most suites that are about being exact: an error in a thousand must show."""
-ABLATION_SAMPLES = 256
-"""Of most suites that compare trainings of many seeds, where seeds differ by more than samples do."""
 
 
 class SuiteError(ValueError):
@@ -56,7 +54,7 @@ class Suite:
         """A space, or FAMILY:SPACE."""
         family, _, space = name.rpartition(":")
         if family and family not in FAMILIES:
-            mend = _suggested(family, FAMILIES, f"the families are {', '.join(FAMILIES)}")
+            mend = did_you_mean(family, FAMILIES, f"the families are {', '.join(FAMILIES)}")
             raise SuiteError(f"there is no family {family!r}; {mend}")
         found = Space.parse(space)
         usual = LONG_SAMPLES if found.digits[1] >= LONG_DIGITS else SAMPLES
@@ -79,11 +77,6 @@ class Suite:
             raise SuiteError(f"{samples} samples cannot be evaluated; ask for at least 1")
         full, rest = divmod(samples, BATCH)
         return [BATCH] * full + ([rest] if rest else [])
-
-
-def _suggested(name: str, known: Iterable[str], advice: str) -> str:
-    near = difflib.get_close_matches(name.lower(), list(known), n=1, cutoff=0.4)
-    return f"did you mean {near[0]!r}? {advice[0].upper()}{advice[1:]}" if near else advice
 
 
 def _suites(*names: str, samples: int | None = None) -> tuple[Suite, ...]:
@@ -119,8 +112,6 @@ COLLECTIONS: dict[str, tuple[Suite, ...]] = {
     # For choosing among trained models: one space beyond training in digits, one in terms, neither of them
     # one that a table reports, so that a reported number is never the one a model was chosen by.
     "validation": _suites("2x[250,350]", "[5,8]x[1,8]"),
-    # For runs that those leave equal: more terms still, and not those of a table either.
-    "validation-ties": _suites("[11,16]x[1,8]", samples=1024),
     # What a network that adds exactly must hold: more digits, more terms, and families that are hard or empty.
     "exact": (
         *_suites("2x602", "2x1000", "2x2000", "2x4000", samples=EXACT_SAMPLES),
@@ -131,15 +122,6 @@ COLLECTIONS: dict[str, tuple[Suite, ...]] = {
         *_suites("one-term:1x[1,100]", "permuted:[2,10]x[1,10]", samples=EXACT_SAMPLES),
         *_suites("nines+1:2x1000", "alternating:2x10000", "leading-zeros:2x10000", "one-term:1x10000"),
         EXAMPLES,
-    ),
-    # What tells one ingredient of that network from another, few enough problems for ten runs of each to be measured in
-    # a minute: a network that never comes to rest takes 2400 steps on 2x602. The first is the space of training.
-    "exact-ablation": (
-        *_suites("[1,4]x[1,10]", samples=ABLATION_SAMPLES),
-        *_suites("2x602", samples=ABLATION_SAMPLES // 4),
-        *_suites("[5,6]x[1,10]", "[7,10]x[1,10]", "20x[1,20]", samples=ABLATION_SAMPLES),
-        *_suites("50x[1,10]", samples=ABLATION_SAMPLES // 2),
-        *_suites("nines+1:2x[1,100]", samples=ABLATION_SAMPLES),
     ),
     # Every reported suite once; validation is not among them.
     "all": tuple({suite.name: suite for suites in _TABLES.values() for suite in suites}.values()),
@@ -161,7 +143,7 @@ def find(name: str) -> tuple[Suite, ...]:
         f"there are the collections {', '.join(COLLECTIONS)}, any problem space, such as 2x602 or [1,4]x[1,10], and "
         f"families in a space, such as nines+1:2x100 ({', '.join(FAMILIES)})"
     )
-    raise SuiteError(f"there is no suite {name!r}; {_suggested(name, known, advice)}")
+    raise SuiteError(f"there is no suite {name!r}; {did_you_mean(name, known, advice)}")
 
 
 def problems_of(suite: Suite, batch_index: int, problems: int, seed: int, device: torch.device | str = "cpu") -> Batch:

@@ -10,16 +10,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
-from gridsum.ablations import ablations_of
 from gridsum.evaluation import paper
-from gridsum.evaluation.choice import best_seed
 from gridsum.evaluation.metrics import wilson
 from gridsum.evaluation.records import Record
 from gridsum.evaluation.rendering import Table, to_latex, to_markdown, to_text
 from gridsum.evaluation.rows import Cells, Row, arrange, conditions, labels_of, used
 from gridsum.evaluation.solvers import EXTERNAL
 from gridsum.evaluation.suites import COLLECTIONS, EXAMPLES
-from gridsum.evaluation.targets import TARGETS
 from gridsum.symbols import exact_sum, render
 
 __all__ = ["TABLES", "Table", "TableError", "accuracy_text", "to_latex", "to_markdown", "to_text"]
@@ -27,10 +24,9 @@ __all__ = ["TABLES", "Table", "TableError", "accuracy_text", "to_latex", "to_mar
 MISSING = "–"
 RIGHT = "✓"
 _LONGEST_ANSWER = 24
-_INTERVALS = "In brackets the Wilson 95% interval, which takes characters as independent."
-LEARNED = 0.99
-"""From which share of the problems of training on a run is said to have learned at all."""
+_INTERVALS = "In brackets the Wilson 95% interval, which takes characters as independent; 1.0 means no error."
 ROUNDING = "Values in [0.99, 1) print as 0.99; 1.0 means no error."
+_PAPERS_ROUNDING = "The paper prints [0.99, 1) as 0.99."
 
 
 class TableError(ValueError):
@@ -44,11 +40,16 @@ def accuracy_text(value: float) -> str:
     return f"{min(value, 0.99):.2f}"
 
 
-def _score(right: int, total: int) -> str:
-    """An accuracy and its interval, rounded outwards so that it still covers what it covered."""
+def score_text(right: int, total: int) -> str:
+    """An accuracy and its interval, with three digits each, so that the one is seen to lie in the other.
+
+    The interval is rounded outwards; `1.0` is only for no error and `0.0` only for nothing right.
+    """
     low, high = wilson(right, total)
     low, high = math.floor(low * 1000) / 1000, math.ceil(high * 1000) / 1000
-    return f"{accuracy_text(right / total)} ({low:.3f}–{high:.3f})"
+    value = right / total
+    shown = f"{value:.1f}" if value in (0, 1) else f"{min(max(value, 0.001), 0.999):.3f}"
+    return f"{shown} ({low:.3f}–{high:.3f})"
 
 
 def _found(cells: Cells, collection: str, model: str = "base") -> Cells:
@@ -77,7 +78,7 @@ def _against_paper(
                 rows.append((name, *(label(row) for label in labels.values()), *_scores(record, known)))
         caption = (
             f"{conditions(used(cells))} {_INTERVALS} "
-            f"The paper's numbers are of its best overtrained {' and '.join(published)}. {ROUNDING}"
+            f"The paper's numbers are of its best overtrained {' and '.join(published)}. {_PAPERS_ROUNDING}"
         )
         return Table(title, caption, ("suite", *labels, "char", "paper", "seq", "paper"), _grouped(rows))
 
@@ -87,8 +88,8 @@ def _against_paper(
 def _scores(record: Record | None, known: paper.Score | None) -> tuple[str, str, str, str]:
     char = seq = paper_char = paper_seq = MISSING
     if record is not None:
-        char = _score(record.chars_right, record.chars_valid)
-        seq = _score(record.sequences_right, record.samples)
+        char = score_text(record.chars_right, record.chars_valid)
+        seq = score_text(record.sequences_right, record.samples)
     if known is not None:
         paper_char, paper_seq = accuracy_text(known.char), accuracy_text(known.seq)
     return char, paper_char, seq, paper_seq
@@ -109,6 +110,11 @@ def _ablation(records: list[Record]) -> Table:
     trained = (record for record in records if record.variant != EXTERNAL)
     cells = _found(arrange(trained, names), "ablation")
     groups = _seed_groups(cells)
+    if all(len(rows) == 1 for rows in groups.values()):
+        raise TableError(
+            "this table is of means over training seeds, and the records hold one seed of each variant; evaluate a "
+            "training folder of several: gridsum evaluate --model FOLDER --suite ablation --out records.jsonl"
+        )
     shown = {group: _common(rows) for group, rows in groups.items()}
     labels = labels_of(shown.values())
     lines = []
@@ -122,7 +128,7 @@ def _ablation(records: list[Record]) -> Table:
     caption = (
         f"{conditions(used(cells))} "
         "Mean ± sd (best) over n training seeds; the sd is the sample's (n − 1), "
-        f"0 for a single seed; the paper's are over 10 seeds. {ROUNDING}"
+        f"a single seed has none; the paper's are over 10 seeds. {ROUNDING}"
     )
     header = ("suite", *labels, "n", "char", "paper", "seq", "paper")
     return Table("Variants over training seeds (Table VI)", caption, header, _grouped(lines))
@@ -161,7 +167,8 @@ def _spreads(records: list[Record]) -> paper.Spreads:
 
 
 def spread(values: list[float]) -> paper.Spread:
-    sd = statistics.stdev(values) if len(values) > 1 else 0.0
+    """Mean, sample sd (not a number for a single value) and best."""
+    sd = statistics.stdev(values) if len(values) > 1 else math.nan
     return paper.Spread(statistics.fmean(values), sd, max(values))
 
 
@@ -170,77 +177,10 @@ def _spread_texts(ours: paper.Spreads | None, known: paper.Spreads | None) -> li
     return [MISSING if found is None else spread_text(found) for pair in pairs for found in pair]
 
 
-def spread_text(found: paper.Spread) -> str:
-    return f"{accuracy_text(found.mean)}±{found.sd:.2f} ({accuracy_text(found.best)})"
-
-
-def _exact(records: list[Record]) -> Table:
-    """How far `exact` is exact: one line a suite, its best run and all of them, beside what is aimed at."""
-    dropped = ablations_of("exact")
-    ours = [record for record in records if record.variant == "exact" and record.model not in dropped]
-    names = [suite.name for suite in COLLECTIONS["exact"]]
-    cells = _found(arrange(ours, names), "exact", "exact")
-    best = best_seed(ours)
-    lines = []
-    for name in names:
-        by_seed = {row.seed: found[name] for row, found in cells.items() if name in found}
-        chosen = by_seed.get(best)
-        score = MISSING if chosen is None else _score(chosen.sequences_right, chosen.samples)
-        errors = MISSING if chosen is None else str(chosen.samples - chosen.sequences_right)
-        values = [record.seq for record in by_seed.values()]
-        reached = sum(value >= TARGETS[name] for value in values)
-        known = paper.best(name)
-        lines.append(
-            (
-                name,
-                str(TARGETS[name]),
-                score,
-                errors,
-                f"{reached} of {len(values)}" if values else MISSING,
-                spread_text(spread(values)) if values else MISSING,
-                MISSING if known is None else accuracy_text(known),
-            )
-        )
-    which = "no run is chosen, because validation is not whole" if best is None else f"the best run is seed {best}"
-    caption = (
-        f"{conditions(used(cells))} Whole results right; {which}, by validation on problems that are not reported. "
-        "In brackets the Wilson 95% interval. Then how many runs reach the target, and mean ± sd (best) over runs. "
-        f"Paper: its best model. {ROUNDING}"
-    )
-    header = ("suite", "target", "best run", "errors", "at target", "all runs", "paper")
-    return Table("How exact is exact?", caption, header, tuple(lines))
-
-
-def _exact_ablation(records: list[Record]) -> Table:
-    """What each ingredient of `exact` buys: one line for each that is dropped, below the whole."""
-    names = [suite.name for suite in COLLECTIONS["exact-ablation"]]
-    models = {model: ablation.name for model, ablation in ablations_of("exact").items()}
-    found = {(r.model, r.suite, r.seed): r for r in records if r.model in models and r.suite in names}
-    if not found:
-        raise TableError(
-            f"the records hold no ablation of exact on the suites of this table ({', '.join(names)}); make them first: "
-            "gridsum reproduce --variants exact --ablations --ablations-only --only train measure"
-        )
-    lines = []
-    for model, dropped in models.items():
-        by_suite = {name: [r for (m, s, _), r in found.items() if (m, s) == (model, name)] for name in names}
-        known = by_suite[names[0]]
-        seeds = {seed for m, _, seed in found if m == model}
-        hardens = [record.hardened for record in known if record.hardened is not None]
-        learned = [record.seq >= LEARNED for record in known]
-        scores = (spread_text(spread([r.seq for r in own])) if own else MISSING for own in by_suite.values())
-        lines.append((dropped, str(len(seeds)), _share(hardens), _share(learned), *scores))
-    caption = (
-        f"{conditions(found.values())} Whole results right: mean ± sd (best) over runs, which differ in their training "
-        "seed. Hardened: runs whose placement became certain. Learned: runs with at least "
-        f"{LEARNED} of {names[0]}, the problems of training, right. {ROUNDING}"
-    )
-    header = ("exact", "runs", "hardened", "learned", *names)
-    return Table("What each ingredient of exact buys", caption, header, tuple(lines))
-
-
-def _share(holds: Sequence[bool]) -> str:
-    return f"{sum(holds)} of {len(holds)}" if holds else MISSING
+def spread_text(found: paper.Spread, best: bool = True) -> str:
+    if math.isnan(found.sd):
+        return accuracy_text(found.mean)
+    return f"{accuracy_text(found.mean)}±{found.sd:.2f}" + (f" ({accuracy_text(found.best)})" if best else "")
 
 
 def _examples(records: list[Record]) -> Table:
@@ -287,7 +227,7 @@ def _everything(records: list[Record]) -> Table:
                 char, _, seq, _ = _scores(record, None)
                 marks = (label(row) for label in labels.values())
                 lines.append((name, *marks, str(record.samples), char, seq, _steps(record)))
-    caption = f"{conditions(used(cells))} {_INTERVALS} Steps: mean (most). {ROUNDING}"
+    caption = f"{conditions(used(cells))} {_INTERVALS} Steps: mean (most)."
     return Table("Scores", caption, ("suite", *labels, "samples", "char", "seq", "steps"), _grouped(lines))
 
 
@@ -303,7 +243,5 @@ TABLES: dict[str, Callable[[list[Record]], Table]] = {
     "long-terms": _against_paper("Many terms of 5 digits (Table IV, right)", "long-terms", paper.LONG_TERMS),
     "examples": _examples,
     "ablation": _ablation,
-    "exact": _exact,
-    "exact-ablation": _exact_ablation,
     "scores": _everything,
 }

@@ -1,13 +1,15 @@
 """What a campaign consists of, and where it keeps what.
 
-    FOLDER/NAME/                  a training folder (see `gridsum.training.folders`); NAME is a variant,
-                                  VARIANT-ABLATION, or one of these with -overtrained
+    FOLDER/NAME/                  a training folder (see `gridsum.training.folders`); NAME is a variant, or one
+                                  with -overtrained
     FOLDER/NAME/machine.jsonl     where and how long it was trained, one line for each stretch
     FOLDER/NAME/validation.jsonl  records of the problems that models are chosen by
+    FOLDER/NAME/summary.json      its logs in few numbers (see `gridsum.training.summary`)
     FOLDER/records/NAME.jsonl     records of the problems that are reported
+    FOLDER/manifest.json          checksums of all of these, and of the weights
 
-There is no state beside these: what is done is read from the folders and records themselves. Weights need not be kept
-of a training that has been measured: it counts as done.
+There is no state beside these: what is done is read from the folders and records themselves. Weights and logs need not
+be kept of a training that has been measured: it counts as done.
 """
 
 import json
@@ -16,39 +18,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gridsum.ablations import ABLATIONS
 from gridsum.config import Config
 from gridsum.evaluation.records import Record, read
 from gridsum.evaluation.suites import COLLECTIONS, LONG_DIGITS, Suite
 from gridsum.fields import fields_of, following, override
 from gridsum.reproduction.selection import choose
 from gridsum.training.folders import FolderError, read_setup, trained_epochs
-from gridsum.variants import PAPER_VARIANTS, variant
+from gridsum.variants import variant
 
 OVERTRAINED = ("base", "noGroups")
 """The variants whose best runs the paper trains further."""
-FOLLOWED = "published"
-"""The reading that is followed to the end: under it variants are validated, trained further and measured as they are as
-specified."""
 OVERTRAINING_WEIGHT = 5e-4
 VALIDATION_SEED, REPORT_SEED = 7, 0
 """Of the problems that models are chosen by, and of those that are reported."""
 
 _BY_NAME = {suite.name: suite for collection in ("all", "terms") for suite in COLLECTIONS[collection]}
-_LIKE_TRAINING = "[1,4]x[1,10]"
 REPORTED = tuple(_BY_NAME.values())
 """The suites of the paper's tables and of its figure of accuracy against terms."""
-
-
-def reported(name: str) -> tuple[Suite, ...]:
-    """The suites that a training's runs are measured on: those of the paper.
-
-    Ablations are measured on a few that tell them apart: those of the paper on the problems of its ablation and those
-    like training's, unless they are the reading that is followed.
-    """
-    if name in ABLATIONS and not is_followed(name):
-        return (*COLLECTIONS["ablation"], _BY_NAME[_LIKE_TRAINING])
-    return REPORTED
 
 
 # Where a training was done in another way than asked in these alone, it is still the training that was asked for.
@@ -98,47 +84,30 @@ class Training:
     name: str
     config: Config
     seeds: tuple[int, ...]
-    indifferent: tuple[str, ...] = _INDIFFERENT
-    """Fields that may be otherwise in a folder that exists already."""
-    validated: bool = True
-    """Whether the best of its runs is to be known; where only all of them together count, it is not."""
 
 
 @dataclass(frozen=True)
 class Campaign:
-    """The trainings of some variants and ablations, and what follows from them."""
+    """The trainings of some variants, and what follows from them."""
 
     folder: Path
     variants: tuple[str, ...]
-    ablations: tuple[str, ...]
     seeds: tuple[int, ...]
     precision: str = "bf16"
     scale: Scale = FULL
+    reading: str | None = None
+    """How the paper is read, if otherwise than by default."""
 
     @property
     def trainings(self) -> list[Training]:
-        """The standard ones: variants, then ablations."""
-        variants = [Training(name, self._variant_config(name), self.seeds) for name in self.variants]
-        return variants + [self._ablation(name) for name in self.ablations]
-
-    def _ablation(self, name: str) -> Training:
-        changed, _, changes, _ = ABLATIONS[name]
-        indifferent = tuple(path for path in _INDIFFERENT if path not in changes)
-        return Training(name, self._config(changed, changes), self.seeds, indifferent, is_followed(name))
-
-    def _variant_config(self, name: str) -> Config:
-        """The paper's variants are what the paper says; of others, a training that is there is the one meant."""
-        if name not in PAPER_VARIANTS and (self.folder / name / "config.json").exists():
-            return read_setup(self.folder / name)[0]
-        return self._config(name, {})
-
-    def _config(self, name: str, changes: dict[str, Any]) -> Config:
-        return override(variant(name), {"training.precision": self.precision, **self.scale.changes, **changes})
+        """The standard ones."""
+        changes = {"training.precision": self.precision, **self.scale.changes}
+        return [Training(name, override(variant(name, self.reading), changes), self.seeds) for name in self.variants]
 
     @property
     def overtrained(self) -> list[str]:
-        """The standard trainings of this campaign whose best runs are trained further."""
-        return [name for name in (*self.variants, *self.ablations) if is_overtrained(name)]
+        """The variants of this campaign whose best runs are trained further."""
+        return [name for name in self.variants if name in OVERTRAINED]
 
     def overtraining(self, name: str) -> Training | None:
         """The training that follows a standard one, or None while its runs cannot be chosen yet."""
@@ -182,39 +151,24 @@ class Campaign:
             )
         ours, theirs = fields_of(training.config), fields_of(there)
         for name in ours:
-            if ours[name] != theirs[name] and name not in training.indifferent:
+            if ours[name] != theirs[name] and name not in _INDIFFERENT:
                 there, asked = theirs[name][1], ours[name][1]
-                mend = "choose another --out"
-                raise FolderError(f"{folder} was trained with {name} = {there}, not {asked}; {mend}")
+                raise FolderError(f"{folder} was trained with {name} = {there}, not {asked}; choose another --out")
         done, epochs = trained_epochs(folder), training.config.training.epochs
         return epochs if not done and self._measured(training) else min(done, epochs)
 
     def _measured(self, training: Training) -> bool:
         """Whether all records of a training's runs are there."""
         name, scale = training.name, self.scale
-        wanted = [(self.report_records(name), reported(name), REPORT_SEED)]
-        if training.validated:
-            wanted.append((self.validation_records(name), COLLECTIONS["validation"], VALIDATION_SEED))
+        wanted = (
+            (self.report_records(name), REPORTED, REPORT_SEED),
+            (self.validation_records(name), COLLECTIONS["validation"], VALIDATION_SEED),
+        )
         return all(
             len(current(path, training.seeds, within, seed, scale)) == len(training.seeds) * len(within)
             for path, suites, seed in wanted
             for within in [scale.within(suites)]
         )
-
-
-def standard_name(variant: str, reading: str | None) -> str:
-    """The standard training of a variant under a reading, None for the variant as specified."""
-    return variant if reading is None else f"{variant}-{reading}"
-
-
-def is_followed(name: str) -> bool:
-    """Whether a standard training is of the reading that is followed."""
-    return name in ABLATIONS and ABLATIONS[name].name == FOLLOWED
-
-
-def is_overtrained(name: str) -> bool:
-    """Whether the best runs of a standard training are trained further."""
-    return any(name == standard_name(variant, reading) for variant in OVERTRAINED for reading in (None, FOLLOWED))
 
 
 def overtrained_name(name: str) -> str:

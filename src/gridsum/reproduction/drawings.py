@@ -4,8 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from gridsum.reproduction.comparison import best_run
+from gridsum.reproduction.comparison import HEADLINE
 from gridsum.reproduction.results import Results
+from gridsum.store import WEIGHTS
+from gridsum.training.folders import seed_folder
 
 
 @dataclass(frozen=True)
@@ -13,8 +15,7 @@ class Drawing:
     """A figure: its name, the options it is made with (None while they are not there), and what it shows."""
 
     name: str
-    figure: str
-    """What `gridsum figure` calls it."""
+    """Also what `gridsum figure` calls it."""
     kind: str
     """Of file: pictures of very many points are smaller as pixels."""
     made_of: Callable[[Results], list[str] | None]
@@ -36,14 +37,25 @@ def _called(path: Path, folder: Path) -> str:
     return " of ".join(reversed(path.relative_to(folder).parts)).replace("seed-", "seed ")
 
 
+def _best_run(results: Results, variant: str) -> Path | None:
+    """The folder of the run that stands beside the paper's, overtrained if it has been; None without its weights."""
+    seed = results.chosen(variant).get(HEADLINE[variant])
+    if seed is None:
+        return None
+    further = results.overtrained(variant)
+    name = variant if further is None or seed not in further.seeds else further.name
+    run = seed_folder(results.folder / name, seed)
+    return run if (run / WEIGHTS).exists() else None
+
+
 def _best_base(results: Results) -> list[str] | None:
-    run = best_run(results, "base")
+    run = _best_run(results, "base")
     return None if run is None else ["--model", str(run)]
 
 
 def _best_with_content_rules(results: Results) -> list[str] | None:
     """noGroups, whose heads see all features, has content-based heads; base may have none."""
-    run = best_run(results, "noGroups")
+    run = _best_run(results, "noGroups")
     return _best_base(results) if run is None else ["--model", str(run)]
 
 
@@ -58,20 +70,14 @@ def _both_regularisers(results: Results) -> list[str] | None:
     return ["--runs", *map(str, folders)] if all(folder.name in results.trained for folder in folders) else None
 
 
-def _both_readings(results: Results) -> list[str] | None:
-    pairs = [(name, f"{name}-running") for name in ("base", "ponderReg")]
-    trained = [name for pair in pairs if all(name in results.trained for name in pair) for name in pair]
-    return ["--runs", *(str(results.folder / name) for name in trained)] if trained else None
-
-
 def _all_seeds_of_base(results: Results) -> list[str] | None:
-    return ["--model", str(results.folder / "base")] if "base" in results.trained else None
+    folder = results.folder / "base"
+    return ["--model", str(folder)] if any(folder.glob(f"seed-*/{WEIGHTS}")) else None
 
 
-_CHOICE = "it needs a validated run of base"
+_CHOICE = "it needs the weights of a validated run of"
 DRAWINGS = (
     Drawing(
-        "terms",
         "terms",
         "svg",
         _records_of_the_best,
@@ -80,44 +86,31 @@ DRAWINGS = (
     ),
     Drawing(
         "training",
-        "training",
         "svg",
         _both_regularisers,
         "it needs the trainings of base and ponderReg",
         "Mean recurrent steps during training, Explore-Reinforce (base) and KL (ponderReg) (Fig. 3).",
     ),
     Drawing(
-        "readings",
-        "training",
-        "svg",
-        _both_readings,
-        "it needs a variant trained as specified and as running",
-        "Mean recurrent steps during training with a step's loss divided by the class weight of all samples, as "
-        "specified, and of those still running.",
-    ),
-    Drawing(
-        "placement",
         "placement",
         "svg",
         _best_base,
-        _CHOICE,
+        f"{_CHOICE} base",
         "Action probabilities and the resulting grid of 523+102+9416= (Fig. 4).",
     ),
     Drawing(
         "attention",
-        "attention",
         "png",
         _best_with_content_rules,
-        "it needs a validated run of noGroups or base",
+        f"{_CHOICE} noGroups or base",
         "A position-based and a content-based rule of the attention, the clearest of each by the bits that decide "
         "where a head looks (Fig. 5).",
     ),
     Drawing(
         "ring",
-        "ring",
         "png",
         _all_seeds_of_base,
-        "it needs the training of base",
+        "it needs the weights of base",
         "Digit vectors on their first two principal components, seed by seed (Fig. 6).",
     ),
 )

@@ -1,150 +1,143 @@
-"""The results page: Markdown made of a campaign's records and logs, and of nothing else."""
+"""The page of results and its appendices: Markdown made of a campaign's records and summaries.
+
+What a person has to say about them stands in FOLDER/notes.md, and is put on the page as it is.
+"""
 
 import os
 import statistics
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from gridsum.evaluation.records import Record
-from gridsum.evaluation.verdicts import Standing
-from gridsum.reproduction import accounts, comparison, orderings, readings
-from gridsum.reproduction.campaign import FOLLOWED, OVERTRAINED, standard_name
+from gridsum.reproduction import accounts, comparison, orderings
+from gridsum.reproduction.campaign import OVERTRAINED
 from gridsum.reproduction.comparison import HEADLINE
-from gridsum.reproduction.results import Results, Trained
+from gridsum.reproduction.results import Results
 from gridsum.variants import PAPER_VARIANTS
 
+NOTES = "notes.md"
+APPENDICES = {
+    "best-models.md": "the best models: Tables III to V with intervals, every number",
+    "variants.md": "the variants: Table VI over all seeds, every mean",
+    "orderings.md": "the paper's orderings, every comparison",
+    "runs.md": "how runs were chosen, every seed, halting, and what training took",
+}
+"""By file, in the folder `appendix` beside the page."""
 
-def write_page(results: Results, page: Path, command: str, figures: Iterable[tuple[Path, str]] = ()) -> str:
-    """The page that will stand at `page`; `figures` are files with what they show."""
+
+def write_pages(
+    results: Results, page: Path, command: str, figures: Iterable[tuple[Path, str]] = ()
+) -> dict[Path, str]:
+    """The page that will stand at `page`, and its appendices; `figures` are files with what they show."""
 
     def link(path: Path) -> str:
         return Path(os.path.relpath(path, page.parent)).as_posix()
 
-    standard = [record for trained in results.variants for record in trained.reported]
-    parts = [
+    made = f"Made by `{command}` from the records in [{results.folder.name}]({{}}); nothing here is written by hand.\n"
+    appendix = page.parent / "appendix"
+    folder_from_there = Path(os.path.relpath(results.folder, appendix)).as_posix()
+    parts = {
+        "best-models.md": _best(results),
+        "variants.md": _variants(results),
+        "orderings.md": ["# The paper's orderings\n", orderings.account(results)],
+        "runs.md": _runs(results),
+    }
+    pages = {page: "\n".join(part for part in _summary(results, command, link, figures, appendix) if part)}
+    for name, texts in parts.items():
+        title, *rest = texts
+        pages[appendix / name] = "\n".join([title, made.format(folder_from_there), *(part for part in rest if part)])
+    return pages
+
+
+def _summary(
+    results: Results,
+    command: str,
+    link: Callable[[Path], str],
+    figures: Iterable[tuple[Path, str]],
+    appendix: Path,
+) -> list[str]:
+    notes = results.folder / NOTES
+    standard = comparison.standard_records(results)
+    return [
         "# Results\n",
-        f"Made by `{command}` from the records and logs in [{results.folder.name}]({link(results.folder)}); nothing on "
-        "this page is written by hand. Ours stand beside the numbers of the paper (arXiv 2207.02536).\n",
+        f"Made by `{command}` from the records in [{results.folder.name}]({link(results.folder)})"
+        + (f"; the words are those of [{NOTES}]({link(notes)})" if notes.exists() else "")
+        + ". Ours stand beside the numbers of the paper (arXiv 2207.02536).\n",
         _brief(results),
         _lacking(results),
-        *(part for reading in comparison.readings_of_the_best(results) for part in _best(results, reading, link)),
-        "## The variants\n",
-        "After the standard training, all seeds.\n",
-        comparison.table("ablation", standard),
-        comparison.mean_standings(results.variants),
-        *_variants_as_followed(results),
+        notes.read_text() if notes.exists() else "",
+        "## Tables III and IV: the best models\n",
+        _about_the_best(results),
+        comparison.best_in_brief(results),
+        "## Table VI: the variants over seeds\n",
+        comparison.variants_in_brief(standard),
         "## The paper's orderings\n",
-        orderings.as_specified(results),
-        orderings.under_readings(results),
-        orderings.with_further_seeds(results),
-        "## Halting: Explore-Reinforce against KL\n",
-        accounts.halting(results),
-        "## How runs were chosen\n",
-        accounts.selection(results),
-        "## Every seed\n",
-        accounts.every_seed(results),
-        "## What it took\n",
-        accounts.cost(results),
-        "## Other readings of the paper\n",
-        readings.account(results),
+        orderings.in_brief(results),
         *_pictures(figures, link),
-    ]
-    return "\n".join(part for part in parts if part)
-
-
-def _best(results: Results, reading: str | None, link: Callable[[Path], str]) -> list[str]:
-    """The best models as specified or under a reading: which they are, Tables III to V, and their standings."""
-    best = comparison.best_models(results, reading)
-    return [
-        *(["## The best models\n"] if reading is None else _introduced(reading)),
-        _about_the_best(results, reading),
-        _sources(best, link, results),
-        *(comparison.table(name, best, reading) for name in ("comparison", "long-digits", "long-terms", "examples")),
-        comparison.standings(results, reading),
-    ]
-
-
-def _variants_as_followed(results: Results) -> list[str]:
-    """Table VI once more, under the reading that the best models are followed under."""
-    variants = readings.variants_under(results, FOLLOWED)
-    if not variants:
-        return []
-    records = [record for trained in variants for record in trained.reported]
-    return [
-        f"The same under the reading `{FOLLOWED}`, as the published code reads the paper.\n",
-        comparison.table("ablation", records, FOLLOWED),
-        comparison.mean_standings(variants, FOLLOWED),
-    ]
-
-
-def _introduced(reading: str) -> list[str]:
-    return [
-        "## The best models, as the published code reads the paper\n",
-        f"Trained under the reading `{reading}` (see Other readings of the paper), chosen and trained further as those "
-        "above, and measured on grids drawn as in their training.\n",
+        "## Appendices\n",
+        "".join(f"- [{what}]({link(appendix / name)})\n" for name, what in APPENDICES.items()),
     ]
 
 
 def _brief(results: Results) -> str:
     """The page in a few lines."""
-    steps = [_steps_of_both(*pair) for pair in accounts.regularisers(results)]
+    single = [cell.comparison.standing for cell in comparison.cells(results)]
+    standard = comparison.standard_records(results)
+    means = [mean.comparison.standing for mean in comparison.means(standard)]
+    inside, measured = comparison.inside_the_papers_spread(standard)
     lines = [
-        _standing_of_the_best(results),
-        _standing_of_means(results),
-        *orderings.in_brief(results),
-        f"Recurrent steps during training, under Explore-Reinforce and under KL: {'; '.join(steps)}." if steps else "",
-        readings.tally(results),
-        readings.digits(results),
+        f"Tables III and IV, one run: {comparison.tally(single)}" if single else "",
+        f"Table VI, means over seeds: {comparison.tally(means)}" if means else "",
+        f"Whole results on {comparison.ABLATION_SUITES[1]}: {inside} of {measured} variants lie inside the paper's "
+        "mean ± sd or above."
+        if measured
+        else "",
+        _steps_of_both(results),
     ]
     return "".join(f"- {line}\n" for line in lines if line)
 
 
-def _standing_of_the_best(results: Results) -> str:
-    """How many numbers of Tables III and IV are reached, as specified and under each reading that has best models."""
-    single: dict[str | None, list[Standing]] = {
-        reading: [cell.comparison.standing for cell in comparison.cells(results, reading)]
-        for reading in comparison.readings_of_the_best(results)
-    }
-    return _told("Tables III and IV, one run", single)
-
-
-def _standing_of_means(results: Results) -> str:
-    """The same of Table VI."""
-    variants = {None: results.variants, FOLLOWED: readings.variants_under(results, FOLLOWED)}
-    means: dict[str | None, list[Standing]] = {
-        reading: [mean.comparison.standing for mean in comparison.means(trained)]
-        for reading, trained in variants.items()
-    }
-    return _told("Table VI, means over seeds", means)
-
-
-def _told(start: str, standings: Mapping[str | None, list[Standing]]) -> str:
-    measured = {reading: found for reading, found in standings.items() if found}
-    if not measured:
+def _steps_of_both(results: Results) -> str:
+    pair = accounts.regularisers(results)
+    if pair is None:
         return ""
-    if set(measured) == {None}:
-        return f"{start}: {comparison.tally(measured[None])}"
-    told = (
-        f"{comparison.counts(found)} (of {len(found)} numbers) "
-        + ("as specified" if reading is None else f"under `{reading}`")
-        for reading, found in measured.items()
-    )
-    return f"{start}: {'; '.join(told)}."
+    explored, divergence = (statistics.fmean(accounts.mean_steps(trained)) for trained in pair)
+    return f"Recurrent steps during training: {explored:.1f} under Explore-Reinforce, {divergence:.1f} under KL."
 
 
-def _steps_of_both(explored: Trained, divergence: Trained) -> str:
-    means = [statistics.fmean(accounts.mean_steps(trained)) for trained in (explored, divergence)]
-    return f"{means[0]:.1f} and {means[1]:.1f} ({explored.name}, {divergence.name})"
+def _best(results: Results) -> list[str]:
+    best = comparison.best_models(results)
+    return [
+        "# The best models\n",
+        _about_the_best(results),
+        *(comparison.table(name, best) for name in ("comparison", "long-digits", "long-terms", "examples")),
+        comparison.standings(results),
+    ]
 
 
-def _sources(records: Iterable[Record], link: Callable[[Path], str], results: Results) -> str:
-    """Where the numbers stand, and what prints them."""
-    names = dict.fromkeys(record.model for record in records)
-    files = [link(results.folder / "records" / f"{name}.jsonl") for name in names]
-    if not files:
-        return ""
-    shown = ", ".join(f"[{name}]({file})" for name, file in zip(names, files, strict=True))
-    return f"The records: {shown}. `gridsum table comparison --records FILE...` prints the same lines.\n"
+def _variants(results: Results) -> list[str]:
+    standard = comparison.standard_records(results)
+    others = comparison.other_readings(results.folder).items()
+    return [
+        "# The variants\n",
+        "After the standard training, all seeds.\n",
+        comparison.table("ablation", standard),
+        comparison.mean_standings(standard),
+        *(comparison.variants_in_brief(records, f"Under the reading {name}") for name, records in others),
+    ]
+
+
+def _runs(results: Results) -> list[str]:
+    return [
+        "# The runs\n",
+        "## How they were chosen\n",
+        accounts.selection(results),
+        "## Every seed\n",
+        accounts.every_seed(results),
+        "## Halting: Explore-Reinforce against KL\n",
+        accounts.halting(results),
+        "## What it took\n",
+        accounts.cost(results),
+    ]
 
 
 def _lacking(results: Results) -> str:
@@ -154,24 +147,23 @@ def _lacking(results: Results) -> str:
     return "**Not whole yet.** Missing are:\n\n" + "".join(f"- {what}\n" for what in lacking)
 
 
-def _about_the_best(results: Results, reading: str | None) -> str:
+def _about_the_best(results: Results) -> str:
     lines = []
     for variant in OVERTRAINED:
-        name = standard_name(variant, reading)
-        chosen = results.chosen(name)
+        chosen = results.chosen(variant)
         if not chosen:
             continue
-        further = results.overtrained.get(name)
-        which = ", ".join(f"seed {seed} (best on {aim})" for aim, seed in chosen.items())
+        further = results.overtrained(variant)
+        which = ", ".join(f"seed {seed} is best on {aim}" for aim, seed in chosen.items())
         now = (
-            f"trained for {further.config.training.epochs} epochs more at β = {further.config.objective.weight:g}, "
-            f"which makes {further.name}"
+            f"These were trained for {further.config.training.epochs} epochs more at β = "
+            f"{further.config.objective.weight:g}."
             if further is not None and further.reported
-            else "not overtrained yet, so shown as the standard training left them"
+            else "They are not overtrained yet, so they are shown as the standard training left them."
         )
         lines.append(
-            f"- {name}: {which}; {now}. Beside the paper's {variant} stands seed {chosen[HEADLINE[variant]]}, the best "
-            f"on {HEADLINE[variant]}, which is what the paper shows its {variant} for.\n"
+            f"- {variant}: of its runs {which}, on validation problems. {now} Beside the paper's {variant} stands seed "
+            f"{chosen[HEADLINE[variant]]}.\n"
         )
     return (
         "".join(lines)

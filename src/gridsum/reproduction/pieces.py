@@ -22,12 +22,12 @@ from gridsum.evaluation.runner import evaluate
 from gridsum.evaluation.suites import COLLECTIONS, Suite
 from gridsum.reproduction.campaign import (
     REPORT_SEED,
+    REPORTED,
     VALIDATION_SEED,
     Campaign,
     Training,
     current,
     overtrained_name,
-    reported,
 )
 from gridsum.store import WEIGHTS, Model, load_runs
 from gridsum.training.folders import drop_checkpoint, read_setup, seed_folder
@@ -90,11 +90,11 @@ class Piece(ABC):
 
 
 # The recurrent steps of a training step. The slowest of a fleet's samples decides on a GPU, where it often takes the
-# most there can be; on a CPU samples leave the computation, and it is the mean (results/base: 15 to 21) that counts.
-# Explore-Reinforce halts early where a step's loss is divided by what still runs (results/base-running: 1 to 7).
-_STEPS_ON_CPU, _STEPS_WHEN_EARLY = 20, 5
-# What networks take that decide themselves when to halt: the shipped base takes 26 on sums of 2 terms, noGroups 11.
-_STEPS_OF_INFERENCE = 20
+# most there can be; on a CPU samples leave the computation, and it is the mean that counts (results/*/summary.json):
+# 2 to 5 under Explore-Reinforce, which halts early where a step's loss is divided by what still runs, 15 otherwise.
+_STEPS_ON_CPU, _STEPS_WHEN_EARLY = 15, 5
+# What networks take that decide themselves when to halt: shipped ones take 7 to 14.
+_STEPS_OF_INFERENCE = 12
 # Runs that will be overtrained, while they are not chosen yet: one for each aim.
 _EXPECTED_RUNS = 2
 
@@ -110,7 +110,7 @@ def _training_work(config: Config, runs: int, epochs: int, device: torch.device)
 
 
 class Train(Piece):
-    """The standard training of a variant or ablation."""
+    """The standard training of a variant."""
 
     stage = "train"
 
@@ -166,7 +166,7 @@ class Measure(Piece):
         self, campaign: Campaign, name: str, training: Callable[[], Training | None], stage: str, model: ModelConfig
     ) -> None:
         self.campaign, self.subject, self.training, self.stage, self.model = campaign, name, training, stage, model
-        self.collection = campaign.scale.within(COLLECTIONS["validation"] if stage == "validate" else reported(name))
+        self.collection = campaign.scale.within(COLLECTIONS["validation"] if stage == "validate" else REPORTED)
         self.evaluation_seed = VALIDATION_SEED if stage == "validate" else REPORT_SEED
         self.path = (campaign.validation_records if stage == "validate" else campaign.report_records)(name)
 
@@ -230,7 +230,7 @@ def pieces(campaign: Campaign) -> Iterator[Piece]:
             yield Measure(campaign, overtrained_name(name), partial(campaign.overtraining, name), stage, model)
 
     yield from (Train(campaign, training) for training in standard)
-    yield from measures("validate", [training for training in standard if training.validated])
+    yield from measures("validate", standard)
     yield from (Overtrain(campaign, training) for training in further)
     yield from measures_further("validate")
     yield from measures("measure", standard)

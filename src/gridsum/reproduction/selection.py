@@ -1,6 +1,7 @@
 """Which of the trained runs are best, judged on problems that no table reports."""
 
 from collections.abc import Sequence
+from statistics import fmean
 
 from gridsum.evaluation.records import Record
 from gridsum.evaluation.suites import COLLECTIONS
@@ -10,19 +11,20 @@ DIGITS, TERMS = (suite.name for suite in COLLECTIONS["validation"])
 AIMS = {"digits": DIGITS, "terms": TERMS}
 
 
-def merit(record: Record) -> tuple[float, float]:
-    """Whole results decide; where runs have equally many right, above all none, characters do."""
-    return record.seq, record.char
+def merit(records: Sequence[Record]) -> tuple[float, float]:
+    """Of a run's validation: whole results decide; where runs have equally many right, above all none, characters."""
+    return fmean(record.seq for record in records), fmean(record.char for record in records)
 
 
 def choose(records: Sequence[Record]) -> dict[str, int]:
-    """The seed of the best run for each aim; of equals, the smallest."""
-    chosen = {}
-    for aim, suite in AIMS.items():
-        best = max(
-            (record for record in records if record.suite == suite and record.seed is not None),
-            key=lambda record: (*merit(record), -(record.seed or 0)),
-        )
-        assert best.seed is not None, "runs that were trained here have a seed"
-        chosen[aim] = best.seed
-    return chosen
+    """The seed of the best run for each aim."""
+    return {aim: best([record for record in records if record.suite == suite]) for aim, suite in AIMS.items()}
+
+
+def best(records: Sequence[Record]) -> int:
+    """The seed of the run with most merit over these records; of equals, the smallest."""
+    by_seed: dict[int, list[Record]] = {}
+    for record in records:
+        assert record.seed is not None, "runs that were trained here have a seed"
+        by_seed.setdefault(record.seed, []).append(record)
+    return max(sorted(by_seed), key=lambda seed: merit(by_seed[seed]))

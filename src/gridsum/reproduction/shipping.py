@@ -1,10 +1,7 @@
 """Which trained runs come with the package, and putting them there.
 
-A variant's own name means its best run on validation: as specified or under the reading that is followed, overtrained
-or not. VARIANT-overtrained is the best of the overtrained runs as specified, VARIANT-overtrained-AIM the other one,
-named for what it was chosen for, and VARIANT-standard the best run of the standard training as specified where VARIANT
-itself is another. VARIANT-published is the best run of the standard training under the reading that is followed, and
-VARIANT-published-overtrained and VARIANT-published-overtrained-AIM are what was overtrained of it.
+A variant's own name means its best run on validation, overtrained or not. VARIANT-AIM is the run that was overtrained
+because it was the best for that aim. `gridsum.names.MODELS` says which of these names are shipped.
 """
 
 import dataclasses
@@ -13,14 +10,14 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from gridsum.evaluation.choice import merit
 from gridsum.evaluation.records import Record
-from gridsum.reproduction.campaign import FOLLOWED, standard_name
+from gridsum.evaluation.suites import COLLECTIONS
+from gridsum.names import MODELS
 from gridsum.reproduction.results import Results, Trained
-from gridsum.reproduction.selection import AIMS
-from gridsum.store import WEIGHTS, write_atomically
+from gridsum.reproduction.selection import best, merit
+from gridsum.store import SEEDS, WEIGHTS, write_atomically
 from gridsum.training.folders import seed_folder
-from gridsum.variants import VARIANTS
+from gridsum.variants import PAPER_VARIANTS
 
 
 class ShippingError(ValueError):
@@ -32,62 +29,37 @@ class Run(NamedTuple):
     seed: int
 
     @property
-    def merit(self) -> tuple[float, float, float, int]:
+    def merit(self) -> tuple[float, float]:
         """Over both aims together, because a shipped model is for any sum."""
-        return merit(self.training.validation, self.seed)
+        return merit([record for record in self.training.validation if record.seed == self.seed])
 
     @property
     def records(self) -> list[Record]:
         return [record for record in self.training.reported if record.seed == self.seed]
 
 
-def shipments(results: Results, variants: Collection[str] = tuple(VARIANTS)) -> dict[str, Run]:
-    """The runs of these variants to ship, by the name each gets.
-
-    Variants whose runs as specified are not validated yet are left out, and so is what else is not.
-    """
+def shipments(results: Results, variants: Collection[str] = tuple(PAPER_VARIANTS)) -> dict[str, Run]:
+    """The runs of these variants to ship, by the name each gets; variants that are not validated are left out."""
     found: dict[str, Run] = {}
-    for trained in [*results.variants, *results.beyond.values()]:
+    for trained in results.variants:
         name = trained.name
         if name not in variants or not results.chosen(name):
             continue
-        specified = _best(trained)
-        overtrained = _overtrained(results, name)
-        followed = _followed(results, name)
-        found[name] = max([specified, *overtrained.values(), *followed.values()], key=lambda run: run.merit)
-        if found[name] is not specified:
-            found[f"{name}-standard"] = specified
-        found |= overtrained | followed
-    return found
-
-
-def _followed(results: Results, variant: str) -> dict[str, Run]:
-    """The best run of a variant's standard training under the reading that is followed, and those overtrained."""
-    name = standard_name(variant, FOLLOWED)
-    if not results.chosen(name):
-        return {}
-    return {name: _best(results.trained[name]), **_overtrained(results, name)}
-
-
-def _overtrained(results: Results, name: str) -> dict[str, Run]:
-    """What was overtrained of a standard training: the best, then the other run, if there is one."""
-    further = results.overtrained.get(name)
-    if further is None or not results.chosen(further.name):
-        return {}
-    best, aims = _best(further), results.chosen(name)
-    others = {
-        f"{further.name}-{aim}": Run(further, aims[aim])
-        for aim in AIMS
-        if aims[aim] in further.seeds and aims[aim] != best.seed
-    }
-    return {further.name: best, **others}
+        candidates = [_best(trained)]
+        further = results.overtrained(name)
+        if further is not None and results.chosen(further.name):
+            candidates.append(_best(further))
+            aims = results.chosen(name)
+            found |= {f"{name}-{aim}": Run(further, seed) for aim, seed in aims.items() if seed in further.seeds}
+        found[name] = max(candidates, key=lambda run: run.merit)
+    return {name: found[name] for name in MODELS if name in found}
 
 
 def _best(trained: Trained) -> Run:
-    return max((Run(trained, seed) for seed in trained.seeds), key=lambda run: run.merit)
+    return Run(trained, best(trained.validation))
 
 
-def ship(results: Results, folder: Path, variants: Collection[str] = tuple(VARIANTS)) -> dict[str, Run]:
+def ship(results: Results, folder: Path, variants: Collection[str] = tuple(PAPER_VARIANTS)) -> dict[str, Run]:
     """Copy the weights and scores of the shipments of `variants` into `folder`; all of them, or none."""
     found = shipments(results, variants)
     if not found:
@@ -108,7 +80,15 @@ def ship(results: Results, folder: Path, variants: Collection[str] = tuple(VARIA
     for name, run in found.items():
         write_atomically(folder / f"{name}.safetensors", weights[name])
         write_atomically(folder / f"{name}.jsonl", _lines(name, run.records))
+    write_atomically(folder / SEEDS, _seeds(results))
     return found
+
+
+def _seeds(results: Results) -> bytes:
+    """The records of every seed that Table VI is made of."""
+    suites = {suite.name for suite in COLLECTIONS["ablation"]}
+    by_name = {trained.name: trained.reported for trained in results.variants}
+    return b"".join(_lines(name, [r for r in records if r.suite in suites]) for name, records in by_name.items())
 
 
 def _lines(name: str, records: Iterable[Record]) -> bytes:

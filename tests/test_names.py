@@ -1,0 +1,67 @@
+"""The names of models: what is shipped, what other names mean, and what is said of names that do not exist."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from gridsum.cli import main
+from gridsum.names import ALIASES, DEFAULT_MODEL, MODELS, did_you_mean, resolve
+from gridsum.store import load, shipped
+
+MANIFEST = json.loads((Path(__file__).parents[1] / "results" / "manifest.json").read_text())
+FORMER = {f"{variant}-published" for variant in ("base", "noGroups", "SASA", "fixedTime", "ponderReg")} | {
+    f"{variant}-{rest}"
+    for variant in ("base", "noGroups")
+    for rest in ("standard", "overtrained", "published-overtrained", "published-overtrained-terms")
+}
+"""Names that models had in 0.1.0."""
+
+
+def test_every_shipped_model_has_a_use_and_weights_of_its_own():
+    found = shipped()
+    assert list(found) == list(MODELS)
+    assert len({hashlib.sha256(path.read_bytes()).hexdigest() for path in found.values()}) == len(found) <= 8
+    assert DEFAULT_MODEL in found
+
+
+def test_shipped_weights_are_those_of_the_results():
+    known = {checksum for runs in MANIFEST["weights"].values() for checksum in runs.values()}
+    assert {hashlib.sha256(path.read_bytes()).hexdigest() for path in shipped().values()} <= known
+
+
+def test_former_names_stand_for_shipped_models():
+    assert set(ALIASES) >= FORMER
+    assert not set(ALIASES) & set(MODELS)
+    for former, alias in ALIASES.items():
+        assert alias.model in shipped()
+        model, note = resolve(former)
+        assert model == alias.model
+        assert former in note
+
+
+def test_the_commands_say_what_a_former_name_means_now(capsys: pytest.CaptureFixture[str]):
+    assert main(["solve", "58+67", "--json", "--model", "base-published"]) == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["model"] == "base"
+    assert printed.err == "gridsum: base-published is called base now\n"
+    assert main(["models", "base-overtrained"]) == 0
+    assert "has other weights" in capsys.readouterr().err
+
+
+def test_python_is_told_as_well():
+    with pytest.warns(UserWarning, match="noGroups-standard no longer comes with gridsum"):
+        assert load("noGroups-standard").name == "noGroups"
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("nogroups", "did you mean 'noGroups'? The models are few"),
+        ("bsae", "did you mean 'base'? The models are few"),
+        ("quite another", "the models are few"),
+    ],
+)
+def test_the_nearest_name_is_offered(name: str, said: str):
+    assert did_you_mean(name, ("base", "noGroups"), "the models are few") == said
