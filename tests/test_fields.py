@@ -62,7 +62,7 @@ def test_an_unknown_override_names_the_nearest(path, nearest):
 
 
 def test_a_field_like_no_other_lists_what_there_is():
-    with pytest.raises(ConfigError, match=r"known fields: .*model\.width"):
+    with pytest.raises(ConfigError, match=r"the fields are .*model\.width"):
         override(Config(), {"zzzzqqqq": 1})
 
 

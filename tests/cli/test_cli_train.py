@@ -142,8 +142,8 @@ def test_a_variant_may_be_trained_under_another_reading(command: Command, tiny_o
             "--out",
             str(tmp_path / name),
             *options,
-            "--ablation",
-            "published",
+            "--reading",
+            "text",
             "--task.spare_rows",
             "2",
             *given,
@@ -151,20 +151,19 @@ def test_a_variant_may_be_trained_under_another_reading(command: Command, tiny_o
         assert status == 0, err
         setup = json.loads((tmp_path / name / "config.json").read_text())
         assert setup["variant"] == variant
-        assert (setup["objective"]["normalise"], setup["objective"]["success"]) == ("running", "sampled")
-        assert (setup["task"]["spare_rows"], setup["task"]["spare_columns"]) == (2, 3), "what is overridden counts last"
+        assert (setup["objective"]["normalise"], setup["objective"]["success"]) == ("batch", "expected")
+        assert (setup["task"]["spare_rows"], setup["task"]["spare_columns"]) == (2, 2), "what is overridden counts last"
 
 
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ("--ablation publishd", "base has no ablation 'publishd'; did you mean 'published'?"),
-        ("--variant fixedTime --ablation running", "Those of fixedTime are published"),
-        ("--ablation published --resume", "leave out --config, --start-from and --resume"),
-        ("--ablation published --start-from exact", "leave out --config, --start-from and --resume"),
+        ("--reading txt", "there is no reading 'txt'; did you mean 'text'?"),
+        ("--reading text --resume", "leave out --config, --start-from and --resume"),
+        ("--reading text --start-from base", "leave out --config, --start-from and --resume"),
     ],
 )
-def test_an_ablation_that_a_variant_does_not_have_is_told(options: str, told: str, command: Command, tmp_path: Path):
+def test_a_reading_that_cannot_be_meant_is_told(options: str, told: str, command: Command, tmp_path: Path):
     status, out, err = command("train", "--out", str(tmp_path / "run"), *options.split())
     assert (status, out) == (2, "")
     assert told.lower() in err.lower()

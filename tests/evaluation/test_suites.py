@@ -1,7 +1,6 @@
 import pytest
 import torch
 
-from gridsum.config import TaskConfig
 from gridsum.evaluation import paper
 from gridsum.evaluation.suites import COLLECTIONS, EXAMPLES, SuiteError, find, problems_of
 from gridsum.problems import Space
@@ -30,13 +29,6 @@ def test_a_suite_is_named_by_its_space() -> None:
 def test_all_holds_every_reported_suite_once() -> None:
     assert len(set(names("all"))) == len(names("all")) == 7 + 6 + 6 + 1
     assert "2x602" in names("all")
-
-
-def test_an_ablation_begins_with_the_space_of_training_and_has_no_suite_but_those_reported() -> None:
-    task = TaskConfig()
-    assert COLLECTIONS["exact-ablation"][0].space == Space(task.terms, task.digits)
-    assert set(names("exact-ablation")) <= set(names("all")) | set(names("exact"))
-    assert all(suite.samples <= 256 for suite in COLLECTIONS["exact-ablation"])
 
 
 def test_validation_shares_no_space_with_what_is_reported() -> None:

@@ -26,7 +26,7 @@ class RunSummary:
 
     epochs: int
     accuracy: float | None
-    """By characters on the training problems of the last epoch; None before the first."""
+    """By characters on the training problems of the last epoch; None where nothing is known of it."""
     steps: tuple[float, ...]
     """The mean recurrent steps of every epoch."""
 
@@ -68,7 +68,7 @@ def _summarised(logs: dict[int, list[dict[str, Any]]]) -> Summary:
     runs = {
         seed: RunSummary(
             int(log[-1]["epoch"]) if log else 0,
-            _short(log[-1]["accuracy"]) if log else None,
+            _short(log[-1]["accuracy"]) if log and "accuracy" in log[-1] else None,
             tuple(_short(line["steps"]) for line in log),
         )
         for seed, log in logs.items()
