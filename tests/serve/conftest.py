@@ -72,7 +72,7 @@ def server(untrained: str, fixed: str) -> Iterator[str]:
         "--model",
         fixed,
         "--model",
-        "exact",
+        "base-digits",
     ]
     environment = os.environ | {"PYTHONPATH": str(SOURCE), "OMP_NUM_THREADS": "1"}
     with subprocess.Popen(

@@ -277,25 +277,15 @@ def test_two_models_side_by_side(window: Visit, untrained: str):
 
 
 def test_one_fails_where_the_other_does_not(window: Visit):
-    """On grids of different sizes, so a chosen cell is the one as far from the right in both."""
-    page = window.open("#model=base&compare=exact")
-    window.ask("999999999+1")
-    marks = page.locator(".answer .mark").all_text_contents()
-    assert marks == ["✗ wrong: the sum is 1000000000", "✓ right"]
-    window.ask("7")  # for which the paper's system has a row and a column more than the other
-    traces = [ask(window.address, "/trace", expression="7", model=model) for model in ("base", "exact")]
-    wide, narrow = (trace["columns"] for trace in traces)
-    assert wide > narrow
-    base, exact = page.locator(".computation").all()
-    for column, other in ((wide - 1, narrow - 1), (0, 0)):  # the second has no place in the narrower grid
-        base.locator("g.cell").nth(column).click()
-        window.settle()
-        expect(base).to_contain_text(f"row 1, column {column + 1}, reads")
-        expect(exact).to_contain_text(f"row 1, column {other + 1}, reads")
-    base.locator("g.cell").last.click()
+    """A chosen cell is the same in both."""
+    page = window.open("#model=base&compare=base-digits")
+    window.ask("12+34+56+78+90")
+    assert page.locator(".answer .mark").all_text_contents() == ["✓ right", "✗ wrong: the sum is 270"]
+    first, second = page.locator(".computation").all()
+    first.locator("g.cell").nth(1).click()
     window.settle()
-    expect(base).to_contain_text("Chosen: row 3,")
-    expect(exact).to_contain_text("Chosen: row 2,")
+    for computation in (first, second):
+        expect(computation).to_contain_text("row 1, column 2, reads")
     assert window.errors == []
 
 

@@ -167,5 +167,5 @@ class Collection:
 
 
 def _bytes(worked: Worked) -> int:
-    parts: tuple[torch.Tensor, ...] = (worked.trace.grids, worked.trace.seen, worked.trace.decoded)
+    parts: tuple[torch.Tensor, ...] = (worked.trace.grids, worked.trace.decoded)
     return sum(part.nbytes for part in parts)

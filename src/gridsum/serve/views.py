@@ -87,7 +87,7 @@ def attention_view(network: Network, worked: Worked, step: int, row: int, column
         )
     _check_cell(worked, row, column)
     kernel = network.config.kernel
-    terms = score_terms(network.step.attention, _neighbourhood(trace.seen[step], row, column, kernel))
+    terms = score_terms(network.step.attention, _neighbourhood(trace.grids[step], row, column, kernel))
     centre = kernel // 2
     parts = [part[:, centre, centre] for part in (terms.content, terms.key_bias, terms.query_position, terms.position)]
     weights = _rounded(sum(parts, torch.zeros_like(parts[0])).softmax(0).T)
