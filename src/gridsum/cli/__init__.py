@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from gridsum.cli.parsing import Parser, UsageError
+from gridsum.cli.parsing import Parser, UsageError, columns
 from gridsum.names import did_you_mean
 from gridsum.version import __version__
 
@@ -71,14 +71,12 @@ def _dispatch(arguments: list[str]) -> int:
 
 
 def _parser() -> Parser:
-    width = max(map(len, COMMANDS)) + 2
-    commands = "\n".join(f"  {name:<{width}}{summary}" for name, summary in COMMANDS.items())
     parser = Parser(
         "",
         "A neural network that does column addition on a grid: solve sums with it, train it, measure it, "
         "and see it work.",
         "gridsum COMMAND [options]",
-        f"commands:\n{commands}\n\n"
+        f"commands:\n{columns(COMMANDS)}\n\n"
         "'gridsum COMMAND --help' says more about each.\n\n"
         "examples:\n"
         "  gridsum solve 523+102+9416\n"

@@ -14,6 +14,7 @@ from gridsum.cli.parsing import (
     add_seed,
     called_now,
     check_halting,
+    columns,
     pick_device,
     whole_number,
 )
@@ -36,11 +37,6 @@ FAMILIES = {
 }
 
 
-def _families() -> str:
-    width = max(map(len, FAMILIES)) + 2
-    return "\n".join(f"    {name:<{width}}{meaning}" for name, meaning in FAMILIES.items())
-
-
 def _parser() -> Parser:
     parser = Parser(
         "evaluate",
@@ -55,7 +51,7 @@ def _parser() -> Parser:
         "  and exact (what a network that adds exactly must hold);\n"
         "  or FAMILY:SPACE, such as nines+1:2x100, for problems that random digits\n"
         "  hardly make:\n"
-        f"{_families()}\n\n"
+        f"{columns(FAMILIES, 4)}\n\n"
         "examples:\n"
         "  gridsum evaluate --model base --suite 2x100 [5,6]x[1,10] --samples 1000\n"
         "  gridsum evaluate --model runs/base runs/SASA --suite ablation --out my.jsonl\n"

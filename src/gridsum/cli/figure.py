@@ -16,6 +16,7 @@ from gridsum.cli.parsing import (
     add_seed,
     called_now,
     check_halting,
+    columns,
     load_single,
     pick_device,
 )
@@ -110,9 +111,7 @@ def run(arguments: Sequence[str]) -> int:
     if options.name is None:
         if given or options.out is not None:
             raise UsageError(f"which figure? Name one of: {', '.join(FIGURES)}")
-        width = max(map(len, FIGURES)) + 2
-        for name, kind in FIGURES.items():
-            emit(f"{name:<{width}}{kind.shows}")
+        emit(columns({name: kind.shows for name, kind in FIGURES.items()}, 0))
         return 0
     _check(options, given)
     suffix = load_figures().style.check_format(options.out)

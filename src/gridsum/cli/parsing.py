@@ -4,7 +4,7 @@ import argparse
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from gridsum.names import DEFAULT_MODEL, did_you_mean, meant, resolve
@@ -54,6 +54,12 @@ class Parser(argparse.ArgumentParser):
         name = option.split("=")[0]
         mend = did_you_mean(name, self._option_string_actions, f"see {self.prog} --help")
         return f"there is no option {name}; {mend}"
+
+
+def columns(meanings: Mapping[str, str], indent: int = 2) -> str:
+    """Names and what they mean, one a line."""
+    width = max(map(len, meanings)) + 2
+    return "\n".join(f"{'':{indent}}{name:<{width}}{meaning}" for name, meaning in meanings.items())
 
 
 def one_of(what: str, known: Sequence[str], aliases: dict[str, str] | None = None) -> Callable[[str], str]:
@@ -118,6 +124,18 @@ def add_rules(parser: argparse.ArgumentParser) -> None:
         help="how symbols get onto the grid. soft: spread as the action probabilities say, as in training; "
         "hard: by the most probable action, in time linear in the length; auto: soft, but hard for sums too "
         "long for it (default: auto)",
+    )
+
+
+def add_reading(parser: argparse.ArgumentParser, more: str = "") -> None:
+    from gridsum.variants import READINGS
+
+    parser.add_argument(
+        "--reading",
+        type=one_of("reading", tuple(READINGS)),
+        metavar="NAME",
+        help="read what the paper leaves open in another way than its published code does: text follows the words of "
+        f"the paper alone{more}",
     )
 
 

@@ -11,10 +11,19 @@ from typing import TYPE_CHECKING
 from gridsum.cli import FAILED, for_users
 from gridsum.cli.evaluate import source_commit
 from gridsum.cli.output import check_writable, emit, tell, unwritable, write_result
-from gridsum.cli.parsing import Parser, UsageError, add_device, one_of, pick_device, whole_number
+from gridsum.cli.parsing import (
+    Parser,
+    UsageError,
+    add_device,
+    add_reading,
+    columns,
+    one_of,
+    pick_device,
+    whole_number,
+)
 from gridsum.cli.progress import Progress, progress
 from gridsum.cli.train import news, read_seeds
-from gridsum.variants import PAPER_VARIANTS, READINGS
+from gridsum.variants import PAPER_VARIANTS
 
 if TYPE_CHECKING:
     import torch
@@ -47,15 +56,13 @@ class OutOfTime(RuntimeError):
 
 
 def _parser() -> Parser:
-    width = max(map(len, STAGES)) + 2
-    stages = "\n".join(f"  {name:<{width}}{what}" for name, what in STAGES.items())
     parser = Parser(
         "reproduce",
         "Reproduce the paper: train every variant from ten seeds, choose the best runs on problems of their own, "
         "train those further, measure all of them on the paper's problems, and write a page of results. What is done "
         "is kept and skipped: after an interruption, even a kill, the same command goes on.",
         "gridsum reproduce [--out FOLDER] [--only STAGE...] [--dry-run] ...",
-        f"stages, in order:\n{stages}\n\n"
+        f"stages, in order:\n{columns(STAGES)}\n\n"
         "of base and noGroups, the best runs on digits and on terms are overtrained.\n\n"
         f"exit status {OUT_OF_TIME}: the time limit came first; call again to go on\n\n"
         "examples:\n"
@@ -74,13 +81,7 @@ def _parser() -> Parser:
         metavar="NAME",
         help=f"which of {', '.join(PAPER_VARIANTS)} (default: all)",
     )
-    parser.add_argument(
-        "--reading",
-        type=one_of("reading", tuple(READINGS)),
-        metavar="NAME",
-        help="read what the paper leaves open in another way than its published code does: text follows the words of "
-        "the paper alone; needs an --out of its own",
-    )
+    add_reading(parser, "; needs an --out of its own")
     parser.add_argument("--seeds", type=read_seeds, metavar="SEEDS", help="such as 0-9 or 0,2,5-7 (default: 0-9)")
     parser.add_argument(
         "--precision",

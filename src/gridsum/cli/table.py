@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gridsum.cli.output import STANDARD, check_writable, emit, terminal_width, write_result
-from gridsum.cli.parsing import Parser, UsageError, called_now, one_of
+from gridsum.cli.parsing import Parser, UsageError, called_now, columns, one_of
 from gridsum.names import did_you_mean
 
 TABLES = {
@@ -20,14 +20,12 @@ RECORDS_BY_DEFAULT = "those of the shipped models"
 
 
 def _parser() -> Parser:
-    width = max(map(len, TABLES)) + 2
-    tables = "\n".join(f"  {name:<{width}}{what}" for name, what in TABLES.items())
     parser = Parser(
         "table",
         "Print a table made of the records that gridsum evaluate kept, in the paper's order and with the "
         "paper's numbers beside ours. Without NAME, list the tables.",
         "gridsum table [NAME] [--records RECORDS...] [options]",
-        f"tables:\n{tables}\n\n"
+        f"tables:\n{columns(TABLES)}\n\n"
         "examples:\n"
         "  gridsum table\n"
         "  gridsum table comparison --records records.jsonl\n"
@@ -61,9 +59,7 @@ def run(arguments: Sequence[str]) -> int:
     if options.name is None:
         if options.records:
             raise UsageError(f"which table? Name one of: {', '.join(TABLES)}")
-        width = max(map(len, TABLES)) + 2
-        for name, what in TABLES.items():
-            emit(f"{name:<{width}}{what}")
+        emit(columns(TABLES, 0))
         return 0
     if options.name not in TABLES:
         mend = did_you_mean(options.name, TABLES, f"the tables are {', '.join(TABLES)}")

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 from gridsum.cli.boards import Boards
 from gridsum.cli.output import tell, unwritable
 from gridsum.cli.overrides import add_overrides, explain_overrides, overridden, variants_text
-from gridsum.cli.parsing import SEED_LIMIT, Parser, UsageError, add_device, called_now, one_of, pick_device
+from gridsum.cli.parsing import SEED_LIMIT, Parser, UsageError, add_device, add_reading, called_now, pick_device
 from gridsum.cli.progress import Progress, progress
 from gridsum.config import Config
 from gridsum.fields import following, from_dict
 from gridsum.store import Model, load, load_runs, locate
-from gridsum.variants import READINGS, VARIANTS, variant
+from gridsum.variants import VARIANTS, variant
 
 if TYPE_CHECKING:
     from gridsum.training.loop import Epoch
@@ -83,13 +83,7 @@ def _parser() -> Parser:
         help="begin with the weights of a trained model, its configuration and its seeds, or those of them that "
         "--seeds names (overtraining): what is overridden changes, and the problems go on where that model's ended",
     )
-    parser.add_argument(
-        "--reading",
-        type=one_of("reading", tuple(READINGS)),
-        metavar="NAME",
-        help="read what the paper leaves open in another way than its published code does: text follows the words of "
-        "the paper alone",
-    )
+    add_reading(parser)
     parser.add_argument(
         "--seeds",
         type=read_seeds,
