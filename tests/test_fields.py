@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gridsum.config import Config, ConfigError, ModelConfig, ObjectiveConfig, TaskConfig, TrainingConfig
-from gridsum.fields import fields_of, from_json, override, to_json
+from gridsum.fields import fields_of, from_json, meanings_of, override, to_json
 
 configs = st.builds(
     Config,
@@ -145,3 +145,10 @@ def test_override_leaves_the_original():
     config = Config()
     assert override(config, {"model.groups": 1}) != config
     assert config == Config()
+
+
+def test_every_field_and_section_has_a_meaning():
+    meanings = meanings_of(Config())
+    leaves = {path for path in fields_of(Config()) if path != "variant"}
+    assert set(meanings) == leaves | {"variant", "task", "model", "objective", "training"}
+    assert all(meanings[path].endswith(".") for path in leaves), "sentences, from which the help is made"

@@ -7,7 +7,7 @@ code. `gridsum.fields` names them and reads them.
 import math
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Literal
+from typing import Any, Literal
 
 from gridsum.problems import Space
 from gridsum.symbols import columns_needed
@@ -22,28 +22,30 @@ def _require(condition: bool, message: str) -> None:
         raise ConfigError(message)
 
 
+def described(default: Any, meaning: str) -> Any:
+    """A field with its default, and what a person is told of it."""
+    return field(default=default, metadata={"meaning": meaning})
+
+
 @dataclass(frozen=True)
 class TaskConfig:
     """Which problems the network trains on, and how large their grids are."""
 
-    terms: tuple[int, int] = (1, 4)
-    """The fewest and the most terms of a sum."""
-    digits: tuple[int, int] = (1, 10)
-    """The fewest and the most digits of a term."""
-    group_bounds: tuple[int, ...] = (2,)
-    """The last number of terms of every group but the last: 2 makes the groups [1,2] and [3,4]."""
-    spare_rows: int = 0
-    """F_H, rows beyond the number of terms."""
-    spare_columns: int = 2
-    """F_W, columns beyond the number of digits."""
-    random_rows: int = 3
-    """R_H is uniform in {0..random_rows}."""
-    random_columns: int = 3
-    """R_W is uniform in {0..random_columns}."""
-    repeats: float = 0.0
-    """The share of training problems, drawn one by one, whose digits tend to repeat."""
-    repeat_probability: float = 0.9
-    """How likely, in such a problem, a digit copies the one to its right, and units those of the term before."""
+    terms: tuple[int, int] = described((1, 4), "The fewest and the most terms of a sum.")
+    digits: tuple[int, int] = described((1, 10), "The fewest and the most digits of a term.")
+    group_bounds: tuple[int, ...] = described(
+        (2,),
+        "The last number of terms of every group but the last: 2 makes the groups [1,2] and [3,4].",
+    )
+    spare_rows: int = described(0, "F_H, rows beyond the number of terms.")
+    spare_columns: int = described(2, "F_W, columns beyond the number of digits.")
+    random_rows: int = described(3, "R_H is uniform in {0..random_rows}.")
+    random_columns: int = described(3, "R_W is uniform in {0..random_columns}.")
+    repeats: float = described(0.0, "The share of training problems, drawn one by one, whose digits tend to repeat.")
+    repeat_probability: float = described(
+        0.9,
+        "How likely, in such a problem, a digit copies the one to its right, and units those of the term before.",
+    )
 
     def __post_init__(self) -> None:
         for name in ("terms", "digits"):
@@ -78,40 +80,29 @@ class TaskConfig:
 class ModelConfig:
     """The network's shape."""
 
-    width: int = 64
-    """d_emb, the features of a cell."""
-    dropout: float = 0.1
-    """The share of features dropped on the input of the layers of FFN_3, FFN_ctx and of the output layer."""
-    placement_hidden: int = 64
-    """Hidden features of the network that chooses a symbol's action."""
-    kernel: int = 3
-    """k, the side of the neighbourhood a cell attends to."""
-    groups: int = 8
-    """g, into how many parts the projections to queries, keys and values are split."""
-    heads: int = 64
-    """h, the heads of the local attention."""
-    query_encoding: bool = True
-    """Whether the attention has the query encoding s."""
-    step_hidden: int = 256
-    """Hidden features of a step's feed-forward network, FFN_3."""
-    halting: Literal["ponder", "fixed"] = "ponder"
-    """Whether the network decides when to halt, or takes a fixed number of steps."""
-    fixed_steps: int = 12
-    """The steps taken under fixed halting."""
-    max_steps: int = 40
-    """The most steps taken in training under ponder halting."""
-    epsilon: float = 0.05
-    """Training stops a sample once it has halted with probability 1 - epsilon."""
-    max_evaluation_steps: int = 50
-    """The most steps taken in evaluation and solving under ponder halting."""
-    context_length: int = 3
-    """S_C, the vectors of the context."""
-    context_heads: int = 8
-    """The heads of the context's attention to the grid."""
-    context_hidden: int = 64
-    """Hidden features of the context's feed-forward network, FFN_ctx."""
-    halting_hidden: int = 128
-    """Hidden features of the network that turns the context into λ."""
+    width: int = described(64, "d_emb, the features of a cell.")
+    dropout: float = described(
+        0.1,
+        "The share of features dropped on the input of the layers of FFN_3, FFN_ctx and of the output layer.",
+    )
+    placement_hidden: int = described(64, "Hidden features of the network that chooses a symbol's action.")
+    kernel: int = described(3, "k, the side of the neighbourhood a cell attends to.")
+    groups: int = described(8, "g, into how many parts the projections to queries, keys and values are split.")
+    heads: int = described(64, "h, the heads of the local attention.")
+    query_encoding: bool = described(True, "Whether the attention has the query encoding s.")
+    step_hidden: int = described(256, "Hidden features of a step's feed-forward network, FFN_3.")
+    halting: Literal["ponder", "fixed"] = described(
+        "ponder",
+        "Whether the network decides when to halt, or takes a fixed number of steps.",
+    )
+    fixed_steps: int = described(12, "The steps taken under fixed halting.")
+    max_steps: int = described(40, "The most steps taken in training under ponder halting.")
+    epsilon: float = described(0.05, "Training stops a sample once it has halted with probability 1 - epsilon.")
+    max_evaluation_steps: int = described(50, "The most steps taken in evaluation and solving under ponder halting.")
+    context_length: int = described(3, "S_C, the vectors of the context.")
+    context_heads: int = described(8, "The heads of the context's attention to the grid.")
+    context_hidden: int = described(64, "Hidden features of the context's feed-forward network, FFN_ctx.")
+    halting_hidden: int = described(128, "Hidden features of the network that turns the context into λ.")
 
     def __post_init__(self) -> None:
         _require(self.width > 0 and self.width % 4 == 0, "model.width must be a positive multiple of 4")
@@ -135,17 +126,21 @@ class ModelConfig:
 class ObjectiveConfig:
     """The loss."""
 
-    regulariser: Literal["explore-reinforce", "kl", "none"] = "explore-reinforce"
-    weight: float = 5e-2
-    """β, the weight of the regulariser."""
-    prior: float = 0.1
-    """λ_p of the geometric distribution that `kl` compares with."""
-    pad_weight: float = 0.1
-    """The weight of the PAD class in the cross-entropy."""
-    success: Literal["expected", "sampled"] = "expected"
-    """The measure a of Explore-Reinforce: the accuracy expected under p, or that of one halting step drawn from p."""
-    normalise: Literal["batch", "running"] = "batch"
-    """The class weight that a step's loss is divided by: the whole batch's, or that of samples still running."""
+    regulariser: Literal["explore-reinforce", "kl", "none"] = described(
+        "explore-reinforce",
+        "R, what is added to the loss to steer when networks halt.",
+    )
+    weight: float = described(5e-2, "β, the weight of the regulariser.")
+    prior: float = described(0.1, "λ_p of the geometric distribution that `kl` compares with.")
+    pad_weight: float = described(0.1, "The weight of the PAD class in the cross-entropy.")
+    success: Literal["expected", "sampled"] = described(
+        "expected",
+        "The measure a of Explore-Reinforce: the accuracy expected under p, or that of one halting step drawn from p.",
+    )
+    normalise: Literal["batch", "running"] = described(
+        "batch",
+        "The class weight that a step's loss is divided by: the whole batch's, or that of samples still running.",
+    )
 
     def __post_init__(self) -> None:
         _require(0 < self.prior < 1, "objective.prior must lie in (0, 1)")
@@ -157,34 +152,32 @@ class ObjectiveConfig:
 class TrainingConfig:
     """How long and how fast a run learns."""
 
-    epochs: int = 510
-    """How many epochs a run is trained for."""
-    steps_per_epoch: int = 10
-    """Training steps of an epoch."""
-    batch: int = 128
-    """Problems of a step, divided evenly among the task's groups."""
-    learning_rate: float = 1e-3
-    """The first rate of every cosine."""
-    final_learning_rate: float = 5e-5
-    """The rate every cosine falls to."""
-    restart_epochs: int = 30
-    """The cosine falls from the first rate to the final one over so many epochs, then starts again."""
-    beta1: float = 0.9
-    """How long AdamW remembers the gradient."""
-    beta2: float = 0.999
-    """How long AdamW remembers the squared gradient."""
-    adam_epsilon: float = 1e-8
-    """What is added to the denominator of an update."""
-    weight_decay: float = 0.1
-    """Of weight matrices; biases, embeddings, norms and attention encodings do not decay."""
-    clip: float = 10.0
-    """The largest norm of a run's gradient."""
-    precision: Literal["fp32", "tf32", "bf16"] = "fp32"
-    """Of the matrix products. On a CPU, bf16 is for those of a recurrent step, if it has AMX; all else is fp32."""
-    first_step: int = 0
-    """The number of the first training step: what a training before this one ended with, so problems are new ones."""
-    checkpoint_epochs: int = 10
-    """Epochs from one checkpoint to the next; there is one at the end, too."""
+    epochs: int = described(510, "How many epochs a run is trained for.")
+    steps_per_epoch: int = described(10, "Training steps of an epoch.")
+    batch: int = described(128, "Problems of a step, divided evenly among the task's groups.")
+    learning_rate: float = described(1e-3, "The first rate of every cosine.")
+    final_learning_rate: float = described(5e-5, "The rate every cosine falls to.")
+    restart_epochs: int = described(
+        30,
+        "The cosine falls from the first rate to the final one over so many epochs, then starts again.",
+    )
+    beta1: float = described(0.9, "How long AdamW remembers the gradient.")
+    beta2: float = described(0.999, "How long AdamW remembers the squared gradient.")
+    adam_epsilon: float = described(1e-8, "What is added to the denominator of an update.")
+    weight_decay: float = described(
+        0.1,
+        "Of weight matrices; biases, embeddings, norms and attention encodings do not decay.",
+    )
+    clip: float = described(10.0, "The largest norm of a run's gradient.")
+    precision: Literal["fp32", "tf32", "bf16"] = described(
+        "fp32",
+        "Of the matrix products. On a CPU, bf16 is for those of a recurrent step, if it has AMX; all else is fp32.",
+    )
+    first_step: int = described(
+        0,
+        "The number of the first training step: what a training before this one ended with, so problems are new ones.",
+    )
+    checkpoint_epochs: int = described(10, "Epochs from one checkpoint to the next; there is one at the end, too.")
 
     @property
     def epochs_in_all(self) -> int:

@@ -87,6 +87,18 @@ def fields_of(config: Any, where: str = "") -> dict[str, tuple[Any, Any]]:
     return leaves
 
 
+def meanings_of(config: Any, where: str = "") -> dict[str, str]:
+    """What is said of every leaf field and of every section, by dotted path."""
+    found: dict[str, str] = {}
+    for item in dataclasses.fields(config):
+        path, value = f"{where}.{item.name}" if where else item.name, getattr(config, item.name)
+        if dataclasses.is_dataclass(value):
+            found |= {path: type(value).__doc__ or ""} | meanings_of(value, path)
+        else:
+            found[path] = item.metadata.get("meaning", "")
+    return found
+
+
 def override(config: Config, changes: dict[str, Any]) -> Config:
     """`config` with leaf fields, named by their dotted paths, replaced; strings are read as the field's type."""
     known = fields_of(config)

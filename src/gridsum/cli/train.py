@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from gridsum.cli.boards import Boards
 from gridsum.cli.output import tell, unwritable
-from gridsum.cli.overrides import add_overrides, explain_overrides, overridden, variants_text
+from gridsum.cli.overrides import add_overrides, overridden, variants_text
 from gridsum.cli.parsing import SEED_LIMIT, Parser, UsageError, add_device, add_reading, called_now, pick_device
 from gridsum.cli.progress import Progress, progress
 from gridsum.config import Config
@@ -45,14 +45,8 @@ def read_seeds(text: str) -> tuple[int, ...]:
     return tuple(seeds)
 
 
-class _TrainParser(Parser):
-    def format_help(self) -> str:
-        explain_overrides(self)  # only now: it reads the configuration's source
-        return super().format_help()
-
-
 def _parser() -> Parser:
-    parser = _TrainParser(
+    parser = Parser(
         "train",
         "Train a network for each seed, all together, into a folder that holds their weights and logs. "
         "Training that was interrupted, even by a crash, goes on with --resume and ends with the same "
