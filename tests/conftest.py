@@ -1,7 +1,13 @@
 """Set up once for all tests: one thread, and property tests that try the same examples every time."""
 
+import os
+
 import torch
 from hypothesis import settings
+
+if not torch.cuda.is_available():
+    # Triton asks once, when it is imported.
+    os.environ.setdefault("TRITON_INTERPRET", "1")
 
 torch.set_num_threads(1)
 settings.register_profile("gridsum", deadline=None, derandomize=True, database=None, max_examples=40)
