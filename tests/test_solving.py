@@ -151,9 +151,14 @@ def test_records_count_what_the_model_said(base):
 
 
 def test_evaluation_grids_are_never_too_narrow_for_the_result(base):
-    """200 terms of 2 digits need 5 columns, one more than D + F_W."""
-    (record,) = evaluate(base, find("200x2")[0], 1)
-    assert record.chars_valid >= len(str(200 * 10))
+    """Sums of 200 terms of 2 digits have 5 digits, one more than D + F_W: all of them are compared."""
+    suite = find("200x2")[0]
+    narrow = replace(base, config=override(base.config, {"task.spare_columns": 2, "task.random_columns": 0}))
+    targets = problems_of(suite, 0, 3, 0).targets[0]
+    digits = sum(len(decode(row.tolist())) for row in targets)
+    assert digits > 3 * 4
+    (record,) = evaluate(narrow, suite, 3)
+    assert record.chars_valid >= digits
 
 
 def test_an_answer_says_that_the_cap_ended_it(base):

@@ -148,6 +148,33 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypat
     assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
 
 
+def test_a_kill_at_any_moment_leaves_the_old_file_or_the_new_one(tmp_path, monkeypatch):
+    """Whatever the system is asked for, and whether it has been done: the file is whole, and new only on the disk."""
+    path = tmp_path / "file"
+    write_atomically(path, b"old")
+    contents, synced = [], []
+
+    def watched(name):
+        does = getattr(os, name)
+
+        def watch(*arguments):
+            contents.append(path.read_bytes())
+            result = does(*arguments)
+            contents.append(path.read_bytes())
+            synced.append(name)
+            return result
+
+        return watch
+
+    for name in ("fdopen", "fsync", "chmod", "replace"):
+        monkeypatch.setattr(os, name, watched(name))
+    write_atomically(path, b"new")
+    assert contents[-1] == b"new"
+    assert set(contents[:-1]) == {b"old"}
+    assert synced.index("fsync") < synced.index("replace")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
+
+
 def test_written_files_can_be_read_by_others(tmp_path):
     write_atomically(tmp_path / "file", b"x")
     assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == 0o644
