@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +16,7 @@ from safetensors import safe_open
 
 from gridsum.cli.train import news, read_seeds
 from gridsum.training.loop import Epoch
+from tests.interruption import stopped
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -62,14 +62,6 @@ def _started(environment: dict[str, str], prelude: str, *arguments: str) -> Iter
         running.communicate()
 
 
-def _wait_for_epochs(running: subprocess.Popen[str], folder: Path, epochs: int) -> None:
-    deadline = time.monotonic() + 60
-    while len(_lines(folder)) < epochs:
-        assert running.poll() is None, running.communicate()
-        assert time.monotonic() < deadline, "training is too slow to be stopped in time"
-        time.sleep(0.005)
-
-
 @pytest.fixture(scope="module")
 def training(tiny_options: list[str]) -> list[str]:
     """Long enough to be stopped in the middle; the log runs ahead of the checkpoint."""
@@ -90,11 +82,10 @@ def test_a_killed_run_goes_on_as_if_it_had_not_been(
     training: list[str], uninterrupted: Path, environment: dict[str, str], command: Command, tmp_path: Path
 ):
     folder = tmp_path / "run"
-    with _started(environment, "", "train", "--out", str(folder), *training) as running:
-        _wait_for_epochs(running, folder, 6)
-        running.kill()
-        assert running.wait() == -signal.SIGKILL
-    assert 6 <= len(_lines(folder)) < 24, "the run was to be killed in its middle"
+    command_line = stopped(["train", "--out", str(folder), *training], signal.SIGKILL, "seed-0/metrics.jsonl", 7)
+    done = subprocess.run(command_line, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert len(_lines(folder)) == 6
     status, _, err = command("train", "--out", str(folder), "--resume", "--device", "cpu")
     assert status == 0, err
     assert "to epoch 24" in err
@@ -105,13 +96,12 @@ def test_an_interrupted_run_loses_nothing_and_says_how_to_go_on(
     training: list[str], uninterrupted: Path, environment: dict[str, str], command: Command, tmp_path: Path
 ):
     folder = tmp_path / "a run"
-    with _started(environment, INTERRUPTIBLE, "train", "--out", str(folder), *training) as running:
-        _wait_for_epochs(running, folder, 6)
-        running.send_signal(signal.SIGINT)
-        _, err = running.communicate(timeout=60)
-    assert running.returncode == 130
-    done = len(_lines(folder))
-    assert 5 <= done < 24, "an epoch that has been logged, but not ended, is forgotten"
+    command_line = stopped(
+        ["train", "--out", str(folder), *training], signal.SIGINT, "seed-3/metrics.jsonl", 7, INTERRUPTIBLE
+    )
+    ended = subprocess.run(command_line, env=environment, capture_output=True, text=True, check=False)
+    err, done = ended.stderr, len(_lines(folder))
+    assert (ended.returncode, done) == (130, 6), "an epoch that has been logged, but not ended, is forgotten"
     assert "Traceback" not in err
     assert err.splitlines()[-1] == (
         f"gridsum: stopped after epoch {done}; go on with: gridsum train --out '{folder}' --resume --device cpu"

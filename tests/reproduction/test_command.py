@@ -1,12 +1,14 @@
 """`gridsum reproduce` as a person uses it."""
 
 import dataclasses
+import itertools
 import os
+import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import pytest
@@ -15,6 +17,7 @@ from gridsum.cli import main
 from gridsum.cli.reproduce import OUT_OF_TIME, STAGES
 from gridsum.evaluation.records import read
 from gridsum.reproduction.page import APPENDICES
+from tests.interruption import stopped
 from tests.reproduction.conftest import ROOT
 
 
@@ -77,8 +80,13 @@ def test_what_is_done_is_not_done_again(reproduce: Reproduce, quick: Path):
     assert pictures == {path: path.read_bytes() for path in pictures}
 
 
-def test_the_time_limit_ends_it_and_calling_again_goes_on(reproduce: Reproduce, quick: Path, tmp_path: Path):
-    arguments = ["--quick", "--variants", "fixedTime", "--out", str(tmp_path), "--time-limit", "1"]
+def test_the_time_limit_ends_it_and_calling_again_goes_on(
+    reproduce: Reproduce, quick: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """By a clock that is eight seconds on whenever it is looked at."""
+    looks = itertools.count(step=8.0)
+    monkeypatch.setattr("gridsum.cli.reproduce.time", SimpleNamespace(monotonic=lambda: next(looks)))
+    arguments = ["--quick", "--variants", "fixedTime", "--out", str(tmp_path), "--time-limit", "60"]
     statuses = []
     while not statuses or statuses[-1] == OUT_OF_TIME:
         assert len(statuses) < 60, "every call should get further"
@@ -92,20 +100,16 @@ def test_the_time_limit_ends_it_and_calling_again_goes_on(reproduce: Reproduce, 
 
 
 def test_killed_at_any_moment_it_ends_with_the_same(quick: Path, tmp_path: Path):
-    """By SIGKILL, at the first epoch's log, then with validation begun, then with records begun."""
+    """By SIGKILL, between two epochs' logs, then with validation begun, then with records begun."""
     arguments = ["reproduce", "--quick", "--variants", "SASA", "--device", "cpu", "--out", str(tmp_path)]
-    command = [sys.executable, "-m", "gridsum", *arguments]
     log, validation = tmp_path / "SASA" / "seed-0" / "metrics.jsonl", tmp_path / "SASA" / "validation.jsonl"
     records = tmp_path / "records" / "SASA.jsonl"
     for moment in (log, validation, records):
-        running = subprocess.Popen(command, env=_environment(), stderr=subprocess.DEVNULL)
-        deadline = time.monotonic() + 60
-        while not (moment.exists() and moment.stat().st_size):
-            assert running.poll() is None
-            assert time.monotonic() < deadline
-            time.sleep(0.002)
-        running.kill()
-        running.wait()
+        command = stopped(arguments, signal.SIGKILL, str(moment), 2)
+        done = subprocess.run(command, env=_environment(), capture_output=True, text=True, check=False)
+        assert done.returncode == -signal.SIGKILL, done.stderr
+        assert moment.stat().st_size
+    command = [sys.executable, "-m", "gridsum", *arguments]
     assert subprocess.run(command, env=_environment(), capture_output=True, check=False).returncode == 0
     assert _told(records) == _told(quick / "records" / "SASA.jsonl")
     assert _told(validation) == _told(quick / "SASA" / "validation.jsonl")
@@ -174,7 +178,7 @@ def test_mistakes_are_explained(
 def test_another_campaigns_folder_is_refused(reproduce: Reproduce, quick: Path):
     status, _, err = reproduce("--out", str(quick), "--seeds", "0,1")
     assert status == 2
-    assert "base was trained with training.epochs = 2, not 510; choose another --out" in err
+    assert "base was trained with model.width = 16, not 64; choose another --out" in err
 
 
 def test_training_and_measuring_need_no_figures(tmp_path: Path):

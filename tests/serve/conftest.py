@@ -19,7 +19,7 @@ from gridsum.model.network import Network
 from gridsum.store import save_run
 
 # A busy machine may take several seconds for what a quiet one does at once.
-expect.set_options(timeout=30_000)
+expect.set_options(timeout=120_000)
 
 SOURCE = Path(__file__).parents[2] / "src"
 SMALL = ModelConfig(
@@ -149,6 +149,7 @@ class Visit:
 
 def visit(browser: Browser, server: str, viewport: ViewportSize, **options: str) -> Iterator[Visit]:
     context: BrowserContext = browser.new_context(viewport=viewport, accept_downloads=True, **options)  # pyright: ignore[reportArgumentType]
+    context.set_default_timeout(120_000)
     page = context.new_page()
     made = Visit(page, server)
     yield made

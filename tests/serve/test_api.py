@@ -69,12 +69,12 @@ def serving(
         yield f"http://127.0.0.1:{port}", lambda: app.state.workshop.taken
     finally:
         server.should_exit = True
-        thread.join(20)
+        thread.join(120)
         assert not thread.is_alive()
 
 
-def wait_until(true: Callable[[], bool], seconds: float = 20) -> None:
-    end = time.monotonic() + seconds
+def wait_until(true: Callable[[], bool]) -> None:
+    end = time.monotonic() + 120  # however busy the machine is
     while not true():
         assert time.monotonic() < end, "it did not happen in time"
         time.sleep(0.01)
@@ -88,7 +88,7 @@ def address(base: Model) -> Iterator[str]:
 
 
 def post(address: str, path: str, **body: object) -> httpx.Response:
-    return httpx.post(address + path, json=body, timeout=30)
+    return httpx.post(address + path, json=body, timeout=120)
 
 
 def test_solve_answers_as_the_library_does(address: str, base: Model):
@@ -141,11 +141,11 @@ def test_attention_of_a_cell_is_that_of_the_whole_grid(address: str, base: Model
 
 
 def test_heads_and_plane(address: str, base: Model):
-    heads = httpx.get(f"{address}/heads", params={"model": "base"}, timeout=30).json()
+    heads = httpx.get(f"{address}/heads", params={"model": "base"}, timeout=120).json()
     assert [head["head"] for head in heads["heads"]] == list(range(64))
     assert {head["label"] for head in heads["heads"]} <= {"position-based", "content-based", "mixed", "unselective"}
     assert all(sum(head["mean_attention"]) == pytest.approx(1, abs=1e-3) for head in heads["heads"])
-    plane = httpx.get(f"{address}/plane", timeout=30).json()
+    plane = httpx.get(f"{address}/plane", timeout=120).json()
     assert [centroid["digit"] for centroid in plane["centroids"]] == list(range(10))
     assert 0 < sum(plane["explained"]) <= 1
     roundness = rings(base, _PLANE_PROBLEMS)[0].roundness
@@ -209,7 +209,7 @@ def test_a_body_without_end_is_not_read_to_its_end(address: str):
             yield b" " * (1 << 16)
 
     with suppress(httpx.WriteError):  # the server may have hung up already
-        assert httpx.post(f"{address}/solve", content=forever(), timeout=30).status_code == 413
+        assert httpx.post(f"{address}/solve", content=forever(), timeout=120).status_code == 413
     assert sent < 1 << 25
 
 
@@ -223,8 +223,8 @@ def test_the_page_may_load_nothing_from_outside(address: str):
 def test_a_client_that_goes_away_stops_its_work(endless: Model):
     with serving([endless]) as (address, taken):
         with pytest.raises(httpx.ReadTimeout):
-            httpx.post(f"{address}/trace", json={"expression": "1+1"}, timeout=0.5)
-        wait_until(lambda: taken() == 0, 5)
+            httpx.post(f"{address}/trace", json={"expression": "1+1"}, timeout=httpx.Timeout(60, read=0.5))
+        wait_until(lambda: taken() == 0)
 
 
 def test_one_slow_request_does_not_hold_up_the_others(base: Model, endless: Model):
@@ -235,7 +235,7 @@ def test_one_slow_request_does_not_hold_up_the_others(base: Model, endless: Mode
                 assert post(address, "/solve", expression="58+67").json()["answer"] == "125"
             assert taken() == 1
             assert httpx.get(f"{address}/health").json() == {"status": "ok", "taken": 1}
-        wait_until(lambda: taken() == 0, 5)
+        wait_until(lambda: taken() == 0)
 
 
 @contextmanager
@@ -263,7 +263,7 @@ def test_beyond_the_waiting_room_requests_are_turned_away(base: Model, endless: 
                     "limit": "max_waiting",
                 }
             wait_until(lambda: taken() == 1)
-        wait_until(lambda: taken() == 0, 5)
+        wait_until(lambda: taken() == 0)
         assert post(address, "/solve", expression="58+67").json()["answer"] == "125"
 
 
@@ -272,7 +272,7 @@ def test_the_server_stops_even_while_it_works(endless: Model):
         connection = asking(address, "endless")
         connection.__enter__()
         wait_until(lambda: taken() == 1)
-    wait_until(lambda: taken() == 0, 5)
+    wait_until(lambda: taken() == 0)
     connection.__exit__(None, None, None)
 
 

@@ -113,10 +113,22 @@ def test_play_pause_and_single_steps(window: Visit):
     page = window.open()
     name = page.locator("#step-name")
     steps = ask(window.address, "/trace", expression=EXAMPLE)["steps"]
-    page.get_by_role("button", name="Play").click()
-    expect(name).to_have_text(re.compile(rf"Step [2-9] of {steps}"), timeout=10_000)
-    page.get_by_role("button", name="Pause").click()
+    # Paused by the page itself, since another process may be too late.
+    page.evaluate(
+        """() => new Promise((paused) => {
+          const name = document.getElementById("step-name"), play = document.getElementById("play");
+          new MutationObserver((_, observer) => {
+            if (!name.textContent.startsWith("Step 2 ")) return;
+            observer.disconnect();
+            play.click();
+            paused();
+          }).observe(name, { childList: true, characterData: true, subtree: true });
+          play.click();
+        })"""
+    )
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
     here = name.inner_text()
+    assert here == f"Step 2 of {steps}"
     page.wait_for_timeout(700)
     assert name.inner_text() == here
     page.get_by_role("button", name="First step").click()
@@ -178,9 +190,16 @@ def test_the_input_is_written_symbol_by_symbol(window: Visit):
     placement.locator("g.column").nth(1).click()
     count = placement.locator(".count")
     expect(count).to_have_text("2 of 13 symbols")
+    count.evaluate(
+        """count => {
+          window.counts = [];
+          new MutationObserver(() => window.counts.push(Number.parseInt(count.textContent, 10)))
+            .observe(count, { childList: true, characterData: true, subtree: true });
+        }"""
+    )
     placement.get_by_role("button", name="Write").click()
-    expect(count).to_have_text(re.compile("^[5-9] of 13 symbols"))
     expect(count).to_have_text("13 of 13 symbols")
+    assert page.evaluate("window.counts") == list(range(14))
     assert symbols(placement) == trace["placed"]["symbols"]
 
 
@@ -436,26 +455,29 @@ def test_large_grids_become_an_overview(window: Visit):
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 
-def test_scrubbing_a_grid_of_12_by_60_does_not_lag(desktop: Visit):
+def test_scrubbing_a_large_grid_makes_nothing_anew(desktop: Visit):
+    """What a step costs is what the browser has to make anew: the cells stay, and are only told what they show."""
     terms = "+".join(str(digit % 9 + 1) * 57 for digit in range(11))
     page = desktop.open("#expression=" + terms.replace("+", "%2B"))
     assert page.locator(".computation g.cell").count() == 12 * 60
     last = int(page.get_by_label("Step", exact=True).get_attribute("max") or 0)
-    handled, frame = page.evaluate(
+    made = page.evaluate(
         """async last => {
-          const slider = document.getElementById("step"), frames = [], handled = [];
-          for (let turn = 0; turn < 40; turn += 1) {
-            const start = performance.now();
+          const slider = document.getElementById("step");
+          let made = 0;
+          const observer = new MutationObserver((records) => {
+            for (const { addedNodes } of records) {
+              made += [...addedNodes].filter((node) => node.nodeType === Node.ELEMENT_NODE).length;
+            }
+          });
+          observer.observe(document.body, { childList: true, subtree: true });
+          for (let turn = 0; turn < 10; turn += 1) {
             slider.value = turn % (last + 1);
             slider.dispatchEvent(new Event("input"));
-            handled.push(performance.now() - start);
             await new Promise(requestAnimationFrame);
-            frames.push(performance.now() - start);
           }
-          return [handled, frames].map((times) => times.sort((a, b) => a - b)[20]);
+          return made;
         }""",
         last,
     )
-    # Milliseconds. Alone it is 2 and a frame or two; the cores may have other work.
-    assert handled < 40
-    assert frame < 400
+    assert made < 10 * 12 * 60 / 4
