@@ -82,7 +82,7 @@ def test_a_killed_run_goes_on_as_if_it_had_not_been(
     training: list[str], uninterrupted: Path, environment: dict[str, str], command: Command, tmp_path: Path
 ):
     folder = tmp_path / "run"
-    command_line = stopped(["train", "--out", str(folder), *training], signal.SIGKILL, "seed-0/metrics.jsonl", 7)
+    command_line = stopped(["train", "--out", str(folder), *training], signal.SIGKILL, "seed-0/metrics.jsonl", 6)
     done = subprocess.run(command_line, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == -signal.SIGKILL, done.stderr
     assert len(_lines(folder)) == 6
@@ -97,7 +97,7 @@ def test_an_interrupted_run_loses_nothing_and_says_how_to_go_on(
 ):
     folder = tmp_path / "a run"
     command_line = stopped(
-        ["train", "--out", str(folder), *training], signal.SIGINT, "seed-3/metrics.jsonl", 7, INTERRUPTIBLE
+        ["train", "--out", str(folder), *training], signal.SIGINT, "seed-3/metrics.jsonl", 6, INTERRUPTIBLE
     )
     ended = subprocess.run(command_line, env=environment, capture_output=True, text=True, check=False)
     err, done = ended.stderr, len(_lines(folder))

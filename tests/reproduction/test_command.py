@@ -105,7 +105,7 @@ def test_killed_at_any_moment_it_ends_with_the_same(quick: Path, tmp_path: Path)
     log, validation = tmp_path / "SASA" / "seed-0" / "metrics.jsonl", tmp_path / "SASA" / "validation.jsonl"
     records = tmp_path / "records" / "SASA.jsonl"
     for moment in (log, validation, records):
-        command = stopped(arguments, signal.SIGKILL, str(moment), 2)
+        command = stopped(arguments, signal.SIGKILL, str(moment), 1)
         done = subprocess.run(command, env=_environment(), capture_output=True, text=True, check=False)
         assert done.returncode == -signal.SIGKILL, done.stderr
         assert moment.stat().st_size
