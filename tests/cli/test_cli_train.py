@@ -108,7 +108,7 @@ def test_an_interrupted_run_loses_nothing_and_says_how_to_go_on(
     )
     status, _, err = command("train", "--out", str(folder), "--resume", "--device", "cpu")
     assert status == 0, err
-    assert err.startswith(f"epoch {done + 1}/24"), "the interrupt saved the last epoch"
+    assert err.startswith(f"epoch {done + 1} of 24 "), "the interrupt saved the last epoch"
     _assert_same_training(folder, uninterrupted, (0, 3))
 
 
