@@ -3,12 +3,12 @@
 Every figure is a record (a plain dictionary) that says what was measured; `gridsum bench` prints and keeps them.
 """
 
-import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import torch
 
 from gridsum.benchmark.memory import PeakMemory
@@ -164,9 +164,8 @@ def throughput(model: Model, problems: int = 1024, terms: int = 3, digits: int =
 
 def exponent(sizes: Sequence[float], seconds: Sequence[float]) -> float:
     """The b of seconds ≈ a · size^b, by least squares on logarithms."""
-    x, y = [math.log(size) for size in sizes], [math.log(second) for second in seconds]
-    mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)
-    return sum((a - mean_x) * (b - mean_y) for a, b in zip(x, y, strict=True)) / sum((a - mean_x) ** 2 for a in x)
+    slope, _ = np.polyfit(np.log(sizes), np.log(seconds), 1)
+    return float(slope)
 
 
 def series(records: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:

@@ -8,6 +8,7 @@ import statistics
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from gridsum.evaluation.verdicts import Standing
 from gridsum.reproduction import accounts, comparison, orderings
 from gridsum.reproduction.campaign import OVERTRAINED
 from gridsum.reproduction.comparison import HEADLINE
@@ -80,9 +81,9 @@ def _summary(
 
 def _brief(results: Results) -> str:
     """The page in a few lines."""
-    single = [cell.comparison.standing for cell in comparison.cells(results)]
+    single: list[Standing] = [cell.comparison.standing for cell in comparison.cells(results)]
     standard = comparison.standard_records(results)
-    means = [mean.comparison.standing for mean in comparison.means(standard)]
+    means: list[Standing] = [mean.comparison.standing for mean in comparison.means(standard)]
     inside, measured = comparison.inside_the_papers_spread(standard)
     lines = [
         f"Tables III and IV, one run: {comparison.tally(single)}" if single else "",
