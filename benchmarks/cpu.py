@@ -19,12 +19,13 @@ from typing import Any
 import torch
 
 from gridsum.benchmark.measures import fastest, product_rate
-from gridsum.model.network import Network
+from gridsum.model.engine import engine_of
+from gridsum.model.paper import Network
 from gridsum.solving import solve
 from gridsum.store import load
 from gridsum.streams import Stream
 from gridsum.training.gradients import part_gradient
-from gridsum.training.memory import keep_freed_memory
+from gridsum.training.process import keep_freed_memory
 from gridsum.variants import variant
 
 CPU = torch.device("cpu")
@@ -33,13 +34,13 @@ PUBLISHED_STEP, PUBLISHED_RATE = 4.0, 74e9
 
 def training_step(recurrent_steps: int = 5) -> float:
     config = variant("base")
-    network = Network(config.model, (0,))
+    engine = engine_of(Network(config.model, (0,)))
     stream = Stream.of_seeds((0,))
     keep_freed_memory()  # as training does
 
     def step() -> None:
         for group in range(len(config.task.groups)):
-            part_gradient(network, config, stream, group, recurrent_steps, static=False)
+            part_gradient(engine, config, stream, group, recurrent_steps, static=False)
 
     return fastest(step, CPU)
 

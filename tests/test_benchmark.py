@@ -12,7 +12,9 @@ from gridsum.benchmark.measures import cells_of_a_step, exponent, operations, so
 from gridsum.benchmark.memory import PeakMemory
 from gridsum.benchmark.tables import tables
 from gridsum.fields import override
-from gridsum.model.network import Network
+from gridsum.model.engine.attention import block_matrix
+from gridsum.model.engine.eager import Eager
+from gridsum.model.paper import GridSize, Network
 from gridsum.store import load
 from gridsum.variants import variant
 from tests.training.test_gradients import tiny
@@ -25,10 +27,10 @@ told = pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="th
 def test_operations_are_those_torch_counts(name):
     """Products only: torch's counter does not see the local attention, which is elementwise to it."""
     config = variant(name).model
-    network = Network(config).requires_grad_(False)
-    grid = torch.randn(1, 4, 5, 6, config.width)
+    engine = Eager(Network(config).requires_grad_(False))
+    grid, matrix = torch.randn(1, 4, 5, 6, config.width), block_matrix(engine.network.step.attention)
     with FlopCounterMode(display=False) as counter:
-        network.step(grid)
+        engine.transition(grid, engine.attend(grid, matrix), GridSize(5, 6), None)
     cells = 4 * 5 * 6
     attention = 4 * config.kernel**2 * config.width * cells
     context = 4 * config.context_heads * config.context_length * config.width * cells

@@ -4,7 +4,7 @@ import pytest
 
 from gridsum.config import Config, ConfigError
 from gridsum.fields import fields_of, from_dict, override
-from gridsum.model.network import Network, parameter_count
+from gridsum.model.paper import Network, parameter_count
 from gridsum.problems import Space
 from gridsum.variants import MEANINGS, PAPER_VARIANTS, VARIANTS, variant
 

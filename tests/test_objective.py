@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gridsum.config import ObjectiveConfig
-from gridsum.model.halting import halting_distribution
-from gridsum.model.rollout import Rollout
+from gridsum.model.paper import halting_distribution
+from gridsum.model.unroll import Rollout
 from gridsum.objective import (
     character_accuracy,
     class_weights,

@@ -10,8 +10,7 @@ from gridsum import solving
 from gridsum.evaluation.runner import evaluate
 from gridsum.evaluation.suites import find, problems_of
 from gridsum.fields import override
-from gridsum.model.network import Network
-from gridsum.model.rollout import GridSize
+from gridsum.model.paper import GridSize, Network
 from gridsum.solving import choose_placement, solve, solve_watched, solving_size, trace_expression
 from gridsum.store import load, load_runs, save_run
 from gridsum.symbols import decode, parse
@@ -92,12 +91,12 @@ def test_the_trace_ends_in_the_answer(base):
 def test_what_is_watched_is_the_computation(base):
     """Every grid with its λ, from before any step on, and the trace is made of them."""
     seen = []
-    answer, trace = solve_watched(base, parse("58+67"), lambda *reading: seen.append(reading), seed=3)
+    answer, trace = solve_watched(base, parse("58+67"), seen.append, seed=3)
     assert [answer] == answers(base, "58+67", seed=3)
     assert len(seen) == answer.steps + 1
     again = trace_expression(base, parse("58+67"), answer.steps)
     assert again.halting is not None
-    for n, (grid, halting) in enumerate(seen):
+    for n, grid, _, halting in seen:
         assert torch.equal(grid[0, 0], trace.grids[n])
         torch.testing.assert_close(trace.grids[n], again.grids[n], rtol=1e-3, atol=1e-3)
         torch.testing.assert_close(halting[0, 0], again.halting[n], rtol=1e-3, atol=1e-3)
@@ -113,7 +112,7 @@ def test_work_is_given_up_between_steps(base):
     def stop_after(readings):
         count = itertools.count(1)
 
-        def watch(_grid, _halting):
+        def watch(_):
             if next(count) > readings:
                 raise EnoughError
 

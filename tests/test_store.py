@@ -11,7 +11,7 @@ from safetensors.torch import load_file, save_file
 
 from gridsum.cli.parsing import DEFAULT_MODEL
 from gridsum.fields import override, to_json
-from gridsum.model.network import Network
+from gridsum.model.paper import Network
 from gridsum.store import StoreError, load, load_runs, locate, save_run, shipped, write_atomically
 from gridsum.variants import VARIANTS, variant
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from gridsum.config import ObjectiveConfig
-from gridsum.model.rollout import Rollout
+from gridsum.model.unroll import Rollout
 from gridsum.streams import Stream
 from gridsum.symbols import PAD
 

@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 
 from gridsum.config import Config
+from gridsum.model.engine import engine_of
 from gridsum.model.inference import HaltingRule, Outcome, Watch, check_rule, default_rule, infer
-from gridsum.model.network import Network
-from gridsum.model.rollout import GridSize, Trace
-from gridsum.model.tracing import assemble, trace
+from gridsum.model.paper import GridSize, Network
+from gridsum.model.unroll import Moment, Trace, trace, trace_of
 from gridsum.problems import batch_of
 from gridsum.store import Model
 from gridsum.streams import Stream
@@ -100,18 +100,15 @@ def solve_watched(
     placement: PlacementRule = "auto",
 ) -> tuple[Answer, Trace]:
     """As `solve_and_trace`, in a single pass and without the attention, which is most of a trace."""
-    grids: list[Tensor] = []
-    lambdas: list[Tensor] = []
+    moments: list[Moment] = []
 
-    def keep(grid: Tensor, probability: Tensor | None) -> None:
-        watch(grid, probability)
-        grids.append(grid)
-        if probability is not None:
-            lambdas.append(probability)
+    def keep(moment: Moment) -> None:
+        watch(moment)
+        moments.append(moment)
 
     (answer,) = solve(model, [terms], halting, seed, placement, keep)
     symbols = batch_of([terms], _device(model.network)).symbols[0, 0]
-    return answer, assemble(model.network, symbols, grids, [], lambdas)
+    return answer, trace_of(engine_of(model.network), symbols, moments, attention=False)
 
 
 def solving_size(terms: int, digits: int, config: Config) -> GridSize:

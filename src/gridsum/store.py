@@ -19,7 +19,7 @@ from torch import Tensor
 
 from gridsum.config import Config
 from gridsum.fields import from_dict, to_json
-from gridsum.model.network import Network, parameter_count
+from gridsum.model.paper import Network, parameter_count
 from gridsum.names import MODELS, did_you_mean, resolve
 
 WEIGHTS = "weights.safetensors"

@@ -19,7 +19,7 @@ _GOLDEN = 0x9E3779B97F4A7C15 - 2**64
 _MIX_1 = 0xBF58476D1CE4E5B9 - 2**64
 _MIX_2 = 0x94D049BB133111EB - 2**64
 
-# How many numbers a CPU hashes at a time: enough for two threads, few enough for their caches.
+# How many numbers are hashed at a time: enough for two threads, few enough for their caches.
 _PART = 2**16
 
 
@@ -83,16 +83,11 @@ class Stream:
 
     def lanes(self, index: Tensor) -> Tensor:
         """Uniform int16, four from each hash: [R, ..., 4·words] of `lane_index`'s [..., words]."""
-        hashed = _mix(self.key.view(-1, *[1] * index.dim()) + index)
-        if not torch.compiler.is_compiling():
-            return hashed.view(torch.int16)
-        # The same numbers without reinterpreting memory, which fuses with what reads them.
-        lane = torch.arange(48, -1, -16, device=index.device)
-        return ((hashed[..., None] << lane) >> 48).to(torch.int16).flatten(-2)
+        return _mix(self.key.view(-1, *[1] * index.dim()) + index).view(torch.int16)
 
     def lane_parts(self, index: Tensor) -> Iterator[tuple[slice, Tensor]]:
         """Some lanes at a time, as the mixer goes over its numbers twelve times: which of a run's, and these [R,n]."""
-        size = index.numel() if index.is_cuda else max(1, _PART // self.key.shape[0])
+        size = max(1, _PART // self.key.shape[0])
         for number, part in enumerate(index.flatten().split(size)):
             lanes = _mix(self.key[:, None] + part).view(torch.int16)
             yield slice(number * size * 4, number * size * 4 + lanes.shape[1]), lanes

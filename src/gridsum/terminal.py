@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from gridsum.symbols import ALPHABET, PAD, decode
 
 if TYPE_CHECKING:
-    from gridsum.model.rollout import Trace
+    from gridsum.model.unroll import Trace
     from gridsum.solving import Answer
 
 Line = list[tuple[str, str]]

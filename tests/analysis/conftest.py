@@ -2,7 +2,7 @@
 
 import pytest
 
-from gridsum.model.rollout import Trace
+from gridsum.model.unroll import Trace
 from gridsum.solving import solve_and_trace
 from gridsum.store import Model, load
 from gridsum.symbols import parse

@@ -18,11 +18,8 @@ from gridsum.analysis.attention import (
     score_terms,
 )
 from gridsum.fields import override
-from gridsum.model.attention import LocalAttention
-from gridsum.model.layers import draw_all
-from gridsum.model.network import Network
-from gridsum.model.rollout import GridSize, Trace
-from gridsum.model.tracing import trace
+from gridsum.model.paper import GridSize, LocalAttention, Network, generators
+from gridsum.model.unroll import Trace, trace
 from gridsum.solving import solve_and_trace
 from gridsum.store import load
 from gridsum.symbols import encode, parse
@@ -30,8 +27,7 @@ from gridsum.variants import variant
 
 
 def layer(groups: int, heads: int, query_encoding: bool, seed: int = 0) -> LocalAttention:
-    attention = LocalAttention(1, 16, groups, heads, 3, query_encoding)
-    draw_all(attention, [seed])
+    attention = LocalAttention(generators([seed]), 16, groups, heads, 3, query_encoding)
     return attention
 
 
@@ -48,7 +44,7 @@ def test_the_terms_sum_to_what_the_attention_is_the_softmax_of(groups, heads, qu
     attention = layer(groups, heads, query_encoding)
     grid = torch.randn(*size, 16, generator=torch.Generator().manual_seed(1))
     terms = score_terms(attention, grid)
-    _, observed = attention.observe(grid[None, None])
+    observed = attention.weights(grid[None, None])
     torch.testing.assert_close(terms.total.softmax(0), observed[:, 0, 0])
     if not query_encoding:
         assert not terms.key_bias.any()
@@ -87,7 +83,7 @@ def test_terms_are_of_one_grid_and_one_run():
     with pytest.raises(ValueError, match="one grid"):
         score_terms(attention, torch.zeros(1, 2, 3, 16))
     with pytest.raises(ValueError, match="one run"):
-        score_terms(LocalAttention(2, 16, 4, 4, 3, True), torch.zeros(2, 3, 16))
+        score_terms(LocalAttention(generators([0, 1]), 16, 4, 4, 3, True), torch.zeros(2, 3, 16))
 
 
 def test_bits_are_those_of_the_attention_counted_cell_by_cell(base, traces):
@@ -199,6 +195,6 @@ def test_where_no_head_is_of_a_kind_one_that_chooses_is_shown(base, traces):
 
 
 def test_without_a_step_there_is_no_rule(base, traces):
-    still = traces[0].__class__(**{**traces[0].__dict__, "seen": traces[0].seen[:1]})
+    still = traces[0].__class__(**{**traces[0].__dict__, "grids": traces[0].grids[:1]})
     with pytest.raises(RuleError, match="choose another sum"):
         head_rules(base.network.step.attention, [still])

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gridsum.analysis.placement import SHARED, written
-from gridsum.model.rollout import Trace
+from gridsum.model.unroll import Trace
 from gridsum.symbols import ALPHABET, PAD
 from tests.oracles.seq2grid import place
 

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from gridsum.figures.animation import Frame, animation_frames
-from gridsum.model.rollout import Trace
+from gridsum.model.unroll import Trace
 from gridsum.solving import Answer, solve_and_trace
 from gridsum.store import Model, load
 from gridsum.symbols import parse

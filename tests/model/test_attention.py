@@ -3,8 +3,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gridsum.model import attention
-from gridsum.model.attention import FusedAttention, LocalAttention, attention_weights, gather, neighbours
+from gridsum.config import ModelConfig
+from gridsum.model.engine import attention
+from gridsum.model.engine.attention import FusedAttention, block_matrix
+from gridsum.model.engine.eager import Eager
+from gridsum.model.paper import LocalAttention, Network, attention_weights, gather, generators, neighbours
 from tests.oracles import attention as oracle
 
 # width, groups, heads, kernel, query encoding
@@ -26,12 +29,19 @@ SHAPES = [
 
 
 def layer_of(width: int, groups: int, heads: int, kernel: int, query_encoding: bool, runs: int = 1) -> LocalAttention:
-    layer = LocalAttention(runs, width, groups, heads, kernel, query_encoding).double()
+    layer = LocalAttention(generators(range(runs)), width, groups, heads, kernel, query_encoding).double()
     generator = torch.Generator().manual_seed(0)
     with torch.no_grad():
         for parameter in layer.parameters():
             parameter.normal_(0, 0.7, generator=generator)
     return layer
+
+
+def eagerly(layer: LocalAttention, products: torch.dtype | None = None):
+    """The same layer as the eager engine computes it."""
+    engine = Eager(Network(ModelConfig()), products)
+    engine.network.step.attention = layer
+    return lambda grid: engine.attend(grid, block_matrix(layer))
 
 
 def random_grid(*shape: int, seed: int = 1) -> torch.Tensor:
@@ -58,9 +68,8 @@ def test_attention_is_the_paper_s(shape):
     grid = random_grid(1, 1, *size, shape[0])
     expected, weights = by_definition(layer, grid)
     torch.testing.assert_close(layer(grid), expected, rtol=1e-10, atol=1e-10)
-    observed, paid = layer.observe(grid)
-    torch.testing.assert_close(observed, expected, rtol=1e-10, atol=1e-10)
-    torch.testing.assert_close(paid, weights, rtol=1e-10, atol=1e-12)
+    torch.testing.assert_close(eagerly(layer)(grid), expected, rtol=1e-10, atol=1e-10)
+    torch.testing.assert_close(layer.weights(grid), weights, rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize(("height", "width"), [(1, 1), (1, 5), (5, 1), (3, 2)])
@@ -81,14 +90,14 @@ def test_gradients_are_the_definition_s(shape):
     layer = layer_of(*shape, runs=2)
     seed = random_grid(2, 1, 3, 2, 8, seed=2)
     gradients = []
-    for attend in (layer, lambda grid: by_definition(layer, grid)[0]):
+    for attend in (layer, eagerly(layer), lambda grid: by_definition(layer, grid)[0]):
         grid = random_grid(2, 1, 3, 2, 8).requires_grad_()
         layer.zero_grad()
         (attend(grid) * seed).sum().backward()
         parameters = [parameter.grad for parameter in layer.parameters()]
         gradients.append([grid.grad, *(gradient.clone() for gradient in parameters if gradient is not None)])
     assert len(gradients[0]) == (4 if layer.query is not None else 3)
-    for ours, theirs in zip(*gradients, strict=True):
+    for ours, theirs in [*zip(gradients[0], gradients[2], strict=True), *zip(*gradients[1:], strict=True)]:
         if shape[3] > 1:  # with one neighbour the softmax is 1 and only values have a gradient
             assert theirs.abs().max() > 1e-4
         torch.testing.assert_close(ours, theirs, rtol=1e-8, atol=1e-10)
@@ -135,10 +144,10 @@ def test_projections_are_reduced_only_where_there_is_a_gradient_to_compute():
     layer, grid = layer_of(8, 2, 8, 3, True).float(), random_grid(1, 2, 3, 4, 8).float()
     exact = layer(grid)
     by_exact = torch.autograd.grad(exact.square().sum(), list(layer.parameters()))
-    layer.products = torch.bfloat16
+    attend = eagerly(layer, torch.bfloat16)
     with torch.no_grad():
-        assert torch.equal(layer(grid), exact)
-    reduced = layer(grid)
+        assert torch.equal(attend(grid), eagerly(layer)(grid))
+    reduced = attend(grid)
     assert reduced.dtype == torch.float32
     assert not torch.equal(reduced, exact)
     torch.testing.assert_close(reduced, exact, rtol=0, atol=0.05)
@@ -163,10 +172,10 @@ def test_places_outside_take_part_in_the_softmax():
         layer.relative.zero_()
         layer.projection[:, 1].zero_()
     grid = random_grid(1, 1, 1, 1, 4)
-    result, weights = layer.observe(grid)
+    weights = layer.weights(grid)
     torch.testing.assert_close(weights, torch.full_like(weights, 1 / 9))
-    torch.testing.assert_close(result, grid @ layer.projection[0, 2, 0] / 9)
-    torch.testing.assert_close(layer(grid), result)
+    for attend in (layer, eagerly(layer)):
+        torch.testing.assert_close(attend(grid), grid @ layer.projection[0, 2, 0] / 9)
 
 
 def test_the_border_is_seen_through_r():
@@ -202,10 +211,7 @@ def test_translation_equivariance(down, right, reach):
 @pytest.mark.parametrize(("groups", "query_encoding"), [(1, True), (8, True), (8, False)])
 def test_initial_values(groups, query_encoding):
     """QKV: normal with variance 2/E, whatever the number of groups; r and s: N(0, 1)."""
-    layer = LocalAttention(40, 64, groups, 64, 3, query_encoding)
-    with torch.no_grad():
-        for run in range(40):
-            layer.draw(run, torch.Generator().manual_seed(run))
+    layer = LocalAttention(generators(range(40)), 64, groups, 64, 3, query_encoding)
     for values, deviation in ((layer.projection, (2 / 64) ** 0.5), (layer.relative, 1.0), (layer.query, 1.0)):
         if values is None:
             assert not query_encoding
@@ -220,10 +226,10 @@ def test_initial_values(groups, query_encoding):
 @pytest.mark.parametrize(("groups", "heads", "kernel"), [(7, 8, 3), (8, 7, 3), (8, 8, 2)])
 def test_impossible_shapes_are_refused(groups, heads, kernel):
     with pytest.raises(ValueError, match="must"):
-        LocalAttention(1, 16, groups, heads, kernel, True)
+        LocalAttention(generators([0]), 16, groups, heads, kernel, True)
 
 
 def test_a_grid_without_its_run_is_refused_with_the_mend():
-    attention = LocalAttention(1, 16, 4, 4, 3, True)
+    attention = LocalAttention(generators([0]), 16, 4, 4, 3, True)
     with pytest.raises(ValueError, match=r"grid\[None\]"):
         attention(torch.zeros(2, 3, 4, 16))

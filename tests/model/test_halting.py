@@ -1,15 +1,24 @@
 import math
-from functools import partial
 
 import pytest
 import torch
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from gridsum.model.halting import ContextAttention, ContextTransformer, halting_distribution
-from gridsum.model.rollout import GridSize
+from gridsum.config import ModelConfig
+from gridsum.model.engine.context import answer, ask, attend
+from gridsum.model.paper import (
+    ContextAttention,
+    ContextTransformer,
+    GridSize,
+    alibi,
+    generators,
+    halting_distribution,
+    linear,
+)
 from tests.oracles import halting as oracle
 
+SMALL = ModelConfig(width=8, groups=2, heads=8, context_heads=2, context_hidden=4, halting_hidden=4)
 probabilities = st.lists(st.floats(0, 1), min_size=1, max_size=12)
 thresholds = st.sampled_from([0.05, 0.01, 0.3])
 
@@ -29,16 +38,14 @@ def random_tensor(*shape: int, seed: int = 1) -> torch.Tensor:
 @pytest.mark.parametrize("masked", [False, True])
 def test_context_attention_is_torch_s_with_alibi(width, heads, masked):
     runs, problems, length, height, columns = 2, 3, 3, 4, 5
-    attention = ContextAttention(runs, width, heads).double()
+    attention = ContextAttention(generators(range(runs)), width, heads).double()
     randomise(attention)
     context = random_tensor(runs, problems, length, width)
     grid = random_tensor(runs, problems, height, columns, width, seed=2)
     size = GridSize(height, columns, torch.tensor([[2, 3], [4, 4]]) if masked else None)
     inside = size.inside
     result = attention(context, grid, size)
-    paid = attention.weights(attention.ask(context), grid, inside, (width // heads) ** -0.5).unflatten(
-        2, (heads, length)
-    )
+    unprojected = answer(attention, attend(attention, ask(attention, context, linear), grid, inside), linear)
     for run in range(runs):
         reference = oracle.multihead(
             attention.projection[run],
@@ -51,19 +58,16 @@ def test_context_attention_is_torch_s_with_alibi(width, heads, masked):
         if inside is not None:
             mask = mask.masked_fill(~inside[run].flatten(), -math.inf)
         cells = grid[run].flatten(1, 2)
-        expected, weights = reference(
+        expected, _ = reference(
             context[run], cells, cells, attn_mask=mask.repeat(problems, 1, 1), average_attn_weights=False
         )
         torch.testing.assert_close(result[run], expected, rtol=1e-10, atol=1e-10)
-        torch.testing.assert_close(paid[run], weights, rtol=1e-10, atol=1e-12)
+        torch.testing.assert_close(unprojected[run], expected, rtol=1e-10, atol=1e-10)
 
 
 def test_alibi_prefers_upper_rows_by_the_slope_of_each_head():
     """On a grid of equal cells only the bias is left: a row's attention falls by exp(−2^-m) to the next."""
-    attention = ContextAttention(1, 8, 8).double()
-    randomise(attention)
-    weights = attention.weights(random_tensor(1, 1, 8, 8), torch.ones(1, 1, 4, 3, 8, dtype=torch.float64), None, 1.0)
-    rows = weights.view(8, 4, 3)
+    rows = alibi(8, 4, 3, torch.zeros(1, dtype=torch.float64)).softmax(-1).view(8, 4, 3)
     slopes = torch.tensor([1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64, 1 / 128, 1 / 256], dtype=torch.float64)
     torch.testing.assert_close(rows[:, 1:] / rows[:, :-1], torch.exp(-slopes).view(8, 1, 1).expand(8, 3, 3))
     torch.testing.assert_close(rows[..., 0], rows[..., 2])
@@ -72,10 +76,7 @@ def test_alibi_prefers_upper_rows_by_the_slope_of_each_head():
 def test_context_attention_starts_as_torch_s():
     """One Xavier-uniform [3E,E] matrix for the projections, ±1/√E for the output, zero biases."""
     runs, width = 20, 64
-    attention = ContextAttention(runs, width, 8)
-    with torch.no_grad():
-        for run in range(runs):
-            attention.draw(run, torch.Generator().manual_seed(run))
+    attention = ContextAttention(generators(range(runs)), width, 8)
     torch.manual_seed(0)
     torchs = [torch.nn.MultiheadAttention(width, 8) for _ in range(runs)]
     for ours, theirs in (
@@ -92,34 +93,15 @@ def test_context_attention_starts_as_torch_s():
 
 
 def test_context_starts_as_the_learned_one():
-    transformer = ContextTransformer(2, 8, 3, 2, 4, 4)
+    transformer = ContextTransformer(generators(range(2)), SMALL)
     randomise(transformer)
     start = transformer.start(5)
     assert start.shape == (2, 5, 3, 8)
     assert all(torch.equal(start[:, problem], transformer.initial) for problem in range(5))
 
 
-@pytest.mark.filterwarnings("default")  # torch.compile warns of what it does itself
-def test_the_parts_around_the_attention_are_compiled_once_for_all_steps(monkeypatch):
-    """Which takes a C_0 that lies in memory as later contexts do."""
-    graphs = []
-
-    def keep(graph, _examples):
-        graphs.append(graph)
-        return graph.forward
-
-    monkeypatch.setattr(torch, "compile", partial(torch.compile, backend=keep))
-    reader = ContextTransformer(2, 16, 3, 8, 16, 16).double()
-    randomise(reader)
-    reader.fuse()
-    context, packed = reader.start(4), reader.prepare()
-    for step in range(3):
-        context, _ = reader(context, random_tensor(2, 4, 3, 5, 16, seed=step), None, None, packed)
-    assert len(graphs) == 2, "what lies before it, and what lies after it"
-
-
 def test_halting_depends_on_the_whole_context_and_grid():
-    transformer = ContextTransformer(1, 8, 3, 2, 4, 4).double()
+    transformer = ContextTransformer(generators([0]), SMALL).double()
     randomise(transformer)
     context = random_tensor(1, 1, 3, 8).requires_grad_()
     grid = random_tensor(1, 1, 2, 3, 8, seed=2).requires_grad_()

@@ -7,9 +7,8 @@ import torch
 
 from gridsum.fields import override
 from gridsum.model.inference import default_rule, infer
-from gridsum.model.network import Network
-from gridsum.model.rollout import GridSize
-from gridsum.model.tracing import trace
+from gridsum.model.paper import GridSize, Network
+from gridsum.model.unroll import trace
 from gridsum.problems import batch_of
 from gridsum.symbols import parse
 from gridsum.variants import variant
@@ -148,8 +147,8 @@ def test_a_trace_under_fixed_halting_has_no_lambda():
 @pytest.mark.parametrize(("name", "rule"), [("base", "median"), ("fixedTime", "fixed")])
 def test_a_watch_sees_the_first_grid_and_every_step(name, rule):
     net, seen = network(name), []
-    outcome = infer(net, symbols("12+34"), SIZE, rule, watch=lambda grid, halting: seen.append((grid, halting)))
+    outcome = infer(net, symbols("12+34"), SIZE, rule, watch=seen.append)
     assert len(seen) == int(outcome.steps) + 1
-    assert all((halting is None) == (name == "fixedTime") for _, halting in seen)
+    assert all((moment.halting is None) == (name == "fixedTime") for moment in seen)
     traced = trace(net, symbols("12+34")[0, 0], SIZE, int(outcome.steps))
-    torch.testing.assert_close(traced.grids, torch.stack([grid[0, 0] for grid, _ in seen]))
+    torch.testing.assert_close(traced.grids, torch.stack([moment.grid[0, 0] for moment in seen]))

@@ -6,19 +6,28 @@ Without a GPU, Triton's interpreter computes the kernels on the CPU, so slowly t
 
 import importlib.util
 import math
+from dataclasses import dataclass
 
 import pytest
 import torch
 
 from gridsum.fields import override
-from gridsum.model import attention, halting, layers, step
-from gridsum.model import network as network_module
-from gridsum.model.attention import attention_weights, gather
-from gridsum.model.halting import ContextAttention
-from gridsum.model.layers import Cells, Dropout, PackedDropout, draw_all
-from gridsum.model.network import Network
-from gridsum.model.rollout import GridSize
-from gridsum.model.step import Transition
+from gridsum.model.dropout import Dropout, NumberedCells
+from gridsum.model.engine import context as folded
+from gridsum.model.engine.plain import Plain
+from gridsum.model.paper import (
+    ContextAttention,
+    GridSize,
+    Linear,
+    Network,
+    Transition,
+    attention_weights,
+    gather,
+    generators,
+    linear,
+    only_inside,
+)
+from gridsum.model.unroll import unroll
 from gridsum.streams import Stream, lane_threshold
 from gridsum.training.gradients import EagerGradients, part_gradient
 from gridsum.training.loop import Fleet
@@ -28,12 +37,14 @@ from tests.oracles import seq2grid as oracle
 if importlib.util.find_spec("triton") is None:
     pytest.skip("Triton is not installed here (Linux on x86 has it)", allow_module_level=True)
 
-from gridsum.model.kernels.attention import KernelAttention
-from gridsum.model.kernels.cells import leave
-from gridsum.model.kernels.context import KernelContext
-from gridsum.model.kernels.dropout import keep_bits
-from gridsum.model.kernels.placement import KernelEnds
-from gridsum.model.kernels.transition import KernelTransition
+from gridsum.model.engine.cuda.attention import KernelAttention
+from gridsum.model.engine.cuda.cells import leave
+from gridsum.model.engine.cuda.context import KernelContext
+from gridsum.model.engine.cuda.course import Cuda, packed_transition
+from gridsum.model.engine.cuda.dropout import PackedDropout
+from gridsum.model.engine.cuda.keep_bits import keep_bits
+from gridsum.model.engine.cuda.placement import KernelEnds
+from gridsum.model.engine.cuda.transition import KernelTransition
 
 gpu = pytest.mark.gpu
 INTERPRETED = not torch.cuda.is_available()
@@ -63,25 +74,33 @@ def present():
     return torch.tensor([[True, False, True], [False, False, True]], device=DEVICE)
 
 
+@dataclass(frozen=True)
+class Sized:
+    """The grids of two runs of three samples, and what the kernels are told of them."""
+
+    size: GridSize
+    sizes: torch.Tensor | None
+
+
 def sized(height, width, kind):
-    """Two runs of three samples: each with a grid of its own if `masked`; if `left`, some samples have left, too."""
+    """Each run with a grid of its own if `masked`; if `left`, some samples have left, too."""
     own = torch.tensor([[max(1, height - 2), width], [height, max(1, width - 3)]], dtype=torch.int32, device=DEVICE)
+    if kind == "whole":
+        return Sized(GridSize(height, width), None)
+    sizes = own
     if kind == "left":
-        own, _ = leave(own, present().float(), torch.zeros(2, 3, device=DEVICE), 0.5)
-    return GridSize(height, width, None if kind == "whole" else own)
+        sizes, _ = leave(own, present().float(), torch.zeros(2, 3, device=DEVICE), 0.5)
+    return Sized(GridSize(height, width, own), sizes)
 
 
-def only(size, x):
+def only(given, x):
     """x [R,B,H,W,...] without what lies outside each run's own grid, and without the samples that have left."""
-    if size.inside is None:
-        return x
-    inside = size.inside[:, None] & (present()[:, :, None, None] | (size.own.shape[1] == 2))
-    return torch.where(inside[..., None], x, 0.0)
+    return only_present(given, only_inside(given.size, x))
 
 
-def only_present(size, x):
+def only_present(given, x):
     """x [R,B,...] without the samples that have left."""
-    if size.own is None or size.own.shape[1] == 2:
+    if given.sizes is None or given.sizes.shape[1] == 2:
         return x
     return torch.where(present().view(2, 3, *[1] * (x.dim() - 2)), x, 0.0)
 
@@ -123,7 +142,7 @@ def test_local_attention(width, heads, kernel, shape, kind):
     relative = random(2, kernel, kernel, width, seed=2)
     q, k, v = only(size, qkv).chunk(3, -1)
     plain = gather(attention_weights(q + query[:, None, None, None], k, relative, heads), v)
-    fast = KernelAttention.apply(qkv, query, relative, heads, size.own)
+    fast = KernelAttention.apply(qkv, query, relative, heads, size.sizes)
     assert_same(plain, fast, (qkv, query, relative), size)
 
 
@@ -151,15 +170,13 @@ def test_samples_leave():
 @pytest.mark.parametrize("shape", GRIDS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_context_attention(shape, kind):
-    whole = ContextAttention(2, 64, 8)
-    draw_all(whole, (0, 1))
-    whole.to(DEVICE)
+    whole = ContextAttention(generators((0, 1)), 64, 8).to(DEVICE)
     size = sized(*shape, kind)
     context, given = random(2, 3, 3, 64), random(2, 3, *shape, 64, seed=1)
     grid = only(size, given)
-    queries, scale = whole.ask(context), 1 / math.sqrt(8)
-    plain = only_present(size, torch.matmul(whole.weights(queries, grid, size.inside, scale), grid.flatten(2, 3)))
-    assert_same(plain, KernelContext.apply(queries, grid, size.own, 3, scale), (context, given))
+    queries, scale = folded.ask(whole, context, linear), folded.scale_of(whole)
+    plain = only_present(size, folded.attend(whole, queries, grid, size.size.inside))
+    assert_same(plain, KernelContext.apply(queries, grid, size.sizes, 3, scale), (context, given))
 
 
 def test_packed_dropout_drops_the_same():
@@ -168,7 +185,7 @@ def test_packed_dropout_drops_the_same():
         stream = Stream.of_seeds((3, 4), DEVICE)
         bits = keep_bits(stream.key, numbers, features, lane_threshold(0.1))
         x = random(2, 3, 7, 15, features).detach()
-        expected = Dropout(stream, Cells(numbers), 0.1)(x)
+        expected = Dropout(stream, NumberedCells(numbers), 0.1)(x)
         assert torch.equal(PackedDropout(bits, 0.1)(x), expected)
         assert 0.05 < float((expected == 0).float().mean()) < 0.15
 
@@ -185,8 +202,7 @@ def test_packed_dropout_drops_the_same():
 def test_transition(shape, features, hidden, kind, dropout):
     # Triton's interpreter has no products of bfloat16.
     low, close = (torch.float32, 1e-5) if INTERPRETED else (torch.bfloat16, 2e-2)
-    transition = Transition(2, features, hidden)
-    draw_all(transition, (0, 1))
+    transition = Transition(generators((0, 1)), features, hidden)
     with torch.no_grad():
         for index, parameter in enumerate(transition.parameters()):
             parameter += 0.1 * random(*parameter.shape, seed=index).cpu()
@@ -201,9 +217,10 @@ def test_transition(shape, features, hidden, kind, dropout):
         sizes = (features, hidden, hidden)
         bits = tuple(keep_bits(key, numbers, n, lane_threshold(0.1)) for key, n in zip(keys, sizes, strict=True))
         drops = [PackedDropout(some, 0.1) for some in bits]
-    packed = transition.packed()
-    readers = KernelTransition.apply(grid, attended, packed, packed.detach().to(low), hidden, size.own, bits, 1 / 0.9)
-    plain = transition(grid, attended, size.inside, drops)
+    packed, _ = packed_transition(transition)
+    reduced = packed.detach().to(low)
+    readers = KernelTransition.apply(grid, attended, packed, reduced, hidden, size.sizes, bits, 1 / 0.9)
+    plain = transition(grid, attended, size.size, drops)
     inputs = (*given, *transition.parameters())
     # Each reader by itself (for the interpreter once), then all of them together.
     fast, coarse, seen, top = readers
@@ -239,35 +256,59 @@ SMALL = {
 LARGE = {"training.batch": 8, "model.max_steps": 8}
 
 
+@pytest.fixture
+def no_number_in_fresh_memory():
+    """What lies in memory that is never written is no number."""
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    yield
+    torch.use_deterministic_algorithms(False)
+
+
+@pytest.mark.usefixtures("no_number_in_fresh_memory")
 @pytest.mark.parametrize(
-    ("group", "sizes"),
-    [(1, SMALL), pytest.param(0, LARGE, marks=gpu), pytest.param(1, LARGE, marks=gpu)],
-    ids=["small", "large-0", "large-1"],
+    ("name", "changes", "group", "exactly"),
+    [
+        ("base", SMALL, 1, True),
+        ("base", SMALL, 1, False),
+        ("fixedTime", SMALL | {"model.fixed_steps": 2}, 1, True),
+        ("base", SMALL | {"model.step_hidden": 24}, 1, True),  # no size for the transition's kernel
+        *(pytest.param("base", LARGE, group, exactly, marks=gpu) for group in (0, 1) for exactly in (True, False)),
+        pytest.param("SASA", LARGE, 1, True, marks=gpu),
+        pytest.param("fixedTime", LARGE, 1, True, marks=gpu),
+        pytest.param("base", LARGE | {"model.width": 48, "model.heads": 48}, 1, True, marks=gpu),  # nor for any other
+    ],
 )
-def test_samples_that_leave_change_nothing(group, sizes, monkeypatch):
-    """Whatever lies in memory that is never written: here, no number."""
-    config = override(variant("base"), sizes)
+def test_the_engine_of_kernels_computes_what_the_plain_one_does(name, changes, group, exactly):
+    """With samples that leave, dropout, and grids of their own for the runs."""
+    config = override(variant(name), changes)
     network = Network(config.model, (0, 1))
-    with torch.no_grad():  # halting that hangs on the sample, and on the run
-        decision = network.context.decision.layers[-1]
-        assert isinstance(decision, layers.Linear)
-        decision.weight.mul_(6)
-        decision.bias.add_(torch.tensor([[1.0], [-0.5]]))
+    if network.context is not None:
+        with torch.no_grad():  # halting that hangs on the sample, and on the run
+            decision = network.context.decision.layers[-1]
+            assert isinstance(decision, Linear)
+            decision.weight.mul_(6)
+            decision.bias.add_(torch.tensor([[1.0], [-0.5]]))
     network.to(DEVICE)
     stream = Stream.of_seeds((0, 1), DEVICE).fold(torch.tensor(3, device=DEVICE))
-    expected = part_gradient(network, config, stream, group, None, False)
-    if INTERPRETED:
-        for module in (layers, attention, halting, step, network_module):
-            monkeypatch.setattr(module, "triton_serves", lambda _: True, raising=False)
-    torch.use_deterministic_algorithms(True, warn_only=True)
-    try:
-        found = part_gradient(network, config, stream, group, config.model.max_steps, True)
-    finally:
-        torch.use_deterministic_algorithms(False)
+    expected = part_gradient(Plain(network), config, stream, group, None, False)
+    steps = config.model.max_steps if exactly and network.context is not None else None
+    found = part_gradient(Cuda(network), config, stream, group, steps, exactly)
     assert torch.equal(found.truncation, expected.truncation)
     difference = (found.gradient - expected.gradient).norm(dim=1) / expected.gradient.norm(dim=1)
     assert float(difference.max()) < 1e-4
     torch.testing.assert_close(found.cost.total, expected.cost.total)
+
+
+@pytest.mark.parametrize("hard", [False, True])
+def test_the_engine_of_kernels_solves_as_the_plain_one_does(hard):
+    network = Network(override(variant("base"), SMALL).model, (0, 1)).requires_grad_(False).to(DEVICE)
+    symbols = torch.randint(0, 13, (2, 2, 6), generator=torch.Generator().manual_seed(1)).to(DEVICE)
+    found, expected = (
+        list(unroll(engine, symbols, GridSize(2, 5), 2, hard)) for engine in (Cuda(network), Plain(network))
+    )
+    for ours, theirs in zip(found, expected, strict=True):
+        torch.testing.assert_close(ours.grid, theirs.grid, rtol=1e-3, atol=1e-3)
+        torch.testing.assert_close(ours.halting, theirs.halting, rtol=1e-3, atol=1e-4)
 
 
 @gpu

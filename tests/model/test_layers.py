@@ -8,19 +8,13 @@ from hypothesis import strategies as st
 from torch import nn
 
 from gridsum.config import ModelConfig
-from gridsum.model.layers import (
-    Cells,
-    Dropout,
-    FeedForward,
-    FusedFeedForward,
-    LayerNorm,
-    Linear,
-    RunModule,
-    apply_matrix,
-    draw_all,
-)
-from gridsum.model.network import Network
+from gridsum.model.dropout import Dropout, NumberedCells
+from gridsum.model.engine.eager import Eager
+from gridsum.model.engine.feed_forward import FusedFeedForward
+from gridsum.model.paper import FeedForward, LayerNorm, Linear, Network, RunModule, generators, linear
 from gridsum.streams import Stream
+
+EAGER = Eager(Network(ModelConfig()))
 
 
 def random_tensor(*shape: int, seed: int = 1) -> torch.Tensor:
@@ -45,9 +39,9 @@ def alone(module: nn.Module, make, run: int) -> nn.Module:
 @pytest.mark.parametrize(
     "make",
     [
-        lambda runs: Linear(runs, 8, 5),
-        lambda runs: LayerNorm(runs, 8),
-        lambda runs: FeedForward(runs, (8, 12, 8)),
+        lambda runs: Linear(generators(range(runs)), 8, 5),
+        lambda runs: LayerNorm(generators(range(runs)), 8),
+        lambda runs: FeedForward(generators(range(runs)), (8, 12, 8)),
     ],
     ids=["Linear", "LayerNorm", "FeedForward"],
 )
@@ -69,17 +63,17 @@ def test_a_fleet_computes_what_each_run_does_alone(make, cells):
 
 @pytest.mark.parametrize("runs", [1, 3])
 def test_linear_is_torch_s(runs):
-    linear = randomised(Linear(runs, 8, 5))
+    layer = randomised(Linear(generators(range(runs)), 8, 5))
     x = random_tensor(runs, 2, 4, 8)
     for run in range(runs):
-        expected = nn.functional.linear(x[run], linear.weight[run].T, linear.bias[run])
-        torch.testing.assert_close(linear(x)[run], expected)
-        torch.testing.assert_close(apply_matrix(x, linear.weight)[run], x[run] @ linear.weight[run])
+        expected = nn.functional.linear(x[run], layer.weight[run].T, layer.bias[run])
+        torch.testing.assert_close(layer(x)[run], expected)
+        torch.testing.assert_close(linear(x, layer.weight)[run], x[run] @ layer.weight[run])
 
 
 @pytest.mark.parametrize("runs", [1, 3])
 def test_layer_norm_is_torch_s(runs):
-    norm = randomised(LayerNorm(runs, 8))
+    norm = randomised(LayerNorm(generators(range(runs)), 8))
     x = random_tensor(runs, 2, 3, 4, 8)
     for run in range(runs):
         expected = nn.functional.layer_norm(x[run], (8,), norm.weight[run], norm.bias[run])
@@ -88,7 +82,7 @@ def test_layer_norm_is_torch_s(runs):
 
 def test_feed_forward_is_eq_1():
     """W_3 SiLU(W_2 SiLU(W_1 x + b_1) + b_2) + b_3: nothing after the last layer."""
-    network = randomised(FeedForward(1, (4, 8, 12, 4)))
+    network = randomised(FeedForward(generators([0]), (4, 8, 12, 4)))
     x = random_tensor(1, 5, 4)
     (w1, b1), (w2, b2), (w3, b3) = ((layer.weight[0], layer.bias[0]) for layer in network.layers)
 
@@ -100,7 +94,7 @@ def test_feed_forward_is_eq_1():
 
 @pytest.mark.parametrize("probability", [0.1, 0.5, 0.02])
 def test_dropout_drops_its_share_and_scales_the_rest(probability):
-    dropout = Dropout(Stream.of_seeds([1, 2]), Cells(torch.arange(2000)), probability)
+    dropout = Dropout(Stream.of_seeds([1, 2]), NumberedCells(torch.arange(2000)), probability)
     dropped = dropout(torch.ones(2, 2000, 64, dtype=torch.float64))
     assert dropped.unique().tolist() == pytest.approx([0, 1 / (1 - probability)])
     share = (dropped == 0).double().mean((1, 2))
@@ -112,8 +106,8 @@ def test_dropout_drops_its_share_and_scales_the_rest(probability):
 
 def test_dropout_depends_on_stream_and_cell_alone():
     x = torch.ones(2, 6, 8)
-    full = Dropout(Stream.of_seeds([1, 2]), Cells(torch.arange(6)), 0.5)(x)
-    some = Dropout(Stream.of_seeds([2]), Cells(torch.tensor([4, 1])), 0.5)(x[1:, :2])
+    full = Dropout(Stream.of_seeds([1, 2]), NumberedCells(torch.arange(6)), 0.5)(x)
+    some = Dropout(Stream.of_seeds([2]), NumberedCells(torch.tensor([4, 1])), 0.5)(x[1:, :2])
     assert torch.equal(some[0], full[1, [4, 1]])
     assert not torch.equal(full[0], full[1])
     assert not torch.equal(full[0, 0], full[0, 1])
@@ -121,7 +115,7 @@ def test_dropout_depends_on_stream_and_cell_alone():
 
 def test_dropout_passes_the_gradient_it_kept():
     x = torch.ones(1, 4, 8, requires_grad=True)
-    dropped = Dropout(Stream.of_seeds([0]), Cells(torch.arange(4)), 0.5)(x)
+    dropped = Dropout(Stream.of_seeds([0]), NumberedCells(torch.arange(4)), 0.5)(x)
     dropped.sum().backward()
     assert torch.equal(x.grad, dropped.detach())  # pyright: ignore[reportArgumentType]
 
@@ -129,22 +123,21 @@ def test_dropout_passes_the_gradient_it_kept():
 def feed_forward_and_dropouts(runs: int, dropout: bool) -> tuple[FeedForward, list[Dropout] | None]:
     sizes = (4, 8, 12, 4)
     streams = Stream.of_seeds(range(runs)).children(3)
-    cells = Cells(torch.arange(6).view(2, 3))
-    return randomised(FeedForward(runs, sizes)), [
+    cells = NumberedCells(torch.arange(6).view(2, 3))
+    return randomised(FeedForward(generators(range(runs)), sizes)), [
         Dropout(stream, cells, 0.3) for stream in streams
     ] if dropout else None
 
 
 @pytest.mark.parametrize("runs", [1, 2])
 @pytest.mark.parametrize("dropout", [False, True])
-def test_the_fused_feed_forward_is_the_plain_one(runs, dropout, monkeypatch):
+def test_the_fused_feed_forward_is_the_plain_one(runs, dropout):
     network, dropouts = feed_forward_and_dropouts(runs, dropout)
     x = random_tensor(runs, 2, 3, 4).requires_grad_()
     seed = random_tensor(runs, 2, 3, 4, seed=2)
     results, gradients = [], []
-    for fuses in (True, False):
-        monkeypatch.setattr(FeedForward, "_fuses", lambda *_, fuses=fuses: fuses)
-        results.append(network(x, dropouts))
+    for feed in (EAGER.feed, FeedForward.__call__):
+        results.append(feed(network, x, dropouts))
         gradients.append(torch.autograd.grad(results[-1], (x, *network.parameters()), seed))
     torch.testing.assert_close(*results, rtol=1e-12, atol=1e-12)
     for ours, theirs in zip(*gradients, strict=True):
@@ -168,18 +161,16 @@ def relative_error(one: torch.Tensor, other: torch.Tensor) -> float:
 
 @pytest.mark.parametrize("runs", [1, 2])
 @pytest.mark.parametrize("dropout", [False, True])
-def test_products_in_bf16_change_results_and_gradients_by_their_rounding(runs, dropout, monkeypatch):
+def test_products_in_bf16_change_results_and_gradients_by_their_rounding(runs, dropout):
     """Against the plain form in double precision: bf16 rounds by up to 2^-8 of a number, some ten times on the way."""
     network, dropouts = feed_forward_and_dropouts(runs, dropout)
     x = random_tensor(runs, 2, 3, 4).requires_grad_()
     seed = random_tensor(runs, 2, 3, 4, seed=2)
-    with monkeypatch.context() as patch:
-        patch.setattr(FeedForward, "_fuses", lambda *_: False)
-        exact = network(x, dropouts)
+    exact = network(x, dropouts)
     expected = torch.autograd.grad(exact, (x, *network.parameters()), seed)
-    network.float().products = torch.bfloat16
+    network.float()
     x, seed = x.detach().float().requires_grad_(), seed.float()
-    result = network(x, dropouts)
+    result = EAGER.feed(network, x, dropouts, torch.bfloat16)
     found = torch.autograd.grad(result, (x, *network.parameters()), seed)
     assert 0 < relative_error(result, exact.float()) < 0.03
     for ours, theirs in zip(found, expected, strict=True):
@@ -189,7 +180,7 @@ def test_products_in_bf16_change_results_and_gradients_by_their_rounding(runs, d
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
 def test_excluded_features_are_zero_after_silu_and_have_no_gradient(dtype):
-    dropout = Dropout(Stream.of_seeds([1, 2]), Cells(torch.arange(40)), 0.5)
+    dropout = Dropout(Stream.of_seeds([1, 2]), NumberedCells(torch.arange(40)), 0.5)
     hidden = 50 * random_tensor(2, 40, 16).to(dtype)
     kept = dropout.kept(hidden)
     excluded = hidden.clone()
@@ -268,14 +259,9 @@ def test_every_parameter_is_drawn(network):
     assert sum(len(list(module.parameters(recurse=False))) for module in drawn) == len(list(network.parameters()))
 
 
-def test_every_run_needs_a_seed():
-    with pytest.raises(ValueError, match="2 seeds for 1 runs"):
-        draw_all(LayerNorm(1, 4), (0, 1))
-
-
-def test_a_module_must_say_how_it_is_drawn():
-    with pytest.raises(NotImplementedError, match="RunModule"):
-        draw_all(RunModule(), (0,))
+def test_a_module_says_which_shapes_it_holds(network):
+    assert "weight [8, 13, 64]" in repr(network)
+    assert "projection [8, 3, 8, 8, 8], relative [8, 3, 3, 64], query [8, 64]" in repr(network)
 
 
 def test_decay_spares_biases_embeddings_norms_and_encodings(network):

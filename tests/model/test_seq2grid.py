@@ -3,7 +3,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gridsum.model.seq2grid import ACTIONS, NLP, NOP, TLU, Ends, Placement, place_hard, seq2grid
+from gridsum.model.engine.placement import BackwardEnds, place_hard, place_soft
+from gridsum.model.paper import ACTIONS, NLP, NOP, TLU, Placement, generators, seq2grid
 from tests.oracles import seq2grid as oracle
 
 SIZES = [(1, 1), (1, 4), (4, 1), (2, 3), (3, 5), (6, 4)]
@@ -41,6 +42,9 @@ def test_soft_placement_is_the_recurrence(height, width, length):
     x, logits = random_input(2, 2, length)
     actions = logits.softmax(-1)
     torch.testing.assert_close(
+        place_soft(x, actions, height, width), by_recurrence(x, actions, height, width), rtol=1e-12, atol=1e-12
+    )
+    torch.testing.assert_close(
         seq2grid(x, actions, height, width), by_recurrence(x, actions, height, width), rtol=1e-12, atol=1e-12
     )
 
@@ -64,7 +68,7 @@ def test_gradients_are_the_recurrence_s(height, width):
 @pytest.mark.parametrize("length", [1, 2, 9])
 def test_ends_are_the_plain_recurrence_s(height, width, length):
     actions = random_input(2, 3, length)[1].softmax(-1).requires_grad_()
-    ends = Ends.apply(actions, height, width)
+    ends = BackwardEnds.apply(actions, height, width)
     plain = torch.stack(list(oracle.ends_backwards(actions, height, width))[::-1], 2)
     torch.testing.assert_close(ends, plain, rtol=1e-13, atol=1e-15)
     if length > 1:  # the only symbol of a sequence stays where it is written
@@ -77,7 +81,7 @@ def test_ends_are_the_plain_recurrence_s(height, width, length):
 @pytest.mark.parametrize(("height", "width"), [(1, 1), (2, 3), (3, 2)])
 def test_ends_pass_gradcheck(height, width):
     actions = random_input(2, 1, 5)[1].softmax(-1).requires_grad_()
-    assert torch.autograd.gradcheck(lambda x: Ends.apply(x, height, width), actions)
+    assert torch.autograd.gradcheck(lambda x: BackwardEnds.apply(x, height, width), actions)
 
 
 @pytest.mark.parametrize("length", [255, 256, 257, 600])
@@ -87,7 +91,7 @@ def test_long_sequences(length):
     logits = logits + torch.tensor([0.0, -2.0, 4.0])  # mostly NOP, so that early symbols stay on the grid
     x.requires_grad_()
     actions = logits.softmax(-1)
-    grid = seq2grid(x, actions, 3, 8)
+    grid = place_soft(x, actions, 3, 8)
     torch.testing.assert_close(grid, by_recurrence(x, actions, 3, 8), rtol=1e-10, atol=1e-12)
     grid.sum().backward()
     assert x.grad is not None
@@ -104,7 +108,7 @@ def test_hard_placement_is_the_recurrence(actions, size):
     chosen = one_hot(actions)[None]
     expected = by_recurrence(x, chosen, *size)
     assert torch.equal(place_hard(x, chosen, *size), expected)
-    torch.testing.assert_close(seq2grid(x, chosen, *size), expected, rtol=0, atol=1e-15)
+    torch.testing.assert_close(place_soft(x, chosen, *size), expected, rtol=0, atol=1e-15)
 
 
 @pytest.mark.parametrize("length", [255, 256, 257, 700])
@@ -114,14 +118,14 @@ def test_hard_is_soft_for_long_sequences(length, height, width):
     x, _ = random_input(2, 2, length, features=2)
     chosen = one_hot(torch.randint(0, 3, (2, 2, length), generator=generator))
     torch.testing.assert_close(
-        place_hard(x, chosen, height, width), seq2grid(x, chosen, height, width), rtol=0, atol=1e-15
+        place_hard(x, chosen, height, width), place_soft(x, chosen, height, width), rtol=0, atol=1e-15
     )
 
 
 def test_hard_placement_takes_the_most_probable_action():
     x, logits = random_input(2, 3, 20)
     actions = logits.softmax(-1)
-    expected = seq2grid(x, one_hot(actions.argmax(-1)), 4, 5)
+    expected = place_soft(x, one_hot(actions.argmax(-1)), 4, 5)
     torch.testing.assert_close(place_hard(x, actions, 4, 5), expected, rtol=0, atol=1e-15)
 
 
@@ -131,7 +135,7 @@ def test_column_addition():
     actions = one_hot([[[TLU, TLU, NLP, TLU, TLU, TLU, NOP]]])
     expected = [[3, 4, 5, 6], [0, 0, 1, 2], [0, 0, 0, 0]]
     assert place_hard(x, actions, 3, 4)[0, 0, ..., 0].tolist() == expected
-    assert seq2grid(x, actions, 3, 4)[0, 0, ..., 0].tolist() == expected
+    assert place_soft(x, actions, 3, 4)[0, 0, ..., 0].tolist() == expected
 
 
 @given(st.integers(0, 10_000), st.integers(1, 4), st.integers(1, 5))
@@ -139,16 +143,16 @@ def test_a_smaller_grid_is_a_corner_of_a_larger(seed, height, width):
     """What leaves a grid never comes back, so masking a larger grid equals computing a smaller one."""
     x, logits = random_input(1, 1, 8, seed=seed)
     actions = logits.softmax(-1)
-    larger = seq2grid(x, actions, 5, 7)
+    larger = place_soft(x, actions, 5, 7)
     torch.testing.assert_close(
-        seq2grid(x, actions, height, width), larger[:, :, :height, 7 - width :], rtol=1e-12, atol=1e-14
+        place_soft(x, actions, height, width), larger[:, :, :height, 7 - width :], rtol=1e-12, atol=1e-14
     )
 
 
 def test_placement_is_eq_2():
     """softmax(W_2 SiLU(W_1 x + b_1) + b_2), symbol by symbol."""
     generator = torch.Generator().manual_seed(0)
-    placement = Placement(runs=2, width=4, hidden=8).double()
+    placement = Placement(generators(range(2)), width=4, hidden=8).double()
     with torch.no_grad():
         for parameter in placement.parameters():
             parameter.normal_(generator=generator)

@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Request, ViewportSize, expect, sync_playwright
 
 from gridsum.config import Config, ModelConfig
-from gridsum.model.network import Network
+from gridsum.model.paper import Network
 from gridsum.store import save_run
 
 # A busy machine may take several seconds for what a quiet one does at once.

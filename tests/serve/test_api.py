@@ -29,7 +29,7 @@ from schemathesis.specs.openapi.schemas import OpenApiSchema
 from gridsum.analysis.attention import score_terms
 from gridsum.analysis.ring import rings
 from gridsum.config import Config
-from gridsum.model.network import Network
+from gridsum.model.paper import Network
 from gridsum.serve.app import create_app
 from gridsum.serve.collection import _PLANE_PROBLEMS, Asked, Collection
 from gridsum.serve.limits import LimitError, Limits

@@ -4,17 +4,18 @@ import pytest
 import torch
 
 from gridsum.fields import override
-from gridsum.model.network import Network
+from gridsum.model.engine import engine_of
+from gridsum.model.paper import Network
 from gridsum.problems import Space
 from gridsum.streams import Stream
 from gridsum.training.gradients import (
     EagerGradients,
-    GraphGradients,
     draw_grid,
     draw_problems,
     largest_grid,
     part_gradient,
 )
+from gridsum.training.graphs import GraphGradients
 from gridsum.training.optimiser import AdamW
 from gridsum.variants import VARIANTS, variant
 
@@ -70,9 +71,9 @@ def test_static_shapes_and_a_number_of_steps_change_nothing(name):
     network = Network(config.model, (0, 1))
     stream = Stream.of_seeds((0, 1)).fold(4)
     for group in range(2):
-        own = part_gradient(network, config, stream, group, None, static=False)
+        own = part_gradient(engine_of(network), config, stream, group, None, static=False)
         steps = None if name == "fixedTime" else config.model.max_steps
-        static = part_gradient(network, config, stream, group, steps, static=True)
+        static = part_gradient(engine_of(network), config, stream, group, steps, static=True)
         torch.testing.assert_close(static.cost.total, own.cost.total)
         torch.testing.assert_close(static.gradient, own.gradient, rtol=1e-4, atol=1e-6)
 
@@ -82,7 +83,7 @@ def test_bf16_on_a_cpu_points_where_fp32_does(name, monkeypatch):
     """With the same problems, dropout and grids. Tiny networks have few numbers for the rounding to average out in."""
 
     def gradient(precision, has_instructions):
-        monkeypatch.setattr("gridsum.training.precision.multiplies_bf16", lambda: has_instructions)
+        monkeypatch.setattr("gridsum.model.engine.multiplies_bf16", lambda: has_instructions)
         config = tiny(name, **{"training.precision": precision})
         return EagerGradients(Network(config.model, (0, 1)), config, (0, 1))(3).gradient
 
@@ -100,11 +101,11 @@ def test_too_few_steps_are_noticed():
     with torch.no_grad():  # λ near 0: nothing halts
         network.context.decision.layers[-1].bias.fill_(-10)
     stream = Stream.of_seeds((0,))
-    assert part_gradient(network, config, stream, 0, 2, static=True).truncation.tolist()[1] == 1
-    assert part_gradient(network, config, stream, 0, 6, static=True).truncation.tolist() == [6, 0]
+    assert part_gradient(engine_of(network), config, stream, 0, 2, static=True).truncation.tolist()[1] == 1
+    assert part_gradient(engine_of(network), config, stream, 0, 6, static=True).truncation.tolist() == [6, 0]
     with torch.no_grad():  # λ near 1: everything halts at once
         network.context.decision.layers[-1].bias.fill_(10)
-    assert part_gradient(network, config, stream, 0, 2, static=True).truncation.tolist() == [1, 0]
+    assert part_gradient(engine_of(network), config, stream, 0, 2, static=True).truncation.tolist() == [1, 0]
 
 
 def test_grids_are_as_large_as_the_paper_says():

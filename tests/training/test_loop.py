@@ -82,7 +82,7 @@ def test_an_interrupted_run_keeps_its_last_whole_epoch(tmp_path, monkeypatch, st
 
 @pytest.mark.parametrize("checkpoint_epochs", [1, 100])
 def test_a_stop_between_an_epochs_log_and_its_end_leaves_no_line_of_it(tmp_path, monkeypatch, checkpoint_epochs):
-    remembered = Fleet.remember
+    remembered = Fleet.keep_state
     ended = []
 
     def interrupted(self):
@@ -91,7 +91,7 @@ def test_a_stop_between_an_epochs_log_and_its_end_leaves_no_line_of_it(tmp_path,
             raise KeyboardInterrupt
         remembered(self)
 
-    monkeypatch.setattr(Fleet, "remember", interrupted)
+    monkeypatch.setattr(Fleet, "keep_state", interrupted)
     with pytest.raises(KeyboardInterrupt):
         train(short(**{"training.checkpoint_epochs": checkpoint_epochs}), [1, 2], tmp_path, CPU)
     checkpoint = load_checkpoint(tmp_path)

@@ -5,7 +5,7 @@ import torch
 
 from gridsum.config import TrainingConfig
 from gridsum.fields import override
-from gridsum.model.network import Network
+from gridsum.model.paper import Network
 from gridsum.training.optimiser import AdamW, decayed_parameters, flatten, learning_rate
 from gridsum.variants import variant
 

@@ -22,8 +22,8 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from gridsum.model.attention import LocalAttention, neighbours
-from gridsum.model.rollout import Trace
+from gridsum.model.paper import LocalAttention, neighbours
+from gridsum.model.unroll import Trace
 
 HeadLabel = Literal["position-based", "content-based", "mixed", "unselective"]
 

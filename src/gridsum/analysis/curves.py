@@ -12,7 +12,7 @@ import numpy as np
 from gridsum.evaluation.metrics import wilson
 from gridsum.evaluation.records import Record
 from gridsum.evaluation.rows import Row, arrange, labels_of
-from gridsum.model.rollout import Trace
+from gridsum.model.unroll import Trace
 from gridsum.training.folders import FolderError, read_setup
 from gridsum.training.summary import read_summary
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from gridsum.model.rollout import Trace
-from gridsum.model.seq2grid import place_hard, seq2grid
+from gridsum.model.engine.placement import place_hard, place_soft
+from gridsum.model.unroll import Trace
 from gridsum.symbols import ALPHABET, PAD
 
 SHARED = -1
@@ -27,7 +27,7 @@ def written(trace: Trace, placement: str, count: int | None = None) -> Written:
     """What stands on the grid after the first `count` symbols (all of them if None), under `soft` or `hard`."""
     count = len(trace.symbols) if count is None else count
     height, columns = trace.decoded.shape[1:3]
-    put = place_hard if placement == "hard" else seq2grid
+    put = place_hard if placement == "hard" else place_soft
     one_hot = torch.nn.functional.one_hot(trace.symbols[:count], len(ALPHABET)).to(trace.actions.dtype)
     if count == 0:
         shares = trace.actions.new_zeros(height, columns, len(ALPHABET))

@@ -19,8 +19,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from gridsum.model.engine import engine_of
 from gridsum.model.inference import default_rule, infer
-from gridsum.model.rollout import GridSize
+from gridsum.model.paper import GridSize
+from gridsum.model.unroll import unroll
 from gridsum.problems import Space, sample
 from gridsum.store import Model
 from gridsum.streams import Stream
@@ -111,12 +113,12 @@ def digit_vectors(
     size = GridSize(space.terms[1] + task.spare_rows, space.digits[1] + task.spare_columns)
     own = default_rule(network)
     rule = "median" if own == "sampled" else own
-    halted = infer(network, symbols, size, rule).steps
-    grid = network.place(symbols, size)
+    halted, engine = infer(network, symbols, size, rule).steps, engine_of(network)
     found: list[list[tuple[Tensor, Tensor]]] = [[] for _ in range(network.runs)]
-    for step in range(1, int(halted.max()) + 1):
-        grid = network.step(grid)
-        code = network.read(grid).argmax(-1)
+    for step, grid, *_ in unroll(engine, symbols, size, int(halted.max())):
+        if step == 0:
+            continue
+        code = engine.read(grid).argmax(-1)
         wanted = halted >= step if moments == "every step" else halted == step
         chosen = (code >= FIRST_DIGIT) & (code < FIRST_DIGIT + DIGITS) & wanted[..., None, None]
         for run in range(network.runs):

@@ -13,12 +13,13 @@ import torch
 
 from gridsum.benchmark.memory import PeakMemory
 from gridsum.config import Config, ModelConfig
-from gridsum.model.network import Network
+from gridsum.model.engine import served
+from gridsum.model.paper import Network
 from gridsum.solving import solve
 from gridsum.store import Model
 from gridsum.streams import Stream
 from gridsum.training.loop import Fleet
-from gridsum.training.precision import served
+from gridsum.training.process import set_for_training
 
 SHORT = 10
 """The digits of the terms that there are more and more of."""
@@ -81,6 +82,13 @@ def training(
     How many recurrent steps networks take that decide themselves is learned: all runs begin from the weights of
     `trained`, a single run, or from random ones, with which they halt soon.
     """
+    with set_for_training(device, config.training.precision):
+        return _training(config, runs, device, steps, warm_up, trained)
+
+
+def _training(
+    config: Config, runs: int, device: torch.device, steps: int, warm_up: int, trained: Model | None
+) -> dict[str, Any]:
     memory = PeakMemory(device)
     start = time.perf_counter()
     seeds = tuple(range(runs))

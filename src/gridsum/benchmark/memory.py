@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 
-from gridsum.training.memory import give_back_freed_memory
+from gridsum.training.process import give_back_freed_memory
 
 # Linux tells a process of its own memory, and forgets its peak where a 5 is written: see proc(5).
 _STATUS, _FORGET_PEAK = Path("/proc/self/status"), Path("/proc/self/clear_refs")

@@ -27,7 +27,7 @@ from gridsum.symbols import parse
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from gridsum.model.rollout import Trace
+    from gridsum.model.unroll import Trace
     from gridsum.solving import Answer
     from gridsum.store import Model
 

@@ -11,7 +11,7 @@ from gridsum.cli.watching import add_watching, watch
 from gridsum.symbols import ALPHABET
 
 if TYPE_CHECKING:
-    from gridsum.model.rollout import Trace
+    from gridsum.model.unroll import Trace
 
 # float32 holds about seven digits; more of them would be noise, and double the file.
 _DECIMALS = 6

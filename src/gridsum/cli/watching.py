@@ -7,7 +7,7 @@ from gridsum.cli.parsing import add_device, add_model, add_rules, add_seed, chec
 from gridsum.symbols import parse
 
 if TYPE_CHECKING:
-    from gridsum.model.rollout import Trace
+    from gridsum.model.unroll import Trace
     from gridsum.solving import Answer
     from gridsum.store import Model
 

@@ -8,7 +8,7 @@ from gridsum.evaluation.metrics import Counts, count
 from gridsum.evaluation.records import Record
 from gridsum.evaluation.suites import Suite, problems_of
 from gridsum.model.inference import HaltingRule, check_rule, default_rule
-from gridsum.model.rollout import GridSize
+from gridsum.model.paper import GridSize
 from gridsum.solving import PlacementRule, choose_placement, infer_in_parts
 from gridsum.store import Model
 from gridsum.streams import Stream

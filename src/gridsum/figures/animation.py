@@ -16,14 +16,14 @@ from gridsum.analysis.placement import written
 from gridsum.figures.cells import Cell, draw_cells
 from gridsum.figures.steps import ACTION_MEANINGS, cells_of, check_size, steps_of
 from gridsum.figures.style import INK, LINE, QUIET, RIGHT, SERIES, WRONG, FigureError, Picture, styled
-from gridsum.model.seq2grid import ACTIONS, NOP
+from gridsum.model.paper import ACTIONS, NOP
 from gridsum.store import write_atomically
 from gridsum.symbols import ALPHABET, decode
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-    from gridsum.model.rollout import Trace
+    from gridsum.model.unroll import Trace
     from gridsum.solving import Answer
 
 FORMATS = (".gif", ".mp4")

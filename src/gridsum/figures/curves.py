@@ -12,7 +12,7 @@ from gridsum.figures.style import DASHES, INK, MARKERS, QUIET, SERIES, Picture, 
 
 if TYPE_CHECKING:
     from gridsum.evaluation.paper import Score
-    from gridsum.model.rollout import Trace
+    from gridsum.model.unroll import Trace
     from gridsum.solving import Answer
 
 _LABELS_INSIDE = 2

@@ -7,11 +7,11 @@ import torch
 from gridsum.analysis.placement import SHARED, written
 from gridsum.figures.cells import MOST_CELLS, Cell, draw_cells
 from gridsum.figures.style import INK, QUIET, FigureError, Picture, styled
-from gridsum.model.seq2grid import ACTIONS
+from gridsum.model.paper import ACTIONS
 from gridsum.symbols import ALPHABET, decode
 
 if TYPE_CHECKING:
-    from gridsum.model.rollout import Trace
+    from gridsum.model.unroll import Trace
     from gridsum.solving import Answer
 
 ACTION_MEANINGS = {"TLU": "append to the top row", "NLP": "push a new row", "NOP": "leave out"}

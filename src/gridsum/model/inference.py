@@ -8,8 +8,9 @@ import torch
 from torch import Tensor
 
 from gridsum.config import ModelConfig
-from gridsum.model.network import Network
-from gridsum.model.rollout import GridSize
+from gridsum.model.engine import engine_of
+from gridsum.model.paper import GridSize, Network
+from gridsum.model.unroll import Moment, unroll
 
 HaltingRule = Literal["sampled", "median", "fixed"]
 HALTING_RULES: dict[str, str] = {
@@ -27,9 +28,8 @@ _TRAINED: dict[str, str] = {
     "fixed": "this model has no halting network",
 }
 
-Watch = Callable[[Tensor, Tensor | None], None]
-"""Is given every grid [R,B,H,W,E] from G_0 on, with its λ [R,B] (None where there is none), of the problems that are
-still computed; may raise to give the work up."""
+Watch = Callable[[Moment], None]
+"""Is shown every moment from G_0 on; may raise to give the work up."""
 
 
 def default_rule(network: Network) -> HaltingRule:
@@ -73,49 +73,33 @@ def infer(
 ) -> Outcome:
     """Run until every sample has halted.
 
-    `draws` [R,B,max steps] are the uniform numbers that the rule `sampled` compares λ with. `watch` sees every
-    grid as it comes.
+    `draws` [R,B,max steps] are the uniform numbers that the rule `sampled` compares λ with. `watch` is shown every
+    moment as it comes.
     """
     check_rule(network, rule)
-    runs, problems = symbols.shape[:2]
-    grid = network.place(symbols, size, hard)
-    predicted = torch.zeros(runs, problems, size.width, dtype=torch.int64, device=symbols.device)
-    steps = torch.zeros(runs, problems, dtype=torch.int64, device=symbols.device)
-    watch = watch or _look_away
-    cap = step_cap(network.config)
-    if network.context is None:
-        for _ in range(cap):
-            watch(grid, None)
-            grid = network.step(grid, size)
-        watch(grid, None)
-        steps += cap
-        return Outcome(network.read(grid[:, :, 0]).argmax(-1), steps, torch.zeros_like(steps, dtype=torch.bool))
-
-    context = network.context.start(problems)
-    running = torch.ones(runs, problems, dtype=torch.bool, device=symbols.device)
-    survival = torch.ones(runs, problems, device=symbols.device)
-    for n in range(cap + 1):
-        context, halting = network.context(context, grid, size)
-        watch(grid, halting)
+    engine, cap = engine_of(network), step_cap(network.config)
+    running = torch.ones(symbols.shape[:2], dtype=torch.bool, device=symbols.device)
+    survival = torch.ones_like(running, dtype=torch.float32)
+    steps = torch.full_like(running, cap, dtype=torch.int64)
+    predicted = torch.zeros(*symbols.shape[:2], size.width, dtype=torch.int64, device=symbols.device)
+    for moment in unroll(engine, symbols, size, cap, hard):
+        n, _, top, halting = moment
+        if watch is not None:
+            watch(moment)
         if n == cap:
-            break
-        if rule == "sampled":
+            halt = running
+        elif halting is None:
+            continue
+        elif rule == "sampled":
             assert draws is not None, "sampled halting needs its draws"
             halt = running & (draws[..., n] < halting)
         else:
             survival = survival * (1 - halting)
             halt = running & (survival <= 0.5)
         if bool(halt.any()):
-            read = network.read(grid[:, :, 0]).argmax(-1)
-            predicted = torch.where(halt[..., None], read, predicted)
+            predicted = torch.where(halt[..., None], engine.read(top).argmax(-1), predicted)
             steps = torch.where(halt, n, steps)
             running = running & ~halt
             if not bool(running.any()):
                 break
-        grid = network.step(grid, size)
-    read = network.read(grid[:, :, 0]).argmax(-1)
-    return Outcome(torch.where(running[..., None], read, predicted), torch.where(running, cap, steps), running)
-
-
-def _look_away(_grid: Tensor, _halting: Tensor | None) -> None:
-    pass
+    return Outcome(predicted, steps, (steps == cap) & (rule != "fixed"))

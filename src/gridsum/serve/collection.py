@@ -14,7 +14,7 @@ import torch
 from gridsum.analysis.attention import HeadRule, head_rules
 from gridsum.analysis.ring import Ring, rings
 from gridsum.model.inference import HALTING_RULES, HaltingRule, check_rule, default_rule
-from gridsum.model.rollout import Trace
+from gridsum.model.unroll import Trace
 from gridsum.serve.workshop import GoOn
 from gridsum.solving import Answer, PlacementRule, solve, solve_watched, solving_size, trace_expression
 from gridsum.store import Model
@@ -85,7 +85,7 @@ class Served:
     def _head_rules(self) -> list[HeadRule]:
         traces = []
         for expression in REFERENCE:
-            _, trace = solve_watched(self.model, parse(expression), lambda _grid, _halting: None)
+            _, trace = solve_watched(self.model, parse(expression), lambda _: None)
             traces.append(trace)
         try:
             return head_rules(self.model.network.step.attention, traces)
@@ -126,7 +126,7 @@ class Collection:
 
     def solve(self, asked: Asked, go_on: GoOn) -> Answer:
         model = self._able(asked)
-        (answer,) = solve(model, [asked.terms], *asked.how, watch=lambda _grid, _halting: go_on())
+        (answer,) = solve(model, [asked.terms], *asked.how, watch=lambda _: go_on())
         return answer
 
     def work(self, asked: Asked, go_on: Callable[[int], None]) -> Worked:
@@ -139,7 +139,7 @@ class Collection:
         model = self._able(asked)
         start = time.perf_counter()
         steps = count()
-        answer, trace = solve_watched(model, asked.terms, lambda _grid, _halting: go_on(next(steps)), *asked.how)
+        answer, trace = solve_watched(model, asked.terms, lambda _: go_on(next(steps)), *asked.how)
         worked = Worked(answer, trace, time.perf_counter() - start)
         self._keep(asked, worked)
         return worked

@@ -10,7 +10,7 @@ from torch import Tensor
 from gridsum.analysis.attention import CLEAR_SHARE, LEAST_SELECTIVITY, score_terms
 from gridsum.analysis.curves import changes, halting_curve
 from gridsum.analysis.placement import SHARED, written
-from gridsum.model.network import Network
+from gridsum.model.paper import Network
 from gridsum.serve.collection import REFERENCE, RequestError, Served, Worked
 from gridsum.serve.limits import Limits, meanings
 from gridsum.serve.schemas import (

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from gridsum.config import Config, ConfigError
 from gridsum.fields import fields_of
-from gridsum.model.network import Network
+from gridsum.model.paper import Network
 from gridsum.objective import Cost
 from gridsum.store import WEIGHTS, Model, save_run
 from gridsum.training.folders import (
@@ -27,10 +27,10 @@ from gridsum.training.folders import (
     write_setup,
     write_start,
 )
-from gridsum.training.gradients import EagerGradients, GraphGradients
-from gridsum.training.memory import keep_freed_memory
+from gridsum.training.gradients import EagerGradients
+from gridsum.training.graphs import GraphGradients, Replayed
 from gridsum.training.optimiser import AdamW, learning_rate
-from gridsum.training.replay import Replayed
+from gridsum.training.process import set_for_training
 
 # What is logged of a step: the parts of its cost, and the norm of its gradient.
 _LOGGED = (*(part.name for part in fields(Cost)), "gradient_norm")
@@ -79,6 +79,20 @@ def train(
 
     The runs begin from random weights, or from those of `start`, a model with the same seeds.
     """
+    with set_for_training(device, config.training.precision):
+        _train(config, seeds, folder, device, resume, report, warn, start)
+
+
+def _train(
+    config: Config,
+    seeds: Sequence[int],
+    folder: Path,
+    device: torch.device,
+    resume: bool,
+    report: Callable[[Epoch], None],
+    warn: Callable[[str], None],
+    start: Model | None,
+) -> None:
     if len(set(seeds)) != len(seeds) or not seeds:
         raise ConfigError("seeds must be different from each other, and at least one")
     if resume:
@@ -106,7 +120,7 @@ def train(
             rate = float(learning_rate(torch.tensor((epoch - 1) * config.training.steps_per_epoch), config.training))
             _log(folder, fleet, epoch, means, rate, time.monotonic() - begun)
             _warn_of_divergence(fleet, before, epoch, warn)
-            fleet.remember()
+            fleet.keep_state()
             done = epoch
             alive = tuple(fleet.alive.tolist())
             report(Epoch(epoch, config.training.epochs, fleet.seeds, alive, means, rate, time.monotonic() - started))
@@ -117,7 +131,7 @@ def train(
                 raise TrainingError(f"every run has diverged by epoch {epoch}; try a smaller training.learning_rate")
     finally:
         if saved < done:  # stopped in between, by an error or by the user: lose no whole epoch
-            fleet.recall()
+            fleet.go_back()
             fleet.save(folder, done)
         for seed in fleet.seeds:  # a stop may have come between an epoch's log and its end
             cut_metrics(folder, seed, done)
@@ -142,11 +156,6 @@ class Fleet:
 
     def __init__(self, config: Config, seeds: tuple[int, ...], device: torch.device) -> None:
         self.config, self.seeds, self.device = config, seeds, device
-        if device.type == "cuda":
-            precise = config.training.precision == "fp32"
-            torch.backends.cuda.matmul.allow_tf32 = not precise
-        else:
-            keep_freed_memory()
         self.network = Network(config.model, seeds).to(device)
         self.optimiser = AdamW(self.network, config.training)
         graphs = device.type == "cuda"
@@ -191,12 +200,12 @@ class Fleet:
         moments = {"weights": optimiser.weights, "mean": optimiser.mean, "square": optimiser.square}
         return {**moments, "alive": self.alive}
 
-    def remember(self) -> None:
+    def keep_state(self) -> None:
         """Keep the state at the end of an epoch, so that one broken off can be forgotten."""
-        self.remembered = {name: tensor.clone() for name, tensor in self.state().items()}
+        self.kept = {name: tensor.clone() for name, tensor in self.state().items()}
 
-    def recall(self) -> None:
-        self._take_up(self.remembered)
+    def go_back(self) -> None:
+        self._take_up(self.kept)
 
     def _take_up(self, state: dict[str, Tensor]) -> None:
         self.optimiser.load(state)

@@ -13,7 +13,7 @@ import triton.language as tl
 from torch import Tensor
 from torch.autograd import Function
 
-from gridsum.model.kernels.cells import entries, own_grid, place_of
+from gridsum.model.engine.cuda.cells import entries, own_grid, place_of
 
 # Cells and warps of a program, as measured on an H200. Neighbours are taken one at a time going backward: all at once
 # need so many registers that fewer programs run side by side.

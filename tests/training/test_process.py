@@ -6,13 +6,13 @@ import sys
 
 import pytest
 
-from gridsum.training.memory import give_back_freed_memory, keep_freed_memory
+from gridsum.training.process import give_back_freed_memory, keep_freed_memory
 
 # In a process of its own, as what was asked for stays so. A block of 256 MB is allocated and freed.
 REPORT = """
 import ctypes
 import torch
-from gridsum.training.memory import give_back_freed_memory, keep_freed_memory
+from gridsum.training.process import give_back_freed_memory, keep_freed_memory
 
 class Account(ctypes.Structure):
     names = "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost".split()

@@ -1,4 +1,4 @@
-"""Seq2Grid, mirrored: the input sequence is written onto a grid (Eq. 2 and 3).
+"""Seq2Grid (Eq. 3) backwards in time.
 
 Each symbol chooses among three actions: TLU writes its vector at the right end of the top row and moves that row
 left; NLP pushes all rows down and begins a new top row with it; NOP leaves the grid as it is.
@@ -18,56 +18,60 @@ one step back in time is
 wherever it starts from: end_S is certain to stay where it is.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.autograd import Function
 
-from gridsum.model.layers import FeedForward, triton_serves
+from gridsum.model.paper import NLP, NOP, TLU
 
-TLU, NLP, NOP = 0, 1, 2
-ACTIONS = ("TLU", "NLP", "NOP")
 # Places of symbols are turned into grid vectors in blocks, so that memory grows with the grid and not with its square.
 _BLOCK = 256
-# A kernel holds a sample's whole grid in registers, which is for grids of training size.
-_KERNEL_CELLS = 512
+
+Ends = Callable[[Tensor, int, int], Tensor]
+"""Actions [R,B,S,3], height, width → end_t of every time, [R,B,S,H,W]."""
 
 
-class Placement(nn.Module):
-    """The encoder map of Eq. 2: the vectors of Σ → action probabilities."""
+class LookUp(Function):
+    """table [R,13,F] at symbols [R,B,S]: [R,B,S,F]. The gradient is a product, where torch's would scatter."""
 
-    def __init__(self, runs: int, width: int, hidden: int) -> None:
-        super().__init__()
-        self.encoder = FeedForward(runs, (width, hidden, len(ACTIONS)))
+    @staticmethod
+    def forward(ctx: Any, table: Tensor, symbols: Tensor) -> Tensor:
+        ctx.save_for_backward(symbols)
+        ctx.size = table.shape[1]
+        run = torch.arange(table.shape[0], device=table.device)[:, None, None]
+        return table[run, symbols]
 
-    def forward(self, x: Tensor) -> Tensor:
-        return self.encoder(x).softmax(-1)
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        (symbols,) = ctx.saved_tensors
+        chosen = symbols.flatten(1)[..., None] == torch.arange(ctx.size, device=symbols.device)
+        gradient = gradients[0].flatten(1, 2)
+        return torch.bmm(chosen.transpose(1, 2).to(gradient.dtype), gradient), None
 
 
-def seq2grid(x: Tensor, actions: Tensor, height: int, width: int) -> Tensor:
+def place_soft(x: Tensor, actions: Tensor, height: int, width: int, ends_of: Ends | None = None) -> Tensor:
     """The grid [R,B,H,W,E] that vectors x [R,B,S,E] under action probabilities [R,B,S,3] end on; exact.
 
-    The actions come in the order TLU, NLP, NOP.
+    `ends_of` computes all times at once, where there is a kernel for it.
     """
     runs, problems, _, features = x.shape
     written = (actions[..., TLU] + actions[..., NLP])[..., None] * x
     grid = written.new_zeros(runs, problems, height * width, features)
-    for low, high, ends in _blocks(actions, height, width):
+    for low, high, ends in _blocks(actions, height, width, ends_of):
         grid = grid + torch.matmul(ends.flatten(-2).transpose(-1, -2), written[:, :, low:high])
     return grid.view(runs, problems, height, width, features)
 
 
-def _blocks(actions: Tensor, height: int, width: int) -> Iterator[tuple[int, int, Tensor]]:
+def _blocks(actions: Tensor, height: int, width: int, ends_of: Ends | None) -> Iterator[tuple[int, int, Tensor]]:
     """end_t of the times from `low` to `high`, [R,B,high − low,H,W], until all times are covered."""
     length = actions.shape[2]
-    if triton_serves(actions) and height * width <= _KERNEL_CELLS:
-        from gridsum.model.kernels.placement import KernelEnds
-
-        yield 0, length, KernelEnds.apply(actions, height, width)
+    if ends_of is not None:
+        yield 0, length, ends_of(actions, height, width)
     elif torch.is_grad_enabled() and actions.requires_grad:
-        yield 0, length, Ends.apply(actions, height, width)
+        yield 0, length, BackwardEnds.apply(actions, height, width)
     else:
         end, fall = _last(actions, height, width)
         for high in range(length, 0, -_BLOCK):
@@ -113,7 +117,7 @@ def _by_time(actions: Tensor) -> tuple[Tensor, ...]:
     return actions.permute(3, 2, 0, 1)[..., None].contiguous().unbind(0)
 
 
-class Ends(Function):
+class BackwardEnds(Function):
     """Actions [R,B,S,3] → end_t of every time, [R,B,S,H,W]; the gradient runs forward in time."""
 
     @staticmethod
@@ -156,7 +160,7 @@ class Ends(Function):
 
 
 def place_hard(x: Tensor, actions: Tensor, height: int, width: int) -> Tensor:
-    """The grid of seq2grid when every action is its most probable one; time and memory linear in S."""
+    """The same when every action is its most probable one; time and memory linear in S."""
     runs, problems, length, features = x.shape
     action = actions.argmax(-1)
     later = action.new_zeros(runs, problems, 1)

@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from gridsum.model.network import Network
+from gridsum.model.paper import Network
+from gridsum.training.graphs import Replayed
 from gridsum.training.optimiser import AdamW
-from gridsum.training.replay import Replayed
 from gridsum.variants import variant
 
 pytestmark = pytest.mark.gpu

@@ -14,7 +14,7 @@ import triton.language as tl
 from torch import Tensor
 from torch.autograd import Function
 
-from gridsum.model.kernels.cells import entries, own_grid, place_of
+from gridsum.model.engine.cuda.cells import entries, own_grid, place_of
 
 # Lines and warps of a program, for cells of E features and for those of F hidden ones, as measured on an H200.
 _NARROW = {"TILE": 32, "num_warps": 4}

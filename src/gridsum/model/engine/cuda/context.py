@@ -8,7 +8,7 @@ import triton.language as tl
 from torch import Tensor
 from torch.autograd import Function
 
-from gridsum.model.kernels.cells import entries, own_grid, place_of, sample_of
+from gridsum.model.engine.cuda.cells import entries, own_grid, place_of, sample_of
 
 
 @triton.jit

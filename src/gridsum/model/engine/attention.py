@@ -1,117 +1,26 @@
-"""Local self-attention on the grid (the paper's Eq. 6 to 8)."""
+"""Local attention (Eq. 6 to 8) as one product and one function of its own gradient."""
 
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
-from torch import Generator, Tensor, nn
+from torch import Tensor
 from torch.autograd import Function
-from torch.nn import functional as F
 
-from gridsum.model.layers import FusedFeedForward, RunModule, apply_matrix, is_power_of_two, triton_serves
-from gridsum.model.rollout import GridSize
+from gridsum.model.paper import LocalAttention
 
 # How many features of problems are computed together on a CPU: enough for two threads, few enough for their caches.
 _PART = 40_000
 
 
-class LocalAttention(RunModule):
-    """Every cell attends to the k × k cells around it, with weights softmax((Q + s)·(K + r)).
-
-    Queries, keys and values are projected in `groups` parts without bias, then split into `heads`. Outside the
-    grid keys and values are zero and those places do take part, with K + r = r: so a cell can know the border.
-    With groups = heads and no s this is stand-alone self-attention (SASA).
-    """
-
-    decayed = ("projection",)
-    products: torch.dtype | None = None
-    """What a CPU projects in where there is a gradient to compute, if not in the dtype of the grid."""
-
-    def __init__(self, runs: int, width: int, groups: int, heads: int, kernel: int, query_encoding: bool) -> None:
-        super().__init__()
-        if width % groups or width % heads:
-            raise ValueError(f"{groups} groups and {heads} heads must both divide the width, {width}")
-        if kernel % 2 == 0:
-            raise ValueError(f"kernel must be odd, so that a cell is the centre of its neighbourhood, not {kernel}")
-        self.heads, self.kernel = heads, kernel
-        part = width // groups
-        self.projection = nn.Parameter(torch.empty(runs, 3, groups, part, part))
-        self.relative = nn.Parameter(torch.empty(runs, kernel, kernel, width))
-        self.query = nn.Parameter(torch.empty(runs, width)) if query_encoding else None
-
-    def draw(self, run: int, generator: Generator) -> None:
-        width = self.relative.shape[-1]
-        self.projection[run].normal_(0, math.sqrt(2 / width), generator=generator)
-        self.relative[run].normal_(generator=generator)
-        if self.query is not None:
-            self.query[run].normal_(generator=generator)
-
-    def project(self, grid: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Q (with s added), K and V, each [R,B,H,W,E]."""
-        q, k, v = apply_matrix(grid, self.matrix()).chunk(3, -1)
-        return (q if self.query is None else q + self.query[:, None, None, None]), k, v
-
-    def matrix(self) -> Tensor:
-        """The groups' projections as one matrix [R,E,3E], zero between groups: one product beats g small ones."""
-        runs, _, groups, part, _ = self.projection.shape
-        diagonal = torch.eye(groups, device=self.projection.device, dtype=self.projection.dtype)
-        blocks = self.projection[..., None, :] * diagonal[:, None, :, None]
-        return blocks.permute(0, 2, 3, 1, 4, 5).reshape(runs, groups * part, 3 * groups * part)
-
-    def forward(self, grid: Tensor, size: GridSize | None = None, matrix: Tensor | None = None) -> Tensor:
-        """`matrix`, from the method of that name, spares making it at every step."""
-        runs, *_, width = self.relative.shape
-        if grid.dim() != 5 or grid.shape[0] != runs or grid.shape[-1] != width:
-            raise ValueError(
-                f"a grid is [runs, problems, rows, columns, features], here [{runs}, ·, ·, ·, {width}], "
-                f"not {list(grid.shape)}; one model is a fleet of one: grid[None]"
-            )
-        matrix = self.matrix() if matrix is None else matrix
-        if self.products is None or grid.is_cuda or not torch.is_grad_enabled():
-            qkv = apply_matrix(grid, matrix)
-        else:
-            qkv = FusedFeedForward.apply(grid, None, self.products, matrix, None)
-        if triton_serves(grid) and is_power_of_two(grid.shape[-1]):
-            from gridsum.model.kernels.attention import KernelAttention
-
-            query = self.relative.new_zeros(self.relative.shape[0], self.relative.shape[-1])
-            query = query if self.query is None else self.query
-            return KernelAttention.apply(qkv, query, self.relative, self.heads, size and size.own)
-        return FusedAttention.apply(qkv, self.query, self.relative, self.heads)
-
-    def observe(self, grid: Tensor) -> tuple[Tensor, Tensor]:
-        """What forward returns, and the attention [k²,R,B,H,W,h] that each cell pays to its neighbours."""
-        q, k, v = self.project(grid)
-        weights = attention_weights(q, k, self.relative, self.heads)
-        return gather(weights, v), weights
-
-
-def attention_weights(q: Tensor, k: Tensor, relative: Tensor, heads: int) -> Tensor:
-    """softmax(q·(k + r)) over the neighbourhood, [k²,R,B,H,W,h]; neighbours come row by row."""
-    encoding = relative.flatten(1, 2)[:, :, None, None, None]
-    scores = [
-        (q * (neighbour + encoding[:, index])).unflatten(-1, (heads, -1)).sum(-1)
-        for index, neighbour in enumerate(neighbours(k, relative.shape[1]))
-    ]
-    return torch.stack(scores).softmax(0)
-
-
-def gather(weights: Tensor, v: Tensor) -> Tensor:
-    """Σ over the neighbourhood of A·V, heads joined: [R,B,H,W,E]."""
-    heads = weights.shape[-1]
-    parts = [
-        weight[..., None] * neighbour.unflatten(-1, (heads, -1))
-        for weight, neighbour in zip(weights.unbind(0), neighbours(v, math.isqrt(len(weights))), strict=True)
-    ]
-    return torch.stack(parts).sum(0).flatten(-2)
-
-
-def neighbours(x: Tensor, kernel: int) -> list[Tensor]:
-    """x [R,B,H,W,E] as seen from every cell: one tensor of that shape a neighbour, zero outside the grid."""
-    margin, (height, width) = kernel // 2, x.shape[2:4]
-    padded = F.pad(x, (0, 0, margin, margin, margin, margin))
-    return [padded[:, :, a : a + height, b : b + width] for a in range(kernel) for b in range(kernel)]
+def block_matrix(attention: LocalAttention) -> Tensor:
+    """The groups' projections as one matrix [R,E,3E], zero between groups: one product beats g small ones."""
+    projection = attention.projection
+    runs, _, groups, part, _ = projection.shape
+    diagonal = torch.eye(groups, device=projection.device, dtype=projection.dtype)
+    blocks = projection[..., None, :] * diagonal[:, None, :, None]
+    return blocks.permute(0, 2, 3, 1, 4, 5).reshape(runs, groups * part, 3 * groups * part)
 
 
 class FusedAttention(Function):

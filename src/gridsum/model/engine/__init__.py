@@ -1,0 +1,47 @@
+"""How the equations of `gridsum.model.paper` are computed: the one place that asks what tensors lie on.
+
+    plain       as the paper has them: what the others are held against
+    eager       torch operation by operation, with the shortcuts that pay on a CPU
+    cuda/       Triton kernels, packed dropout and compiled parts
+
+An engine begins a rollout and takes its steps (`Engine` and `Course` in `plain`); the loop over the steps is
+`gridsum.model.unroll`.
+"""
+
+import functools
+import importlib.util
+
+import torch
+
+from gridsum.devices import multiplies_bf16
+from gridsum.model.engine.eager import Eager
+from gridsum.model.engine.plain import Engine
+from gridsum.model.paper import Network
+
+__all__ = ["Engine", "engine_of", "served"]
+
+
+def engine_of(network: Network, precision: str = "fp32", static: bool = False) -> Engine:
+    """The engine for a network where it lies, for products of `precision` in training.
+
+    `static` says that shapes stay the same, so that it is worth compiling for them; for a GPU.
+    """
+    weight = network.embedding.weight
+    if weight.is_cuda and weight.dtype != torch.float64 and _triton_installed():
+        from gridsum.model.engine.cuda.course import Cuda
+
+        return Cuda(network, static)
+    reduced = not weight.is_cuda and served(precision, weight.device) == "bf16"
+    return Eager(network, torch.bfloat16 if reduced else None)
+
+
+def served(precision: str, device: torch.device) -> str:
+    """What `training.precision` comes to on a device: a CPU computes in fp32, or in bf16 if it is faster at that."""
+    if device.type == "cpu" and not (precision == "bf16" and multiplies_bf16()):
+        return "fp32"
+    return precision
+
+
+@functools.cache
+def _triton_installed() -> bool:
+    return importlib.util.find_spec("triton") is not None

@@ -1,0 +1,133 @@
+"""Training on a GPU: gradients and updates as CUDA graphs, so that thousands of operations are one launch."""
+
+from collections.abc import Callable
+from dataclasses import fields
+
+import torch
+from torch import Tensor
+
+from gridsum.config import Config
+from gridsum.model.engine import engine_of
+from gridsum.model.paper import Network
+from gridsum.objective import Cost
+from gridsum.streams import Stream
+from gridsum.training.gradients import Gradients, Part, mean_of, part_gradient
+
+
+class GraphGradients:
+    """Compiled steps inside CUDA graphs, one for each group and number of recurrent steps.
+
+    Shapes are static: every run's grid is masked inside the largest. How many recurrent steps a batch needs under
+    ponder halting is known only afterwards, so the number is guessed from the steps before; if it was too small, the
+    part is computed again with more, which gives what it would have given at once.
+    """
+
+    # Few: a graph takes seconds to make, and steps that no sample needs any more cost little.
+    _LENGTHS = (4, 8, 14, 24, 32, 40)
+    _MEMORY = 10
+
+    def __init__(self, network: Network, config: Config, seeds: tuple[int, ...]) -> None:
+        self.config, self.engine = config, engine_of(network, config.training.precision, static=True)
+        self.stream = Stream.of_seeds(seeds, next(network.parameters()).device)
+        self.step = torch.zeros((), dtype=torch.int64, device=self.stream.key.device)
+        # The groups are computed side by side: each in a stream and in memory of its own.
+        self.lanes = [(torch.cuda.Stream(), torch.cuda.graph_pool_handle()) for _ in config.task.groups]
+        self.captured: dict[tuple[int, int | None], tuple[torch.cuda.CUDAGraph, Part]] = {}
+        self.recent: list[list[int]] = [[] for _ in config.task.groups]
+
+    def __call__(self, step: int) -> Gradients:
+        self.step.fill_(step)
+        groups = range(len(self.config.task.groups))
+        lengths = [self._guess(group) for group in groups]
+        for group in groups:  # captures wait for all else to finish, so they come first
+            self._graph(group, lengths[group])
+        parts = [self._replay(group, lengths[group]) for group in groups]
+        for lane, _ in self.lanes:
+            torch.cuda.current_stream().wait_stream(lane)
+        for group in groups:
+            while self.config.model.halting == "ponder":
+                taken, unfinished = parts[group].truncation.tolist()
+                if not unfinished:
+                    self.recent[group] = [*self.recent[group], taken][-self._MEMORY :]
+                    break
+                lengths[group] = self._longer(lengths[group])
+                parts[group] = self._replay(group, lengths[group])
+                torch.cuda.current_stream().wait_stream(self.lanes[group][0])
+        return mean_of(parts)
+
+    def _lengths(self) -> list[int]:
+        most = self.config.model.max_steps
+        return [length for length in self._LENGTHS if length < most] + [most]
+
+    def _guess(self, group: int) -> int | None:
+        if self.config.model.halting != "ponder":
+            return None
+        needed = max(self.recent[group], default=self._LENGTHS[2])
+        lengths = self._lengths()
+        return next((length for length in lengths if length >= needed), lengths[-1])
+
+    def _longer(self, length: int | None) -> int:
+        """At least half as many again: a graph for every length in between would cost more to make than it saves."""
+        assert length is not None
+        lengths = self._lengths()
+        return next((other for other in lengths if other >= 1.5 * length), lengths[-1])
+
+    def _graph(self, group: int, length: int | None) -> tuple[torch.cuda.CUDAGraph, Part]:
+        if (group, length) not in self.captured:
+            self.captured[group, length] = self._capture(group, length)
+        return self.captured[group, length]
+
+    def _replay(self, group: int, length: int | None) -> Part:
+        """What the graph computes; the current stream has to wait for the group's own."""
+        graph, part = self._graph(group, length)
+        lane, _ = self.lanes[group]
+        lane.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(lane):
+            graph.replay()
+            # A group's graphs share their memory: what one leaves behind the next may overwrite.
+            costs = Cost(*(getattr(part.cost, item.name).clone() for item in fields(Cost)))
+            return Part(part.gradient.clone(), costs, part.recurrent_steps, part.truncation.clone())
+
+    def _capture(self, group: int, length: int | None) -> tuple[torch.cuda.CUDAGraph, Part]:
+        def compute() -> Part:
+            stream = self.stream.fold(self.step)
+            with torch.autocast("cuda", torch.bfloat16, enabled=self.config.training.precision == "bf16"):
+                return part_gradient(self.engine, self.config, stream, group, length, True)
+
+        torch.cuda.synchronize()
+        lane, pool = self.lanes[group]
+        if not any(other == group for other, _ in self.captured):
+            with torch.cuda.stream(lane):  # what is compiled or allocated once must be so before the capture
+                compute()
+            torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, pool=pool, stream=lane):
+            part = compute()
+        return graph, part
+
+
+class Replayed:
+    """A function of tensors, which may change others in place, as a CUDA graph.
+
+    Shapes stay those of the first call. That one is eager, because what libraries allocate once must be allocated
+    before a capture; the second captures, which computes nothing by itself.
+    """
+
+    def __init__(self, function: Callable[..., Tensor]) -> None:
+        self.function = function
+        self.inputs: tuple[Tensor, ...] | None = None
+        self.graph: torch.cuda.CUDAGraph | None = None
+
+    def __call__(self, *inputs: Tensor) -> Tensor:
+        if self.inputs is None:
+            self.inputs = tuple(tensor.clone() for tensor in inputs)
+            return self.function(*inputs)
+        for own, given in zip(self.inputs, inputs, strict=True):
+            own.copy_(given)
+        if self.graph is None:
+            torch.cuda.synchronize()
+            self.graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self.graph):
+                self.output = self.function(*self.inputs)
+        self.graph.replay()
+        return self.output.clone()
