@@ -193,7 +193,10 @@ def _examples(records: list[Record]) -> Table:
     columns = [_marked([paper.EXAMPLES[problem] for problem in problems], truths)]
     columns += [_marked(record.answers or (), truths) for record in used(cells)]
     lines = zip([*problems, "right"], [*truths, ""], *columns, strict=True)
-    caption = f"{conditions(used(cells))} {RIGHT} marks the right answers."
+    caption = (
+        f"{conditions(used(cells))} {RIGHT} marks the right answers. The grid is that of the longest and largest of "
+        "them, drawn as in training; gridsum solve takes the smallest that does, so its answers may differ."
+    )
     header = ("problem", "sum", "paper", *names)
     return Table("Worked examples (Table V)", caption, header, tuple(lines))
 
