@@ -40,7 +40,7 @@ test: .venv/.installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
 	$(BIN)/pyright
-	$(BIN)/pytest --numprocesses 2
+	$(BIN)/pytest --numprocesses 2 --dist worksteal
 
 benchmark: .venv/.installed
 	$(BIN)/python benchmarks/cpu.py
