@@ -200,7 +200,7 @@ def test_what_training_cannot_start_from_is_told(command: Command, trained: Path
     out, start = ["train", "--out", str(tmp_path / "more")], ["--start-from", str(trained)]
     wrong = {
         "has no seed 3, only 0, 7": [*start, "--seeds", "0,3"],
-        "leave model.* as it is": [*start, "--model.patience", "7"],
+        "leave model.* as it is": [*start, "--model.max_steps", "7"],
         "holds no weights.safetensors": ["--start-from", str(tmp_path)],
         "there is no model 'nowhere'": ["--start-from", "nowhere"],
         "leave --start-from out": [*start, "--resume"],
