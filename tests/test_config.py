@@ -44,10 +44,12 @@ def test_impossible_values(changes, complaint):
 
 
 def test_a_retired_field_is_read_at_its_default_and_refused_otherwise():
-    old = dataclasses.asdict(Config())
+    old = dataclasses.asdict(override(Config(), {"objective.truncate_prior": True}))
+    del old["objective"]["truncate_prior"]
+    old["objective"] |= {"deep": False}
     old["model"] |= {"recall": False, "train_steps": [6, 20], "state_noise": 0}
     old["training"] |= {"restarts": 0.0}
-    assert from_dict(Config, old) == Config()
+    assert from_dict(Config, old) == override(Config(), {"objective.truncate_prior": True}), "as release 0.1.0 did"
     for part, name, value in (
         ("model", "train_steps", [6, 21]),
         ("training", "restarts", 0.5),
@@ -66,7 +68,7 @@ def test_configurations_are_frozen():
 def test_the_paper_s_numbers():
     config = Config()
     assert config.task.groups == (Space((1, 2), (1, 10)), Space((3, 4), (1, 10)))
-    assert (config.task.spare_rows, config.task.spare_columns) == (0, 2)
+    assert (config.task.spare_rows, config.task.spare_columns) == (1, 3)
     assert (config.task.random_rows, config.task.random_columns) == (3, 3)
     model = config.model
     assert (model.width, model.dropout, model.placement_hidden, model.kernel) == (64, 0.1, 64, 3)

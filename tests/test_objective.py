@@ -15,6 +15,7 @@ from gridsum.objective import (
     cross_entropy,
     explore_reinforce,
     kl_from_geometric,
+    sampled_success,
 )
 from gridsum.streams import Stream
 from gridsum.symbols import PAD
@@ -94,7 +95,7 @@ def test_explore_reinforce_in_the_cost(masked, weight):
     """β times the mean of −(1 − a)·H(p) + a·E[log(1 + N_h)], a being the accuracy expected under p."""
     rollout, targets = rollout_of(*logits_and_halting()), targets_of()
     columns = torch.tensor([[False, True, True, True], [False, False, True, True]]) if masked else None
-    spent = cost(rollout, targets, ObjectiveConfig(weight=weight), columns)
+    spent = cost(rollout, targets, ObjectiveConfig(weight=weight, success="expected"), columns)
     for run in range(RUNS):
         inside = [True] * WIDTH if columns is None else columns[run].tolist()
         accuracies = accuracies_of(rollout, targets, run, inside)
@@ -110,12 +111,13 @@ def test_explore_reinforce_in_the_cost(masked, weight):
     torch.testing.assert_close(spent.total, spent.expected_loss + weight * spent.regulariser)
 
 
-def test_kl_in_the_cost():
+@pytest.mark.parametrize("truncated", [False, True])
+def test_kl_in_the_cost(truncated):
     rollout, targets = rollout_of(*logits_and_halting()), targets_of()
-    spent = cost(rollout, targets, ObjectiveConfig(regulariser="kl", prior=0.1))
+    spent = cost(rollout, targets, ObjectiveConfig(regulariser="kl", prior=0.1, truncate_prior=truncated))
     for run in range(RUNS):
         divergences = [
-            oracle.kl_from_geometric(p_of(rollout, run, b), int(rollout.truncation[run, b]), 0.1)
+            oracle.kl_from_geometric(p_of(rollout, run, b), int(rollout.truncation[run, b]), 0.1, truncated)
             for b in range(PROBLEMS)
         ]
         assert spent.regulariser[run].item() == pytest.approx(sum(divergences) / PROBLEMS, rel=1e-6)
@@ -181,7 +183,10 @@ def test_masked_columns_do_not_matter():
     other = logits.clone()
     other[..., :2, :] = torch.randn_like(other[..., :2, :])
     columns = torch.tensor([[False, False, True, True]] * RUNS)
-    one, two = (cost(rollout_of(x, halting), targets_of(), ObjectiveConfig(), columns) for x in (logits, other))
+    one, two = (
+        cost(rollout_of(x, halting), targets_of(), ObjectiveConfig(success="expected"), columns)
+        for x in (logits, other)
+    )
     for ours, theirs in zip(vars(one).values(), vars(two).values(), strict=True):
         torch.testing.assert_close(ours, theirs, rtol=0, atol=0)
 
@@ -195,11 +200,12 @@ def test_explore_reinforce_is_the_closed_form(halting, success):
     assert -(1 - success) * bound <= value.item() <= success * bound
 
 
-@given(distributions, st.sampled_from([0.1, 0.5]))
-def test_kl_is_the_closed_form(halting, prior):
+@given(distributions, st.sampled_from([0.1, 0.5]), st.booleans())
+def test_kl_is_the_closed_form(halting, prior, truncated):
     p, truncation = halting_distribution(torch.tensor(halting, dtype=torch.float64), 0.05)
-    value = kl_from_geometric(p, truncation, prior)
-    assert value.item() == pytest.approx(oracle.kl_from_geometric(p.tolist(), int(truncation), prior), abs=1e-5)
+    value = kl_from_geometric(p, truncation, prior, truncated)
+    expected = oracle.kl_from_geometric(p.tolist(), int(truncation), prior, truncated)
+    assert value.item() == pytest.approx(expected, abs=1e-5)
     assert value.item() >= -1e-6
 
 
@@ -207,7 +213,7 @@ def test_kl_is_the_closed_form(halting, prior):
 def test_kl_of_the_prior_itself_is_zero(prior):
     p, truncation = halting_distribution(torch.full((8, 1), prior, dtype=torch.float64), 0.05)
     torch.testing.assert_close(
-        kl_from_geometric(p, truncation, prior), torch.zeros(1, dtype=torch.float64), atol=1e-6, rtol=0
+        kl_from_geometric(p, truncation, prior, True), torch.zeros(1, dtype=torch.float64), atol=1e-6, rtol=0
     )
 
 
@@ -227,7 +233,7 @@ def test_success_carries_no_gradient():
     halting.requires_grad_()
     logits.requires_grad_()
     rollout = rollout_of(logits, halting)
-    (cost(rollout, targets, ObjectiveConfig(weight=1.0)).total.sum()).backward()
+    (cost(rollout, targets, ObjectiveConfig(weight=1.0, success="expected", normalise="batch")).total.sum()).backward()
     ours = halting.grad
     assert ours is not None
 
@@ -252,7 +258,9 @@ def test_the_regulariser_leaves_the_logits_alone():
     for weight in (0.0, 3.0):
         logits, halting = logits_and_halting()
         logits.requires_grad_()
-        cost(rollout_of(logits, halting), targets_of(), ObjectiveConfig(weight=weight)).total.sum().backward()
+        cost(
+            rollout_of(logits, halting), targets_of(), ObjectiveConfig(weight=weight, success="expected")
+        ).total.sum().backward()
         gradients.append(logits.grad)
     torch.testing.assert_close(gradients[0], gradients[1], rtol=0, atol=0)
     assert gradients[0].abs().max() > 1e-3
@@ -261,7 +269,7 @@ def test_the_regulariser_leaves_the_logits_alone():
 def test_parts_of_the_cost_carry_no_gradient():
     logits, halting = logits_and_halting()
     halting.requires_grad_()
-    spent = cost(rollout_of(logits.requires_grad_(), halting), targets_of(), ObjectiveConfig())
+    spent = cost(rollout_of(logits.requires_grad_(), halting), targets_of(), ObjectiveConfig(success="expected"))
     assert spent.total.requires_grad
     parts = (spent.expected_loss, spent.regulariser, spent.accuracy, spent.steps)
     assert not any(part.requires_grad for part in parts)
@@ -273,7 +281,9 @@ def test_sure_halting_has_a_finite_gradient(regulariser, sure):
     """In float32 a sigmoid becomes exactly 0 or 1, and then a step has exactly no probability."""
     scores = torch.tensor(sure).view(4, 1, 1).requires_grad_()
     rollout = rollout_of(torch.zeros(4, 1, 1, WIDTH, 13), scores.sigmoid())
-    cost(rollout, targets_of()[:1, :1], ObjectiveConfig(regulariser=regulariser)).total.sum().backward()
+    cost(
+        rollout, targets_of()[:1, :1], ObjectiveConfig(regulariser=regulariser, success="expected")
+    ).total.sum().backward()
     assert scores.grad is not None
     assert torch.isfinite(scores.grad).all()
 
@@ -285,7 +295,7 @@ def test_readings_after_truncation_have_no_gradient(normalise):
     scores = torch.full((READINGS, RUNS, PROBLEMS), 4.0, dtype=torch.float64, requires_grad=True)
     rollout = rollout_of(logits.requires_grad_(), scores.sigmoid())
     assert rollout.truncation.max() < READINGS - 1
-    cost(rollout, targets_of(), ObjectiveConfig(normalise=normalise)).total.sum().backward()
+    cost(rollout, targets_of(), ObjectiveConfig(normalise=normalise, success="expected")).total.sum().backward()
     assert logits.grad is not None
     assert scores.grad is not None
     assert torch.isfinite(scores.grad).all()
@@ -298,7 +308,7 @@ def test_readings_after_truncation_have_no_gradient(normalise):
 def test_sampled_success_is_the_accuracy_of_a_reading_drawn_from_p():
     rollout, targets = rollout_of(*logits_and_halting()), targets_of()
     draws = Stream.of_seeds([3, 4])
-    spent = cost(rollout, targets, ObjectiveConfig(success="sampled"), draws=draws)
+    spent = cost(rollout, targets, ObjectiveConfig(), success=sampled_success(rollout, targets, draws))
     numbers = draws.uniform(PROBLEMS)
     for run in range(RUNS):
         accuracies = accuracies_of(rollout, targets, run, [True] * WIDTH)
@@ -316,7 +326,8 @@ def test_sampled_success_is_right_on_average():
     many = 3000
     rollout = rollout_of(logits[:, :1, :1].expand(-1, -1, many, -1, -1), halting[:, :1, :1].expand(-1, -1, many))
     targets = targets_of()[:1, :1].expand(-1, many, -1)
-    sampled = cost(rollout, targets, ObjectiveConfig(success="sampled"), draws=Stream.of_seeds([0]))
+    drawn = sampled_success(rollout, targets, Stream.of_seeds([0]))
+    sampled = cost(rollout, targets, ObjectiveConfig(), success=drawn)
     expected = cost(rollout, targets, ObjectiveConfig(success="expected"))
     never, always = (
         explore_reinforce(rollout.probability[:, 0, 0], torch.tensor(a), torch.arange(READINGS)) for a in (0.0, 1.0)
@@ -342,23 +353,33 @@ def test_the_highest_draw_is_the_last_reading():
     logits[1:, ..., 2] = 1.0
     rollout = Rollout(rollout.steps, logits, halting, rollout.probability, rollout.truncation)
     targets = torch.ones(1, 400, 1, dtype=torch.int64)
-    config = ObjectiveConfig(success="sampled", weight=1.0)
-    spent = cost(rollout, targets, config, draws=Highest(torch.zeros(1, dtype=torch.int64)))
-    wrong = explore_reinforce(rollout.probability, torch.zeros(1, 400), torch.arange(20).view(-1, 1, 1)).mean()
-    assert spent.regulariser.item() == pytest.approx(wrong.item(), rel=1e-5)
+    assert (sampled_success(rollout, targets, Highest(torch.zeros(1, dtype=torch.int64))) == 0).all()
 
 
-def test_sampled_success_needs_draws():
-    with pytest.raises(AssertionError, match="draws"):
-        cost(rollout_of(*logits_and_halting()), targets_of(), ObjectiveConfig(success="sampled"))
+def test_sampled_success_counts_the_columns_of_a_run_s_own_grid_alone():
+    rollout, targets = rollout_of(*logits_and_halting()), targets_of()
+    columns = torch.tensor([[False, True, True, True], [False, False, True, True]])
+    draws = Stream.of_seeds([3, 4])
+    found, numbers = sampled_success(rollout, targets, draws, columns), draws.uniform(PROBLEMS)
+    for run in range(RUNS):
+        accuracies = accuracies_of(rollout, targets, run, columns[run].tolist())
+        for b in range(PROBLEMS):
+            p = p_of(rollout, run, b)
+            drawn = next(n for n in range(READINGS) if sum(p[: n + 1]) > numbers[run, b])
+            assert found[run, b].item() == pytest.approx(accuracies[drawn][b])
+
+
+def test_sampled_success_is_drawn_beforehand():
+    with pytest.raises(AssertionError, match="beforehand"):
+        cost(rollout_of(*logits_and_halting()), targets_of(), ObjectiveConfig())
 
 
 def test_runs_do_not_meet():
     logits, halting = logits_and_halting()
     targets = targets_of()
-    together = cost(rollout_of(logits, halting), targets, ObjectiveConfig(normalise="running"))
+    together = cost(rollout_of(logits, halting), targets, ObjectiveConfig(success="expected"))
     for run in range(RUNS):
         part = slice(run, run + 1)
-        alone = cost(rollout_of(logits[:, part], halting[:, part]), targets[part], ObjectiveConfig(normalise="running"))
+        alone = cost(rollout_of(logits[:, part], halting[:, part]), targets[part], ObjectiveConfig(success="expected"))
         for ours, theirs in zip(vars(together).values(), vars(alone).values(), strict=True):
             torch.testing.assert_close(ours[part], theirs)

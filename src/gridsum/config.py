@@ -37,8 +37,8 @@ class TaskConfig:
         (2,),
         "The last number of terms of every group but the last: 2 makes the groups [1,2] and [3,4].",
     )
-    spare_rows: int = described(0, "F_H, rows beyond the number of terms.")
-    spare_columns: int = described(2, "F_W, columns beyond the number of digits.")
+    spare_rows: int = described(1, "F_H, rows beyond the number of terms.")
+    spare_columns: int = described(3, "F_W, columns beyond the number of digits.")
     random_rows: int = described(3, "R_H is uniform in {0..random_rows}.")
     random_columns: int = described(3, "R_W is uniform in {0..random_columns}.")
     repeats: float = described(0.0, "The share of training problems, drawn one by one, whose digits tend to repeat.")
@@ -133,13 +133,18 @@ class ObjectiveConfig:
     weight: float = described(5e-2, "β, the weight of the regulariser.")
     prior: float = described(0.1, "λ_p of the geometric distribution that `kl` compares with.")
     pad_weight: float = described(0.1, "The weight of the PAD class in the cross-entropy.")
+    truncate_prior: bool = described(
+        False,
+        "Whether the last step of `kl`'s geometric distribution takes what remains of it, as p's does.",
+    )
     success: Literal["expected", "sampled"] = described(
-        "expected",
-        "The measure a of Explore-Reinforce: the accuracy expected under p, or that of one halting step drawn from p.",
+        "sampled",
+        "The measure a of Explore-Reinforce: the accuracy of one halting step drawn from p, in a pass of its own "
+        "without dropout, or the accuracy expected under p in the pass of training.",
     )
     normalise: Literal["batch", "running"] = described(
-        "batch",
-        "The class weight that a step's loss is divided by: the whole batch's, or that of samples still running.",
+        "running",
+        "The class weight that a step's loss is divided by: that of samples still running, or the whole batch's.",
     )
 
     def __post_init__(self) -> None:

@@ -37,6 +37,10 @@ _RETIRED: dict[str, Any] = {
 }
 
 
+# Fields that it did not have, with what it did.
+_ADDED: dict[str, Any] = {"objective.truncate_prior": True}
+
+
 def to_json(config: Config) -> str:
     return json.dumps(dataclasses.asdict(config), indent=2)
 
@@ -65,6 +69,9 @@ def from_dict(cls: type[Dataclass], data: Any, where: str = "") -> Dataclass:
         hint = hints[key]
         nested = isinstance(hint, type) and dataclasses.is_dataclass(hint)
         values[key] = from_dict(hint, value, path) if nested else _checked(hint, value, path)
+    if any(f"{where}.{key}" in _RETIRED for key in data):
+        added = {path.removeprefix(f"{where}."): value for path, value in _ADDED.items()}
+        values = {name: value for name, value in added.items() if name in hints} | values
     return cls(**values)
 
 

@@ -34,14 +34,14 @@ def cost(
     targets: Tensor,
     config: ObjectiveConfig,
     columns: Tensor | None = None,
-    draws: Stream | None = None,
+    success: Tensor | None = None,
 ) -> Cost:
-    """The cost of `rollout` against targets [R,B,W].
+    """The cost of `rollout` against targets [R,B,W] (Eq. 11).
 
-    `columns` (bool [R,W]) says which columns belong to each run's grid; `draws` feeds the `sampled` measure of
-    success and is needed for it alone.
+    `columns` (bool [R,W]) says which columns belong to each run's grid. `success` is the measure a [R,B] where that is
+    `sampled` (see `sampled_success`), and is needed for it alone.
     """
-    inside = torch.ones_like(targets, dtype=torch.bool) if columns is None else columns[:, None].expand_as(targets)
+    inside = _inside(targets, columns)
     step = torch.arange(rollout.steps.start, rollout.steps.stop, device=targets.device).view(-1, 1, 1)
     kind = torch.promote_types(rollout.logits.dtype, torch.float32)  # weights add up, whatever the products' precision
     p = rollout.probability
@@ -59,14 +59,11 @@ def cost(
     if config.regulariser == "none":
         regulariser = torch.zeros_like(expected_loss)
     elif config.regulariser == "kl":
-        regulariser = kl_from_geometric(p, rollout.truncation, config.prior).mean(-1)
+        regulariser = kl_from_geometric(p, rollout.truncation, config.prior, config.truncate_prior).mean(-1)
     else:
-        success = expected_accuracy
-        if config.success == "sampled":
-            assert draws is not None, "a sampled measure of success needs a source of draws"
-            drawn = _draw(p.detach(), draws).minimum(rollout.truncation - rollout.steps.start)
-            success = accuracies.gather(0, drawn[None])[0]
-        regulariser = explore_reinforce(p, success, step).mean(-1)
+        assert success is not None or config.success == "expected", "a sampled measure of success is drawn beforehand"
+        a = expected_accuracy if config.success == "expected" else success
+        regulariser = explore_reinforce(p, a, step).mean(-1)
     return Cost(
         expected_loss + config.weight * regulariser,
         expected_loss.detach(),
@@ -74,6 +71,24 @@ def cost(
         expected_accuracy.mean(-1),
         (p.detach() * step).sum(0).mean(-1),
     )
+
+
+def samples_success(config: ObjectiveConfig) -> bool:
+    """Whether the cost needs a rollout without dropout, to draw the measure of success from."""
+    return config.regulariser == "explore-reinforce" and config.success == "sampled"
+
+
+@torch.no_grad()
+def sampled_success(rollout: Rollout, targets: Tensor, draws: Stream, columns: Tensor | None = None) -> Tensor:
+    """a [R,B]: each sample's character accuracy at one step drawn from p."""
+    accuracies = character_accuracy(rollout.logits.argmax(-1), targets, _inside(targets, columns))
+    # One too far where the draw exceeds p's rounded sum.
+    drawn = (torch.cumsum(rollout.probability, 0) <= draws.uniform(targets.shape[1])).sum(0)
+    return accuracies.gather(0, drawn.minimum(rollout.truncation - rollout.steps.start)[None])[0]
+
+
+def _inside(targets: Tensor, columns: Tensor | None) -> Tensor:
+    return torch.ones_like(targets, dtype=torch.bool) if columns is None else columns[:, None].expand_as(targets)
 
 
 def class_weights(targets: Tensor, pad_weight: float) -> Tensor:
@@ -101,22 +116,17 @@ def explore_reinforce(p: Tensor, success: Tensor, step: Tensor) -> Tensor:
     return -(1 - success) * entropy + success * effort
 
 
-def kl_from_geometric(p: Tensor, truncation: Tensor, prior: float) -> Tensor:
-    """KL(p ‖ geometric(λ_p)) of each sample, the geometric distribution truncated at the same N as p.
+def kl_from_geometric(p: Tensor, truncation: Tensor, prior: float, truncated: bool = False) -> Tensor:
+    """KL(p ‖ geometric(λ_p)) of each sample, p leading with the reading.
 
-    Like p itself, it gives its last step what remains: (1 − λ_p)^N.
+    If the geometric distribution is `truncated` at the same N as p, its last step takes what remains: (1 − λ_p)^N.
     """
     step = torch.arange(p.shape[0], device=p.device).view(-1, *[1] * (p.dim() - 1))
     log_survival = step * math.log1p(-prior)
-    log_prior = log_survival + torch.where(step < truncation, math.log(prior), 0.0)
-    return (_p_log_p(p) - p * log_prior).sum(0)
+    chance = torch.where(step < truncation, math.log(prior), 0.0) if truncated else math.log(prior)
+    return (_p_log_p(p) - p * (log_survival + chance)).sum(0)
 
 
 def _p_log_p(p: Tensor) -> Tensor:
     """p log p, 0 at 0 with a finite gradient there (which torch.special.xlogy does not have)."""
     return p * p.clamp_min(torch.finfo(p.dtype).tiny).log()
-
-
-def _draw(p: Tensor, draws: Stream) -> Tensor:
-    """A reading for each sample, drawn from p [K,R,B]; one too far where the draw exceeds p's rounded sum."""
-    return (torch.cumsum(p, 0) <= draws.uniform(p.shape[-1])).sum(0)

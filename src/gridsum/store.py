@@ -43,6 +43,8 @@ class Model:
     config: Config
     seeds: tuple[int, ...]
     network: Network
+    paths: tuple[Path, ...] = ()
+    """The weights files, run by run, where it was read from such."""
 
 
 def write_atomically(path: Path, content: bytes) -> None:
@@ -88,7 +90,7 @@ def load_runs(name: str, paths: Sequence[Path], device: torch.device | str = "cp
         _check_shapes(path, configs[0], {key: tuple(value.shape) for key, value in state.items()}, expected)
     network.load_state_dict({key: torch.stack([state[key] for state in states]) for key in expected})
     network.requires_grad_(False).to(device)
-    return Model(name, configs[0], tuple(seeds), network)
+    return Model(name, configs[0], tuple(seeds), network, tuple(paths))
 
 
 def shipped() -> dict[str, Path]:

@@ -19,6 +19,7 @@ READINGS: dict[str, dict[str, Any]] = {
     "text": {
         "task.spare_rows": 0,
         "task.spare_columns": 2,
+        "objective.truncate_prior": True,
         "objective.success": "expected",
         "objective.normalise": "batch",
     }

@@ -171,7 +171,7 @@ def test_a_longer_rollout_costs_the_same(dropout):
     for steps in (None, 12):
         network = network_of(PONDER, seeds)
         rollout = rolled(network, batch.symbols, GridSize(3, 5), source, steps)
-        spent = cost(rollout, batch.targets_for(5), ObjectiveConfig())
+        spent = cost(rollout, batch.targets_for(5), ObjectiveConfig(success="expected"))
         spent.total.sum().backward()
         outcomes.append((rollout, spent, [parameter.grad for parameter in network.parameters()]))
     (short, spent, gradients), (long, same, others) = outcomes
@@ -207,7 +207,7 @@ def test_a_fleet_is_its_runs_alone(config, dropout):
     def gradients(seeds, symbols, targets) -> tuple[Rollout, list[torch.Tensor]]:
         network = network_of(config, seeds)
         rollout = rolled(network, symbols, size, Stream.of_seeds(seeds) if dropout else None)
-        cost(rollout, targets, ObjectiveConfig()).total.sum().backward()
+        cost(rollout, targets, ObjectiveConfig(success="expected")).total.sum().backward()
         return rollout, [parameter.grad for parameter in network.parameters() if parameter.grad is not None]
 
     fleet, together = gradients(seeds, batch.symbols, batch.targets_for(5))
@@ -270,7 +270,7 @@ def test_a_masked_rollout_is_the_rollout_on_its_own_grid(config, dropout):
     def outcome(seeds, symbols, targets, size: GridSize, columns):
         network = network_of(config, seeds)
         rollout = rolled(network, symbols, size, Stream.of_seeds(seeds) if dropout else None, largest=(5, 7))
-        spent = cost(rollout, targets, ObjectiveConfig(), columns).total
+        spent = cost(rollout, targets, ObjectiveConfig(success="expected"), columns).total
         spent.sum().backward()
         return rollout, spent.detach(), [parameter.grad for parameter in network.parameters()]
 
@@ -368,7 +368,7 @@ def test_a_small_network_learns_a_small_batch(config):
     accuracy = torch.zeros(())
     for _ in range(400):
         rollout = rolled(network, batch.symbols, GridSize(2, 4))
-        spent = cost(rollout, batch.targets_for(4), ObjectiveConfig(weight=1e-2))
+        spent = cost(rollout, batch.targets_for(4), ObjectiveConfig(weight=1e-2, success="expected"))
         accuracy = spent.accuracy[0]
         if accuracy > 0.99:
             break

@@ -59,8 +59,9 @@ def explore_reinforce(p: Sequence[float], success: float) -> float:
     return -(1 - success) * entropy(p) + success * effort
 
 
-def kl_from_geometric(p: Sequence[float], truncation: int, prior: float) -> float:
-    """KL(p ‖ p_G), where p_G is geometric and its last step N takes what remains."""
-    geometric = [prior * (1 - prior) ** n for n in range(truncation)]
-    geometric.append(1 - sum(geometric))
+def kl_from_geometric(p: Sequence[float], truncation: int, prior: float, truncated: bool) -> float:
+    """KL(p ‖ p_G), where p_G is geometric; if it is truncated, its last step N takes what remains."""
+    geometric = [prior * (1 - prior) ** n for n in range(truncation + 1)]
+    if truncated:
+        geometric[-1] = 1 - sum(geometric[:-1])
     return sum(x * math.log(x / g) for x, g in zip(p[: truncation + 1], geometric, strict=True) if x > 0)

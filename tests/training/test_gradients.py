@@ -5,7 +5,10 @@ import torch
 
 from gridsum.fields import override
 from gridsum.model.engine import engine_of
-from gridsum.model.paper import Network
+from gridsum.model.engine.plain import Plain
+from gridsum.model.paper import Network, flatten
+from gridsum.model.unroll import roll_out
+from gridsum.objective import cost, sampled_success
 from gridsum.problems import Space
 from gridsum.streams import Stream
 from gridsum.training.gradients import (
@@ -111,26 +114,26 @@ def test_too_few_steps_are_noticed():
 def test_grids_are_as_large_as_the_paper_says():
     """H = N + F_H + R_H and W = D + F_W + R_W, with R uniform in {0..3}, for each run its own."""
     config, space = variant("base"), Space((3, 4), (1, 10))
-    assert largest_grid(space, config) == (7, 15)
+    assert largest_grid(space, config) == (8, 16)
     runs = 4000
     size = draw_grid(space, config, Stream.of_seeds(range(runs)), static=True)
     assert size.inside is not None
     rows, columns = size.inside.any(2).sum(1), size.inside.any(1).sum(1)
-    for drawn, low in ((rows, 4), (columns, 12)):
+    for drawn, low in ((rows, 5), (columns, 13)):
         counts = torch.bincount(drawn - low, minlength=4)
         assert counts.shape == (4,)
         assert (counts - runs / 4).abs().max() < 5 * (runs * 3 / 16) ** 0.5
     # rows from the top, columns from the right
-    run = int(((rows == 4) & (columns == 12)).nonzero()[0])
-    assert size.inside[run, :4, 3:].all()
-    assert int(size.inside[run].sum()) == 48
+    run = int(((rows == 5) & (columns == 13)).nonzero()[0])
+    assert size.inside[run, :5, 3:].all()
+    assert int(size.inside[run].sum()) == 65
 
 
 def test_a_lone_run_s_grid_has_no_mask():
     size = draw_grid(Space((1, 2), (1, 10)), variant("base"), Stream.of_seeds([2]), static=False)
     assert size.inside is None
-    assert 2 <= size.height <= 5
-    assert 12 <= size.width <= 15
+    assert 3 <= size.height <= 6
+    assert 13 <= size.width <= 16
 
 
 @pytest.mark.parametrize("most", [1, 5, 40, 100])
@@ -176,3 +179,26 @@ def test_as_many_problems_repeat_as_the_task_says():
     changed = (batches[0].symbols != batches[1].symbols).any(-1).float()
     for part in (changed, changed[:, :32], changed[:, -16:]):
         assert abs(part.mean().item() - 0.25) < 4 * (0.25 * 0.75 / part.numel()) ** 0.5
+
+
+@pytest.mark.parametrize("bounds", [(2,), (1, 2)], ids=["two groups", "three groups"])
+def test_the_gradient_is_that_of_the_mean_cost_of_the_groups(bounds):
+    """From each group's rollout and cost by hand; the draw of success is of a pass without dropout."""
+    config = tiny("base", **{"task.group_bounds": bounds, "training.batch": 12})
+    seeds = (3, 5)
+    network = Network(config.model, seeds).double()
+    found = EagerGradients(network, config, seeds)(7)
+    totals = []
+    for group, space in enumerate(config.task.groups):
+        source = Stream.of_seeds(seeds).fold(7).fold(group)
+        size = draw_grid(space, config, source, static=False)
+        batch = draw_problems(space, config.task, 12 // len(config.task.groups), source)
+        targets, columns = batch.targets_for(size.width), None if size.inside is None else size.inside[:, 0]
+        plain, largest = Plain(network), largest_grid(space, config)
+        rollout = roll_out(plain, batch.symbols, size, source.fold(3), None, largest)
+        success = sampled_success(roll_out(plain, batch.symbols, size), targets, source.fold(4), columns)
+        totals.append(cost(rollout, targets, config.objective, columns, success).total)
+    total = torch.stack(totals).mean(0)
+    expected = flatten(torch.autograd.grad(total.sum(), list(network.parameters())))
+    torch.testing.assert_close(found.cost.total, total.detach())
+    torch.testing.assert_close(found.gradient, expected, rtol=1e-7, atol=1e-10)

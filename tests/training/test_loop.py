@@ -7,9 +7,9 @@ import torch
 from safetensors.torch import load_file
 
 from gridsum.config import ConfigError
-from gridsum.fields import override
-from gridsum.store import StoreError, load
-from gridsum.training.folders import FolderError, load_checkpoint, read_metrics
+from gridsum.fields import following, override
+from gridsum.store import StoreError, load, load_runs
+from gridsum.training.folders import FolderError, load_checkpoint, read_metrics, save_checkpoint
 from gridsum.training.loop import Fleet, TrainingError, TrainingStep, train
 from tests.training.test_gradients import tiny
 
@@ -188,24 +188,113 @@ def test_seeds_must_differ(tmp_path):
         train(short(), [1, 1], tmp_path, CPU)
 
 
-def test_training_can_begin_from_trained_weights(tmp_path):
-    """Overtraining: other settings, new problems, a fresh optimiser; resumable without the first folder."""
-    train(short(), [1, 2], tmp_path / "first", CPU)
-    start = load(str(tmp_path / "first"))
-    more = short(**{"objective.weight": 5e-4, "training.first_step": 8, "training.epochs": 2})
-    epochs = []
-    train(more, [1, 2], tmp_path / "more", CPU, report=epochs.append, start=start)
-    assert epochs[0].means["total"][0] < read_metrics(tmp_path / "first", 1)[0]["total"]
-    assert not torch.equal(weights_of(tmp_path / "more", 1)["embedding.weight"], start.network.embedding.weight[0])
+def test_training_that_goes_on_elsewhere_is_one_training(tmp_path):
+    """Overtraining keeps weights, moments and their count, and goes on with the problems."""
+    train(short(**{"training.restart_epochs": 2}), [1, 2, 3], tmp_path / "whole", CPU)
+    half = short(**{"training.epochs": 2, "training.restart_epochs": 2})
+    train(half, [1, 2, 3], tmp_path / "first", CPU)
+    warnings = []
+    start = load_runs("first", [tmp_path / "first" / f"seed-{seed}" / "weights.safetensors" for seed in (1, 3)])
+    train(following(half), [1, 3], tmp_path / "more", CPU, start=start, warn=warnings.append)
+    assert warnings == []
+    for seed in (1, 3):
+        for name, tensor in weights_of(tmp_path / "whole", seed).items():
+            torch.testing.assert_close(weights_of(tmp_path / "more", seed)[name], tensor, rtol=0, atol=1e-6)
     began = json.loads((tmp_path / "more" / "start.json").read_text())
-    assert began == {"model": str(tmp_path / "first"), "seeds": [1, 2], "epochs": 4}
+    assert began == {"model": "first", "seeds": [1, 3], "epochs": 2, "moments": True}
     assert not (tmp_path / "first" / "start.json").exists()
 
-    once = override(more, {"training.epochs": 1})
-    train(once, [1, 2], tmp_path / "parts", CPU, start=start)
+
+def test_bare_weights_begin_with_moments_at_zero_and_that_is_said(tmp_path):
+    """Adam then counts its updates from the first on."""
+    train(short(), [1, 2], tmp_path / "first", CPU)
+    (tmp_path / "first" / "checkpoint.safetensors").unlink()
+    start = load(str(tmp_path / "first"))
+    more = short(**{"objective.weight": 5e-4, "training.first_step": 8, "training.epochs": 2})
+    warnings = []
+    train(more, [1, 2], tmp_path / "more", CPU, start=start, warn=warnings.append)
+    (warning,) = warnings
+    assert "moments" in warning
+    assert not json.loads((tmp_path / "more" / "start.json").read_text())["moments"]
+    checkpoint = load_checkpoint(tmp_path / "more")
+    assert checkpoint is not None
+    assert int(checkpoint.tensors["updates"]) == 4
+
+    train(override(more, {"training.epochs": 1}), [1, 2], tmp_path / "parts", CPU, start=start)
     train(more, [1, 2], tmp_path / "parts", CPU, resume=True)
     for name, tensor in weights_of(tmp_path / "more", 2).items():
         assert torch.equal(weights_of(tmp_path / "parts", 2)[name], tensor), name
+
+
+def test_a_start_that_fails_in_its_first_epoch_resumes_from_the_weights_it_began_with(tmp_path, monkeypatch):
+    train(short(**{"training.epochs": 1}), [1], tmp_path / "first", CPU)
+    more = following(short(**{"training.epochs": 1}))
+
+    def fail(*_):
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Fleet, "train_step", fail)
+        with pytest.raises(MemoryError):
+            train(more, [1], tmp_path / "more", CPU, start=load(str(tmp_path / "first")))
+    train(more, [1], tmp_path / "more", CPU, resume=True)
+    train(more, [1], tmp_path / "whole", CPU, start=load(str(tmp_path / "first")))
+    for name, tensor in weights_of(tmp_path / "whole", 1).items():
+        assert torch.equal(weights_of(tmp_path / "more", 1)[name], tensor), name
+
+
+@pytest.mark.parametrize("stop", ["save_checkpoint", "create"])
+def test_a_start_that_is_not_finished_holds_no_training_yet(tmp_path, monkeypatch, stop):
+    """There is nothing to resume, and it can be started again."""
+    train(short(**{"training.epochs": 1}), [1], tmp_path / "first", CPU)
+    start, more = load(str(tmp_path / "first")), following(short(**{"training.epochs": 1}))
+
+    def fail(*_):
+        raise OSError("no space left")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(f"gridsum.training.loop.{stop}", fail)
+        with pytest.raises(OSError, match="no space"):
+            train(more, [1], tmp_path / "more", CPU, start=start)
+    with pytest.raises(FolderError, match="no training run"):
+        train(more, [1], tmp_path / "more", CPU, resume=True)
+    train(more, [1], tmp_path / "more", CPU, start=start)
+    assert len(read_metrics(tmp_path / "more", 1)) == 1
+
+
+def test_weights_are_never_older_than_the_checkpoint(tmp_path, monkeypatch):
+    """A disk that fills up between them leaves weights that are newer, and resuming makes them again."""
+    saved = []
+
+    def full(folder, checkpoint):
+        saved.append(checkpoint.epoch)
+        if checkpoint.epoch >= 2:
+            raise OSError("no space left")
+        save_checkpoint(folder, checkpoint)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("gridsum.training.loop.save_checkpoint", full)
+        with pytest.raises(OSError, match="no space"):
+            train(short(**{"training.epochs": 2}), [1], tmp_path / "run", CPU)
+    checkpoint = load_checkpoint(tmp_path / "run")
+    assert checkpoint is not None
+    assert checkpoint.epoch == 1
+    train(short(**{"training.epochs": 2}), [1], tmp_path / "whole", CPU)
+    for name, tensor in weights_of(tmp_path / "whole", 1).items():
+        assert torch.equal(weights_of(tmp_path / "run", 1)[name], tensor), name
+
+
+def test_a_network_learns(tmp_path):
+    """Sums of two digits, in seconds: the loss falls, and characters come to be right."""
+    sizes = {"task.terms": (1, 2), "task.group_bounds": (1,), "task.digits": (1, 1), "training.batch": 48}
+    rates = {"training.learning_rate": 5e-3, "training.restart_epochs": 16, "training.weight_decay": 0.0}
+    length = {"training.epochs": 16, "training.steps_per_epoch": 10, "model.dropout": 0.0, "model.max_steps": 3}
+    config = short(**sizes, **rates, **length, **{"model.width": 32, "model.heads": 32, "model.step_hidden": 32})
+    train(config, [0], tmp_path, CPU)
+    first, *_, last = read_metrics(tmp_path, 0)
+    assert last["total"] < 0.5 * first["total"]
+    assert first["accuracy"] < 0.25
+    assert last["accuracy"] > 0.5
 
 
 def test_new_problems_follow_the_old_ones():

@@ -268,7 +268,8 @@ def _train(campaign: Campaign, training: Training, around: Surroundings, start: 
         gc.collect()
         if around.device.type == "cuda":
             torch.cuda.empty_cache()
-    drop_checkpoint(folder)
+    if training.name not in campaign.overtrained:  # overtraining goes on with the optimiser's moments
+        drop_checkpoint(folder)
 
 
 def _keep_stretch(folder: Path, first: int, last: int, seconds: float, around: Surroundings) -> None:

@@ -49,7 +49,7 @@ def seed_folder(folder: Path, seed: int) -> Path:
 
 def check_free(folder: Path) -> None:
     """Refuse a folder that holds a training run already: nothing is overwritten."""
-    if (folder / _CHECKPOINT).exists() or (folder / _CONFIG).exists():
+    if (folder / _CONFIG).exists():
         raise FolderError(f"{folder} already holds a training run; add --resume to go on, or choose another folder")
     if (folder / WEIGHTS).exists():
         raise FolderError(f"{folder} already holds the weights of a run; choose another folder")
@@ -68,9 +68,11 @@ def write_setup(folder: Path, config: Config, seeds: Sequence[int]) -> None:
     write_atomically(folder / _CONFIG, json.dumps(setup, indent=2).encode())
 
 
-def write_start(folder: Path, start: Model) -> None:
-    """Which model a training began from, by the name it was given, and how many epochs that had been trained for."""
-    about = {"model": start.name, "seeds": list(start.seeds), "epochs": start.config.training.epochs_in_all}
+def write_start(folder: Path, start: Model, moments: bool) -> None:
+    """Which model a training began from, by the name it was given, how many epochs that had been trained for, and
+    whether the optimiser went on with its moments."""
+    trained = start.config.training.epochs_in_all
+    about = {"model": start.name, "seeds": list(start.seeds), "epochs": trained, "moments": moments}
     write_atomically(folder / _START, json.dumps(about).encode() + b"\n")
 
 
@@ -105,6 +107,17 @@ def load_checkpoint(folder: Path, tensors: bool = True) -> Checkpoint | None:
         return Checkpoint(int(about["epoch"]), tuple(about["seeds"]), held)
     except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
         raise StoreError(f"{path} is not a whole checkpoint ({error}); remove it to start again") from None
+
+
+def load_moments(weights: Sequence[Path], seeds: Sequence[int]) -> dict[str, Tensor] | None:
+    """What the optimiser of the training that left these weights held of these seeds; None where nothing says it."""
+    folders = {path.parent.parent for path in weights}
+    checkpoint = load_checkpoint(folders.pop()) if len(folders) == 1 else None
+    if checkpoint is None or "updates" not in checkpoint.tensors or not set(seeds) <= set(checkpoint.seeds):
+        return None
+    rows = [checkpoint.seeds.index(seed) for seed in seeds]
+    held = checkpoint.tensors
+    return {**{name: held[name][rows] for name in ("weights", "mean", "square")}, "updates": held["updates"]}
 
 
 def drop_checkpoint(folder: Path) -> None:

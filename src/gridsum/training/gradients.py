@@ -9,11 +9,11 @@ from dataclasses import dataclass, fields
 import torch
 from torch import Tensor
 
-from gridsum.config import Config, TaskConfig
+from gridsum.config import Config, ModelConfig, TaskConfig
 from gridsum.model.engine import Engine, engine_of
 from gridsum.model.paper import GridSize, Network, flatten
-from gridsum.model.unroll import roll_out
-from gridsum.objective import Cost, cost
+from gridsum.model.unroll import Rollout, roll_out
+from gridsum.objective import Cost, cost, sampled_success, samples_success
 from gridsum.problems import Batch, Space, sample
 from gridsum.streams import Stream
 
@@ -78,14 +78,24 @@ def part_gradient(engine: Engine, config: Config, stream: Stream, group: int, st
     batch = draw_problems(space, config.task, problems, source)
     rollout = roll_out(engine, batch.symbols, size, source.fold(_DROPOUT), steps, largest_grid(space, config))
     columns = None if size.inside is None else size.inside[:, 0]
-    spent = cost(rollout, batch.targets_for(size.width), config.objective, columns, source.fold(_SUCCESS))
+    targets, rollouts, success = batch.targets_for(size.width), [rollout], None
+    if samples_success(config.objective):
+        with torch.no_grad():
+            rollouts.append(roll_out(engine, batch.symbols, size, None, steps))
+        success = sampled_success(rollouts[1], targets, source.fold(_SUCCESS), columns)
+    spent = cost(rollout, targets, config.objective, columns, success)
     gradients = torch.autograd.grad(spent.total.sum() / len(config.task.groups), list(engine.network.parameters()))
-    unfinished = torch.zeros((), dtype=torch.bool, device=batch.symbols.device)
-    if rollout.halting is not None and steps is not None and steps < config.model.max_steps:
-        unfinished = ((1 - rollout.halting[:-1].detach()).prod(0) >= config.model.epsilon).any()
-    truncation = torch.stack((rollout.truncation.max(), unfinished.long()))
+    truncation = torch.stack([_truncation(taken, config.model, steps) for taken in rollouts]).amax(0)
     # A gradient may come as an expanded view; a row a run is what the optimiser takes.
     return Part(flatten(gradients), _detached(spent), rollout.steps.stop - 1, truncation)
+
+
+def _truncation(rollout: Rollout, config: ModelConfig, steps: int | None) -> Tensor:
+    """As `Part` has it, of one rollout."""
+    unfinished = torch.zeros((), dtype=torch.bool, device=rollout.truncation.device)
+    if rollout.halting is not None and steps is not None and steps < config.max_steps:
+        unfinished = ((1 - rollout.halting[:-1].detach()).prod(0) >= config.epsilon).any()
+    return torch.stack((rollout.truncation.max(), unfinished.long()))
 
 
 def _detached(spent: Cost) -> Cost:

@@ -21,6 +21,7 @@ from gridsum.training.folders import (
     create,
     cut_metrics,
     load_checkpoint,
+    load_moments,
     read_setup,
     save_checkpoint,
     seed_folder,
@@ -77,7 +78,8 @@ def train(
 ) -> None:
     """Train a run for each seed, all together, leaving weights and logs in `folder`.
 
-    The runs begin from random weights, or from those of `start`, a model with the same seeds.
+    The runs begin from random weights, or from those of `start`, a model with the same seeds; the optimiser then goes
+    on with the moments that the checkpoint of its training folder holds, where there is one.
     """
     with set_for_training(device, config.training.precision):
         _train(config, seeds, folder, device, resume, report, warn, start)
@@ -100,15 +102,16 @@ def _train(
     else:
         check_free(folder)
     fleet = Fleet(config, tuple(seeds), device)
-    if start is not None:
-        fleet.begin_from(start)
     if resume:
         write_setup(folder, config, seeds)
     else:
-        create(folder, config, seeds)
         if start is not None:
-            write_start(folder, start)
+            kept = fleet.begin_from(start)
+            if not kept:
+                warn(f"{start.name} comes without the optimiser's moments, so they begin at zero")
+            write_start(folder, start, kept)
             fleet.save(folder, 0)  # resuming must not depend on the weights it began from
+        create(folder, config, seeds)  # last: a folder without a configuration holds no training yet
     done = fleet.restore(folder) if resume else 0
     started = time.monotonic()
     saved = done
@@ -163,13 +166,19 @@ class Fleet:
         self.update = Replayed(self._update) if graphs else self._update
         self.alive = torch.ones(len(seeds), dtype=torch.bool, device=device)
 
-    def begin_from(self, start: Model) -> None:
+    def begin_from(self, start: Model) -> bool:
+        """Take up the weights of `start`, and the moments they were trained with; returns whether there were any."""
         if start.seeds != self.seeds:
             raise ConfigError(f"the weights to start from are of seeds {list(start.seeds)}; train those seeds")
         if self.config.model != start.config.model:
             raise ConfigError("the weights to start from are of another model configuration; leave model.* as it is")
         self.network.load_state_dict(start.network.state_dict())
         self.optimiser.restart()
+        moments = load_moments(start.paths, self.seeds)
+        if moments is None or not torch.equal(moments["weights"], self.optimiser.weights.cpu()):
+            return False
+        self.optimiser.load(moments)
+        return True
 
     def epoch(self, number: int) -> dict[str, tuple[float, ...]]:
         """Train for one epoch; returns the means over its steps of what is logged, for each run."""
@@ -196,9 +205,7 @@ class Fleet:
 
     def state(self) -> dict[str, Tensor]:
         """All that makes the next step what it is, beside the step's number."""
-        optimiser = self.optimiser
-        moments = {"weights": optimiser.weights, "mean": optimiser.mean, "square": optimiser.square}
-        return {**moments, "alive": self.alive}
+        return {**self.optimiser.state(), "alive": self.alive}
 
     def keep_state(self) -> None:
         """Keep the state at the end of an epoch, so that one broken off can be forgotten."""
@@ -222,8 +229,9 @@ class Fleet:
         checkpoint = load_checkpoint(folder)
         epoch = 0
         if checkpoint is not None:
-            self._take_up(checkpoint.tensors)
             epoch = checkpoint.epoch
+            counted = torch.tensor(epoch * self.config.training.steps_per_epoch)  # which release 0.1.0 did not keep
+            self._take_up({"updates": counted, **checkpoint.tensors})
         for seed in self.seeds:
             cut_metrics(folder, seed, epoch)
         return epoch

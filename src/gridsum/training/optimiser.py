@@ -31,7 +31,8 @@ class AdamW:
     """Decoupled weight decay, with the gradient of each run clipped by its own norm.
 
     The weights of a run lie in one row: `weights`, `mean` and `square` are [R,P], so an update is a handful of
-    operations however many parameters the network has. A run that is not `alive` is left as it was.
+    operations however many parameters the network has. `updates` counts since the moments were zero. A run that is not
+    `alive` is left as it was.
     """
 
     def __init__(self, network: nn.Module, config: TrainingConfig) -> None:
@@ -42,6 +43,7 @@ class AdamW:
         self.weights = flatten(parameter.detach() for parameter in self.parameters)
         self.mean = torch.zeros_like(self.weights)
         self.square = torch.zeros_like(self.weights)
+        self.updates = torch.zeros((), dtype=torch.int64, device=self.weights.device)
         self.decay = torch.cat(
             [
                 torch.full((parameter[0].numel(),), config.weight_decay if name in decayed else 0.0)
@@ -51,12 +53,13 @@ class AdamW:
 
     @torch.no_grad()
     def update(self, gradient: Tensor, step: Tensor, alive: Tensor) -> Tensor:
-        """One step down `gradient` [R,P], in place; returns its norm [R] before clipping."""
+        """One step down `gradient` [R,P], in place, at the rate of `step`; returns its norm [R] before clipping."""
         config = self.config
         norm = gradient.square().sum(1).sqrt()
         gradient = gradient * (config.clip / (norm + 1e-6)).clamp(max=1.0)[:, None]
         rate = learning_rate(step, config)
-        count = (step + 1).to(torch.float64)
+        self.updates += 1
+        count = self.updates.to(torch.float64)
         alive = (alive & norm.isfinite())[:, None]
 
         mean = torch.lerp(self.mean, gradient, 1 - config.beta1)
@@ -76,10 +79,14 @@ class AdamW:
         self.weights.copy_(flatten(parameter.detach() for parameter in self.parameters))
         self.mean.zero_()
         self.square.zero_()
+        self.updates.zero_()
+
+    def state(self) -> dict[str, Tensor]:
+        return {name: getattr(self, name) for name in ("weights", "mean", "square", "updates")}
 
     def load(self, state: Mapping[str, Tensor]) -> None:
-        """Take up saved `weights`, `mean` and `square`."""
-        for name in ("weights", "mean", "square"):
+        """Take up what `state` gave."""
+        for name in self.state():
             getattr(self, name).copy_(state[name])
         self.publish()
 
