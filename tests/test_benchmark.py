@@ -39,8 +39,8 @@ def test_operations_are_those_torch_counts(name):
 
 
 def test_cells_are_those_of_the_average_grid():
-    """(2 + 1.5) × (12 + 1.5) and (4 + 1.5) × (12 + 1.5), 64 times each."""
-    assert cells_of_a_step(variant("base")) == 64 * 13.5 * (3.5 + 5.5)
+    """(3 + 1.5) × (13 + 1.5) and (5 + 1.5) × (13 + 1.5), 64 times each."""
+    assert cells_of_a_step(variant("base")) == 64 * 14.5 * (4.5 + 6.5)
 
 
 def test_the_exponent_of_a_power_is_found():

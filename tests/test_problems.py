@@ -9,7 +9,7 @@ from scipy import stats
 
 import gridsum.problems
 import gridsum.symbols
-from gridsum.problems import Batch, Space, batch_of, copy_neighbours, sample
+from gridsum.problems import Batch, Space, batch_of, copy_neighbours, grid_shape, sample
 from gridsum.streams import Stream
 from gridsum.symbols import EQUALS, FIRST_DIGIT, PAD, decode, encode, parse
 
@@ -250,3 +250,10 @@ def test_the_examples_of_the_documentation(module):
     outcome = doctest.testmod(module)
     assert outcome.attempted > 0
     assert outcome.failed == 0
+
+
+def test_grids_have_the_rows_and_columns_of_the_formula_and_hold_the_result():
+    """H = N + F_H + R_H and W = D + F_W + R_W, with N and D the most there can be."""
+    assert grid_shape(Space((1, 4), (1, 10)), (1, 3)) == (5, 13)
+    assert grid_shape(Space((1, 4), (1, 10)), (0, 2), (3, 1)) == (7, 13)
+    assert grid_shape(Space((2000, 2000), (2, 2)), (1, 3)) == (2001, 6)

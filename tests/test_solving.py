@@ -10,6 +10,7 @@ from gridsum import solving
 from gridsum.evaluation.runner import evaluate
 from gridsum.evaluation.suites import find, problems_of
 from gridsum.fields import override
+from gridsum.model.inference import Outcome
 from gridsum.model.paper import GridSize, Network
 from gridsum.solving import choose_placement, solve, solve_watched, solving_size, trace_expression
 from gridsum.store import load, load_runs, save_run
@@ -52,12 +53,11 @@ def test_parts_change_nothing(base, monkeypatch):
 
 def test_grids_for_solving_are_the_smallest_of_training_and_hold_the_result():
     config = variant("base")
-    assert solving_size(1, 7, config) == GridSize(2, 9)
-    assert solving_size(2, 7, config) == GridSize(2, 9)
-    assert solving_size(12, 7, config) == GridSize(12, 9)
-    assert solving_size(2000, 7, config) == GridSize(2000, 11)
-    larger = override(config, {"task.spare_rows": 1, "task.spare_columns": 3})
-    assert solving_size(1, 7, larger) == GridSize(3, 10)
+    assert solving_size(1, 7, config) == GridSize(3, 10)
+    assert solving_size(2, 7, config) == GridSize(3, 10)
+    assert solving_size(12, 7, config) == GridSize(13, 10)
+    assert solving_size(20_000, 7, config) == GridSize(20_001, 12)
+    assert solving_size(1, 7, variant("base", "text")) == GridSize(2, 9)
 
 
 @pytest.mark.parametrize("name", ["base", "noGroups", "SASA", "fixedTime", "ponderReg"])
@@ -149,15 +149,20 @@ def test_records_count_what_the_model_said(base):
     assert record.halting == "median"
 
 
-def test_evaluation_grids_are_never_too_narrow_for_the_result(base):
-    """Sums of 200 terms of 2 digits have 5 digits, one more than D + F_W: all of them are compared."""
-    suite = find("200x2")[0]
-    narrow = replace(base, config=override(base.config, {"task.spare_columns": 2, "task.random_columns": 0}))
-    targets = problems_of(suite, 0, 3, 0).targets[0]
-    digits = sum(len(decode(row.tolist())) for row in targets)
-    assert digits > 3 * 4
-    (record,) = evaluate(narrow, suite, 3)
-    assert record.chars_valid >= digits
+def test_evaluation_grids_are_never_too_narrow_for_the_result(base, monkeypatch):
+    """2,000 terms of 2 digits need 6 columns, one more than D + F_W where R is 0."""
+    widths = []
+
+    def look(_network, symbols, size, *_):
+        widths.append(size.width)
+        nothing = torch.zeros(symbols.shape[:2], dtype=torch.int64)
+        return Outcome(nothing[..., None].expand(-1, -1, size.width), nothing, nothing.bool())
+
+    monkeypatch.setattr("gridsum.evaluation.runner.infer_in_parts", look)
+    for seed in range(8):
+        evaluate(base, find("2000x2")[0], 1, seed=seed)
+    assert min(widths) == 6
+    assert len(set(widths)) > 1, "and wider ones are drawn"
 
 
 def test_an_answer_says_that_the_cap_ended_it(base):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Literal
 
-from gridsum.problems import Space
+from gridsum.problems import Space, grid_shape
 from gridsum.symbols import columns_needed
 
 
@@ -67,6 +67,14 @@ class TaskConfig:
             _require(getattr(self, name) >= 0, f"task.{name} must not be negative")
         for name in ("repeats", "repeat_probability"):
             _require(0 <= getattr(self, name) <= 1, f"task.{name} must lie in [0, 1]")
+
+    def grid(self, space: Space, rows: int = 0, columns: int = 0) -> tuple[int, int]:
+        """The rows and columns of a grid for problems of `space`, with so many rows and columns drawn beside (R)."""
+        return grid_shape(space, (self.spare_rows, self.spare_columns), (rows, columns))
+
+    def largest_grid(self, space: Space) -> tuple[int, int]:
+        """The most rows and columns that can be drawn for problems of `space`."""
+        return self.grid(space, self.random_rows, self.random_columns)
 
     @property
     def groups(self) -> tuple[Space, ...]:

@@ -19,7 +19,7 @@ from torch import Tensor
 from gridsum.streams import Stream
 from gridsum.symbols import EQUALS, FIRST_DIGIT, PAD, PLUS, columns_needed, decode, encode, exact_sum
 
-__all__ = ["Batch", "Space", "batch_of", "decode", "lay_out", "sample"]
+__all__ = ["Batch", "Space", "batch_of", "decode", "grid_shape", "lay_out", "sample"]
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,15 @@ class Space:
     def columns(self) -> int:
         """The longest result."""
         return columns_needed(self.terms[1], self.digits[1])
+
+
+def grid_shape(space: Space, spare: tuple[int, int], drawn: tuple[int, int] = (0, 0)) -> tuple[int, int]:
+    """The rows and columns of a grid for problems of `space`: H = N + F_H + R_H, W = D + F_W + R_W.
+
+    N and D are the most terms and digits, `spare` is F and `drawn` is R. It is never too narrow for the result.
+    """
+    rows, columns = space.terms[1] + spare[0] + drawn[0], space.digits[1] + spare[1] + drawn[1]
+    return rows, max(columns, space.columns)
 
 
 @dataclass(frozen=True)

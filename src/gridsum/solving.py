@@ -12,10 +12,10 @@ from gridsum.model.engine import engine_of
 from gridsum.model.inference import HaltingRule, Outcome, Watch, check_rule, default_rule, infer
 from gridsum.model.paper import GridSize, Network
 from gridsum.model.unroll import Moment, Trace, trace, trace_of
-from gridsum.problems import batch_of
+from gridsum.problems import Space, batch_of
 from gridsum.store import Model
 from gridsum.streams import Stream
-from gridsum.symbols import columns_needed, decode, exact_sum, render
+from gridsum.symbols import decode, exact_sum, render
 
 PlacementRule = Literal["auto", "soft", "hard"]
 PLACEMENT_RULES: dict[str, str] = {
@@ -112,13 +112,9 @@ def solve_watched(
 
 
 def solving_size(terms: int, digits: int, config: Config) -> GridSize:
-    """The smallest grid that training would draw for such terms (R = 0), and never too narrow for the result.
-
-    A single term is given no fewer rows than training has.
-    """
-    task, needed = config.task, columns_needed(terms, digits)
-    rows = max(terms, task.groups[0].terms[1]) + task.spare_rows
-    return GridSize(rows, max(needed, digits + task.spare_columns))
+    """The smallest grid that training would draw for such terms (R = 0); of a single term no fewer rows than it has."""
+    terms = max(terms, config.task.groups[0].terms[1])
+    return GridSize(*config.task.grid(Space((terms, terms), (digits, digits))))
 
 
 def choose_placement(rule: PlacementRule, symbols: int, size: GridSize) -> Literal["soft", "hard"]:

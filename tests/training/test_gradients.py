@@ -15,7 +15,6 @@ from gridsum.training.gradients import (
     EagerGradients,
     draw_grid,
     draw_problems,
-    largest_grid,
     part_gradient,
 )
 from gridsum.training.graphs import GraphGradients
@@ -114,9 +113,9 @@ def test_too_few_steps_are_noticed():
 def test_grids_are_as_large_as_the_paper_says():
     """H = N + F_H + R_H and W = D + F_W + R_W, with R uniform in {0..3}, for each run its own."""
     config, space = variant("base"), Space((3, 4), (1, 10))
-    assert largest_grid(space, config) == (8, 16)
+    assert config.task.largest_grid(space) == (8, 16)
     runs = 4000
-    size = draw_grid(space, config, Stream.of_seeds(range(runs)), static=True)
+    size = draw_grid(space, config.task, Stream.of_seeds(range(runs)), static=True)
     assert size.inside is not None
     rows, columns = size.inside.any(2).sum(1), size.inside.any(1).sum(1)
     for drawn, low in ((rows, 5), (columns, 13)):
@@ -130,7 +129,7 @@ def test_grids_are_as_large_as_the_paper_says():
 
 
 def test_a_lone_run_s_grid_has_no_mask():
-    size = draw_grid(Space((1, 2), (1, 10)), variant("base"), Stream.of_seeds([2]), static=False)
+    size = draw_grid(Space((1, 2), (1, 10)), variant("base").task, Stream.of_seeds([2]), static=False)
     assert size.inside is None
     assert 3 <= size.height <= 6
     assert 13 <= size.width <= 16
@@ -191,10 +190,10 @@ def test_the_gradient_is_that_of_the_mean_cost_of_the_groups(bounds):
     totals = []
     for group, space in enumerate(config.task.groups):
         source = Stream.of_seeds(seeds).fold(7).fold(group)
-        size = draw_grid(space, config, source, static=False)
+        size = draw_grid(space, config.task, source, static=False)
         batch = draw_problems(space, config.task, 12 // len(config.task.groups), source)
         targets, columns = batch.targets_for(size.width), None if size.inside is None else size.inside[:, 0]
-        plain, largest = Plain(network), largest_grid(space, config)
+        plain, largest = Plain(network), config.task.largest_grid(space)
         rollout = roll_out(plain, batch.symbols, size, source.fold(3), None, largest)
         success = sampled_success(roll_out(plain, batch.symbols, size), targets, source.fold(4), columns)
         totals.append(cost(rollout, targets, config.objective, columns, success).total)

@@ -110,7 +110,7 @@ def digit_vectors(
     space = Space(task.terms, task.digits)
     device = next(network.parameters()).device
     symbols = sample(space, problems, Stream.of_seeds([seed], device)).symbols.expand(network.runs, -1, -1)
-    size = GridSize(space.terms[1] + task.spare_rows, space.digits[1] + task.spare_columns)
+    size = GridSize(*task.grid(space))
     own = default_rule(network)
     rule = "median" if own == "sampled" else own
     halted, engine = infer(network, symbols, size, rule).steps, engine_of(network)

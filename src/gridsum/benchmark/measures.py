@@ -69,9 +69,8 @@ def cells_of_a_step(config: Config) -> float:
     """Cells of one run's training step, at the sizes its grids have on average."""
     task = config.task
     problems = config.training.batch // len(task.groups)
-    rows = [space.terms[1] + task.spare_rows + task.random_rows / 2 for space in task.groups]
-    columns = [space.digits[1] + task.spare_columns + task.random_columns / 2 for space in task.groups]
-    return sum(problems * row * column for row, column in zip(rows, columns, strict=True))
+    shapes = [(*task.grid(space), *task.largest_grid(space)) for space in task.groups]
+    return sum(problems * (least + most) / 2 * (narrow + wide) / 2 for least, narrow, most, wide in shapes)
 
 
 def training(

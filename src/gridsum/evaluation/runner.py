@@ -91,5 +91,4 @@ def _grid(model: Model, suite: Suite, index: int, seed: int) -> GridSize:
     stream = Stream.of_seeds([seed]).fold(index)
     rows = int(stream.fold(_ROWS).integers(0, task.random_rows))
     columns = int(stream.fold(_COLUMNS).integers(0, task.random_columns))
-    width = suite.space.digits[1] + task.spare_columns + columns
-    return GridSize(suite.space.terms[1] + task.spare_rows + rows, max(width, suite.space.columns))
+    return GridSize(*task.grid(suite.space, rows, columns))

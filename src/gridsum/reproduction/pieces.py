@@ -157,6 +157,7 @@ class Overtrain(Piece):
         around.note(f"{name}: best on validation are {chosen}")
         start = load_seeds(self.campaign.folder / name, name, training.seeds)
         _train(self.campaign, training, around, start)
+        drop_checkpoint(self.campaign.folder / name)
 
 
 class Measure(Piece):

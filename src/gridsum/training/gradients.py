@@ -42,21 +42,11 @@ class Part:
     """The most steps any sample took, and whether some sample needed more than were computed: int64 [2]."""
 
 
-def largest_grid(space: Space, config: Config) -> tuple[int, int]:
-    """The largest height and width that problems of `space` can be given."""
-    task = config.task
-    return (
-        space.terms[1] + task.spare_rows + task.random_rows,
-        space.digits[1] + task.spare_columns + task.random_columns,
-    )
-
-
-def draw_grid(space: Space, config: Config, stream: Stream, static: bool) -> GridSize:
+def draw_grid(space: Space, task: TaskConfig, stream: Stream, static: bool) -> GridSize:
     """A grid size for each run, inside a common one: the largest there is if `static`, else the largest drawn."""
-    task = config.task
-    height, width = largest_grid(space, config)
-    rows = height - task.random_rows + stream.fold(_ROWS).integers(0, task.random_rows)
-    columns = width - task.random_columns + stream.fold(_COLUMNS).integers(0, task.random_columns)
+    (least_rows, least_columns), (height, width) = task.grid(space), task.largest_grid(space)
+    rows = least_rows + stream.fold(_ROWS).integers(0, task.random_rows)
+    columns = least_columns + stream.fold(_COLUMNS).integers(0, task.random_columns)
     if not static:
         height, width = int(rows.max()), int(columns.max())
         if int(rows.min()) == height and int(columns.min()) == width:
@@ -73,10 +63,10 @@ def part_gradient(engine: Engine, config: Config, stream: Stream, group: int, st
     """The gradient of one group of problems, of the step that `stream` stands for."""
     space = config.task.groups[group]
     source = stream.fold(group)
-    size = draw_grid(space, config, source, static)
+    size = draw_grid(space, config.task, source, static)
     problems = config.training.batch // len(config.task.groups)
     batch = draw_problems(space, config.task, problems, source)
-    rollout = roll_out(engine, batch.symbols, size, source.fold(_DROPOUT), steps, largest_grid(space, config))
+    rollout = roll_out(engine, batch.symbols, size, source.fold(_DROPOUT), steps, config.task.largest_grid(space))
     columns = None if size.inside is None else size.inside[:, 0]
     targets, rollouts, success = batch.targets_for(size.width), [rollout], None
     if samples_success(config.objective):
