@@ -18,7 +18,7 @@ ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
 PICTURES = (ROOT / "docs" / "pictures.md").read_text()
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("**/*.md")]
-TINY = {"training.epochs": 1, "training.steps_per_epoch": 1, "training.batch": 4, "model.step_hidden": 16}
+TINY = {"training.epochs": 1, "training.steps_per_epoch": 1, "training.batch": 4}
 
 
 def blocks(language: str, document: str = README) -> list[str]:
@@ -57,7 +57,7 @@ def test_training_commands_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     first, again, evaluate, table = (command for command in commands() if command[0] != "reproduce")
     assert main([*first, *(part for name, value in TINY.items() for part in (f"--{name}", str(value)))]) == 0
     assert main([*again, "--training.epochs", "2"]) == 0
-    assert main([*evaluate, "--samples", "2"]) == 0
+    assert main([*evaluate, "--samples", "2", "--suite", "2x3"]) == 0
     capsys.readouterr()
     assert main(table) == 0
     assert "2x3" in capsys.readouterr().out

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from gridsum.reproduction.campaign import QUICK, Campaign
+from gridsum.reproduction.campaign import QUICK, Campaign, machines
 from gridsum.reproduction.costs import Estimate
 from gridsum.reproduction.pieces import Work, pieces
 from gridsum.training.summary import read_summary
@@ -29,9 +29,9 @@ def on_the_reference_gpu(monkeypatch: pytest.MonkeyPatch) -> Estimate:
 
 
 def test_the_gpus_training_of_base_is_estimated_as_it_was_measured(tmp_path: Path, on_the_reference_gpu: Estimate):
-    measured = json.loads((RECORDS / "h200-kernels-2026-11-15.json").read_text())["training"]["base"]["seconds"]
+    (stretch,) = machines(ROOT / "results" / "base")
     train = next(pieces(Campaign(tmp_path, ("base",), tuple(range(10)))))
-    assert on_the_reference_gpu.seconds(train.work(GPU)) == pytest.approx(measured, rel=0.25)
+    assert on_the_reference_gpu.seconds(train.work(GPU)) == pytest.approx(stretch["seconds"], rel=0.25)
 
 
 def test_a_machine_half_as_fast_takes_twice_as_long(monkeypatch: pytest.MonkeyPatch):
