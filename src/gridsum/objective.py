@@ -61,8 +61,8 @@ def cost(
     elif config.regulariser == "kl":
         regulariser = kl_from_geometric(p, rollout.truncation, config.prior, config.truncate_prior).mean(-1)
     else:
-        assert success is not None or config.success == "expected", "a sampled measure of success is drawn beforehand"
         a = expected_accuracy if config.success == "expected" else success
+        assert a is not None, "a sampled measure of success is drawn beforehand"
         regulariser = explore_reinforce(p, a, step).mean(-1)
     return Cost(
         expected_loss + config.weight * regulariser,

@@ -318,7 +318,8 @@ class ContextAttention(RunModule):
             for index, x in enumerate((context, cells, cells))
         )
         scores = torch.einsum("rbchd,rbnhd->rbhcn", q, k) / math.sqrt(q.shape[-1])
-        scores = scores + alibi(self.heads, *grid.shape[2:4], grid)[:, None]
+        height, columns = grid.shape[2:4]
+        scores = scores + alibi(self.heads, height, columns, grid)[:, None]
         if size is not None and size.inside is not None:
             scores = scores.masked_fill(~size.inside.flatten(1)[:, None, None, None], -math.inf)
         joined = torch.einsum("rbhcn,rbnhd->rbchd", scores.softmax(-1), v).flatten(-2)

@@ -99,9 +99,8 @@ def roll_out(
     moments = unroll(engine, symbols, size, limit, False, drops, config.epsilon, steps is not None)
 
     if config.halting == "fixed":
-        for moment in moments:
-            top = moment.top
-        logits = _read(engine, [top], drops, limit)
+        *_, last = moments
+        logits = _read(engine, [last.top], drops, limit)
         certain = logits.new_ones(1, *symbols.shape[:2])
         return Rollout(range(limit, limit + 1), logits, None, certain, torch.full_like(symbols[..., 0], limit))
 
@@ -117,7 +116,7 @@ def roll_out(
 def _read(engine: Engine, rows: list[Tensor], drops: Sites | None, first: int) -> Tensor:
     """The logits [K,R,B,W,13] of the top rows at the steps from `first` on."""
     top = torch.stack(rows, 1)
-    return engine.read(top, drops and drops.output(first, len(rows))).transpose(0, 1)
+    return engine.read(top, None if drops is None else drops.output(first, len(rows))).transpose(0, 1)
 
 
 @dataclass(frozen=True)

@@ -142,6 +142,7 @@ class EagerCourse:
 
     def let_go(self, n: int) -> None:
         """The samples whose last step is step n leave, once they are many enough, with their top rows."""
+        assert self.epsilon is not None
         going = (self.running[:, self.present] >= self.epsilon).any(0) & (n < self.steps)
         if int(going.sum()) > len(self.present) * _WORTH_LEAVING:
             return
@@ -176,7 +177,7 @@ class EagerCourse:
         assert reader is not None
         assert self.context is not None
         attended = attend(reader.attention, ask(reader.attention, self.context, linear), self.grid, self.size.inside)
-        drops = self.drops and self.drops.context(n)
+        drops = None if self.drops is None else self.drops.context(n)
         self.context, halting = conclude(reader, self.context, attended, drops, linear, self.engine.feed)
         return halting
 
