@@ -5,8 +5,10 @@ import subprocess
 import sys
 
 import pytest
+import torch
 
-from gridsum.training.process import give_back_freed_memory, keep_freed_memory
+from gridsum.training import process
+from gridsum.training.process import give_back_freed_memory, keep_freed_memory, set_for_training
 
 # In a process of its own, as what was asked for stays so. A block of 256 MB is allocated and freed.
 REPORT = """
@@ -71,3 +73,21 @@ def test_another_c_library_is_no_error(monkeypatch):
     monkeypatch.setattr(ctypes, "CDLL", lambda _: object())
     assert not keep_freed_memory()
     assert not give_back_freed_memory()
+
+
+@pytest.mark.parametrize("before", [False, True])
+def test_the_process_is_given_back_as_it_was(before, monkeypatch, request):
+    """Of a GPU, how it multiplies; of a CPU, how freed memory is kept."""
+    found = torch.backends.cuda.matmul.allow_tf32
+    request.addfinalizer(lambda: setattr(torch.backends.cuda.matmul, "allow_tf32", found))
+    torch.backends.cuda.matmul.allow_tf32 = before
+    for precision in ("fp32", "tf32", "bf16"):
+        with set_for_training(torch.device("cuda"), precision):
+            assert torch.backends.cuda.matmul.allow_tf32 == (precision != "fp32")
+        assert torch.backends.cuda.matmul.allow_tf32 == before
+    asked = []
+    monkeypatch.setattr(process, "_c_function", lambda name: lambda *given: asked.append((name, *given)) or 1)
+    with set_for_training(torch.device("cpu"), "fp32"):
+        during = list(asked)
+    assert during == [("mallopt", -1, -1), ("mallopt", -4, 0)]
+    assert asked[2:] == [("mallopt", -1, 128 * 1024), ("mallopt", -4, 65536), ("malloc_trim", 0)]
