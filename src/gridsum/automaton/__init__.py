@@ -1,0 +1,1 @@
+"""A learned rule as a table: taken from a network, consolidated, proved, run."""

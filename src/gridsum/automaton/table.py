@@ -1,0 +1,95 @@
+"""A learned rule as a finite table, and as a file.
+
+A cell of the network `exact` holds m bits and sees its own symbol and the bits of its left, right and lower neighbour,
+so a step is a function on finitely many contexts. From a start with all bits off only a few codes (bit patterns) ever
+appear; on these the rule is a table, closed under its own steps.
+"""
+
+import base64
+import hashlib
+import json
+import zlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gridsum.symbols import ALPHABET, FIRST_DIGIT, PAD, PLUS
+
+TEN = 10
+PLUS_CELL, EMPTY_CELL = 10, 11
+"""What a cell can hold beside the digits 0 to 9: a `+`, or nothing."""
+CELL_SYMBOLS = (*"0123456789", "+", " ")
+FORMAT = "gridsum-rule-1"
+
+
+class TableError(ValueError):
+    """A rule that cannot be read; the message says what to mend."""
+
+
+def cell_symbol(symbol: int) -> int:
+    """The cell symbol of a symbol of Σ that placement writes onto the grid."""
+    if FIRST_DIGIT <= symbol < FIRST_DIGIT + TEN:
+        return symbol - FIRST_DIGIT
+    if symbol == PLUS:
+        return PLUS_CELL
+    raise ValueError(f"{ALPHABET[symbol]!r} is never written onto the grid by a placement that is right")
+
+
+@dataclass(frozen=True)
+class RuleTable:
+    """Codes by their number, which is 0 for the code that every cell starts with; `outside` stands for no cell."""
+
+    bits: int
+    codes: tuple[int, ...]
+    """The bit pattern of each code: bit k of the integer is bit k of the cell."""
+    steps: np.ndarray
+    """uint8 [12, n+1, n+1, n+1]: own symbol, left, right, below → the code after the step; n is `outside`."""
+    reading: tuple[int, ...]
+    """The symbol of Σ that the output layer reads in each code."""
+    actions: tuple[int, ...]
+    """What placement does with each symbol of Σ: 0 writes and moves left, 1 opens a row, 2 skips."""
+
+    @property
+    def outside(self) -> int:
+        return len(self.codes)
+
+    def text(self, code: int) -> str:
+        """What a code reads as: a digit, or a dot where it is blank."""
+        symbol = self.reading[code]
+        return "·" if symbol == PAD else ALPHABET[symbol]
+
+    def to_json(self) -> str:
+        """One line, with a checksum over everything that decides an answer."""
+        packed = base64.b64encode(zlib.compress(self.steps.tobytes(), 9)).decode()
+        content = {
+            "format": FORMAT,
+            "bits": self.bits,
+            "codes": list(self.codes),
+            "reading": list(self.reading),
+            "actions": list(self.actions),
+            "steps": packed,
+        }
+        return json.dumps({**content, "checksum": _checksum(content)})
+
+    @classmethod
+    def from_json(cls, text: str) -> "RuleTable":
+        try:
+            data: dict[str, Any] = json.loads(text)
+            content = {key: data[key] for key in ("format", "bits", "codes", "reading", "actions", "steps")}
+        except (json.JSONDecodeError, KeyError, TypeError) as error:
+            raise TableError(f"this is no rule that gridsum wrote ({error}); write one with: gridsum rule --json FILE") from None
+        if content["format"] != FORMAT:
+            raise TableError(f"the rule's format is {content['format']!r}, not {FORMAT!r}")
+        if data.get("checksum") != _checksum(content):
+            raise TableError("the rule was changed after it was written (its checksum differs); write it again")
+        side = len(content["codes"]) + 1
+        steps = np.frombuffer(zlib.decompress(base64.b64decode(content["steps"])), np.uint8)
+        steps = steps.reshape(len(CELL_SYMBOLS), side, side, side)
+        return cls(
+            content["bits"], tuple(content["codes"]), steps, tuple(content["reading"]), tuple(content["actions"])
+        )
+
+
+def _checksum(content: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
