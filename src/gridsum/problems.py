@@ -88,36 +88,23 @@ class Batch:
         return decode(self.symbols[run, problem].tolist())
 
 
-def sample(space: Space, problems: int, stream: Stream, repeats: float = 0.0, repeat_probability: float = 0.0) -> Batch:
+def sample(space: Space, problems: int, stream: Stream, few_digits: float = 0.0) -> Batch:
     """`problems` problems of Π for every run of `stream`, without leaving the stream's device.
 
-    In a share `repeats` of them, drawn one by one, a digit is with `repeat_probability` a copy of the one to its right,
-    and a term's units are one of those of the term before. Each digit alone is still uniform. Numbers of terms, lengths
-    and all other problems are the same without repeats.
+    In a share `few_digits` of them, drawn one by one, all digits are of three that the problem draws: so neighbours that
+    are rare among uniform digits, such as rows of nines, come often. Numbers of terms, lengths and all other problems
+    are the same without.
     """
     terms_max, digits_max = space.terms[1], space.digits[1]
     terms = stream.fold(1).integers(*space.terms, problems)
     lengths = stream.fold(2).integers(*space.digits, problems, terms_max)
     digits = stream.fold(3).integers(0, 9, problems, terms_max, digits_max)
-    if repeats:
-        repeating = stream.fold(4).chance(repeats, problems)
-        copied = stream.fold(5).chance(repeat_probability, problems, terms_max, digits_max)
-        copied = copied & repeating[..., None, None]
-        units = copy_neighbours(digits[..., 0], copied[..., 0])
-        digits = copy_neighbours(torch.cat((units[..., None], digits[..., 1:]), -1), copied)
+    if few_digits:
+        few = stream.fold(4).chance(few_digits, problems)
+        three = stream.fold(5).integers(0, 9, problems, 3)
+        chosen = three.gather(-1, digits.flatten(2) % 3).view_as(digits)
+        digits = torch.where(few[..., None, None], chosen, digits)
     return lay_out(space, terms, lengths, digits)
-
-
-def copy_neighbours(digits: Tensor, copied: Tensor) -> Tensor:
-    """`digits` [...,D], those that are `copied` replaced by what stands at the place before; the first never is.
-
-    Places begin with the units, so a digit of a term is copied from its right. From its left would be no different, as
-    runs of uniform digits are as likely read backwards, but would depend on where a term begins.
-    """
-    place = torch.arange(digits.shape[-1], device=digits.device)
-    # A run of copies goes back to the last place before it that is none.
-    origin = torch.where(copied, 0, place).cummax(-1).values
-    return digits.gather(-1, origin)
 
 
 def lay_out(space: Space, terms: Tensor, lengths: Tensor, digits: Tensor) -> Batch:

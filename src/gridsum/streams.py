@@ -8,6 +8,7 @@ The generator is SplitMix64: the index, spread by an odd constant, goes through 
 products wrap around modulo 2^64, which is what the mixer needs.
 """
 
+import functools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -85,12 +86,25 @@ class Stream:
         """Uniform int16, four from each hash: [R, ..., 4·words] of `lane_index`'s [..., words]."""
         return _mix(self.key.view(-1, *[1] * index.dim()) + index).view(torch.int16)
 
+    def normal(self, index: Tensor) -> Tensor:
+        """Gaussian float32 on 2^16 values, four from each hash: [R, ..., 4·words] of `lane_index`'s [..., words]."""
+        lanes = self.lanes(index)
+        return _quantiles(index.device).index_select(0, lanes.flatten().int() + 2**15).view(lanes.shape)
+
     def lane_parts(self, index: Tensor) -> Iterator[tuple[slice, Tensor]]:
         """Some lanes at a time, as the mixer goes over its numbers twelve times: which of a run's, and these [R,n]."""
         size = max(1, _PART // self.key.shape[0])
         for number, part in enumerate(index.flatten().split(size)):
             lanes = _mix(self.key[:, None] + part).view(torch.int16)
             yield slice(number * size * 4, number * size * 4 + lanes.shape[1]), lanes
+
+
+@functools.cache
+def _quantiles(device: torch.device) -> Tensor:
+    """The normal quantile of each value of a lane. A table: computed where they are needed, logarithms would differ in
+    their last digit with the device, and with where in memory a number lies."""
+    middles = (torch.arange(2**16, dtype=torch.float64) + 0.5) / 2**16
+    return torch.special.ndtri(middles).float().to(device)
 
 
 def lane_index(cells: Tensor, features: int) -> Tensor:

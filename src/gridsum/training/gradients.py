@@ -55,8 +55,8 @@ def draw_grid(space: Space, task: TaskConfig, stream: Stream, static: bool) -> G
 
 
 def draw_problems(space: Space, task: TaskConfig, problems: int, stream: Stream) -> Batch:
-    """The problems of a group, with as many repeats as the task has."""
-    return sample(space, problems, stream.fold(_PROBLEMS), task.repeats, task.repeat_probability)
+    """The problems of a group."""
+    return sample(space, problems, stream.fold(_PROBLEMS))
 
 
 def part_gradient(engine: Engine, config: Config, stream: Stream, group: int, steps: int | None, static: bool) -> Part:

@@ -15,10 +15,11 @@ import torch
 
 from gridsum.devices import multiplies_bf16
 from gridsum.model.engine.eager import Eager
+from gridsum.model.engine.placement import Ends
 from gridsum.model.engine.plain import Engine
 from gridsum.model.paper import Network
 
-__all__ = ["Engine", "engine_of", "served"]
+__all__ = ["Engine", "ends_for", "engine_of", "served"]
 
 
 def engine_of(network: Network, precision: str = "fp32", static: bool = False) -> Engine:
@@ -33,6 +34,15 @@ def engine_of(network: Network, precision: str = "fp32", static: bool = False) -
         return Cuda(network, static)
     reduced = not weight.is_cuda and served(precision, weight.device) == "bf16"
     return Eager(network, torch.bfloat16 if reduced else None)
+
+
+def ends_for(actions: torch.Tensor) -> Ends | None:
+    """The kernel that places symbols of small grids all at once, where there is one for these actions."""
+    if not (actions.is_cuda and actions.dtype == torch.float32 and _triton_installed()):
+        return None
+    from gridsum.model.engine.cuda.placement import KernelEnds
+
+    return KernelEnds.apply
 
 
 def served(precision: str, device: torch.device) -> str:

@@ -1,0 +1,152 @@
+"""The network of bits: cells that hold m bits, see their own symbol and their neighbours' bits, and nothing else.
+
+A step makes m logits z of each cell; a bit is z > 0. Placement, attention, norms and FFN_3 are the paper's
+(`gridsum.model.paper`, Eq. 2, 3 and 5 to 7); what differs is what a cell remembers and sees. The symbol of a cell is
+seen at its own place only, so a step is a function of a symbol and a few bit patterns: it can be written down.
+
+Shapes: R runs, B problems, H rows, W columns, E features, m bits. A bit is +1 or −1; 0 stands for outside the grid.
+"""
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from gridsum.model.paper import (
+    Embedding,
+    Linear,
+    Placement,
+    RunModule,
+    Transition,
+    constant,
+    generators,
+    linear,
+    most_probable,
+    normal,
+)
+from gridsum.recipe import POSITIONS, RuleConfig
+from gridsum.symbols import ALPHABET
+
+# Logits are this many times as large as a layer makes them, so that bits are decided early in training.
+_SHARPNESS = 3.0
+# Gates move as much faster than other parameters.
+_GATE_SCALE = 10.0
+
+
+class Looking(RunModule):
+    """Attention of every feature to the neighbours: softmax over places of (Q + s)·(K + r), as in Eq. 6 and 7."""
+
+    decayed = ("projection",)
+
+    def __init__(self, runs: Sequence[torch.Generator], width: int, groups: int, places: int) -> None:
+        super().__init__()
+        part = width // groups
+        self.projection = normal(runs, math.sqrt(2 / width), 3, groups, part, part)
+        self.relative = normal(runs, 1.0, places, width)
+        self.query = normal(runs, 1.0, width)
+
+    def matrices(self) -> Tensor:
+        """The projections to queries, keys and values as whole matrices [R,3,E,E]."""
+        groups = self.projection.shape[2]
+        eye = torch.eye(groups, device=self.projection.device, dtype=self.projection.dtype)
+        return torch.einsum("rpgab,gh->rpgahb", self.projection, eye).flatten(4, 5).flatten(2, 3)
+
+    def forward(self, query: Tensor, keys: Sequence[Tensor], values: Sequence[Tensor]) -> Tensor:
+        """Queries [R,...,E]; keys and values of each place, [R,...,E]."""
+        shape = (-1, *[1] * (query.dim() - 2), query.shape[-1])
+        scores = [query * (key + self.relative[:, i].view(shape)) for i, key in enumerate(keys)]
+        weights = torch.stack(scores).softmax(0)
+        return (weights * torch.stack(tuple(values))).sum(0)
+
+
+class RuleNetwork(nn.Module):
+    """R runs of the network of bits, each drawn from its seed."""
+
+    decided: Tensor
+
+    def __init__(self, config: RuleConfig, seeds: Sequence[int]) -> None:
+        super().__init__()
+        self.config, runs = config, generators(seeds)
+        self.places = [POSITIONS[name] for name in config.positions]
+        self.embedding = Embedding(runs, config.width)
+        self.placement = Placement(runs, config.width, config.placement_hidden)
+        self.own = Linear(runs, config.width, config.width)
+        self.view = Linear(runs, config.bits, config.width)
+        self.looking = Looking(runs, config.width, config.groups, len(self.places))
+        self.transition = Transition(runs, config.width, config.hidden)
+        self.logits = Linear(runs, config.width, config.bits)
+        self.reading = Linear(runs, config.width, len(ALPHABET))
+        for part in (self.own, self.view, self.logits, self.reading, *self.transition.feed_forward.layers):
+            nn.init.zeros_(part.bias)  # type: ignore[arg-type]
+        self.gate = constant(runs, 0.1, len(self.places)) if config.gates else None
+        self.register_buffer("decided", torch.zeros(len(seeds), dtype=torch.bool))
+        """In which runs placement has hardened."""
+
+    @property
+    def runs(self) -> int:
+        return len(self.decided)
+
+    def actions(self, hard: bool = False) -> Tensor:
+        """The action probabilities [R,13,3] of the symbols; certain where placement has hardened, or if asked for."""
+        soft = self.placement(self.embedding.weight)
+        chosen = most_probable(soft)
+        return chosen if hard else torch.where(self.decided[:, None, None], chosen, soft)
+
+    def gates(self, hard: bool = True) -> Tensor | None:
+        """How far each neighbour's gate is open [R,K]; 0 or 1 if hard. None where there are no gates."""
+        if self.gate is None:
+            return None
+        z = _GATE_SCALE * self.gate
+        return (z > 0).to(z.dtype) if hard else (1.2 * z.sigmoid() - 0.1).clamp(0, 1)
+
+    def meet(self, symbols: Tensor) -> tuple[Tensor, Tensor]:
+        """What a cell makes of its symbol's vector [R,...,E], the same at every step: its own vector, and its query."""
+        cell = self.own(symbols)
+        shape = (-1, *[1] * (cell.dim() - 2), cell.shape[-1])
+        return cell, linear(cell, self.looking.matrices()[:, 0]) + self.looking.query.view(shape)
+
+    def show(self, bits: Tensor, inside: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """What cells show to those beside them, made of their bits [R,...,m]: keys and values. Zero outside the grid."""
+        both = torch.cat(self.looking.matrices()[:, 1:].unbind(1), -1)
+        shown = linear(bits, torch.bmm(self.view.weight, both), torch.bmm(self.view.bias[:, None], both)[:, 0])
+        keys, values = (shown if inside is None else shown * inside).chunk(2, -1)
+        return keys, values
+
+    def react(self, cell: Tensor, query: Tensor, keys: Sequence[Tensor], values: Sequence[Tensor]) -> Tensor:
+        """The logits [R,...,m] of cells with these neighbours: the rule."""
+        return _SHARPNESS * self.logits(self.transition(cell, self.looking(query, keys, values)))
+
+    def step(
+        self, cell: Tensor, query: Tensor, bits: Tensor, inside: Tensor | None = None, gates: Tensor | None = None
+    ) -> Tensor:
+        """The logits of every cell of grids: bits [R,B,H,W,m], inside [R,B,H,W,1]."""
+        keys, values = (self._around(part) for part in self.show(bits, inside))
+        if gates is not None:
+            opened = gates.unbind(1)
+            keys, values = ([o.view(-1, 1, 1, 1, 1) * part for o, part in zip(opened, parts, strict=True)]
+                            for parts in (keys, values))  # fmt: skip
+        return self.react(cell, query, keys, values)
+
+    def read(self, bits: Tensor) -> Tensor:
+        """The logits over Σ that the output layer reads in cells with these bits."""
+        matrix = torch.bmm(self.view.weight, self.reading.weight)
+        bias = torch.bmm(self.view.bias[:, None], self.reading.weight)[:, 0] + self.reading.bias
+        return linear(bits, matrix, bias)
+
+    def _around(self, part: Tensor) -> list[Tensor]:
+        height, width = part.shape[2:4]
+        padded = F.pad(part, (0, 0, 1, 1, 1, 1))
+        return [padded[:, :, 1 + y : 1 + y + height, 1 + x : 1 + x + width] for y, x in self.places]
+
+
+def soft_bits(z: Tensor, noise: Tensor, hard: Tensor) -> Tensor:
+    """Numbers from 0 to 1 that become bits: noisy and saturating; where `hard`, the bit, with their gradient.
+
+    This is improved semantic hashing (Kaiser & Bengio 2018).
+    """
+    noisy = z + noise
+    between = (1.2 * noisy.sigmoid() - 0.1).clamp(0, 1)
+    bit = (noisy > 0).to(between.dtype)
+    return torch.where(hard, between + (bit - between).detach(), between)

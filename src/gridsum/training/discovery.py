@@ -1,0 +1,363 @@
+"""Training the network of bits on results alone, phase by phase, for a fleet of runs at once.
+
+A training step draws problems, grids, starts and noise as functions of the runs' seeds and of its number, so a run
+learns the same alone or in a fleet, and resuming needs weights, moments, the last states and a few switches.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call
+from torch.nn import functional as F
+
+from gridsum.model.engine import ends_for
+from gridsum.model.engine.placement import place_soft
+from gridsum.model.paper import GridSize, flatten, most_probable
+from gridsum.model.rule import RuleNetwork, soft_bits
+from gridsum.problems import Batch, sample
+from gridsum.recipe import DiscoveryConfig, ExactConfig, Phase
+from gridsum.streams import Stream, lane_index
+from gridsum.symbols import ALPHABET, PAD
+from gridsum.training.optimiser import decayed_parameters
+
+# What the random numbers of a step are for; those of a recurrent step n come n after the last.
+_PROBLEMS, _ROWS, _COLUMNS, _HARD, _START, _RANDOM, _SHARE, _WHERE, _CORRUPTED = range(9)
+_NOISE, _CORRUPTION, _CORRUPT_BITS = 100, 200, 300
+_BETAS = (0.9, 0.999)
+# A rate grows to its own size over so many steps of a phase.
+_WARM_UP = 50
+# How much of what hardening looks at is of the last training step.
+_RECENT = 0.05
+
+
+class Setting(NamedTuple):
+    """Where a phase stands at one of its steps."""
+
+    noise: float
+    hard: float
+    random_starts: float
+    corruption: float
+    bit_cost: float
+    gate_cost: float
+    rate: float
+
+
+class Logged(NamedTuple):
+    """What a training step came to, for each run [R]."""
+
+    loss: Tensor
+    characters: Tensor
+    results: Tensor
+    certain: Tensor
+    """The characters right in problems that were placed by the most probable actions."""
+    bits_on: Tensor
+
+
+def setting(phase: Phase, index: int) -> Setting:
+    """At step `index` of the phase."""
+    along = index / max(1, phase.steps)
+
+    def between(name: str) -> float:
+        start, end = getattr(phase, f"{name}_start"), getattr(phase, f"{name}_end")
+        return start + (end - start) * along
+
+    rate = between("rate") * min(1.0, (index + 1) / _WARM_UP)
+    return Setting(
+        between("noise"),
+        between("hard"),
+        phase.random_starts,
+        phase.corruption,
+        phase.bit_cost,
+        phase.gate_cost,
+        rate,
+    )
+
+
+def phases(config: ExactConfig) -> list[tuple[str, Phase]]:
+    return [(item.name, getattr(config.phases, item.name)) for item in fields(config.phases)]
+
+
+def total_steps(config: ExactConfig) -> int:
+    return sum(phase.steps for _, phase in phases(config))
+
+
+def at_step(config: ExactConfig, number: int) -> tuple[str, Phase, int]:
+    """The phase that training step `number` belongs to, and its index there."""
+    for name, phase in phases(config):
+        if number < phase.steps:
+            return name, phase, number
+        number -= phase.steps
+    raise ValueError(f"the phases end before step {number}")
+
+
+def grid_of(phase: Phase, config: DiscoveryConfig) -> tuple[int, int]:
+    """The largest grid of a phase, which all its grids are masked in."""
+    rows = phase.terms[1] + config.spare_rows + config.random_rows
+    return rows, phase.digits[1] + config.spare_columns + config.random_columns
+
+
+def recurrent_steps(phase: Phase, number: int) -> int:
+    """Of training step `number`: of no run's seed, so a whole fleet takes as many."""
+    return int(Stream.of_seeds([0]).fold(number).integers(*phase.recurrent))
+
+
+@dataclass(frozen=True)
+class Problems:
+    """The problems of a step, with the cells that belong to each one's grid: inside [R,B,H,W,1]."""
+
+    symbols: Tensor
+    targets: Tensor
+    inside: Tensor
+
+
+def draw(phase: Phase, config: DiscoveryConfig, stream: Stream) -> Problems:
+    """Half of the batch of either group, with a grid size that each run draws for each."""
+    height, width = grid_of(phase, config)
+    half, longest = config.batch // 2, phase.groups[1].symbols
+    batches: list[Batch] = []
+    inside = []
+    for index, space in enumerate(phase.groups):
+        source = stream.fold(index)
+        batches.append(sample(space, half, source.fold(_PROBLEMS), config.few_digits))
+        rows = space.terms[1] + config.spare_rows + source.fold(_ROWS).integers(0, config.random_rows)
+        columns = space.digits[1] + config.spare_columns + source.fold(_COLUMNS).integers(0, config.random_columns)
+        size = GridSize(height, width, torch.stack((rows, columns), 1).int())
+        assert size.inside is not None
+        inside.append(size.inside[:, None, :, :, None].expand(-1, half, -1, -1, -1))
+    symbols = [F.pad(batch.symbols, (0, longest - batch.symbols.shape[-1]), value=PAD) for batch in batches]
+    targets = [batch.targets_for(width) for batch in batches]
+    return Problems(torch.cat(symbols, 1), torch.cat(targets, 1), torch.cat(inside, 1).float())
+
+
+def place(network: RuleNetwork, problems: Problems, certain: int) -> Tensor:
+    """The symbols' vectors on the grids [R,B,H,W,E]; the last `certain` problems by the most probable actions."""
+    table = network.actions()
+    chosen = F.one_hot(problems.symbols, len(ALPHABET)).to(table.dtype)
+    actions = torch.matmul(chosen, table[:, None])
+    if certain:
+        sure = torch.matmul(chosen[:, -certain:], most_probable(table)[:, None])
+        actions = torch.cat((actions[:, :-certain], sure), 1)
+    height, width = problems.inside.shape[2:4]
+    spread = place_soft(chosen, actions, height, width, ends_for(actions))
+    return torch.matmul(spread, network.embedding.weight[:, None, None]) * problems.inside
+
+
+def rollout_cost(
+    network: RuleNetwork,
+    config: DiscoveryConfig,
+    phase: Phase,
+    stream: Stream,
+    now: Setting | Tensor,
+    steps: int,
+    before: Tensor,
+    gates: Tensor | None,
+) -> tuple[Tensor, Logged, Tensor]:
+    """The cost [R] of one training step, what is logged of it, and the states it ends with.
+
+    `before` are the states that the step before ended with: some problems start from them. Every reading counts, with
+    a weight that grows with n.
+    """
+    noise, hard_share, starts, corruption, bit_cost, gate_cost, _ = now if isinstance(now, tuple) else now.unbind(0)
+    problems = draw(phase, config, stream)
+    inside, targets = problems.inside, problems.targets
+    runs, count, height, width = inside.shape[:4]
+    with torch.autocast(inside.device.type, enabled=False):
+        grid = place(network, problems, int(config.certain * count))
+    cell, query = network.meet(grid)
+    numbers = torch.arange(count * height * width, device=inside.device).view(count, height, width)
+    lanes = lane_index(numbers, network.config.bits + -network.config.bits % 4)
+
+    def random_bits(source: Stream) -> Tensor:
+        return source.normal(lanes)[..., : network.config.bits].sign()
+
+    def each(source: Stream) -> Tensor:
+        return source.uniform(count).view(runs, count, 1, 1, 1)
+
+    def each_cell(source: Stream) -> Tensor:
+        return source.uniform(count, height, width)[..., None]
+
+    hard = each(stream.fold(_HARD)) < hard_share
+    scattered = random_bits(stream.fold(_RANDOM))
+    others = torch.where(each_cell(stream.fold(_WHERE)) < each(stream.fold(_SHARE)), scattered, before)
+    chance = each(stream.fold(_START))
+    state = torch.where(chance < starts / 2, scattered, torch.where(chance < starts, others, -1.0)) * inside
+    corrupted = (each(stream.fold(_CORRUPTED)) < 0.5) & (torch.as_tensor(corruption) > 0)
+    columns = inside[:, :, 0, :, 0]
+    weight = torch.where(targets == PAD, config.pad_weight, 1.0) * columns
+    halves = (slice(0, count // 2), slice(count // 2, count))
+    scale = [weight[:, part].sum((1, 2)) for part in halves]
+    loss, bits_on, logits = torch.zeros(runs, device=inside.device), torch.zeros(runs, device=inside.device), None
+    for n in range(1, steps + 1):
+        z = network.step(cell, query, state, inside, gates).float()
+        drawn = noise * stream.fold(_NOISE + n).normal(lanes)[..., : network.config.bits]
+        between = soft_bits(z, drawn, hard)
+        state = (2 * between - 1) * inside
+        early = 2 * n <= steps
+        if early and phase.corruption:
+            hit = corrupted & (each_cell(stream.fold(_CORRUPTION + n)) < corruption)
+            state = torch.where(hit, random_bits(stream.fold(_CORRUPT_BITS + n)) * inside, state)
+        logits = network.read(state[:, :, 0]).float()
+        losses = -F.log_softmax(logits, -1).gather(-1, targets[..., None]).squeeze(-1) * weight
+        losses = n * (losses.masked_fill(corrupted[..., 0, 0], 0.0) if early and phase.corruption else losses)
+        loss = loss + sum(losses[:, part].sum((1, 2)) / size for part, size in zip(halves, scale, strict=True)) / 2
+        bits_on = bits_on + (between * inside).sum((1, 2, 3, 4)) / (inside.sum((1, 2, 3, 4)) * between.shape[-1])
+    loss, bits_on = loss / (steps * (steps + 1) / 2), bits_on / steps
+    cost = loss + bit_cost * bits_on
+    if gates is not None:
+        cost = cost + gate_cost * gates.sum(1)
+    assert logits is not None, "a rollout takes at least one step"
+    predicted = logits.detach().argmax(-1)
+    valid = ((predicted != PAD) | (targets != PAD)) & (columns > 0)
+    right = (valid & (predicted == targets)).sum(-1)
+    characters = right / valid.sum(-1).clamp_min(1)
+    certain = characters[:, -max(1, int(config.certain * count)) :].mean(1)
+    results = (right == valid.sum(-1)).float().mean(1)
+    logged = Logged(loss.detach(), characters.mean(1), results, certain, bits_on.detach())
+    return cost, logged, torch.where(state > 0, 1.0, -1.0)
+
+
+class _Costs(nn.Module):
+    """The cost of a training step as the forward of a module, so that it can be called with other weights."""
+
+    def __init__(self, network: RuleNetwork) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, fleet: "Discovery", phase: Phase, stream: Stream, steps: int) -> tuple[Tensor, Logged, Tensor]:
+        config = fleet.config.discovery
+        return rollout_cost(self.network, config, phase, stream, fleet.now, steps, fleet.before, fleet.gates(phase))
+
+
+class Discovery:
+    """Runs in training: network, moments, and what the next step depends on."""
+
+    def __init__(self, config: ExactConfig, seeds: tuple[int, ...], device: torch.device) -> None:
+        self.config, self.seeds, self.device = config, seeds, device
+        self.network = RuleNetwork(config.rule, seeds).to(device)
+        named = list(self.network.named_parameters())
+        self.costs = _Costs(self.network)
+        self.parameters = [parameter for _, parameter in named]
+        decayed = decayed_parameters(self.network)
+        self.decay = torch.cat(
+            [torch.full((p[0].numel(),), config.discovery.weight_decay * (name in decayed)) for name, p in named]
+        ).to(device)
+        self.mean = torch.zeros_like(flatten(self.parameters))
+        self.square = torch.zeros_like(self.mean)
+        self.count = torch.zeros((), device=device)
+        self.certain = torch.zeros(len(seeds), device=device)
+        self.gates_hard = torch.zeros((), dtype=torch.bool, device=device)
+        self.stream = Stream.of_seeds(seeds, device)
+        self.number = torch.zeros((), dtype=torch.int64, device=device)
+        self.now = torch.zeros(len(Setting._fields), device=device)
+        self.before = torch.empty(0, device=device)
+        self.graphs: dict[tuple[str, int], tuple[torch.cuda.CUDAGraph, Tensor]] = {}
+
+    def train_step(self, number: int) -> Tensor:
+        """One update of every run; returns what is logged [quantities, R]."""
+        name, phase, index = at_step(self.config, number)
+        shape = (len(self.seeds), self.config.discovery.batch, *grid_of(phase, self.config.discovery))
+        if self.before.shape[:-1] != shape:
+            self.before = -torch.ones(*shape, self.config.rule.bits, device=self.device)
+            self.graphs.clear()
+        self.number.fill_(number)
+        self.now.copy_(torch.tensor(setting(phase, index)))
+        steps = recurrent_steps(phase, number)
+        logged = self._replayed(name, phase, steps) if self.device.type == "cuda" else self._compute(phase, steps)
+        self.certain.lerp_(logged[Logged._fields.index("certain")], _RECENT)
+        self.network.decided |= self.certain > self.config.discovery.harden_accuracy
+        if phase.gate_cost and index == phase.steps - 1:
+            self.gates_hard.fill_(True)
+        return logged
+
+    def gates(self, phase: Phase) -> Tensor | None:
+        """Open until a phase makes them cost something; then as far as training opens them; from its end on hard."""
+        soft = self.network.gates(hard=False)
+        if soft is None or phase.gate_cost:
+            return soft
+        hard = self.network.gates()
+        assert hard is not None
+        return torch.where(self.gates_hard, hard, torch.ones_like(hard))
+
+    def _compute(self, phase: Phase, steps: int) -> Tensor:
+        stream = self.stream.fold(self.number)
+        # All weights as one leaf that is new each time: a graph cannot be captured over one that other streams have seen.
+        weights = flatten(parameter.detach() for parameter in self.parameters).requires_grad_()
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda"):
+            cost, logged, states = functional_call(
+                self.costs, self._named(weights), (self, phase, stream, steps), strict=False
+            )
+        (gradient,) = torch.autograd.grad(cost.sum(), weights)
+        with torch.no_grad():
+            self._update(gradient)
+            self.before.copy_(states)
+        return torch.stack(logged)
+
+    def _named(self, weights: Tensor) -> dict[str, Tensor]:
+        """Rows of weights [R,P] as the network's parameters."""
+        rows = weights.split([parameter[0].numel() for parameter in self.parameters], 1)
+        named = zip(self.network.named_parameters(), rows, strict=True)
+        return {f"network.{name}": row.view_as(parameter) for (name, parameter), row in named}
+
+    def _update(self, gradient: Tensor) -> None:
+        """AdamW, with each run's gradient clipped; a run whose gradient is no number keeps its weights."""
+        norm = gradient.square().sum(1, keepdim=True).sqrt()
+        gradient = torch.where(norm.isfinite(), gradient * (self.config.discovery.clip / (norm + 1e-6)).clamp(max=1), 0)
+        self.count += 1
+        self.mean.lerp_(gradient, 1 - _BETAS[0])
+        self.square.lerp_(gradient * gradient, 1 - _BETAS[1])
+        mean, square = self.mean / (1 - _BETAS[0] ** self.count), self.square / (1 - _BETAS[1] ** self.count)
+        weights = flatten(self.parameters)
+        weights = weights - self.now[-1] * (mean / (square.sqrt() + 1e-8) + self.decay * weights)
+        for parameter, updated in zip(self.parameters, self._named(weights).values(), strict=True):
+            parameter.copy_(updated)
+
+    def _replayed(self, name: str, phase: Phase, steps: int) -> Tensor:
+        """The same as a CUDA graph for each phase and length: the first time eagerly, then captured and undone."""
+        if (name, steps) in self.graphs:
+            graph, logged = self.graphs[name, steps]
+            graph.replay()
+            return logged.clone()
+        first = self._compute(phase, steps)
+        torch.cuda.synchronize()
+        kept = [tensor.clone() for tensor in self.state().values()]
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            logged = self._compute(phase, steps)
+        with torch.no_grad():
+            for tensor, value in zip(self.state().values(), kept, strict=True):
+                tensor.copy_(value)
+        self.graphs[name, steps] = (graph, logged)
+        return first
+
+    def state(self) -> dict[str, Tensor]:
+        """All that makes the next step what it is, beside its number."""
+        named = dict(self.network.named_parameters()) | dict(self.network.named_buffers())
+        return {
+            **{f"network.{name}": tensor for name, tensor in named.items()},
+            "mean": self.mean,
+            "square": self.square,
+            "count": self.count,
+            "certain": self.certain,
+            "gates_hard": self.gates_hard,
+            "before": self.before,
+        }
+
+    @torch.no_grad()
+    def take_up(self, state: dict[str, Tensor]) -> None:
+        self.before = state["before"].to(self.device)
+        for name, tensor in self.state().items():
+            tensor.copy_(state[name])
+
+
+def train_steps(fleet: Discovery, first: int, last: int, report: Callable[[int, Tensor], None]) -> Iterator[int]:
+    """Training steps `first` to `last`; yields after every epoch's worth of them, with their mean reported."""
+    logged = []
+    for number in range(first, last):
+        logged.append(fleet.train_step(number))
+        if (number + 1) % fleet.config.discovery.epoch_steps == 0 or number + 1 == last:
+            report(number + 1, torch.stack(logged).mean(0))
+            logged = []
+            yield number + 1
