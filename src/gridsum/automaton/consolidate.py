@@ -8,8 +8,8 @@ It is its own teacher here. Nothing in this file knows what is added; all it is 
 3. What a cell holds at rest is a function of its symbol, its right and its lower neighbour, and among a few codes
    (siblings) also of its left one. This is the lesson (`lesson`): for any left neighbour, go there in one step. Siblings
    count as the same to the right of a cell, because which of them stands there depends on that cell itself.
-4. Contexts that were never seen keep what the run does there now, rounded to a code in use, so that no other code ever
-   appears.
+4. Contexts that were never seen keep what the run does there, but for the nearest code in use, so that no other code
+   ever appears.
 5. The step is trained on all these contexts, until none differs and every logit has a margin (`fit`).
 """
 
@@ -32,12 +32,13 @@ from gridsum.streams import Stream
 # Empty rows under the terms, columns beyond the longest result, and how many problems have few digits.
 _GRIDS = ((1, 1, 1.0), (1, 2, 1.0), (2, 1, 1.0), (1, 1, 0.0))
 _AT_ONCE = 25_000
+_CONTEXTS = 1 << 16
 # A code counts as a neighbour's other choice if a context takes it in this share of its cases, in so many contexts.
 _SIBLING_SHARE, _SIBLING_CONTEXTS = 0.02, 3
 # Two codes act alike if this share of what they do together differs at most, over at least so many cases.
 _ALIKE, _TOGETHER = 0.1, 3
 # Between two looks at all contexts.
-_LOOK = 250
+_LOOK = 100
 _FROZEN = ("embedding", "placement", "view", "reading", "gate")
 
 
@@ -65,14 +66,15 @@ def observe(rule: LearnedRule, config: ConsolidationConfig, seed: int) -> Observ
         batch = sample(space, config.problems // parts, stream, few)
         height, width = space.terms[1] + rows, max(space.columns, space.digits[1] + 1) + columns
         x = cells(batch.symbols[0], actions, height, width)
-        state, resting = rule.rest(x, 4 * (height + width))
-        right = (reading[state[:, 0]] == batch.targets_for(width)[0]).all(-1) & resting
+        state, _ = rule.rest(x, 4 * (height + width))
+        right = (reading[state[:, 0]] == batch.targets_for(width)[0]).all(-1)
         solved, asked = solved + int(right.sum()), asked + len(x)
         x, state = x[right], state[right]
+        resting = rule.step(x, state) == state
         around = F.pad(state, (1, 1, 0, 1), value=rule.outside)
         left, beside, below = around[:, :-1, :-2], around[:, :-1, 2:], around[:, 1:, 1:-1]
         key = (((x * side + left) * side + beside) * side + below) * side + state
-        keys.append(torch.stack(key.flatten().unique(return_counts=True)))
+        keys.append(torch.stack(key[resting].unique(return_counts=True)))
     all_keys, counts = torch.cat(keys, 1)
     unique, where = all_keys.unique(return_inverse=True)
     total = torch.zeros_like(unique).index_add_(0, where, counts)
@@ -128,42 +130,67 @@ def merge(observed: Observed, reading: np.ndarray, rare: float) -> Behaviour:
 
 
 def _alike(dense: np.ndarray, code: int, other: int) -> bool:
-    """Whether neighbours of either code come to the same code, wherever both were seen in the same context."""
-    same = different = 0
-    for axis in (1, 2, 3):
-        ours, theirs = (np.moveaxis(dense, axis, 0)[which] for which in (code, other))
-        shared = np.minimum(ours.sum(-1), theirs.sum(-1))
-        seen = shared > 0
-        a, b = ours[seen].argmax(-1), theirs[seen].argmax(-1)
-        equal = np.where(a == code, other, a) == np.where(b == code, other, b)
-        same, different = same + shared[seen][equal].sum(), different + shared[seen][~equal].sum()
-    return bool(same >= _TOGETHER and different <= _ALIKE * same)
+    """Whether neighbours of either code come to the same code, wherever both were seen in the same context.
+
+    On its right and below a cell's code is seen whatever stands to the left of the one that sees it. Each side must
+    agree: codes of one digit with and without a carry differ to their left alone.
+    """
+    over_left = dense.sum(1)
+    together = 0
+    for counts, axis in ((dense, 1), (over_left, 1), (over_left, 2)):
+        same, different = _agreement(counts, axis, code, other)
+        if different > _ALIKE * same:
+            return False
+        together += same
+    return bool(together >= _TOGETHER)
 
 
 def siblings(behaviour: Behaviour) -> np.ndarray:
-    """The class of each code: codes that one context takes, depending on its left neighbour alone, share one."""
+    """The class of each code: codes that one context takes, depending on its left neighbour alone, share one.
+
+    They must also lead the cell to their left to the same code wherever both were seen: else they tell it something.
+    """
     counts = behaviour.counts.sum(1)
     share = counts >= np.maximum(2, _SIBLING_SHARE * counts.sum(-1, keepdims=True))
     taken = share.reshape(-1, share.shape[-1]).astype(np.int64)
     together = taken.T @ taken >= _SIBLING_CONTEXTS
     classes = np.arange(len(behaviour.codes))
-    for a, b in zip(*np.nonzero(together), strict=True):
-        classes[classes == classes[a]] = classes[b]
+    for a, b in zip(*np.nonzero(np.triu(together, 1)), strict=True):
+        same, different = _agreement(counts, 1, a, b)
+        if different <= _ALIKE * same:
+            classes[classes == classes[a]] = classes[b]
     return classes
+
+
+def _agreement(counts: np.ndarray, axis: int, code: int, other: int) -> tuple[int, int]:
+    """In how many cases two codes at `axis` of a context lead to the same code, and to different ones."""
+    ours, theirs = (np.moveaxis(counts, axis, 0)[which] for which in (code, other))
+    shared = np.minimum(ours.sum(-1), theirs.sum(-1))
+    seen = shared > 0
+    a, b = ours[seen].argmax(-1), theirs[seen].argmax(-1)
+    equal = np.where(a == code, other, a) == np.where(b == code, other, b)
+    return int(shared[seen][equal].sum()), int(shared[seen][~equal].sum())
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """Contexts [N,4] (own symbol, left, right, below, as bits) and what follows each [N]; the first were seen at rest."""
+    """Contexts [N,4] (own symbol, left, right, below, as bits) and what follows each [N].
+
+    Those that were seen at rest come first. What follows the others is any code in use.
+    """
 
     contexts: Tensor
     targets: Tensor
+    codes: Tensor
+    """The codes in use, as bits."""
     seen: int
+    taught: int
+    """How many there are of these, whatever the left neighbour."""
 
 
 @torch.no_grad()
 def lesson(rule: LearnedRule, behaviour: Behaviour) -> Lesson:
-    """What the run shows at rest for any left neighbour, and what it does now in every other context of codes in use."""
+    """What the run shows at rest, for any left neighbour; and every other context of codes in use."""
     codes, counts, classes = behaviour.codes, behaviour.counts, siblings(behaviour)
     n = len(codes)
     same = np.append(classes, n)[:, None] == np.append(classes, n)[None]
@@ -183,38 +210,22 @@ def lesson(rule: LearnedRule, behaviour: Behaviour) -> Lesson:
     target = np.where((several[:, None] & (voted.sum(-1) > 0)), voted.argmax(-1), target)
     target = np.where(seen.sum(-1) > 0, seen.argmax(-1), target)
     device, outside = rule.device, rule.outside
-    bits = torch.tensor(np.append(codes, outside), device=device)
-    left_of = torch.full((outside + 1,), n, device=device)  # any other code on the left is taken for the usual one
-    for code, number in behaviour.members.items():
-        left_of[code] = number
-    x, right, below = (torch.tensor(part, device=device) for part in np.nonzero(taught))
-    usual = torch.tensor(main, device=device)[x, right, below]
-    grid = torch.tensor(target, device=device)[x, :, right, below][:, left_of]
-    stranger = left_of == n
-    stranger[outside] = False
-    grid = torch.where(stranger, usual[:, None], grid)
-    anything = torch.arange(outside + 1, device=device).expand(len(x), -1)
-    first = torch.stack((x[:, None].expand_as(anything), anything, bits[right][:, None].expand_as(anything),
-                         bits[below][:, None].expand_as(anything)), -1).flatten(0, 1)  # fmt: skip
-    known = torch.zeros(len(CELL_SYMBOLS), outside + 1, outside + 1, dtype=torch.bool, device=device)
-    known[x, bits[right], bits[below]] = True
+    bits = torch.tensor(codes, device=device)
     start = bits.new_zeros(0 if bool((bits == 0).any()) else 1)
-    every = torch.cat((bits, start))
-    rest = torch.cartesian_prod(torch.arange(len(CELL_SYMBOLS), device=device), every, every, every)
-    rest = rest[~known[rest[:, 0], rest[:, 2], rest[:, 3]]]
-    now = rule(rest[:, 0], rest[:, 1:])
-    nearest = _nearest(rule, bits[:-1], behaviour)
-    targets = torch.cat((bits[grid.flatten()], nearest[now]))
-    return Lesson(torch.cat((first, rest)), targets, len(first))
-
-
-def _nearest(rule: LearnedRule, codes: Tensor, behaviour: Behaviour) -> Tensor:
-    """For each of the 2^m codes the code in use that it was merged into, or else one that differs in the fewest bits."""
-    distance = (rule.patterns[:, None] != rule.patterns[codes]).sum(-1)
-    nearest = codes[distance.argmin(1)]
-    for code, number in behaviour.members.items():
-        nearest[code] = codes[number]
-    return nearest
+    every = torch.cat((bits, start, bits.new_tensor([outside])))
+    grid = torch.cartesian_prod(torch.arange(len(CELL_SYMBOLS), device=device), *[torch.arange(len(every), device=device)] * 3)
+    contexts = torch.cat((grid[:, :1], every[grid[:, 1:]]), 1)
+    # What was seen, by the numbers of `every`; a start beside a cell is no neighbour at rest, so the usual code follows.
+    lessons = np.full((len(CELL_SYMBOLS), *[len(every)] * 3), -1)
+    at = [*range(n), len(every) - 1]
+    lessons[np.ix_(range(len(CELL_SYMBOLS)), at, at, at)] = target
+    if len(start):
+        lessons[:, n][np.ix_(range(len(CELL_SYMBOLS)), at, at)] = np.where(taught, main, -1)
+    number = torch.tensor(lessons.reshape(-1), device=device)
+    seen_at_rest = number >= 0
+    targets = bits[number.clamp_min(0)]
+    order = torch.cat((seen_at_rest.nonzero().squeeze(1), (~seen_at_rest).nonzero().squeeze(1)))
+    return Lesson(contexts[order], targets[order], bits, int(seen_at_rest.sum()), int(taught.sum()))
 
 
 def fit(
@@ -223,27 +234,31 @@ def fit(
     """Train the step on the lesson, in place, until no context differs; returns how many still do."""
     network = rule.network
     free = [p for name, p in network.named_parameters() if not name.startswith(_FROZEN)]
-    contexts, wanted = learnt.contexts, rule.patterns[learnt.targets]
+    contexts, targets = learnt.contexts, learnt.targets.clone()
     generator = torch.Generator(contexts.device).manual_seed(seed)
     moments = [(torch.zeros_like(p), torch.zeros_like(p)) for p in free]
-    hard = torch.zeros(0, dtype=torch.int64, device=contexts.device)
-    wrong = 0
+    wrong = unsure = torch.zeros(0, dtype=torch.int64, device=contexts.device)
+
+    def some(among: Tensor | int, count: int) -> Tensor:
+        """Numbers of contexts, drawn from a list of them or from the first ones."""
+        size = among if isinstance(among, int) else len(among)
+        drawn = torch.randint(size, (count,), generator=generator, device=contexts.device)
+        return drawn if isinstance(among, int) else among[drawn]
+
     for step in range(config.steps + 1):
         if step % _LOOK == 0:
-            hard, wrong = _unsure(rule, learnt, config.margin)
-            report(step, wrong)
-            if not len(hard) or step == config.steps:
+            wrong, unsure = _look(rule, learnt, targets, config.margin)
+            report(step, len(wrong))
+            if not len(unsure) or step == config.steps:
                 break
-        chosen = [torch.randint(learnt.seen, (config.batch // 2,), generator=generator, device=contexts.device)]
-        rest = config.batch // 4
-        chosen.append(torch.randint(len(contexts), (rest,), generator=generator, device=contexts.device))
-        chosen.append(hard[torch.randint(len(hard), (rest,), generator=generator, device=contexts.device)])
-        which = torch.cat(chosen)
+        quarter = config.batch // 4
+        which = torch.cat((some(learnt.seen, quarter), some(len(contexts), quarter), some(unsure, quarter),
+                           some(wrong if len(wrong) else unsure, quarter)))  # fmt: skip
         z = rule.logits(contexts[which, 0], contexts[which, 1:])
-        loss = F.softplus(2 * config.margin - wanted[which] * z).sum(-1).mean()
+        loss = F.softplus(2 * config.margin - rule.patterns[targets[which]] * z).sum(-1).mean()
         rate = config.rate * min(1.0, (step + 1) / 20) * (1 + math.cos(math.pi * step / config.steps)) / 2
         _descend(free, torch.autograd.grad(loss, free), moments, step, rate)
-    return wrong
+    return len(wrong)
 
 
 @torch.no_grad()
@@ -259,16 +274,22 @@ def _descend(
 
 
 @torch.no_grad()
-def _unsure(rule: LearnedRule, learnt: Lesson, margin: float) -> tuple[Tensor, int]:
-    """The contexts that differ or are closer to 0 than the margin, and how many differ."""
-    prepared, unsure, wrong = rule.prepare(), [], 0
-    for low in range(0, len(learnt.contexts), 1 << 16):
-        contexts = learnt.contexts[low : low + (1 << 16)]
-        signed = rule.logits(contexts[:, 0], contexts[:, 1:], prepared) * rule.patterns[learnt.targets[low : low + (1 << 16)]]
-        least = signed.amin(-1)
+def _look(rule: LearnedRule, learnt: Lesson, targets: Tensor, margin: float) -> tuple[Tensor, Tensor]:
+    """The contexts that differ, and those that differ or are closer to 0 than the margin.
+
+    What follows contexts that were not seen is set to the code in use that the logits are nearest to.
+    """
+    prepared, unsure, wrong = rule.prepare(), [], []
+    for low in range(0, len(learnt.contexts), _CONTEXTS):
+        part = slice(low, low + _CONTEXTS)
+        z = rule.logits(learnt.contexts[part, 0], learnt.contexts[part, 1:], prepared)
+        nearest = learnt.codes[(z.clamp(-1, 1) @ rule.patterns[learnt.codes].T).argmax(-1)]
+        unseen = torch.arange(low, low + len(z), device=z.device) >= learnt.seen
+        targets[part] = torch.where(unseen, nearest, targets[part])
+        least = (z * rule.patterns[targets[part]]).amin(-1)
         unsure.append((least < margin).nonzero().squeeze(1) + low)
-        wrong += int((least <= 0).sum())
-    return torch.cat(unsure), wrong
+        wrong.append((least <= 0).nonzero().squeeze(1) + low)
+    return torch.cat(wrong), torch.cat(unsure)
 
 
 @dataclass(frozen=True)
@@ -290,8 +311,7 @@ def consolidate(
     observed = observe(rule, config, seed)
     behaviour = merge(observed, rule.reading().cpu().numpy(), config.rare)
     learnt = lesson(rule, behaviour)
-    taught = learnt.seen // (rule.outside + 1)
-    report(f"{observed.right:.4f} of the sums right, {len(behaviour.codes)} codes, {taught} contexts seen")
+    report(f"{observed.right:.4f} of the sums right, {len(behaviour.codes)} codes, {learnt.taught} contexts seen")
     looked: list[tuple[int, int]] = []
 
     def look(step: int, wrong: int) -> None:
@@ -300,4 +320,4 @@ def consolidate(
 
     network.requires_grad_(True)
     wrong = fit(rule, learnt, config, seed, look)
-    return Round(observed.right, len(behaviour.codes), taught, wrong, looked[-1][0])
+    return Round(observed.right, len(behaviour.codes), learnt.taught, wrong, looked[-1][0])
