@@ -78,7 +78,9 @@ class RuleTable:
             data: dict[str, Any] = json.loads(text)
             content = {key: data[key] for key in ("format", "bits", "codes", "reading", "actions", "steps")}
         except (json.JSONDecodeError, KeyError, TypeError) as error:
-            raise TableError(f"this is no rule that gridsum wrote ({error}); write one with: gridsum rule --json FILE") from None
+            raise TableError(
+                f"this is no rule that gridsum wrote ({error}); write one with: gridsum rule --json FILE"
+            ) from None
         if content["format"] != FORMAT:
             raise TableError(f"the rule's format is {content['format']!r}, not {FORMAT!r}")
         if data.get("checksum") != _checksum(content):

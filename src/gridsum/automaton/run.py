@@ -1,0 +1,293 @@
+"""A rule run on a sum: every cell changes at once, step by step, until no cell changes any more.
+
+Only cells with a neighbour that has just changed are computed, as a step depends on nothing else. The answers, every
+state on the way and the number of steps are those of computing all cells at every step.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gridsum.automaton.table import CELL_SYMBOLS, RuleTable, TableError
+from gridsum.symbols import ALPHABET, PAD, columns_needed, exact_sum, render
+
+MOST_CELLS = 2 * 10**8
+"""The largest grid that is worked on, in cells."""
+AT_REST = "at rest"
+"""How a rule halts."""
+
+WRITE, OPEN, SKIP = 0, 1, 2
+OUTSIDE_SYMBOL = len(CELL_SYMBOLS)
+"""Stands where there is no cell: whatever is around it, it stays outside."""
+# Below so many changed cells plain Python is quicker than numpy's calls; above this share of a stretch of the grid,
+# computing the whole stretch is quicker than picking cells.
+_FEW = 40
+_DENSE = 1 / 6
+_CHUNK = 1 << 15
+
+
+class SizeError(ValueError):
+    """A sum that is too large; the message says what the limit is."""
+
+
+class GridSize(NamedTuple):
+    height: int
+    width: int
+
+
+@dataclass(frozen=True)
+class RuleAnswer:
+    """What a rule said to one sum."""
+
+    answer: str
+    steps: int
+    """Until rest: the number of the last step in which a cell changed."""
+    cells_computed: int
+    capped: bool
+    """Whether the limit on steps ended it; it was not at rest then."""
+
+
+def grid_size(terms: int, digits: int) -> GridSize:
+    """The grid for `terms` terms of up to `digits` digits: a row below them, and a column beside the result."""
+    return GridSize(terms + 1, max(columns_needed(terms, digits), digits + 1) + 1)
+
+
+def size_of(terms: Sequence[str]) -> GridSize:
+    """The grid of a sum, refused if it is beyond the limit."""
+    digits = max(map(len, terms))
+    size = grid_size(len(terms), digits)
+    if size.height * size.width > MOST_CELLS:
+        raise SizeError(
+            f"{len(terms):,} terms of up to {digits:,} digits need a grid of {size.height:,} rows × {size.width:,} "
+            f"columns; the limit is {MOST_CELLS:,} cells. Add fewer or shorter terms at once"
+        )
+    return size
+
+
+def most_steps(size: GridSize) -> int:
+    """A limit that no proved rule reaches: twice as many steps as there are cells, and a few for the smallest."""
+    return 2 * size.height * size.width + 16
+
+
+def solve(table: RuleTable, terms: Sequence[str], limit: int | None = None) -> RuleAnswer:
+    """The answer of a rule to one sum. `limit` is the largest number of steps (default: `most_steps`)."""
+    from gridsum.automaton.front import solve_tall, worthwhile
+
+    size = size_of(terms)
+    if limit is None and worthwhile(table, size):
+        found = solve_tall(table, terms, size)
+        if found is not None:
+            return found
+    run = Run(table, terms, size)
+    limit = most_steps(size) if limit is None else limit
+    run.advance(limit)
+    return RuleAnswer(read(table, run.top_row), run.steps, run.cells_computed, not run.at_rest)
+
+
+def states(table: RuleTable, terms: Sequence[str], limit: int | None = None) -> Iterator[np.ndarray]:
+    """The code of every cell [H,W] before any step and after each one, until rest or the limit on steps."""
+    run = Run(table, terms)
+    limit = most_steps(run.size) if limit is None else limit
+    yield run.grid
+    while run.steps < limit and not run.at_rest:
+        before = run.steps
+        run.advance(before + 1)
+        if run.steps > before:  # else nothing has changed: it was at rest
+            yield run.grid
+
+
+def answer_by_rule(table: RuleTable, terms: Sequence[str]) -> dict[str, Any]:
+    """The fields of `gridsum.solving.Answer`."""
+    found = solve(table, terms)
+    return {
+        "expression": render(terms),
+        "answer": found.answer,
+        "exact": exact_sum(terms),
+        "steps": found.steps,
+        "halting": AT_REST,
+        "placement": "hard",
+        "capped": found.capped,
+    }
+
+
+def read(table: RuleTable, codes: bytes) -> str:
+    """What a row of codes says; blanks are left out."""
+    blank = bytes(code for code, symbol in enumerate(table.reading) if symbol == PAD)
+    letters = "".join(ALPHABET[symbol] for symbol in table.reading).encode()
+    return codes.translate(letters.ljust(256), blank).decode()
+
+
+def placed(table: RuleTable, terms: Sequence[str], size: GridSize) -> list[bytes]:
+    """The rows of the grid from the top, as the placement's actions write a sum: a character for each cell.
+
+    A symbol is written at the right end of the top row, which moves left, or pushes all rows down and begins a new
+    top row, or is skipped. What moves over the left or the lower border is lost.
+    """
+    text = render(terms).encode()
+    by_action = {
+        action: "".join(ALPHABET[s] for s, a in enumerate(table.actions) if a == action) for action in range(3)
+    }
+    text = text.translate(None, by_action[SKIP].encode())
+    if b"=" in text:
+        raise TableError("this rule's placement writes '=' onto the grid, and no cell of it can hold one")
+    openers = by_action[OPEN].encode()
+    rows = re.split(b"(?=[" + re.escape(openers) + b"])", text) if openers else [text]
+    rows = [row[-size.width :].rjust(size.width) for row in reversed(rows[-size.height :])]
+    return rows + [b" " * size.width] * (size.height - len(rows))
+
+
+class Run:
+    """A rule at work on one sum.
+
+    The grid lies flat, row after row, with a place that is no cell behind each row and rows of such places above and
+    below. So every cell has a left, a right and a lower neighbour, at the same distances: −1, +1 and `stride`.
+    """
+
+    def __init__(self, table: RuleTable, terms: Sequence[str], size: GridSize | None = None) -> None:
+        self.size = size or size_of(terms)
+        self.steps = 0
+        self.cells_computed = 0
+        self.at_rest = False
+        height, width = self.size
+        self.stride = stride = width + 1
+        self._outside, self._side = table.outside, table.outside + 1
+        self._symbols = flat_symbols(placed(table, terms, self.size), stride)
+        self._codes = bytearray(flat_codes(self.size, self._outside))
+        stays = np.full((1, *(self._side,) * 3), self._outside, np.uint8)
+        self._rule = np.concatenate((table.steps, stays)).reshape(-1)
+        self._slots: np.ndarray | None = None
+        # At the first step every cell is computed.
+        self._changed: np.ndarray | None = None
+        self._stretch = (stride, (height + 1) * stride)
+
+    @property
+    def grid(self) -> np.ndarray:
+        """The code of every cell [H,W]."""
+        rows = np.frombuffer(bytes(self._codes), np.uint8).reshape(-1, self.stride)
+        return rows[1:-1, :-1]
+
+    @property
+    def top_row(self) -> bytes:
+        return bytes(self._codes[self.stride : 2 * self.stride - 1])
+
+    def advance(self, until: int) -> None:
+        """Step after step until rest, or until `until` steps are done. The step that changes nothing is not counted."""
+        while not self.at_rest and self.steps < until:
+            if self._changed is not None and len(self._changed) <= _FEW:
+                self._walk(until)
+            else:
+                self._leap()
+
+    def _leap(self) -> None:
+        """One step with numpy: of a whole stretch of the grid, or of the neighbours of what has changed."""
+        low, high = self._stretch
+        if self._changed is None or len(self._changed) > _DENSE * (high - low):
+            changed = self._compute_stretch(low, high)
+        else:
+            changed = self._compute_near(self._changed)
+        self._note(changed)
+
+    def _note(self, changed: np.ndarray) -> None:
+        self._changed = changed
+        if not len(changed):
+            self.at_rest = True
+            return
+        self.steps += 1
+        low, high = int(changed.min()), int(changed.max())
+        self._stretch = max(self.stride, low - self.stride), min((self.size.height + 1) * self.stride, high + 2)
+
+    def _compute_stretch(self, low: int, high: int) -> np.ndarray:
+        codes = np.frombuffer(self._codes, np.uint8)
+        new = np.empty(high - low, np.uint8)
+        index = np.empty(min(_CHUNK, high - low), np.intp)
+        for start in range(low, high, _CHUNK):
+            stop = min(high, start + _CHUNK)
+            part = index[: stop - start]
+            np.multiply(self._symbols[start:stop], self._side, out=part, casting="unsafe", dtype=np.intp)
+            part += codes[start - 1 : stop - 1]
+            part *= self._side
+            part += codes[start + 1 : stop + 1]
+            part *= self._side
+            part += codes[start + self.stride : stop + self.stride]
+            self._rule.take(part, out=new[start - low : stop - low], mode="clip")
+        self.cells_computed += high - low
+        changed = np.flatnonzero(new != codes[low:high])
+        codes[low:high] = new
+        changed += low
+        return changed
+
+    def _compute_near(self, changed: np.ndarray) -> np.ndarray:
+        codes = np.frombuffer(self._codes, np.uint8)
+        near = np.concatenate((changed - 1, changed + 1, changed - self.stride))
+        index = self._symbols[near].astype(np.intp)
+        for distance in (-1, 1, self.stride):
+            index *= self._side
+            index += codes[near + distance]
+        new = self._rule[index]
+        different = np.flatnonzero(new != codes[near])
+        self.cells_computed += len(near)
+        near = near[different]
+        codes[near] = new[different]
+        return self._once(near)
+
+    def _once(self, places: np.ndarray) -> np.ndarray:
+        """`places` without repeats: of equal ones, that which was the last to write its number down."""
+        if self._slots is None:
+            self._slots = np.empty(len(self._codes), np.int32)
+        numbers = np.arange(len(places), dtype=np.int32)
+        self._slots[places] = numbers
+        return places[self._slots[places] == numbers]
+
+    def _walk(self, until: int) -> None:
+        """Steps in which few cells change, such as those of one carry on its way, in plain Python."""
+        assert self._changed is not None
+        codes, symbols, stride, side = self._codes, self._symbols.tobytes(), self.stride, self._side
+        rule, square = self._rule.tobytes(), side * side
+        by_symbol = [symbol * side * square for symbol in range(OUTSIDE_SYMBOL + 1)]
+        steps, computed = self.steps, 0
+        changed: list[int] = self._changed.tolist()
+        while changed and steps < until and len(changed) <= 2 * _FEW:
+            near = {place + distance for place in changed for distance in (-1, 1, -stride)}
+            news = [
+                (place, new)
+                for place in near
+                if (
+                    new := rule[
+                        by_symbol[symbols[place]]
+                        + codes[place - 1] * square
+                        + codes[place + 1] * side
+                        + codes[place + stride]
+                    ]
+                )
+                != codes[place]
+            ]
+            computed += len(near)
+            for place, new in news:
+                codes[place] = new
+            changed = [place for place, _ in news]
+            steps += bool(changed)
+        self.cells_computed += computed
+        self.steps = steps
+        self._changed = np.array(changed, np.intp)
+        if changed:
+            self._stretch = self.stride, (self.size.height + 1) * self.stride
+        else:
+            self.at_rest = True
+
+
+def flat_symbols(rows: Sequence[bytes], stride: int) -> np.ndarray:
+    """The symbols of a grid as it lies flat, uint8."""
+    outside = "#"
+    border = outside.encode() * stride
+    flat = border + b"".join(row + outside.encode() for row in rows) + border
+    numbers = {ord(symbol): number for number, symbol in enumerate((*CELL_SYMBOLS, outside))}
+    return np.frombuffer(flat.translate(bytes(numbers.get(letter, 0) for letter in range(256))), np.uint8)
+
+
+def flat_codes(size: GridSize, outside: int) -> bytes:
+    """A grid as it lies flat before any step: code 0 in every cell."""
+    border = bytes([outside]) * (size.width + 1)
+    return border + (bytes(size.width) + bytes([outside])) * size.height + border

@@ -1,0 +1,49 @@
+"""A rule as a file."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gridsum.automaton.table import RuleTable, TableError
+from tests.oracles.column_addition import column_addition, random_table
+
+
+def same(one: RuleTable, other: RuleTable) -> bool:
+    fields = ("bits", "codes", "reading", "actions")
+    return np.array_equal(one.steps, other.steps) and all(getattr(one, key) == getattr(other, key) for key in fields)
+
+
+@given(st.integers(2, 12), st.integers(0, 999))
+def test_a_rule_comes_back_from_its_file(codes, seed):
+    for table in (column_addition(), random_table(codes, seed)):
+        assert same(RuleTable.from_json(table.to_json()), table)
+
+
+@pytest.mark.parametrize("field", ["bits", "codes", "reading", "actions", "steps"])
+def test_an_edited_file_is_refused(field):
+    data = json.loads(column_addition().to_json())
+    data[field] = [*data[field][:-1], 1] if isinstance(data[field], list) else 7 if field == "bits" else "AAAA"
+    with pytest.raises(TableError, match="checksum"):
+        RuleTable.from_json(json.dumps(data))
+
+
+@pytest.mark.parametrize("text", ["", "no JSON", "[]", "3", "null", "{}", '{"format": "gridsum-rule-1"}'])
+def test_what_is_no_rule_is_refused(text):
+    with pytest.raises(TableError, match="no rule that gridsum wrote"):
+        RuleTable.from_json(text)
+
+
+def test_another_format_is_refused():
+    data = json.loads(column_addition().to_json())
+    with pytest.raises(TableError, match="gridsum-rule-9"):
+        RuleTable.from_json(json.dumps(data | {"format": "gridsum-rule-9"}))
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 0.999])
+def test_a_file_that_was_cut_is_refused(share):
+    text = column_addition().to_json()
+    with pytest.raises(TableError):
+        RuleTable.from_json(text[: int(share * len(text))])

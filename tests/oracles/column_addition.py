@@ -1,0 +1,95 @@
+"""Column addition as a rule, written by hand from arithmetic; and a rule run by plain loops, cell by cell."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from gridsum.automaton.table import EMPTY_CELL, PLUS_CELL, TEN, RuleTable
+from gridsum.symbols import ALPHABET, EQUALS, FIRST_DIGIT, PAD, PLUS, render
+
+BLANK = 0
+CODES = 1 + 2 * TEN
+OUTSIDE = CODES
+USUAL_ACTIONS = tuple(1 if symbol == PLUS else 2 if symbol in (PAD, EQUALS) else 0 for symbol in range(len(ALPHABET)))
+
+
+def code(digit: int, carry: int) -> int:
+    return 1 + digit + TEN * carry
+
+
+def digit_of(number: int) -> int:
+    return 0 if number in (BLANK, OUTSIDE) else (number - 1) % TEN
+
+
+def carry_of(number: int) -> int:
+    return 0 if number in (BLANK, OUTSIDE) else (number - 1) // TEN
+
+
+def column_addition() -> RuleTable:
+    """d = x + below + the carry from the right; a zero with nothing to its left is blank, but for a term's units.
+
+    The bits of a code are its digit in the lowest four and its carry in bit 5; bit 4 says that it is no blank.
+    """
+    side = CODES + 1
+    steps = np.zeros((12, side, side, side), np.uint8)
+    for x in range(12):
+        for left in range(side):
+            for right in range(side):
+                for below in range(side):
+                    carry, digit = divmod((x if x < TEN else 0) + digit_of(below) + carry_of(right), TEN)
+                    leads = left in (BLANK, OUTSIDE)
+                    units = right == OUTSIDE and x not in (PLUS_CELL, EMPTY_CELL)
+                    blank = digit == 0 and carry == 0 and leads and not units
+                    steps[x, left, right, below] = BLANK if blank else code(digit, carry)
+    patterns = (0, *(16 + digit + 32 * carry for carry in (0, 1) for digit in range(TEN)))
+    reading = (PAD, *(FIRST_DIGIT + digit for _ in (0, 1) for digit in range(TEN)))
+    return RuleTable(6, patterns, steps, reading, USUAL_ACTIONS)
+
+
+def random_table(codes: int, seed: int, actions: Sequence[int] = USUAL_ACTIONS) -> RuleTable:
+    """A rule without any sense."""
+    numbers = np.random.default_rng(seed)
+    steps = numbers.integers(0, codes, (12, codes + 1, codes + 1, codes + 1), np.uint8)
+    reading = tuple(int(symbol) for symbol in numbers.integers(0, 11, codes))
+    return RuleTable(8, tuple(range(codes)), steps, reading, tuple(actions))
+
+
+def place_slowly(table: RuleTable, terms: Sequence[str], height: int, width: int) -> list[list[int]]:
+    """Symbol by symbol: 0 writes at the right end of the top row, 1 pushes all rows down, 2 skips."""
+    grid = [[EMPTY_CELL] * width for _ in range(height)]
+    for letter in render(terms):
+        symbol = ALPHABET.index(letter)
+        cell = PLUS_CELL if symbol == PLUS else symbol - FIRST_DIGIT
+        if table.actions[symbol] == 0:
+            grid[0] = [*grid[0][1:], cell]
+        elif table.actions[symbol] == 1:
+            grid = [[*[EMPTY_CELL] * (width - 1), cell], *grid[:-1]]
+    return grid
+
+
+def states_slowly(table: RuleTable, terms: Sequence[str], height: int, width: int, limit: int) -> list[list[list[int]]]:
+    """Every state from the first to rest, or to `limit` steps."""
+    x = place_slowly(table, terms, height, width)
+    outside = table.outside
+    state = [[0] * width for _ in range(height)]
+    found = [state]
+    for _ in range(limit):
+        new = [
+            [
+                int(
+                    table.steps[
+                        x[i][j],
+                        state[i][j - 1] if j > 0 else outside,
+                        state[i][j + 1] if j + 1 < width else outside,
+                        state[i + 1][j] if i + 1 < height else outside,
+                    ]
+                )
+                for j in range(width)
+            ]
+            for i in range(height)
+        ]
+        if new == state:
+            break
+        state = new
+        found.append(state)
+    return found
