@@ -93,3 +93,18 @@ def states_slowly(table: RuleTable, terms: Sequence[str], height: int, width: in
         state = new
         found.append(state)
     return found
+
+
+def column_addition_in_other_codes(seed: int) -> RuleTable:
+    """Column addition with two more blanks, one for the lowest row and one that no sum shows, in patterns of chance."""
+    plain = column_addition()
+    lowest, never = CODES, CODES + 1
+    same = np.array([*range(CODES), BLANK, BLANK, OUTSIDE])  # the code that each behaves as
+    steps = plain.steps[:, same][:, :, same][:, :, :, same]
+    border = len(same) - 1
+    bottom = steps[:, :, :, border]
+    steps[:, :, :, border] = np.where(bottom == BLANK, lowest, bottom)
+    patterns = np.random.default_rng(seed).permutation(2**7)[: border - 1] + 128
+    codes = (0, *(int(pattern) for pattern in patterns))
+    assert never == border - 1
+    return RuleTable(8, codes, steps, (*plain.reading, PAD, PAD), plain.actions)

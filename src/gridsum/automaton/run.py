@@ -127,13 +127,13 @@ def placed(table: RuleTable, terms: Sequence[str], size: GridSize) -> list[bytes
     top row, or is skipped. What moves over the left or the lower border is lost.
     """
     text = render(terms).encode()
-    by_action = {
-        action: "".join(ALPHABET[s] for s, a in enumerate(table.actions) if a == action) for action in range(3)
-    }
-    text = text.translate(None, by_action[SKIP].encode())
+    skipped, openers = (
+        bytes(ord(ALPHABET[symbol]) for symbol, done in enumerate(table.actions) if done == action)
+        for action in (SKIP, OPEN)
+    )
+    text = text.translate(None, skipped)
     if b"=" in text:
         raise TableError("this rule's placement writes '=' onto the grid, and no cell of it can hold one")
-    openers = by_action[OPEN].encode()
     rows = re.split(b"(?=[" + re.escape(openers) + b"])", text) if openers else [text]
     rows = [row[-size.width :].rjust(size.width) for row in reversed(rows[-size.height :])]
     return rows + [b" " * size.width] * (size.height - len(rows))
@@ -168,6 +168,11 @@ class Run:
         """The code of every cell [H,W]."""
         rows = np.frombuffer(bytes(self._codes), np.uint8).reshape(-1, self.stride)
         return rows[1:-1, :-1]
+
+    @property
+    def symbols(self) -> np.ndarray:
+        """The symbol of every cell [H,W]."""
+        return self._symbols.reshape(-1, self.stride)[1:-1, :-1]
 
     @property
     def top_row(self) -> bytes:

@@ -24,6 +24,7 @@ COMMANDS = {
     "animate": "make a film of a sum being worked out",
     "models": "list the models that come with gridsum, and their scores",
     "trace": "write all that happens inside while a sum is worked out, as JSON",
+    "rule": "show the rule that a network of bits has learned, as a table",
     "serve": "open a page on which the network can be watched at work",
     "reproduce": "reproduce the paper, from training to the page of results",
     "bench": "measure what training and solving cost on this machine",

@@ -1,0 +1,209 @@
+"""What the codes of a rule mean, found out from what the rule does.
+
+Sums are worked out until rest. Then every cell shows a window: its symbol, the codes of its left, right and lower
+neighbour, and its own code. A code's digit is what it reads as. Its carry is what the cell to its left has more than
+that cell's own symbol and the digit below it, the same wherever the code stands; a blank counts as 0.
+"""
+
+import random
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from gridsum.automaton.run import Run, most_steps
+from gridsum.automaton.table import TEN, RuleTable
+from gridsum.symbols import FIRST_DIGIT, PAD
+
+_LONG, _SHORT = 4, 400
+"""How many long and short sums are worked out."""
+_STEPS = 5000
+"""After which a sum counts as restless."""
+
+
+class Window(NamedTuple):
+    """What a cell and its neighbours hold at rest."""
+
+    symbol: int
+    left: int
+    right: int
+    below: int
+    own: int
+
+
+class Sum(NamedTuple):
+    """A digit, with a carry or without: what a code stands for, and what a column adds up to."""
+
+    digit: int
+    carry: int
+
+
+@dataclass(frozen=True)
+class Code:
+    """One code and what it means."""
+
+    number: int
+    pattern: int
+    reads: str
+    """A digit, a blank (·), or another symbol."""
+    seen: bool
+    """Whether it stands anywhere at rest; if not, it occurs only on the way there."""
+    carry: int | None
+    """None where the cells to its left do not agree, or never show it."""
+
+    @property
+    def digit(self) -> int | None:
+        return int(self.reads) if self.reads.isdigit() else None
+
+    @property
+    def value(self) -> Sum | None:
+        """Its digit and carry, if it has both."""
+        return None if self.digit is None or self.carry is None or not self.seen else Sum(self.digit, self.carry)
+
+    @property
+    def meaning(self) -> str:
+        if not self.seen:
+            return "on the way"
+        if self.reads == "·":
+            return "blank" if not self.carry else "blank, carry 1"
+        carry = "carry ?" if self.carry is None else f"carry {self.carry}"
+        return f"digit {self.reads}, {carry}" if self.digit is not None else f"reads {self.reads!r}, {carry}"
+
+
+@dataclass(frozen=True)
+class CarryBit:
+    """The bit that tells the carry in every code of a digit."""
+
+    bit: int
+    on: int
+    """The value of the bit where there is a carry."""
+    alone: bool
+    """Whether (d, 0) and (d, 1) differ in nothing else, for every d."""
+
+
+@dataclass(frozen=True)
+class Meaning:
+    codes: tuple[Code, ...]
+    carry_bits: tuple[CarryBit, ...]
+    sums: dict[tuple[int, int, int], frozenset[Sum]]
+    """(own symbol, digit below, carry from the right) → what the cell was seen to hold; a blank is 0 without carry."""
+    windows: int
+    """How many different windows were seen at rest."""
+    sums_shown: int
+    restless: int
+    """How many of the sums did not come to rest."""
+
+    @property
+    def wrong(self) -> int:
+        """In how many of the 200 cases of two digits and a carry a cell was not always seen to hold their sum."""
+        cases = product(range(TEN), range(TEN), (0, 1))
+        return sum(self.sums.get(case) != {Sum(sum(case) % TEN, sum(case) // TEN)} for case in cases)
+
+    @property
+    def is_addition(self) -> bool:
+        return self.wrong == 0
+
+    @property
+    def others_are_zero(self) -> bool:
+        """Whether a cell with a `+`, or with nothing, was always seen to hold the digit below and the carry alone."""
+        others = {(below, carry): found for (x, below, carry), found in self.sums.items() if x >= TEN}
+        return all(found == {Sum(sum(case) % TEN, sum(case) // TEN)} for case, found in others.items())
+
+
+def meaning_of(table: RuleTable, seed: int = 0) -> Meaning:
+    windows: set[Window] = set()
+    restless = 0
+    examples = list(_examples(random.Random(seed)))
+    for terms in examples:
+        found = windows_at_rest(table, terms)
+        if found is None:
+            restless += 1
+        else:
+            windows.update(found)
+    carries = _carries(table, windows)
+    at_rest = {window.own for window in windows}
+    codes = tuple(
+        Code(number, pattern, table.text(number), number in at_rest, carries.get(number))
+        for number, pattern in enumerate(table.codes)
+    )
+    sums = _sums(table, carries, windows)
+    return Meaning(codes, _carry_bits(table.bits, codes), sums, len(windows), len(examples), restless)
+
+
+def windows_at_rest(table: RuleTable, terms: tuple[str, ...]) -> set[Window] | None:
+    """The windows that a sum shows, or None if it does not come to rest."""
+    run = Run(table, terms)
+    run.advance(min(_STEPS, most_steps(run.size)))
+    if not run.at_rest:
+        return None
+    codes = np.pad(run.grid, ((0, 1), (1, 1)), constant_values=table.outside)
+    parts = (run.symbols, codes[:-1, :-2], codes[:-1, 2:], codes[1:, 1:-1], codes[:-1, 1:-1])
+    rows = np.unique(np.stack([part.reshape(-1) for part in parts], 1), axis=0)
+    return {Window(*row) for row in rows.tolist()}
+
+
+def _examples(chance: random.Random) -> Iterator[tuple[str, ...]]:
+    """Long sums, which show every column of digits many times, and short ones, which show how numbers begin and end."""
+    for _ in range(_LONG):
+        yield tuple("".join(chance.choices("0123456789", k=2000)) for _ in range(6))
+    for _ in range(_SHORT):
+        letters = chance.choice(("0123456789", "0123456789", "09", "0"))
+        yield tuple("".join(chance.choices(letters, k=chance.randint(1, 6))) for _ in range(chance.randint(1, 5)))
+
+
+def _digit(table: RuleTable, code: int) -> int | None:
+    """What a code adds to a column; None if it reads as neither a digit nor a blank."""
+    symbol = PAD if code == table.outside else table.reading[code]
+    if symbol == PAD:
+        return 0
+    return symbol - FIRST_DIGIT if FIRST_DIGIT <= symbol < FIRST_DIGIT + TEN else None
+
+
+def _carries(table: RuleTable, windows: set[Window]) -> dict[int, int]:
+    seen: defaultdict[int, set[int | None]] = defaultdict(set)
+    for window in windows:
+        own, below = _digit(table, window.own), _digit(table, window.below)
+        more = None if own is None or below is None else (own - below - _value(window.symbol)) % TEN
+        seen[window.right].add(more)
+    return {code: more for code, (more, *others) in seen.items() if more is not None and more < 2 and not others}
+
+
+def _value(symbol: int) -> int:
+    return symbol if symbol < TEN else 0
+
+
+def _sums(
+    table: RuleTable, carries: dict[int, int], windows: set[Window]
+) -> dict[tuple[int, int, int], frozenset[Sum]]:
+    found: defaultdict[tuple[int, int, int], set[Sum]] = defaultdict(set)
+    for window in windows:
+        below, own = _digit(table, window.below), _digit(table, window.own)
+        # A code that never stands to the right of a cell has shown no carry, and is left out.
+        if below is not None and own is not None and {window.right, window.own} <= carries.keys():
+            found[window.symbol, below, carries[window.right]].add(Sum(own, carries[window.own]))
+    return {key: frozenset(sums) for key, sums in found.items()}
+
+
+def _carry_bits(bits: int, codes: tuple[Code, ...]) -> tuple[CarryBit, ...]:
+    patterns: defaultdict[Sum, set[int]] = defaultdict(set)
+    for code in codes:
+        if code.value is not None:
+            patterns[code.value].add(code.pattern)
+    if not all(Sum(digit, carry) in patterns for digit in range(TEN) for carry in (0, 1)):
+        return ()
+    carry_bits = []
+    for bit in range(bits):
+        values = [
+            {pattern >> bit & 1 for value, found in patterns.items() if value.carry == carry for pattern in found}
+            for carry in (0, 1)
+        ]
+        if len(values[0]) == len(values[1]) == 1 and values[0] != values[1]:
+            alone = all(
+                {pattern ^ 1 << bit for pattern in patterns[Sum(digit, 0)]} == patterns[Sum(digit, 1)]
+                for digit in range(TEN)
+            )
+            carry_bits.append(CarryBit(bit, values[1].pop(), alone))
+    return tuple(carry_bits)

@@ -1,0 +1,216 @@
+"""`gridsum rule`: the rule that a network has learned, as a table that a person can read."""
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from gridsum.cli.output import check_writable, print_text, tell, write_result
+from gridsum.cli.parsing import Parser, UsageError, called_now, load_single
+from gridsum.names import DEFAULT_MODEL
+
+if TYPE_CHECKING:
+    from gridsum.automaton.meaning import Code, Meaning
+    from gridsum.automaton.table import RuleTable
+    from gridsum.terminal import Line
+
+_DOES = ("written at the right end of the top row", "the start of a new top row", "skipped")
+_DIGITS = range(10)
+_SHOWN = 4
+"""So many bit patterns of one meaning stand on a line."""
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        "rule",
+        "Show the rule that a network of bits has learned: what each code of a cell means, and what a cell "
+        "becomes for every symbol and every code around it. The meanings are found out from what the rule "
+        "does with sums.",
+        "gridsum rule [--model MODEL | --table FILE] [--json FILE] [--out PICTURE]",
+        "examples:\n"
+        "  gridsum rule\n"
+        "  gridsum rule --out rule.svg\n"
+        "  gridsum rule --model runs/exact/seed-3 --json rule.json\n"
+        "  gridsum rule --table rule.json",
+    )
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument(
+        "--model",
+        metavar="MODEL",
+        help=f"a shipped model's name, the folder of one trained seed, or a weights file (default: {DEFAULT_MODEL})",
+    )
+    source.add_argument("--table", metavar="FILE", help="a rule that --json wrote")
+    parser.add_argument("--json", metavar="FILE", help="write the whole table to a file; - is standard output")
+    parser.add_argument("--out", metavar="PICTURE", help="draw it; the name ends in .svg, .png or .pdf")
+    return parser
+
+
+def run(arguments: Sequence[str]) -> int:
+    options = _parser().read(arguments)
+    figures = _figures(options.out) if options.out is not None else None
+    for name in (options.json, options.out):
+        if name not in (None, "-"):
+            check_writable(name)
+    name, table = _find(options)
+    if options.json is not None:
+        write_result(options.json, table.to_json() + "\n")
+        if options.json == "-" and figures is None:
+            return 0
+    from gridsum.automaton.meaning import meaning_of
+
+    meaning = meaning_of(table)
+    if options.json != "-":
+        from gridsum.terminal import render
+
+        print_text(render(describe(name, table, meaning), sys.stdout))
+    if figures is not None:
+        style, plot = figures
+        write_result(options.out, style.to_bytes(plot(table, meaning), style.check_format(options.out)))
+    for written in (options.json, options.out):
+        if written not in (None, "-"):
+            tell(f"gridsum: wrote {written}")
+    return 0
+
+
+def _figures(name: str) -> Any:
+    try:
+        from gridsum.figures import style
+        from gridsum.figures.rule import plot_rule
+    except ImportError as error:
+        raise UsageError(str(error)) from None
+    style.check_format(name)
+    return style, plot_rule
+
+
+def _find(options: Any) -> "tuple[str, RuleTable]":
+    from gridsum.automaton.files import read_rule
+
+    if options.table is not None:
+        return options.table, read_rule(options.table)
+    name = called_now(options.model or DEFAULT_MODEL)
+    return name, table_of_model(name)
+
+
+def table_of_model(name: str) -> "RuleTable":
+    """The rule of a model, without torch where it is shipped as a file."""
+    from gridsum.automaton.files import shipped_rule
+
+    table = shipped_rule(name)
+    if table is not None:
+        return table
+    model = load_single(name, "cpu")
+    from gridsum.model.paper import Network
+
+    if isinstance(model.network, Network):
+        raise UsageError(
+            f"{name} keeps vectors in its cells, not bits; a rule can be taken from exact and from runs of "
+            "gridsum train --variant exact"
+        )
+    from gridsum.automaton.rule import table_of
+
+    return table_of(model)
+
+
+def describe(name: str, table: "RuleTable", meaning: "Meaning") -> "list[Line]":
+    """All that a person needs to see what the rule does."""
+    seen = f"{meaning.windows:,} of them seen at rest in {meaning.sums_shown} sums"
+    return [
+        [(f"The rule of {name}", "title")],
+        [(f"{len(table.codes)} codes of {table.bits} bits. A cell sees its own symbol and the codes of its left,", "")],
+        [(f"right and lower neighbour, or the border: {table.steps.size:,} contexts,", "")],
+        [(f"{seen}.", "")],
+        [],
+        [("Placement", "title")],
+        *_placement(table),
+        [],
+        [
+            ("Codes", "title"),
+            (f"   bits {table.bits - 1} … 0", "quiet"),
+        ],
+        *_codes(table, meaning),
+        [],
+        *_carry(meaning),
+        [],
+        [("A column", "title"), ("   own digit ↓ + digit below →; 13 is the digit 3 and a carry", "quiet")],
+        *_columns(meaning),
+        [],
+        *_verdict(meaning),
+    ]
+
+
+def _placement(table: "RuleTable") -> "list[Line]":
+    from gridsum.symbols import ALPHABET, PAD
+
+    by_action: dict[int, list[str]] = {}
+    for symbol, action in enumerate(table.actions):
+        if symbol != PAD:
+            by_action.setdefault(action, []).append(ALPHABET[symbol])
+    return [
+        [(f"  {_listed(symbols):<12}", "answer"), (_DOES[action], "")] for action, symbols in sorted(by_action.items())
+    ]
+
+
+def _listed(symbols: list[str]) -> str:
+    digits = [symbol for symbol in symbols if symbol.isdigit()]
+    if len(digits) == len(_DIGITS):
+        return " ".join(["0 … 9", *(symbol for symbol in symbols if not symbol.isdigit())])
+    return " ".join(symbols)
+
+
+def _codes(table: "RuleTable", meaning: "Meaning") -> "list[Line]":
+    def patterns(codes: "list[Code]") -> str:
+        shown = [f"{code.pattern:0{table.bits}b}" for code in codes[:_SHOWN]]
+        return " ".join(shown) + (f" and {len(codes) - _SHOWN} more" if len(codes) > _SHOWN else "") or "none"
+
+    def of(digit: int, carry: int) -> str:
+        return patterns([code for code in meaning.codes if code.value == (digit, carry)])
+
+    width = max(len("no carry"), *(len(of(digit, 0)) for digit in _DIGITS)) + 3
+    lines: list[Line] = [[(f"  {'digit':<12}{'no carry':<{width}}carry", "quiet")]]
+    lines += [[(f"  {digit:<12}", "answer"), (f"{of(digit, 0):<{width}}{of(digit, 1)}", "")] for digit in _DIGITS]
+    others: dict[str, list[Code]] = {}
+    for code in meaning.codes:
+        if code.value is None:
+            others.setdefault(code.meaning, []).append(code)
+    return lines + [[(f"  {name:<12}", "answer"), (patterns(codes), "")] for name, codes in others.items()]
+
+
+def _carry(meaning: "Meaning") -> "list[Line]":
+    if not meaning.carry_bits:
+        return [[("No single bit is the carry: several bits together tell it.", "")]]
+    lines: list[Line] = []
+    for found in meaning.carry_bits:
+        alone = ": the two codes of a digit differ in it alone" if found.alone else ""
+        lines.append([(f"Bit {found.bit} is the carry", "changed"), (f" ({found.on} is a carry){alone}.", "")])
+    return lines
+
+
+def _columns(meaning: "Meaning") -> "list[Line]":
+    def cell(x: int, below: int, carry: int) -> str:
+        found = meaning.sums.get((x, below, carry), frozenset())
+        return str(10 * min(found).carry + min(found).digit) if len(found) == 1 else "?"
+
+    def row(cells: Sequence[str]) -> str:
+        return "".join(f"{text:>3}" for text in cells)
+
+    head = row([str(digit) for digit in _DIGITS])
+    lines: list[Line] = [
+        [(f"  {'':3}{'no carry from the right':<36}{'':3}a carry from the right", "")],
+        [(f"  {'':3}{head:<36}{'':3}{head}", "quiet")],
+    ]
+    for x in _DIGITS:
+        plain, carried = (row([cell(x, below, carry) for below in _DIGITS]) for carry in (0, 1))
+        lines.append([(f"  {x:<3}", "quiet"), (f"{plain:<36}", ""), (f"{x:<3}", "quiet"), (carried, "")])
+    return lines
+
+
+def _verdict(meaning: "Meaning") -> "list[Line]":
+    lines: list[Line] = []
+    if meaning.is_addition:
+        zeros = "; a + and an empty cell count as 0" if meaning.others_are_zero else ""
+        lines.append([("This is column addition", "right"), (f" in all 200 cases{zeros}.", "")])
+        lines.append([("So it was seen in sums. gridsum prove checks it for all of them.", "quiet")])
+    else:
+        lines.append([("This is not column addition", "wrong"), (f": {meaning.wrong} of 200 cases differ.", "")])
+    if meaning.restless:
+        lines.append([(f"{meaning.restless} of {meaning.sums_shown} sums never came to rest.", "wrong")])
+    return lines

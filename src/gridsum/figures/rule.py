@@ -1,0 +1,139 @@
+"""A learned rule: what a column adds up to, and the codes as bit patterns."""
+
+from colorsys import hls_to_rgb
+
+from matplotlib.axes import Axes
+from matplotlib.gridspec import GridSpec
+from matplotlib.patches import Rectangle
+
+from gridsum.automaton.meaning import Code, Meaning
+from gridsum.automaton.table import TEN, RuleTable
+from gridsum.figures.style import INK, LINE, QUIET, Picture, styled
+
+_CARRY = "#D55E00"
+_OFF = "#eef1f4"
+# Around the colour circle, as 9 + 1 is 0 again; the digits are written too.
+_TINTS = [hls_to_rgb(digit / TEN, 0.84, 0.62) for digit in range(TEN)]
+_UNKNOWN = "#ffffff"
+_MOST_COLUMNS = 60
+"""Codes beyond so many are not drawn: a bit would be smaller than a millimetre."""
+
+
+@styled
+def plot_rule(table: RuleTable, meaning: Meaning) -> Picture:
+    """What a cell becomes for its own digit, the digit below and the carry from the right; and what the codes are."""
+    columns = _ordered(meaning)
+    side = 3.55
+    bits_height = 0.21 * table.bits + 1.1
+    figure = Picture(figsize=(2 * side + 0.9, side + bits_height + 0.75), layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.08, h_pad=0.08, hspace=0.04)  # type: ignore[union-attr]
+    layout = GridSpec(2, 2, figure, height_ratios=[side + 0.4, bits_height])
+    for carry, title in enumerate(("no carry from the right", "a carry from the right")):
+        _draw_columns(figure.add_subplot(layout[0, carry]), meaning, carry, title)
+    _draw_codes(figure.add_subplot(layout[1, :]), table, meaning, columns)
+    return figure
+
+
+def _draw_columns(axes: Axes, meaning: Meaning, carry: int, title: str) -> None:
+    carried: set[tuple[int, int]] = set()
+    for x in range(TEN):
+        for below in range(TEN):
+            found = meaning.sums.get((x, below, carry), frozenset())
+            value = min(found) if len(found) == 1 else None
+            fill = _UNKNOWN if value is None else _TINTS[value.digit]
+            axes.add_patch(Rectangle((below, x), 1, 1, facecolor=fill, edgecolor="white", linewidth=1.2))
+            text = "?" if value is None else str(value.digit)
+            axes.text(below + 0.54, x + 0.53, text, ha="center", va="center", fontsize=10.5, color=INK)
+            if value is not None and value.carry:
+                carried.add((x, below))
+                axes.text(
+                    below + 0.2, x + 0.28, "1", ha="center", va="center", fontsize=6.5, color=_CARRY, fontweight="bold"
+                )
+    for x, below in carried:  # a line where the carry begins
+        if below and (x, below - 1) not in carried:
+            axes.plot([below, below], [x, x + 1], color=_CARRY, linewidth=1.8, solid_capstyle="round")
+        if x and (x - 1, below) not in carried:
+            axes.plot([below, below + 1], [x, x], color=_CARRY, linewidth=1.8, solid_capstyle="round")
+    axes.set_xlim(-0.05, TEN + 0.05)
+    axes.set_ylim(TEN + 0.05, -0.05)
+    axes.set_aspect("equal")
+    axes.grid(False)
+    axes.spines[:].set_visible(False)
+    centres = [digit + 0.5 for digit in range(TEN)]
+    axes.set_xticks(centres, [str(digit) for digit in range(TEN)])
+    axes.set_yticks(centres, [str(digit) for digit in range(TEN)])
+    axes.tick_params(length=0, pad=2)
+    axes.xaxis.tick_top()
+    axes.xaxis.set_label_position("top")
+    axes.set_xlabel("digit below", color=QUIET, fontsize=8)
+    axes.set_ylabel("own digit", color=QUIET, fontsize=8)
+    if carry:
+        note = "¹ and a carry to the left"
+        axes.text(1, 1.118, note, ha="right", fontsize=8, color=_CARRY, transform=axes.transAxes)
+    axes.set_title(title, fontsize=9.5, fontweight="bold", pad=8)
+
+
+def _ordered(meaning: Meaning) -> list[Code]:
+    """Digits in order, without a carry before with one; then blanks, then all that is neither."""
+
+    def place(code: Code) -> tuple[int, int, int]:
+        if code.value is not None:
+            return 0, code.value.digit, code.value.carry
+        return (1 if code.seen else 2), 0, code.number
+
+    return sorted(meaning.codes, key=place)[:_MOST_COLUMNS]
+
+
+def _draw_codes(axes: Axes, table: RuleTable, meaning: Meaning, codes: list[Code]) -> None:
+    carry_bits = {found.bit for found in meaning.carry_bits}
+    at, gap = 0.0, 0.55
+    before: tuple[int, object] | None = None
+    spans: dict[str, list[float]] = {}
+    for code in codes:
+        group = (0, code.value.digit) if code.value is not None else (1, code.meaning)
+        at += gap if before is not None and group != before else 0
+        before = group
+        name = str(code.value.digit) if code.value is not None else code.meaning
+        spans.setdefault(name, []).append(at)
+        for bit in range(table.bits):
+            on = code.pattern >> bit & 1
+            colour = (_CARRY if bit in carry_bits else INK) if on else _OFF
+            row = table.bits - 1 - bit
+            axes.add_patch(Rectangle((at + 0.06, row + 0.06), 0.88, 0.88, facecolor=colour, linewidth=0))
+        if code.value is not None:
+            colour = _CARRY if code.value.carry else QUIET
+            axes.text(
+                at + 0.5, table.bits + 0.5, str(code.value.carry), ha="center", va="center", fontsize=7, color=colour
+            )
+        at += 1
+    for name, places in spans.items():
+        start, stop = places[0], places[-1] + 1
+        axes.plot([start + 0.1, stop - 0.1], [-0.3, -0.3], color=LINE, linewidth=1)
+        if name.isdigit():
+            axes.text((start + stop) / 2, -0.45, name, ha="center", va="bottom", fontsize=10.5)
+        else:
+            words = name.replace("on the", "on\nthe").replace(", ", ",\n")
+            axes.text(start + 0.1, -0.5, words, va="bottom", fontsize=7, color=QUIET)
+    for bit in range(table.bits):
+        row = table.bits - 1 - bit + 0.5
+        mine = bit in carry_bits
+        axes.text(
+            -0.35,
+            row,
+            f"bit {bit}",
+            ha="right",
+            va="center",
+            fontsize=7,
+            color=_CARRY if mine else QUIET,
+            fontweight="bold" if mine else "normal",
+        )
+        if mine:
+            axes.add_patch(Rectangle((-0.12, row - 0.56), at + 0.24, 1.12, fill=False, edgecolor=_CARRY, linewidth=1.3))
+            axes.text(at + 0.3, row, "the carry", ha="left", va="center", fontsize=7.5, color=_CARRY, fontweight="bold")
+    axes.text(-0.35, table.bits + 0.5, "carry", ha="right", va="center", fontsize=7, color=QUIET)
+    axes.set_xlim(-2.2, at + (3.4 if carry_bits else 1.2))
+    axes.set_ylim(table.bits + 1.1, -1.9)
+    axes.set_axis_off()
+    axes.set_title(
+        f"{len(table.codes)} codes of {table.bits} bits, by digit and carry", fontsize=9.5, fontweight="bold"
+    )
