@@ -1,5 +1,6 @@
 """The solver computes only where something changes; the oracle computes every cell at every step."""
 
+import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gridsum.automaton import front, run
+from gridsum.automaton import front, run, wave
 from gridsum.automaton.run import MOST_CELLS, SizeError, answer_by_rule, grid_size, most_steps, solve, states
 from gridsum.automaton.table import RuleTable, TableError
 from gridsum.symbols import ALPHABET, EQUALS, PLUS, exact_sum, parse
@@ -20,6 +21,14 @@ LIMIT = 60
 digits = st.sampled_from("0123456789") | st.sampled_from("09")
 terms = st.lists(st.text(digits, min_size=1, max_size=9), min_size=1, max_size=6).map(tuple)
 ways = st.sampled_from([(0, 0.0), (0, 2.0), (10**9, 2.0), (3, 0.2)])
+
+
+def damage(table: RuleTable, share: float, seed: int) -> RuleTable:
+    """A share of the contexts lead to a code of chance."""
+    numbers = np.random.default_rng(seed)
+    nonsense = numbers.integers(0, table.outside, table.steps.shape, np.uint8)
+    steps = np.where(numbers.random(table.steps.shape) < share, nonsense, table.steps)
+    return dataclasses.replace(table, steps=steps)
 
 
 def every_state(table: RuleTable, sum_: Sequence[str], limit: int) -> list[list[list[int]]]:
@@ -57,6 +66,46 @@ def test_a_rule_without_sense_is_run_as_it_is(sum_, codes, seed, chosen):
     assert found.capped == (len(expected) > LIMIT)
     symbols = [table.reading[code] for code in expected[-1][0]]
     assert found.answer == "".join(ALPHABET[symbol] for symbol in symbols if symbol)
+
+
+def spreading(to_the_left: bool) -> RuleTable:
+    """A 1 spreads along a row; a 5 stops it, an 8 it has passed becomes 2, a 7 above it becomes 1."""
+    steps = np.zeros((12, 4, 4, 4), np.uint8)
+    for x, left, right, below in np.ndindex(*steps.shape):
+        behind, ahead = (right, left) if to_the_left else (left, right)
+        spreads = behind in (1, 2) and x != 5
+        steps[x, left, right, below] = (
+            2 if x == 8 and spreads and ahead == 1 else x == 1 or spreads or (x == 7 and below == 1)
+        )
+    return RuleTable(2, (0, 1, 2), steps, (1, 2, 3), USUAL_ACTIONS)
+
+
+# Mostly zeros, which a wave passes, and here and there what reacts to it.
+obstacles = st.lists(st.tuples(st.integers(1, 25), st.sampled_from("578")), max_size=3)
+fields = obstacles.map(lambda found: "".join("0" * free + digit for free, digit in found) + "0" * 5)
+
+
+@given(
+    st.lists(fields, min_size=1, max_size=3),
+    st.integers(0, 2),
+    st.booleans(),
+    st.integers(0, 3),
+    st.sampled_from([2, 5, 64]),
+)
+def test_running_ahead_of_a_wave_changes_nothing(rows, source, to_the_left, patience, first):
+    source %= len(rows)
+    rows[source] = rows[source] + "1" if to_the_left else "1" + rows[source]
+    table, sum_ = spreading(to_the_left), tuple(rows)
+    expected = every_state(table, sum_, 10**4)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(wave, "_PATIENCE", patience)
+        patch.setattr(wave, "_FIRST", first)
+        for until in (*range(0, len(expected), 5), len(expected) - 1):
+            at_work = run.Run(table, sum_)
+            at_work.advance(until)
+            assert at_work.steps == until
+            assert at_work.grid.tolist() == expected[until]
+        assert solve(table, sum_).steps == len(expected) - 1
 
 
 def test_a_rule_that_never_rests_is_stopped_and_says_so():
@@ -138,10 +187,7 @@ def test_the_front_answers_for_sums_of_many_terms():
     st.sampled_from([0.01, 0.1]),
 )
 def test_the_front_is_never_wrong_about_a_damaged_rule(sum_, seed, share):
-    numbers = np.random.default_rng(seed)
-    nonsense = numbers.integers(0, RULE.outside, RULE.steps.shape, np.uint8)
-    steps = np.where(numbers.random(RULE.steps.shape) < share, nonsense, RULE.steps)
-    table = RuleTable(RULE.bits, RULE.codes, steps, RULE.reading, RULE.actions)
+    table = damage(RULE, share, seed)
     size = grid_size(len(sum_), max(map(len, sum_)))
     found = front.solve_tall(table, sum_, size)
     if found is not None:

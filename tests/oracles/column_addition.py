@@ -1,6 +1,7 @@
 """Column addition as a rule, written by hand from arithmetic; and a rule run by plain loops, cell by cell."""
 
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 
@@ -25,6 +26,7 @@ def carry_of(number: int) -> int:
     return 0 if number in (BLANK, OUTSIDE) else (number - 1) // TEN
 
 
+@cache
 def column_addition() -> RuleTable:
     """d = x + below + the carry from the right; a zero with nothing to its left is blank, but for a term's units.
 

@@ -7,11 +7,13 @@ state on the way and the number of steps are those of computing all cells at eve
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gridsum.automaton.table import CELL_SYMBOLS, RuleTable, TableError
+from gridsum.automaton.wave import Wave
 from gridsum.symbols import ALPHABET, PAD, columns_needed, exact_sum, render
 
 MOST_CELLS = 2 * 10**8
@@ -246,12 +248,19 @@ class Run:
         self._slots[places] = numbers
         return places[self._slots[places] == numbers]
 
+    @cached_property
+    def _plain(self) -> tuple[bytes, bytes]:
+        """The rule and the symbols, for plain Python."""
+        return self._rule.tobytes(), self._symbols.tobytes()
+
     def _walk(self, until: int) -> None:
         """Steps in which few cells change, such as those of one carry on its way, in plain Python."""
         assert self._changed is not None
-        codes, symbols, stride, side = self._codes, self._symbols.tobytes(), self.stride, self._side
-        rule, square = self._rule.tobytes(), side * side
+        codes, stride, side = self._codes, self.stride, self._side
+        rule, symbols = self._plain
+        square = side * side
         by_symbol = [symbol * side * square for symbol in range(OUTSIDE_SYMBOL + 1)]
+        wave = Wave(self._rule, side, np.frombuffer(codes, np.uint8), self._symbols, stride)
         steps, computed = self.steps, 0
         changed: list[int] = self._changed.tolist()
         while changed and steps < until and len(changed) <= 2 * _FEW:
@@ -274,7 +283,10 @@ class Run:
                 codes[place] = new
             changed = [place for place, _ in news]
             steps += bool(changed)
-        self.cells_computed += computed
+            if len(changed) == 1 and (ahead := wave.follow(changed[0], until - steps)):
+                steps += ahead
+                changed[0] += ahead * wave.direction
+        self.cells_computed += computed + wave.computed
         self.steps = steps
         self._changed = np.array(changed, np.intp)
         if changed:
