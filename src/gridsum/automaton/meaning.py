@@ -20,7 +20,7 @@ from gridsum.symbols import FIRST_DIGIT, PAD
 
 _LONG, _SHORT = 4, 400
 """How many long and short sums are worked out."""
-_STEPS = 5000
+_STEPS = 1000
 """After which a sum counts as restless."""
 
 
@@ -148,7 +148,7 @@ def windows_at_rest(table: RuleTable, terms: tuple[str, ...]) -> set[Window] | N
 def _examples(chance: random.Random) -> Iterator[tuple[str, ...]]:
     """Long sums, which show every column of digits many times, and short ones, which show how numbers begin and end."""
     for _ in range(_LONG):
-        yield tuple("".join(chance.choices("0123456789", k=2000)) for _ in range(6))
+        yield tuple("".join(chance.choices("0123456789", k=1500)) for _ in range(6))
     for _ in range(_SHORT):
         letters = chance.choice(("0123456789", "0123456789", "09", "0"))
         yield tuple("".join(chance.choices(letters, k=chance.randint(1, 6))) for _ in range(chance.randint(1, 5)))

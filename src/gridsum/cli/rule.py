@@ -1,7 +1,7 @@
 """`gridsum rule`: the rule that a network has learned, as a table that a person can read."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gridsum.cli.output import check_writable, print_text, tell, write_result
@@ -46,14 +46,14 @@ def _parser() -> Parser:
 
 def run(arguments: Sequence[str]) -> int:
     options = _parser().read(arguments)
-    figures = _figures(options.out) if options.out is not None else None
+    drawing = None if options.out is None else _drawing(options.out)
     for name in (options.json, options.out):
         if name not in (None, "-"):
             check_writable(name)
     name, table = _find(options)
     if options.json is not None:
         write_result(options.json, table.to_json() + "\n")
-        if options.json == "-" and figures is None:
+        if options.json == "-" and drawing is None:
             return 0
     from gridsum.automaton.meaning import meaning_of
 
@@ -62,23 +62,23 @@ def run(arguments: Sequence[str]) -> int:
         from gridsum.terminal import render
 
         print_text(render(describe(name, table, meaning), sys.stdout))
-    if figures is not None:
-        style, plot = figures
-        write_result(options.out, style.to_bytes(plot(table, meaning), style.check_format(options.out)))
+    if drawing is not None:
+        write_result(options.out, drawing(table, meaning))
     for written in (options.json, options.out):
         if written not in (None, "-"):
             tell(f"gridsum: wrote {written}")
     return 0
 
 
-def _figures(name: str) -> Any:
+def _drawing(name: str) -> "Callable[[RuleTable, Meaning], bytes]":
+    """What makes the picture, if what it needs is installed."""
     try:
-        from gridsum.figures import style
         from gridsum.figures.rule import plot_rule
+        from gridsum.figures.style import check_format, to_bytes
     except ImportError as error:
         raise UsageError(str(error)) from None
-    style.check_format(name)
-    return style, plot_rule
+    suffix = check_format(name)
+    return lambda table, meaning: to_bytes(plot_rule(table, meaning), suffix)
 
 
 def _find(options: Any) -> "tuple[str, RuleTable]":

@@ -1,0 +1,158 @@
+"""What solving by a rule costs: time, memory and steps, on one core.
+
+    python benchmarks/rule.py [--table FILE | --model NAME] [--json FILE]
+
+Without a table, column addition written by hand (tests/oracles) stands for a learned rule. Each sum is solved in a
+process of its own, for its memory, which Linux tells. The seconds of the processor stand beside those of the clock,
+which mean little on a machine that does other work too. Python's own `str(int(a) + int(b))` of the same strings as in
+the first line stands last.
+"""
+
+import argparse
+import json
+import random
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+MILLION = 10**6
+Terms = tuple[str, ...]
+
+
+def _random(count: int, digits: int) -> Terms:
+    chance = random.Random(0)
+    return tuple("".join(chance.choices("0123456789", k=digits)) for _ in range(count))
+
+
+def _chain() -> Terms:
+    """Every column adds up to 9, and the last one to 10."""
+    (first,) = _random(1, MILLION)
+    return first, "".join(str(9 - int(digit)) for digit in first[:-1]) + str(
+        10 - int(first[-1] if first[-1] != "0" else 1)
+    )
+
+
+SUMS: dict[str, tuple[Callable[[], Terms], float | None]] = {
+    "two random numbers of 10^6 digits": (lambda: _random(2, MILLION), 2.0),
+    "9…9+1, 10^6 nines": (lambda: ("9" * MILLION, "1"), 5.0),
+    "1+9…9": (lambda: ("1", "9" * MILLION), 5.0),
+    "0+9…9": (lambda: ("0", "9" * MILLION), 5.0),
+    "9…9+0": (lambda: ("9" * MILLION, "0"), 5.0),
+    "a carry through 10^6 random digits": (_chain, None),
+    "0…0+0…0, 10^6 zeros": (lambda: ("0" * MILLION, "0" * MILLION), None),
+    "9…9+1+0, 10^5 nines": (lambda: ("9" * 10**5, "1", "0"), None),
+    "10,000 terms of 10 digits": (lambda: _random(10_000, 10), 2.0),
+    "1,000 terms of 100 digits": (lambda: _random(1000, 100), None),
+    "100 terms of 10,000 digits": (lambda: _random(100, 10_000), None),
+}
+"""What is solved, and how many seconds it may take."""
+BYTES_A_CELL = 100
+
+
+def measure(name: str, source: argparse.Namespace) -> dict[str, Any]:
+    """In a process of its own."""
+    command = [sys.executable, __file__, "--sum", name]
+    command += ["--table", source.table] if source.table else ["--model", source.model] if source.model else []
+    return json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+
+
+def measure_here(name: str, source: argparse.Namespace) -> dict[str, Any]:
+    from gridsum.automaton.run import grid_size, solve
+    from gridsum.symbols import exact_sum
+
+    table = _table(source)
+    terms = SUMS[name][0]()
+    solve(table, ("12", "34"))
+    before = _memory_afresh()
+    clock, processor = time.perf_counter(), time.process_time()
+    found = solve(table, terms)
+    seconds, busy = time.perf_counter() - clock, time.process_time() - processor
+    size = grid_size(len(terms), max(map(len, terms)))
+    memory = _memory("VmHWM") - before
+    return {
+        "sum": name,
+        "seconds": seconds,
+        "processor_seconds": busy,
+        "bytes_a_cell": memory / (size.height * size.width),
+        "cells": size.height * size.width,
+        "steps": found.steps,
+        "cells_computed": found.cells_computed,
+        "right": found.answer == exact_sum(terms),
+    }
+
+
+def _memory_afresh() -> int:
+    """What the process holds now; Linux counts its peak from here on."""
+    Path("/proc/self/clear_refs").write_text("5")
+    return _memory("VmRSS")
+
+
+def _memory(what: str) -> int:
+    """Bytes."""
+    found = re.search(rf"{what}:\s*(\d+) kB", Path("/proc/self/status").read_text())
+    assert found is not None
+    return 1024 * int(found[1])
+
+
+def python_itself() -> dict[str, float]:
+    first, second = _random(2, MILLION)
+    limit = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(0)
+    clock, processor = time.perf_counter(), time.process_time()
+    str(int(first) + int(second))
+    taken = {"seconds": time.perf_counter() - clock, "processor_seconds": time.process_time() - processor}
+    sys.set_int_max_str_digits(limit)
+    return taken
+
+
+def _table(source: argparse.Namespace) -> Any:
+    if source.table:
+        from gridsum.automaton.files import read_rule
+
+        return read_rule(source.table)
+    if source.model:
+        from gridsum.cli.rule import table_of_model
+
+        return table_of_model(source.model)
+    from tests.oracles.column_addition import column_addition
+
+    return column_addition()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--table")
+    parser.add_argument("--model")
+    parser.add_argument("--json")
+    parser.add_argument("--sum", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.sum:
+        print(json.dumps(measure_here(options.sum, options)))
+        return
+    print(f"{'sum':36}{'seconds':>9}{'of CPU':>9}{'target':>8}{'B/cell':>8}{'steps':>10}{'right':>7}")
+    results = []
+    for name, (_, target) in SUMS.items():
+        found = measure(name, options)
+        results.append(found)
+        wanted = "" if target is None else f"{target:.0f}"
+        print(
+            f"{name:36}{found['seconds']:9.2f}{found['processor_seconds']:9.2f}{wanted:>8}{found['bytes_a_cell']:8.1f}"
+            f"{found['steps']:10}{'yes' if found['right'] else 'NO':>7}",
+            flush=True,
+        )
+    python = python_itself()
+    version = ".".join(map(str, sys.version_info[:2]))
+    print(f"{f'str(int(a)+int(b)), Python {version}':36}{python['seconds']:9.2f}{python['processor_seconds']:9.2f}")
+    print(f"Memory is beyond what the process had before; at most {BYTES_A_CELL} bytes a cell are wanted.")
+    if options.json:
+        Path(options.json).write_text(json.dumps({"sums": results, "python": python}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
