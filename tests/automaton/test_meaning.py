@@ -7,6 +7,7 @@ import pytest
 
 from gridsum.automaton.meaning import CarryBit, Sum, meaning_of
 from gridsum.automaton.table import RuleTable
+from gridsum.symbols import PAD
 from tests.oracles.column_addition import (
     BLANK,
     CODES,
@@ -38,9 +39,16 @@ def test_addition_is_seen_in_other_codes_too():
     assert meaning.is_addition
     assert meaning.carry_bits == ()
     found = [known.meaning for known in meaning.codes]
-    assert found.count("blank") == 2
-    assert found.count("on the way") == 1
-    assert len(set(found)) == 22
+    assert [found.count(name) for name in ("blank", "empty row", "on the way")] == [1, 1, 1]
+    assert len(set(found)) == 23
+
+
+def test_what_the_lowest_row_would_read_as_does_not_matter():
+    table = column_addition_in_other_codes(3)
+    reading = (*table.reading[:-2], 4, PAD)
+    meaning = meaning_of(dataclasses.replace(table, reading=reading))
+    assert meaning.is_addition
+    assert meaning.codes[CODES].meaning == "empty row"
 
 
 def test_a_carry_bit_need_not_be_all_that_differs():

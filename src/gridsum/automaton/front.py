@@ -35,7 +35,7 @@ def solve_tall(table: RuleTable, terms: Sequence[str], size: GridSize) -> RuleAn
     height, width = size
     stride = width + 1
     ahead = width + _MARGIN
-    symbols = flat_symbols(placed(table, terms, size), stride)
+    symbols = np.frombuffer(flat_symbols(placed(table, terms, size), stride), np.uint8)
     codes = np.frombuffer(bytearray(flat_codes(size, table.outside)), np.uint8)
     # The lowest rows are near the front from the start; above them stands "any code".
     begun = max(0, height - ahead)

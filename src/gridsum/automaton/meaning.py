@@ -2,7 +2,8 @@
 
 Sums are worked out until rest. Then every cell shows a window: its symbol, the codes of its left, right and lower
 neighbour, and its own code. A code's digit is what it reads as. Its carry is what the cell to its left has more than
-that cell's own symbol and the digit below it, the same wherever the code stands; a blank counts as 0.
+that cell's own symbol and the digit below it, the same wherever the code stands; a blank counts as 0. The lowest row
+holds no term and is never read, so a code that stands only there counts as blank, whatever it would read as.
 """
 
 import random
@@ -51,12 +52,14 @@ class Code:
     """A digit, a blank (·), or another symbol."""
     seen: bool
     """Whether it stands anywhere at rest; if not, it occurs only on the way there."""
+    below_only: bool
+    """Whether it stands at rest only in the lowest row, which holds no term."""
     carry: int | None
     """None where the cells to its left do not agree, or never show it."""
 
     @property
     def digit(self) -> int | None:
-        return int(self.reads) if self.reads.isdigit() else None
+        return int(self.reads) if self.reads.isdigit() and not self.below_only else None
 
     @property
     def value(self) -> Sum | None:
@@ -67,6 +70,8 @@ class Code:
     def meaning(self) -> str:
         if not self.seen:
             return "on the way"
+        if self.below_only:
+            return "empty row"
         if self.reads == "·":
             return "blank" if not self.carry else "blank, carry 1"
         carry = "carry ?" if self.carry is None else f"carry {self.carry}"
@@ -115,32 +120,39 @@ class Meaning:
 
 def meaning_of(table: RuleTable, seed: int = 0) -> Meaning:
     windows: set[Window] = set()
+    lowest: set[int] = set()
     restless = 0
     examples = list(_examples(random.Random(seed)))
     for terms in examples:
-        found = windows_at_rest(table, terms)
-        if found is None:
-            restless += 1
+        run = Run(table, terms)
+        run.advance(min(_STEPS, most_steps(run.size)))
+        if run.at_rest:
+            windows |= windows_at_rest(table, run)
+            lowest |= set(run.grid[-1].tolist())
         else:
-            windows.update(found)
-    carries = _carries(table, windows)
+            restless += 1
     at_rest = {window.own for window in windows}
+    values = _values(table, lowest - at_rest)
+    carries = _carries(values, windows)
     codes = tuple(
-        Code(number, pattern, table.text(number), number in at_rest, carries.get(number))
+        Code(
+            number,
+            pattern,
+            table.text(number),
+            number in at_rest | lowest,
+            number in lowest - at_rest,
+            carries.get(number),
+        )
         for number, pattern in enumerate(table.codes)
     )
-    sums = _sums(table, carries, windows)
+    sums = _sums(values, carries, windows)
     return Meaning(codes, _carry_bits(table.bits, codes), sums, len(windows), len(examples), restless)
 
 
-def windows_at_rest(table: RuleTable, terms: tuple[str, ...]) -> set[Window] | None:
-    """The windows that a sum shows, or None if it does not come to rest."""
-    run = Run(table, terms)
-    run.advance(min(_STEPS, most_steps(run.size)))
-    if not run.at_rest:
-        return None
-    codes = np.pad(run.grid, ((0, 1), (1, 1)), constant_values=table.outside)
-    parts = (run.symbols, codes[:-1, :-2], codes[:-1, 2:], codes[1:, 1:-1], codes[:-1, 1:-1])
+def windows_at_rest(table: RuleTable, run: Run) -> set[Window]:
+    """What the cells of all rows but the lowest show."""
+    codes = np.pad(run.grid, ((0, 0), (1, 1)), constant_values=table.outside)
+    parts = (run.symbols[:-1], codes[:-1, :-2], codes[:-1, 2:], codes[1:, 1:-1], codes[:-1, 1:-1])
     rows = np.unique(np.stack([part.reshape(-1) for part in parts], 1), axis=0)
     return {Window(*row) for row in rows.tolist()}
 
@@ -154,37 +166,38 @@ def _examples(chance: random.Random) -> Iterator[tuple[str, ...]]:
         yield tuple("".join(chance.choices(letters, k=chance.randint(1, 6))) for _ in range(chance.randint(1, 5)))
 
 
-def _digit(table: RuleTable, code: int) -> int | None:
-    """What a code adds to a column; None if it reads as neither a digit nor a blank."""
-    symbol = PAD if code == table.outside else table.reading[code]
-    if symbol == PAD:
-        return 0
-    return symbol - FIRST_DIGIT if FIRST_DIGIT <= symbol < FIRST_DIGIT + TEN else None
+def _values(table: RuleTable, unread: set[int]) -> dict[int, int]:
+    """What each code adds to the column above it; not those that read as neither a digit nor a blank."""
+    values = dict.fromkeys(unread | {table.outside}, 0)
+    for code, symbol in enumerate(table.reading):
+        if symbol == PAD or FIRST_DIGIT <= symbol < FIRST_DIGIT + TEN:
+            values.setdefault(code, 0 if symbol == PAD else symbol - FIRST_DIGIT)
+    return values
 
 
-def _carries(table: RuleTable, windows: set[Window]) -> dict[int, int]:
+def _carries(values: dict[int, int], windows: set[Window]) -> dict[int, int]:
     seen: defaultdict[int, set[int | None]] = defaultdict(set)
     for window in windows:
-        own, below = _digit(table, window.own), _digit(table, window.below)
-        more = None if own is None or below is None else (own - below - _value(window.symbol)) % TEN
+        known = window.own in values and window.below in values
+        more = (values[window.own] - values[window.below] - _own_digit(window)) % TEN if known else None
         seen[window.right].add(more)
     return {code: more for code, (more, *others) in seen.items() if more is not None and more < 2 and not others}
 
 
-def _value(symbol: int) -> int:
-    return symbol if symbol < TEN else 0
+def _own_digit(window: Window) -> int:
+    return window.symbol if window.symbol < TEN else 0
 
 
 def _sums(
-    table: RuleTable, carries: dict[int, int], windows: set[Window]
+    values: dict[int, int], carries: dict[int, int], windows: set[Window]
 ) -> dict[tuple[int, int, int], frozenset[Sum]]:
     found: defaultdict[tuple[int, int, int], set[Sum]] = defaultdict(set)
     for window in windows:
-        below, own = _digit(table, window.below), _digit(table, window.own)
         # A code that never stands to the right of a cell has shown no carry, and is left out.
-        if below is not None and own is not None and {window.right, window.own} <= carries.keys():
-            found[window.symbol, below, carries[window.right]].add(Sum(own, carries[window.own]))
-    return {key: frozenset(sums) for key, sums in found.items()}
+        if {window.below, window.own} <= values.keys() and {window.right, window.own} <= carries.keys():
+            case = window.symbol, values[window.below], carries[window.right]
+            found[case].add(Sum(values[window.own], carries[window.own]))
+    return {case: frozenset(sums) for case, sums in found.items()}
 
 
 def _carry_bits(bits: int, codes: tuple[Code, ...]) -> tuple[CarryBit, ...]:

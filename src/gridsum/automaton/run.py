@@ -7,7 +7,6 @@ state on the way and the number of steps are those of computing all cells at eve
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -155,11 +154,11 @@ class Run:
         self.at_rest = False
         height, width = self.size
         self.stride = stride = width + 1
-        self._outside, self._side = table.outside, table.outside + 1
-        self._symbols = flat_symbols(placed(table, terms, self.size), stride)
-        self._codes = bytearray(flat_codes(self.size, self._outside))
-        stays = np.full((1, *(self._side,) * 3), self._outside, np.uint8)
-        self._rule = np.concatenate((table.steps, stays)).reshape(-1)
+        self._side = table.outside + 1
+        self._symbol_bytes = flat_symbols(placed(table, terms, self.size), stride)
+        self._symbols = np.frombuffer(self._symbol_bytes, np.uint8)
+        self._codes = bytearray(flat_codes(self.size, table.outside))
+        self._table, self._rule = table, table.flat
         self._slots: np.ndarray | None = None
         # At the first step every cell is computed.
         self._changed: np.ndarray | None = None
@@ -248,19 +247,14 @@ class Run:
         self._slots[places] = numbers
         return places[self._slots[places] == numbers]
 
-    @cached_property
-    def _plain(self) -> tuple[bytes, bytes]:
-        """The rule and the symbols, for plain Python."""
-        return self._rule.tobytes(), self._symbols.tobytes()
-
     def _walk(self, until: int) -> None:
         """Steps in which few cells change, such as those of one carry on its way, in plain Python."""
         assert self._changed is not None
         codes, stride, side = self._codes, self.stride, self._side
-        rule, symbols = self._plain
+        rule, symbols = self._table.flat_bytes, self._symbol_bytes
         square = side * side
         by_symbol = [symbol * side * square for symbol in range(OUTSIDE_SYMBOL + 1)]
-        wave = Wave(self._rule, side, np.frombuffer(codes, np.uint8), self._symbols, stride)
+        wave = Wave(self._table, np.frombuffer(codes, np.uint8), self._symbols, stride)
         steps, computed = self.steps, 0
         changed: list[int] = self._changed.tolist()
         while changed and steps < until and len(changed) <= 2 * _FEW:
@@ -295,13 +289,13 @@ class Run:
             self.at_rest = True
 
 
-def flat_symbols(rows: Sequence[bytes], stride: int) -> np.ndarray:
-    """The symbols of a grid as it lies flat, uint8."""
+def flat_symbols(rows: Sequence[bytes], stride: int) -> bytes:
+    """The symbols of a grid as it lies flat."""
     outside = "#"
     border = outside.encode() * stride
     flat = border + b"".join(row + outside.encode() for row in rows) + border
     numbers = {ord(symbol): number for number, symbol in enumerate((*CELL_SYMBOLS, outside))}
-    return np.frombuffer(flat.translate(bytes(numbers.get(letter, 0) for letter in range(256))), np.uint8)
+    return flat.translate(bytes(numbers.get(letter, 0) for letter in range(256)))
 
 
 def flat_codes(size: GridSize, outside: int) -> bytes:

@@ -10,6 +10,7 @@ import hashlib
 import json
 import zlib
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,16 @@ class RuleTable:
     @property
     def outside(self) -> int:
         return len(self.codes)
+
+    @cached_property
+    def flat(self) -> np.ndarray:
+        """`steps` laid flat, with one symbol more, which stands where there is no cell and always stays `outside`."""
+        stays = np.full(self.steps[:1].shape, self.outside, np.uint8)
+        return np.concatenate((self.steps, stays)).reshape(-1)
+
+    @cached_property
+    def flat_bytes(self) -> bytes:
+        return self.flat.tobytes()
 
     def text(self, code: int) -> str:
         """What a code reads as: a digit, or a dot where it is blank."""

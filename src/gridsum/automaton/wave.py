@@ -7,6 +7,8 @@ cells beside its path are checked at once, and the stretch counts up to the firs
 
 import numpy as np
 
+from gridsum.automaton.table import RuleTable
+
 _PATIENCE = 24
 """Steps of a wave that are taken one by one before its path is worked out ahead."""
 _FIRST, _LONGEST = 1 << 9, 1 << 16
@@ -15,12 +17,11 @@ _FIRST, _LONGEST = 1 << 9, 1 << 16
 class Wave:
     """Follows which cells change, and runs ahead where one cell after the other does.
 
-    `codes` and `symbols` are a grid as it lies flat, with `stride` places a row; `rule` is the flat table on `side`
-    codes.
+    `codes` and `symbols` are a grid as it lies flat, with `stride` places a row.
     """
 
-    def __init__(self, rule: np.ndarray, side: int, codes: np.ndarray, symbols: np.ndarray, stride: int) -> None:
-        self._rule, self._bytes, self._side = rule, rule.tobytes(), side
+    def __init__(self, table: RuleTable, codes: np.ndarray, symbols: np.ndarray, stride: int) -> None:
+        self._rule, self._bytes, self._side = table.flat, table.flat_bytes, table.outside + 1
         self._codes, self._symbols, self._stride = codes, symbols, stride
         self._place, self._direction, self._streak = -1, 0, 0
         self._patience, self._length = _PATIENCE, _FIRST

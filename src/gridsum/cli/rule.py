@@ -48,7 +48,7 @@ def run(arguments: Sequence[str]) -> int:
     options = _parser().read(arguments)
     drawing = None if options.out is None else _drawing(options.out)
     for name in (options.json, options.out):
-        if name not in (None, "-"):
+        if name is not None and name != "-":
             check_writable(name)
     name, table = _find(options)
     if options.json is not None:
@@ -63,22 +63,22 @@ def run(arguments: Sequence[str]) -> int:
 
         print_text(render(describe(name, table, meaning), sys.stdout))
     if drawing is not None:
-        write_result(options.out, drawing(table, meaning))
+        drawing(table, meaning)
     for written in (options.json, options.out):
-        if written not in (None, "-"):
+        if written is not None and written != "-":
             tell(f"gridsum: wrote {written}")
     return 0
 
 
-def _drawing(name: str) -> "Callable[[RuleTable, Meaning], bytes]":
-    """What makes the picture, if what it needs is installed."""
+def _drawing(name: str) -> "Callable[[RuleTable, Meaning], None]":
+    """What draws the picture into a file, if what it needs is installed."""
     try:
         from gridsum.figures.rule import plot_rule
         from gridsum.figures.style import check_format, to_bytes
     except ImportError as error:
         raise UsageError(str(error)) from None
     suffix = check_format(name)
-    return lambda table, meaning: to_bytes(plot_rule(table, meaning), suffix)
+    return lambda table, meaning: write_result(name, to_bytes(plot_rule(table, meaning), suffix))
 
 
 def _find(options: Any) -> "tuple[str, RuleTable]":
