@@ -1,6 +1,9 @@
 """A rule as a file."""
 
+import base64
+import hashlib
 import json
+import zlib
 
 import numpy as np
 import pytest
@@ -47,3 +50,28 @@ def test_a_file_that_was_cut_is_refused(share):
     text = column_addition().to_json()
     with pytest.raises(TableError):
         RuleTable.from_json(text[: int(share * len(text))])
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("bits", 2),
+        ("bits", "6"),
+        ("codes", [0] * 21),
+        ("codes", 7),
+        ("codes", [*range(20)]),
+        ("reading", [0] * 20),
+        ("reading", [99] * 21),
+        ("actions", [0] * 12),
+        ("actions", [3] * 13),
+        ("steps", "AAAA"),
+        ("steps", 5),
+        ("steps", base64.b64encode(zlib.compress(bytes([21]) * 12 * 22**3)).decode()),
+    ],
+)
+def test_parts_that_do_not_fit_are_refused_under_any_checksum(field, value):
+    data = json.loads(column_addition().to_json()) | {field: value}
+    del data["checksum"]
+    text = json.dumps(data | {"checksum": hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()})
+    with pytest.raises(TableError, match="write it again with: gridsum rule --json"):
+        RuleTable.from_json(text)

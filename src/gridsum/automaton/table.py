@@ -51,6 +51,22 @@ class RuleTable:
     actions: tuple[int, ...]
     """What placement does with each symbol of Σ: 0 writes and moves left, 1 opens a row, 2 skips."""
 
+    def __post_init__(self) -> None:
+        codes, side = len(self.codes), len(self.codes) + 1
+        fits = (
+            0 < codes < 256
+            and len(set(self.codes)) == codes
+            and all(0 <= pattern < 2**self.bits for pattern in self.codes)
+            and self.steps.shape == (len(CELL_SYMBOLS), side, side, side)
+            and int(self.steps.max()) < codes
+            and len(self.reading) == codes
+            and set(self.reading) <= set(range(len(ALPHABET)))
+            and len(self.actions) == len(ALPHABET)
+            and set(self.actions) <= {0, 1, 2}
+        )
+        if not fits:
+            raise TableError("the parts of the rule do not fit together; write it again with: gridsum rule --json FILE")
+
     @property
     def outside(self) -> int:
         return len(self.codes)
@@ -88,7 +104,7 @@ class RuleTable:
         try:
             data: dict[str, Any] = json.loads(text)
             content = {key: data[key] for key in ("format", "bits", "codes", "reading", "actions", "steps")}
-        except (json.JSONDecodeError, KeyError, TypeError) as error:
+        except (json.JSONDecodeError, KeyError, TypeError, RecursionError) as error:
             raise TableError(
                 f"this is no rule that gridsum wrote ({error}); write one with: gridsum rule --json FILE"
             ) from None
@@ -96,12 +112,16 @@ class RuleTable:
             raise TableError(f"the rule's format is {content['format']!r}, not {FORMAT!r}")
         if data.get("checksum") != _checksum(content):
             raise TableError("the rule was changed after it was written (its checksum differs); write it again")
-        side = len(content["codes"]) + 1
-        steps = np.frombuffer(zlib.decompress(base64.b64decode(content["steps"])), np.uint8)
-        steps = steps.reshape(len(CELL_SYMBOLS), side, side, side)
-        return cls(
-            content["bits"], tuple(content["codes"]), steps, tuple(content["reading"]), tuple(content["actions"])
-        )
+        try:
+            side = len(content["codes"]) + 1
+            steps = np.frombuffer(zlib.decompress(base64.b64decode(content["steps"])), np.uint8)
+            steps = steps.reshape(len(CELL_SYMBOLS), side, side, side)
+            codes, reading, actions = (tuple(content[key]) for key in ("codes", "reading", "actions"))
+            return cls(content["bits"], codes, steps, reading, actions)
+        except TableError:
+            raise
+        except (TypeError, ValueError, OverflowError, zlib.error) as error:
+            raise TableError(f"the rule is damaged ({error}); write it again with: gridsum rule --json FILE") from None
 
 
 def _checksum(content: dict[str, Any]) -> str:

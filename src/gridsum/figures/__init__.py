@@ -20,6 +20,7 @@ from gridsum.figures.animation import animation_frames, save_animation
 from gridsum.figures.attention import plot_attention
 from gridsum.figures.curves import plot_halting, plot_terms, plot_training
 from gridsum.figures.ring import plot_rings
+from gridsum.figures.rule import plot_rule
 from gridsum.figures.steps import plot_placement, plot_steps
 from gridsum.figures.style import save
 
@@ -29,6 +30,7 @@ __all__ = [
     "plot_halting",
     "plot_placement",
     "plot_rings",
+    "plot_rule",
     "plot_steps",
     "plot_terms",
     "plot_training",
