@@ -1,0 +1,46 @@
+"""The solver against the network itself: whole grids of bits, cell by cell and step by step."""
+
+import dataclasses
+
+import pytest
+import torch
+
+from gridsum.automaton.rule import LearnedRule
+from gridsum.automaton.run import Run, states
+from gridsum.automaton.table import EMPTY_CELL
+from gridsum.model.rule import RuleNetwork
+from gridsum.recipe import RuleConfig
+from gridsum.symbols import FIRST_DIGIT, parse
+from tests.oracles.column_addition import USUAL_ACTIONS
+
+STEPS = 12
+SMALL = RuleConfig(bits=4, width=16, hidden=16, placement_hidden=8, groups=4)
+
+
+@torch.no_grad()
+def network_states(network: RuleNetwork, symbols: torch.Tensor, steps: int) -> list[list[list[int]]]:
+    """Codes as integers of bits, before any step and after each one; `symbols` [H,W] are those of cells."""
+    written = network.embedding.weight[:, (symbols + FIRST_DIGIT).clamp(max=len(network.embedding.weight[0]) - 1)]
+    vectors = torch.where((symbols == EMPTY_CELL)[None, ..., None], 0.0, written)[:, None]
+    cell, query = network.meet(vectors)
+    bits = torch.full((1, 1, *symbols.shape, network.config.bits), -1.0)
+    powers = 2 ** torch.arange(network.config.bits)
+    found = []
+    for _ in range(steps + 1):
+        found.append(((bits[0, 0] > 0).long() * powers).sum(-1).tolist())
+        bits = torch.where(network.step(cell, query, bits) > 0, 1.0, -1.0)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("expression", ["7", "523+102+9416", "0+9999", "00+1", "99999+1", "5+0+31+0+2"])
+def test_every_state_is_the_networks(seed: int, expression: str):
+    network = RuleNetwork(SMALL, [seed])
+    # An untrained network also places symbols at random, which is no matter here.
+    table = dataclasses.replace(LearnedRule(network).table(), actions=USUAL_ACTIONS)
+    terms = parse(expression)
+    symbols = torch.tensor(Run(table, terms).symbols.astype(int))
+    expected = network_states(network, symbols, STEPS)
+    found = [[[table.codes[code] for code in row] for row in state.tolist()] for state in states(table, terms, STEPS)]
+    found += [found[-1]] * (STEPS + 1 - len(found))  # at rest
+    assert found == expected
