@@ -9,9 +9,10 @@ import shutil
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
-from gridsum.symbols import ALPHABET, PAD, decode
+from gridsum.symbols import ALPHABET, FIRST_DIGIT, PAD, PLUS, decode
 
 if TYPE_CHECKING:
+    from gridsum.automaton.table import RuleTable
     from gridsum.model.unroll import Trace
     from gridsum.solving import Answer
 
@@ -29,6 +30,9 @@ _STYLES = {
 }
 _MARGIN, _CELL = 4, 3
 _MOST_ROWS = 16
+_MOST_STEPS = 41
+_CELL_CODES = (*range(FIRST_DIGIT, FIRST_DIGIT + 10), PLUS, PAD)
+"""The symbols of Σ that the cells of a rule's grid hold, in the order of their numbers."""
 
 
 def draw_trace(answer: "Answer", trace: "Trace", model: str, width: int | None = None) -> list[Line]:
@@ -38,18 +42,11 @@ def draw_trace(answer: "Answer", trace: "Trace", model: str, width: int | None =
     height, columns = trace.decoded.shape[1:3]
     rows = _kept(height, _MOST_ROWS)
     shown = _kept(columns, max(3, (width - _MARGIN) // _CELL))
-    rules = f"{answer.halting} halting, {answer.placement} placement, model "
-    lines: list[Line] = [
-        [(_shortened(answer.expression, width), "title")],
-        [(rules + _end_of(model, width - len(rules)), "quiet")],
-    ]
-    lines.append([(f"{BLANK} blank   > row of the answer   [5] changed in this step", "quiet")])
     placed = _placed(answer, trace)
+    lines = _heading(answer, model, width)
     if any(UNSURE in row for row in placed):
         lines.append([(f"{UNSURE} several symbols share the cell", "quiet")])
-    if None in shown or None in rows:
-        left_out = f"{ELIDED} and {ELIDED_ROWS} stand for what is left out of {height} rows × {columns} columns"
-        lines.append([(left_out, "quiet")])
+    lines += _left_out(rows, shown, height, columns)
     lines += [[], [("placed on the grid", "title")], *_grid(placed, None, rows, shown)]
     before = None
     drawn = True
@@ -65,6 +62,65 @@ def draw_trace(answer: "Answer", trace: "Trace", model: str, width: int | None =
             lines += [title, *_grid(symbols, before, rows, shown)]
         before, drawn = symbols, not unchanged
     return [*lines, [], *_verdict(answer, width), []]
+
+
+def draw_rule(
+    answer: "Answer", table: "RuleTable", terms: Sequence[str], model: str, width: int | None = None
+) -> list[Line]:
+    """As `draw_trace`, for a rule that is run until rest; of many steps, the first and the last ones."""
+    from gridsum.automaton.run import Run, read
+
+    width = width or shutil.get_terminal_size().columns
+    run = Run(table, terms)
+    rows = _kept(run.size.height, _MOST_ROWS)
+    shown = _kept(run.size.width, max(3, (width - _MARGIN) // _CELL))
+    columns = [column for column in shown if column is not None]
+    places = [place for place, column in enumerate(shown) if column is not None]
+
+    def visible(grid: Any, symbols: Sequence[int]) -> list[list[int | str]]:
+        """The symbols of the columns that are shown; of the others nothing is looked at."""
+        drawn: list[list[int | str]] = []
+        for row in grid[:, columns].tolist():
+            line: list[int | str] = [ELIDED] * len(shown)
+            for place, code in zip(places, row, strict=True):
+                line[place] = symbols[code]
+            drawn.append(line)
+        return drawn
+
+    gaps = [None if column is None else place for place, column in enumerate(shown)]
+    lines = _heading(answer, model, width) + _left_out(rows, shown, *run.size)
+    lines += [[], [("placed on the grid", "title")], *_grid(visible(run.symbols, _CELL_CODES), None, rows, gaps)]
+    before = visible(run.grid, table.reading)
+    for n in _kept(answer.steps + 1, _MOST_STEPS):
+        if n is None:
+            lines += [[], [(f"{ELIDED_ROWS}  {answer.steps + 1 - (_MOST_STEPS - 1)} steps are left out", "quiet")]]
+            continue
+        if n > run.steps + 1:
+            run.advance(n - 1)
+            before = visible(run.grid, table.reading)
+        run.advance(n)
+        symbols = visible(run.grid, table.reading)
+        title: Line = [(f"step {n}" if n else "before any step", "title"), ("   ", "")]
+        room = width - sum(len(text) for text, _ in title) - len("reads ")
+        title.append((f"reads {_shortened(read(table, run.top_row) or 'nothing', room)}", "answer"))
+        lines += [[], title, *_grid(symbols, before, rows, gaps)]
+        before = symbols
+    return [*lines, [], *_verdict(answer, width), []]
+
+
+def _heading(answer: "Answer", model: str, width: int) -> list[Line]:
+    rules = f"{answer.halting} halting, {answer.placement} placement, model "
+    return [
+        [(_shortened(answer.expression, width), "title")],
+        [(rules + _end_of(model, width - len(rules)), "quiet")],
+        [(f"{BLANK} blank   > row of the answer   [5] changed in this step", "quiet")],
+    ]
+
+
+def _left_out(rows: list[int | None], shown: list[int | None], height: int, columns: int) -> list[Line]:
+    if None not in rows and None not in shown:
+        return []
+    return [[(f"{ELIDED} and {ELIDED_ROWS} stand for what is left out of {height} rows × {columns} columns", "quiet")]]
 
 
 def _placed(answer: "Answer", trace: "Trace") -> list[list[int | str]]:

@@ -1,0 +1,66 @@
+"""A rule at work, drawn in a terminal."""
+
+from io import StringIO
+
+from gridsum.automaton.run import answer_by_rule
+from gridsum.solving import Answer
+from gridsum.terminal import draw_rule, render
+from tests.oracles.column_addition import column_addition
+
+RULE = column_addition()
+
+
+def drawn(*terms: str, width: int = 80) -> list[str]:
+    answer = Answer(**answer_by_rule(RULE, terms))
+    return render(draw_rule(answer, RULE, terms, "exact", width), StringIO()).splitlines()
+
+
+def test_every_step_is_drawn_with_what_changes():
+    lines = drawn("58", "7")
+    assert lines[:2] == ["58+7=", "at rest halting, hard placement, model exact"]
+    start = lines.index("placed on the grid")
+    assert lines[start + 1 :] == [
+        "  >  ·  ·  +  7",
+        "     ·  ·  5  8",
+        "     ·  ·  ·  ·",
+        "",
+        "before any step   reads nothing",
+        "  >  ·  ·  ·  ·",
+        "     ·  ·  ·  ·",
+        "     ·  ·  ·  ·",
+        "",
+        "step 1   reads 7",
+        "  >  ·  ·  · [7]",
+        "     ·  · [5][8]",
+        "     ·  ·  ·  ·",
+        "",
+        "step 2   reads 55",
+        "  >  ·  · [5][5]",
+        "     ·  ·  5  8",
+        "     ·  ·  ·  ·",
+        "",
+        "step 3   reads 65",
+        "  >  ·  · [6] 5",
+        "     ·  ·  5  8",
+        "     ·  ·  ·  ·",
+        "",
+        "halted after 3 steps, answer 65, which is right",
+        "",
+    ]
+
+
+def test_of_a_long_sum_the_ends_are_drawn():
+    lines = drawn("9" * 5000, "1")
+    assert max(map(len, lines)) <= 80
+    assert "… and ⋮ stand for what is left out of 3 rows × 5002 columns" in lines
+    titles = [line.split("   ")[0] for line in lines if line.startswith("step ")]
+    assert titles == [f"step {n}" for n in (*range(1, 20), *range(4983, 5003))]
+    assert any(line.endswith("steps are left out") and "4963" in line for line in lines)
+    # What changed in the first step after the gap is what changed in it, not since the gap began.
+    after_gap = lines[lines.index(next(line for line in lines if line.startswith("step 4983 "))) + 1]
+    assert after_gap.count("[") <= 1
+
+
+def test_of_many_terms_some_rows_are_drawn():
+    lines = drawn(*["12"] * 100)
+    assert sum(line.startswith("     ⋮") for line in lines) == 1 + 41 - 1
