@@ -41,11 +41,6 @@ class TaskConfig:
     spare_columns: int = described(3, "F_W, columns beyond the number of digits.")
     random_rows: int = described(3, "R_H is uniform in {0..random_rows}.")
     random_columns: int = described(3, "R_W is uniform in {0..random_columns}.")
-    repeats: float = described(0.0, "The share of training problems, drawn one by one, whose digits tend to repeat.")
-    repeat_probability: float = described(
-        0.9,
-        "How likely, in such a problem, a digit copies the one to its right, and units those of the term before.",
-    )
 
     def __post_init__(self) -> None:
         for name in ("terms", "digits"):
@@ -65,8 +60,6 @@ class TaskConfig:
         )
         for name in ("spare_rows", "spare_columns", "random_rows", "random_columns"):
             _require(getattr(self, name) >= 0, f"task.{name} must not be negative")
-        for name in ("repeats", "repeat_probability"):
-            _require(0 <= getattr(self, name) <= 1, f"task.{name} must lie in [0, 1]")
 
     def grid(self, space: Space, rows: int = 0, columns: int = 0) -> tuple[int, int]:
         """The rows and columns of a grid for problems of `space`, with so many rows and columns drawn beside (R)."""

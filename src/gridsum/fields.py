@@ -34,6 +34,8 @@ _RETIRED: dict[str, Any] = {
     "training.harden_accuracy": 0.9,
     "training.discrete_accuracy": 0.97,
     "training.harden_problems": 64,
+    "task.repeats": 0.0,
+    "task.repeat_probability": 0.9,
 }
 
 
@@ -41,7 +43,7 @@ _RETIRED: dict[str, Any] = {
 _ADDED: dict[str, Any] = {"objective.truncate_prior": True}
 
 
-def to_json(config: Config) -> str:
+def to_json(config: Any) -> str:
     return json.dumps(dataclasses.asdict(config), indent=2)
 
 
@@ -106,10 +108,10 @@ def meanings_of(config: Any, where: str = "") -> dict[str, str]:
     return found
 
 
-def override(config: Config, changes: dict[str, Any]) -> Config:
+def override(config: Dataclass, changes: dict[str, Any]) -> Dataclass:
     """`config` with leaf fields, named by their dotted paths, replaced; strings are read as the field's type."""
     known = fields_of(config)
-    data = dataclasses.asdict(config)
+    data = dataclasses.asdict(typing.cast(Any, config))
     for path, value in changes.items():
         if path not in known:
             raise ConfigError(_unknown(path, list(known)))
@@ -119,7 +121,7 @@ def override(config: Config, changes: dict[str, Any]) -> Config:
         for parent in parents:
             place = place[parent]
         place[leaf] = _read(hint, value, path) if isinstance(value, str) else value
-    return from_dict(Config, data)
+    return from_dict(type(config), data)
 
 
 def following(config: Config) -> Config:

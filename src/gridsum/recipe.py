@@ -65,7 +65,9 @@ class Phase:
     recurrent: tuple[int, int] = described((5, 10), "The fewest and the most recurrent steps, drawn at every step.")
     noise_start: float = described(1.0, "The noise on what becomes a bit, at the start of the phase.")
     noise_end: float = described(1.0, "The same at its end.")
-    hard_start: float = described(0.0, "The share of problems whose states are bits, not numbers between, at the start.")
+    hard_start: float = described(
+        0.0, "The share of problems whose states are bits, not numbers between, at the start."
+    )
     hard_end: float = described(0.0, "The same at its end.")
     random_starts: float = described(0.0, "The share of problems that start from random bits or another's states.")
     corruption: float = described(0.0, "The share of cells randomised at each early step, in half of the problems.")

@@ -15,12 +15,14 @@ from typing import Any
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
-from torch import Tensor
+from torch import Tensor, nn
 
 from gridsum.config import Config
 from gridsum.fields import from_dict, to_json
 from gridsum.model.paper import Network, parameter_count
+from gridsum.model.rule import RuleNetwork
 from gridsum.names import MODELS, did_you_mean, resolve
+from gridsum.recipe import ExactConfig
 
 WEIGHTS = "weights.safetensors"
 SHIPPED = Path(__file__).parent / "shipped"
@@ -63,12 +65,12 @@ def write_atomically(path: Path, content: bytes) -> None:
         raise
 
 
-def run_state(network: Network, run: int) -> dict[str, Tensor]:
+def run_state(network: nn.Module, run: int) -> dict[str, Tensor]:
     """The parameters of one run, without the run dimension."""
     return {name: tensor[run].detach().cpu().contiguous() for name, tensor in network.state_dict().items()}
 
 
-def save_run(path: Path, network: Network, run: int, config: Config, seed: int) -> None:
+def save_run(path: Path, network: nn.Module, run: int, config: Config | ExactConfig, seed: int) -> None:
     about = {"format": _FORMAT, "seed": seed, "config": json.loads(to_json(config))}
     write_atomically(path, save(run_state(network, run), {_ABOUT: json.dumps(about)}))
 
@@ -148,7 +150,44 @@ def read_config(path: Path) -> Config:
     return _read(path)[1]
 
 
+def load_exact(path: Path) -> tuple[RuleNetwork, ExactConfig, int]:
+    """A run of `exact`, its configuration and its seed."""
+    state, about = _read_file(path)
+    if not _is_exact(about):
+        raise StoreError(f"{path} keeps vectors in its cells, not bits; name a run of gridsum train --variant exact")
+    try:
+        config = from_dict(ExactConfig, about["config"])
+    except ValueError as error:
+        raise StoreError(f"{path} holds a configuration that this version cannot read: {error}") from None
+    network = RuleNetwork(config.rule, [0])
+    expected = {key: tuple(value.shape[1:]) for key, value in network.state_dict().items()}
+    _check_shapes(path, config, {key: tuple(value.shape) for key, value in state.items()}, expected)
+    network.load_state_dict({key: value[None] for key, value in state.items()})
+    return network.requires_grad_(False), config, int(about["seed"])
+
+
+def is_exact(path: Path) -> bool:
+    """Whether a weights file is of a run of `exact`."""
+    return _is_exact(_read_file(path)[1])
+
+
+def _is_exact(about: dict[str, Any]) -> bool:
+    return about.get("config", {}).get("variant") == "exact"
+
+
 def _read(path: Path) -> tuple[dict[str, Tensor], Config, int]:
+    state, about = _read_file(path)
+    if _is_exact(about):
+        raise StoreError(
+            f"{path} is a run of exact, whose cells hold bits; this looks inside the paper's networks, such as base"
+        )
+    try:
+        return state, from_dict(Config, about["config"]), int(about["seed"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise StoreError(f"{path} holds a configuration that this version cannot read: {error}") from None
+
+
+def _read_file(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     try:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
@@ -165,13 +204,13 @@ def _read(path: Path) -> tuple[dict[str, Tensor], Config, int]:
         about = json.loads(metadata[_ABOUT])
         if about["format"] != _FORMAT:
             raise ValueError(f"its format is {about['format']!r}, not {_FORMAT!r}")
-        return state, from_dict(Config, about["config"]), int(about["seed"])
+        return state, about
     except (KeyError, TypeError, ValueError) as error:
         raise StoreError(f"{path} holds a configuration that this version cannot read: {error}") from None
 
 
 def _check_shapes(
-    path: Path, config: Config, found: dict[str, tuple[int, ...]], expected: dict[str, tuple[int, ...]]
+    path: Path, config: Config | ExactConfig, found: dict[str, tuple[int, ...]], expected: dict[str, tuple[int, ...]]
 ) -> None:
     if found == expected:
         return

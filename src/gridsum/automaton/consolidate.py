@@ -8,9 +8,8 @@ It is its own teacher here. Nothing in this file knows what is added; all it is 
 3. What a cell holds at rest is a function of its symbol, its right and its lower neighbour, and among a few codes
    (siblings) also of its left one. This is the lesson (`lesson`): for any left neighbour, go there in one step. Siblings
    count as the same to the right of a cell, because which of them stands there depends on that cell itself.
-4. Contexts that were never seen keep what the run does there, but for the nearest code in use, so that no other code
-   ever appears.
-5. The step is trained on all these contexts, until none differs and every logit has a margin (`fit`).
+4. The step is trained on these contexts with every one of the 2^m codes on the left, until none differs and every logit
+   has a margin (`fit`).
 """
 
 import math
@@ -38,7 +37,7 @@ _SIBLING_SHARE, _SIBLING_CONTEXTS = 0.02, 3
 # Two codes act alike if this share of what they do together differs at most, over at least so many cases.
 _ALIKE, _TOGETHER = 0.1, 3
 # Between two looks at all contexts.
-_LOOK = 100
+_LOOK = 200
 _FROZEN = ("embedding", "placement", "view", "reading", "gate")
 
 
@@ -174,23 +173,23 @@ def _agreement(counts: np.ndarray, axis: int, code: int, other: int) -> tuple[in
 
 @dataclass(frozen=True)
 class Lesson:
-    """Contexts [N,4] (own symbol, left, right, below, as bits) and what follows each [N].
-
-    Those that were seen at rest come first. What follows the others is any code in use.
-    """
+    """Contexts [N,4] (own symbol, left, right, below, as bits) and what follows each [N]."""
 
     contexts: Tensor
     targets: Tensor
+    free: Tensor
+    """Where any sibling will do: a choice that hangs on the left neighbour, beside a code that is not in use."""
     codes: Tensor
     """The codes in use, as bits."""
-    seen: int
+    groups: Tensor
+    """The class of each."""
     taught: int
-    """How many there are of these, whatever the left neighbour."""
+    """How many contexts there are, whatever the left neighbour."""
 
 
 @torch.no_grad()
 def lesson(rule: LearnedRule, behaviour: Behaviour) -> Lesson:
-    """What the run shows at rest, for any left neighbour; and every other context of codes in use."""
+    """What the run shows at rest, for any left neighbour."""
     codes, counts, classes = behaviour.codes, behaviour.counts, siblings(behaviour)
     n = len(codes)
     same = np.append(classes, n)[:, None] == np.append(classes, n)[None]
@@ -210,22 +209,22 @@ def lesson(rule: LearnedRule, behaviour: Behaviour) -> Lesson:
     target = np.where((several[:, None] & (voted.sum(-1) > 0)), voted.argmax(-1), target)
     target = np.where(seen.sum(-1) > 0, seen.argmax(-1), target)
     device, outside = rule.device, rule.outside
-    bits = torch.tensor(codes, device=device)
-    start = bits.new_zeros(0 if bool((bits == 0).any()) else 1)
-    every = torch.cat((bits, start, bits.new_tensor([outside])))
-    grid = torch.cartesian_prod(torch.arange(len(CELL_SYMBOLS), device=device), *[torch.arange(len(every), device=device)] * 3)
-    contexts = torch.cat((grid[:, :1], every[grid[:, 1:]]), 1)
-    # What was seen, by the numbers of `every`; a start beside a cell is no neighbour at rest, so the usual code follows.
-    lessons = np.full((len(CELL_SYMBOLS), *[len(every)] * 3), -1)
-    at = [*range(n), len(every) - 1]
-    lessons[np.ix_(range(len(CELL_SYMBOLS)), at, at, at)] = target
-    if len(start):
-        lessons[:, n][np.ix_(range(len(CELL_SYMBOLS)), at, at)] = np.where(taught, main, -1)
-    number = torch.tensor(lessons.reshape(-1), device=device)
-    seen_at_rest = number >= 0
-    targets = bits[number.clamp_min(0)]
-    order = torch.cat((seen_at_rest.nonzero().squeeze(1), (~seen_at_rest).nonzero().squeeze(1)))
-    return Lesson(contexts[order], targets[order], bits, int(seen_at_rest.sum()), int(taught.sum()))
+    bits = torch.tensor(np.append(codes, outside), device=device)
+    x, right, below = (torch.tensor(part, device=device) for part in np.nonzero(taught))
+    usual, choices = (torch.tensor(part, device=device)[x, right, below] for part in (main, several))
+    number = torch.full((outside + 1,), -1, device=device)
+    for code, kept in behaviour.members.items():
+        number[code] = kept
+    number[outside] = n
+    known = torch.tensor(target, device=device)[x, :, right, below][:, number.clamp_min(0)]
+    follows = torch.where(number >= 0, known, usual[:, None])
+    lefts = torch.arange(outside + 1, device=device)
+    parts = torch.broadcast_tensors(x[:, None], lefts, bits[right][:, None], bits[below][:, None])
+    free = choices[:, None] & (number < 0)
+    groups = torch.tensor(classes, device=device)
+    return Lesson(
+        torch.stack(parts, -1).flatten(0, 1), bits[follows].flatten(), free.flatten(), bits[:-1], groups, len(x)
+    )
 
 
 def fit(
@@ -252,7 +251,7 @@ def fit(
             if not len(unsure) or step == config.steps:
                 break
         quarter = config.batch // 4
-        which = torch.cat((some(learnt.seen, quarter), some(len(contexts), quarter), some(unsure, quarter),
+        which = torch.cat((some(len(contexts), 2 * quarter), some(unsure, quarter),
                            some(wrong if len(wrong) else unsure, quarter)))  # fmt: skip
         z = rule.logits(contexts[which, 0], contexts[which, 1:])
         loss = F.softplus(2 * config.margin - rule.patterns[targets[which]] * z).sum(-1).mean()
@@ -277,15 +276,17 @@ def _descend(
 def _look(rule: LearnedRule, learnt: Lesson, targets: Tensor, margin: float) -> tuple[Tensor, Tensor]:
     """The contexts that differ, and those that differ or are closer to 0 than the margin.
 
-    What follows contexts that were not seen is set to the code in use that the logits are nearest to.
+    Where any sibling will do, it is set to the one that the logits are nearest to.
     """
     prepared, unsure, wrong = rule.prepare(), [], []
+    group_of = torch.full((rule.outside,), -1, device=targets.device)
+    group_of[learnt.codes] = learnt.groups
     for low in range(0, len(learnt.contexts), _CONTEXTS):
         part = slice(low, low + _CONTEXTS)
         z = rule.logits(learnt.contexts[part, 0], learnt.contexts[part, 1:], prepared)
-        nearest = learnt.codes[(z.clamp(-1, 1) @ rule.patterns[learnt.codes].T).argmax(-1)]
-        unseen = torch.arange(low, low + len(z), device=z.device) >= learnt.seen
-        targets[part] = torch.where(unseen, nearest, targets[part])
+        near = z.clamp(-1, 1) @ rule.patterns[learnt.codes].T
+        near = near.masked_fill(group_of[targets[part], None] != learnt.groups, -torch.inf)
+        targets[part] = torch.where(learnt.free[part], learnt.codes[near.argmax(-1)], targets[part])
         least = (z * rule.patterns[targets[part]]).amin(-1)
         unsure.append((least < margin).nonzero().squeeze(1) + low)
         wrong.append((least <= 0).nonzero().squeeze(1) + low)

@@ -5,7 +5,7 @@ A context is a cell's own symbol and the codes of its left, right and lower neig
 instead of grids, so that what is enumerated and what is solved with are one.
 """
 
-from collections.abc import Sequence
+import math
 
 import numpy as np
 import torch
@@ -13,8 +13,11 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from gridsum.automaton.table import CELL_SYMBOLS, EMPTY_CELL, RuleTable
+from gridsum.model.engine.placement import place_hard
 from gridsum.model.rule import RuleNetwork
+from gridsum.problems import Space, sample
 from gridsum.recipe import PROVABLE
+from gridsum.streams import Stream
 from gridsum.symbols import FIRST_DIGIT, PLUS
 
 # Contexts are evaluated so many at a time.
@@ -61,7 +64,9 @@ class LearnedRule:
         """z [N,m] for symbols x [N] and contexts [N,3]: left, right, below."""
         cell, query, keys, values = prepared or self.prepare()
         hidden = torch.full_like(x, self.outside)
-        seen = [contexts[:, PROVABLE.index(name)] if name in PROVABLE else hidden for name in self.network.config.positions]
+        seen = [
+            contexts[:, PROVABLE.index(name)] if name in PROVABLE else hidden for name in self.network.config.positions
+        ]
         around = [[part[:, code] for code in seen] for part in (keys, values)]
         return self.network.react(cell[:, x], query[:, x], *around)[0]
 
@@ -118,30 +123,70 @@ class LearnedRule:
         """The action of every symbol of Σ [13]."""
         return self.network.actions(hard=True)[0].argmax(-1)
 
-    def table(self, most: int = 200) -> RuleTable:
-        """The rule on all codes that can appear from a start with all bits off, whatever the grid holds."""
-        codes = [0]
-        while True:
-            steps, fresh = self._closed_over(codes)
-            if not fresh:
-                break
-            codes += fresh
-            if len(codes) > most:
-                raise RuleError(f"more than {most} codes can appear: this run is not consolidated, so it has no small rule")
-        reading = self.reading()[torch.tensor(codes, device=self.device)].tolist()
-        return RuleTable(self.bits, tuple(codes), steps, tuple(reading), tuple(self.actions().tolist()))
+    def table(self, sums: int = 4000) -> RuleTable:
+        """The rule on the codes that appear while sums are solved; what would lead out of these is rounded to one of them.
 
-    def _closed_over(self, codes: Sequence[int]) -> tuple[np.ndarray, list[int]]:
-        """The steps on these codes by their numbers, and the codes that these do not hold yet."""
-        side = len(codes) + 1
-        known = torch.tensor([*codes, self.outside], device=self.device)
-        grid = torch.cartesian_prod(*(torch.arange(n, device=self.device) for n in (len(CELL_SYMBOLS), *[side] * 3)))
-        after = self(grid[:, 0], known[grid[:, 1:]])
-        number = torch.full((self.outside,), -1, device=self.device)
-        number[known[:-1]] = torch.arange(len(codes), device=self.device)
-        fresh = after[number[after] < 0].unique().tolist()
-        steps = number[after].clamp_min(0).to(torch.uint8).cpu().numpy()
-        return steps.reshape(len(CELL_SYMBOLS), side, side, side), fresh
+        Which codes appear is seen on random sums of all shapes, from the start on. The table is a rule of its own,
+        which is proved by itself.
+        """
+        appear = self._appearing(sums)
+        codes = torch.cat((appear.new_zeros(1), appear[appear != 0]))
+        places = torch.cat((codes, codes.new_tensor([self.outside])))
+        side = len(places)
+        contexts = torch.cartesian_prod(
+            torch.arange(len(CELL_SYMBOLS), device=self.device), *[torch.arange(side, device=self.device)] * 3
+        )
+        after = self(contexts[:, 0], places[contexts[:, 1:]])
+        distance = (self.patterns[:, None] != self.patterns[codes]).sum(-1)
+        steps = distance.argmin(1)[after].to(torch.uint8).cpu().numpy()
+        reading = self.reading()[codes].tolist()
+        return RuleTable(
+            self.bits,
+            tuple(codes.tolist()),
+            steps.reshape(len(CELL_SYMBOLS), side, side, side),
+            tuple(reading),
+            tuple(self.actions().tolist()),
+        )
+
+    def _appearing(self, sums: int) -> Tensor:
+        """The codes that appear while random sums are solved, at every step from the start on."""
+        appear = torch.zeros(self.outside, dtype=torch.bool, device=self.device)
+        shapes = ((1, 4, 10), (1, 2, 40), (5, 12, 6), (2, 3, 3))
+        for index, (fewest, most, digits) in enumerate(shapes):
+            space = Space((fewest, most), (1, digits))
+            stream = Stream.of_seeds([index], self.device)
+            symbols = sample(space, sums // len(shapes), stream, 0.5).symbols[0]
+            x = cells(symbols, self.actions(), most + 1, max(space.columns, digits + 1) + 1)
+            state = torch.zeros_like(x)
+            for _ in range(4 * sum(x.shape[1:])):
+                appear[state.unique()] = True
+                after = self.step(x, state)
+                if torch.equal(after, state):
+                    break
+                state = after
+        return appear.nonzero().squeeze(1)
+
+
+class NetworkSteps:
+    """A learned rule as the proof enumerates it, with every one of the 2^m codes on the left."""
+
+    def __init__(self, rule: LearnedRule) -> None:
+        self.rule, self.outside = rule, rule.outside
+        self.reading, self.actions = tuple(rule.reading().tolist()), tuple(rule.actions().tolist())
+        self.margin = math.inf
+        """How far from 0 the nearest logit was."""
+
+    @torch.no_grad()
+    def after(self, x: np.ndarray, left: np.ndarray, right: np.ndarray, below: np.ndarray) -> np.ndarray:
+        rule = self.rule
+        symbols, contexts = torch.tensor(x, device=rule.device), torch.tensor(np.stack((left, right, below), 1))
+        prepared, codes = rule.prepare(), []
+        for low in range(0, len(symbols), _AT_ONCE):
+            part = slice(low, low + _AT_ONCE)
+            z = rule.logits(symbols[part], contexts[part].to(rule.device), prepared)
+            self.margin = min(self.margin, float(z.abs().min()))
+            codes.append(rule.codes_of(z))
+        return torch.cat(codes).cpu().numpy()
 
 
 def _check_neighbours(network: RuleNetwork) -> None:
@@ -156,8 +201,6 @@ def _check_neighbours(network: RuleNetwork) -> None:
 
 def cells(symbols: Tensor, actions: Tensor, height: int, width: int) -> Tensor:
     """What every cell holds [B,H,W] after placing symbols [B,S] by the actions [13] of one run."""
-    from gridsum.model.engine.placement import place_hard
-
     one_hot = F.one_hot(symbols, len(actions)).float()[None]
     certain = F.one_hot(actions, 3).float()[symbols][None]
     grid = place_hard(one_hot, certain, height, width)[0]

@@ -3,20 +3,23 @@
 import argparse
 import textwrap
 import typing
-from typing import Any
+from typing import Any, TypeVar
 
 from gridsum.cli.parsing import HELP_WIDTH, Parser
 from gridsum.config import Config
 from gridsum.fields import describe_type, fields_of, meanings_of, override
+from gridsum.recipe import ExactConfig
 from gridsum.variants import VARIANTS
 
 # The variant has an option of its own, which chooses the other fields' defaults.
 _NOT_OFFERED = {"variant"}
 _DESTINATION = "field:"
+Configuration = TypeVar("Configuration", Config, ExactConfig)
 
 
-def add_overrides(parser: Parser) -> None:
-    config = Config()
+def add_overrides(parser: Parser, config: Config | ExactConfig | None = None) -> None:
+    """Options for the fields of a configuration, the paper's by default."""
+    config = config or Config()
     meanings = meanings_of(config)
     sections: dict[str, argparse._ArgumentGroup] = {}
     for path, (hint, value) in fields_of(config).items():
@@ -34,7 +37,7 @@ def add_overrides(parser: Parser) -> None:
         )
 
 
-def overridden(config: Config, options: argparse.Namespace) -> Config:
+def overridden(config: Configuration, options: argparse.Namespace) -> Configuration:
     """`config` with the fields that the options name."""
     changes = {
         key.removeprefix(_DESTINATION): value for key, value in vars(options).items() if key.startswith(_DESTINATION)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gridsum.cli import discover
 from gridsum.cli.boards import Boards
 from gridsum.cli.output import tell, unwritable
 from gridsum.cli.overrides import add_overrides, overridden, variants_text
@@ -66,7 +67,12 @@ def _parser() -> Parser:
     )
     parser.add_argument("--out", required=True, metavar="FOLDER", help="where weights, logs and checkpoint go")
     start = parser.add_mutually_exclusive_group()
-    start.add_argument("--variant", metavar="NAME", help=f"one of {', '.join(VARIANTS)} (default: base)")
+    start.add_argument(
+        "--variant",
+        metavar="NAME",
+        help=f"one of {', '.join(VARIANTS)} (default: base), or exact, which "
+        "has options of its own: gridsum train --variant exact --help",
+    )
     start.add_argument(
         "--config",
         metavar="FILE",
@@ -98,6 +104,8 @@ def _parser() -> Parser:
 
 
 def run(arguments: Sequence[str]) -> int:
+    if discover.wanted(arguments):
+        return discover.run(arguments)
     options = _parser().read(arguments)
     folder = Path(options.out)
     if options.resume and options.start_from is not None:

@@ -21,7 +21,8 @@ from safetensors.torch import save
 from torch import Tensor
 
 from gridsum.config import Config
-from gridsum.fields import from_json, to_json
+from gridsum.fields import from_dict, from_json, to_json
+from gridsum.recipe import ExactConfig
 from gridsum.store import WEIGHTS, Model, StoreError, write_atomically
 
 _CHECKPOINT = "checkpoint.safetensors"
@@ -55,7 +56,7 @@ def check_free(folder: Path) -> None:
         raise FolderError(f"{folder} already holds the weights of a run; choose another folder")
 
 
-def create(folder: Path, config: Config, seeds: Sequence[int]) -> None:
+def create(folder: Path, config: Config | ExactConfig, seeds: Sequence[int]) -> None:
     """Begin a training folder."""
     for seed in seeds:
         seed_folder(folder, seed).mkdir(parents=True, exist_ok=True)
@@ -63,7 +64,7 @@ def create(folder: Path, config: Config, seeds: Sequence[int]) -> None:
     write_setup(folder, config, seeds)
 
 
-def write_setup(folder: Path, config: Config, seeds: Sequence[int]) -> None:
+def write_setup(folder: Path, config: Config | ExactConfig, seeds: Sequence[int]) -> None:
     setup = {"seeds": list(seeds), **json.loads(to_json(config))}
     write_atomically(folder / _CONFIG, json.dumps(setup, indent=2).encode())
 
@@ -77,7 +78,30 @@ def write_start(folder: Path, start: Model, moments: bool) -> None:
 
 
 def read_setup(folder: Path) -> tuple[Config, tuple[int, ...]]:
-    """The configuration and seeds of an existing training folder."""
+    """The configuration and seeds of an existing training folder of the paper's system."""
+    data, seeds = _read_setup(folder)
+    if data.get("variant") == "exact":
+        raise FolderError(f"{folder} holds a training of exact, which keeps bits in its cells; name another folder")
+    return from_json(json.dumps(data)), seeds
+
+
+def read_exact_setup(folder: Path) -> tuple[ExactConfig, tuple[int, ...]]:
+    """The same of a training of `exact`."""
+    data, seeds = _read_setup(folder)
+    if data.get("variant") != "exact":
+        raise FolderError(f"{folder} holds a training of {data.get('variant')}, not of exact")
+    return from_dict(ExactConfig, data), seeds
+
+
+def holds_exact(folder: Path) -> bool:
+    """Whether a folder holds a training of `exact`."""
+    try:
+        return _read_setup(folder)[0].get("variant") == "exact"
+    except FolderError:
+        return False
+
+
+def _read_setup(folder: Path) -> tuple[dict[str, Any], tuple[int, ...]]:
     path = folder / _CONFIG
     try:
         data = json.loads(path.read_text())
@@ -86,7 +110,7 @@ def read_setup(folder: Path) -> tuple[Config, tuple[int, ...]]:
         raise FolderError(f"{folder} holds no training run to resume; start one without --resume") from None
     except (json.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise FolderError(f"{path} cannot be read as a training configuration: {error!r}") from None
-    return from_json(json.dumps(data)), seeds
+    return data, seeds
 
 
 def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:

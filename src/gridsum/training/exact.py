@@ -1,0 +1,174 @@
+"""From nothing to a proof: a fleet of `exact` trained on results, each run consolidated by itself and proved, in a folder
+that can be resumed.
+
+    FOLDER/config.json, checkpoint.safetensors, seed-K/metrics.jsonl, seed-K/weights.safetensors   as of every training
+    FOLDER/seed-K/proof.json    what its consolidation came to and whether it is proved; its weights are final then
+"""
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from gridsum.automaton.consolidate import consolidate
+from gridsum.automaton.proof import Proof, prove
+from gridsum.automaton.rule import LearnedRule, NetworkSteps, RuleError
+from gridsum.config import ConfigError
+from gridsum.fields import fields_of
+from gridsum.recipe import ExactConfig
+from gridsum.store import WEIGHTS, load_exact, save_run, write_atomically
+from gridsum.training.discovery import Discovery, Logged, at_step, total_steps, train_steps
+from gridsum.training.folders import (
+    Checkpoint,
+    FolderError,
+    append_metrics,
+    check_free,
+    create,
+    cut_metrics,
+    load_checkpoint,
+    read_exact_setup,
+    save_checkpoint,
+    seed_folder,
+)
+from gridsum.training.process import set_for_training
+
+PROOF = "proof.json"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a fleet has come."""
+
+    phase: str
+    done: int
+    of: int
+    news: str
+
+
+Report = Callable[[Progress], None]
+
+
+def train_exact(
+    config: ExactConfig,
+    seeds: Sequence[int],
+    folder: Path,
+    device: torch.device,
+    resume: bool = False,
+    report: Report = lambda _: None,
+) -> list[dict[str, Any]]:
+    """Train, consolidate and prove a run for each seed; returns what each came to."""
+    if len(set(seeds)) != len(seeds) or not seeds:
+        raise ConfigError("seeds must be different from each other, and at least one")
+    if resume:
+        _check_same(folder, config, seeds)
+    else:
+        check_free(folder)
+        create(folder, config, seeds)
+    with set_for_training(device, "tf32"):
+        _discover(config, tuple(seeds), folder, device, report)
+    with set_for_training(device, "fp32"):  # a rule is looked at in the precision that it is solved in
+        return [
+            _finish(
+                config, seed, folder, device, lambda news, k=k: report(Progress("consolidate", k, len(seeds), news))
+            )
+            for k, seed in enumerate(seeds)
+        ]
+
+
+def _check_same(folder: Path, config: ExactConfig, seeds: Sequence[int]) -> None:
+    there, seeds_there = read_exact_setup(folder)
+    if seeds_there != tuple(seeds):
+        raise FolderError(f"{folder} was started with seeds {list(seeds_there)}; resume it with those")
+    ours, theirs = fields_of(config), fields_of(there)
+    different = [name for name in ours if ours[name] != theirs[name] and not name.startswith("consolidation.")]
+    if different:
+        name = different[0]
+        raise FolderError(
+            f"{folder} was started with {name} = {theirs[name][1]}, not {ours[name][1]}; resume it as it was started "
+            "(only consolidation.* may change), or choose another folder"
+        )
+
+
+def _discover(config: ExactConfig, seeds: tuple[int, ...], folder: Path, device: torch.device, report: Report) -> None:
+    """All phases of training on results."""
+    fleet, last = Discovery(config, seeds, device), total_steps(config)
+    checkpoint = load_checkpoint(folder)
+    done = 0
+    if checkpoint is not None:
+        if checkpoint.seeds != seeds:
+            raise FolderError(
+                f"the checkpoint in {folder} is of seeds {list(checkpoint.seeds)}; remove it to start again"
+            )
+        done = checkpoint.epoch
+        fleet.take_up(checkpoint.tensors)
+    for seed in seeds:
+        cut_metrics(folder, seed, done)
+    started = time.monotonic()
+
+    def log(number: int, means: Tensor) -> None:
+        phase, _, _ = at_step(config, number - 1)
+        values = dict(zip(Logged._fields, means.tolist(), strict=True))
+        for run, seed in enumerate(seeds):
+            line = {name: value[run] for name, value in values.items()}
+            hardened = bool(fleet.network.decided[run])
+            append_metrics(folder, seed, {"epoch": number, "phase": phase, **line, "hardened": hardened})
+        best, mean = max(values["results"]), sum(values["results"]) / len(seeds)
+        placed = int(fleet.network.decided.sum())
+        news = f"results right {mean:.3f} (best {best:.3f}), placement hard in {placed} of {len(seeds)} runs"
+        report(Progress(phase, number, last, f"{news}, {time.monotonic() - started:.0f} s"))
+
+    for number in train_steps(fleet, done, last, log):
+        for run, seed in enumerate(seeds):
+            save_run(seed_folder(folder, seed) / WEIGHTS, fleet.network, run, config, seed)
+        save_checkpoint(folder, Checkpoint(number, seeds, fleet.state()))
+
+
+def _finish(
+    config: ExactConfig, seed: int, folder: Path, device: torch.device, report: Callable[[str], None]
+) -> dict[str, Any]:
+    """Consolidate and prove one run, unless that is done."""
+    path = seed_folder(folder, seed) / PROOF
+    if path.exists():
+        return json.loads(path.read_text())
+    weights = seed_folder(folder, seed) / WEIGHTS
+    network, _, _ = load_exact(weights)
+    network.to(device)
+    result = settle(config, network, seed, lambda news: report(f"seed {seed}: {news}"))
+    save_run(weights, network, 0, config, seed)
+    write_atomically(path, (json.dumps(result, indent=2) + "\n").encode())
+    return result
+
+
+def settle(config: ExactConfig, network: Any, seed: int, report: Callable[[str], None]) -> dict[str, Any]:
+    """Consolidate a network of one run in place, round by round until it is proved; returns what it came to."""
+    started = time.monotonic()
+    result: dict[str, Any] = {"seed": seed, "proved": False, "rounds": []}
+    try:
+        proof = prove(NetworkSteps(LearnedRule(network)))
+        result["proved_before"] = proof.proved
+        for index in range(config.consolidation.rounds):
+            if proof.proved:
+                break
+            round_ = consolidate(network, config.consolidation, seed * 1000 + index, report)
+            result["rounds"].append(asdict(round_))
+            proof = prove(NetworkSteps(LearnedRule(network)))
+            report("proved" if proof.proved else f"{len(proof.failures)} conditions fail")
+        result |= _told(proof)
+    except RuleError as error:
+        result["why"] = str(error)
+    return result | {"seconds": round(time.monotonic() - started, 1)}
+
+
+def _told(proof: Proof) -> dict[str, Any]:
+    return {
+        "proved": proof.proved,
+        "contexts": proof.contexts,
+        "evaluations": proof.evaluations,
+        "codes": len(proof.codes),
+        "failures": [str(failure) for failure in proof.failures[:5]],
+    }
