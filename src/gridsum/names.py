@@ -4,10 +4,13 @@ import difflib
 from collections.abc import Iterable
 from typing import NamedTuple
 
-DEFAULT_MODEL = "base"
+DEFAULT_MODEL = "exact"
 """Answers wherever no model is named."""
+INSIDE_MODEL = "base"
+"""Is shown wherever the inside of the paper's networks is looked at and no model is named."""
 
 MODELS: dict[str, str] = {
+    "exact": "any sum: proved to add any number of terms of any length",
     "base": "the paper's system: up to 4 terms of up to 10 digits, and somewhat beyond",
     "base-terms": "more terms, 5 to 10: base trained further; the base of the paper's Tables III to V",
     "base-digits": "comparing: base trained further, good at two long terms and at little else",

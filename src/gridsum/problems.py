@@ -91,9 +91,9 @@ class Batch:
 def sample(space: Space, problems: int, stream: Stream, few_digits: float = 0.0) -> Batch:
     """`problems` problems of Π for every run of `stream`, without leaving the stream's device.
 
-    In a share `few_digits` of them, drawn one by one, all digits are of three that the problem draws: so neighbours that
-    are rare among uniform digits, such as rows of nines, come often. Numbers of terms, lengths and all other problems
-    are the same without.
+    In a share `few_digits` of them, drawn one by one, all digits are of three that the problem draws: so neighbours
+    that are rare among uniform digits, such as rows of nines, come often. Numbers of terms, lengths and all other
+    problems are the same without.
     """
     terms_max, digits_max = space.terms[1], space.digits[1]
     terms = stream.fold(1).integers(*space.terms, problems)

@@ -91,29 +91,41 @@ class Phase:
         return Space((low, middle), self.digits), Space((middle + 1, high), self.digits)
 
 
-def _phase(**settings: object) -> Phase:
-    return field(default=Phase(**settings))  # type: ignore[arg-type]
+_PLACE = Phase(
+    steps=800,
+    terms=(1, 2),
+    digits=(1, 3),
+    recurrent=(2, 6),
+    noise_start=0.3,
+    noise_end=0.3,
+    rate_start=2e-3,
+    rate_end=2e-3,
+)
+_SOFT = Phase(steps=2200, digits=(1, 4), recurrent=(4, 9), noise_start=0.3, noise_end=0.3, rate_start=2e-3)
+_ANNEAL = Phase(steps=1200, digits=(1, 4), noise_start=0.3, hard_end=0.5, random_starts=0.5, bit_cost=0.03)
+_HARD = Phase(steps=1000, digits=(1, 4), hard_start=0.5, hard_end=1.0, random_starts=0.5, bit_cost=0.03, rate_end=5e-4)
+_ROBUST = Phase(
+    steps=800,
+    recurrent=(8, 16),
+    hard_start=1.0,
+    hard_end=1.0,
+    random_starts=0.6,
+    corruption=0.08,
+    bit_cost=0.03,
+    rate_start=6e-4,
+    rate_end=5e-5,
+)
 
 
 @dataclass(frozen=True)
 class Phases:
-    """The phases in their order."""
+    """The phases in their order: placement on short sums, soft states, states that become bits, bits, any start."""
 
-    place: Phase = _phase(
-        steps=800, terms=(1, 2), digits=(1, 3), recurrent=(2, 6), noise_start=0.3, noise_end=0.3, rate_start=2e-3,
-        rate_end=2e-3,
-    )  # fmt: skip
-    soft: Phase = _phase(steps=2200, digits=(1, 4), recurrent=(4, 9), noise_start=0.3, noise_end=0.3, rate_start=2e-3)
-    anneal: Phase = _phase(
-        steps=1200, digits=(1, 4), noise_start=0.3, hard_end=0.5, random_starts=0.5, bit_cost=0.03
-    )  # fmt: skip
-    hard: Phase = _phase(
-        steps=1000, digits=(1, 4), hard_start=0.5, hard_end=1.0, random_starts=0.5, bit_cost=0.03, rate_end=5e-4
-    )
-    robust: Phase = _phase(
-        steps=800, recurrent=(8, 16), hard_start=1.0, hard_end=1.0, random_starts=0.6, corruption=0.08, bit_cost=0.03,
-        rate_start=6e-4, rate_end=5e-5,
-    )  # fmt: skip
+    place: Phase = _PLACE
+    soft: Phase = _SOFT
+    anneal: Phase = _ANNEAL
+    hard: Phase = _HARD
+    robust: Phase = _ROBUST
 
 
 @dataclass(frozen=True)

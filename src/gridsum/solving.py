@@ -1,12 +1,12 @@
 """Sums in, answers out."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import torch
 from torch import Tensor
 
+from gridsum.answers import Answer
 from gridsum.config import Config
 from gridsum.model.engine import engine_of
 from gridsum.model.inference import HaltingRule, Outcome, Watch, check_rule, default_rule, infer
@@ -30,24 +30,6 @@ _SOFT_WORK = 2 * 10**8
 _CELLS_AT_ONCE = 1 << 18
 _CELLS_AT_ONCE_ON_GPU = 1 << 21
 _BYTES_PER_CELL = 1 << 14
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What a model said to one expression."""
-
-    expression: str
-    answer: str
-    exact: str
-    steps: int
-    halting: str
-    placement: str
-    capped: bool
-    """Whether the largest number of steps ended the computation, and not the halting rule."""
-
-    @property
-    def correct(self) -> bool:
-        return self.answer == self.exact
 
 
 def solve(

@@ -3,6 +3,7 @@
 A weights file cannot run code, and it says what it is: loading one needs nothing beside it.
 """
 
+import dataclasses
 import json
 import os
 import tempfile
@@ -143,6 +144,22 @@ def facts(model: Model) -> dict[str, Any]:
         "parameters": parameter_count(model.network),
         "epochs": model.config.training.epochs_in_all,
     }
+
+
+def facts_of_file(name: str, path: Path) -> dict[str, Any]:
+    """The same of a weights file of either kind; `exact` counts training steps by the hundred."""
+    if not is_exact(path):
+        return facts(load_runs(name, [path]))
+    network, config, seed = load_exact(path)
+    steps = sum(getattr(config.phases, item.name).steps for item in dataclasses.fields(config.phases))
+    count = sum(parameter[0].numel() for parameter in network.parameters())
+    epochs = steps // config.discovery.epoch_steps
+    return {"name": name, "variant": config.variant, "seed": seed, "parameters": count, "epochs": epochs}
+
+
+def configuration_of(path: Path) -> Config | ExactConfig:
+    """The configuration of a weights file of either kind."""
+    return load_exact(path)[1] if is_exact(path) else read_config(path)
 
 
 def read_config(path: Path) -> Config:

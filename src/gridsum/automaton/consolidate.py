@@ -1,19 +1,20 @@
 """Consolidation: a run is taught, by itself, to do in one step what it settles to.
 
 A trained run is right at rest, but in contexts that occur only on the way it may be wrong for a step and mend itself.
-It is its own teacher here. Nothing in this file knows what is added; all it is told are the results of training problems.
+It is its own teacher here. Nothing in this file knows what is added; all it is told are the results of training
+problems.
 
 1. It solves many sums. Where its result is right, what stands around every cell at rest is noted (`observe`).
 2. Codes that read alike and lead their neighbours to the same codes are one and the same (`merge`).
 3. What a cell holds at rest is a function of its symbol, its right and its lower neighbour, and among a few codes
-   (siblings) also of its left one. This is the lesson (`lesson`): for any left neighbour, go there in one step. Siblings
-   count as the same to the right of a cell, because which of them stands there depends on that cell itself.
+   (siblings) also of its left one. This is the lesson (`lesson`): for any left neighbour, go there in one step.
+   Siblings count as the same to the right of a cell, because which of them stands there depends on that cell itself.
 4. The step is trained on these contexts with every one of the 2^m codes on the left, until none differs and every logit
    has a margin (`fit`).
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -262,7 +263,7 @@ def fit(
 
 @torch.no_grad()
 def _descend(
-    free: list[Tensor], gradient: tuple[Tensor, ...], moments: list[tuple[Tensor, Tensor]], step: int, rate: float
+    free: Sequence[Tensor], gradient: tuple[Tensor, ...], moments: list[tuple[Tensor, Tensor]], step: int, rate: float
 ) -> None:
     """Adam."""
     for parameter, by, (mean, square) in zip(free, gradient, moments, strict=True):

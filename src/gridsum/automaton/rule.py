@@ -6,19 +6,22 @@ instead of grids, so that what is enumerated and what is solved with are one.
 """
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from gridsum.answers import Answer
+from gridsum.automaton.run import AT_REST, most_steps, size_of
 from gridsum.automaton.table import CELL_SYMBOLS, EMPTY_CELL, RuleTable
 from gridsum.model.engine.placement import place_hard
 from gridsum.model.rule import RuleNetwork
 from gridsum.problems import Space, sample
 from gridsum.recipe import PROVABLE
 from gridsum.streams import Stream
-from gridsum.symbols import FIRST_DIGIT, PLUS
+from gridsum.symbols import FIRST_DIGIT, PLUS, decode, encode, exact_sum, render
 
 # Contexts are evaluated so many at a time.
 _AT_ONCE = 1 << 16
@@ -114,6 +117,27 @@ class LearnedRule:
         return state, resting
 
     @torch.no_grad()
+    def answer(self, terms: Sequence[str]) -> Answer:
+        """The network's own answer to one expression: steps of whole grids until nothing changes."""
+        network, size = self.network, size_of(terms)
+        symbols = torch.tensor([encode(terms)], device=self.device)
+        x = cells(symbols, self.actions(), size.height, size.width)
+        vectors = F.pad(network.embedding.weight[:, FIRST_DIGIT : PLUS + 1], (0, 0, 0, 1))[:, x]
+        cell, query = network.meet(vectors)
+        bits, steps, limit = (
+            -torch.ones(*cell.shape[:-1], self.bits, device=self.device, dtype=self.dtype),
+            0,
+            most_steps(size),
+        )
+        while steps < limit:
+            after = torch.where(network.step(cell, query, bits, gates=network.gates()) > 0, 1.0, -1.0).to(self.dtype)
+            if torch.equal(after, bits):
+                break
+            bits, steps = after, steps + 1
+        read = network.read(bits[:, :, 0])[0, 0].argmax(-1).tolist()
+        return Answer(render(terms), decode(read), exact_sum(terms), steps, AT_REST, "hard", steps == limit)
+
+    @torch.no_grad()
     def reading(self) -> Tensor:
         """The symbol of Σ read in each code [2^m]."""
         return self.network.read(self.patterns[None])[0].argmax(-1)
@@ -124,7 +148,7 @@ class LearnedRule:
         return self.network.actions(hard=True)[0].argmax(-1)
 
     def table(self, sums: int = 4000) -> RuleTable:
-        """The rule on the codes that appear while sums are solved; what would lead out of these is rounded to one of them.
+        """The rule on the codes that appear while sums are solved; what leads out of these is rounded to one of them.
 
         Which codes appear is seen on random sums of all shapes, from the start on. The table is a rule of its own,
         which is proved by itself.

@@ -7,10 +7,11 @@ state on the way and the number of steps are those of computing all cells at eve
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from gridsum.answers import Answer
 from gridsum.automaton.table import CELL_SYMBOLS, RuleTable, TableError
 from gridsum.automaton.wave import Wave
 from gridsum.symbols import ALPHABET, PAD, columns_needed, exact_sum, render
@@ -100,18 +101,10 @@ def states(table: RuleTable, terms: Sequence[str], limit: int | None = None) -> 
             yield run.grid
 
 
-def answer_by_rule(table: RuleTable, terms: Sequence[str]) -> dict[str, Any]:
-    """The fields of `gridsum.solving.Answer`."""
+def answer_by_rule(table: RuleTable, terms: Sequence[str]) -> Answer:
+    """The rule's answer to one expression."""
     found = solve(table, terms)
-    return {
-        "expression": render(terms),
-        "answer": found.answer,
-        "exact": exact_sum(terms),
-        "steps": found.steps,
-        "halting": AT_REST,
-        "placement": "hard",
-        "capped": found.capped,
-    }
+    return Answer(render(terms), found.answer, exact_sum(terms), found.steps, AT_REST, "hard", found.capped)
 
 
 def read(table: RuleTable, codes: bytes) -> str:

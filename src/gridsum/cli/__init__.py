@@ -21,6 +21,7 @@ COMMANDS = {
     "evaluate": "measure models, or a solver of your own, on suites of problems",
     "table": "print a table of the paper from the records of evaluations",
     "figure": "draw a figure of the paper, or of one computation",
+    "prove": "check that a learned rule adds any number of terms of any length",
     "animate": "make a film of a sum being worked out",
     "models": "list the models that come with gridsum, and their scores",
     "trace": "write all that happens inside while a sum is worked out, as JSON",

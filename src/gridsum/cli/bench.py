@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gridsum.cli.output import check_writable, emit, tell, terminal_width, write_result
 from gridsum.cli.parsing import Parser, UsageError, add_device, called_now, one_of, pick_device
-from gridsum.names import DEFAULT_MODEL
+from gridsum.names import INSIDE_MODEL
 from gridsum.variants import PAPER_VARIANTS, VARIANTS
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def _parser() -> Parser:
         "--terms", type=_numbers, default=_TERMS, metavar="N,...", help="of 10 digits to add (default: 2 to 200)"
     )
     parser.add_argument(
-        "--model", default=DEFAULT_MODEL, metavar="MODEL", help=f"which model solves (default: {DEFAULT_MODEL})"
+        "--model", default=INSIDE_MODEL, metavar="MODEL", help=f"which model solves (default: {INSIDE_MODEL})"
     )
     parser.add_argument("--json", metavar="FILE", help="keep every figure in this file, as they come")
     parser.add_argument("--from", dest="kept", metavar="FILE", help="measure nothing: show what such a file holds")

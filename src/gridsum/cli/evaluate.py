@@ -9,6 +9,7 @@ import gridsum
 from gridsum.cli.output import check_writable, tell, terminal_width, unwritable, write_result
 from gridsum.cli.parsing import (
     Parser,
+    UsageError,
     add_device,
     add_rules,
     add_seed,
@@ -19,6 +20,7 @@ from gridsum.cli.parsing import (
     whole_number,
 )
 from gridsum.cli.progress import Progress, progress
+from gridsum.cli.rule import has_rule
 from gridsum.names import DEFAULT_MODEL
 
 if TYPE_CHECKING:
@@ -141,7 +143,11 @@ def _models(options: Any) -> Iterator[Subject]:
     device = pick_device(options.device)
     commit = source_commit()
     for name in names:
-        model = load(called_now(name.rstrip("/") or name), device)
+        name = called_now(name.rstrip("/") or name)
+        if has_rule(name):
+            yield from _rules(name, options, commit)
+            continue
+        model = load(name, device)
         check_halting(model.network, options.halting, name)
 
         def subject(suite: "Suite", shown: Progress, model: Any = model) -> "list[Record]":
@@ -150,6 +156,28 @@ def _models(options: Any) -> Iterator[Subject]:
 
             rules = (options.halting, options.placement)
             return evaluate(model, suite, options.samples, options.seed, *rules, commit, report)
+
+        yield subject
+
+
+def _rules(name: str, options: Any, commit: str | None) -> Iterator[Subject]:
+    """Every run of `exact` that a name means, by its rule."""
+    from gridsum.automaton.files import shipped_rule
+    from gridsum.automaton.rule import LearnedRule
+    from gridsum.evaluation.rules import evaluate_rule
+    from gridsum.store import load_exact, locate
+
+    if options.halting is not None:
+        raise UsageError(f"{name} halts at rest; leave --halting out")
+    for path in locate(name):
+        network, _, training_seed = load_exact(path)
+        table = shipped_rule(name) or LearnedRule(network).table()
+
+        def subject(suite: "Suite", shown: Progress, table: Any = table, run: int = training_seed) -> "list[Record]":
+            def report(done: int, total: int) -> None:
+                shown.update(f"{name} on {suite.name}:", done, total, unit="problems measured")
+
+            return [evaluate_rule(name, table, run, suite, options.samples, options.seed, commit, report)]
 
         yield subject
 

@@ -21,7 +21,7 @@ from gridsum.cli.parsing import (
     pick_device,
 )
 from gridsum.cli.table import RECORDS_BY_DEFAULT, record_files
-from gridsum.names import DEFAULT_MODEL, did_you_mean
+from gridsum.names import INSIDE_MODEL, did_you_mean
 from gridsum.symbols import parse
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def _parser() -> Parser:
         "--model",
         metavar="MODEL",
         help="a shipped model's name, a trained seed's folder, or a weights file; for ring also a training "
-        f"folder with several seeds (default: {DEFAULT_MODEL})",
+        f"folder with several seeds (default: {INSIDE_MODEL})",
     )
     parser.add_argument(
         "--records",
@@ -176,7 +176,7 @@ def _attention(options: Any) -> "Drawn":
 
 def _traced(options: Any, beyond: int = 0) -> "tuple[Model, Trace, Answer]":
     """The sum that the options name worked out, and what happened until `beyond` steps after halting."""
-    terms, name = parse(options.expression or _EXPRESSION), options.model or DEFAULT_MODEL
+    terms, name = parse(options.expression or _EXPRESSION), options.model or INSIDE_MODEL
     model = load_single(name, options.device)
     check_halting(model.network, options.halting, name)
     from gridsum.solving import solve, trace_expression
@@ -189,7 +189,7 @@ def _ring(options: Any) -> "Drawn":
     from gridsum.analysis.ring import RingError, digit_vectors, ring
     from gridsum.store import load
 
-    model = load(called_now(options.model or DEFAULT_MODEL), pick_device(options.device))
+    model = load(called_now(options.model or INSIDE_MODEL), pick_device(options.device))
     found = digit_vectors(model, seed=options.seed)
     # Of a single network there is room to show a second ring, which lies on the next two components.
     planes = ((1, 2), (3, 4)) if len(found) == 1 else ((1, 2),)

@@ -55,14 +55,13 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _described(name: str, path: Path) -> dict[str, Any]:
-    from gridsum.store import facts
+    from gridsum.store import configuration_of, facts_of_file
 
-    model = _load(name, path)
     return {
-        **facts(model),
+        **facts_of_file(name, path),
         "use": MODELS.get(name),
         "file": str(path),
-        "configuration": dataclasses.asdict(model.config),
+        "configuration": dataclasses.asdict(configuration_of(path)),
         "records": [dataclasses.asdict(record) for record in _records(name)],
     }
 
@@ -72,12 +71,12 @@ def _overview(models: dict[str, Path]) -> str:
     from gridsum.evaluation.rendering import Table, to_text
     from gridsum.evaluation.suites import COLLECTIONS
     from gridsum.evaluation.tables import MISSING, ROUNDING, accuracy_text
-    from gridsum.store import facts
+    from gridsum.store import facts_of_file
 
     suites = [suite.name for suite in COLLECTIONS["ablation"]]
     rows = []
     for name, path in models.items():
-        known = facts(_load(name, path))
+        known = facts_of_file(name, path)
         scores = {record.suite: accuracy_text(record.seq) for record in _records(name)}
         trained = str(known["epochs"]), f"{known['parameters']:,}"
         rows.append((name, MODELS.get(name, MISSING), *trained, *(scores.get(suite, MISSING) for suite in suites)))
@@ -90,10 +89,10 @@ def _overview(models: dict[str, Path]) -> str:
 
 
 def _listed(name: str, path: Path) -> str:
-    from gridsum.store import facts
+    from gridsum.store import facts_of_file
     from gridsum.variants import MEANINGS
 
-    known = facts(_load(name, path))
+    known = facts_of_file(name, path)
     meaning = MEANINGS.get(known["variant"])
     title = (
         f"{name}: variant {known['variant']}, seed {known['seed']}, {known['parameters']:,} parameters, "
@@ -110,12 +109,6 @@ def _listed(name: str, path: Path) -> str:
 
     table = to_text(TABLES["scores"](records), terminal_width()).split("\n", 2)[2]  # the title is this model's
     return title + "\n" + "".join(f"  {line}\n" if line else "\n" for line in table.splitlines())
-
-
-def _load(name: str, path: Path) -> Any:
-    from gridsum.store import load_runs
-
-    return load_runs(name, [path])
 
 
 def _records(name: str) -> "list[Record]":

@@ -139,13 +139,13 @@ def add_reading(parser: argparse.ArgumentParser, more: str = "") -> None:
     )
 
 
-def add_model(parser: argparse.ArgumentParser) -> None:
+def add_model(parser: argparse.ArgumentParser, default: str = DEFAULT_MODEL) -> None:
     parser.add_argument(
         "--model",
-        default=DEFAULT_MODEL,
+        default=default,
         metavar="MODEL",
         help="a shipped model's name (see gridsum models), the folder of one trained seed, or a weights file "
-        f"(default: {DEFAULT_MODEL})",
+        f"(default: {default})",
     )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gridsum.cli.output import check_writable, print_text, tell, write_result
-from gridsum.cli.parsing import Parser, UsageError, called_now, load_single
+from gridsum.cli.parsing import Parser, UsageError, called_now
 from gridsum.names import DEFAULT_MODEL
 
 if TYPE_CHECKING:
@@ -90,6 +90,20 @@ def _find(options: Any) -> "tuple[str, RuleTable]":
     return name, table_of_model(name)
 
 
+def has_rule(name: str) -> bool:
+    """Whether a model answers by a rule; a name that means nothing does not."""
+    from gridsum.automaton.files import shipped_rule
+
+    if shipped_rule(name) is not None:
+        return True
+    from gridsum.store import StoreError, is_exact, locate
+
+    try:
+        return is_exact(locate(name)[0])
+    except StoreError:
+        return False
+
+
 def table_of_model(name: str) -> "RuleTable":
     """The rule of a model, without torch where it is shipped as a file."""
     from gridsum.automaton.files import shipped_rule
@@ -97,17 +111,18 @@ def table_of_model(name: str) -> "RuleTable":
     table = shipped_rule(name)
     if table is not None:
         return table
-    model = load_single(name, "cpu")
-    from gridsum.model.paper import Network
+    from gridsum.automaton.rule import LearnedRule
+    from gridsum.store import is_exact, load_exact, locate
 
-    if isinstance(model.network, Network):
+    paths = locate(name)
+    if not is_exact(paths[0]):
         raise UsageError(
-            f"{name} keeps vectors in its cells, not bits; a rule can be taken from exact and from runs of "
-            "gridsum train --variant exact"
+            f"{name} keeps vectors in its cells, not bits: what it does in a cell is no finite table, so no rule can "
+            "be taken from it and nothing be proved of all sums; name exact, or a run of gridsum train --variant exact"
         )
-    from gridsum.automaton.rule import table_of
-
-    return table_of(model)
+    if len(paths) > 1:
+        raise UsageError(f"{name} holds {len(paths)} runs; name one of them, such as {paths[0].parent}")
+    return LearnedRule(load_exact(paths[0])[0]).table()
 
 
 def describe(name: str, table: "RuleTable", meaning: "Meaning") -> "list[Line]":

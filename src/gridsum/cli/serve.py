@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from gridsum.cli.output import tell
 from gridsum.cli.parsing import Parser, UsageError, add_device, called_now, load_single, whole_number
-from gridsum.names import DEFAULT_MODEL
+from gridsum.names import INSIDE_MODEL
 from gridsum.serve.limits import Limits, meanings
 
 _PORTS = 1 << 16
@@ -98,10 +98,10 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _names(given: list[str] | None) -> list[str]:
-    from gridsum.store import shipped
+    from gridsum.store import is_exact, shipped
 
-    known = shipped()
-    names = [called_now(name) for name in given or sorted(known, key=lambda name: name != DEFAULT_MODEL)]
+    known = [name for name, path in shipped().items() if not is_exact(path)]
+    names = [called_now(name) for name in given or sorted(known, key=lambda name: name != INSIDE_MODEL)]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise UsageError(f"model {twice!r} is named twice; name it once")

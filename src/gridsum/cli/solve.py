@@ -5,7 +5,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from gridsum.cli.output import STANDARD, emit, print_text, tell
 from gridsum.cli.parsing import (
@@ -15,14 +15,18 @@ from gridsum.cli.parsing import (
     add_model,
     add_rules,
     add_seed,
+    called_now,
     check_halting,
     load_single,
 )
+from gridsum.cli.rule import has_rule, table_of_model
+from gridsum.names import resolve
 from gridsum.symbols import ExpressionError, parse
 
 if TYPE_CHECKING:
-    from gridsum.solving import Answer
+    from gridsum.answers import Answer
     from gridsum.store import Model
+    from gridsum.terminal import Line
 
 # Lines of a file that are solved together, at most: more would only make the first answer wait.
 _LINES_AT_ONCE = 64
@@ -54,8 +58,8 @@ def _parser() -> Parser:
         "A sum that cannot be read is explained on standard error, and an empty line\n"
         '(with --json, an object with "error") stands for its answer; the exit status\n'
         "is then 2.\n"
-        "There is no limit on length but memory, about 8 KB for each cell of the grid\n"
-        "(terms × digits).\n\n"
+        "exact takes up to 2·10^8 cells (terms × digits). For the paper's networks there is\n"
+        "no limit but memory, about 8 KB for each cell.\n\n"
         "examples:\n"
         "  gridsum solve 523+102+9416 99999+1\n"
         "  gridsum solve --show 523+102\n"
@@ -76,6 +80,11 @@ def _parser() -> Parser:
         "--show",
         action="store_true",
         help="draw the grid as placed and what every cell reads after each step",
+    )
+    parser.add_argument(
+        "--network",
+        action="store_true",
+        help="let the network itself answer, where its rule would (slow for long sums)",
     )
     add_rules(parser)
     add_seed(parser, "of the draws of sampled halting")
@@ -100,9 +109,8 @@ def run(arguments: Sequence[str]) -> int:
             # Unbuffered, a read returns what is there: a line typed into a terminal is answered at once.
             file = files.enter_context(open(0 if standard else options.file, "rb", buffering=0, closefd=not standard))
             chunks = _chunks(file.read)
-        model = load_single(options.model, options.device)
-        check_halting(model.network, options.halting, options.model)
-        return max((_answer_chunk(model, chunk, options) for chunk in chunks), default=0)
+        solver = _solver(options)
+        return max((_answer_chunk(solver, chunk, options) for chunk in chunks), default=0)
 
 
 def _chunks(read: Callable[[int], bytes]) -> Iterator[list[Asked]]:
@@ -147,11 +155,77 @@ def _read(asked: Asked) -> tuple[str, ...] | ExpressionError:
         return error
 
 
-def _answer_chunk(model: "Model | None", chunk: list[Asked], options: Any) -> int:
+class Solver(Protocol):
+    """What answers: a network of the paper's, or a rule."""
+
+    def answers(self, expressions: list[tuple[str, ...]]) -> Iterator["Answer"]: ...
+
+    def drawing(self, terms: tuple[str, ...], answer: "Answer") -> "list[Line]": ...
+
+
+class NetworkSolver:
+    """A network, with the rules of halting and placement that the options name."""
+
+    def __init__(self, model: "Model", options: Any) -> None:
+        self.model, self.options = model, options
+
+    def answers(self, expressions: list[tuple[str, ...]]) -> Iterator["Answer"]:
+        from gridsum.solving import solve
+
+        return solve(self.model, expressions, self.options.halting, self.options.seed, self.options.placement)
+
+    def drawing(self, terms: tuple[str, ...], answer: "Answer") -> "list[Line]":
+        from gridsum.solving import trace_expression
+        from gridsum.terminal import draw_trace
+
+        traced = trace_expression(self.model, terms, answer.steps, self.options.placement)
+        return draw_trace(answer, traced, self.model.name)
+
+
+class RuleSolver:
+    """A rule's table; or, if asked for, the network that it was taken from."""
+
+    def __init__(self, name: str, network: bool) -> None:
+        self.name, self.table = name, table_of_model(name)
+        self.network = None
+        if network:
+            from gridsum.automaton.rule import LearnedRule
+            from gridsum.store import load_exact, locate
+
+            self.network = LearnedRule(load_exact(locate(name)[0])[0])
+
+    def answers(self, expressions: list[tuple[str, ...]]) -> Iterator["Answer"]:
+        if self.network is not None:
+            return (self.network.answer(terms) for terms in expressions)
+        from gridsum.automaton.run import answer_by_rule
+
+        return (answer_by_rule(self.table, terms) for terms in expressions)
+
+    def drawing(self, terms: tuple[str, ...], answer: "Answer") -> "list[Line]":
+        from gridsum.terminal import draw_rule
+
+        return draw_rule(answer, self.table, terms, self.name)
+
+
+def _solver(options: Any) -> Solver:
+    name = called_now(options.model)
+    if has_rule(name):
+        if options.halting is not None or options.placement != "auto":
+            raise UsageError(f"{name} halts at rest and places by certain actions; leave --halting and --placement out")
+        return RuleSolver(name, options.network)
+    if options.network:
+        raise UsageError(f"--network is for models that answer by a rule, such as exact; {name} is a network already")
+    model = load_single(options.model, options.device)
+    check_halting(model.network, options.halting, options.model)
+    return NetworkSolver(model, options)
+
+
+def _answer_chunk(solver: Solver | None, chunk: list[Asked], options: Any) -> int:
     """Answer what can be answered, in order; returns the exit status."""
     status = 0
     read = [_read(asked) for asked in chunk]
-    answers = _answers(model, [terms for terms in read if not isinstance(terms, ExpressionError)], options)
+    expressions = [terms for terms in read if not isinstance(terms, ExpressionError)]
+    answers = iter(()) if solver is None else solver.answers(expressions)
     for asked, terms in zip(chunk, read, strict=True):
         if isinstance(terms, ExpressionError):
             status = 2
@@ -162,27 +236,17 @@ def _answer_chunk(model: "Model | None", chunk: list[Asked], options: Any) -> in
             elif not options.show:
                 emit("")
             continue
-        assert model is not None, "without a model there is nothing that can be solved"
-        _print(model, terms, next(answers), options)
+        assert solver is not None, "without a model there is nothing that can be solved"
+        _print(solver, terms, next(answers), options)
     return status
 
 
-def _answers(model: "Model | None", expressions: list[tuple[str, ...]], options: Any) -> Iterator["Answer"]:
-    if model is None:
-        return iter(())
-    from gridsum.solving import solve
-
-    return solve(model, expressions, options.halting, options.seed, options.placement)
-
-
-def _print(model: "Model", terms: tuple[str, ...], answer: "Answer", options: Any) -> None:
+def _print(solver: Solver, terms: tuple[str, ...], answer: "Answer", options: Any) -> None:
     if options.json:
-        emit(json.dumps(describe(answer, model.name)))
+        emit(json.dumps(describe(answer, resolve(options.model)[0])))
     elif options.show:
-        from gridsum.solving import trace_expression
-        from gridsum.terminal import draw_trace, render
+        from gridsum.terminal import render
 
-        traced = trace_expression(model, terms, answer.steps, options.placement)
-        print_text(render(draw_trace(answer, traced, model.name), sys.stdout))
+        print_text(render(solver.drawing(terms, answer), sys.stdout))
     else:
         emit(answer.answer)

@@ -4,6 +4,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from gridsum.cli.parsing import add_device, add_model, add_rules, add_seed, check_halting, load_single
+from gridsum.names import INSIDE_MODEL
 from gridsum.symbols import parse
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 def add_watching(parser: argparse.ArgumentParser) -> None:
     """The sum, and how it is worked out."""
     parser.add_argument("expression", metavar="EXPR", help="a sum, such as 523+102")
-    add_model(parser)
+    add_model(parser, INSIDE_MODEL)
     add_rules(parser)
     add_seed(parser, "of the draws of sampled halting")
     add_device(parser, "cpu")

@@ -108,7 +108,7 @@ class RuleNetwork(nn.Module):
         return cell, linear(cell, self.looking.matrices()[:, 0]) + self.looking.query.view(shape)
 
     def show(self, bits: Tensor, inside: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """What cells show to those beside them, made of their bits [R,...,m]: keys and values. Zero outside the grid."""
+        """What cells show to those beside them, of their bits [R,...,m]: keys and values, zero outside the grid."""
         both = torch.cat(self.looking.matrices()[:, 1:].unbind(1), -1)
         shown = linear(bits, torch.bmm(self.view.weight, both), torch.bmm(self.view.bias[:, None], both)[:, 0])
         keys, values = (shown if inside is None else shown * inside).chunk(2, -1)

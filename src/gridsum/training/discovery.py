@@ -283,7 +283,7 @@ class Discovery:
 
     def _compute(self, phase: Phase, steps: int) -> Tensor:
         stream = self.stream.fold(self.number)
-        # All weights as one leaf that is new each time: a graph cannot be captured over one that other streams have seen.
+        # All weights as one leaf, new each time: a graph cannot be captured over one that another stream has seen.
         weights = flatten(parameter.detach() for parameter in self.parameters).requires_grad_()
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda"):
             cost, logged, states = functional_call(

@@ -1,5 +1,6 @@
-"""From nothing to a proof: a fleet of `exact` trained on results, each run consolidated by itself and proved, in a folder
-that can be resumed.
+"""From nothing to a proof: a fleet of `exact` trained on results, each run consolidated by itself and proved.
+
+The folder can be resumed:
 
     FOLDER/config.json, checkpoint.safetensors, seed-K/metrics.jsonl, seed-K/weights.safetensors   as of every training
     FOLDER/seed-K/proof.json    what its consolidation came to and whether it is proved; its weights are final then

@@ -54,7 +54,7 @@ def draw_grid(space: Space, task: TaskConfig, stream: Stream, static: bool) -> G
     return GridSize(height, width, torch.stack((rows, columns), 1).int())
 
 
-def draw_problems(space: Space, task: TaskConfig, problems: int, stream: Stream) -> Batch:
+def draw_problems(space: Space, problems: int, stream: Stream) -> Batch:
     """The problems of a group."""
     return sample(space, problems, stream.fold(_PROBLEMS))
 
@@ -65,7 +65,7 @@ def part_gradient(engine: Engine, config: Config, stream: Stream, group: int, st
     source = stream.fold(group)
     size = draw_grid(space, config.task, source, static)
     problems = config.training.batch // len(config.task.groups)
-    batch = draw_problems(space, config.task, problems, source)
+    batch = draw_problems(space, problems, source)
     rollout = roll_out(engine, batch.symbols, size, source.fold(_DROPOUT), steps, config.task.largest_grid(space))
     columns = None if size.inside is None else size.inside[:, 0]
     targets, rollouts, success = batch.targets_for(size.width), [rollout], None
