@@ -37,6 +37,8 @@ _CONTEXTS = 1 << 16
 _SIBLING_SHARE, _SIBLING_CONTEXTS = 0.02, 3
 # Two codes act alike if this share of what they do together differs at most, over at least so many cases.
 _ALIKE, _TOGETHER = 0.1, 3
+# Added to the root of the squared gradient: where nearly all contexts are right, steps become small.
+_DAMPING = 1e-4
 # Between two looks at all contexts.
 _LOOK = 200
 _FROZEN = ("embedding", "placement", "view", "reading", "gate")
@@ -247,7 +249,7 @@ def fit(
 
     for step in range(config.steps + 1):
         if step % _LOOK == 0:
-            wrong, unsure = _look(rule, learnt, targets, config.margin)
+            wrong, unsure = _look(rule, learnt, targets, config.margin, choose=step == 0)
             report(step, len(wrong))
             if not len(unsure) or step == config.steps:
                 break
@@ -269,15 +271,15 @@ def _descend(
     for parameter, by, (mean, square) in zip(free, gradient, moments, strict=True):
         mean.lerp_(by, 0.1)
         square.lerp_(by * by, 0.01)
-        root = (square / (1 - 0.99 ** (step + 1))).sqrt() + 1e-8
+        root = (square / (1 - 0.99 ** (step + 1))).sqrt() + _DAMPING
         parameter -= rate * mean / (1 - 0.9 ** (step + 1)) / root
 
 
 @torch.no_grad()
-def _look(rule: LearnedRule, learnt: Lesson, targets: Tensor, margin: float) -> tuple[Tensor, Tensor]:
+def _look(rule: LearnedRule, learnt: Lesson, targets: Tensor, margin: float, choose: bool) -> tuple[Tensor, Tensor]:
     """The contexts that differ, and those that differ or are closer to 0 than the margin.
 
-    Where any sibling will do, it is set to the one that the logits are nearest to.
+    If asked to choose, where any sibling will do the one that the logits are nearest to becomes the target.
     """
     prepared, unsure, wrong = rule.prepare(), [], []
     group_of = torch.full((rule.outside,), -1, device=targets.device)
@@ -285,9 +287,10 @@ def _look(rule: LearnedRule, learnt: Lesson, targets: Tensor, margin: float) -> 
     for low in range(0, len(learnt.contexts), _CONTEXTS):
         part = slice(low, low + _CONTEXTS)
         z = rule.logits(learnt.contexts[part, 0], learnt.contexts[part, 1:], prepared)
-        near = z.clamp(-1, 1) @ rule.patterns[learnt.codes].T
+        near = z @ rule.patterns[learnt.codes].T
         near = near.masked_fill(group_of[targets[part], None] != learnt.groups, -torch.inf)
-        targets[part] = torch.where(learnt.free[part], learnt.codes[near.argmax(-1)], targets[part])
+        if choose:
+            targets[part] = torch.where(learnt.free[part], learnt.codes[near.argmax(-1)], targets[part])
         least = (z * rule.patterns[targets[part]]).amin(-1)
         unsure.append((least < margin).nonzero().squeeze(1) + low)
         wrong.append((least <= 0).nonzero().squeeze(1) + low)

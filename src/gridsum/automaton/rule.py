@@ -47,7 +47,7 @@ class LearnedRule:
         if network.runs != 1:
             raise RuleError(f"a rule is one run's, and this network has {network.runs}; take one with `alone`")
         _check_neighbours(network)
-        self.network = network
+        self.network, self.opened = network, opened_of(network)
         weight = network.embedding.weight
         self.device, self.dtype = weight.device, weight.dtype
         self.bits = network.config.bits
@@ -213,9 +213,14 @@ class NetworkSteps:
         return torch.cat(codes).cpu().numpy()
 
 
-def _check_neighbours(network: RuleNetwork) -> None:
+def opened_of(network: RuleNetwork) -> list[str | None]:
+    """The neighbours of a network of one run, None in place of those behind a closed gate."""
     gates = network.gates()
-    opened = [name for k, name in enumerate(network.config.positions) if gates is None or gates[0, k] > 0]
+    return [name if gates is None or gates[0, k] > 0 else None for k, name in enumerate(network.config.positions)]
+
+
+def _check_neighbours(network: RuleNetwork) -> None:
+    opened = [name for name in opened_of(network) if name is not None]
     missing, more = set(PROVABLE) - set(network.config.positions), set(opened) - set(PROVABLE)
     if missing or more:
         raise RuleError(

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from gridsum.automaton.consolidate import consolidate
-from gridsum.automaton.proof import Proof, prove
+from gridsum.automaton.proof import Proof, TableSteps, prove
 from gridsum.automaton.rule import LearnedRule, NetworkSteps, RuleError
 from gridsum.config import ConfigError
 from gridsum.fields import fields_of
@@ -160,6 +160,8 @@ def settle(config: ExactConfig, network: Any, seed: int, report: Callable[[str],
             proof = prove(NetworkSteps(LearnedRule(network)))
             report("proved" if proof.proved else f"{len(proof.failures)} conditions fail")
         result |= _told(proof)
+        if proof.proved:  # what solves is the table, so that is proved too
+            result["proved"] = prove(TableSteps(LearnedRule(network).table())).proved
     except RuleError as error:
         result["why"] = str(error)
     return result | {"seconds": round(time.monotonic() - started, 1)}
