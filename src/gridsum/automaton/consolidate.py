@@ -39,6 +39,8 @@ _SIBLING_SHARE, _SIBLING_CONTEXTS = 0.02, 3
 _ALIKE, _TOGETHER = 0.1, 3
 # Added to the root of the squared gradient: where nearly all contexts are right, steps become small.
 _DAMPING = 1e-4
+# How often a hard context comes in a batch at most.
+_COPIES = 4
 # Between two looks at all contexts.
 _LOOK = 200
 _FROZEN = ("embedding", "placement", "view", "reading", "gate")
@@ -253,9 +255,9 @@ def fit(
             report(step, len(wrong))
             if not len(unsure) or step == config.steps:
                 break
-        quarter = config.batch // 4
-        which = torch.cat((some(len(contexts), 2 * quarter), some(unsure, quarter),
-                           some(wrong if len(wrong) else unsure, quarter)))  # fmt: skip
+        # A few hard contexts must not outweigh the rest, or they are learnt at its cost.
+        hard = [some(among, min(config.batch // 4, _COPIES * len(among))) for among in (wrong, unsure) if len(among)]
+        which = torch.cat((some(len(contexts), config.batch - sum(map(len, hard))), *hard))
         z = rule.logits(contexts[which, 0], contexts[which, 1:])
         loss = F.softplus(2 * config.margin - rule.patterns[targets[which]] * z).sum(-1).mean()
         rate = config.rate * min(1.0, (step + 1) / 20) * (1 + math.cos(math.pi * step / config.steps)) / 2

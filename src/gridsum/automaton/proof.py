@@ -78,6 +78,8 @@ class Proof:
     evaluations: int = 0
     meanings: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
     """(kind, code) → (digit, carry)."""
+    after: dict[Context, np.ndarray] = field(default_factory=dict)
+    """What follows each context, for every left neighbour."""
 
     @property
     def proved(self) -> bool:
@@ -122,7 +124,7 @@ class _Enumeration:
         self.rule, self.proof = rule, proof
         self.lefts = np.arange(rule.outside + 1)
         self.classes: dict[tuple[int, int, int], set[int]] = defaultdict(set)
-        self.after: dict[Context, np.ndarray] = {}
+        self.after = proof.after
         self.value: dict[Context, int] = {}
 
     def members(self, kinds: tuple[int, ...], digit: int, carry: int) -> set[int]:
@@ -192,7 +194,7 @@ class _Enumeration:
         x, right, below = (np.repeat(part, count) for part in np.array(contexts).T)
         after = self.rule.after(x, np.tile(self.lefts, len(contexts)), right, below).reshape(-1, count)
         self.proof.evaluations += after.size
-        self.after |= dict(zip(contexts, after, strict=True))
+        self.after.update(zip(contexts, after, strict=True))
 
     def _give_meaning(self, context: Context, meaning: tuple[int, int]) -> None:
         kind = kind_of(context[0])
@@ -208,12 +210,14 @@ class _Enumeration:
         """Condition 2: a row comes to rest from left to right, and reads as its number without leading zeros."""
         outside = self.rule.outside
         blank, numbers = self.resting()
-        nothing_left, number_left = [outside, *sorted(blank)], sorted(numbers)
-        at_rest = nothing_left + number_left
+        blank_left, number_left = sorted(blank), sorted(numbers)
         same: dict[tuple[int, tuple[int, int, int], int], tuple[Context, tuple[int, ...]]] = {}
         for context, value in self.value.items():
             x, right, below = context
             after = self.after[context]
+            # Grids have at least two columns more than the longest term: the first column holds nothing.
+            nothing_left = [outside, *blank_left] if x == EMPTY_CELL else blank_left
+            at_rest = nothing_left + number_left
             if right != outside:
                 for kind in range(3):
                     meaning = self.proof.meanings.get((kind, right))

@@ -7,6 +7,7 @@ instead of grids, so that what is enumerated and what is solved with are one.
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -14,6 +15,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from gridsum.answers import Answer
+from gridsum.automaton.proof import Proof
 from gridsum.automaton.run import AT_REST, most_steps, size_of
 from gridsum.automaton.table import CELL_SYMBOLS, EMPTY_CELL, RuleTable
 from gridsum.model.engine.placement import place_hard
@@ -25,6 +27,9 @@ from gridsum.symbols import FIRST_DIGIT, PLUS, decode, encode, exact_sum, render
 
 # Contexts are evaluated so many at a time.
 _AT_ONCE = 1 << 16
+# Sums that show which codes are in use: the fewest and the most terms, and the most digits.
+_SHAPES = ((1, 4, 10), (1, 2, 20), (5, 8, 6), (2, 3, 3))
+_RARE = 1e-4
 # What a kept answer holds before it is known.
 _UNKNOWN = -1
 
@@ -67,9 +72,7 @@ class LearnedRule:
         """z [N,m] for symbols x [N] and contexts [N,3]: left, right, below."""
         cell, query, keys, values = prepared or self.prepare()
         hidden = torch.full_like(x, self.outside)
-        seen = [
-            contexts[:, PROVABLE.index(name)] if name in PROVABLE else hidden for name in self.network.config.positions
-        ]
+        seen = [contexts[:, PROVABLE.index(name)] if name in PROVABLE else hidden for name in self.opened]
         around = [[part[:, code] for code in seen] for part in (keys, values)]
         return self.network.react(cell[:, x], query[:, x], *around)[0]
 
@@ -147,14 +150,13 @@ class LearnedRule:
         """The action of every symbol of Σ [13]."""
         return self.network.actions(hard=True)[0].argmax(-1)
 
-    def table(self, sums: int = 4000) -> RuleTable:
-        """The rule on the codes that appear while sums are solved; what leads out of these is rounded to one of them.
+    def table(self, sums: int = 2000) -> RuleTable:
+        """The rule on the codes that cells come to rest in, and the start; what leads out of these is rounded to one.
 
-        Which codes appear is seen on random sums of all shapes, from the start on. The table is a rule of its own,
-        which is proved by itself.
+        Which codes these are is seen on random sums of all shapes. The table is a rule of its own, proved by itself.
         """
-        appear = self._appearing(sums)
-        codes = torch.cat((appear.new_zeros(1), appear[appear != 0]))
+        rest = self._resting(sums)
+        codes = torch.cat((rest.new_zeros(1), rest[rest != 0]))
         places = torch.cat((codes, codes.new_tensor([self.outside])))
         side = len(places)
         contexts = torch.cartesian_prod(
@@ -172,45 +174,43 @@ class LearnedRule:
             tuple(self.actions().tolist()),
         )
 
-    def _appearing(self, sums: int) -> Tensor:
-        """The codes that appear while random sums are solved, at every step from the start on."""
-        appear = torch.zeros(self.outside, dtype=torch.bool, device=self.device)
-        shapes = ((1, 4, 10), (1, 2, 40), (5, 12, 6), (2, 3, 3))
-        for index, (fewest, most, digits) in enumerate(shapes):
+    def _resting(self, sums: int) -> Tensor:
+        """The codes of cells at rest, but for those that are rarer than mistakes."""
+        counts = torch.zeros(self.outside, dtype=torch.int64, device=self.device)
+        for index, (fewest, most, digits) in enumerate(_SHAPES):
             space = Space((fewest, most), (1, digits))
-            stream = Stream.of_seeds([index], self.device)
-            symbols = sample(space, sums // len(shapes), stream, 0.5).symbols[0]
+            symbols = sample(space, sums // len(_SHAPES), Stream.of_seeds([index], self.device), 0.5).symbols[0]
             x = cells(symbols, self.actions(), most + 1, max(space.columns, digits + 1) + 1)
-            state = torch.zeros_like(x)
-            for _ in range(4 * sum(x.shape[1:])):
-                appear[state.unique()] = True
-                after = self.step(x, state)
-                if torch.equal(after, state):
-                    break
-                state = after
-        return appear.nonzero().squeeze(1)
+            state, resting = self.rest(x, 4 * sum(x.shape[1:]))
+            counts += torch.bincount(state[resting].flatten(), minlength=self.outside)
+        return (counts > _RARE * counts.sum()).nonzero().squeeze(1)
 
 
-class NetworkSteps:
-    """A learned rule as the proof enumerates it, with every one of the 2^m codes on the left."""
+@dataclass(frozen=True)
+class Agreement:
+    """How far a network does what its table says, in the contexts of a proof."""
 
-    def __init__(self, rule: LearnedRule) -> None:
-        self.rule, self.outside = rule, rule.outside
-        self.reading, self.actions = tuple(rule.reading().tolist()), tuple(rule.actions().tolist())
-        self.margin = math.inf
-        """How far from 0 the nearest logit was."""
+    contexts: int
+    different: int
+    margin: float
+    """How far from 0 the nearest logit is."""
 
-    @torch.no_grad()
-    def after(self, x: np.ndarray, left: np.ndarray, right: np.ndarray, below: np.ndarray) -> np.ndarray:
-        rule = self.rule
-        symbols, contexts = torch.tensor(x, device=rule.device), torch.tensor(np.stack((left, right, below), 1))
-        prepared, codes = rule.prepare(), []
-        for low in range(0, len(symbols), _AT_ONCE):
-            part = slice(low, low + _AT_ONCE)
-            z = rule.logits(symbols[part], contexts[part].to(rule.device), prepared)
-            self.margin = min(self.margin, float(z.abs().min()))
-            codes.append(rule.codes_of(z))
-        return torch.cat(codes).cpu().numpy()
+
+@torch.no_grad()
+def agreement(rule: LearnedRule, table: RuleTable, proof: Proof) -> Agreement:
+    """The network against the table, in every context that the proof enumerated, whatever the left neighbour."""
+    codes = torch.tensor([*table.codes, rule.outside], device=rule.device)
+    keys = torch.tensor(list(proof.after), device=rule.device)
+    wanted = codes[torch.tensor(np.stack(list(proof.after.values())), device=rule.device)].flatten()
+    x, right, below = (part.repeat_interleave(len(codes)) for part in keys.T)
+    contexts = torch.stack((codes.repeat(len(keys)), codes[right], codes[below]), 1)
+    prepared, different, margin = rule.prepare(), 0, math.inf
+    for low in range(0, len(x), _AT_ONCE):
+        part = slice(low, low + _AT_ONCE)
+        z = rule.logits(x[part], contexts[part], prepared)
+        different += int((rule.codes_of(z) != wanted[part]).sum())
+        margin = min(margin, float(z.abs().min()))
+    return Agreement(len(x), different, margin)
 
 
 def opened_of(network: RuleNetwork) -> list[str | None]:

@@ -3,6 +3,7 @@
 import json
 import random
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from gridsum.cli.output import print_text, tell, write_result
@@ -39,70 +40,71 @@ def _parser() -> Parser:
 
 def run(arguments: Sequence[str]) -> int:
     options = _parser().read(arguments)
-    found: dict[str, Any] = {}
+    from gridsum.automaton.proof import TableSteps, prove
+
     if options.table is not None:
         from gridsum.automaton.files import read_rule
 
-        table, proofs = read_rule(options.table), {}
+        name, table = None, read_rule(options.table)
     else:
         name = called_now(options.model or DEFAULT_MODEL)
         table = table_of_model(name)
-        proofs = _of_network(name, found)
-    from gridsum.automaton.proof import TableSteps, prove
-
-    proofs = {"the table that solves": prove(TableSteps(table)), **proofs}
-    proved = all(proof.proved for proof in proofs.values())
-    wrong = None if proved else counterexample(table)
-    lines = [_line(name, proof) for name, proof in proofs.items()]
-    if "margin" in found:
-        lines.append(f"Every logit is at least {found['margin']:.2f} away from 0, in either precision.")
-    lines += _theorem(table) if proved else _failure(proofs, wrong)
+    proof = prove(TableSteps(table))
+    network = {} if name is None else _of_network(name, table, proof)
+    proved = proof.proved and all(part["different"] == 0 for part in network.values())
+    wrong = None if proof.proved else counterexample(table)
+    lines = [_line(proof), *(_network_line(precision, part) for precision, part in network.items())]
+    lines += _theorem(table) if proved else _failure(proof, wrong)
     if options.json != "-":
         print_text("\n".join(lines) + "\n")
     if options.json is not None:
-        told = {name: _told(proof) for name, proof in proofs.items()}
-        write_result(options.json, json.dumps({"proved": proved, **found, "proofs": told}, indent=2).encode() + b"\n")
+        found = {"proved": proved, **_told(proof), "network": network}
+        write_result(options.json, json.dumps(found, indent=2).encode() + b"\n")
         if options.json != "-":
             tell(f"gridsum: wrote {options.json}")
     return 0 if proved else 1
 
 
-def _of_network(name: str, found: dict[str, Any]) -> "dict[str, Proof]":
-    """The same of the network itself, with every bit pattern as left neighbour, in two precisions."""
-    from gridsum.automaton.proof import prove
-    from gridsum.automaton.rule import LearnedRule, NetworkSteps
+def _of_network(name: str, table: "RuleTable", proof: "Proof") -> dict[str, dict[str, Any]]:
+    """Whether the network itself does what the table says, in every context of the proof and in two precisions."""
+    from gridsum.automaton.rule import LearnedRule, agreement
     from gridsum.store import load_exact, locate
 
     network, _, _ = load_exact(locate(name)[0])
-    single = NetworkSteps(LearnedRule(network))
-    proofs = {"the network in float32": prove(single)}
-    double = NetworkSteps(LearnedRule(network.double()))
-    proofs["the network in float64"] = prove(double)
-    found["margin"] = min(single.margin, double.margin)
-    return proofs
+    single = agreement(LearnedRule(network), table, proof)
+    double = agreement(LearnedRule(network.double()), table, proof)
+    return {"float32": asdict(single), "float64": asdict(double)}
 
 
-def _line(name: str, proof: "Proof") -> str:
+def _line(proof: "Proof") -> str:
     said = "every condition holds" if proof.proved else f"{len(proof.failures)} conditions fail"
     counts = f"{proof.contexts:,} contexts, {proof.evaluations:,} evaluations, {len(proof.codes)} codes"
-    return f"{name}: {said} in {counts}"
+    return f"The rule: {said} in {counts}."
+
+
+def _network_line(precision: str, part: dict[str, Any]) -> str:
+    if part["different"]:
+        return f"The network in {precision} differs from it in {part['different']:,} of {part['contexts']:,} of these."
+    return f"The network in {precision} does the same in all of them; its nearest logit is {part['margin']:.2f} from 0."
 
 
 def _theorem(table: "RuleTable") -> list[str]:
     return [
         "",
-        "Theorem. For any number of terms N and any number of digits, on a grid of N + 1 rows and enough columns,",
-        f"from any state of its cells, the rule ({len(table.codes)} codes of {table.bits} bits) comes to rest, and",
-        "the top row then reads as the sum, without leading zeros. It takes at most 2 · rows · columns steps.",
+        "Theorem. For any number of terms N of at most D digits, D any number, on a grid of N + 1 rows and as many",
+        "columns as the sum needs, at least D + 2: from any state of its cells that is made of its codes, the rule",
+        f"({len(table.codes)} codes of {table.bits} bits) comes to rest within 2 · rows · columns steps, and the top row",
+        "then reads as the sum, without leading zeros.",
         "",
         "Placement writes every digit, opens a row at every '+', and skips the rest. Rows come to rest from the lowest",
         "up; in a row digits and carries are right from right to left, then leading zeros from left to right.",
     ]
 
 
-def _failure(proofs: "dict[str, Proof]", wrong: tuple[str, ...] | None) -> list[str]:
-    failures = next(proof.failures for proof in proofs.values() if not proof.proved)
-    lines = ["", "Not proved. The first conditions that fail:", *(f"  {failure}" for failure in failures[:5])]
+def _failure(proof: "Proof", wrong: tuple[str, ...] | None) -> list[str]:
+    if proof.proved:
+        return ["", "Not proved of the network: the rule is, but the network does not follow it."]
+    lines = ["", "Not proved. The first conditions that fail:", *(f"  {failure}" for failure in proof.failures[:5])]
     if wrong is not None:
         return [*lines, f"A sum that it gets wrong: {render(wrong).removesuffix('=')}"]
     return [*lines, f"No wrong sum was found among {_SEARCHED:,} small ones."]
@@ -113,7 +115,7 @@ def _told(proof: "Proof") -> dict[str, Any]:
         "proved": proof.proved,
         "contexts": proof.contexts,
         "evaluations": proof.evaluations,
-        "codes": proof.codes,
+        "codes": len(proof.codes),
         "failures": [str(failure) for failure in proof.failures],
     }
 

@@ -18,9 +18,10 @@ from torch import Tensor
 
 from gridsum.automaton.consolidate import consolidate
 from gridsum.automaton.proof import Proof, TableSteps, prove
-from gridsum.automaton.rule import LearnedRule, NetworkSteps, RuleError
+from gridsum.automaton.rule import LearnedRule, RuleError
 from gridsum.config import ConfigError
 from gridsum.fields import fields_of
+from gridsum.model.rule import RuleNetwork
 from gridsum.recipe import ExactConfig
 from gridsum.store import WEIGHTS, load_exact, save_run, write_atomically
 from gridsum.training.discovery import Discovery, Logged, at_step, total_steps, train_steps
@@ -145,23 +146,21 @@ def _finish(
     return result
 
 
-def settle(config: ExactConfig, network: Any, seed: int, report: Callable[[str], None]) -> dict[str, Any]:
-    """Consolidate a network of one run in place, round by round until it is proved; returns what it came to."""
+def settle(config: ExactConfig, network: RuleNetwork, seed: int, report: Callable[[str], None]) -> dict[str, Any]:
+    """Consolidate a network of one run in place, round by round until its rule is proved; returns what it came to."""
     started = time.monotonic()
     result: dict[str, Any] = {"seed": seed, "proved": False, "rounds": []}
     try:
-        proof = prove(NetworkSteps(LearnedRule(network)))
+        proof = prove(TableSteps(LearnedRule(network).table()))
         result["proved_before"] = proof.proved
         for index in range(config.consolidation.rounds):
             if proof.proved:
                 break
             round_ = consolidate(network, config.consolidation, seed * 1000 + index, report)
             result["rounds"].append(asdict(round_))
-            proof = prove(NetworkSteps(LearnedRule(network)))
+            proof = prove(TableSteps(LearnedRule(network).table()))
             report("proved" if proof.proved else f"{len(proof.failures)} conditions fail")
         result |= _told(proof)
-        if proof.proved:  # what solves is the table, so that is proved too
-            result["proved"] = prove(TableSteps(LearnedRule(network).table())).proved
     except RuleError as error:
         result["why"] = str(error)
     return result | {"seconds": round(time.monotonic() - started, 1)}
