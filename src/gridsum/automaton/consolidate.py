@@ -311,6 +311,9 @@ def consolidate(
     """One round of looking and learning, in place, for a network of one run."""
     rule = LearnedRule(network)
     observed = observe(rule, config, seed)
+    if not len(observed.counts):
+        report("no sum is answered right, so there is nothing to learn from")
+        return Round(observed.right, 0, 0, 0, 0)
     behaviour = merge(observed, rule.reading().cpu().numpy(), config.rare)
     learnt = lesson(rule, behaviour)
     report(f"{observed.right:.4f} of the sums right, {len(behaviour.codes)} codes, {learnt.taught} contexts seen")

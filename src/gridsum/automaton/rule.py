@@ -46,7 +46,7 @@ class LearnedRule:
     def __init__(self, network: RuleNetwork) -> None:
         if network.runs != 1:
             raise RuleError(f"a rule is one run's, and this network has {network.runs}; take one with `alone`")
-        _check_neighbours(network)
+        self.opened = _opened(network)
         self.network = network
         weight = network.embedding.weight
         self.device, self.dtype = weight.device, weight.dtype
@@ -66,9 +66,10 @@ class LearnedRule:
     def logits(self, x: Tensor, contexts: Tensor, prepared: tuple[Tensor, ...] | None = None) -> Tensor:
         """z [N,m] for symbols x [N] and contexts [N,3]: left, right, below."""
         cell, query, keys, values = prepared or self.prepare()
-        hidden = torch.full_like(x, self.outside)
+        hidden = torch.full_like(x, self.outside)  # behind a closed gate there is as little as outside the grid
         seen = [
-            contexts[:, PROVABLE.index(name)] if name in PROVABLE else hidden for name in self.network.config.positions
+            contexts[:, PROVABLE.index(name)] if name in self.opened else hidden
+            for name in self.network.config.positions
         ]
         around = [[part[:, code] for code in seen] for part in (keys, values)]
         return self.network.react(cell[:, x], query[:, x], *around)[0]
@@ -213,14 +214,15 @@ class NetworkSteps:
         return torch.cat(codes).cpu().numpy()
 
 
-def _check_neighbours(network: RuleNetwork) -> None:
-    gates = network.gates()
-    opened = [name for k, name in enumerate(network.config.positions) if gates is None or gates[0, k] > 0]
-    missing, more = set(PROVABLE) - set(network.config.positions), set(opened) - set(PROVABLE)
-    if missing or more:
+def _opened(network: RuleNetwork) -> tuple[str, ...]:
+    """The neighbours that a run's cells see, if the proof is about such cells."""
+    gates, positions = network.gates(), network.config.positions
+    opened = tuple(name for k, name in enumerate(positions) if gates is None or gates[0, k] > 0)
+    if set(PROVABLE) - set(positions) or set(opened) - set(PROVABLE):
         raise RuleError(
             f"a rule can be taken from cells that see {', '.join(PROVABLE)}; this run's see {', '.join(opened)}"
         )
+    return opened
 
 
 def cells(symbols: Tensor, actions: Tensor, height: int, width: int) -> Tensor:
