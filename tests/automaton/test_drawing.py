@@ -3,7 +3,6 @@
 from io import StringIO
 
 from gridsum.automaton.run import answer_by_rule
-from gridsum.solving import Answer
 from gridsum.terminal import draw_rule, render
 from tests.oracles.column_addition import column_addition
 
@@ -11,7 +10,7 @@ RULE = column_addition()
 
 
 def drawn(*terms: str, width: int = 80) -> list[str]:
-    answer = Answer(**answer_by_rule(RULE, terms))
+    answer = answer_by_rule(RULE, terms)
     return render(draw_rule(answer, RULE, terms, "exact", width), StringIO()).splitlines()
 
 

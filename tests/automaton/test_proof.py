@@ -76,7 +76,11 @@ def with_entry(entry: tuple[int, int, int, int], after: int) -> RuleTable:
 def at_rest() -> frozenset[tuple[int, int, int, int]]:
     """(own symbol, left, right, below) of cells at rest, in many small sums."""
     numbers = np.random.default_rng(0)
-    sums = [(str(a), str(b)) for a in (0, 5, 10, 90, 99, 100) for b in (0, 5, 10, 99)] + [("000",), ("07", "93"), ("10",)]
+    sums = [(str(a), str(b)) for a in (0, 5, 10, 90, 99, 100) for b in (0, 5, 10, 99)] + [
+        ("000",),
+        ("07", "93"),
+        ("10",),
+    ]
     for _ in range(60):
         terms = [numbers.choice(list("0159"), numbers.integers(1, 4)) for _ in range(numbers.integers(1, 4))]
         sums.append(tuple("".join(term) for term in terms))
@@ -165,7 +169,7 @@ def changed(where) -> RuleTable:
 
 def test_leading_zeros_are_found():
     """Zeros before a term's first digit stay."""
-    table = changed(lambda x, left, right, below, before: ZERO if x == 0 and before == BLANK else None)
+    table = changed(lambda x, _left, _right, _below, before: ZERO if x == 0 and before == BLANK else None)
     found = proof_of(table)
     assert conditions(found) == {"reading"}
     assert all(failure.wanted == "a blank" for failure in found.failures)
@@ -174,7 +178,7 @@ def test_leading_zeros_are_found():
 
 def test_a_zero_without_its_units_is_found():
     """A sum of 0 would read as nothing."""
-    table = changed(lambda x, left, right, below, before: BLANK if right == OUTSIDE and before == ZERO else None)
+    table = changed(lambda _x, _left, right, _below, before: BLANK if right == OUTSIDE and before == ZERO else None)
     found = proof_of(table)
     assert conditions(found) == {"reading"}
     assert {failure.wanted for failure in found.failures} == {"one that reads 0"}
@@ -183,7 +187,7 @@ def test_a_zero_without_its_units_is_found():
 
 @pytest.mark.parametrize("neighbour", [OUTSIDE, BLANK, code(4, 0), code(9, 1)])
 def test_a_carry_forgotten_beside_one_left_neighbour_is_found(neighbour):
-    def forgets(x, left, right, below, before):
+    def forgets(x, left, right, below, _before):
         return int(RULE.steps[x, left, code(5, 0), below]) if left == neighbour and carry_of(right) == 1 else None
 
     found = proof_of(changed(forgets))
@@ -252,6 +256,6 @@ def test_a_proved_rule_adds_from_any_state(table, count):
     start = np.random.default_rng(count).integers(0, table.outside, x.shape, np.uint8)
     state, resting = settled(table, x, start, 2 * height * width)
     assert resting.all()
-    letters = np.array([""] + list(ALPHABET[1:]))[np.array(table.reading)]
+    letters = np.array(["", *ALPHABET[1:]])[np.array(table.reading)]
     answers = ["".join(row) for row in letters[state[:, 0]]]
     assert answers == [str(sum(map(int, terms))) for terms in sums]

@@ -189,7 +189,7 @@ def test_what_has_no_rule_says_why():
         LearnedRule(RuleNetwork(SMALL, [0, 1]))
     with pytest.raises(RuleError, match="this run's see left, right, below, above"):
         LearnedRule(RuleNetwork(dataclasses.replace(SMALL, neighbours="left right below above"), [0]))
-    with pytest.raises(RuleError, match="this run's see left, right$"):
+    with pytest.raises(RuleError, match=r"this run's see left, right$"):
         LearnedRule(RuleNetwork(dataclasses.replace(SMALL, neighbours="left right"), [0]))
     with pytest.raises(RuleError, match="see below, own"):
         LearnedRule(opened(RuleNetwork(MANY, [0]), "below own"))

@@ -271,7 +271,7 @@ def test_another_training_is_refused(folder: Path, tmp_path: Path):
         train_exact(TINY, (0, 4), folder, CPU)
     with pytest.raises(FolderError, match=r"started with seeds \[0, 4\]"):
         train_exact(TINY, (0, 1), folder, CPU, resume=True)
-    with pytest.raises(FolderError, match="started with discovery.batch = 8, not 12"):
+    with pytest.raises(FolderError, match=r"started with discovery\.batch = 8, not 12"):
         train_exact(override(TINY, {"discovery.batch": 12}), (0, 4), folder, CPU, resume=True)
     with pytest.raises(FolderError, match="no training run to resume"):
         train_exact(TINY, (0,), tmp_path / "none", CPU, resume=True)

@@ -97,8 +97,8 @@ def merge(observed: Observed, reading: np.ndarray, rare: float) -> Behaviour:
     """The codes in use, those that read alike and act alike taken together."""
     windows, counts = observed.windows, observed.counts
     outside = len(reading)
-    frequency = np.bincount(windows[:, 4], counts, minlength=outside + 1)
-    used = np.flatnonzero(frequency >= rare * counts.sum())
+    frequency = np.bincount(windows[:, 4], counts, minlength=outside)
+    used = np.flatnonzero(frequency >= max(1, rare * counts.sum()))
     number = np.full(outside + 1, -1)
     number[used] = np.arange(len(used))
     number[outside] = len(used)

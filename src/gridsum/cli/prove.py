@@ -61,7 +61,7 @@ def run(arguments: Sequence[str]) -> int:
         print_text("\n".join(lines) + "\n")
     if options.json is not None:
         told = {name: _told(proof) for name, proof in proofs.items()}
-        write_result(options.json, json.dumps({"proved": proved, **found, "proofs": told}, indent=2).encode() + b"\n")
+        write_result(options.json, json.dumps({"proved": proved, **found, "proofs": told}, indent=2) + "\n")
         if options.json != "-":
             tell(f"gridsum: wrote {options.json}")
     return 0 if proved else 1
@@ -119,11 +119,15 @@ def _told(proof: "Proof") -> dict[str, Any]:
 
 
 def counterexample(table: "RuleTable") -> tuple[str, ...] | None:
-    """A small sum that the rule gets wrong, the shortest of those that are looked at."""
+    """A small sum that the rule gets wrong or cannot place, the shortest of those that are looked at."""
     from gridsum.automaton.run import solve
+    from gridsum.automaton.table import TableError
 
     for terms in _small_sums():
-        if solve(table, terms).answer != exact_sum(terms):
+        try:
+            if solve(table, terms).answer != exact_sum(terms):
+                return terms
+        except TableError:
             return terms
     return None
 
