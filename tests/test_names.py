@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from gridsum.automaton.files import shipped_rule
 from gridsum.cli import main
-from gridsum.names import ALIASES, DEFAULT_MODEL, MODELS, did_you_mean, resolve
-from gridsum.store import load, read_config, shipped
+from gridsum.names import ALIASES, DEFAULT_MODEL, INSIDE_MODEL, MODELS, did_you_mean, resolve
+from gridsum.store import configuration_of, is_exact, load, shipped
 from gridsum.variants import PAPER_VARIANTS
 
 MANIFEST = json.loads((Path(__file__).parents[1] / "results" / "manifest.json").read_text())
@@ -25,13 +26,22 @@ def test_every_shipped_model_has_a_use_and_weights_of_its_own():
     assert list(found) == list(MODELS)
     assert len({hashlib.sha256(path.read_bytes()).hexdigest() for path in found.values()}) == len(found) <= 8
     assert DEFAULT_MODEL in found
+    assert INSIDE_MODEL in found
 
 
 def test_shipped_weights_of_the_papers_variants_are_those_of_the_results():
     known = {checksum for runs in MANIFEST["weights"].values() for checksum in runs.values()}
     for name, path in shipped().items():
-        if read_config(path).variant in PAPER_VARIANTS:
+        if configuration_of(path).variant in PAPER_VARIANTS:
             assert hashlib.sha256(path.read_bytes()).hexdigest() in known, name
+
+
+def test_the_default_model_answers_by_a_rule_and_the_one_looked_into_is_the_papers():
+    assert DEFAULT_MODEL == "exact"
+    assert is_exact(shipped()[DEFAULT_MODEL])
+    assert shipped_rule(DEFAULT_MODEL) is not None
+    assert [name for name, path in shipped().items() if is_exact(path)] == [DEFAULT_MODEL]
+    assert configuration_of(shipped()[INSIDE_MODEL]).variant in PAPER_VARIANTS
 
 
 def test_former_names_stand_for_shipped_models():

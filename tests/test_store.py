@@ -9,10 +9,24 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
-from gridsum.cli.parsing import DEFAULT_MODEL
 from gridsum.fields import override, to_json
 from gridsum.model.paper import Network
-from gridsum.store import StoreError, load, load_runs, locate, save_run, shipped, write_atomically
+from gridsum.model.rule import RuleNetwork
+from gridsum.names import DEFAULT_MODEL
+from gridsum.recipe import ExactConfig, RuleConfig
+from gridsum.store import (
+    StoreError,
+    configuration_of,
+    facts_of_file,
+    is_exact,
+    load,
+    load_exact,
+    load_runs,
+    locate,
+    save_run,
+    shipped,
+    write_atomically,
+)
 from gridsum.variants import VARIANTS, variant
 
 TINY = {
@@ -52,10 +66,44 @@ def test_a_training_folder_means_all_its_seeds_in_order(tmp_path, config):
 
 def test_every_shipped_model_loads_by_name():
     assert {"base", DEFAULT_MODEL} <= set(shipped())
-    for name in shipped():
-        model = load(name)
-        assert model.config.variant in VARIANTS
-        assert model.network.runs == 1
+    for name, path in shipped().items():
+        if is_exact(path):
+            network, config, _ = load_exact(path)
+            assert config.variant == name == "exact"
+        else:
+            model = load(name)
+            network = model.network
+            assert model.config.variant in VARIANTS
+        assert network.runs == 1
+
+
+def test_a_run_of_bits_comes_back_as_it_was(tmp_path, weights):
+    config, path = ExactConfig(rule=RuleConfig(bits=3, width=8, hidden=8, groups=2)), tmp_path / "bits.safetensors"
+    fleet = RuleNetwork(config.rule, (3, 4))
+    fleet.decided[1] = True
+    save_run(path, fleet, 1, config, 4)
+    network, found, seed = load_exact(path)
+    assert (found, seed, configuration_of(path)) == (config, 4, config)
+    for name, tensor in network.state_dict().items():
+        assert torch.equal(tensor[0], fleet.state_dict()[name][1]), name
+    count = sum(parameter[0].numel() for parameter in fleet.parameters())
+    assert facts_of_file("mine", path) == {
+        "name": "mine", "variant": "exact", "seed": 4, "parameters": count, "epochs": 60
+    }  # fmt: skip
+    assert (is_exact(path), is_exact(weights)) == (True, False)
+
+
+def test_each_kind_of_run_is_refused_where_the_other_is_meant(tmp_path, weights):
+    config, path = ExactConfig(rule=RuleConfig(bits=3, width=8, hidden=8, groups=2)), tmp_path / "bits.safetensors"
+    save_run(path, RuleNetwork(config.rule, (3,)), 0, config, 3)
+    with pytest.raises(StoreError, match="a run of exact, whose cells hold bits"):
+        load(str(path))
+    with pytest.raises(StoreError, match="keeps vectors in its cells, not bits"):
+        load_exact(weights)
+    other = ExactConfig(rule=RuleConfig(bits=4, width=8, hidden=8, groups=2))
+    save_run(path, RuleNetwork(config.rule, (3,)), 0, other, 3)
+    with pytest.raises(StoreError, match="not those of variant 'exact'"):
+        load_exact(path)
 
 
 def test_unknown_names_are_answered_with_what_exists(tmp_path):
@@ -186,10 +234,6 @@ def test_weights_from_before_a_field_existed_still_load(tmp_path, config):
     save_run(path, Network(config.model, (4,)), 0, config, 4)
     with safe_open(path, framework="pt") as file:
         about = json.loads(file.metadata()["gridsum"])
-    for section, names in {
-        "task": ("repeats", "repeat_probability"),
-    }.items():
-        for name in names:
-            del about["config"][section][name]
+    del about["config"]["objective"]["truncate_prior"]
     save_file(load_file(path), path, {"gridsum": json.dumps(about)})
     assert load_runs("old", [path]).config == config

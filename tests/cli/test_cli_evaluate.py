@@ -10,16 +10,20 @@ from typing import Any
 
 import pytest
 
+import gridsum.automaton.files
 import gridsum.store
 from gridsum.cli import evaluate as evaluate_command
 from gridsum.evaluation.records import Record, append, read
 from gridsum.evaluation.runner import evaluate
 from gridsum.evaluation.suites import find
 from gridsum.evaluation.tables import accuracy_text
-from gridsum.names import DEFAULT_MODEL, MODELS
+from gridsum.model.rule import RuleNetwork
+from gridsum.names import DEFAULT_MODEL, INSIDE_MODEL, MODELS
+from gridsum.recipe import ExactConfig, RuleConfig
 from gridsum.solving import solve, trace_expression
-from gridsum.store import load
+from gridsum.store import load, save_run
 from gridsum.variants import MEANINGS
+from tests.oracles.column_addition import column_addition
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -143,13 +147,17 @@ def test_a_link_stays_a_link(command: Command, records: Path, tmp_path: Path):
 
 @pytest.fixture
 def shipped(model: str, records: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A package that ships three models, two of them without scores."""
+    """A package that ships four models, three of them without scores; the rule of `exact` is made by hand."""
     folder = tmp_path / "shipped"
     folder.mkdir()
     for name in ("base", "SASA", "other"):
         shutil.copy(Path(model) / "weights.safetensors", folder / f"{name}.safetensors")
     shutil.copy(records, folder / "base.jsonl")
+    config = ExactConfig(rule=RuleConfig(bits=3, width=8, hidden=8, groups=2))
+    save_run(folder / "exact.safetensors", RuleNetwork(config.rule, [6]), 0, config, 6)
+    (folder / "exact.rule.json").write_text(column_addition().to_json())
     monkeypatch.setattr(gridsum.store, "SHIPPED", folder)
+    monkeypatch.setattr(gridsum.automaton.files, "_SHIPPED", folder)
     return folder
 
 
@@ -157,22 +165,27 @@ def test_the_shipped_models_are_listed(command: Command, shipped: Path):
     status, out, err = command("models")
     assert (status, err) == (0, "")
     rows = [line.split() for line in out.splitlines()]
-    assert [row[0] for row in rows if row[-3:] == ["–"] * 3] == ["base", "SASA", "other"], "no such suite is recorded"
+    assert [row[0] for row in rows if row[-3:] == ["–"] * 3] == [
+        "exact", "base", "SASA", "other"
+    ], "no such suite is recorded"  # fmt: skip
     assert "use this for" in out
     assert out.count("where no model is named") == 1
-    status, out, err = command("models", "base", "SASA", "other")
+    status, out, err = command("models", "base", "exact", "other")
     assert (status, err) == (0, "")
-    first, second, third = re.split(r"\n(?:SASA|other): ", out)
+    first, second, third = re.split(r"\n(?:exact|other): ", out)
     assert first.startswith("base: variant base, seed 0, ")
     assert "trained for 1 epochs" in first
     assert MEANINGS["base"] in first
     assert f"use it for {MODELS['base']}" in first
     assert "  2x3" in first
-    assert ["where no model is named" in listed for listed in (first, second, third)] == [True, False, False]
+    assert ["where no model is named" in listed for listed in (first, second, third)] == [False, True, False]
+    assert second.startswith("variant exact, seed 6, ")
+    assert f"use it for {MODELS['exact']}" in second
     assert "no scores are kept of it" in third
     status, out, _ = command("models", "--json")
     listed: list[dict[str, Any]] = json.loads(out)
-    assert [entry["name"] for entry in listed] == ["base", "SASA", "other"]
+    assert [entry["name"] for entry in listed] == ["exact", "base", "SASA", "other"]
+    assert listed.pop(0)["configuration"]["rule"]["bits"] == 3
     assert listed[0]["file"] == str(shipped / "base.safetensors")
     assert listed[0]["parameters"] == sum(tensor.numel() for tensor in load("base").network.parameters())
     assert [Record(**entry).suite for entry in listed[0]["records"]] == ["2x3", "2x3", "examples", "examples"]
@@ -180,7 +193,7 @@ def test_the_shipped_models_are_listed(command: Command, shipped: Path):
     assert [entry["name"] for entry in json.loads(command("models", "SASA", "--json")[1])] == ["SASA"]
     status, out, err = command("models", "sassa")
     assert (status, out) == (2, "")
-    assert "did you mean 'SASA'? The shipped models are base, SASA, other" in err
+    assert "did you mean 'SASA'? The shipped models are exact, base, SASA, other" in err
 
 
 def test_the_overview_has_the_scores_of_the_records(command: Command):
@@ -217,13 +230,42 @@ def test_the_table_of_seeds_is_made_of_ten_of_each_variant(command: Command):
 
 
 @pytest.mark.usefixtures("shipped")
-def test_the_default_model_is_one_for_all_commands(command: Command):
+def test_one_model_answers_and_one_is_looked_into_where_none_is_named(command: Command):
     status, out, err = command("solve", "12+34", "--json")
     assert (status, err) == (0, "")
     assert json.loads(out)["model"] == DEFAULT_MODEL
-    assert json.loads(command("trace", "12+34")[1])["model"] == DEFAULT_MODEL
+    assert json.loads(out)["answer"] == "46"
+    status, out, err = command("evaluate", "--suite", "3x4", "--samples", "9")
+    assert status == 0
+    assert f" {DEFAULT_MODEL} " in out
+    assert command("rule")[1].startswith(f"The rule of {DEFAULT_MODEL}\n")
+    assert json.loads(command("trace", "12+34")[1])["model"] == INSIDE_MODEL
     assert "did you mean 'base'?" in command("solve", "12+34", "--model", "bsae")[2]
     assert command("table", "scores")[0] == 0, "the shipped records are the default"
+
+
+def test_a_rule_is_measured_as_networks_are(command: Command, shipped: Path, tmp_path: Path):
+    out = tmp_path / "records.jsonl"
+    arguments = ["evaluate", "--suite", "2x30", "examples", "--samples", "20", "--seed", "3"]
+    assert command(*arguments, "--out", str(out))[0] == 0
+    first, second = read([out])
+    assert (first.model, first.variant, first.seed, first.halting, first.placement) == (
+        "exact", "exact", 6, "at rest", "hard"
+    )  # fmt: skip
+    assert (first.samples, first.sequences_right, first.capped, first.evaluation_seed) == (20, 20, 0, 3)
+    assert first.chars_right == first.chars_valid >= 20 * 30
+    assert second.answers is not None
+    assert second.sequences_right == second.samples == len(second.answers)
+    status, _, err = command(*arguments, "--halting", "median")
+    assert status == 2
+    assert "exact halts at rest; leave --halting out" in err
+    # A rule that reads every digit one too small is wrong, and its records say so.
+    table = json.loads(column_addition().to_json())
+    steps, reading = column_addition().steps, tuple(max(1, symbol - 1) if symbol else 0 for symbol in table["reading"])
+    wrong = type(column_addition())(table["bits"], tuple(table["codes"]), steps, reading, tuple(table["actions"]))
+    (shipped / "exact.rule.json").write_text(wrong.to_json())
+    assert command(*arguments, "--out", str(out))[0] == 0
+    assert read([out])[2].sequences_right == 0
 
 
 def test_nothing_is_shipped(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -141,6 +141,40 @@ def test_a_full_standard_output_is_told(model: str, environment: dict[str, str])
     )
 
 
+def test_without_a_name_the_rule_of_exact_answers(command: Command):
+    """Also what no network of the paper can: a carry through a thousand nines."""
+    long = "9" * 1000 + "+1"
+    status, out, err = command("solve", *SUMS, long, "--json")
+    assert (status, err) == (0, "")
+    lines = [json.loads(line) for line in out.splitlines()]
+    assert {(line["model"], line["halting"], line["placement"]) for line in lines} == {("exact", "at rest", "hard")}
+    assert all(line["correct"] for line in lines)
+    assert lines[-1]["steps"] >= 1000
+
+
+def test_the_network_of_exact_answers_as_its_rule_does(command: Command):
+    plain = command("solve", *SUMS, "9999+1", "--json")
+    assert plain[0] == 0
+    assert command("solve", *SUMS, "9999+1", "--json", "--network") == plain
+
+
+def test_rules_that_exact_does_not_have_are_refused(command: Command, model: str):
+    for option in (["--halting", "median"], ["--placement", "soft"]):
+        status, out, err = command("solve", "1+1", *option)
+        assert (status, out) == (2, "")
+        assert "exact halts at rest and places by certain actions" in err
+    status, out, err = command("solve", "1+1", "--model", model, "--network")
+    assert (status, out) == (2, "")
+    assert "--network is for models that answer by a rule" in err
+
+
+def test_the_default_needs_no_torch(environment: dict[str, str]):
+    code = "import sys\nfrom gridsum.cli import main\nassert main(['solve', '99+1']) == 0\n"
+    code += "assert 'torch' not in sys.modules"
+    done = subprocess.run([sys.executable, "-c", code], env=environment, check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "100\n"), done.stderr
+
+
 def _drawing(command: Command, model: str, *arguments: str) -> list[list[str]]:
     """The blocks of a drawing, by their lines."""
     status, out, err = command("solve", *arguments, "--model", model, "--show")

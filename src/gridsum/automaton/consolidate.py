@@ -101,8 +101,8 @@ def merge(observed: Observed, reading: np.ndarray, rare: float) -> Behaviour:
     """The codes in use, those that read alike and act alike taken together."""
     windows, counts = observed.windows, observed.counts
     outside = len(reading)
-    frequency = np.bincount(windows[:, 4], counts, minlength=outside + 1)
-    used = np.flatnonzero(frequency >= rare * counts.sum())
+    frequency = np.bincount(windows[:, 4], counts, minlength=outside)
+    used = np.flatnonzero(frequency >= max(1, rare * counts.sum()))
     number = np.full(outside + 1, -1)
     number[used] = np.arange(len(used))
     number[outside] = len(used)
@@ -316,6 +316,9 @@ def consolidate(
     """One round of looking and learning, in place, for a network of one run."""
     rule = LearnedRule(network)
     observed = observe(rule, config, seed)
+    if not len(observed.counts):
+        report("no sum is answered right, so there is nothing to learn from")
+        return Round(observed.right, 0, 0, 0, 0)
     behaviour = merge(observed, rule.reading().cpu().numpy(), config.rare)
     learnt = lesson(rule, behaviour)
     report(f"{observed.right:.4f} of the sums right, {len(behaviour.codes)} codes, {learnt.taught} contexts seen")

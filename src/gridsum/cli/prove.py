@@ -59,7 +59,7 @@ def run(arguments: Sequence[str]) -> int:
         print_text("\n".join(lines) + "\n")
     if options.json is not None:
         found = {"proved": proved, **_told(proof), "network": network}
-        write_result(options.json, json.dumps(found, indent=2).encode() + b"\n")
+        write_result(options.json, json.dumps(found, indent=2) + "\n")
         if options.json != "-":
             tell(f"gridsum: wrote {options.json}")
     return 0 if proved else 1
@@ -93,8 +93,8 @@ def _theorem(table: "RuleTable") -> list[str]:
         "",
         "Theorem. For any number of terms N of at most D digits, D any number, on a grid of N + 1 rows and as many",
         "columns as the sum needs, at least D + 2: from any state of its cells that is made of its codes, the rule",
-        f"({len(table.codes)} codes of {table.bits} bits) comes to rest within 2 · rows · columns steps, and the top row",
-        "then reads as the sum, without leading zeros.",
+        f"({len(table.codes)} codes of {table.bits} bits) comes to rest within 2 · rows · columns steps, and the top",
+        "row then reads as the sum, without leading zeros.",
         "",
         "Placement writes every digit, opens a row at every '+', and skips the rest. Rows come to rest from the lowest",
         "up; in a row digits and carries are right from right to left, then leading zeros from left to right.",
@@ -121,11 +121,15 @@ def _told(proof: "Proof") -> dict[str, Any]:
 
 
 def counterexample(table: "RuleTable") -> tuple[str, ...] | None:
-    """A small sum that the rule gets wrong, the shortest of those that are looked at."""
+    """A small sum that the rule gets wrong or cannot place, the shortest of those that are looked at."""
     from gridsum.automaton.run import solve
+    from gridsum.automaton.table import TableError
 
     for terms in _small_sums():
-        if solve(table, terms).answer != exact_sum(terms):
+        try:
+            if solve(table, terms).answer != exact_sum(terms):
+                return terms
+        except TableError:
             return terms
     return None
 

@@ -215,8 +215,8 @@ def _solver(options: Any) -> Solver:
         return RuleSolver(name, options.network)
     if options.network:
         raise UsageError(f"--network is for models that answer by a rule, such as exact; {name} is a network already")
-    model = load_single(options.model, options.device)
-    check_halting(model.network, options.halting, options.model)
+    model = load_single(name, options.device)
+    check_halting(model.network, options.halting, name)
     return NetworkSolver(model, options)
 
 

@@ -1,0 +1,261 @@
+"""The proof against rules that add and rules that do not, and against grids run from any state."""
+
+import dataclasses
+import itertools
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from gridsum.automaton.proof import Proof, TableSteps, kind_of, prove
+from gridsum.automaton.run import grid_size
+from gridsum.automaton.table import EMPTY_CELL, PLUS_CELL, TEN, RuleTable
+from gridsum.symbols import ALPHABET, EQUALS, FIRST_DIGIT, PAD, PLUS
+from tests.oracles.column_addition import (
+    BLANK,
+    CODES,
+    OUTSIDE,
+    carry_of,
+    code,
+    column_addition,
+    column_addition_in_other_codes,
+    digit_of,
+    place_slowly,
+    random_table,
+    states_slowly,
+)
+
+RULE = column_addition()
+ZERO = code(0, 0)
+NUMBERS = [code(digit, carry) for carry in (0, 1) for digit in range(TEN)]
+WITHOUT_CARRY = [BLANK, *(code(digit, 0) for digit in range(TEN))]
+# A row that adds nothing of its own carries at most 9 + 1.
+OF_NO_DIGIT = [*WITHOUT_CARRY, code(0, 1)]
+
+Context = tuple[int, int, int]
+
+
+def proof_of(table: RuleTable) -> Proof:
+    return prove(TableSteps(table))
+
+
+def conditions(proof: Proof) -> set[str]:
+    return {failure.condition for failure in proof.failures}
+
+
+@cache
+def feasible() -> frozenset[Context]:
+    """(own symbol, right, below) that column addition meets on some grid, written down by hand."""
+    found: set[Context] = set()
+    for right in (OUTSIDE, BLANK, ZERO):  # a row without a term
+        found |= {(EMPTY_CELL, right, OUTSIDE), (EMPTY_CELL, right, BLANK)}
+    for right in (OUTSIDE, *WITHOUT_CARRY):  # the first term
+        found |= {(x, right, BLANK) for x in range(TEN)}
+    found |= {(EMPTY_CELL, right, BLANK) for right in WITHOUT_CARRY}
+    for below in (BLANK, *NUMBERS):  # a term above another
+        for right in (BLANK, *NUMBERS):
+            found |= {(x, right, below) for x in (*range(TEN), PLUS_CELL)}
+        found |= {(EMPTY_CELL, right, below) for right in OF_NO_DIGIT}
+    return frozenset(found | {(x, OUTSIDE, below) for below in NUMBERS for x in range(TEN)})
+
+
+CONTEXTS = sorted(feasible())
+OTHERS = sorted(set(itertools.product(range(12), range(CODES + 1), range(CODES + 1))) - feasible())
+
+
+def with_entry(entry: tuple[int, int, int, int], after: int) -> RuleTable:
+    """Column addition with one entry changed."""
+    steps = RULE.steps.copy()
+    steps[entry] = after
+    return dataclasses.replace(RULE, steps=steps)
+
+
+@cache
+def at_rest() -> frozenset[tuple[int, int, int, int]]:
+    """(own symbol, left, right, below) of cells at rest, in many small sums."""
+    numbers = np.random.default_rng(0)
+    sums = [(str(a), str(b)) for a in (0, 5, 10, 90, 99, 100) for b in (0, 5, 10, 99)] + [
+        ("000",),
+        ("07", "93"),
+        ("10",),
+    ]
+    for _ in range(60):
+        terms = [numbers.choice(list("0159"), numbers.integers(1, 4)) for _ in range(numbers.integers(1, 4))]
+        sums.append(tuple("".join(term) for term in terms))
+    found = set()
+    for terms in sums:
+        height, width = grid_size(len(terms), max(map(len, terms)))
+        x = place_slowly(RULE, terms, height, width)
+        state = np.pad(states_slowly(RULE, terms, height, width, 100)[-1], ((0, 1), (1, 1)), constant_values=OUTSIDE)
+        for i, j in np.ndindex(height, width):
+            found.add((x[i][j], int(state[i, j]), int(state[i, j + 2]), int(state[i + 1, j + 1])))
+    return frozenset(found)
+
+
+RESTING = sorted(at_rest())
+
+
+@pytest.mark.parametrize("table", [RULE, column_addition_in_other_codes(3)], ids=["plain", "in other codes"])
+def test_column_addition_is_proved(table):
+    proof = proof_of(table)
+    assert proof.proved, proof.failures[:3]
+    assert proof.evaluations == proof.contexts * (table.outside + 1)
+
+
+def test_every_feasible_context_is_enumerated_and_no_other():
+    proof = proof_of(RULE)
+    assert proof.contexts == len(feasible())
+    assert {(x, right, below) for x, _, right, below in RESTING} <= feasible()
+    for (kind, number), meaning in proof.meanings.items():
+        assert meaning == (digit_of(number), carry_of(number))
+        assert kind in {kind_of(x) for x in range(12)}
+    assert proof.codes == list(range(CODES))
+
+
+@given(st.sampled_from(CONTEXTS), st.integers(0, CODES), st.integers(1, CODES - 1))
+@example((3, code(7, 1), code(4, 0)), code(9, 1), 1)
+@example((EMPTY_CELL, code(0, 1), BLANK), OUTSIDE, TEN)
+def test_any_broken_entry_of_a_feasible_context_is_found(context, left, shift):
+    """Whatever stands to the left: it may be any code while a grid settles."""
+    x, right, below = context
+    entry = (x, left, right, below)
+    before = int(RULE.steps[entry])
+    after = (before + shift) % CODES
+    if {before, after} == {BLANK, ZERO}:
+        return  # the digit stays; whether it has to be shown is another test's
+    assert "digits" in conditions(proof_of(with_entry(entry, after)))
+
+
+@settings(max_examples=12)
+@given(st.sampled_from([entry for entry in RESTING if RULE.steps[entry] in (BLANK, ZERO)]))
+def test_a_zero_shown_or_hidden_against_the_rule_is_found(entry):
+    """In every context that a sum shows at rest."""
+    after = BLANK if RULE.steps[entry] == ZERO else ZERO
+    assert conditions(proof_of(with_entry(entry, after))) & {"reading", "rest"}
+
+
+@settings(max_examples=12)
+@given(st.sampled_from(OTHERS), st.integers(0, CODES), st.integers(0, CODES - 1))
+def test_what_no_feasible_context_reaches_does_not_matter(context, left, after):
+    x, right, below = context
+    assert proof_of(with_entry((x, left, right, below), after)).proved
+
+
+@pytest.mark.parametrize(
+    ("symbol", "action", "wanted"),
+    [("7", 2, "written"), ("0", 1, "written"), ("+", 0, "a new row"), ("+", 2, "a new row"), ("=", 1, "skipped")],
+)
+def test_wrong_placement_is_named(symbol, action, wanted):
+    actions = list(RULE.actions)
+    actions[ALPHABET.index(symbol)] = action
+    (failure,) = proof_of(dataclasses.replace(RULE, actions=tuple(actions))).failures
+    assert failure.condition == f"placement of {symbol!r}"
+    assert failure.wanted == wanted
+    assert symbol in str(failure)
+    assert {ALPHABET.index("+"), ALPHABET.index("=")} == {PLUS, EQUALS}
+
+
+def changed(where) -> RuleTable:
+    """Column addition with what `where(x, left, right, below, before)` says, where that is not None."""
+    steps = RULE.steps.copy()
+    for entry in np.ndindex(*steps.shape):
+        after = where(*entry, int(steps[entry]))
+        if after is not None:
+            steps[entry] = after
+    return dataclasses.replace(RULE, steps=steps)
+
+
+def test_leading_zeros_are_found():
+    """Zeros before a term's first digit stay."""
+    table = changed(lambda x, _left, _right, _below, before: ZERO if x == 0 and before == BLANK else None)
+    found = proof_of(table)
+    assert conditions(found) == {"reading"}
+    assert all(failure.wanted == "a blank" for failure in found.failures)
+    assert all(failure.x == 0 for failure in found.failures)
+
+
+def test_a_zero_without_its_units_is_found():
+    """A sum of 0 would read as nothing."""
+    table = changed(lambda _x, _left, right, _below, before: BLANK if right == OUTSIDE and before == ZERO else None)
+    found = proof_of(table)
+    assert conditions(found) == {"reading"}
+    assert {failure.wanted for failure in found.failures} == {"one that reads 0"}
+    assert {failure.right for failure in found.failures} == {OUTSIDE}
+
+
+@pytest.mark.parametrize("neighbour", [OUTSIDE, BLANK, code(4, 0), code(9, 1)])
+def test_a_carry_forgotten_beside_one_left_neighbour_is_found(neighbour):
+    def forgets(x, left, right, below, _before):
+        return int(RULE.steps[x, left, code(5, 0), below]) if left == neighbour and carry_of(right) == 1 else None
+
+    found = proof_of(changed(forgets))
+    assert conditions(found) == {"digits"}
+    assert {failure.left for failure in found.failures} <= {neighbour}
+    assert all(carry_of(failure.right) == 1 for failure in found.failures)
+
+
+def test_a_code_that_reads_as_another_digit_is_found():
+    reading = list(RULE.reading)
+    reading[code(3, 0)] = FIRST_DIGIT + 4
+    assert not proof_of(dataclasses.replace(RULE, reading=tuple(reading))).proved
+    reading[code(3, 0)] = PAD
+    assert not proof_of(dataclasses.replace(RULE, reading=tuple(reading))).proved
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_rule_without_sense_is_not_proved(seed):
+    assert not proof_of(random_table(1 + seed, seed)).proved
+
+
+def settled(table: RuleTable, x: np.ndarray, state: np.ndarray, limit: int) -> tuple[np.ndarray, np.ndarray]:
+    """Grids [N,H,W] after `limit` steps of every cell at once, and which of them [N] one step more would not change."""
+    state, resting = state.copy(), np.zeros(len(x), bool)
+    flat, side = table.steps.reshape(-1), table.outside + 1
+    for number in range(limit + 1):
+        moving = np.flatnonzero(~resting)
+        around = np.pad(state[moving].astype(np.int64), ((0, 0), (0, 1), (1, 1)), constant_values=table.outside)
+        left, right, below = around[:, :-1, :-2], around[:, :-1, 2:], around[:, 1:, 1:-1]
+        after = flat[((x[moving] * side + left) * side + right) * side + below]
+        resting[moving] = (after == state[moving]).all((1, 2))
+        if number < limit:
+            state[moving] = after
+    return state, resting
+
+
+def test_whole_grids_step_as_the_oracle_steps_cells():
+    terms, height, width = ("95", "7", "905"), 4, 6
+    states = states_slowly(RULE, terms, height, width, 100)
+    x = np.array([place_slowly(RULE, terms, height, width)])
+    for limit, expected in enumerate(states):
+        assert settled(RULE, x, np.zeros_like(x), limit)[0][0].tolist() == expected
+
+
+TERMS = ["".join(digits) for length in (1, 2, 3) for digits in itertools.product("019", repeat=length)]
+
+
+@pytest.mark.parametrize(
+    ("table", "count"),
+    [(RULE, 1), (RULE, 2), (RULE, 3), (column_addition_in_other_codes(5), 2)],
+    ids=["one", "two", "three", "two in other codes"],
+)
+def test_a_proved_rule_adds_from_any_state(table, count):
+    """All sums of up to three terms of up to three of the digits 0, 1, 9; codes of chance in all cells."""
+    assert proof_of(table).proved
+    sums = list(itertools.product(TERMS, repeat=count))
+    height, width = grid_size(count, 3)
+    x = np.full((len(sums), height, width), EMPTY_CELL)
+    for place in range(count):  # the last term on top, each but the first with its plus
+        for number, term in enumerate(TERMS):
+            row = [int(digit) for digit in term] if place == count - 1 else [PLUS_CELL, *map(int, term)]
+            there = np.arange(len(sums)) // len(TERMS) ** place % len(TERMS) == number
+            x[there, place, width - len(row) :] = row
+    for index in (0, len(sums) // 2, len(sums) - 1):
+        assert x[index].tolist() == place_slowly(table, sums[index], height, width)
+    start = np.random.default_rng(count).integers(0, table.outside, x.shape, np.uint8)
+    state, resting = settled(table, x, start, 2 * height * width)
+    assert resting.all()
+    letters = np.array(["", *ALPHABET[1:]])[np.array(table.reading)]
+    answers = ["".join(row) for row in letters[state[:, 0]]]
+    assert answers == [str(sum(map(int, terms))) for terms in sums]

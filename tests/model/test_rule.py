@@ -1,0 +1,195 @@
+"""The network of bits: one rule, whether on grids or on contexts, alone or in a fleet."""
+
+import dataclasses
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.nn import functional as F
+
+from gridsum.automaton.rule import LearnedRule, NetworkSteps, RuleError, alone
+from gridsum.automaton.table import CELL_SYMBOLS, EMPTY_CELL
+from gridsum.model.rule import RuleNetwork, soft_bits
+from gridsum.recipe import RuleConfig
+from gridsum.symbols import FIRST_DIGIT, PLUS
+
+SMALL = RuleConfig(bits=4, width=16, hidden=16, placement_hidden=8, groups=4)
+MANY = dataclasses.replace(SMALL, neighbours="below own left above right", gates=True)
+BITS = torch.arange(SMALL.bits)
+
+
+def vectors_of(network: RuleNetwork, symbols: torch.Tensor) -> torch.Tensor:
+    """The vectors [R,B,H,W,E] of symbols of cells [B,H,W]."""
+    table = F.pad(network.embedding.weight[:, FIRST_DIGIT : PLUS + 1], (0, 0, 0, 1))
+    return table[:, symbols]
+
+
+@torch.no_grad()
+def grid_step(network: RuleNetwork, symbols: torch.Tensor, codes: torch.Tensor) -> torch.Tensor:
+    """One step of grids [R,B,H,W] of codes, by the network itself."""
+    bits = ((codes[..., None] >> BITS) & 1).to(network.embedding.weight.dtype) * 2 - 1
+    z = network.step(*network.meet(vectors_of(network, symbols)), bits, gates=network.gates())
+    return ((z > 0).long() << BITS).sum(-1)
+
+
+def cell_by_cell(rule: LearnedRule, symbols: torch.Tensor, codes: torch.Tensor) -> list[list[int]]:
+    """The same of one grid [H,W], each cell from its context."""
+    height, width = symbols.shape
+
+    def at(i: int, j: int) -> int:
+        return int(codes[i, j]) if i < height and 0 <= j < width else rule.outside
+
+    contexts = [[at(i, j - 1), at(i, j + 1), at(i + 1, j)] for i in range(height) for j in range(width)]
+    return rule(symbols.flatten(), torch.tensor(contexts)).view(height, width).tolist()
+
+
+def opened(network: RuleNetwork, *rows: str) -> RuleNetwork:
+    """The network with the gates of these neighbours open, run by run, and all others closed."""
+    assert network.gate is not None
+    with torch.no_grad():
+        for run, names in enumerate(rows):
+            network.gate[run] = torch.tensor([0.3 if n in names.split() else -0.3 for n in network.config.positions])
+    return network
+
+
+def networks(dtype: torch.dtype) -> list[RuleNetwork]:
+    """Two runs each: plain, with more gates than the rule needs, and with one of its own closed."""
+    plain = RuleNetwork(SMALL, [3, 8])
+    gated = opened(RuleNetwork(MANY, [3, 8]), "left right below", "left right below")
+    blind = opened(RuleNetwork(MANY, [3, 8]), "right below", "left right")
+    return [network.to(dtype) for network in (plain, gated, blind)]
+
+
+@settings(max_examples=15)
+@given(st.integers(0, 10**6), st.integers(1, 4), st.integers(1, 5), st.sampled_from([torch.float32, torch.float64]))
+def test_on_contexts_the_rule_is_the_networks_step_on_grids(seed, height, width, dtype):
+    numbers = torch.Generator().manual_seed(seed)
+    symbols = torch.randint(len(CELL_SYMBOLS), (2, height, width), generator=numbers)
+    codes = torch.randint(2**SMALL.bits, (2, 2, height, width), generator=numbers)
+    for network in networks(dtype):
+        expected = grid_step(network, symbols, codes)
+        for run in range(2):
+            rule = LearnedRule(alone(network, run))
+            for problem in range(2):
+                found = cell_by_cell(rule, symbols[problem], codes[run, problem])
+                assert found == expected[run, problem].tolist()
+            assert torch.equal(rule.step(symbols, codes[run]), expected[run])
+
+
+def test_a_rule_remembers_only_what_the_network_does():
+    rule = LearnedRule(RuleNetwork(SMALL, [1]))
+    symbols = torch.randint(len(CELL_SYMBOLS), (3, 3, 4), generator=torch.Generator().manual_seed(0))
+    state, resting = rule.rest(symbols, 100)
+    assert torch.equal(rule.step(symbols, state)[resting], state[resting])
+    again = LearnedRule(rule.network).rest(symbols, 100)[0]
+    assert torch.equal(again, state)
+
+
+def test_the_proof_is_about_the_same_rule():
+    rule = LearnedRule(RuleNetwork(SMALL, [1]))
+    steps = NetworkSteps(rule)
+    numbers = torch.Generator().manual_seed(0)
+    x = torch.randint(len(CELL_SYMBOLS), (50,), generator=numbers)
+    contexts = torch.randint(rule.outside + 1, (50, 3), generator=numbers)
+    assert steps.after(x.numpy(), *contexts.T.numpy()).tolist() == rule(x, contexts).tolist()
+    assert steps.margin == pytest.approx(float(rule.logits(x, contexts).detach().abs().min()), rel=1e-4)
+
+
+@torch.no_grad()
+def test_nothing_is_seen_of_what_lies_outside():
+    """Whatever the bits there are: a part of a larger grid is stepped as the grid of its size."""
+    network = RuleNetwork(SMALL, [2, 5])
+    numbers = torch.Generator().manual_seed(1)
+    symbols = torch.randint(len(CELL_SYMBOLS), (2, 5, 6), generator=numbers)
+    bits = torch.randn(2, 2, 5, 6, SMALL.bits, generator=numbers).sign()
+    inside = torch.zeros(2, 2, 5, 6, 1)
+    inside[:, :, :3, 2:] = 1  # rows from the top, columns from the right
+    whole = network.step(*network.meet(vectors_of(network, symbols)), bits, inside)[:, :, :3, 2:]
+    small = network.step(*network.meet(vectors_of(network, symbols[:, :3, 2:])), bits[:, :, :3, 2:])
+    torch.testing.assert_close(whole, small)
+    unmasked = network.step(*network.meet(vectors_of(network, symbols)), bits)[:, :, :3, 2:]
+    assert not torch.allclose(unmasked, small)
+    keys, values = network.show(bits, inside)
+    assert not keys[:, :, 3:].any()
+    assert not values[:, :, :, :2].any()
+
+
+@torch.no_grad()
+def test_an_empty_cell_is_the_zero_vector():
+    rule = LearnedRule(RuleNetwork(SMALL, [2]))
+    cell, query, keys, values = rule.prepare()
+    for found, expected in zip((cell, query), rule.network.meet(torch.zeros(1, 1, SMALL.width)), strict=True):
+        torch.testing.assert_close(found[:, EMPTY_CELL], expected[:, 0])
+    assert not keys[:, rule.outside].any()
+    assert not values[:, rule.outside].any()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_soft_bits(dtype):
+    z = torch.tensor([-9.0, -1.0, 0.0, 0.5, 9.0], dtype=dtype, requires_grad=True)
+    noise = torch.tensor([0.0, 2.0, 0.0, -1.0, 0.0], dtype=dtype)
+    soft = soft_bits(z, noise, torch.tensor(False))
+    between = [min(1.0, max(0.0, 1.2 / (1 + 2.718281828459045**-v) - 0.1)) for v in (-9.0, 1.0, 0.0, -0.5, 9.0)]
+    assert soft.dtype == dtype
+    assert soft.tolist() == pytest.approx(between, abs=1e-6)
+    hard = soft_bits(z, noise, torch.tensor([True] * 5))
+    assert hard.tolist() == pytest.approx([0, 1, 0, 0, 1], abs=1e-6)
+    weight = torch.arange(1.0, 6, dtype=dtype)
+    gradients = [torch.autograd.grad((bits * weight).sum(), z)[0] for bits in (soft, hard)]
+    assert torch.equal(*gradients)
+    assert gradients[0][[0, 4]].tolist() == [0, 0], "saturated"
+    assert (gradients[0][1:4] > 0).all()
+    mixed = soft_bits(z, noise, torch.tensor([True, False, True, False, True]))
+    assert mixed.tolist() == [(hard if k % 2 == 0 else soft)[k].item() for k in range(5)]
+
+
+@pytest.mark.parametrize("config", [SMALL, MANY], ids=["plain", "gates"])
+def test_a_seed_draws_the_same_weights_alone_and_in_a_fleet(config):
+    fleet = RuleNetwork(config, [4, 0, 9])
+    for run, seed in enumerate((4, 0, 9)):
+        single = RuleNetwork(config, [seed])
+        for name, tensor in single.state_dict().items():
+            assert torch.equal(fleet.state_dict()[name][run : run + 1], tensor), name
+    weights = fleet.embedding.weight
+    assert not torch.equal(weights[0], weights[1])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_one_run_of_a_fleet_alone(dtype):
+    fleet = opened(RuleNetwork(MANY, [4, 7]), "left right below", "left below").to(dtype)
+    fleet.decided[1] = True
+    single = alone(fleet, 1)
+    assert single.runs == 1
+    assert single.embedding.weight.dtype == dtype
+    assert list(single.state_dict()) == list(fleet.state_dict())
+    for name, tensor in single.state_dict().items():
+        assert torch.equal(tensor[0], fleet.state_dict()[name][1]), name
+    with torch.no_grad():
+        single.embedding.weight.zero_()
+    assert fleet.embedding.weight.any(), "it is a copy"
+
+
+def test_a_network_comes_back_from_its_state():
+    network = RuleNetwork(MANY, [4, 7])
+    network.decided[0] = True
+    other = RuleNetwork(MANY, [1, 2])
+    other.load_state_dict(network.state_dict())
+    assert other.decided.tolist() == [True, False]
+    bits = torch.randn(2, 1, 3, 3, SMALL.bits, generator=torch.Generator().manual_seed(0)).sign()
+    symbols = torch.full((1, 3, 3), 7)
+    for given_, found in zip((network.read(bits), network.actions()), (other.read(bits), other.actions()), strict=True):
+        assert torch.equal(given_, found)
+    steps = [n.step(*n.meet(vectors_of(n, symbols)), bits, gates=n.gates()) for n in (network, other)]
+    assert torch.equal(*steps)
+
+
+def test_what_has_no_rule_says_why():
+    with pytest.raises(RuleError, match="this network has 2"):
+        LearnedRule(RuleNetwork(SMALL, [0, 1]))
+    with pytest.raises(RuleError, match="this run's see left, right, below, above"):
+        LearnedRule(RuleNetwork(dataclasses.replace(SMALL, neighbours="left right below above"), [0]))
+    with pytest.raises(RuleError, match=r"this run's see left, right$"):
+        LearnedRule(RuleNetwork(dataclasses.replace(SMALL, neighbours="left right"), [0]))
+    with pytest.raises(RuleError, match="see below, own"):
+        LearnedRule(opened(RuleNetwork(MANY, [0]), "below own"))

@@ -1,0 +1,293 @@
+"""Training of the network of bits: phases, problems, a fleet as its runs alone, and a folder from nothing to proofs."""
+
+import json
+from functools import cache
+from pathlib import Path
+
+import pytest
+import torch
+
+from gridsum.automaton.proof import prove
+from gridsum.automaton.rule import LearnedRule, NetworkSteps
+from gridsum.config import ConfigError
+from gridsum.fields import override
+from gridsum.model.rule import RuleNetwork
+from gridsum.recipe import ExactConfig, Phase, RuleConfig
+from gridsum.store import load_exact
+from gridsum.streams import Stream
+from gridsum.symbols import decode, parse
+from gridsum.training import exact
+from gridsum.training.discovery import (
+    Discovery,
+    at_step,
+    draw,
+    grid_of,
+    phases,
+    place,
+    recurrent_steps,
+    setting,
+    total_steps,
+    train_steps,
+)
+from gridsum.training.exact import train_exact
+from gridsum.training.folders import FolderError, load_checkpoint, read_metrics
+
+CPU = torch.device("cpu")
+TINY = override(
+    ExactConfig(rule=RuleConfig(bits=4, width=8, hidden=8, placement_hidden=8, groups=2)),
+    {
+        "discovery.batch": 8,
+        "discovery.epoch_steps": 2,
+        "discovery.harden_accuracy": 0.02,
+        "phases.place.steps": 2,
+        "phases.soft.steps": 2,
+        "phases.anneal.steps": 3,
+        "phases.hard.steps": 2,
+        "phases.robust.steps": 2,
+        "phases.robust.digits": (1, 4),
+        "phases.robust.recurrent": (2, 4),
+        "consolidation.problems": 40,
+        "consolidation.rounds": 1,
+        "consolidation.steps": 3,
+        "consolidation.batch": 64,
+        "consolidation.digits": (1, 2),
+    },
+)
+GATES = override(
+    TINY,
+    {"rule.gates": True, "rule.neighbours": "left right below own", "phases.soft.gate_cost": 0.1},
+)
+
+
+def state_of(fleet: Discovery) -> dict[str, torch.Tensor]:
+    return {name: tensor.detach().clone() for name, tensor in fleet.state().items()}
+
+
+def trained(config: ExactConfig, seeds: tuple[int, ...]) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+    fleet = Discovery(config, seeds, CPU)
+    logged = [fleet.train_step(number) for number in range(total_steps(config))]
+    return torch.stack(logged), state_of(fleet)
+
+
+def test_what_changes_in_a_phase_changes_evenly():
+    phase = Phase(steps=200, noise_start=0.0, noise_end=1.0, hard_start=0.5, rate_start=4e-3, rate_end=2e-3)
+    first, middle, last = (setting(phase, index) for index in (0, 100, 199))
+    assert (first.noise, first.hard) == (0.0, 0.5)
+    assert first.rate == pytest.approx(4e-3 / 50), "the rate grows to its size at first"
+    assert (middle.noise, middle.hard, middle.rate) == pytest.approx((0.5, 0.25, 3e-3))
+    assert (last.noise, last.hard) == pytest.approx((0.995, 0.0025))
+    assert setting(phase, 49).rate == pytest.approx(4e-3 - 2e-3 * 49 / 200)
+
+
+def test_every_training_step_has_its_phase():
+    names = [at_step(TINY, number)[0] for number in range(total_steps(TINY))]
+    assert names == ["place"] * 2 + ["soft"] * 2 + ["anneal"] * 3 + ["hard"] * 2 + ["robust"] * 2
+    assert [at_step(TINY, number)[2] for number in (0, 1, 2, 6, 10)] == [0, 1, 0, 2, 1]
+    with pytest.raises(ValueError, match="phases end"):
+        at_step(TINY, total_steps(TINY))
+
+
+def test_all_recurrent_lengths_of_a_phase_are_drawn():
+    for _, phase in phases(TINY):
+        low, high = phase.recurrent
+        assert {recurrent_steps(phase, number) for number in range(300)} == set(range(low, high + 1))
+
+
+@pytest.mark.parametrize("name", ["place", "soft", "robust"])
+def test_the_problems_and_grids_of_a_batch(name):
+    """Half of either group, each run with a grid of its own for each, big enough for every result."""
+    config = override(TINY, {"discovery.batch": 12})
+    phase, shared = dict(phases(config))[name], config.discovery
+    largest, sizes = grid_of(phase, shared), set()
+    for number in range(12):
+        problems = draw(phase, shared, Stream.of_seeds([1, 5]).fold(number))
+        assert problems.inside.shape == (2, 12, *largest, 1)
+        for run in range(2):
+            for problem in range(12):
+                space = phase.groups[problem // 6]
+                terms = parse(decode(problems.symbols[run, problem].tolist()))
+                assert space.terms[0] <= len(terms) <= space.terms[1]
+                assert all(space.digits[0] <= len(term) <= space.digits[1] for term in terms)
+                assert decode(problems.targets[run, problem].tolist()) == str(sum(map(int, terms)))
+                grid = problems.inside[run, problem, ..., 0]
+                rows, columns = int(grid.any(1).sum()), int(grid.any(0).sum())
+                assert grid[:rows, -columns:].all(), "rows from the top, columns from the right"
+                assert int(grid.sum()) == rows * columns
+                assert rows - space.terms[1] - shared.spare_rows in (0, 1)
+                assert columns - space.digits[1] - shared.spare_columns in (0, 1)
+                sizes.add((problem // 6, rows, columns))
+            halves = problems.inside[run].view(2, 6, -1)
+            assert (halves == halves[:, :1]).all()
+    assert len(sizes) == 2 * 2 * 2
+
+
+def test_what_is_placed_certainly_stands_in_one_cell():
+    network = RuleNetwork(TINY.rule, [0])
+    phase = TINY.phases.soft
+    problems = draw(phase, TINY.discovery, Stream.of_seeds([0]))
+    soft, sure = place(network, problems, 0), place(network, problems, 8)
+    mixed = place(network, problems, 3)
+    torch.testing.assert_close(mixed[:, :5], soft[:, :5])
+    torch.testing.assert_close(mixed[:, 5:], sure[:, 5:])
+    symbols = torch.cat((network.embedding.weight[0], torch.zeros(1, TINY.rule.width)))
+    nearest = (sure[0].flatten(0, 2)[:, None] - symbols).abs().amax(-1).amin(-1)
+    assert float(nearest.detach().max()) < 1e-5
+    network.decided[:] = True
+    torch.testing.assert_close(place(network, problems, 0), sure)
+
+
+@pytest.mark.parametrize("config", [TINY, GATES], ids=["plain", "gates"])
+def test_a_fleet_trains_each_run_as_if_alone(config):
+    """Over all phases, through the hardening of placement and of gates."""
+    seeds = (3, 8)
+    logged, state = trained(config, seeds)
+    assert state["network.decided"].any(), "the test must see placement harden"
+    for run, seed in enumerate(seeds):
+        alone_logged, alone = trained(config, (seed,))
+        torch.testing.assert_close(logged[:, :, run], alone_logged[:, :, 0], rtol=1e-4, atol=1e-5)
+        for name, tensor in alone.items():
+            part = state[name][run : run + 1] if state[name].dim() else state[name]
+            torch.testing.assert_close(part, tensor, rtol=1e-4, atol=1e-5, msg=name)
+    assert not torch.equal(state["mean"][0], state["mean"][1])
+
+
+@cache
+def uninterrupted() -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+    return trained(GATES, (3, 8))
+
+
+@pytest.mark.parametrize("stop", [1, 2, 9])
+def test_a_run_taken_up_goes_on_as_if_it_had_not_stopped(stop):
+    """In the middle of a phase, where one begins, and where the next has grids of another size."""
+    seeds, last = (3, 8), total_steps(GATES)
+    _, expected = uninterrupted()
+    fleet = Discovery(GATES, seeds, CPU)
+    for number in range(stop):
+        fleet.train_step(number)
+    kept = state_of(fleet)
+    other = Discovery(GATES, seeds, CPU)
+    other.take_up(kept)
+    for number in range(stop, last):
+        other.train_step(number)
+    for name, tensor in other.state().items():
+        assert torch.equal(tensor, expected[name]), name
+
+
+def test_an_epoch_is_reported_when_it_is_over():
+    fleet, told = Discovery(TINY, (0,), CPU), []
+    yielded = list(train_steps(fleet, 0, 5, lambda number, means: told.append((number, tuple(means.shape)))))
+    assert yielded == [2, 4, 5]
+    assert told == [(2, (5, 1)), (4, (5, 1)), (5, (5, 1))]
+
+
+def test_a_gradient_that_is_no_number_leaves_a_run_as_it_is():
+    fleet = Discovery(TINY, (0, 1), CPU)
+    before = [parameter.detach().clone() for parameter in fleet.parameters]
+    fleet.now.fill_(1e-3)
+    gradient = torch.ones_like(fleet.mean)
+    gradient[0, 3] = torch.nan
+    with torch.no_grad():
+        fleet.decay.zero_()
+        fleet._update(gradient)
+    for parameter, was in zip(fleet.parameters, before, strict=True):
+        assert torch.equal(parameter[0], was[0])
+        assert not torch.equal(parameter[1], was[1])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A whole training of two seeds."""
+    path = tmp_path_factory.mktemp("exact") / "run"
+    train_exact(TINY, (0, 4), path, CPU)
+    return path
+
+
+def test_from_nothing_to_proofs(folder: Path):
+    results = [json.loads((folder / f"seed-{seed}" / "proof.json").read_text()) for seed in (0, 4)]
+    for seed, result in zip((0, 4), results, strict=True):
+        assert result["seed"] == seed
+        assert result["proved"] is False, "eleven tiny steps teach nothing"
+        assert result["proved_before"] is False
+        assert len(result["rounds"]) == 1
+        assert result["failures"]
+        log = read_metrics(folder, seed)
+        assert [line["epoch"] for line in log] == [2, 4, 6, 8, 10, 11]
+        assert log[-1]["phase"] == "robust"
+        network, config, seed_there = load_exact(folder / f"seed-{seed}" / "weights.safetensors")
+        assert (config, seed_there) == (TINY, seed)
+        again = prove(NetworkSteps(LearnedRule(network)))
+        assert [str(failure) for failure in again.failures[:5]] == result["failures"], "of the weights that are kept"
+    checkpoint = load_checkpoint(folder)
+    assert checkpoint is not None
+    assert (checkpoint.epoch, checkpoint.seeds) == (11, (0, 4))
+
+
+def test_what_is_done_is_not_done_again(folder: Path):
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    results = train_exact(TINY, (0, 4), folder, CPU, resume=True)
+    assert [result["seed"] for result in results] == [0, 4]
+    after = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert before == after
+
+
+@pytest.mark.parametrize("stopped", ["train", "prove"])
+def test_a_stopped_training_is_resumed_as_if_it_had_not_been(
+    stopped: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """After its third checkpoint, or between the two proofs."""
+
+    class Stop(Exception):
+        pass
+
+    calls = []
+
+    def interrupted(function, most):
+        def call(*arguments):
+            calls.append(0)
+            if len(calls) > most:
+                raise Stop
+            return function(*arguments)
+
+        return call
+
+    path = tmp_path / "run"
+    with monkeypatch.context() as patch:
+        if stopped == "train":
+            patch.setattr(exact, "save_checkpoint", interrupted(exact.save_checkpoint, 3))
+        else:
+            patch.setattr(exact, "settle", interrupted(exact.settle, 1))
+        with pytest.raises(Stop):
+            train_exact(TINY, (0, 4), path, CPU)
+    train_exact(TINY, (0, 4), path, CPU, resume=True)
+    for seed in (0, 4):
+        for name in ("weights.safetensors", "metrics.jsonl"):
+            assert (path / f"seed-{seed}" / name).read_bytes() == (folder / f"seed-{seed}" / name).read_bytes()
+        results = [json.loads((where / f"seed-{seed}" / "proof.json").read_text()) for where in (path, folder)]
+        assert results[0] | {"seconds": 0} == results[1] | {"seconds": 0}
+
+
+def test_another_training_is_refused(folder: Path, tmp_path: Path):
+    with pytest.raises(FolderError, match="already holds a training run"):
+        train_exact(TINY, (0, 4), folder, CPU)
+    with pytest.raises(FolderError, match=r"started with seeds \[0, 4\]"):
+        train_exact(TINY, (0, 1), folder, CPU, resume=True)
+    with pytest.raises(FolderError, match=r"started with discovery\.batch = 8, not 12"):
+        train_exact(override(TINY, {"discovery.batch": 12}), (0, 4), folder, CPU, resume=True)
+    with pytest.raises(FolderError, match="no training run to resume"):
+        train_exact(TINY, (0,), tmp_path / "none", CPU, resume=True)
+    with pytest.raises(ConfigError, match="different from each other"):
+        train_exact(TINY, (0, 0), tmp_path / "twice", CPU)
+    assert not (tmp_path / "twice").exists()
+
+
+def test_consolidation_may_be_given_more(folder: Path):
+    more = override(TINY, {"consolidation.rounds": 2})
+    assert [result["seed"] for result in train_exact(more, (0, 4), folder, CPU, resume=True)] == [0, 4]
+
+
+def test_a_run_from_which_no_rule_can_be_taken_says_why(tmp_path: Path):
+    config = override(TINY, {"rule.neighbours": "left right below above", **{
+        f"phases.{name}.steps": 0 for name in ("soft", "anneal", "hard", "robust")}})  # fmt: skip
+    (result,) = train_exact(config, (2,), tmp_path / "run", CPU)
+    assert result["proved"] is False
+    assert "see left, right, below, above" in result["why"]
