@@ -37,7 +37,7 @@ def network_states(network: RuleNetwork, symbols: torch.Tensor, steps: int) -> l
 def test_every_state_is_the_networks(seed: int, expression: str):
     network = RuleNetwork(SMALL, [seed])
     # An untrained network also places symbols at random, which is no matter here.
-    table = dataclasses.replace(LearnedRule(network).table(), actions=USUAL_ACTIONS)
+    table = dataclasses.replace(LearnedRule(network).table(range(2**SMALL.bits)), actions=USUAL_ACTIONS)
     terms = parse(expression)
     symbols = torch.tensor(Run(table, terms).symbols.astype(int))
     expected = network_states(network, symbols, STEPS)

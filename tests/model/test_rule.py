@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional as F
 
-from gridsum.automaton.rule import LearnedRule, NetworkSteps, RuleError, alone
+from gridsum.automaton.proof import Proof
+from gridsum.automaton.rule import LearnedRule, RuleError, agreement, alone
 from gridsum.automaton.table import CELL_SYMBOLS, EMPTY_CELL
 from gridsum.model.rule import RuleNetwork, soft_bits
 from gridsum.recipe import RuleConfig
@@ -86,14 +87,25 @@ def test_a_rule_remembers_only_what_the_network_does():
     assert torch.equal(again, state)
 
 
-def test_the_proof_is_about_the_same_rule():
+def test_a_network_that_leaves_its_table_is_told_apart():
+    """In the contexts of a proof: here all that follow the first, of an untrained network."""
     rule = LearnedRule(RuleNetwork(SMALL, [1]))
-    steps = NetworkSteps(rule)
-    numbers = torch.Generator().manual_seed(0)
-    x = torch.randint(len(CELL_SYMBOLS), (50,), generator=numbers)
-    contexts = torch.randint(rule.outside + 1, (50, 3), generator=numbers)
-    assert steps.after(x.numpy(), *contexts.T.numpy()).tolist() == rule(x, contexts).tolist()
-    assert steps.margin == pytest.approx(float(rule.logits(x, contexts).detach().abs().min()), rel=1e-4)
+    table = rule.table()
+    side = table.outside + 1
+    contexts = [(x, right, below) for x in range(3) for right in range(side) for below in range(side)]
+    after = {key: table.steps[key[0], :, key[1], key[2]].astype(int) for key in contexts}
+    found = agreement(rule, table, Proof(after=after))
+    codes = torch.tensor([*table.codes, rule.outside])
+    expected = {
+        (x, left, right, below): int(rule(torch.tensor([x]), codes[torch.tensor([[left, right, below]])])[0])
+        for x, right, below in contexts
+        for left in range(side)
+    }
+    different = sum(
+        table.codes[after[x, right, below][left]] != code for (x, left, right, below), code in expected.items()
+    )
+    assert (found.contexts, found.different) == (len(expected), different)
+    assert found.margin > 0
 
 
 @torch.no_grad()

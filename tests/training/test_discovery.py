@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from gridsum.automaton.proof import prove
-from gridsum.automaton.rule import LearnedRule, NetworkSteps
+from gridsum.automaton.proof import TableSteps, prove
+from gridsum.automaton.rule import LearnedRule
 from gridsum.config import ConfigError
 from gridsum.fields import override
 from gridsum.model.rule import RuleNetwork
@@ -215,7 +215,7 @@ def test_from_nothing_to_proofs(folder: Path):
         assert log[-1]["phase"] == "robust"
         network, config, seed_there = load_exact(folder / f"seed-{seed}" / "weights.safetensors")
         assert (config, seed_there) == (TINY, seed)
-        again = prove(NetworkSteps(LearnedRule(network)))
+        again = prove(TableSteps(LearnedRule(network).table()))
         assert [str(failure) for failure in again.failures[:5]] == result["failures"], "of the weights that are kept"
     checkpoint = load_checkpoint(folder)
     assert checkpoint is not None

@@ -29,6 +29,7 @@ from gridsum.symbols import FIRST_DIGIT, PLUS, decode, encode, exact_sum, render
 _AT_ONCE = 1 << 16
 # Sums that show which codes are in use: the fewest and the most terms, and the most digits.
 _SHAPES = ((1, 4, 10), (1, 2, 20), (5, 8, 6), (2, 3, 3))
+_SUMS = 2000
 _RARE = 1e-4
 # What a kept answer holds before it is known.
 _UNKNOWN = -1
@@ -150,12 +151,13 @@ class LearnedRule:
         """The action of every symbol of Σ [13]."""
         return self.network.actions(hard=True)[0].argmax(-1)
 
-    def table(self, sums: int = 2000) -> RuleTable:
+    def table(self, codes_in_use: Sequence[int] | None = None) -> RuleTable:
         """The rule on the codes that cells come to rest in, and the start; what leads out of these is rounded to one.
 
-        Which codes these are is seen on random sums of all shapes. The table is a rule of its own, proved by itself.
+        Which codes these are, if they are not given, is seen on random sums of all shapes. The table is a rule of its
+        own, proved by itself.
         """
-        rest = self._resting(sums)
+        rest = self._resting() if codes_in_use is None else torch.tensor(list(codes_in_use), device=self.device)
         codes = torch.cat((rest.new_zeros(1), rest[rest != 0]))
         places = torch.cat((codes, codes.new_tensor([self.outside])))
         side = len(places)
@@ -174,12 +176,12 @@ class LearnedRule:
             tuple(self.actions().tolist()),
         )
 
-    def _resting(self, sums: int) -> Tensor:
+    def _resting(self) -> Tensor:
         """The codes of cells at rest, but for those that are rarer than mistakes."""
         counts = torch.zeros(self.outside, dtype=torch.int64, device=self.device)
         for index, (fewest, most, digits) in enumerate(_SHAPES):
             space = Space((fewest, most), (1, digits))
-            symbols = sample(space, sums // len(_SHAPES), Stream.of_seeds([index], self.device), 0.5).symbols[0]
+            symbols = sample(space, _SUMS // len(_SHAPES), Stream.of_seeds([index], self.device), 0.5).symbols[0]
             x = cells(symbols, self.actions(), most + 1, max(space.columns, digits + 1) + 1)
             state, resting = self.rest(x, 4 * sum(x.shape[1:]))
             counts += torch.bincount(state[resting].flatten(), minlength=self.outside)
