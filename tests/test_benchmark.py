@@ -84,11 +84,12 @@ def test_memory_is_what_the_work_takes_at_most(device):
     memory = PeakMemory(torch.device(device))
     gc.collect()
     gigabytes(0.2)
-    assert memory.gigabytes() == pytest.approx(0.2, abs=0.02)
+    assert memory.gigabytes() == pytest.approx(0.2, abs=0.05)
     del stays
 
 
 @told
+@pytest.mark.slow
 def test_a_fleet_s_memory_is_its_own():
     """A small fleet after a large one takes what it takes before. What libraries set up once is the first one's."""
     config = override(variant("fixedTime"), {"training.batch": 16, "model.fixed_steps": 4})

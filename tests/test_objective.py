@@ -307,9 +307,8 @@ def test_readings_after_truncation_have_no_gradient(normalise):
 
 def test_sampled_success_is_the_accuracy_of_a_reading_drawn_from_p():
     rollout, targets = rollout_of(*logits_and_halting()), targets_of()
-    draws = Stream.of_seeds([3, 4])
-    spent = cost(rollout, targets, ObjectiveConfig(), success=sampled_success(rollout, targets, draws))
-    numbers = draws.uniform(PROBLEMS)
+    numbers = Stream.of_seeds([3, 4]).uniform(PROBLEMS)
+    spent = cost(rollout, targets, ObjectiveConfig(), success=sampled_success(rollout, targets, numbers))
     for run in range(RUNS):
         accuracies = accuracies_of(rollout, targets, run, [True] * WIDTH)
         total = 0.0
@@ -326,7 +325,7 @@ def test_sampled_success_is_right_on_average():
     many = 3000
     rollout = rollout_of(logits[:, :1, :1].expand(-1, -1, many, -1, -1), halting[:, :1, :1].expand(-1, -1, many))
     targets = targets_of()[:1, :1].expand(-1, many, -1)
-    drawn = sampled_success(rollout, targets, Stream.of_seeds([0]))
+    drawn = sampled_success(rollout, targets, Stream.of_seeds([0]).uniform(many))
     sampled = cost(rollout, targets, ObjectiveConfig(), success=drawn)
     expected = cost(rollout, targets, ObjectiveConfig(success="expected"))
     never, always = (
@@ -335,13 +334,6 @@ def test_sampled_success_is_right_on_average():
     tolerance = 4 * 0.5 * float(always - never) / math.sqrt(many)
     assert 0 < expected.accuracy[0] < 1
     assert abs(float(sampled.regulariser - expected.regulariser)) < tolerance
-
-
-class Highest(Stream):
-    """Draws the largest number below 1 that a stream can give."""
-
-    def uniform(self, *shape: int) -> torch.Tensor:
-        return torch.full((len(self.key), *shape), 1 - 2.0**-24)
 
 
 def test_the_highest_draw_is_the_last_reading():
@@ -353,14 +345,15 @@ def test_the_highest_draw_is_the_last_reading():
     logits[1:, ..., 2] = 1.0
     rollout = Rollout(rollout.steps, logits, halting, rollout.probability, rollout.truncation)
     targets = torch.ones(1, 400, 1, dtype=torch.int64)
-    assert (sampled_success(rollout, targets, Highest(torch.zeros(1, dtype=torch.int64))) == 0).all()
+    highest = torch.full((1, 400), 1 - 2.0**-24)  # that a stream can give
+    assert (sampled_success(rollout, targets, highest) == 0).all()
 
 
 def test_sampled_success_counts_the_columns_of_a_run_s_own_grid_alone():
     rollout, targets = rollout_of(*logits_and_halting()), targets_of()
     columns = torch.tensor([[False, True, True, True], [False, False, True, True]])
-    draws = Stream.of_seeds([3, 4])
-    found, numbers = sampled_success(rollout, targets, draws, columns), draws.uniform(PROBLEMS)
+    numbers = Stream.of_seeds([3, 4]).uniform(PROBLEMS)
+    found = sampled_success(rollout, targets, numbers, columns)
     for run in range(RUNS):
         accuracies = accuracies_of(rollout, targets, run, columns[run].tolist())
         for b in range(PROBLEMS):

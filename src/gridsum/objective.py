@@ -12,7 +12,6 @@ from torch.nn import functional as F
 
 from gridsum.config import ObjectiveConfig
 from gridsum.model.unroll import Rollout
-from gridsum.streams import Stream
 from gridsum.symbols import PAD
 
 
@@ -79,11 +78,14 @@ def samples_success(config: ObjectiveConfig) -> bool:
 
 
 @torch.no_grad()
-def sampled_success(rollout: Rollout, targets: Tensor, draws: Stream, columns: Tensor | None = None) -> Tensor:
-    """a [R,B]: each sample's character accuracy at one step drawn from p."""
+def sampled_success(rollout: Rollout, targets: Tensor, draws: Tensor, columns: Tensor | None = None) -> Tensor:
+    """a [R,B]: each sample's character accuracy at one step drawn from p, by `draws` [R,B], uniform in [0, 1).
+
+    That step is the first after which the sample has halted with a probability above the draw.
+    """
     accuracies = character_accuracy(rollout.logits.argmax(-1), targets, _inside(targets, columns))
     # One too far where the draw exceeds p's rounded sum.
-    drawn = (torch.cumsum(rollout.probability, 0) <= draws.uniform(targets.shape[1])).sum(0)
+    drawn = (torch.cumsum(rollout.probability, 0) <= draws).sum(0)
     return accuracies.gather(0, drawn.minimum(rollout.truncation - rollout.steps.start)[None])[0]
 
 

@@ -247,7 +247,9 @@ SMALL = {
     "model.context_heads": 4,
     "model.context_hidden": 16,
     "model.halting_hidden": 16,
-    "task.digits": (1, 2),
+    "task.digits": (1, 1),
+    "task.random_rows": 1,
+    "task.random_columns": 1,
     "task.terms": (1, 2),
     "task.group_bounds": (1,),
 }

@@ -5,8 +5,9 @@ import torch
 
 from gridsum.fields import override
 from gridsum.model.engine import engine_of
+from gridsum.model.engine.eager import Eager
 from gridsum.model.engine.plain import Plain
-from gridsum.model.paper import Network, flatten
+from gridsum.model.paper import GridSize, Network, flatten
 from gridsum.model.unroll import roll_out
 from gridsum.objective import cost, sampled_success
 from gridsum.problems import Space
@@ -38,10 +39,9 @@ def tiny(name, **changes):
     return override(variant(name), {**TINY, **changes})
 
 
-@pytest.mark.parametrize("name", ["base", "fixedTime", "ponderReg"])
-@pytest.mark.parametrize("dropout", [0.0, 0.1])
+@pytest.mark.parametrize(("name", "dropout"), [("base", 0.1), ("base", 0.0), ("fixedTime", 0.1), ("ponderReg", 0.1)])
 def test_a_fleet_trains_each_run_as_if_alone(name, dropout):
-    """Twenty steps, with each run's own problems, grid sizes, dropout and clipping.
+    """Six steps, with each run's own problems, grid sizes, dropout and clipping.
 
     In double precision: Adam turns the rounding of a gradient near zero into a step of full size.
     """
@@ -53,7 +53,7 @@ def test_a_fleet_trains_each_run_as_if_alone(name, dropout):
         gradients = EagerGradients(network, config, seeds)
         optimiser = AdamW(network, config.training)
         costs = []
-        for number in range(20):
+        for number in range(6):
             result = gradients(number)
             optimiser.update(result.gradient, torch.tensor(number), torch.ones(len(seeds), dtype=torch.bool))
             costs.append(result.cost.total)
@@ -95,6 +95,25 @@ def test_bf16_on_a_cpu_points_where_fp32_does(name, monkeypatch):
     assert not torch.equal(reduced, full)
     assert torch.cosine_similarity(reduced, full, 1).min() > 0.999
     assert ((reduced - full).norm(dim=1) / full.norm(dim=1)).max() < 0.05
+
+
+@pytest.mark.parametrize("engine", [Plain, Eager])
+def test_a_draw_needs_no_rollout_beyond_it(engine):
+    """Samples leave at the step they are drawn to halt at, and what they are worth there is what it was."""
+    config = tiny("base", **{"model.max_steps": 20})
+    network = Network(config.model, (3, 5)).double()
+    with torch.no_grad():  # λ near 0.1: many steps, and some samples reach the last
+        network.context.decision.layers[-1].bias.fill_(-2)
+    batch = draw_problems(Space((1, 2), (1, 3)), config.task, 60, Stream.of_seeds((3, 5)))
+    size = GridSize(3, 6)
+    targets, draws = batch.targets_for(size.width), Stream.of_seeds((3, 5)).fold(1).uniform(60)
+    draws[0, 0], draws[1, 0] = 0.0, 1 - 2.0**-24
+    whole = roll_out(engine(network), batch.symbols, size)
+    short = roll_out(engine(network), batch.symbols, size, epsilon=(1 - draws).clamp_min(0.05))
+    assert torch.equal(sampled_success(short, targets, draws), sampled_success(whole, targets, draws))
+    drawn = (whole.probability.cumsum(0) <= draws).sum(0)
+    assert (short.truncation - drawn).unique().tolist() == [0, 1]
+    assert short.truncation.double().mean() < 0.6 * whole.truncation.double().mean()
 
 
 def test_too_few_steps_are_noticed():
@@ -183,7 +202,8 @@ def test_the_gradient_is_that_of_the_mean_cost_of_the_groups(bounds):
         targets, columns = batch.targets_for(size.width), None if size.inside is None else size.inside[:, 0]
         plain, largest = Plain(network), config.task.largest_grid(space)
         rollout = roll_out(plain, batch.symbols, size, source.fold(3), None, largest)
-        success = sampled_success(roll_out(plain, batch.symbols, size), targets, source.fold(4), columns)
+        draws = source.fold(4).uniform(12 // len(config.task.groups))
+        success = sampled_success(roll_out(plain, batch.symbols, size), targets, draws, columns)
         totals.append(cost(rollout, targets, config.objective, columns, success).total)
     total = torch.stack(totals).mean(0)
     expected = flatten(torch.autograd.grad(total.sum(), list(network.parameters())))

@@ -286,10 +286,12 @@ def test_weights_are_never_older_than_the_checkpoint(tmp_path, monkeypatch):
 
 def test_a_network_learns(tmp_path):
     """Sums of two digits, in seconds: the loss falls, and characters come to be right."""
-    sizes = {"task.terms": (1, 2), "task.group_bounds": (1,), "task.digits": (1, 1), "training.batch": 48}
-    rates = {"training.learning_rate": 5e-3, "training.restart_epochs": 16, "training.weight_decay": 0.0}
-    length = {"training.epochs": 16, "training.steps_per_epoch": 10, "model.dropout": 0.0, "model.max_steps": 3}
-    config = short(**sizes, **rates, **length, **{"model.width": 32, "model.heads": 32, "model.step_hidden": 32})
+    task = {"task.terms": (1, 2), "task.group_bounds": (1,), "task.digits": (1, 1)}
+    grids = {"task.random_rows": 0, "task.random_columns": 0}
+    sizes = {"model.width": 32, "model.heads": 32, "model.step_hidden": 32, "model.dropout": 0.0, "model.max_steps": 2}
+    rates = {"training.learning_rate": 5e-3, "training.restart_epochs": 8, "training.weight_decay": 0.0}
+    length = {"training.epochs": 8, "training.steps_per_epoch": 10, "training.batch": 32}
+    config = short(**task, **grids, **sizes, **rates, **length)
     train(config, [0], tmp_path, CPU)
     first, *_, last = read_metrics(tmp_path, 0)
     assert last["total"] < 0.5 * first["total"]
@@ -306,6 +308,16 @@ def test_new_problems_follow_the_old_ones():
     ]
     assert torch.equal(costs[0], costs[1])
     assert not torch.equal(costs[0], costs[2])
+
+
+def test_a_training_that_follows_another_begins_a_cosine_of_its_own(monkeypatch):
+    """The problems go on from its first step; the rate does not."""
+    asked = []
+    fleet = Fleet(short(**{"training.first_step": 5}), (3,), CPU)
+    monkeypatch.setattr(fleet, "update", lambda _gradient, costs, step: asked.append(int(step)) or costs)
+    fleet.train_step(0)
+    fleet.train_step(1)
+    assert asked == [0, 1]
 
 
 def test_weights_of_other_runs_are_refused_as_a_start(tmp_path):

@@ -81,6 +81,19 @@ def test_updates_are_torch_s_run_by_run(size):
     torch.testing.assert_close(flatten(p.detach() for p in network.parameters()), ours.weights)
 
 
+def test_starting_again_forgets_the_gradients_and_their_count():
+    optimisers = [AdamW(small_network(), CONFIG) for _ in range(2)]
+    used, new = optimisers
+    before, alive = used.weights.clone(), torch.tensor([True, True])
+    used.update(torch.ones_like(before), torch.tensor(0), alive)
+    for parameter, fresh in zip(used.parameters, new.parameters, strict=True):
+        parameter.data.copy_(fresh)
+    used.restart()
+    for optimiser in optimisers:
+        optimiser.update(torch.full_like(before, 0.01), torch.tensor(0), alive)
+    assert torch.equal(used.weights, new.weights)
+
+
 def test_a_run_set_aside_keeps_its_weights():
     network = small_network()
     optimiser = AdamW(network, CONFIG)

@@ -369,7 +369,7 @@ def survival(halting: Tensor) -> Tensor:
     return torch.stack(products)
 
 
-def halting_distribution(halting: Tensor, epsilon: float) -> tuple[Tensor, Tensor]:
+def halting_distribution(halting: Tensor, epsilon: float | Tensor) -> tuple[Tensor, Tensor]:
     """p_n from λ_n [K,R,B], truncated (Eq. 10): p [K,R,B], and the truncation step N [R,B] of each sample.
 
     A sample stops at the first n before which it has halted with a probability above 1 − ε, or at the last n

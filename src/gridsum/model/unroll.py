@@ -33,7 +33,7 @@ def unroll(
     steps: int,
     hard: bool = False,
     drops: Sites | None = None,
-    epsilon: float | None = None,
+    epsilon: float | Tensor | None = None,
     exactly: bool = False,
 ) -> Iterator[Moment]:
     """Symbols [R,B,S] are placed, and then step follows step: the moments n = 0 … `steps`, one after the other.
@@ -83,20 +83,24 @@ def roll_out(
     dropout: Stream | None = None,
     steps: int | None = None,
     largest: tuple[int, int] | None = None,
+    epsilon: Tensor | None = None,
 ) -> Rollout:
     """A rollout as training needs it.
 
     `dropout` is the source of its randomness (none: no dropout). Under ponder halting the computation goes on until
     every sample is truncated; with `steps` given it takes exactly that many, which spares a GPU the question after
     each, and gives the same rollout if they are enough. `largest` is the height and width that the cells' numbers for
-    dropout refer to (by default, the grid's own).
+    dropout refer to (by default, the grid's own). `epsilon` [R,B] truncates each sample at a threshold of its own,
+    which is not below the configuration's.
     """
     config = engine.network.config
     most = most_steps(config)
     assert steps is None or steps <= most, "training takes no more steps than the configuration says"
     limit = most if steps is None or config.halting == "fixed" else steps
     drops = dropout and engine.dropouts(dropout, symbols.shape[1], size, largest or (size.height, size.width), limit)
-    moments = unroll(engine, symbols, size, limit, False, drops, config.epsilon, steps is not None)
+    threshold = config.epsilon if epsilon is None else epsilon
+    leaving = config.epsilon if steps is not None else threshold  # kernels know one; later than need be is as good
+    moments = unroll(engine, symbols, size, limit, False, drops, leaving, steps is not None)
 
     if config.halting == "fixed":
         *_, last = moments
@@ -109,7 +113,7 @@ def roll_out(
         tops.append(moment.top)
         lambdas.append(moment.halting)
     halting = torch.stack(lambdas)
-    p, truncation = halting_distribution(halting, config.epsilon)
+    p, truncation = halting_distribution(halting, threshold)
     return Rollout(range(len(tops)), _read(engine, tops, drops, 0), halting, p, truncation)
 
 

@@ -68,23 +68,26 @@ def part_gradient(engine: Engine, config: Config, stream: Stream, group: int, st
     batch = draw_problems(space, problems, source)
     rollout = roll_out(engine, batch.symbols, size, source.fold(_DROPOUT), steps, config.task.largest_grid(space))
     columns = None if size.inside is None else size.inside[:, 0]
-    targets, rollouts, success = batch.targets_for(size.width), [rollout], None
+    targets, success = batch.targets_for(size.width), None
+    truncations = [_truncation(rollout, config.model.epsilon, config.model, steps)]
     if samples_success(config.objective):
+        draws = source.fold(_SUCCESS).uniform(problems)
+        epsilon = (1 - draws).clamp_min(config.model.epsilon)  # what comes after the step drawn is not asked for
         with torch.no_grad():
-            rollouts.append(roll_out(engine, batch.symbols, size, None, steps))
-        success = sampled_success(rollouts[1], targets, source.fold(_SUCCESS), columns)
+            drawn = roll_out(engine, batch.symbols, size, None, steps, epsilon=epsilon)
+        success = sampled_success(drawn, targets, draws, columns)
+        truncations.append(_truncation(drawn, epsilon, config.model, steps))
     spent = cost(rollout, targets, config.objective, columns, success)
     gradients = torch.autograd.grad(spent.total.sum() / len(config.task.groups), list(engine.network.parameters()))
-    truncation = torch.stack([_truncation(taken, config.model, steps) for taken in rollouts]).amax(0)
     # A gradient may come as an expanded view; a row a run is what the optimiser takes.
-    return Part(flatten(gradients), _detached(spent), rollout.steps.stop - 1, truncation)
+    return Part(flatten(gradients), _detached(spent), rollout.steps.stop - 1, torch.stack(truncations).amax(0))
 
 
-def _truncation(rollout: Rollout, config: ModelConfig, steps: int | None) -> Tensor:
-    """As `Part` has it, of one rollout."""
+def _truncation(rollout: Rollout, epsilon: float | Tensor, config: ModelConfig, steps: int | None) -> Tensor:
+    """As `Part` has it, of one rollout that is truncated at ε."""
     unfinished = torch.zeros((), dtype=torch.bool, device=rollout.truncation.device)
     if rollout.halting is not None and steps is not None and steps < config.max_steps:
-        unfinished = ((1 - rollout.halting[:-1].detach()).prod(0) >= config.epsilon).any()
+        unfinished = ((1 - rollout.halting[:-1].detach()).prod(0) >= epsilon).any()
     return torch.stack((rollout.truncation.max(), unfinished.long()))
 
 

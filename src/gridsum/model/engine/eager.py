@@ -39,7 +39,7 @@ class Eager(Plain):
         steps: int,
         hard: bool = False,
         drops: Sites | None = None,
-        epsilon: float | None = None,
+        epsilon: float | Tensor | None = None,
         exactly: bool = False,
     ) -> Course:
         return EagerCourse(self, symbols, size, steps, hard, drops, epsilon, exactly)
@@ -101,7 +101,7 @@ class EagerCourse:
         steps: int,
         hard: bool,
         drops: Sites | None,
-        epsilon: float | None,
+        epsilon: float | Tensor | None,
         exactly: bool,
     ) -> None:
         self.engine, self.network = engine, engine.network
@@ -143,7 +143,7 @@ class EagerCourse:
     def let_go(self, n: int) -> None:
         """The samples whose last step is step n leave, once they are many enough, with their top rows."""
         assert self.epsilon is not None
-        going = (self.running[:, self.present] >= self.epsilon).any(0) & (n < self.steps)
+        going = (self.running >= self.epsilon)[:, self.present].any(0) & (n < self.steps)
         if int(going.sum()) > len(self.present) * _WORTH_LEAVING:
             return
         rows = self.top.new_zeros(()).expand(len(self.running), self.problems, *self.top.shape[2:])

@@ -57,14 +57,14 @@ class Engine(Protocol):
         steps: int,
         hard: bool = False,
         drops: Sites | None = None,
-        epsilon: float | None = None,
+        epsilon: float | Tensor | None = None,
         exactly: bool = False,
     ) -> Course:
         """Symbols [R,B,S] on their grids, before the first of at most `steps` steps.
 
-        With `epsilon` samples are truncated as in training: after the first n before which a sample has halted with a
-        probability above 1 − ε, its top row and λ have no meaning. With `exactly`, all `steps` are taken, and the
-        tensors are asked nothing on the way, which a CUDA graph needs.
+        With `epsilon`, of all samples or of each [R,B], samples are truncated as in training: after the first n before
+        which a sample has halted with a probability above 1 − ε, its top row and λ have no meaning. With `exactly`, all
+        `steps` are taken, and the tensors are asked nothing on the way, which a CUDA graph needs; ε is then a number.
         """
         ...
 
@@ -99,7 +99,7 @@ class Plain:
         steps: int,  # noqa: ARG002
         hard: bool = False,
         drops: Sites | None = None,
-        epsilon: float | None = None,
+        epsilon: float | Tensor | None = None,
         exactly: bool = False,
     ) -> Course:
         return PlainCourse(self.network, self.network.place(symbols, size, hard), size, drops, epsilon, exactly)
@@ -118,7 +118,7 @@ class PlainCourse:
         grid: Tensor,
         size: GridSize,
         drops: Sites | None,
-        epsilon: float | None,
+        epsilon: float | Tensor | None,
         exactly: bool,
     ) -> None:
         self.network, self.grid, self.size, self.drops = network, grid, size, drops

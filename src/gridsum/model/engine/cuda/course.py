@@ -58,7 +58,7 @@ class Cuda(Eager):
         steps: int,
         hard: bool = False,
         drops: Sites | None = None,
-        epsilon: float | None = None,
+        epsilon: float | Tensor | None = None,
         exactly: bool = False,
     ) -> Course:
         return CudaCourse(self, symbols, size, steps, hard, drops, epsilon, exactly)
@@ -107,7 +107,7 @@ class CudaCourse(EagerCourse):
         steps: int,
         hard: bool,
         drops: Sites | None,
-        epsilon: float | None,
+        epsilon: float | Tensor | None,
         exactly: bool,
     ) -> None:
         super().__init__(engine, symbols, size, steps, hard, drops, epsilon, exactly)
@@ -141,7 +141,7 @@ class CudaCourse(EagerCourse):
         row, halting = super().look(n)
         if self.lists and halting is not None and n < self.steps:
             assert self.sizes is not None
-            assert self.epsilon is not None
+            assert isinstance(self.epsilon, float)
             self.sizes, self.running = leave(self.sizes, self.running, halting.detach(), self.epsilon)
         return row, halting
 
