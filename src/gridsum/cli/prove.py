@@ -50,7 +50,7 @@ def run(arguments: Sequence[str]) -> int:
         name = called_now(options.model or DEFAULT_MODEL)
         table = table_of_model(name)
     proof = prove(TableSteps(table))
-    network = {} if name is None else _of_network(name, table, proof)
+    network = {} if name is None or not proof.proved else _of_network(name, table, proof)
     proved = proof.proved and all(part["different"] == 0 for part in network.values())
     wrong = None if proof.proved else counterexample(table)
     lines = [_line(proof), *(_network_line(precision, part) for precision, part in network.items())]
