@@ -58,8 +58,8 @@ def _parser() -> Parser:
         "A sum that cannot be read is explained on standard error, and an empty line\n"
         '(with --json, an object with "error") stands for its answer; the exit status\n'
         "is then 2.\n"
-        "exact takes up to 2·10^8 cells (terms × digits). For the paper's networks there is\n"
-        "no limit but memory, about 8 KB for each cell.\n\n"
+        "exact takes up to 2·10^8 cells (terms × digits). For the paper's networks\n"
+        "there is no limit but memory, about 8 KB for each cell.\n\n"
         "examples:\n"
         "  gridsum solve 523+102+9416 99999+1\n"
         "  gridsum solve --show 523+102\n"
