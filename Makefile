@@ -29,6 +29,9 @@ demo: .venv/.installed
 	@$(BIN)/gridsum table examples --records $(DEMO)
 	@echo
 	@$(BIN)/gridsum table comparison --records $(DEMO)
+	@echo; echo "What exact has learned, and the proof that it always adds:"
+	@$(BIN)/gridsum rule
+	@$(BIN)/gridsum prove
 	@echo; echo "Yours: $(BIN)/gridsum solve --show 99999+1"
 
 serve: .venv/.installed-serve
