@@ -76,11 +76,8 @@ def with_entry(entry: tuple[int, int, int, int], after: int) -> RuleTable:
 def at_rest() -> frozenset[tuple[int, int, int, int]]:
     """(own symbol, left, right, below) of cells at rest, in many small sums."""
     numbers = np.random.default_rng(0)
-    sums = [(str(a), str(b)) for a in (0, 5, 10, 90, 99, 100) for b in (0, 5, 10, 99)] + [
-        ("000",),
-        ("07", "93"),
-        ("10",),
-    ]
+    sums: list[tuple[str, ...]] = [("000",), ("07", "93"), ("10",)]
+    sums += [(str(a), str(b)) for a in (0, 5, 10, 90, 99, 100) for b in (0, 5, 10, 99)]
     for _ in range(60):
         terms = [numbers.choice(list("0159"), numbers.integers(1, 4)) for _ in range(numbers.integers(1, 4))]
         sums.append(tuple("".join(term) for term in terms))
