@@ -104,7 +104,7 @@ def test_a_draw_needs_no_rollout_beyond_it(engine):
     network = Network(config.model, (3, 5)).double()
     with torch.no_grad():  # λ near 0.1: many steps, and some samples reach the last
         network.context.decision.layers[-1].bias.fill_(-2)
-    batch = draw_problems(Space((1, 2), (1, 3)), config.task, 60, Stream.of_seeds((3, 5)))
+    batch = draw_problems(Space((1, 2), (1, 3)), 60, Stream.of_seeds((3, 5)))
     size = GridSize(3, 6)
     targets, draws = batch.targets_for(size.width), Stream.of_seeds((3, 5)).fold(1).uniform(60)
     draws[0, 0], draws[1, 0] = 0.0, 1 - 2.0**-24
