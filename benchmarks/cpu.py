@@ -19,6 +19,7 @@ from typing import Any
 import torch
 
 from gridsum.benchmark.measures import fastest, product_rate
+from gridsum.deltas import variant
 from gridsum.model.engine import engine_of
 from gridsum.model.paper import Network
 from gridsum.solving import solve
@@ -26,7 +27,6 @@ from gridsum.store import load
 from gridsum.streams import Stream
 from gridsum.training.gradients import part_gradient
 from gridsum.training.process import keep_freed_memory
-from gridsum.variants import variant
 
 CPU = torch.device("cpu")
 PUBLISHED_STEP, PUBLISHED_RATE = 4.0, 74e9

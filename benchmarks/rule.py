@@ -117,9 +117,9 @@ def _table(source: argparse.Namespace) -> Any:
 
         return read_rule(source.table)
     if source.model:
-        from gridsum.cli.rule import table_of_model
+        from gridsum.api.models import rule_model
 
-        return table_of_model(source.model)
+        return rule_model(source.model).table
     from tests.oracles.column_addition import column_addition
 
     return column_addition()

@@ -11,12 +11,12 @@ from torch.utils.flop_counter import FlopCounterMode
 from gridsum.benchmark.measures import cells_of_a_step, exponent, operations, solving, throughput, training
 from gridsum.benchmark.memory import PeakMemory
 from gridsum.benchmark.tables import tables
+from gridsum.deltas import variant
 from gridsum.fields import override
 from gridsum.model.engine.attention import block_matrix
 from gridsum.model.engine.eager import Eager
 from gridsum.model.paper import GridSize, Network
 from gridsum.store import load
-from gridsum.variants import variant
 from tests.training.test_gradients import tiny
 
 CPU = torch.device("cpu")

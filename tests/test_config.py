@@ -3,10 +3,10 @@ import dataclasses
 import pytest
 
 from gridsum.config import Config, ConfigError
+from gridsum.deltas import MEANINGS, PAPER_VARIANTS, VARIANTS, variant
 from gridsum.fields import fields_of, from_dict, override
 from gridsum.model.paper import Network, parameter_count
 from gridsum.problems import Space
-from gridsum.variants import MEANINGS, PAPER_VARIANTS, VARIANTS, variant
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ import pytest
 
 from gridsum.automaton.files import shipped_rule
 from gridsum.cli import main
+from gridsum.deltas import PAPER_VARIANTS
 from gridsum.names import ALIASES, DEFAULT_MODEL, INSIDE_MODEL, MODELS, did_you_mean, resolve
 from gridsum.store import configuration_of, is_exact, load, shipped
-from gridsum.variants import PAPER_VARIANTS
 
 MANIFEST = json.loads((Path(__file__).parents[1] / "results" / "manifest.json").read_text())
 FORMER = {f"{variant}-published" for variant in ("base", "noGroups", "SASA", "fixedTime", "ponderReg")} | {

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from gridsum import solving
+from gridsum.deltas import variant
 from gridsum.evaluation.runner import evaluate
 from gridsum.evaluation.suites import find, problems_of
 from gridsum.fields import override
@@ -15,7 +16,6 @@ from gridsum.model.paper import GridSize, Network
 from gridsum.solving import choose_placement, solve, solve_watched, solving_size, trace_expression
 from gridsum.store import load, load_runs, save_run
 from gridsum.symbols import decode, parse
-from gridsum.variants import variant
 
 
 @pytest.fixture(scope="module")

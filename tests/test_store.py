@@ -9,6 +9,7 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
+from gridsum.deltas import VARIANTS, variant
 from gridsum.fields import override, to_json
 from gridsum.model.paper import Network
 from gridsum.model.rule import RuleNetwork
@@ -27,7 +28,6 @@ from gridsum.store import (
     shipped,
     write_atomically,
 )
-from gridsum.variants import VARIANTS, variant
 
 TINY = {
     "model.width": 16,

@@ -1,6 +1,72 @@
 """A neural network that discovers column addition on a grid, and the tools to train, measure and see it.
 
-Start with `gridsum.store.load` (a model by name), `gridsum.solving.solve` (its answers to sums) and
-`gridsum.solving.trace_expression` (all that happens inside); `gridsum.training.loop.train` and
-`gridsum.evaluation.runner.evaluate` are what the command line calls.
+Three lines::
+
+    >>> import gridsum
+    >>> model = gridsum.load("exact")
+    >>> print(model.solve("58+67"))
+    125
+
+`load` gives a model, `solve` and `trace` ask the default one at once, `train` makes new ones, `evaluate` measures
+models and functions of your own. `models`, `variants`, `suites` say which names there are. Nothing heavy is imported
+before it is used.
 """
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from gridsum.version import __version__
+
+if TYPE_CHECKING:
+    from gridsum.answers import Answer
+    from gridsum.api.fleets import Training, train
+    from gridsum.api.listings import models, suites, variants
+    from gridsum.api.models import Model, load, solve, trace
+    from gridsum.api.scores import Scores, evaluate
+    from gridsum.api.traces import Trace
+
+__all__ = [
+    "Answer",
+    "Model",
+    "Scores",
+    "Trace",
+    "Training",
+    "__version__",
+    "evaluate",
+    "load",
+    "models",
+    "solve",
+    "suites",
+    "trace",
+    "train",
+    "variants",
+]
+
+_HOMES = {
+    "Answer": "gridsum.answers",
+    "Training": "gridsum.api.fleets",
+    "train": "gridsum.api.fleets",
+    "models": "gridsum.api.listings",
+    "suites": "gridsum.api.listings",
+    "variants": "gridsum.api.listings",
+    "Model": "gridsum.api.models",
+    "load": "gridsum.api.models",
+    "solve": "gridsum.api.models",
+    "trace": "gridsum.api.models",
+    "Scores": "gridsum.api.scores",
+    "evaluate": "gridsum.api.scores",
+    "Trace": "gridsum.api.traces",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        from gridsum.names import did_you_mean
+
+        mend = did_you_mean(name, __all__, f"it offers {', '.join(__all__)}")
+        raise AttributeError(f"gridsum has no {name!r}; {mend}")
+    return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

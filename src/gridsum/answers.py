@@ -2,10 +2,24 @@
 
 from dataclasses import dataclass
 
+_SHOWN = 60
+"""Characters of a long answer that its short form shows."""
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Answer:
-    """An answer, how it came about, and the truth beside it."""
+    """An answer, how it came about, and the truth beside it.
+
+    It prints as what was answered::
+
+        >>> answer = Answer("58+67=", "125", "125", 3, "at rest", "hard", False)
+        >>> print(answer)
+        125
+        >>> int(answer)
+        125
+        >>> answer
+        <58+67=125, right, 3 steps>
+    """
 
     expression: str
     answer: str
@@ -19,3 +33,23 @@ class Answer:
     @property
     def correct(self) -> bool:
         return self.answer == self.exact
+
+    def __str__(self) -> str:
+        return self.answer
+
+    def __int__(self) -> int:
+        return int(self.answer)
+
+    def __repr__(self) -> str:
+        verdict = "right" if self.correct else f"wrong: it is {shortened(self.exact)}"
+        steps = f"{self.steps} step{'' if self.steps == 1 else 's'}"
+        return f"<{shortened(self.expression)}{shortened(self.answer) or 'nothing'}, {verdict}, {steps}>"
+
+
+def shortened(text: str, room: int = _SHOWN) -> str:
+    """A long text by its two ends."""
+    if len(text) <= room:
+        return text
+    count = f" ({len(text)} symbols)"
+    end = max(3, (room - len(count) - 1) // 2)
+    return f"{text[:end]}…{text[-end:]}{count}"

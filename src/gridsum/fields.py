@@ -5,6 +5,7 @@ A configuration travels as JSON. A name that does not exist is an error that nam
 
 import dataclasses
 import json
+import re
 import typing
 from typing import Any, Literal, TypeVar
 
@@ -12,6 +13,10 @@ from gridsum.config import Config, ConfigError
 from gridsum.names import did_you_mean
 
 Dataclass = TypeVar("Dataclass")
+
+SEED_LIMIT = 2**63
+"""Seeds are kept as signed 64-bit numbers."""
+MOST_SEEDS = 1000
 
 # Fields that release 0.1.0 had, with their defaults: a configuration that left them so still means the same.
 _RETIRED: dict[str, Any] = {
@@ -175,3 +180,28 @@ def _checked(hint: Any, value: Any, path: str) -> Any:
     if not valid:
         raise ConfigError(f"{path} takes {describe_type(hint)}, not {value!r}")
     return value
+
+
+def seeds_of(text: str) -> tuple[int, ...]:
+    """`3`, `0-9` or `0,2,5-7` as numbers, in the order written.
+
+    >>> seeds_of("0,2,5-7")
+    (0, 2, 5, 6, 7)
+    """
+    seeds: list[int] = []
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*([0-9]{1,40})\s*(?:-\s*([0-9]{1,40})\s*)?", part)
+        if match is None:
+            raise ConfigError(f"{text!r} does not name seeds; write them as 3, 0-9 or 0,2,5-7")
+        first, last = int(match[1]), int(match[2] or match[1])
+        if last < first:
+            raise ConfigError(f"{part.strip()!r} runs backwards; write it as {last}-{first}")
+        if last >= SEED_LIMIT:
+            raise ConfigError(f"seed {last} is too large; seeds are below 2^63")
+        if last - first + 1 + len(seeds) > MOST_SEEDS:
+            raise ConfigError(f"these are more than {MOST_SEEDS} seeds; train them in parts")
+        seeds.extend(range(first, last + 1))
+    twice = next((seed for seed in seeds if seeds.count(seed) > 1), None)
+    if twice is not None:
+        raise ConfigError(f"seed {twice} is named twice; a seed makes one run")
+    return tuple(seeds)

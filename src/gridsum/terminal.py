@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
+from gridsum.answers import shortened
 from gridsum.symbols import ALPHABET, FIRST_DIGIT, PAD, PLUS, decode
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def draw_trace(answer: "Answer", trace: "Trace", model: str, width: int | None =
             lines.append([*title, ("no symbol has changed", "quiet")])
         else:
             room = width - sum(len(text) for text, _ in title) - len("reads ")
-            title.append((f"reads {_shortened(decode(symbols[0]) or 'nothing', room)}", "answer"))
+            title.append((f"reads {shortened(decode(symbols[0]) or 'nothing', room)}", "answer"))
             lines += [title, *_grid(symbols, before, rows, shown)]
         before, drawn = symbols, not unchanged
     return [*lines, [], *_verdict(answer, width), []]
@@ -102,7 +103,7 @@ def draw_rule(
         symbols = visible(run.grid, table.reading)
         title: Line = [(f"step {n}" if n else "before any step", "title"), ("   ", "")]
         room = width - sum(len(text) for text, _ in title) - len("reads ")
-        title.append((f"reads {_shortened(read(table, run.top_row) or 'nothing', room)}", "answer"))
+        title.append((f"reads {shortened(read(table, run.top_row) or 'nothing', room)}", "answer"))
         lines += [[], title, *_grid(symbols, before, rows, gaps)]
         before = symbols
     return [*lines, [], *_verdict(answer, width), []]
@@ -111,7 +112,7 @@ def draw_rule(
 def _heading(answer: "Answer", model: str, width: int) -> list[Line]:
     rules = f"{answer.halting} halting, {answer.placement} placement, model "
     return [
-        [(_shortened(answer.expression, width), "title")],
+        [(shortened(answer.expression, width), "title")],
         [(rules + _end_of(model, width - len(rules)), "quiet")],
         [(f"{BLANK} blank   > row of the answer   [5] changed in this step", "quiet")],
     ]
@@ -142,11 +143,11 @@ def _step_title(n: int, trace: "Trace") -> Line:
 def _verdict(answer: "Answer", width: int) -> list[Line]:
     steps = f"{answer.steps} step{'' if answer.steps == 1 else 's'}"
     end = f"stopped by the limit of {steps}" if answer.capped else f"halted after {steps}"
-    said = _shortened(answer.answer or "nothing", width - len(end) - len(", answer , which is right"))
+    said = shortened(answer.answer or "nothing", width - len(end) - len(", answer , which is right"))
     start = f"{end}, answer {said}, which is "
     if answer.correct:
         return [[(start, ""), ("right", "right")]]
-    truth = _shortened(answer.exact, width - len("the sum is "))
+    truth = shortened(answer.exact, width - len("the sum is "))
     return [[(start, ""), ("wrong", "wrong")], [(f"the sum is {truth}", "")]]
 
 
@@ -186,14 +187,6 @@ def _kept(count: int, most: int) -> list[int | None]:
         return list(range(count))
     first = (most - 1) // 2
     return [*range(first), None, *range(count - (most - 1 - first), count)]
-
-
-def _shortened(text: str, room: int) -> str:
-    if len(text) <= room:
-        return text
-    count = f" ({len(text)} symbols)"
-    end = max(3, (room - len(count) - 1) // 2)
-    return f"{text[:end]}{ELIDED}{text[-end:]}{count}"
 
 
 def _end_of(path: str, room: int) -> str:

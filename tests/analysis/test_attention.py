@@ -17,13 +17,13 @@ from gridsum.analysis.attention import (
     offset_of,
     score_terms,
 )
+from gridsum.deltas import variant
 from gridsum.fields import override
 from gridsum.model.paper import GridSize, LocalAttention, Network, generators
 from gridsum.model.unroll import Trace, trace
 from gridsum.solving import solve_and_trace
 from gridsum.store import load
 from gridsum.symbols import encode, parse
-from gridsum.variants import variant
 
 
 def layer(groups: int, heads: int, query_encoding: bool, seed: int = 0) -> LocalAttention:

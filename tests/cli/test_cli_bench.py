@@ -3,8 +3,8 @@
 import json
 
 from gridsum.cli import main
+from gridsum.deltas import variant
 from gridsum.fields import override
-from gridsum.variants import variant
 
 LITTLE = [
     "--variants",
@@ -23,7 +23,7 @@ LITTLE = [
 
 
 def test_bench_prints_and_keeps_every_figure(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("gridsum.variants.variant", lambda name: override(variant(name), {"training.batch": 8}))
+    monkeypatch.setattr("gridsum.deltas.variant", lambda name: override(variant(name), {"training.batch": 8}))
     path, picture = tmp_path / "bench.json", tmp_path / "bench.svg"
     assert main(["bench", *LITTLE, "--json", str(path), "--figure", str(picture)]) == 0
     printed = capsys.readouterr().out

@@ -11,12 +11,12 @@ import pytest
 from gridsum.cli import COMMANDS
 from gridsum.cli.table import TABLES as DESCRIBED_TABLES
 from gridsum.config import Config
+from gridsum.deltas import VARIANTS
 from gridsum.evaluation.suites import COLLECTIONS
 from gridsum.evaluation.tables import TABLES
 from gridsum.fields import fields_of
 from gridsum.model.inference import HALTING_RULES
 from gridsum.solving import PLACEMENT_RULES
-from gridsum.variants import VARIANTS
 from gridsum.version import __version__
 
 Command = Callable[..., tuple[int, str, str]]

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from gridsum.cli import progress as progress_module
-from gridsum.cli.progress import Bar, Lines, progress
+from gridsum import progress as progress_module
+from gridsum.progress import Bar, Lines, progress
 
 
 @pytest.fixture

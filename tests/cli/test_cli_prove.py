@@ -117,7 +117,7 @@ def test_several_runs_are_not_one(command: Command, tmp_path: Path):
         save_run(tmp_path / f"seed-{seed}" / "weights.safetensors", RuleNetwork(config.rule, [seed]), 0, config, seed)
     status, out, err = command("prove", "--model", str(tmp_path))
     assert (status, out) == (2, "")
-    assert f"{tmp_path} holds 2 runs; name one of them, such as {tmp_path / 'seed-0'}" in err
+    assert f"{tmp_path} holds 2 trained seeds; name one of them, such as {tmp_path / 'seed-0'}" in err
 
 
 def test_the_shipped_rule_is_proved_with_its_network(command: Command):

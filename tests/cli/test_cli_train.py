@@ -14,8 +14,8 @@ import pytest
 import torch
 from safetensors import safe_open
 
-from gridsum.cli.train import news, read_seeds
-from gridsum.training.loop import Epoch
+from gridsum.cli.train import read_seeds
+from gridsum.training.loop import Epoch, news
 from tests.interruption import stopped
 
 Command = Callable[..., tuple[int, str, str]]

@@ -10,6 +10,7 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gridsum.deltas import PAPER_VARIANTS
 from gridsum.evaluation.records import Record
 from gridsum.evaluation.statistics import (
     CLAIMS,
@@ -26,7 +27,6 @@ from gridsum.evaluation.statistics import (
     rank_test,
     welch_interval,
 )
-from gridsum.variants import PAPER_VARIANTS
 
 small = st.integers(0, 4).map(float)
 different = st.lists(st.floats(-5, 5, width=32), min_size=2, max_size=14, unique=True)

@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 import torch
 
+from gridsum.deltas import variant
 from gridsum.fields import override
 from gridsum.model.inference import default_rule, infer
 from gridsum.model.paper import GridSize, Network
 from gridsum.model.unroll import trace
 from gridsum.problems import batch_of
 from gridsum.symbols import parse
-from gridsum.variants import variant
 
 TINY = {
     "model.width": 16,

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import pytest
 import torch
 
+from gridsum.deltas import variant
 from gridsum.fields import override
 from gridsum.model.dropout import Dropout, NumberedCells
 from gridsum.model.engine import context as folded
@@ -31,7 +32,6 @@ from gridsum.model.unroll import unroll
 from gridsum.streams import Stream, lane_threshold
 from gridsum.training.gradients import EagerGradients, part_gradient
 from gridsum.training.loop import Fleet
-from gridsum.variants import variant
 from tests.oracles import seq2grid as oracle
 
 if importlib.util.find_spec("triton") is None:

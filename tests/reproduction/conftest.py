@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from gridsum.cli import main
+from gridsum.deltas import PAPER_VARIANTS
 from gridsum.evaluation.records import append, read
 from gridsum.reproduction.campaign import QUICK, Campaign
 from gridsum.reproduction.pieces import Surroundings
-from gridsum.variants import PAPER_VARIANTS
 
 ROOT = Path(__file__).parents[2]
 

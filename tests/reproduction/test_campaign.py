@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from safetensors.torch import load_file
 
+from gridsum.deltas import PAPER_VARIANTS, READINGS
 from gridsum.evaluation.records import Record, append, read
 from gridsum.evaluation.suites import COLLECTIONS
 from gridsum.fields import override
@@ -26,7 +27,6 @@ from gridsum.reproduction.pieces import Measure, Overtrain, Surroundings, Train,
 from gridsum.store import load
 from gridsum.training.folders import Checkpoint, FolderError, read_metrics, read_setup, save_checkpoint, trained_epochs
 from gridsum.training.loop import Epoch
-from gridsum.variants import PAPER_VARIANTS, READINGS
 
 Make = Callable[..., Campaign]
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 import torch
 
+from gridsum.deltas import PAPER_VARIANTS
 from gridsum.reproduction.campaign import QUICK, Campaign, machines
 from gridsum.reproduction.costs import Estimate
 from gridsum.reproduction.pieces import Work, pieces
 from gridsum.training.summary import read_summary
-from gridsum.variants import PAPER_VARIANTS
 from tests.reproduction.conftest import ROOT
 
 GPU = torch.device("cuda")

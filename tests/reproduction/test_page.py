@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from gridsum.deltas import PAPER_VARIANTS
 from gridsum.evaluation.records import Record, append, read
 from gridsum.reproduction import accounts, comparison
 from gridsum.reproduction.drawings import drawings_at
 from gridsum.reproduction.manifest import checksum, keep, read_manifest
 from gridsum.reproduction.page import APPENDICES, NOTES, write_pages
 from gridsum.reproduction.results import Results, load_results
-from gridsum.variants import PAPER_VARIANTS
 from tests.reproduction.conftest import ROOT, rewrite_records, table_lines
 
 KINDS = ("passed", "reached", "short")

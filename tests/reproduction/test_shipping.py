@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from gridsum.deltas import PAPER_VARIANTS
 from gridsum.evaluation.records import append, read
 from gridsum.names import MODELS
 from gridsum.reproduction.results import load_results
 from gridsum.reproduction.selection import DIGITS, TERMS
 from gridsum.reproduction.shipping import Run, ShippingError, ship, shipments
 from gridsum.store import SEEDS, facts, load_runs
-from gridsum.variants import PAPER_VARIANTS
 from tests.reproduction.conftest import rewrite_records
 
 

@@ -29,6 +29,7 @@ from schemathesis.specs.openapi.schemas import OpenApiSchema
 from gridsum.analysis.attention import score_terms
 from gridsum.analysis.ring import rings
 from gridsum.config import Config
+from gridsum.deltas import variant
 from gridsum.model.paper import Network
 from gridsum.serve.app import create_app
 from gridsum.serve.collection import _PLANE_PROBLEMS, Asked, Collection
@@ -36,7 +37,6 @@ from gridsum.serve.limits import LimitError, Limits
 from gridsum.solving import solve, solving_size, trace_expression
 from gridsum.store import Model, load
 from gridsum.symbols import parse
-from gridsum.variants import variant
 from tests.serve.conftest import SMALL
 
 EXAMPLE = "523+102+9416"

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from gridsum.deltas import VARIANTS, variant
 from gridsum.fields import override
 from gridsum.model.engine import engine_of
 from gridsum.model.engine.eager import Eager
@@ -20,7 +21,6 @@ from gridsum.training.gradients import (
 )
 from gridsum.training.graphs import GraphGradients
 from gridsum.training.optimiser import AdamW
-from gridsum.variants import VARIANTS, variant
 
 TINY = {
     "model.width": 16,

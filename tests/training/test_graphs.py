@@ -3,10 +3,10 @@
 import pytest
 import torch
 
+from gridsum.deltas import variant
 from gridsum.model.paper import Network
 from gridsum.training.graphs import Replayed
 from gridsum.training.optimiser import AdamW
-from gridsum.variants import variant
 
 pytestmark = pytest.mark.gpu
 

@@ -4,10 +4,10 @@ import pytest
 import torch
 
 from gridsum.config import TrainingConfig
+from gridsum.deltas import variant
 from gridsum.fields import override
 from gridsum.model.paper import Network
 from gridsum.training.optimiser import AdamW, decayed_parameters, flatten, learning_rate
-from gridsum.variants import variant
 
 CONFIG = TrainingConfig(steps_per_epoch=2, restart_epochs=3)
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from gridsum.deltas import variant
 from gridsum.training.folders import FolderError, append_metrics, create
 from gridsum.training.summary import Summary, read_summary, write_summary
-from gridsum.variants import variant
 
 
 @pytest.fixture

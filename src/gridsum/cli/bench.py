@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from gridsum.cli.output import check_writable, emit, tell, terminal_width, write_result
 from gridsum.cli.parsing import Parser, UsageError, add_device, called_now, one_of, pick_device
+from gridsum.deltas import PAPER_VARIANTS, VARIANTS
 from gridsum.names import INSIDE_MODEL
-from gridsum.variants import PAPER_VARIANTS, VARIANTS
 
 if TYPE_CHECKING:
     from gridsum.config import Config
@@ -112,10 +112,10 @@ def _measured(options: argparse.Namespace) -> dict[str, Any]:
     device = pick_device(options.device)
 
     from gridsum.benchmark.measures import all_measures
+    from gridsum.deltas import variant
     from gridsum.devices import describe
     from gridsum.fields import override
     from gridsum.store import load
-    from gridsum.variants import variant
 
     configs = [override(variant(name), {"training.precision": options.precision}) for name in options.variants]
     starts = [(config, _shipped(config)) for config in configs]

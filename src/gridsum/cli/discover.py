@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from gridsum.cli.output import print_text, tell, unwritable
 from gridsum.cli.overrides import add_overrides, overridden
 from gridsum.cli.parsing import Parser, UsageError, add_device, pick_device
-from gridsum.cli.progress import progress
+from gridsum.progress import progress
 from gridsum.recipe import ExactConfig
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """`gridsum evaluate`: models and solvers on suites of problems, kept as records."""
 
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,23 +9,19 @@ import gridsum
 from gridsum.cli.output import check_writable, tell, terminal_width, unwritable, write_result
 from gridsum.cli.parsing import (
     Parser,
-    UsageError,
     add_device,
     add_rules,
     add_seed,
     called_now,
-    check_halting,
     columns,
-    pick_device,
     whole_number,
 )
-from gridsum.cli.progress import Progress, progress
-from gridsum.cli.rule import has_rule
 from gridsum.names import DEFAULT_MODEL
+from gridsum.progress import progress
 
 if TYPE_CHECKING:
+    from gridsum.api.scores import Measure
     from gridsum.evaluation.records import Record
-    from gridsum.evaluation.suites import Suite
 
 # Stands here too, to be told without torch.
 FAMILIES = {
@@ -101,19 +97,21 @@ def run(arguments: Sequence[str]) -> int:
     if options.out is not None:
         check_writable(options.out)
 
+    from gridsum.api.scores import Scores, suites_of
     from gridsum.evaluation.rendering import to_text
-    from gridsum.evaluation.suites import find
-    from gridsum.evaluation.tables import TABLES
 
-    names = options.suite or ["comparison"]
-    suites = list({suite.name: suite for name in names for suite in find(name)}.values())
-    subjects = [*_models(options), *_solvers(options)]
+    suites = suites_of(options.suite or "comparison")
+    measures = list(_measures(options))
     records: list[Record] = []
     try:
         with progress() as shown:
-            for subject in subjects:
+
+            def report(label: str, done: int, total: int) -> None:
+                shown.update(label, done, total, unit="problems measured")
+
+            for measure in measures:
                 for suite in suites:
-                    found = subject(suite, shown)
+                    found = measure(suite, report)
                     if options.out is not None:
                         _keep(options.out, found)
                     records += found
@@ -121,7 +119,7 @@ def run(arguments: Sequence[str]) -> int:
         if options.out is not None:
             tell(f"gridsum: stopped; what was done is kept: {_counted(records)} in {options.out}")
         raise
-    write_result("-", to_text(TABLES["scores"](records), terminal_width()))
+    write_result("-", to_text(Scores(records).table, terminal_width()))
     if options.out is None:
         tell("gridsum: nothing was kept; add --out FILE to keep the records")
     else:
@@ -129,72 +127,18 @@ def run(arguments: Sequence[str]) -> int:
     return 0
 
 
-Subject = Callable[["Suite", Progress], "list[Record]"]
+def _measures(options: Any) -> "Iterator[Measure]":
+    """Every model and solver, loaded and checked."""
+    from gridsum.api.models import How
+    from gridsum.api.scores import Setting, measure_of_solver, measures_of
+    from gridsum.evaluation.solvers import load_solver
 
-
-def _models(options: Any) -> Iterator[Subject]:
-    """Every model, loaded and checked; calling one evaluates it."""
-    names = options.model or ([] if options.solver else [DEFAULT_MODEL])
-    if not names:
-        return
-    from gridsum.evaluation.runner import evaluate
-    from gridsum.store import load
-
-    device = pick_device(options.device)
-    commit = source_commit()
-    for name in names:
-        name = called_now(name.rstrip("/") or name)
-        if has_rule(name):
-            yield from _rules(name, options, commit)
-            continue
-        model = load(name, device)
-        check_halting(model.network, options.halting, name)
-
-        def subject(suite: "Suite", shown: Progress, model: Any = model) -> "list[Record]":
-            def report(done: int, total: int) -> None:
-                shown.update(f"{model.name} on {suite.name}:", done, total, unit="problems measured")
-
-            rules = (options.halting, options.placement)
-            return evaluate(model, suite, options.samples, options.seed, *rules, commit, report)
-
-        yield subject
-
-
-def _rules(name: str, options: Any, commit: str | None) -> Iterator[Subject]:
-    """Every run of `exact` that a name means, by its rule."""
-    from gridsum.automaton.files import shipped_rule
-    from gridsum.automaton.rule import LearnedRule
-    from gridsum.evaluation.rules import evaluate_rule
-    from gridsum.store import load_exact, locate
-
-    if options.halting is not None:
-        raise UsageError(f"{name} halts at rest; leave --halting out")
-    for path in locate(name):
-        network, _, training_seed = load_exact(path)
-        table = shipped_rule(name) or LearnedRule(network).table()
-
-        def subject(suite: "Suite", shown: Progress, table: Any = table, run: int = training_seed) -> "list[Record]":
-            def report(done: int, total: int) -> None:
-                shown.update(f"{name} on {suite.name}:", done, total, unit="problems measured")
-
-            return [evaluate_rule(name, table, run, suite, options.samples, options.seed, commit, report)]
-
-        yield subject
-
-
-def _solvers(options: Any) -> Iterator[Subject]:
-    if not options.solver:
-        return
-    from gridsum.evaluation.solvers import evaluate_solver, load_solver
-
+    how = How(options.halting, options.placement, options.seed)
+    setting = Setting(options.samples, options.seed, how, options.device, source_commit())
+    for name in options.model or ([] if options.solver else [DEFAULT_MODEL]):
+        yield from measures_of(called_now(name), setting)
     for name in options.solver:
-        solver = load_solver(name)
-
-        def subject(suite: "Suite", shown: Progress, name: str = name, solver: Any = solver) -> "list[Record]":
-            shown.note(f"{name} on {suite.name}")
-            return [evaluate_solver(name, solver, suite, options.samples, options.seed, source_commit())]
-
-        yield subject
+        yield measure_of_solver(name, load_solver(name), setting)
 
 
 def _keep(name: str, records: "list[Record]") -> None:

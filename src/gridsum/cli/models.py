@@ -89,8 +89,8 @@ def _overview(models: dict[str, Path]) -> str:
 
 
 def _listed(name: str, path: Path) -> str:
+    from gridsum.deltas import MEANINGS
     from gridsum.store import facts_of_file
-    from gridsum.variants import MEANINGS
 
     known = facts_of_file(name, path)
     meaning = MEANINGS.get(known["variant"])

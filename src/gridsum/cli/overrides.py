@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 
 from gridsum.cli.parsing import HELP_WIDTH, Parser
 from gridsum.config import Config
+from gridsum.deltas import VARIANTS
 from gridsum.fields import describe_type, fields_of, meanings_of, override
 from gridsum.recipe import ExactConfig
-from gridsum.variants import VARIANTS
 
 # The variant has an option of its own, which chooses the other fields' defaults.
 _NOT_OFFERED = {"variant"}

@@ -9,8 +9,7 @@ from typing import Any, NoReturn
 
 from gridsum.names import DEFAULT_MODEL, did_you_mean, meant, resolve
 
-SEED_LIMIT = 2**63
-"""Seeds are kept as signed 64-bit numbers."""
+_SEED_LIMIT = 2**63
 _HALTING = ("sampled", "median", "fixed")
 _PLACEMENT = ("auto", "soft", "hard")
 HELP_WIDTH = 79
@@ -103,7 +102,9 @@ def add_device(parser: argparse.ArgumentParser, default: str, why: str = "") -> 
 
 
 def add_seed(parser: argparse.ArgumentParser, what: str) -> None:
-    parser.add_argument("--seed", type=whole_number(0, SEED_LIMIT), default=0, metavar="N", help=f"{what} (default: 0)")
+    parser.add_argument(
+        "--seed", type=whole_number(0, _SEED_LIMIT), default=0, metavar="N", help=f"{what} (default: 0)"
+    )
 
 
 def add_rules(parser: argparse.ArgumentParser) -> None:
@@ -128,7 +129,7 @@ def add_rules(parser: argparse.ArgumentParser) -> None:
 
 
 def add_reading(parser: argparse.ArgumentParser, more: str = "") -> None:
-    from gridsum.variants import READINGS
+    from gridsum.deltas import READINGS
 
     parser.add_argument(
         "--reading",

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from gridsum.api.models import rule_model
 from gridsum.cli.output import print_text, tell, write_result
 from gridsum.cli.parsing import Parser, called_now
-from gridsum.cli.rule import table_of_model
 from gridsum.names import DEFAULT_MODEL
 from gridsum.symbols import exact_sum, render
 
@@ -48,7 +48,7 @@ def run(arguments: Sequence[str]) -> int:
         name, table = None, read_rule(options.table)
     else:
         name = called_now(options.model or DEFAULT_MODEL)
-        table = table_of_model(name)
+        table = rule_model(name).table
     proof = prove(TableSteps(table))
     network = {} if name is None or not proof.proved else _of_network(name, table, proof)
     proved = proof.proved and all(part["different"] == 0 for part in network.values())

@@ -21,9 +21,9 @@ from gridsum.cli.parsing import (
     pick_device,
     whole_number,
 )
-from gridsum.cli.progress import Progress, progress
-from gridsum.cli.train import news, read_seeds
-from gridsum.variants import PAPER_VARIANTS
+from gridsum.cli.train import read_seeds
+from gridsum.deltas import PAPER_VARIANTS
+from gridsum.progress import Progress, progress
 
 if TYPE_CHECKING:
     import torch
@@ -296,6 +296,8 @@ def _surroundings(
     from gridsum.reproduction.pieces import Surroundings
 
     def epoch(name: str, done: "Epoch") -> None:
+        from gridsum.training.loop import news
+
         shown.update(f"{name}: epoch", done.number, done.of, news(done))
         check()
 

@@ -87,42 +87,9 @@ def _find(options: Any) -> "tuple[str, RuleTable]":
     if options.table is not None:
         return options.table, read_rule(options.table)
     name = called_now(options.model or DEFAULT_MODEL)
-    return name, table_of_model(name)
+    from gridsum.api.models import rule_model
 
-
-def has_rule(name: str) -> bool:
-    """Whether a model answers by a rule; a name that means nothing does not."""
-    from gridsum.automaton.files import shipped_rule
-
-    if shipped_rule(name) is not None:
-        return True
-    from gridsum.store import StoreError, is_exact, locate
-
-    try:
-        return is_exact(locate(name)[0])
-    except StoreError:
-        return False
-
-
-def table_of_model(name: str) -> "RuleTable":
-    """The rule of a model, without torch where it is shipped as a file."""
-    from gridsum.automaton.files import shipped_rule
-
-    table = shipped_rule(name)
-    if table is not None:
-        return table
-    from gridsum.automaton.rule import LearnedRule
-    from gridsum.store import is_exact, load_exact, locate
-
-    paths = locate(name)
-    if not is_exact(paths[0]):
-        raise UsageError(
-            f"{name} keeps vectors in its cells, not bits: what it does in a cell is no finite table, so no rule can "
-            "be taken from it and nothing be proved of all sums; name exact, or a run of gridsum train --variant exact"
-        )
-    if len(paths) > 1:
-        raise UsageError(f"{name} holds {len(paths)} runs; name one of them, such as {paths[0].parent}")
-    return LearnedRule(load_exact(paths[0])[0]).table()
+    return name, rule_model(name).table
 
 
 def describe(name: str, table: "RuleTable", meaning: "Meaning") -> "list[Line]":

@@ -5,8 +5,9 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gridsum.api.models import How, Model, PaperModel, has_rule, rule_model
 from gridsum.cli.output import STANDARD, emit, print_text, tell
 from gridsum.cli.parsing import (
     Parser,
@@ -19,14 +20,11 @@ from gridsum.cli.parsing import (
     check_halting,
     load_single,
 )
-from gridsum.cli.rule import has_rule, table_of_model
 from gridsum.names import resolve
 from gridsum.symbols import ExpressionError, parse
 
 if TYPE_CHECKING:
     from gridsum.answers import Answer
-    from gridsum.store import Model
-    from gridsum.terminal import Line
 
 # Lines of a file that are solved together, at most: more would only make the first answer wait.
 _LINES_AT_ONCE = 64
@@ -109,8 +107,8 @@ def run(arguments: Sequence[str]) -> int:
             # Unbuffered, a read returns what is there: a line typed into a terminal is answered at once.
             file = files.enter_context(open(0 if standard else options.file, "rb", buffering=0, closefd=not standard))
             chunks = _chunks(file.read)
-        solver = _solver(options)
-        return max((_answer_chunk(solver, chunk, options) for chunk in chunks), default=0)
+        model = _model(options)
+        return max((_answer_chunk(model, chunk, options) for chunk in chunks), default=0)
 
 
 def _chunks(read: Callable[[int], bytes]) -> Iterator[list[Asked]]:
@@ -155,77 +153,29 @@ def _read(asked: Asked) -> tuple[str, ...] | ExpressionError:
         return error
 
 
-class Solver(Protocol):
-    """What answers: a network of the paper's, or a rule."""
-
-    def answers(self, expressions: list[tuple[str, ...]]) -> Iterator["Answer"]: ...
-
-    def drawing(self, terms: tuple[str, ...], answer: "Answer") -> "list[Line]": ...
-
-
-class NetworkSolver:
-    """A network, with the rules of halting and placement that the options name."""
-
-    def __init__(self, model: "Model", options: Any) -> None:
-        self.model, self.options = model, options
-
-    def answers(self, expressions: list[tuple[str, ...]]) -> Iterator["Answer"]:
-        from gridsum.solving import solve
-
-        return solve(self.model, expressions, self.options.halting, self.options.seed, self.options.placement)
-
-    def drawing(self, terms: tuple[str, ...], answer: "Answer") -> "list[Line]":
-        from gridsum.solving import trace_expression
-        from gridsum.terminal import draw_trace
-
-        traced = trace_expression(self.model, terms, answer.steps, self.options.placement)
-        return draw_trace(answer, traced, self.model.name)
-
-
-class RuleSolver:
-    """A rule's table; or, if asked for, the network that it was taken from."""
-
-    def __init__(self, name: str, network: bool) -> None:
-        self.name, self.table = name, table_of_model(name)
-        self.network = None
-        if network:
-            from gridsum.automaton.rule import LearnedRule
-            from gridsum.store import load_exact, locate
-
-            self.network = LearnedRule(load_exact(locate(name)[0])[0])
-
-    def answers(self, expressions: list[tuple[str, ...]]) -> Iterator["Answer"]:
-        if self.network is not None:
-            return (self.network.answer(terms) for terms in expressions)
-        from gridsum.automaton.run import answer_by_rule
-
-        return (answer_by_rule(self.table, terms) for terms in expressions)
-
-    def drawing(self, terms: tuple[str, ...], answer: "Answer") -> "list[Line]":
-        from gridsum.terminal import draw_rule
-
-        return draw_rule(answer, self.table, terms, self.name)
-
-
-def _solver(options: Any) -> Solver:
+def _model(options: Any) -> Model:
     name = called_now(options.model)
     if has_rule(name):
         if options.halting is not None or options.placement != "auto":
             raise UsageError(f"{name} halts at rest and places by certain actions; leave --halting and --placement out")
-        return RuleSolver(name, options.network)
+        return rule_model(name)
     if options.network:
         raise UsageError(f"--network is for models that answer by a rule, such as exact; {name} is a network already")
     model = load_single(name, options.device)
     check_halting(model.network, options.halting, name)
-    return NetworkSolver(model, options)
+    return PaperModel(model)
 
 
-def _answer_chunk(solver: Solver | None, chunk: list[Asked], options: Any) -> int:
+def _how(options: Any) -> How:
+    return How(options.halting, options.placement, options.seed, options.network)
+
+
+def _answer_chunk(model: Model | None, chunk: list[Asked], options: Any) -> int:
     """Answer what can be answered, in order; returns the exit status."""
     status = 0
     read = [_read(asked) for asked in chunk]
     expressions = [terms for terms in read if not isinstance(terms, ExpressionError)]
-    answers = iter(()) if solver is None else solver.answers(expressions)
+    answers = iter(()) if model is None else model.answers(expressions, _how(options))
     for asked, terms in zip(chunk, read, strict=True):
         if isinstance(terms, ExpressionError):
             status = 2
@@ -236,17 +186,17 @@ def _answer_chunk(solver: Solver | None, chunk: list[Asked], options: Any) -> in
             elif not options.show:
                 emit("")
             continue
-        assert solver is not None, "without a model there is nothing that can be solved"
-        _print(solver, terms, next(answers), options)
+        assert model is not None, "without a model there is nothing that can be solved"
+        _print(model, terms, next(answers), options)
     return status
 
 
-def _print(solver: Solver, terms: tuple[str, ...], answer: "Answer", options: Any) -> None:
+def _print(model: Model, terms: tuple[str, ...], answer: "Answer", options: Any) -> None:
     if options.json:
         emit(json.dumps(describe(answer, resolve(options.model)[0])))
     elif options.show:
         from gridsum.terminal import render
 
-        print_text(render(solver.drawing(terms, answer), sys.stdout))
+        print_text(render(model.drawing(terms, answer, _how(options)), sys.stdout))
     else:
         emit(answer.answer)

@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import re
 import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -12,38 +11,23 @@ from gridsum.cli import discover
 from gridsum.cli.boards import Boards
 from gridsum.cli.output import tell, unwritable
 from gridsum.cli.overrides import add_overrides, overridden, variants_text
-from gridsum.cli.parsing import SEED_LIMIT, Parser, UsageError, add_device, add_reading, called_now, pick_device
-from gridsum.cli.progress import Progress, progress
-from gridsum.config import Config
-from gridsum.fields import following, from_dict
+from gridsum.cli.parsing import Parser, UsageError, add_device, add_reading, called_now, pick_device
+from gridsum.config import Config, ConfigError
+from gridsum.deltas import VARIANTS, variant
+from gridsum.fields import MOST_SEEDS, following, from_dict, seeds_of
+from gridsum.progress import Progress, progress
 from gridsum.store import Model, load, load_runs, locate
-from gridsum.variants import VARIANTS, variant
 
 if TYPE_CHECKING:
     from gridsum.training.loop import Epoch
 
-_MOST_SEEDS = 1000
-
 
 def read_seeds(text: str) -> tuple[int, ...]:
-    """`3`, `0-9` or `0,2,5-7` as numbers, in the order written."""
-    seeds: list[int] = []
-    for part in text.split(","):
-        match = re.fullmatch(r"\s*([0-9]{1,40})\s*(?:-\s*([0-9]{1,40})\s*)?", part)
-        if match is None:
-            raise argparse.ArgumentTypeError(f"{text!r} does not name seeds; write them as 3, 0-9 or 0,2,5-7")
-        first, last = int(match[1]), int(match[2] or match[1])
-        if last < first:
-            raise argparse.ArgumentTypeError(f"{part.strip()!r} runs backwards; write it as {last}-{first}")
-        if last >= SEED_LIMIT:
-            raise argparse.ArgumentTypeError(f"seed {last} is too large; seeds are below 2^63")
-        if last - first + 1 + len(seeds) > _MOST_SEEDS:
-            raise argparse.ArgumentTypeError(f"these are more than {_MOST_SEEDS} seeds; train them in parts")
-        seeds.extend(range(first, last + 1))
-    twice = next((seed for seed in seeds if seeds.count(seed) > 1), None)
-    if twice is not None:
-        raise argparse.ArgumentTypeError(f"seed {twice} is named twice; a seed makes one run")
-    return tuple(seeds)
+    """`3`, `0-9` or `0,2,5-7` as an option's value."""
+    try:
+        return seeds_of(text)
+    except ConfigError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _parser() -> Parser:
@@ -89,7 +73,7 @@ def _parser() -> Parser:
         "--seeds",
         type=read_seeds,
         metavar="SEEDS",
-        help=f"such as 3, 0-9 or 0,2,5-7; at most {_MOST_SEEDS}, each below 2^63 (default: 0, or all of MODEL's)",
+        help=f"such as 3, 0-9 or 0,2,5-7; at most {MOST_SEEDS}, each below 2^63 (default: 0, or all of MODEL's)",
     )
     parser.add_argument(
         "--resume",
@@ -182,6 +166,8 @@ def _read_config(name: str) -> Config:
 
 
 def _reporter(shown: Progress, epochs: "list[Epoch]", boards: Boards | None) -> Callable[["Epoch"], None]:
+    from gridsum.training.loop import news
+
     def report(epoch: "Epoch") -> None:
         epochs.append(epoch)
         shown.update("epoch", epoch.number, epoch.of, news(epoch))
@@ -189,28 +175,6 @@ def _reporter(shown: Progress, epochs: "list[Epoch]", boards: Boards | None) -> 
             boards.write(epoch)
 
     return report
-
-
-def news(epoch: "Epoch") -> str:
-    """An epoch in a line, over the runs that are still sound."""
-
-    def alive(name: str) -> list[float]:
-        return [value for value, sound in zip(epoch.means[name], epoch.alive, strict=True) if sound]
-
-    losses = alive("total")
-    if not losses:
-        return "every run has diverged"
-    loss = f"loss {_mean(losses):.3f}"
-    if len(losses) > 1:
-        loss += f" (best {min(losses):.3f}, worst {max(losses):.3f})"
-    parts = [loss, f"accuracy {_mean(alive('accuracy')):.3f}", f"steps {_mean(alive('steps')):.1f}"]
-    if len(losses) < len(epoch.seeds):
-        parts.append(f"{len(epoch.seeds) - len(losses)} of {len(epoch.seeds)} runs set aside")
-    return ", ".join(parts)
-
-
-def _mean(values: list[float]) -> float:
-    return sum(values) / len(values)
 
 
 def _how_to_resume(options: argparse.Namespace, folder: Path, epochs: "list[Epoch]") -> str:
@@ -223,6 +187,7 @@ def _how_to_resume(options: argparse.Namespace, folder: Path, epochs: "list[Epoc
 
 def _farewell(config: Config, seeds: tuple[int, ...], folder: Path, epochs: "list[Epoch]") -> str:
     from gridsum.training.folders import seed_folder
+    from gridsum.training.loop import news
 
     first, last = seed_folder(folder, seeds[0]), seed_folder(folder, seeds[-1])
     where = str(first) if len(seeds) == 1 else f"{first} … {last.name} ({len(seeds)} runs)"

@@ -1,5 +1,6 @@
 """A table of text, and the forms it is printed in."""
 
+import html
 import textwrap
 import unicodedata
 from collections.abc import Callable
@@ -85,6 +86,15 @@ def to_markdown(table: Table) -> str:
     rule = ["-" * len(cell) for cell in header]
     lines = [f"| {' | '.join(row)} |" for row in (header, rule, *rows)]
     return "\n".join([f"**{escape(table.title)}**", "", *lines, "", escape(_printable(table.caption))]) + "\n"
+
+
+def to_html(table: Table) -> str:
+    """For a notebook."""
+    header, *rows = _escaped(table, html.escape)
+    head = "".join(f"<th>{cell}</th>" for cell in header)
+    body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
+    caption = f"<b>{html.escape(table.title)}</b><br>{html.escape(_printable(table.caption))}"
+    return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 _LATEX = {

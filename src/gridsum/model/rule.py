@@ -53,12 +53,15 @@ class Looking(RunModule):
         eye = torch.eye(groups, device=self.projection.device, dtype=self.projection.dtype)
         return torch.einsum("rpgab,gh->rpgahb", self.projection, eye).flatten(4, 5).flatten(2, 3)
 
-    def forward(self, query: Tensor, keys: Sequence[Tensor], values: Sequence[Tensor]) -> Tensor:
-        """Queries [R,...,E]; keys and values of each place, [R,...,E]."""
+    def weights(self, query: Tensor, keys: Sequence[Tensor]) -> Tensor:
+        """The attention [K,R,...,E] that each feature pays to the places."""
         shape = (-1, *[1] * (query.dim() - 2), query.shape[-1])
         scores = [query * (key + self.relative[:, i].view(shape)) for i, key in enumerate(keys)]
-        weights = torch.stack(scores).softmax(0)
-        return (weights * torch.stack(tuple(values))).sum(0)
+        return torch.stack(scores).softmax(0)
+
+    def forward(self, query: Tensor, keys: Sequence[Tensor], values: Sequence[Tensor]) -> Tensor:
+        """Queries [R,...,E]; keys and values of each place, [R,...,E]."""
+        return (self.weights(query, keys) * torch.stack(tuple(values))).sum(0)
 
 
 class RuleNetwork(nn.Module):
@@ -128,6 +131,10 @@ class RuleNetwork(nn.Module):
             keys, values = ([o.view(-1, 1, 1, 1, 1) * part for o, part in zip(opened, parts, strict=True)]
                             for parts in (keys, values))  # fmt: skip
         return self.react(cell, query, keys, values)
+
+    def attention(self, query: Tensor, bits: Tensor) -> Tensor:
+        """What cells of grids pay to their neighbours: [K,R,B,H,W,E]."""
+        return self.looking.weights(query, self._around(self.show(bits)[0]))
 
     def read(self, bits: Tensor) -> Tensor:
         """The logits over Σ that the output layer reads in cells with these bits."""

@@ -3,6 +3,7 @@
 import statistics
 from collections.abc import Iterator
 
+from gridsum.deltas import PAPER_VARIANTS
 from gridsum.evaluation.records import Record
 from gridsum.evaluation.rendering import Table, to_markdown
 from gridsum.evaluation.statistics import rank_test
@@ -11,7 +12,6 @@ from gridsum.reproduction.campaign import OVERTRAINED, REPORTED, overtrained_nam
 from gridsum.reproduction.comparison import ABLATION_SUITES, p_text
 from gridsum.reproduction.results import Results, Trained
 from gridsum.reproduction.selection import AIMS, DIGITS, TERMS
-from gridsum.variants import PAPER_VARIANTS
 
 PAPER_HOURS = {name: 40.0 if name == "ponderReg" else 20.0 for name in PAPER_VARIANTS}
 """GPU hours of ten runs: 2 a run, 4 for ponderReg. The paper gives the 2 for base; of the rest it says nothing."""

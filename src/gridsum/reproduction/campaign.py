@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import Any
 
 from gridsum.config import Config
+from gridsum.deltas import variant
 from gridsum.evaluation.records import Record, read
 from gridsum.evaluation.suites import COLLECTIONS, LONG_DIGITS, Suite
 from gridsum.fields import fields_of, following, override
 from gridsum.reproduction.selection import choose
 from gridsum.training.folders import FolderError, read_setup, trained_epochs
-from gridsum.variants import variant
 
 OVERTRAINED = ("base", "noGroups")
 """The variants whose best runs the paper trains further."""

@@ -8,12 +8,12 @@ import statistics
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from gridsum.deltas import PAPER_VARIANTS
 from gridsum.evaluation.verdicts import Standing
 from gridsum.reproduction import accounts, comparison, orderings
 from gridsum.reproduction.campaign import OVERTRAINED
 from gridsum.reproduction.comparison import HEADLINE
 from gridsum.reproduction.results import Results
-from gridsum.variants import PAPER_VARIANTS
 
 NOTES = "notes.md"
 APPENDICES = {

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from gridsum.config import Config
+from gridsum.deltas import PAPER_VARIANTS
 from gridsum.evaluation.records import Record, read
 from gridsum.evaluation.suites import COLLECTIONS
 from gridsum.reproduction.campaign import OVERTRAINED, machines, overtrained_name
 from gridsum.reproduction.selection import choose
 from gridsum.training.folders import read_setup
 from gridsum.training.summary import Summary, read_summary
-from gridsum.variants import PAPER_VARIANTS
 
 
 @dataclass(frozen=True)

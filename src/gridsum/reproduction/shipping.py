@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+from gridsum.deltas import PAPER_VARIANTS
 from gridsum.evaluation.records import Record
 from gridsum.evaluation.suites import COLLECTIONS
 from gridsum.names import MODELS
@@ -17,7 +18,6 @@ from gridsum.reproduction.results import Results, Trained
 from gridsum.reproduction.selection import best, merit
 from gridsum.store import SEEDS, WEIGHTS, write_atomically
 from gridsum.training.folders import seed_folder
-from gridsum.variants import PAPER_VARIANTS
 
 
 class ShippingError(ValueError):

@@ -56,6 +56,28 @@ class Epoch:
     """Since this call of `train` began."""
 
 
+def news(epoch: Epoch) -> str:
+    """An epoch in a line, over the runs that are still sound."""
+
+    def alive(name: str) -> list[float]:
+        return [value for value, sound in zip(epoch.means[name], epoch.alive, strict=True) if sound]
+
+    losses = alive("total")
+    if not losses:
+        return "every run has diverged"
+    loss = f"loss {_mean(losses):.3f}"
+    if len(losses) > 1:
+        loss += f" (best {min(losses):.3f}, worst {max(losses):.3f})"
+    parts = [loss, f"accuracy {_mean(alive('accuracy')):.3f}", f"steps {_mean(alive('steps')):.1f}"]
+    if len(losses) < len(epoch.seeds):
+        parts.append(f"{len(epoch.seeds) - len(losses)} of {len(epoch.seeds)} runs set aside")
+    return ", ".join(parts)
+
+
+def _mean(values: list[float]) -> float:
+    return sum(values) / len(values)
+
+
 @dataclass(frozen=True)
 class TrainingStep:
     """What a step came to."""

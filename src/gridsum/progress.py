@@ -20,14 +20,25 @@ class Progress(Protocol):
 
 
 @contextmanager
-def progress() -> Iterator[Progress]:
-    """A moving bar on standard error if it is a terminal, otherwise a line now and then."""
+def progress(quiet: bool = False) -> Iterator[Progress]:
+    """A moving bar on standard error if it is a terminal, otherwise a line now and then; or nothing."""
+    if quiet:
+        yield Nothing()
+        return
     console = rich_console(sys.stderr) if sys.stderr.isatty() else None
     if console is None or not console.is_terminal or console.is_dumb_terminal:
         yield Lines(sys.stderr)
         return
     with Bar(console) as bar:
         yield bar
+
+
+class Nothing:
+    """Says nothing."""
+
+    def update(self, label: str, done: int, total: int, news: str = "", unit: str = "") -> None: ...
+
+    def note(self, text: str) -> None: ...
 
 
 class Lines:

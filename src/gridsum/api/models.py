@@ -1,0 +1,341 @@
+"""Models as they are held in Python: load one, let it solve, look inside.
+
+A model answers by a rule that it learned (`exact`) or by a network of the paper's. Torch is imported only where a
+network is asked.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
+
+from gridsum.answers import Answer
+from gridsum.names import DEFAULT_MODEL, resolve
+from gridsum.symbols import ExpressionError, parse
+
+if TYPE_CHECKING:
+    from gridsum.api.traces import Trace
+    from gridsum.automaton.table import RuleTable
+    from gridsum.model.inference import HaltingRule
+    from gridsum.model.paper import Network
+    from gridsum.model.rule import RuleNetwork
+    from gridsum.solving import PlacementRule
+    from gridsum.store import Model as Runs
+    from gridsum.terminal import Line
+
+# The states of a rule are kept for a trace while they are so many codes at most.
+_MOST_CODES = 5 * 10**7
+
+
+class ModelError(ValueError):
+    """A model that cannot be had or cannot do as asked; the message says what to mend."""
+
+
+class How(NamedTuple):
+    """How a model is to work. What is not said is as the model was made for."""
+
+    halting: "HaltingRule | None" = None
+    placement: "PlacementRule" = "auto"
+    seed: int = 0
+    """Of the draws of sampled halting."""
+    network: bool = False
+    """Whether the network itself answers, where its rule would."""
+
+
+class Model(ABC):
+    """One trained run. It answers sums and shows how it does.
+
+    >>> model = load("exact")
+    >>> model
+    <gridsum model exact: a rule of ... codes>
+    >>> model.solve("999 + 1")
+    <999+1=1000, right, ... steps>
+    """
+
+    name: str
+
+    @overload
+    def solve(self, expressions: str, **how: Any) -> Answer: ...  # type: ignore[overload-overlap]
+
+    @overload
+    def solve(self, expressions: Iterable[str], **how: Any) -> list[Answer]: ...
+
+    def solve(self, expressions: str | Iterable[str], **how: Any) -> Answer | list[Answer]:
+        """The answer to a sum, or a list of answers to several.
+
+        The paper's models take `halting` ("sampled", "median", "fixed"), `placement` ("auto", "soft", "hard") and
+        `seed`; `exact` takes `network=True` to let its network answer instead of its rule.
+
+        >>> [str(answer) for answer in load("exact").solve(["58+67", "0+9999"])]
+        ['125', '9999']
+        """
+        terms = [read_expression(expressions)] if isinstance(expressions, str) else read_expressions(expressions)
+        answers = list(self.answers(terms, how_of(how)))
+        return answers[0] if isinstance(expressions, str) else answers
+
+    def __call__(self, expression: str) -> str:
+        """A model is a function from text to text, as a solver of your own may be."""
+        return self.solve(expression).answer
+
+    @abstractmethod
+    def trace(self, expression: str, **how: Any) -> "Trace":
+        """All that happens inside while a sum is worked out; takes what `solve` takes.
+
+        >>> trace = load("exact").trace("58+67")
+        >>> trace.readings[-1][0]
+        '·125'
+        """
+
+    @abstractmethod
+    def answers(self, expressions: Sequence[tuple[str, ...]], how: How) -> Iterator[Answer]:
+        """The answers to sums given as their terms, as they come."""
+
+    @abstractmethod
+    def drawing(self, terms: tuple[str, ...], answer: Answer, how: How) -> "list[Line]":
+        """How a sum was worked out, for a terminal."""
+
+    @property
+    @abstractmethod
+    def network(self) -> "Network | RuleNetwork":
+        """The torch module."""
+
+
+class PaperModel(Model):
+    """A network of the paper's: vectors in its cells, and it decides when to halt."""
+
+    def __init__(self, runs: "Runs") -> None:
+        self.name, self.runs = runs.name, runs
+
+    def __repr__(self) -> str:
+        from gridsum.store import facts
+
+        about = facts(self.runs)
+        return f"<gridsum model {self.name}: {about['variant']}, {about['parameters']:,} parameters>"
+
+    @property
+    def network(self) -> "Network":
+        return self.runs.network
+
+    def answers(self, expressions: Sequence[tuple[str, ...]], how: How) -> Iterator[Answer]:
+        from gridsum.solving import solve
+
+        self.check(how)
+        return solve(self.runs, expressions, how.halting, how.seed, how.placement)
+
+    def check(self, how: How) -> None:
+        """Refuse what this network cannot do."""
+        from gridsum.model.inference import check_rule
+
+        if how.network:
+            raise ModelError(f"network is for models that answer by a rule, such as exact; {self.name} is one already")
+        if how.halting is not None:
+            try:
+                check_rule(self.network, how.halting)
+            except ValueError as error:
+                raise ModelError(f"{self.name}: {error}") from None
+
+    def trace(self, expression: str, **how: Any) -> "Trace":
+        from gridsum.api.traces import Trace
+        from gridsum.solving import trace_expression
+
+        terms, chosen = read_expression(expression), how_of(how)
+        (answer,) = self.answers([terms], chosen)
+        inside = trace_expression(self.runs, terms, answer.steps, chosen.placement)
+        return Trace(self, terms, answer, chosen, inside)
+
+    def drawing(self, terms: tuple[str, ...], answer: Answer, how: How) -> "list[Line]":
+        from gridsum.solving import trace_expression
+        from gridsum.terminal import draw_trace
+
+        return draw_trace(answer, trace_expression(self.runs, terms, answer.steps, how.placement), self.name)
+
+
+class RuleModel(Model):
+    """A run of `exact`: bits in its cells, and a rule that is a finite table."""
+
+    def __init__(self, name: str, weights: Path, table: "RuleTable | None" = None) -> None:
+        """`table` is the rule, where it lies in a file of its own; else it is taken from the network."""
+        self.name, self.weights = name, weights
+        if table is not None:
+            self.table = table
+
+    def __repr__(self) -> str:
+        return f"<gridsum model {self.name}: a rule of {len(self.table.codes)} codes>"
+
+    @cached_property
+    def table(self) -> "RuleTable":
+        """The rule."""
+        from gridsum.automaton.rule import LearnedRule
+
+        return LearnedRule(self.network).table()
+
+    @property
+    def network(self) -> "RuleNetwork":
+        return self._network
+
+    @cached_property
+    def _network(self) -> "RuleNetwork":
+        from gridsum.store import load_exact
+
+        return load_exact(self.weights)[0]
+
+    def answers(self, expressions: Sequence[tuple[str, ...]], how: How) -> Iterator[Answer]:
+        self.check(how)
+        if how.network:
+            from gridsum.automaton.rule import LearnedRule
+
+            learned = LearnedRule(self.network)
+            return (learned.answer(terms) for terms in expressions)
+        from gridsum.automaton.run import answer_by_rule
+
+        return (answer_by_rule(self.table, terms) for terms in expressions)
+
+    def check(self, how: How) -> None:
+        """Refuse what a rule cannot do."""
+        if how.halting is not None or how.placement != "auto":
+            raise ModelError(
+                f"{self.name} halts at rest and places by certain actions; leave halting and placement out"
+            )
+
+    def trace(self, expression: str, **how: Any) -> "Trace":
+        import numpy as np
+
+        from gridsum.api.traces import Trace
+        from gridsum.automaton.run import size_of, states
+
+        terms, chosen = read_expression(expression), how_of(how)
+        (answer,) = self.answers([terms], chosen)
+        height, width = size_of(terms)
+        if (answer.steps + 1) * height * width > _MOST_CODES:
+            raise ModelError(
+                f"{answer.steps + 1:,} grids of {height:,} × {width:,} cells are too many to keep; trace a shorter sum"
+            )
+        codes = np.stack(list(states(self.table, terms, answer.steps)))
+        return Trace(self, terms, answer, chosen, codes)
+
+    def drawing(self, terms: tuple[str, ...], answer: Answer, how: How) -> "list[Line]":  # noqa: ARG002
+        from gridsum.terminal import draw_rule
+
+        return draw_rule(answer, self.table, terms, self.name)
+
+
+def how_of(given: dict[str, Any]) -> How:
+    """Keywords as a `How`; one that does not exist is told the nearest."""
+    from gridsum.names import did_you_mean
+
+    unknown = next((name for name in given if name not in How._fields), None)
+    if unknown is not None:
+        mend = did_you_mean(unknown, How._fields, f"there are {', '.join(How._fields)}")
+        raise ModelError(f"solving takes no {unknown!r}; {mend}")
+    return How(**given)
+
+
+def read_expression(text: str) -> tuple[str, ...]:
+    """The terms of one sum."""
+    if not isinstance(text, str):
+        raise ExpressionError(f"{text!r} is no text; write a sum such as '58+67', or a list of them")
+    return parse(text)
+
+
+def read_expressions(texts: Iterable[str]) -> list[tuple[str, ...]]:
+    """The terms of several sums; a message says which of them cannot be read."""
+    if not isinstance(texts, Iterable):
+        raise ExpressionError(f"{texts!r} is no text; write a sum such as '58+67', or a list of them")
+    found = []
+    for number, text in enumerate(texts, 1):
+        try:
+            found.append(read_expression(text))
+        except ExpressionError as error:
+            raise ExpressionError(f"expression {number}: {error}") from None
+    return found
+
+
+def load(name: str | Path = DEFAULT_MODEL, seed: int | None = None, device: str = "cpu") -> Model:
+    """A model by the name of a shipped one, by the folder of a training, or by a weights file.
+
+    A folder of several seeds needs `seed` to say which.
+
+    >>> load("base")
+    <gridsum model base: base, 157,585 parameters>
+    """
+    name = resolve(str(name))[0]
+    if seed is None and has_rule(name):
+        return rule_model(name)
+    from gridsum.store import is_exact, load_runs, locate
+
+    paths = locate(name)
+    if seed is not None:
+        paths = [path for path in paths if path.parent.name == f"seed-{seed}"] or _no_such_seed(name, seed, paths)
+        name = str(paths[0].parent)
+    if len(paths) > 1:
+        raise ModelError(f"{name} holds {len(paths)} trained seeds; choose one with {_seeds(paths)}")
+    if is_exact(paths[0]):
+        return RuleModel(name, paths[0])
+    from gridsum.devices import pick_device
+
+    return PaperModel(load_runs(name, paths, pick_device(device)))
+
+
+def _seeds(paths: Sequence[Path]) -> str:
+    found = [path.parent.name.removeprefix("seed-") for path in paths]
+    shown = ", ".join(found[:12]) + (f" and {len(found) - 12} more" if len(found) > 12 else "")
+    return f"seed={found[0]} (there are {shown})" if len(found) > 1 else f"seed={found[0]}"
+
+
+def _no_such_seed(name: str, seed: int, paths: Sequence[Path]) -> list[Path]:
+    if len(paths) == 1 and not paths[0].parent.name.startswith("seed-"):
+        raise ModelError(f"{name} is one run; leave seed out")
+    raise ModelError(f"{name} has no seed {seed}; use {_seeds(paths)}")
+
+
+def has_rule(name: str) -> bool:
+    """Whether a model answers by a rule; a name that means nothing does not."""
+    from gridsum.automaton.files import shipped_rule
+
+    if shipped_rule(name) is not None:
+        return True
+    from gridsum.store import StoreError, is_exact, locate
+
+    try:
+        return is_exact(locate(name)[0])
+    except StoreError:
+        return False
+
+
+def rule_model(name: str) -> RuleModel:
+    """A run of `exact`, without torch where its rule is shipped as a file."""
+    from gridsum.automaton.files import shipped_rule
+
+    table = shipped_rule(name)
+    if table is not None:
+        return RuleModel(name, Path(__file__).parents[1] / "shipped" / f"{name}.safetensors", table)
+    from gridsum.store import is_exact, locate
+
+    paths = locate(name)
+    if not is_exact(paths[0]):
+        raise ModelError(
+            f"{name} keeps vectors in its cells, not bits: what it does in a cell is no finite table, so no rule can "
+            "be taken from it and nothing be proved of all sums; name exact, or a run of gridsum train --variant exact"
+        )
+    if len(paths) > 1:
+        raise ModelError(f"{name} holds {len(paths)} trained seeds; name one of them, such as {paths[0].parent}")
+    return RuleModel(name, paths[0])
+
+
+def solve(expressions: Any, model: str | Path | Model = DEFAULT_MODEL, **how: Any) -> Any:
+    """The answer of a model, by default `exact`, to a sum; or the list of its answers to several.
+
+    >>> solve("523+102+9416")
+    <523+102+9416=10041, right, ... steps>
+    """
+    return as_model(model).solve(expressions, **how)
+
+
+def trace(expression: str, model: str | Path | Model = DEFAULT_MODEL, **how: Any) -> "Trace":
+    """All that happens inside a model, by default `exact`, while it works out a sum."""
+    return as_model(model).trace(expression, **how)
+
+
+def as_model(model: str | Path | Model) -> Model:
+    return model if isinstance(model, Model) else load(model)

@@ -1,0 +1,200 @@
+"""How often models, and functions of your own, are right."""
+
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gridsum.api.models import How, PaperModel, RuleModel, has_rule
+from gridsum.evaluation.records import Record, append
+from gridsum.evaluation.rendering import Table, to_html, to_markdown, to_text
+from gridsum.evaluation.solvers import evaluate_solver, load_solver
+from gridsum.evaluation.suites import Suite, SuiteError, find
+from gridsum.evaluation.tables import TABLES
+from gridsum.names import resolve
+
+if TYPE_CHECKING:
+    from gridsum.store import Model as Runs
+
+Subject = Any
+"""What can be measured: a model, its name or folder, or a function from `12+34=` to `46`."""
+Report = Callable[[str, int, int], None]
+"""Hears whom on what is measured, how many problems are done, and of how many."""
+Measure = Callable[[Suite, Report], list[Record]]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How is measured."""
+
+    samples: int | None = None
+    seed: int = 0
+    how: How = field(default_factory=How)
+    device: str = "auto"
+    commit: str | None = None
+
+
+class Scores(Sequence[Record]):
+    """Records of an evaluation, one for each run and suite, that show themselves as a table.
+
+    >>> import gridsum
+    >>> scores = gridsum.evaluate("exact", "2x15", samples=8)
+    >>> scores[0].seq
+    1.0
+    >>> print(scores)
+    Scores
+    <BLANKLINE>
+    suite  model  samples  char               seq                steps
+    ─────  ─────  ───────  ─────────────────  ─────────────────  ───────
+    2x15   exact  8        1.0 (0.969–1.000)  1.0 (0.675–1.000)  ...
+    """
+
+    def __init__(self, records: Iterable[Record]) -> None:
+        self.records = tuple(records)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.records[index]
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    @property
+    def table(self) -> Table:
+        return TABLES["scores"](list(self.records))
+
+    def __str__(self) -> str:
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+        return to_text(self.table, width)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return to_html(self.table)
+
+    def to_markdown(self) -> str:
+        return to_markdown(self.table)
+
+    def to_dataframe(self) -> Any:
+        """A pandas DataFrame, a row for each record, with the two accuracies."""
+        try:
+            import pandas  # type: ignore[import-not-found]
+        except ImportError:
+            raise ImportError("a DataFrame needs pandas; install it with: pip install pandas") from None
+        return pandas.DataFrame([{**asdict(record), "char": record.char, "seq": record.seq} for record in self])
+
+    def save(self, path: str | Path) -> None:
+        """Add the records to a file, as `gridsum evaluate --out` does; `gridsum table` reads it."""
+        append(path, self.records)
+
+
+def evaluate(
+    what: Subject,
+    suites: "str | Suite | Iterable[str | Suite]" = "comparison",
+    samples: int | None = None,
+    seed: int = 0,
+    *,
+    halting: Any = None,
+    placement: Any = "auto",
+    device: str = "auto",
+    report: Report = lambda *_: None,
+) -> Scores:
+    """Measure a model, a function, or a list of them on suites of problems.
+
+    A model is given as itself, by its name or by its folder (with all its seeds), a function as itself or as
+    "module:function". A suite is a collection of `gridsum.suites`, a problem space such as "2x100" or "[1,4]x[1,10]",
+    or a family in one such as "nines+1:2x100". All get the same problems for one `seed`.
+
+    >>> evaluate(lambda text: str(sum(map(int, text.rstrip("=").split("+")))), "examples")[0].seq
+    1.0
+    """
+    setting = Setting(samples, seed, How(halting, placement, seed), device)
+    listed = what if isinstance(what, list | tuple) else [what]
+    chosen = suites_of(suites)
+    measures = [measure for one in listed for measure in measures_of(one, setting)]
+    return Scores(record for measure in measures for suite in chosen for record in measure(suite, report))
+
+
+def suites_of(names: "str | Suite | Iterable[str | Suite]") -> list[Suite]:
+    """Suites, each once, of names of collections, suites and spaces."""
+    listed = [names] if isinstance(names, str | Suite) else list(names)
+    if not listed:
+        raise SuiteError("no suite is named; name one such as 2x100")
+    found = [suite for name in listed for suite in ([name] if isinstance(name, Suite) else find(name))]
+    return list({suite.name: suite for suite in found}.values())
+
+
+def measures_of(subject: Subject, setting: Setting) -> Iterator[Measure]:
+    """What measures a subject on a suite: one for each network or rule, loaded and checked."""
+    if isinstance(subject, str | Path):
+        text = str(subject)
+        if ":" in text and not Path(text).exists():
+            yield measure_of_solver(text, load_solver(text), setting)
+        else:
+            yield from _of_name(resolve(text.rstrip("/") or text)[0], setting)
+    elif isinstance(subject, PaperModel):
+        yield _of_runs(subject.runs, setting)
+    elif isinstance(subject, RuleModel):
+        yield _of_rule(subject, None, setting)
+    elif callable(subject):
+        yield measure_of_solver(getattr(subject, "__name__", type(subject).__name__), subject, setting)
+    else:
+        raise SuiteError(f"{subject!r} cannot be measured; give a model, its name, or a function from '12+34=' to '46'")
+
+
+def _of_name(name: str, setting: Setting) -> Iterator[Measure]:
+    if not has_rule(name):
+        from gridsum.devices import pick_device
+        from gridsum.store import load as load_all
+
+        yield _of_runs(load_all(name, pick_device(setting.device)), setting)
+        return
+    from gridsum.automaton.files import shipped_rule
+    from gridsum.store import load_exact, locate
+
+    for path in locate(name):
+        yield _of_rule(RuleModel(name, path, shipped_rule(name)), load_exact(path)[2], setting)
+
+
+def _of_runs(runs: "Runs", setting: Setting) -> Measure:
+    from gridsum.evaluation.runner import evaluate as measure
+
+    how = setting.how
+    PaperModel(runs).check(how)
+
+    def of_suite(suite: Suite, report: Report) -> list[Record]:
+        def done(count: int, total: int) -> None:
+            report(f"{runs.name} on {suite.name}:", count, total)
+
+        return measure(runs, suite, setting.samples, setting.seed, how.halting, how.placement, setting.commit, done)
+
+    return of_suite
+
+
+def _of_rule(model: RuleModel, training_seed: int | None, setting: Setting) -> Measure:
+    from gridsum.evaluation.rules import evaluate_rule
+
+    model.check(replace_placement(setting.how))
+
+    def of_suite(suite: Suite, report: Report) -> list[Record]:
+        def done(count: int, total: int) -> None:
+            report(f"{model.name} on {suite.name}:", count, total)
+
+        asked = (suite, setting.samples, setting.seed, setting.commit, done)
+        return [evaluate_rule(model.name, model.table, training_seed, *asked)]
+
+    return of_suite
+
+
+def replace_placement(how: How) -> How:
+    """Rules place in one way only, so models of both kinds can be measured under one placement."""
+    return how._replace(placement="auto")
+
+
+def measure_of_solver(name: str, solver: Any, setting: Setting) -> Measure:
+    def of_suite(suite: Suite, report: Report) -> list[Record]:
+        report(f"{name} on {suite.name}:", 0, sum(suite.batches(setting.samples)))
+        return [evaluate_solver(name, solver, suite, setting.samples, setting.seed, setting.commit)]
+
+    return of_suite

@@ -1,0 +1,185 @@
+"""A computation to look at: every grid, what it reads as, and what made the network go on or halt."""
+
+import base64
+import sys
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gridsum.answers import Answer
+from gridsum.symbols import ALPHABET, PAD, encode, render
+
+if TYPE_CHECKING:
+    import numpy as np
+    from torch import Tensor
+
+    from gridsum.api.models import How, Model
+    from gridsum.model.unroll import Trace as Inside
+
+_PLOTS = ("steps", "placement", "halting")
+_BLANK = "·"
+
+
+class TraceError(ValueError):
+    """A trace that cannot be shown as asked; the message says what to do."""
+
+
+class Trace:
+    """How a model worked out one sum. It has `len(trace)` grids: the first before any step.
+
+    >>> import gridsum
+    >>> trace = gridsum.trace("99+1")
+    >>> trace
+    <trace of 99+1=100: ... grids of 3 × 4 cells, model exact>
+    >>> for row in trace.readings[-1]: print(row)
+    ·100
+    ··99
+    ····
+    """
+
+    def __init__(self, model: "Model", terms: tuple[str, ...], answer: Answer, how: "How", states: Any) -> None:
+        """`states` are the internals of a network, or the codes [N+1,H,W] of a rule."""
+        self.model, self.terms, self.answer, self.how = model, terms, answer, how
+        self.codes: np.ndarray | None = None
+        """Of a rule, the code of every cell [N+1,H,W]; None for a network of vectors."""
+        if hasattr(states, "decoded"):
+            self.inside = states
+        else:
+            self.codes = states
+
+    @cached_property
+    def inside(self) -> "Inside":
+        """Every internal as tensors, the same for a rule as for a network; a rule's readings are certain."""
+        import torch
+        from torch.nn import functional as F
+
+        from gridsum.model.unroll import Trace as Inside
+
+        table = self.model.table  # type: ignore[attr-defined]
+        codes = torch.from_numpy(self.codes).long()
+        patterns = torch.tensor(table.codes)[codes]
+        bits = (patterns[..., None] >> torch.arange(table.bits)) & 1
+        symbols = torch.tensor(encode(self.terms))
+        actions = F.one_hot(torch.tensor(table.actions), 3).float()[symbols]
+        readings = F.one_hot(torch.tensor(table.reading)[codes], len(ALPHABET)).float()
+        return Inside(symbols, actions, bits.float() * 2 - 1, readings, torch.zeros(0), None, None)
+
+    @property
+    def input(self) -> str:
+        return render(self.terms)
+
+    @property
+    def grids(self) -> "Tensor":
+        """What every cell holds [N+1,H,W,E]: a vector, or bits as ±1."""
+        return self.inside.grids
+
+    @property
+    def actions(self) -> "Tensor":
+        """The probabilities [S,3] of writing each symbol, opening a row with it, skipping it."""
+        return self.inside.actions
+
+    @property
+    def attention(self) -> "Tensor":
+        """What each cell pays to its neighbours at every step.
+
+        Of the paper's networks [N,k²,H,W,h]; of `exact`, for left, right and below, [N,3,H,W,E].
+        """
+        if self.codes is None:
+            return self.inside.attention
+        return self._attention_of_bits()
+
+    def _attention_of_bits(self) -> "Tensor":
+        from gridsum.automaton.rule import LearnedRule, cells
+
+        rule = LearnedRule(self.model.network)  # type: ignore[arg-type]
+        held = cells(self.inside.symbols[None], rule.actions(), *self.grids.shape[1:3])
+        query = rule.prepare()[1][:, held]
+        return rule.network.attention(query, self.grids[None, :-1])[:, 0].transpose(0, 1)
+
+    @property
+    def halting(self) -> "Tensor | None":
+        """λ_n [N+1], how likely it was to halt at each n; None where a model does not decide by chance."""
+        return self.inside.halting
+
+    @property
+    def probability(self) -> "Tensor | None":
+        """p_n [N+1], how likely it was to halt at n at all."""
+        return self.inside.probability
+
+    @cached_property
+    def readings(self) -> list[list[str]]:
+        """What the output layer reads at every n: a line for each row of the grid, a dot for a blank."""
+        letters = [_BLANK if code == PAD else symbol for code, symbol in enumerate(ALPHABET)]
+        if self.codes is not None:
+            letters = [letters[symbol] for symbol in self.model.table.reading]  # type: ignore[attr-defined]
+            grids = self.codes.tolist()
+        else:
+            grids = self.inside.decoded.argmax(-1).tolist()
+        return [["".join(letters[code] for code in row) for row in grid] for grid in grids]
+
+    def __len__(self) -> int:
+        return self.answer.steps + 1
+
+    def __repr__(self) -> str:
+        height, width = len(self.readings[0]), len(self.readings[0][0])
+        said = f"{self.answer.expression}{self.answer.answer}"
+        return f"<trace of {said}: {len(self)} grids of {height} × {width} cells, model {self.model.name}>"
+
+    def __str__(self) -> str:
+        lines = self.model.drawing(self.terms, self.answer, self.how)
+        return "".join("".join(text for text, _ in line).rstrip() + "\n" for line in lines)
+
+    def _repr_html_(self) -> str:
+        import html
+
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+    def show(self) -> None:
+        """Print every step, as `gridsum solve --show` does."""
+        from gridsum.terminal import render as rendered
+
+        sys.stdout.write(rendered(self.model.drawing(self.terms, self.answer, self.how), sys.stdout))
+
+    def plot(self, what: str = "steps") -> Any:
+        """A matplotlib figure: "steps", "placement", or "halting" where the model decides by chance."""
+        from gridsum.names import did_you_mean
+
+        if what not in _PLOTS:
+            mend = did_you_mean(what, _PLOTS, f"use {', '.join(_PLOTS)}")
+            raise TraceError(f"there is no plot {what!r}; {mend}")
+        if what == "halting" and self.halting is None:
+            raise TraceError(f"{self.model.name} does not decide by chance when to halt; plot steps or placement")
+        from gridsum import figures
+
+        return getattr(figures, f"plot_{what}")(self.inside, self.answer)
+
+    def film(self, path: str | Path | None = None) -> "Film":
+        """A film, which shows itself in a notebook; with `path` (.gif or .mp4) it is written there, too."""
+        from gridsum.figures import animation
+
+        suffix = ".gif" if path is None else animation.check_film(path)
+        film = Film(animation.to_bytes(self.inside, self.answer, suffix), suffix)
+        if path is not None:
+            film.save(path)
+        return film
+
+
+class Film:
+    """A film as the content of a file."""
+
+    def __init__(self, content: bytes, suffix: str) -> None:
+        self.content, self.suffix = content, suffix
+
+    def save(self, path: str | Path) -> None:
+        from gridsum.store import write_atomically
+
+        write_atomically(Path(path).resolve(), self.content)
+
+    def __repr__(self) -> str:
+        return f"<film: {len(self.content):,} bytes, {self.suffix}>"
+
+    def _repr_html_(self) -> str:
+        data = base64.b64encode(self.content).decode()
+        if self.suffix == ".mp4":
+            return f'<video controls src="data:video/mp4;base64,{data}"></video>'
+        return f'<img alt="a sum being worked out" src="data:image/gif;base64,{data}">'

@@ -1,0 +1,229 @@
+"""`import gridsum` as a person would use it."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import gridsum
+from gridsum.api.models import ModelError
+from gridsum.api.traces import Film, TraceError
+from gridsum.cli import main
+from gridsum.evaluation.suites import SuiteError
+from gridsum.symbols import ExpressionError
+
+TINY = {
+    "training.epochs": 1,
+    "training.steps_per_epoch": 1,
+    "training.batch": 4,
+    "model.width": 16,
+    "model.groups": 4,
+    "model.heads": 16,
+    "model.step_hidden": 16,
+    "model.placement_hidden": 16,
+    "model.context_heads": 4,
+    "model.context_hidden": 16,
+    "model.halting_hidden": 16,
+}
+
+
+@pytest.fixture(scope="module")
+def training(tmp_path_factory: pytest.TempPathFactory) -> gridsum.Training:
+    return gridsum.train("base", "0,7", tmp_path_factory.mktemp("runs") / "tiny", TINY, device="cpu", quiet=True)
+
+
+def test_importing_is_fast_because_torch_stays_out():
+    code = "import sys, gridsum; gridsum.load('exact').solve('58+67'); assert 'torch' not in sys.modules; dir(gridsum)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_all_that_is_offered_exists():
+    for name in gridsum.__all__:
+        assert getattr(gridsum, name) is not None
+    assert set(gridsum.__all__) <= set(dir(gridsum))
+    with pytest.raises(AttributeError, match="did you mean 'solve'"):
+        gridsum.slove  # noqa: B018
+
+
+@pytest.mark.parametrize("name", ["exact", "base"])
+def test_three_lines(name: str):
+    model = gridsum.load(name)
+    answer = model.solve("58+67")
+    assert str(answer) == "125"
+    assert int(answer) == 125
+    assert answer.correct
+    assert [int(one) for one in model.solve(["1+2", " 3 + 4 = "])] == [3, 7]
+    assert model("20+22=") == "42"
+    assert model.network is model.network
+
+
+def test_the_network_of_exact_answers_as_its_rule_does():
+    model = gridsum.load("exact")
+    assert model.solve("999+1", network=True).answer == "1000"
+
+
+def test_a_wrong_answer_says_so():
+    answer = gridsum.Answer("0+9999=", "19999", "9999", 4, "sampled", "soft", False)
+    assert repr(answer) == "<0+9999=19999, wrong: it is 9999, 4 steps>"
+
+
+@pytest.mark.parametrize(
+    ("what", "message"),
+    [
+        ("5-3", "signs are not part"),
+        (["1+2", "1++2"], "expression 2: a term is empty"),
+        (58, "is no text; write a sum such as"),
+        ([58, 67], "expression 1: 58 is no text"),
+    ],
+)
+def test_what_cannot_be_read_is_explained(what: object, message: str):
+    with pytest.raises(ExpressionError, match=message):
+        gridsum.solve(what)
+
+
+def test_mistakes_are_explained(training: gridsum.Training, tmp_path: Path):
+    with pytest.raises(ValueError, match="did you mean 'exact'"):
+        gridsum.load("exakt")
+    with pytest.raises(ModelError, match=r"holds 2 trained seeds; choose one with seed=0 \(there are 0, 7\)"):
+        gridsum.load(training.folder)
+    with pytest.raises(ModelError, match="has no seed 3"):
+        gridsum.load(training.folder, seed=3)
+    with pytest.raises(ModelError, match="leave seed out"):
+        gridsum.load("base", seed=0)
+    with pytest.raises(ModelError, match="did you mean 'halting'"):
+        gridsum.solve("1+2", halt="median")
+    with pytest.raises(ModelError, match="halts at rest"):
+        gridsum.solve("1+2", halting="median")
+    with pytest.raises(ModelError, match="cannot follow 'fixed'"):
+        gridsum.load("base").solve("1+2", halting="fixed")
+    with pytest.raises(ModelError, match="is one already"):
+        gridsum.load("base").solve("1+2", network=True)
+    with pytest.raises(ModelError, match="did you mean 'exact'"):
+        gridsum.train("exat", out=tmp_path)
+    with pytest.raises(ModelError, match="Name a folder"):
+        gridsum.train("exact")
+    with pytest.raises(SuiteError, match="cannot be measured"):
+        gridsum.evaluate(3, "2x3")
+    with pytest.raises(SuiteError, match="name one"):
+        gridsum.evaluate("exact", [])
+
+
+def test_a_trained_folder_is_loaded_by_path_or_text(training: gridsum.Training):
+    assert len(training) == 2
+    assert [model.name for model in training] == [str(training.folder / "seed-0"), str(training.folder / "seed-7")]
+    assert gridsum.load(training.folder, seed=7).solve("1+2").answer is not None
+    assert gridsum.load(str(training.folder / "seed-7")).name == training[1].name
+    assert [line["epoch"] for line in training.log(7)] == [1]
+    again = gridsum.train(out=training.folder, resume=True, settings={"training.epochs": 2}, device="cpu", quiet=True)
+    assert [line["epoch"] for line in again.log()] == [1, 2]
+
+
+def test_what_is_trained_in_python_is_what_the_command_trains(tmp_path: Path):
+    options = [part for name, value in TINY.items() for part in (f"--{name}", str(value))]
+    assert main(["train", "--out", str(tmp_path / "theirs"), "--seeds", "7", "--device", "cpu", *options]) == 0
+    (ours,) = gridsum.train("base", 7, tmp_path / "ours", TINY, device="cpu", quiet=True)
+    theirs = gridsum.load(tmp_path / "theirs", seed=7)
+    for name, value in ours.network.state_dict().items():
+        assert torch.equal(value, theirs.network.state_dict()[name])
+
+
+def test_a_trace_of_a_rule_and_of_a_network():
+    rule, network = (gridsum.trace("58+67", model) for model in ("exact", "base"))
+    for trace in (rule, network):
+        assert len(trace) == trace.answer.steps + 1 == len(trace.readings) == len(trace.grids)
+        assert trace.readings[-1][0].strip("·") == trace.answer.answer == "125"
+        assert trace.actions.shape == (len("58+67="), 3)
+        assert len(trace.attention) == trace.answer.steps
+        assert "58+67" in str(trace)
+        assert "<pre>" in trace._repr_html_()
+    assert rule.halting is None
+    assert network.halting is not None
+    assert rule.codes is not None
+    assert network.codes is None
+    torch.testing.assert_close(rule.attention.sum(1), torch.ones_like(rule.attention.sum(1)))
+
+
+def test_the_bits_of_a_rules_trace_are_those_of_its_network():
+    trace = gridsum.trace("95+8")
+    table = gridsum.load("exact").table  # type: ignore[attr-defined]
+    patterns = ((trace.grids > 0).long() << torch.arange(table.bits)).sum(-1).numpy()
+    assert trace.codes is not None
+    assert np.array_equal(patterns, np.array(table.codes)[trace.codes])
+
+
+def test_a_trace_that_would_be_too_large_is_refused():
+    with pytest.raises(ModelError, match="too many to keep"):
+        gridsum.trace("9" * 6000 + "+1")
+
+
+def test_showing(capsys: pytest.CaptureFixture[str]):
+    gridsum.trace("99+1").show()
+    shown = capsys.readouterr().out
+    assert "halted after" in shown
+    assert "which is right" in shown
+
+
+def test_pictures_and_films(tmp_path: Path):
+    trace = gridsum.trace("9+1")
+    assert trace.plot().get_axes()
+    assert trace.plot("placement").get_axes()
+    with pytest.raises(TraceError, match="does not decide by chance"):
+        trace.plot("halting")
+    with pytest.raises(TraceError, match="did you mean 'steps'"):
+        trace.plot("step")
+    film = trace.film(tmp_path / "sum.gif")
+    assert (tmp_path / "sum.gif").read_bytes() == film.content
+    assert film._repr_html_().startswith('<img alt="a sum')
+    assert isinstance(film, Film)
+
+
+def test_scores_have_three_forms():
+    scores = gridsum.evaluate(["exact", _wrong], ["2x3", "examples"], samples=4)
+    assert [(record.model, record.suite) for record in scores] == [
+        ("exact", "2x3"),
+        ("exact", "examples"),
+        ("_wrong", "2x3"),
+        ("_wrong", "examples"),
+    ]
+    assert scores[0].seq == 1.0
+    assert scores[2].seq == 0.0
+    assert "exact" in str(scores)
+    assert "<td>exact</td>" in scores._repr_html_()
+    assert "| exact" in scores.to_markdown()
+
+
+def _wrong(text: str) -> str:
+    return text[:0]
+
+
+def test_scores_are_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    scores = gridsum.evaluate("exact", "2x3", samples=4)
+    assert main(["evaluate", "--suite", "2x3", "--samples", "4"]) == 0
+    assert capsys.readouterr().out == str(scores)
+    scores.save(tmp_path / "records.jsonl")
+    assert main(["table", "scores", "--records", str(tmp_path / "records.jsonl")]) == 0
+
+
+def test_a_data_frame():
+    pandas = pytest.importorskip("pandas")
+    frame = gridsum.evaluate("exact", "2x3", samples=4).to_dataframe()
+    assert isinstance(frame, pandas.DataFrame)
+    assert frame.loc[0, "seq"] == 1.0
+    assert frame.loc[0, "suite"] == "2x3"
+
+
+def test_a_model_in_hand_is_measured(training: gridsum.Training):
+    by_hand = gridsum.evaluate(gridsum.load("base"), "2x3", samples=4, device="cpu")
+    by_name = gridsum.evaluate("base", "2x3", samples=4, device="cpu")
+    assert list(by_hand) == list(by_name)
+    assert len(gridsum.evaluate(training.folder, "2x3", samples=4, device="cpu")) == 2
+
+
+def test_which_names_there_are():
+    assert set(gridsum.models) >= {"exact", "base"}
+    assert gridsum.suites["examples"] == ("examples",)
+    assert gridsum.variants["base"] == "the paper's system"
+    assert gridsum.__version__.count(".") == 2
