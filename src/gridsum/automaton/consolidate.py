@@ -9,12 +9,13 @@ problems.
 3. What a cell holds at rest is a function of its symbol, its right and its lower neighbour, and among a few codes
    (siblings) also of its left one. This is the lesson (`lesson`): for any left neighbour, go there in one step.
    Siblings count as the same to the right of a cell, because which of them stands there depends on that cell itself.
-4. The step is trained on these contexts with every one of the 2^m codes on the left, until none differs and every logit
-   has a margin (`fit`).
+   In contexts never seen at rest any code in use will do, so that the run stays within its codes.
+4. The step is trained on all contexts of these codes until none differs and every logit has a margin (`fit`). The run
+   then is a table, entry by entry.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,12 +38,15 @@ _CONTEXTS = 1 << 16
 _SIBLING_SHARE, _SIBLING_CONTEXTS = 0.02, 3
 # Two codes act alike if this share of what they do together differs at most, over at least so many cases.
 _ALIKE, _TOGETHER = 0.1, 3
-# Added to the root of the squared gradient: where nearly all contexts are right, steps become small.
-_DAMPING = 1e-4
-# How often a hard context comes in a batch at most.
+# A few hard contexts must not outweigh the rest: how often each comes in a batch at most.
 _COPIES = 4
+_WARM_UP = 20
 # Between two looks at all contexts.
-_LOOK = 200
+_LOOK = 100
+# All bits off, as every cell starts.
+_START = 0
+ANY = -1
+"""In place of a code: any will do."""
 _FROZEN = ("embedding", "placement", "view", "reading", "gate")
 
 
@@ -178,125 +182,113 @@ def _agreement(counts: np.ndarray, axis: int, code: int, other: int) -> tuple[in
 
 @dataclass(frozen=True)
 class Lesson:
-    """Contexts [N,4] (own symbol, left, right, below, as bits) and what follows each [N]."""
+    """The table that a run should become."""
 
-    contexts: Tensor
-    targets: Tensor
-    free: Tensor
-    """Where any sibling will do: a choice that hangs on the left neighbour, beside a code that is not in use."""
-    codes: Tensor
-    """The codes in use, as bits."""
-    groups: Tensor
-    """The class of each."""
-    taught: int
-    """How many contexts there are, whatever the left neighbour."""
+    codes: np.ndarray
+    """The codes in use, as bits, the start first."""
+    targets: np.ndarray
+    """[12, n+1, n+1, n+1]: own symbol, left, right, below → the number of a code, or ANY; n is outside."""
 
 
-@torch.no_grad()
-def lesson(rule: LearnedRule, behaviour: Behaviour) -> Lesson:
-    """What the run shows at rest, for any left neighbour."""
-    codes, counts, classes = behaviour.codes, behaviour.counts, siblings(behaviour)
-    n = len(codes)
+def lesson(behaviour: Behaviour) -> Lesson:
+    """What the run shows at rest, for any left neighbour. In contexts that it never shows any code in use will do."""
+    counts, classes = behaviour.counts, siblings(behaviour)
+    n = len(behaviour.codes)
     same = np.append(classes, n)[:, None] == np.append(classes, n)[None]
     # By the class of the right neighbour: what any of a class was seen to do counts for all of it.
     pooled = np.einsum("xlrbo,rs->xlsbo", counts, same.astype(np.int64))
     total = pooled.sum(1)
-    taught = total.sum(-1) > 0
     main = total.argmax(-1)
+    usual = np.where(total.sum(-1) > 0, main, ANY)
     allowed = classes[main][..., None] == classes
     seen = pooled * allowed[:, None]
     choice = total * allowed
     several = ((choice > _SIBLING_SHARE * choice.sum(-1, keepdims=True)) & (choice > 1)).sum(-1) > 1
     # How each left neighbour decides among siblings, over all contexts where there is a choice.
     vote = np.einsum("xlrbo,xrb->lo", seen, several.astype(np.int64))
-    target = np.where(taught, main, -1)[:, None].repeat(n + 1, 1)
     voted = vote[None, :, None, None] * allowed[:, None]
-    target = np.where((several[:, None] & (voted.sum(-1) > 0)), voted.argmax(-1), target)
-    target = np.where(seen.sum(-1) > 0, seen.argmax(-1), target)
-    device, outside = rule.device, rule.outside
-    bits = torch.tensor(np.append(codes, outside), device=device)
-    x, right, below = (torch.tensor(part, device=device) for part in np.nonzero(taught))
-    usual, choices = (torch.tensor(part, device=device)[x, right, below] for part in (main, several))
-    number = torch.full((outside + 1,), -1, device=device)
-    for code, kept in behaviour.members.items():
-        number[code] = kept
-    number[outside] = n
-    known = torch.tensor(target, device=device)[x, :, right, below][:, number.clamp_min(0)]
-    follows = torch.where(number >= 0, known, usual[:, None])
-    lefts = torch.arange(outside + 1, device=device)
-    parts = torch.broadcast_tensors(x[:, None], lefts, bits[right][:, None], bits[below][:, None])
-    free = choices[:, None] & (number < 0)
-    groups = torch.tensor(classes, device=device)
-    return Lesson(
-        torch.stack(parts, -1).flatten(0, 1), bits[follows].flatten(), free.flatten(), bits[:-1], groups, len(x)
-    )
+    targets = np.where((several[:, None] & (voted.sum(-1) > 0)), voted.argmax(-1), usual[:, None])
+    targets = np.where(seen.sum(-1) > 0, seen.argmax(-1), targets)
+    return _with_start(behaviour, targets, usual)
+
+
+def _with_start(behaviour: Behaviour, targets: np.ndarray, usual: np.ndarray) -> Lesson:
+    """The same over the table's numbers. A start that is never at rest is a left neighbour like any other."""
+    codes, n = behaviour.codes, len(behaviour.codes)
+    never = n + 1
+    targets = np.pad(targets, ((0, 0), *[(0, 1)] * 3), constant_values=ANY)
+    targets[:, never, :never, :never] = usual
+    others = np.flatnonzero(codes != _START)
+    places = np.array([behaviour.members.get(_START, never), *others, n])
+    number = np.full(n + 1, ANY)  # the last is that of ANY
+    number[:n][codes == _START] = 0
+    number[others] = 1 + np.arange(len(others))
+    return Lesson(np.array([_START, *codes[others]]), number[targets[:, places][:, :, places][:, :, :, places]])
+
+
+class _Schooling:
+    """A lesson for a run: its contexts one by one, and how far the run's logits are from what each wants."""
+
+    def __init__(self, rule: LearnedRule, learnt: Lesson) -> None:
+        self.rule, device = rule, rule.device
+        places = torch.tensor([*learnt.codes, rule.outside], device=device)
+        self.contexts = torch.tensor(np.indices(learnt.targets.shape).reshape(4, -1).T, device=device)
+        self.contexts[:, 1:] = places[self.contexts[:, 1:]]
+        self.targets = torch.tensor(learnt.targets, device=device).flatten()
+        self.patterns = rule.patterns[places[:-1]]
+
+    def logits(self, which: Tensor | slice, prepared: tuple[Tensor, ...] | None = None) -> Tensor:
+        return self.rule.logits(self.contexts[which, 0], self.contexts[which, 1:], prepared)
+
+    def loss(self, which: Tensor, margin: float) -> Tensor:
+        """How unlikely the code that a context wants is by its logits; where any will do, that all are."""
+        z, target = self.logits(which), self.targets[which]
+        on = (self.patterns > 0).to(z.dtype)
+        cost = F.softplus(2 * margin - z) @ on.T + F.softplus(2 * margin + z) @ (1 - on).T
+        taught = cost.gather(1, target.clamp_min(0)[:, None])[:, 0]
+        return torch.where(target == ANY, -torch.logsumexp(-cost, 1), taught).mean()
+
+    @torch.no_grad()
+    def distances(self) -> Tensor:
+        """How far the logit nearest to 0 of each context is on its right side; where any will do, of the best code."""
+        prepared, found = self.rule.prepare(), []
+        for low in range(0, len(self.targets), _CONTEXTS):
+            part = slice(low, low + _CONTEXTS)
+            target = self.targets[part]
+            least = (self.logits(part, prepared)[:, None] * self.patterns).amin(-1)
+            found.append(
+                torch.where(target == ANY, least.amax(1), least.gather(1, target.clamp_min(0)[:, None])[:, 0])
+            )
+        return torch.cat(found)
 
 
 def fit(
     rule: LearnedRule, learnt: Lesson, config: ConsolidationConfig, seed: int, report: Callable[[int, int], None]
 ) -> int:
     """Train the step on the lesson, in place, until no context differs; returns how many still do."""
-    network = rule.network
-    free = [p for name, p in network.named_parameters() if not name.startswith(_FROZEN)]
-    contexts, targets = learnt.contexts, learnt.targets.clone()
-    generator = torch.Generator(contexts.device).manual_seed(seed)
-    moments = [(torch.zeros_like(p), torch.zeros_like(p)) for p in free]
-    wrong = unsure = torch.zeros(0, dtype=torch.int64, device=contexts.device)
-
-    def some(among: Tensor | int, count: int) -> Tensor:
-        """Numbers of contexts, drawn from a list of them or from the first ones."""
-        size = among if isinstance(among, int) else len(among)
-        drawn = torch.randint(size, (count,), generator=generator, device=contexts.device)
-        return drawn if isinstance(among, int) else among[drawn]
-
+    free = [p for name, p in rule.network.named_parameters() if not name.startswith(_FROZEN)]
+    school = _Schooling(rule, learnt)
+    device, count = rule.device, len(school.targets)
+    generator = torch.Generator(device).manual_seed(seed)
+    descent = torch.optim.Adam(free, betas=(0.9, 0.99))
+    unsure, wrong = torch.zeros(0, dtype=torch.int64, device=device), 0
     for step in range(config.steps + 1):
         if step % _LOOK == 0:
-            wrong, unsure = _look(rule, learnt, targets, config.margin, choose=step == 0)
-            report(step, len(wrong))
+            distances = school.distances()
+            unsure, wrong = (distances <= config.margin).nonzero().squeeze(1), int((distances <= 0).sum())
+            report(step, wrong)
             if not len(unsure) or step == config.steps:
                 break
-        # A few hard contexts must not outweigh the rest, or they are learnt at its cost.
-        hard = [some(among, min(config.batch // 4, _COPIES * len(among))) for among in (wrong, unsure) if len(among)]
-        which = torch.cat((some(len(contexts), config.batch - sum(map(len, hard))), *hard))
-        z = rule.logits(contexts[which, 0], contexts[which, 1:])
-        loss = F.softplus(2 * config.margin - rule.patterns[targets[which]] * z).sum(-1).mean()
-        rate = config.rate * min(1.0, (step + 1) / 20) * (1 + math.cos(math.pi * step / config.steps)) / 2
-        _descend(free, torch.autograd.grad(loss, free), moments, step, rate)
-    return len(wrong)
-
-
-@torch.no_grad()
-def _descend(
-    free: Sequence[Tensor], gradient: tuple[Tensor, ...], moments: list[tuple[Tensor, Tensor]], step: int, rate: float
-) -> None:
-    """Adam."""
-    for parameter, by, (mean, square) in zip(free, gradient, moments, strict=True):
-        mean.lerp_(by, 0.1)
-        square.lerp_(by * by, 0.01)
-        root = (square / (1 - 0.99 ** (step + 1))).sqrt() + _DAMPING
-        parameter -= rate * mean / (1 - 0.9 ** (step + 1)) / root
-
-
-@torch.no_grad()
-def _look(rule: LearnedRule, learnt: Lesson, targets: Tensor, margin: float, choose: bool) -> tuple[Tensor, Tensor]:
-    """The contexts that differ, and those that differ or are closer to 0 than the margin.
-
-    If asked to choose, where any sibling will do the one that the logits are nearest to becomes the target.
-    """
-    prepared, unsure, wrong = rule.prepare(), [], []
-    group_of = torch.full((rule.outside,), -1, device=targets.device)
-    group_of[learnt.codes] = learnt.groups
-    for low in range(0, len(learnt.contexts), _CONTEXTS):
-        part = slice(low, low + _CONTEXTS)
-        z = rule.logits(learnt.contexts[part, 0], learnt.contexts[part, 1:], prepared)
-        near = z @ rule.patterns[learnt.codes].T
-        near = near.masked_fill(group_of[targets[part], None] != learnt.groups, -torch.inf)
-        if choose:
-            targets[part] = torch.where(learnt.free[part], learnt.codes[near.argmax(-1)], targets[part])
-        least = (z * rule.patterns[targets[part]]).amin(-1)
-        unsure.append((least < margin).nonzero().squeeze(1) + low)
-        wrong.append((least <= 0).nonzero().squeeze(1) + low)
-    return torch.cat(wrong), torch.cat(unsure)
+        drawn = torch.randint(count, (config.batch,), generator=generator, device=device)
+        hard = min(config.batch // 4, _COPIES * len(unsure))
+        if hard:
+            drawn[:hard] = unsure[drawn[:hard] % len(unsure)]
+        warm = min(1.0, (step + 1) / _WARM_UP)
+        descent.param_groups[0]["lr"] = config.rate * warm * (1 + math.cos(math.pi * step / config.steps)) / 2
+        descent.zero_grad()
+        school.loss(drawn, config.margin).backward()
+        descent.step()
+    return wrong
 
 
 @dataclass(frozen=True)
@@ -320,14 +312,15 @@ def consolidate(
         report("no sum is answered right, so there is nothing to learn from")
         return Round(observed.right, 0, 0, 0, 0)
     behaviour = merge(observed, rule.reading().cpu().numpy(), config.rare)
-    learnt = lesson(rule, behaviour)
-    report(f"{observed.right:.4f} of the sums right, {len(behaviour.codes)} codes, {learnt.taught} contexts seen")
+    learnt = lesson(behaviour)
+    seen = int((learnt.targets != ANY).any(1).sum())
+    report(f"{observed.right:.4f} of the sums right, {len(behaviour.codes)} codes, {seen} contexts seen")
     looked: list[tuple[int, int]] = []
 
     def look(step: int, wrong: int) -> None:
         looked.append((step, wrong))
-        report(f"step {step}: {wrong} of {len(learnt.contexts)} contexts differ")
+        report(f"step {step}: {wrong} of {learnt.targets.size} contexts differ")
 
     network.requires_grad_(True)
     wrong = fit(rule, learnt, config, seed, look)
-    return Round(observed.right, len(behaviour.codes), learnt.taught, wrong, looked[-1][0])
+    return Round(observed.right, len(behaviour.codes), seen, wrong, looked[-1][0])

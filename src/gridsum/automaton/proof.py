@@ -3,8 +3,7 @@
 `docs/proof.md` gives the argument. This file knows addition; training and consolidation do not.
 
 Rows come to rest from the lowest up, cells of a row from right to left (their digit and carry), then from left to
-right (whether a zero leads). What a code means, a digit d and a carry c, depends on what its cell holds: a digit, a `+`
-or nothing (its kind). C(kind, d, c) are the codes that mean (d, c) there. They are found on the way: a context whose
+right (whether a zero leads). What a code means, a digit d and a carry c, depends on the kind of its cell. C(kind, d, c) are the codes that mean (d, c) there. They are found on the way: a context whose
 right and lower neighbour have a meaning gives one to what follows.
 """
 
@@ -18,9 +17,9 @@ import numpy as np
 from gridsum.automaton.table import CELL_SYMBOLS, EMPTY_CELL, PLUS_CELL, TEN, RuleTable
 from gridsum.symbols import ALPHABET, EQUALS, FIRST_DIGIT, PAD, PLUS
 
-DIGIT_KIND, PLUS_KIND, EMPTY_KIND = range(3)
+DIGIT_KIND, PLUS_KIND, EMPTY_KIND, GROUND_KIND = range(4)
+"""Of cells: with a digit, with a `+`, with nothing left of a term, with nothing in a row without a term (the ground)."""
 PUSH, OPEN, SKIP = 0, 1, 2
-_MOST_FAILURES = 200
 
 Context = tuple[int, int, int]
 """Own symbol, right, below."""
@@ -90,10 +89,6 @@ class Proof:
         return sorted({code for _, code in self.meanings})
 
 
-def kind_of(x: int) -> int:
-    return DIGIT_KIND if x < TEN else PLUS_KIND if x == PLUS_CELL else EMPTY_KIND
-
-
 def check_placement(actions: tuple[int, ...]) -> list[Failure]:
     """Condition 3: digits are written, `+` opens a row, the rest is skipped."""
     wanted = {symbol: PUSH for symbol in range(FIRST_DIGIT, FIRST_DIGIT + TEN)} | {PLUS: OPEN, EQUALS: SKIP, PAD: SKIP}
@@ -126,78 +121,93 @@ class _Enumeration:
         self.classes: dict[tuple[int, int, int], set[int]] = defaultdict(set)
         self.after = proof.after
         self.value: dict[Context, int] = {}
+        self.kinds: dict[Context, set[int]] = defaultdict(set)
+        """Of the cells that a context can be of."""
+        self.same: dict[tuple[int, tuple[int, int, int], int], tuple[int, tuple[int, ...]]] = {}
+        """What follows a cell, the meaning to its right and the code below: the first code there, and its followers."""
+        self.ground: set[int] = set()
+        """The codes that can stand at rest in rows without a term."""
 
     def members(self, kinds: tuple[int, ...], digit: int, carry: int) -> set[int]:
         return set().union(*(self.classes[kind, digit, carry] for kind in kinds))
 
-    def blank(self, code: int) -> bool:
-        return self.rule.reading[code] == PAD
-
     def resting(self) -> tuple[set[int], dict[int, set[int]]]:
-        """The codes that can stand below at rest: the blank ones, and those of a number with their digits."""
+        """The codes that can stand at rest in a term's row: the blank ones, and those of a number with their digits."""
         blank, numbers = set(), defaultdict(set)
-        for (_, code), (digit, carry) in self.proof.meanings.items():
-            if self.blank(code):
-                if (digit, carry) == (0, 0):
+        for (kind, code), (digit, carry) in self.proof.meanings.items():
+            if kind != GROUND_KIND:
+                if self.rule.reading[code] == FIRST_DIGIT + digit:
+                    numbers[code].add(digit)
+                elif self.rule.reading[code] == PAD and (digit, carry) == (0, 0):
                     blank.add(code)
-            elif self.rule.reading[code] == FIRST_DIGIT + digit:
-                numbers[code].add(digit)
         return blank, numbers
 
-    def feasible(self) -> Iterator[tuple[Context, int]]:
-        """Contexts whose right and lower neighbour are right, as far as meanings are known, and the sum of the column.
+    def feasible(self) -> Iterator[tuple[int, Context, int]]:
+        """Contexts whose right and lower neighbour are right, as far as meanings are known: kind, context, value.
 
-        x + the digit below + the carry from the right.
+        The value is x + the digit below + the carry from the right.
         """
         outside, every = self.rule.outside, range(TEN)
         blank, numbers = self.resting()
+        for below in (outside, *self.ground):  # rows without a term, the lowest of which has nothing below
+            for right in (outside, *self.members((GROUND_KIND,), 0, 0)):
+                yield GROUND_KIND, (EMPTY_CELL, right, below), 0
         nothing = self.members((EMPTY_KIND,), 0, 0)
         single = {code for digit in every for code in self.members((DIGIT_KIND,), digit, 0)}
-        for below in (outside, *blank):  # rows without a term, the lowest of which has nothing below
-            yield from (((EMPTY_CELL, right, below), 0) for right in (outside, *nothing))
-        for below in blank:  # the first term, with an empty row below: no carries, and no `+` before it
+        for below in self.ground:  # the first term, with an empty row below: no carries, and no `+` before it
             for x in every:
-                yield from (((x, right, below), x) for right in (outside, *single))
-            yield from (((EMPTY_CELL, right, below), 0) for right in (*single, *nothing))
+                yield from ((DIGIT_KIND, (x, right, below), x) for right in (outside, *single))
+            yield from ((EMPTY_KIND, (EMPTY_CELL, right, below), 0) for right in (*single, *nothing))
+        for below, digits in numbers.items():  # every other term, in the last column
+            yield from ((DIGIT_KIND, (x, outside, below), x + digit) for digit in digits for x in every)
         under = [(code, digit) for code, digits in numbers.items() for digit in digits] + [(code, 0) for code in blank]
-        for below, digit in under:  # every other term
-            if not self.blank(below):
-                yield from (((x, outside, below), x + digit) for x in every)
+        for below, digit in under:  # and elsewhere
             for carry in (0, 1):
                 for beside in every:
                     for right in self.members((DIGIT_KIND,), beside, carry):
-                        yield from (((x, right, below), x + digit + carry) for x in every)
-                        yield (PLUS_CELL, right, below), digit + carry
+                        yield from ((DIGIT_KIND, (x, right, below), x + digit + carry) for x in every)
+                        yield PLUS_KIND, (PLUS_CELL, right, below), digit + carry
                     for right in self.members((PLUS_KIND, EMPTY_KIND), beside, carry):
-                        yield (EMPTY_CELL, right, below), digit + carry
+                        yield EMPTY_KIND, (EMPTY_CELL, right, below), digit + carry
 
     def digits(self) -> None:
         """Conditions 1 and 4: with any left neighbour, a cell goes to a code that means its digit and carry."""
-        while len(self.proof.failures) < _MOST_FAILURES:
-            fresh = {}
-            for context, value in self.feasible():
-                if self.value.get(context, value) != value or fresh.get(context, value) != value:
-                    one, other = self.value.get(context, fresh.get(context)), value
-                    self._fail("digits", context, self.rule.outside, -1, f"both {one} and {other}")
-                elif context not in self.value:
-                    fresh[context] = value
+        while not self.proof.failures:
+            fresh: list[tuple[int, Context]] = []
+            for kind, context, value in self.feasible():
+                known = self.value.setdefault(context, value)
+                if known != value:
+                    self._fail("digits", context, self.rule.outside, -1, f"both {known} and {value}")
+                elif kind not in self.kinds[context]:
+                    self.kinds[context].add(kind)
+                    fresh.append((kind, context))
             if not fresh or self.proof.failures:
                 break
-            self.value |= fresh
-            self._evaluate(list(fresh))
-            for context, value in fresh.items():
-                self._give_meaning(context, (value % TEN, value // TEN))
+            self._evaluate([context for context in dict.fromkeys(c for _, c in fresh) if context not in self.after])
+            for kind, context in fresh:
+                self._give_meaning(kind, context, (self.value[context] % TEN, self.value[context] // TEN))
+            self._settle_ground()
         self.proof.contexts = len(self.value)
 
+    def _settle_ground(self) -> None:
+        """What rows without a term come to, from left to right."""
+        contexts = [context for context, kinds in self.kinds.items() if GROUND_KIND in kinds]
+        size = -1
+        while size != len(self.ground):
+            size = len(self.ground)
+            lefts = [self.rule.outside, *self.ground]
+            self.ground |= {int(code) for context in contexts for code in self.after[context][lefts]}
+
     def _evaluate(self, contexts: list[Context]) -> None:
+        if not contexts:
+            return
         count = len(self.lefts)
         x, right, below = (np.repeat(part, count) for part in np.array(contexts).T)
         after = self.rule.after(x, np.tile(self.lefts, len(contexts)), right, below).reshape(-1, count)
         self.proof.evaluations += after.size
         self.after.update(zip(contexts, after, strict=True))
 
-    def _give_meaning(self, context: Context, meaning: tuple[int, int]) -> None:
-        kind = kind_of(context[0])
+    def _give_meaning(self, kind: int, context: Context, meaning: tuple[int, int]) -> None:
         for code in np.unique(self.after[context]).tolist():
             known = self.proof.meanings.setdefault((kind, code), meaning)
             self.classes[kind, *meaning].add(code)
@@ -210,32 +220,36 @@ class _Enumeration:
         """Condition 2: a row comes to rest from left to right, and reads as its number without leading zeros."""
         outside = self.rule.outside
         blank, numbers = self.resting()
-        blank_left, number_left = sorted(blank), sorted(numbers)
-        same: dict[tuple[int, tuple[int, int, int], int], tuple[Context, tuple[int, ...]]] = {}
+        ground = [outside, *sorted(self.ground)]
         for context, value in self.value.items():
             x, right, below = context
-            after = self.after[context]
             # Grids have at least two columns more than the longest term: the first column holds nothing.
-            nothing_left = [outside, *blank_left] if x == EMPTY_CELL else blank_left
-            at_rest = nothing_left + number_left
-            if right != outside:
-                for kind in range(3):
-                    meaning = self.proof.meanings.get((kind, right))
-                    if meaning is not None:
-                        became = tuple(after[at_rest].tolist())
-                        first = same.setdefault((x, (kind, *meaning), below), (context, became))
-                        if first[1] != became:
-                            self._fail("rest", context, outside, became[0], f"the same as with right {first[0][1]}")
-            if value != 0:
-                self._read(context, at_rest, value % TEN)
-            elif right == outside:
-                self._read(context, nothing_left if x == EMPTY_CELL else at_rest, None if x == EMPTY_CELL else 0)
-            else:
-                number_below = below != outside and not self.blank(below)
-                if not number_below:
-                    self._read(context, nothing_left, None)
-                if x == 0 or number_below:
-                    self._read(context, number_left, 0)
+            nothing_left = [outside, *sorted(blank)] if x == EMPTY_CELL else sorted(blank)
+            number_left = sorted(numbers)
+            kinds = self.kinds[context]
+            if GROUND_KIND in kinds:
+                self._rests(context, (GROUND_KIND,), ground)
+            if kinds == {GROUND_KIND}:
+                continue  # nobody reads a row without a term
+            self._rests(context, (DIGIT_KIND, PLUS_KIND, EMPTY_KIND), nothing_left + number_left)
+            if value != 0 or right == outside:
+                self._read(context, nothing_left + number_left, value % TEN)
+                continue
+            if below in self.ground or below in blank:
+                self._read(context, nothing_left, None)
+            if x == 0 or below in numbers:
+                self._read(context, number_left, 0)
+
+    def _rests(self, context: Context, beside: tuple[int, ...], lefts: list[int]) -> None:
+        """With these left neighbours, what follows hangs on the meaning of the right neighbour, not on its code."""
+        x, right, below = context
+        became = tuple(self.after[context][lefts].tolist())
+        for kind in beside:
+            meaning = self.proof.meanings.get((kind, right))
+            if meaning is not None:
+                first = self.same.setdefault((x, (kind, *meaning), below), (right, became))
+                if first[1] != became:
+                    self._fail("rest", context, lefts[0], became[0], f"the same as with right {first[0]}")
 
     def _read(self, context: Context, lefts: list[int], digit: int | None) -> None:
         """With these left neighbours the cell must read as this digit, or as blank."""

@@ -15,7 +15,6 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from gridsum.answers import Answer
-from gridsum.automaton.proof import Proof
 from gridsum.automaton.run import AT_REST, most_steps, size_of
 from gridsum.automaton.table import CELL_SYMBOLS, EMPTY_CELL, RuleTable
 from gridsum.model.engine.placement import place_hard
@@ -190,29 +189,27 @@ class LearnedRule:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far a network does what its table says, in the contexts of a proof."""
+    """How far a network does what its table says, over all entries of the table."""
 
-    contexts: int
+    entries: int
     different: int
     margin: float
     """How far from 0 the nearest logit is."""
 
 
 @torch.no_grad()
-def agreement(rule: LearnedRule, table: RuleTable, proof: Proof) -> Agreement:
-    """The network against the table, in every context that the proof enumerated, whatever the left neighbour."""
+def agreement(rule: LearnedRule, table: RuleTable) -> Agreement:
+    """The network against every entry of the table: where none differs, the table is the network on these codes."""
     codes = torch.tensor([*table.codes, rule.outside], device=rule.device)
-    keys = torch.tensor(list(proof.after), device=rule.device)
-    wanted = codes[torch.tensor(np.stack(list(proof.after.values())), device=rule.device)].flatten()
-    x, right, below = (part.repeat_interleave(len(codes)) for part in keys.T)
-    contexts = torch.stack((codes.repeat(len(keys)), codes[right], codes[below]), 1)
+    contexts = torch.tensor(np.indices(table.steps.shape).reshape(4, -1).T, device=rule.device)
+    wanted = codes[torch.tensor(table.steps.reshape(-1).astype(np.int64), device=rule.device)]
     prepared, different, margin = rule.prepare(), 0, math.inf
-    for low in range(0, len(x), _AT_ONCE):
+    for low in range(0, len(wanted), _AT_ONCE):
         part = slice(low, low + _AT_ONCE)
-        z = rule.logits(x[part], contexts[part], prepared)
+        z = rule.logits(contexts[part, 0], codes[contexts[part, 1:]], prepared)
         different += int((rule.codes_of(z) != wanted[part]).sum())
         margin = min(margin, float(z.abs().min()))
-    return Agreement(len(x), different, margin)
+    return Agreement(len(wanted), different, margin)
 
 
 def opened_of(network: RuleNetwork) -> list[str | None]:

@@ -17,8 +17,8 @@ import torch
 from torch import Tensor
 
 from gridsum.automaton.consolidate import consolidate
-from gridsum.automaton.proof import Proof, TableSteps, prove
-from gridsum.automaton.rule import LearnedRule, RuleError
+from gridsum.automaton.proof import TableSteps, prove
+from gridsum.automaton.rule import LearnedRule, RuleError, agreement
 from gridsum.config import ConfigError
 from gridsum.fields import fields_of
 from gridsum.model.rule import RuleNetwork
@@ -151,26 +151,39 @@ def settle(config: ExactConfig, network: RuleNetwork, seed: int, report: Callabl
     started = time.monotonic()
     result: dict[str, Any] = {"seed": seed, "proved": False, "rounds": []}
     try:
-        proof = prove(TableSteps(LearnedRule(network).table()))
-        result["proved_before"] = proof.proved
+        result |= _examine(network)
+        result["proved_before"] = result["proved"]
         for index in range(config.consolidation.rounds):
-            if proof.proved:
+            if result["proved"]:
                 break
             round_ = consolidate(network, config.consolidation, seed * 1000 + index, report)
             result["rounds"].append(asdict(round_))
-            proof = prove(TableSteps(LearnedRule(network).table()))
-            report("proved" if proof.proved else f"{len(proof.failures)} conditions fail")
-        result |= _told(proof)
+            result |= _examine(network)
+            report(_verdict(result))
     except RuleError as error:
         result["why"] = str(error)
     return result | {"seconds": round(time.monotonic() - started, 1)}
 
 
-def _told(proof: Proof) -> dict[str, Any]:
+def _examine(network: RuleNetwork) -> dict[str, Any]:
+    """Whether the rule of a network is proved: its table is, and the network does what the table says."""
+    rule = LearnedRule(network)
+    table = rule.table()
+    proof, follows = prove(TableSteps(table)), agreement(rule, table)
     return {
-        "proved": proof.proved,
+        "proved": proof.proved and not follows.different,
         "contexts": proof.contexts,
         "evaluations": proof.evaluations,
-        "codes": len(proof.codes),
-        "failures": [str(failure) for failure in proof.failures[:5]],
+        "codes": len(table.codes),
+        "entries": follows.entries,
+        "leaves": follows.different,
+        "margin": follows.margin,
+        "failures": len(proof.failures),
+        "first_failures": [str(failure) for failure in proof.failures[:5]],
     }
+
+
+def _verdict(result: dict[str, Any]) -> str:
+    if result["proved"]:
+        return f"proved: {result['contexts']} contexts, nearest logit {result['margin']:.2f} from 0"
+    return f"{result['failures']} conditions fail, {result['leaves']} of {result['entries']} entries lead out of its codes"
