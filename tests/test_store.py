@@ -1,8 +1,6 @@
 """Models on disk: what is written is read again, and what cannot be read says why."""
 
 import json
-import os
-import stat
 
 import pytest
 import torch
@@ -15,6 +13,7 @@ from gridsum.model.paper import Network
 from gridsum.model.rule import RuleNetwork
 from gridsum.names import DEFAULT_MODEL
 from gridsum.recipe import ExactConfig, RuleConfig
+from gridsum.sealed import seal
 from gridsum.store import (
     StoreError,
     configuration_of,
@@ -26,7 +25,6 @@ from gridsum.store import (
     locate,
     save_run,
     shipped,
-    write_atomically,
 )
 
 TINY = {
@@ -156,9 +154,44 @@ def of_a_later_version(path):
     save_file(load_file(path), path, about(data))
 
 
+def flipped(path):
+    content = bytearray(path.read_bytes())
+    content[-1000] ^= 4
+    path.write_bytes(content)
+
+
+def without_checksum(path):
+    with safe_open(path, framework="pt") as file:
+        told = json.loads(file.metadata()["gridsum"])
+    del told["sha256"]
+    save_file(load_file(path), path, {"gridsum": json.dumps(told)})
+
+
+def not_numbers(path):
+    tensors = load_file(path)
+    tensors["output.bias"][3] = float("nan")
+    save_file(tensors, path, about(json.loads(to_json(override(variant("base"), TINY)))))
+
+
+def of_another_type(path):
+    tensors = {name: tensor.double() for name, tensor in load_file(path).items()}
+    save_file(tensors, path, about(json.loads(to_json(override(variant("base"), TINY)))))
+
+
+def larger_than_it_is(path):
+    """Building what it claims to be would take terabytes."""
+    claimed = {"model.width": 2**20, "model.step_hidden": 2**20, "model.placement_hidden": 2**20}
+    save_file(load_file(path), path, about(json.loads(to_json(override(variant("base"), claimed)))))
+
+
 @pytest.mark.parametrize(
     ("harm", "message"),
     [
+        (flipped, "does not fit its checksum"),
+        (without_checksum, "its checksum is missing"),
+        (not_numbers, "are no numbers"),
+        (of_another_type, "should be .* of float32"),
+        (larger_than_it_is, "not those of variant 'base'"),
         (truncated, "not a whole safetensors file"),
         (cut_in_the_header, "not a whole safetensors file"),
         (not_safetensors, "not a whole safetensors file"),
@@ -182,52 +215,6 @@ def test_runs_of_different_configurations_are_not_stacked(tmp_path, weights):
         load_runs("both", [weights, tmp_path / "other.safetensors"])
 
 
-def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
-    path = tmp_path / "file"
-    write_atomically(path, b"old")
-
-    def full(_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="No space"):
-        write_atomically(path, b"new")
-    assert path.read_bytes() == b"old"
-    assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
-
-
-def test_a_kill_at_any_moment_leaves_the_old_file_or_the_new_one(tmp_path, monkeypatch):
-    """Whatever the system is asked for, and whether it has been done: the file is whole, and new only on the disk."""
-    path = tmp_path / "file"
-    write_atomically(path, b"old")
-    contents, synced = [], []
-
-    def watched(name):
-        does = getattr(os, name)
-
-        def watch(*arguments):
-            contents.append(path.read_bytes())
-            result = does(*arguments)
-            contents.append(path.read_bytes())
-            synced.append(name)
-            return result
-
-        return watch
-
-    for name in ("fdopen", "fsync", "chmod", "replace"):
-        monkeypatch.setattr(os, name, watched(name))
-    write_atomically(path, b"new")
-    assert contents[-1] == b"new"
-    assert set(contents[:-1]) == {b"old"}
-    assert synced.index("fsync") < synced.index("replace")
-    assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
-
-
-def test_written_files_can_be_read_by_others(tmp_path):
-    write_atomically(tmp_path / "file", b"x")
-    assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == 0o644
-
-
 def test_weights_from_before_a_field_existed_still_load(tmp_path, config):
     """A file whose configuration lacks what later versions added has their defaults."""
     path = tmp_path / "weights.safetensors"
@@ -235,5 +222,5 @@ def test_weights_from_before_a_field_existed_still_load(tmp_path, config):
     with safe_open(path, framework="pt") as file:
         about = json.loads(file.metadata()["gridsum"])
     del about["config"]["objective"]["truncate_prior"]
-    save_file(load_file(path), path, {"gridsum": json.dumps(about)})
+    path.write_bytes(seal(load_file(path), {key: value for key, value in about.items() if key != "sha256"}))
     assert load_runs("old", [path]).config == config

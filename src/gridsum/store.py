@@ -1,37 +1,35 @@
 """Models on disk: one safetensors file a run, with its configuration and seed inside.
 
-A weights file cannot run code, and it says what it is: loading one needs nothing beside it.
+A weights file cannot run code, and it says what it is: loading one needs nothing beside it. It may come from anywhere,
+so nothing is built from it before its checksum, shapes, types and values have been looked at.
 """
 
 import dataclasses
 import json
-import os
-import tempfile
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
 from torch import Tensor, nn
 
 from gridsum.config import Config
+from gridsum.disk import write_atomically
 from gridsum.fields import from_dict, to_json
 from gridsum.model.paper import Network, parameter_count
 from gridsum.model.rule import RuleNetwork
 from gridsum.names import MODELS, did_you_mean, resolve
 from gridsum.recipe import ExactConfig
+from gridsum.sealed import SealError, about_file, seal, unseal
 
 WEIGHTS = "weights.safetensors"
 SHIPPED = Path(__file__).parent / "shipped"
 SEEDS = "seeds.jsonl"
 """Among what is shipped: the records of every training seed of the paper's variants, for its Table VI."""
-# safetensors writes several entries of metadata in no fixed order; with one, equal runs are equal files.
-_ABOUT = "gridsum"
-_FORMAT = "gridsum-weights-1"
+_FORMAT, _FORMAT_BEFORE = "gridsum-weights-2", "gridsum-weights-1"
+"""The format of release 0.1.0 has no checksum."""
 
 
 class StoreError(ValueError):
@@ -50,22 +48,6 @@ class Model:
     """The weights files, run by run, where it was read from such."""
 
 
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write `path` whole or not at all: readers see the old content until the new one is on the disk."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-
-
 def run_state(network: nn.Module, run: int) -> dict[str, Tensor]:
     """The parameters of one run, without the run dimension."""
     return {name: tensor[run].detach().cpu().contiguous() for name, tensor in network.state_dict().items()}
@@ -73,7 +55,7 @@ def run_state(network: nn.Module, run: int) -> dict[str, Tensor]:
 
 def save_run(path: Path, network: nn.Module, run: int, config: Config | ExactConfig, seed: int) -> None:
     about = {"format": _FORMAT, "seed": seed, "config": json.loads(to_json(config))}
-    write_atomically(path, save(run_state(network, run), {_ABOUT: json.dumps(about)}))
+    write_atomically(path, seal(run_state(network, run), about))
 
 
 def load_runs(name: str, paths: Sequence[Path], device: torch.device | str = "cpu") -> Model:
@@ -87,11 +69,11 @@ def load_runs(name: str, paths: Sequence[Path], device: torch.device | str = "cp
     different = next((i for i, config in enumerate(configs) if config.model != configs[0].model), None)
     if different is not None:
         raise StoreError(f"{paths[different]} has another model configuration than {paths[0]}; load them apart")
-    network = Network(configs[0].model, [0] * len(paths))
-    expected = {key: tuple(value.shape[1:]) for key, value in network.state_dict().items()}
+    shapes = Network(configs[0].model, [])
     for path, state in zip(paths, states, strict=True):
-        _check_shapes(path, configs[0], {key: tuple(value.shape) for key, value in state.items()}, expected)
-    network.load_state_dict({key: torch.stack([state[key] for state in states]) for key in expected})
+        _check_state(path, configs[0], state, shapes)
+    network = Network(configs[0].model, [0] * len(paths))
+    network.load_state_dict({key: torch.stack([state[key] for state in states]) for key in states[0]})
     network.requires_grad_(False).to(device)
     return Model(name, configs[0], tuple(seeds), network, tuple(paths))
 
@@ -176,20 +158,19 @@ def load_exact(path: Path) -> tuple[RuleNetwork, ExactConfig, int]:
         config = from_dict(ExactConfig, about["config"])
     except ValueError as error:
         raise StoreError(f"{path} holds a configuration that this version cannot read: {error}") from None
+    _check_state(path, config, state, RuleNetwork(config.rule, []))
     network = RuleNetwork(config.rule, [0])
-    expected = {key: tuple(value.shape[1:]) for key, value in network.state_dict().items()}
-    _check_shapes(path, config, {key: tuple(value.shape) for key, value in state.items()}, expected)
     network.load_state_dict({key: value[None] for key, value in state.items()})
-    return network.requires_grad_(False), config, int(about["seed"])
+    return network.requires_grad_(False), config, about["seed"]
 
 
 def is_exact(path: Path) -> bool:
     """Whether a weights file is of a run of `exact`."""
-    return _is_exact(_read_file(path)[1])
+    return _is_exact(_about(path, about_file))
 
 
 def _is_exact(about: dict[str, Any]) -> bool:
-    return about.get("config", {}).get("variant") == "exact"
+    return about["config"].get("variant") == "exact"
 
 
 def _read(path: Path) -> tuple[dict[str, Tensor], Config, int]:
@@ -199,40 +180,54 @@ def _read(path: Path) -> tuple[dict[str, Tensor], Config, int]:
             f"{path} is a run of exact, whose cells hold bits; this looks inside the paper's networks, such as base"
         )
     try:
-        return state, from_dict(Config, about["config"]), int(about["seed"])
-    except (KeyError, TypeError, ValueError) as error:
+        return state, from_dict(Config, about["config"]), about["seed"]
+    except ValueError as error:
         raise StoreError(f"{path} holds a configuration that this version cannot read: {error}") from None
 
 
 def _read_file(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    state: dict[str, Tensor] = {}
+
+    def read(path: Path) -> dict[str, Any]:
+        held, about = unseal(path, older=lambda about: about.get("format") == _FORMAT_BEFORE)
+        state.update(held)
+        return about
+
+    about = _about(path, read)
+    return state, about
+
+
+def _about(path: Path, read: Callable[[Path], dict[str, Any]]) -> dict[str, Any]:
+    """What a weights file says of itself: its format, the seed and the configuration of its run."""
     try:
-        with safe_open(path, framework="pt") as file:
-            metadata = file.metadata() or {}
-            state = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+        about = read(path)
     except FileNotFoundError:
         raise StoreError(f"{path} does not exist") from None
-    except (SafetensorError, OSError) as error:
-        raise StoreError(
-            f"{path} is not a whole safetensors file ({error}); copy it again, or train the model anew"
-        ) from None
-    if _ABOUT not in metadata:
-        raise StoreError(f"{path} is a safetensors file, but not one that gridsum wrote")
-    try:
-        about = json.loads(metadata[_ABOUT])
-        if about["format"] != _FORMAT:
-            raise ValueError(f"its format is {about['format']!r}, not {_FORMAT!r}")
-        return state, about
-    except (KeyError, TypeError, ValueError) as error:
-        raise StoreError(f"{path} holds a configuration that this version cannot read: {error}") from None
+    except SealError as error:
+        raise StoreError(f"{path} cannot be used: {error}; copy it again, or train the model anew") from None
+    wrong = f"{path} holds a configuration that this version cannot read"
+    if about.get("format") not in (_FORMAT, _FORMAT_BEFORE):
+        raise StoreError(f"{wrong}: its format is {about.get('format')!r}, not {_FORMAT!r}")
+    if not isinstance(about.get("config"), dict) or type(about.get("seed")) is not int:
+        raise StoreError(f"{wrong}: its seed or its configuration is missing")
+    return about
 
 
-def _check_shapes(
-    path: Path, config: Config | ExactConfig, found: dict[str, tuple[int, ...]], expected: dict[str, tuple[int, ...]]
-) -> None:
-    if found == expected:
-        return
+def _check_state(path: Path, config: Config | ExactConfig, state: dict[str, Tensor], shapes: nn.Module) -> None:
+    """Refuse weights that are not those of `shapes`, a network of no runs, in name, shape and type, or no numbers."""
+    found = {key: (tuple(value.shape), value.dtype) for key, value in state.items()}
+    expected = {key: (tuple(value.shape[1:]), value.dtype) for key, value in shapes.state_dict().items()}
     wrong = sorted(key for key in found.keys() | expected.keys() if found.get(key) != expected.get(key))
-    raise StoreError(
-        f"the weights in {path} are not those of variant {config.variant!r} as configured: "
-        f"{wrong[0]} is {found.get(wrong[0], 'missing')} but should be {expected.get(wrong[0], 'absent')}"
-    )
+    if wrong:
+        key = wrong[0]
+        raise StoreError(
+            f"the weights in {path} are not those of variant {config.variant!r} as configured: "
+            f"{key} is {_told(found.get(key), 'missing')} but should be {_told(expected.get(key), 'absent')}"
+        )
+    unsound = next((key for key, value in state.items() if not value.isfinite().all()), None)
+    if unsound is not None:
+        raise StoreError(f"the weights in {path} are no numbers: {unsound} is not finite; train the model anew")
+
+
+def _told(found: tuple[tuple[int, ...], torch.dtype] | None, nothing: str) -> str:
+    return nothing if found is None else f"{found[0]} of {str(found[1]).removeprefix('torch.')}"

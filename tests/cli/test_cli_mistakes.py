@@ -13,7 +13,7 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
-import gridsum.store
+import gridsum.disk
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -175,13 +175,17 @@ def test_weights_that_are_not_whole(command: Command, model: str, tmp_path: Path
         b"not weights at all, but long enough to look at",
     ):
         broken.write_bytes(content)
-        assert f"{broken} is not a whole safetensors file" in refused(command("solve", "1+1", "--model", str(broken)))
+        assert f"{broken} cannot be used: it is not a whole safetensors file" in refused(
+            command("solve", "1+1", "--model", str(broken))
+        )
 
 
 def test_weights_of_another_variant(command: Command, model: str, tmp_path: Path):
     with safe_open(Path(model) / "weights.safetensors", framework="pt") as file:
         about = json.loads(file.metadata()["gridsum"])
     about["config"]["variant"], about["config"]["model"]["halting"] = "fixedTime", "fixed"
+    about["format"] = "gridsum-weights-1"  # which has no checksum
+    del about["sha256"]
     path = _rewritten(model, tmp_path / "other.safetensors", {"gridsum": json.dumps(about)})
     assert "are not those of variant 'fixedTime'" in refused(command("solve", "1+1", "--model", path))
 
@@ -223,7 +227,7 @@ def test_a_full_disk(command: Command, model: str, tmp_path: Path, monkeypatch: 
 
     records = str(tmp_path / "records.jsonl")
     assert command(*arguments, records)[0] == 0
-    monkeypatch.setattr(gridsum.store, "write_atomically", full)
+    monkeypatch.setattr(gridsum.disk, "write_atomically", full)
     place = str(tmp_path / "result")
     lines = [
         ("trace", "1+1", "--model", model, "--json", place),

@@ -15,6 +15,7 @@ import torch
 from safetensors import safe_open
 
 from gridsum.cli.train import read_seeds
+from gridsum.training.checkpoints import load_checkpoint
 from gridsum.training.loop import Epoch, news
 from tests.interruption import stopped
 
@@ -110,6 +111,21 @@ def test_an_interrupted_run_loses_nothing_and_says_how_to_go_on(
     assert status == 0, err
     assert err.startswith(f"epoch {done + 1} of 24 "), "the interrupt saved the last epoch"
     _assert_same_training(folder, uninterrupted, (0, 3))
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1], ids=lambda number: number.name)
+def test_a_signal_to_stop_loses_nothing_either(
+    number: int, training: list[str], environment: dict[str, str], tmp_path: Path
+):
+    folder = tmp_path / "run"
+    command_line = stopped(["train", "--out", str(folder), *training], number, "seed-3/metrics.jsonl", 6)
+    ended = subprocess.run(command_line, env=environment, capture_output=True, text=True, check=False)
+    assert ended.returncode == 143, ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert "stopped after epoch 6; go on with" in ended.stderr.splitlines()[-1]
+    held = load_checkpoint(folder)
+    assert held is not None
+    assert held.epoch == 6, "checkpoints are due every four epochs"
 
 
 def test_overrides_reach_the_run(command: Command, tiny_options: list[str], tmp_path: Path):

@@ -149,13 +149,18 @@ def test_a_torn_line_is_reported(torn: Path) -> None:
         read([torn])
 
 
-def test_appending_after_a_torn_line_keeps_records_apart(torn: Path, make_record: Make) -> None:
+def test_appending_mends_a_torn_line(torn: Path, make_record: Make) -> None:
+    assert [record.seed for record in read([torn], pass_over_torn=True)] == [1]
     append(torn, [make_record(seed=3)])
-    with pytest.raises(RecordError, match=r"line 2: .*delete the line"):
-        read([torn])
-    lines = torn.read_text().splitlines()
-    torn.write_text("\n".join([lines[0], *lines[2:]]) + "\n")
     assert [record.seed for record in read([torn])] == [1, 3]
+
+
+def test_zeros_that_a_crash_left_are_mended(tmp_path: Path, make_record: Make) -> None:
+    path = tmp_path / "records.jsonl"
+    append(path, [make_record(seed=1)])
+    path.write_bytes(path.read_bytes() + bytes(4096))
+    append(path, [make_record(seed=2)])
+    assert [record.seed for record in read([path])] == [1, 2]
 
 
 def test_only_the_newline_missing_loses_nothing(tmp_path: Path, make_record: Make) -> None:

@@ -25,7 +25,8 @@ from gridsum.reproduction.campaign import (
 )
 from gridsum.reproduction.pieces import Measure, Overtrain, Surroundings, Train, pieces
 from gridsum.store import load
-from gridsum.training.folders import Checkpoint, FolderError, read_metrics, read_setup, save_checkpoint, trained_epochs
+from gridsum.training.checkpoints import Checkpoint, save_checkpoint
+from gridsum.training.folders import FolderError, read_metrics, read_setup, trained_epochs
 from gridsum.training.loop import Epoch
 
 Make = Callable[..., Campaign]

@@ -17,6 +17,7 @@ from gridsum.store import load_exact
 from gridsum.streams import Stream
 from gridsum.symbols import decode, parse
 from gridsum.training import exact
+from gridsum.training.checkpoints import load_checkpoint
 from gridsum.training.discovery import (
     Discovery,
     at_step,
@@ -30,7 +31,7 @@ from gridsum.training.discovery import (
     train_steps,
 )
 from gridsum.training.exact import train_exact
-from gridsum.training.folders import FolderError, load_checkpoint, read_metrics
+from gridsum.training.folders import FolderError, read_metrics
 
 CPU = torch.device("cpu")
 TINY = override(

@@ -1,15 +1,25 @@
 """Training into a folder: logs, checkpoints, resuming, runs that diverge."""
 
 import json
+from pathlib import Path
 
 import pytest
 import torch
 from safetensors.torch import load_file
 
 from gridsum.config import ConfigError
+from gridsum.disk import LineError, LockedError, locked
 from gridsum.fields import following, override
-from gridsum.store import StoreError, load, load_runs
-from gridsum.training.folders import FolderError, load_checkpoint, read_metrics, save_checkpoint
+from gridsum.store import load, load_runs
+from gridsum.training.checkpoints import (
+    BEFORE,
+    CHECKPOINT,
+    Checkpoint,
+    CheckpointError,
+    load_checkpoint,
+    save_checkpoint,
+)
+from gridsum.training.folders import FolderError, read_metrics
 from gridsum.training.loop import Fleet, TrainingError, TrainingStep, train
 from tests.training.test_gradients import tiny
 
@@ -175,12 +185,117 @@ def test_resuming_nothing_says_so(tmp_path):
         train(short(), [1], tmp_path / "nowhere", CPU, resume=True)
 
 
-def test_a_broken_checkpoint_is_named(tmp_path):
-    train(short(**{"training.epochs": 1}), [1], tmp_path, CPU)
-    path = tmp_path / "checkpoint.safetensors"
+def flip(path):
+    content = bytearray(path.read_bytes())
+    content[-50] ^= 1
+    path.write_bytes(content)
+
+
+def cut(path):
     path.write_bytes(path.read_bytes()[:100])
-    with pytest.raises(StoreError, match=r"checkpoint\.safetensors"):
+
+
+@pytest.mark.parametrize(("harm", "said"), [(flip, 1), (cut, 1), (Path.unlink, 0)])
+def test_a_damaged_checkpoint_falls_back_to_the_one_before(tmp_path, harm, said):
+    train(short(), [1], tmp_path / "whole", CPU)
+    train(short(**{"training.epochs": 3}), [1], tmp_path / "run", CPU)
+    harm(tmp_path / "run" / CHECKPOINT)
+    told = []
+    train(short(), [1], tmp_path / "run", CPU, resume=True, warn=told.append)
+    assert len(told) == said
+    assert all("going on from the checkpoint before, after epoch 2" in text for text in told)
+    for name, tensor in weights_of(tmp_path / "whole", 1).items():
+        assert torch.equal(weights_of(tmp_path / "run", 1)[name], tensor), name
+    assert logged(tmp_path / "run", 1) == logged(tmp_path / "whole", 1)
+
+
+def test_a_damaged_checkpoint_is_said_and_two_are_refused(tmp_path):
+    train(short(**{"training.epochs": 2}), [1], tmp_path, CPU)
+    flip(tmp_path / CHECKPOINT)
+    told = []
+    found = load_checkpoint(tmp_path, told.append)
+    assert found is not None
+    assert (found.epoch, len(told)) == (1, 1)
+    flip(tmp_path / BEFORE)
+    with pytest.raises(CheckpointError, match="no checkpoint is left"):
         train(short(), [1], tmp_path, CPU, resume=True)
+
+
+def test_a_checkpoint_of_other_runs_is_refused(tmp_path):
+    train(short(**{"training.epochs": 1}), [1], tmp_path, CPU)
+    held = load_checkpoint(tmp_path)
+    assert held is not None
+    cases = {
+        "seeds": Checkpoint(1, (2,), held.tensors, held.config),
+        r"mean is \[1, 7\] of float32 but should be": Checkpoint(
+            1, (1,), held.tensors | {"mean": torch.zeros(1, 7)}, held.config
+        ),
+        "alive is absent": Checkpoint(
+            1, (1,), {name: part for name, part in held.tensors.items() if name != "alive"}, held.config
+        ),
+        r"training\.clip = 3\.0": Checkpoint(
+            1, (1,), held.tensors, held.config | {"training": held.config["training"] | {"clip": 3.0}}
+        ),
+    }
+    for message, checkpoint in cases.items():
+        save_checkpoint(tmp_path, checkpoint)
+        with pytest.raises((CheckpointError, FolderError), match=message):
+            train(short(), [1], tmp_path, CPU, resume=True)
+
+
+def test_two_trainings_do_not_share_a_folder(tmp_path):
+    train(short(**{"training.epochs": 1}), [1], tmp_path, CPU)
+    with locked(tmp_path), pytest.raises(LockedError, match="another process"):
+        train(short(), [1], tmp_path, CPU, resume=True)
+
+
+def test_damage_within_a_log_is_named_by_line(tmp_path):
+    train(short(**{"training.epochs": 3}), [1], tmp_path, CPU)
+    log = tmp_path / "seed-1" / "metrics.jsonl"
+    lines = log.read_bytes().splitlines(keepends=True)
+    log.write_bytes(lines[0] + bytes(len(lines[1]) - 1) + b"\n" + lines[2])
+    with pytest.raises(LineError, match=r"metrics\.jsonl, line 2 is damaged"):
+        train(short(), [1], tmp_path, CPU, resume=True)
+
+
+def test_damaged_weights_are_made_anew_on_resuming(tmp_path):
+    train(short(), [1], tmp_path, CPU)
+    path = tmp_path / "seed-1" / "weights.safetensors"
+    before = path.read_bytes()
+    flip(path)
+    train(short(), [1], tmp_path, CPU, resume=True)
+    assert path.read_bytes() == before
+
+
+def test_a_start_without_its_checkpoint_is_not_resumed_from_random_weights(tmp_path):
+    train(short(**{"training.epochs": 1}), [1], tmp_path / "first", CPU)
+    more = following(short(**{"training.epochs": 1}))
+    train(more, [1], tmp_path / "more", CPU, start=load(str(tmp_path / "first")))
+    for name in (CHECKPOINT, BEFORE):
+        (tmp_path / "more" / name).unlink()
+    with pytest.raises(FolderError, match=r"began from the weights of .*first.*--start-from"):
+        train(more, [1], tmp_path / "more", CPU, resume=True)
+
+
+def test_what_an_unfinished_start_left_is_no_part_of_another_training(tmp_path, monkeypatch):
+    train(short(**{"training.epochs": 1}), [1], tmp_path / "first", CPU)
+    start = load(str(tmp_path / "first"))
+
+    def fail(*_):
+        raise OSError("no space left")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("gridsum.training.loop.create", fail)
+        with pytest.raises(OSError, match="no space"):
+            train(following(short(**{"training.epochs": 1})), [1], tmp_path / "run", CPU, start=start)
+    with monkeypatch.context() as patch:
+        patch.setattr(Fleet, "train_step", fail)
+        with pytest.raises(OSError, match="no space"):
+            train(short(), [1], tmp_path / "run", CPU)
+    train(short(), [1], tmp_path / "run", CPU, resume=True)
+    train(short(), [1], tmp_path / "whole", CPU)
+    for name, tensor in weights_of(tmp_path / "whole", 1).items():
+        assert torch.equal(weights_of(tmp_path / "run", 1)[name], tensor), name
 
 
 def test_seeds_must_differ(tmp_path):
@@ -208,7 +323,8 @@ def test_training_that_goes_on_elsewhere_is_one_training(tmp_path):
 def test_bare_weights_begin_with_moments_at_zero_and_that_is_said(tmp_path):
     """Adam then counts its updates from the first on."""
     train(short(), [1, 2], tmp_path / "first", CPU)
-    (tmp_path / "first" / "checkpoint.safetensors").unlink()
+    for name in (CHECKPOINT, BEFORE):
+        (tmp_path / "first" / name).unlink()
     start = load(str(tmp_path / "first"))
     more = short(**{"objective.weight": 5e-4, "training.first_step": 8, "training.epochs": 2})
     warnings = []

@@ -256,9 +256,7 @@ class _Schooling:
             part = slice(low, low + _CONTEXTS)
             target = self.targets[part]
             least = (self.logits(part, prepared)[:, None] * self.patterns).amin(-1)
-            found.append(
-                torch.where(target == ANY, least.amax(1), least.gather(1, target.clamp_min(0)[:, None])[:, 0])
-            )
+            found.append(torch.where(target == ANY, least.amax(1), least.gather(1, target.clamp_min(0)[:, None])[:, 0]))
         return torch.cat(found)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gridsum.cli.parsing import Parser, UsageError, columns
+from gridsum.cli.signals import Stopped, stoppable
 from gridsum.names import did_you_mean
 from gridsum.version import __version__
 
@@ -31,22 +32,23 @@ COMMANDS = {
     "bench": "measure what training and solving cost on this machine",
 }
 
-USAGE, INTERRUPTED, BROKEN_PIPE, FAILED = 2, 130, 141, 1
-"""Exit statuses; those of an interrupt and of a closed pipe are what a shell reports for them."""
+USAGE, INTERRUPTED, BROKEN_PIPE, STOPPED, FAILED = 2, 130, 141, 143, 1
+"""Exit statuses; those of an interrupt, a closed pipe and a signal to stop are what a shell reports for them."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status."""
     _never_fail_on_encoding()
     try:
-        status = _dispatch(list(sys.argv[1:] if argv is None else argv))
+        with stoppable():
+            status = _dispatch(list(sys.argv[1:] if argv is None else argv))
         sys.stdout.flush()
         return status
     except SystemExit as stop:  # argparse has printed help or the version
         return _flushed(stop.code)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
         _close_quietly()
-        return INTERRUPTED
+        return STOPPED if isinstance(stop, Stopped) else INTERRUPTED
     except BrokenPipeError:
         _close_quietly()
         return BROKEN_PIPE

@@ -73,7 +73,10 @@ def run(arguments: Sequence[str]) -> int:
             def report(now: "Progress") -> None:
                 shown.update(now.phase, now.done, now.of, now.news)
 
-            results = train_exact(config, seeds, folder, pick_device(options.device), options.resume, report)
+            def warn(text: str) -> None:
+                shown.note(f"gridsum: {text}")
+
+            results = train_exact(config, seeds, folder, pick_device(options.device), options.resume, report, warn)
     except KeyboardInterrupt:
         tell(f"gridsum: stopped; go on with: {shlex.join(['gridsum', 'train', '--out', str(folder), '--resume'])}")
         raise

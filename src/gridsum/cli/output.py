@@ -61,7 +61,7 @@ def write_result(name: str, result: str | bytes) -> None:
     if name == STANDARD and isinstance(result, str):
         print_text(result)
         return
-    from gridsum.store import write_atomically
+    from gridsum.disk import write_atomically
 
     path = Path(name)
     content = result.encode() if isinstance(result, str) else result

@@ -6,14 +6,13 @@ Tables are made of records alone, so a printed number can be traced to the seed,
 import dataclasses
 import json
 import math
-import os
-import stat
 import typing
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gridsum.disk import append_lines, is_json, split_torn
 from gridsum.names import did_you_mean
 
 
@@ -72,46 +71,27 @@ _REQUIRED = [item.name for item in dataclasses.fields(Record) if item.default is
 
 
 def append(path: str | Path, records: Iterable[Record]) -> None:
-    """Add the records to the end of a file, all of them or, if writing fails, none."""
+    """Add the records to the end of a file, all of them or, if writing fails, none.
+
+    What an interrupted writer left of a record is removed: that suite is measured again.
+    """
     lines = "".join(json.dumps(dataclasses.asdict(record)) + "\n" for record in records).encode()
-    if not lines:
-        return
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
-    try:
-        status = os.fstat(file)
-        if not stat.S_ISREG(status.st_mode):
-            os.write(file, lines)  # a pipe or /dev/null, with no end to look at and nothing to take back
-            return
-        start = status.st_size
-        if start > 0 and _last_byte(file, start) != b"\n":
-            lines = b"\n" + lines  # the last writer was killed: its torn line stays one of its own
-        written = 0
-        try:
-            written = os.write(file, lines)
-            if written < len(lines):
-                raise OSError(f"only {written} of {len(lines)} bytes could be written to {path}")
-            os.fsync(file)
-        except BaseException:
-            # Taken back only if nobody else has appended meanwhile.
-            if os.fstat(file).st_size == start + written:
-                os.ftruncate(file, start)
-            raise
-    finally:
-        os.close(file)
+    if lines:
+        append_lines(Path(path), lines)
 
 
-def _last_byte(file: int, size: int) -> bytes:
-    os.lseek(file, size - 1, os.SEEK_SET)
-    return os.read(file, 1)
+def read(paths: Iterable[str | Path], pass_over_torn: bool = False) -> list[Record]:
+    """The records of all files, in the order they were written; empty lines are passed over.
 
-
-def read(paths: Iterable[str | Path]) -> list[Record]:
-    """The records of all files, in the order they were written; empty lines are passed over."""
+    So is, if asked for, what an interrupted writer has left of a last one.
+    """
     records = []
     for path in paths:
-        lines = Path(path).read_bytes().split(b"\n")
+        content = Path(path).read_bytes()
+        if pass_over_torn:
+            whole, torn = split_torn(content)
+            content = whole + (torn if is_json(torn) else b"")
+        lines = content.split(b"\n")
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 continue

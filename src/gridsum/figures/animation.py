@@ -13,11 +13,11 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.patches import Rectangle
 
 from gridsum.analysis.placement import written
+from gridsum.disk import write_atomically
 from gridsum.figures.cells import Cell, draw_cells
 from gridsum.figures.steps import ACTION_MEANINGS, cells_of, check_size, steps_of
 from gridsum.figures.style import INK, LINE, QUIET, RIGHT, SERIES, WRONG, FigureError, Picture, styled
 from gridsum.model.paper import ACTIONS, NOP
-from gridsum.store import write_atomically
 from gridsum.symbols import ALPHABET, decode
 
 if TYPE_CHECKING:

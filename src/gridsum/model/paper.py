@@ -74,11 +74,16 @@ def generators(seeds: Sequence[int]) -> list[Generator]:
 
 
 def uniform(runs: Sequence[Generator], bound: float, *shape: int) -> nn.Parameter:
-    return nn.Parameter(torch.stack([torch.empty(shape).uniform_(-bound, bound, generator=run) for run in runs]))
+    return _stacked([torch.empty(shape).uniform_(-bound, bound, generator=run) for run in runs], shape)
 
 
 def normal(runs: Sequence[Generator], deviation: float, *shape: int) -> nn.Parameter:
-    return nn.Parameter(torch.stack([torch.empty(shape).normal_(0, deviation, generator=run) for run in runs]))
+    return _stacked([torch.empty(shape).normal_(0, deviation, generator=run) for run in runs], shape)
+
+
+def _stacked(runs: list[Tensor], shape: Sequence[int]) -> nn.Parameter:
+    """Of no runs, a network has shapes and takes no memory: what it would be can be looked at before it is built."""
+    return nn.Parameter(torch.stack(runs) if runs else torch.empty(0, *shape))
 
 
 def constant(runs: Sequence[Generator], value: float, *shape: int) -> nn.Parameter:

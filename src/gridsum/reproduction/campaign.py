@@ -12,7 +12,6 @@ There is no state beside these: what is done is read from the folders and record
 be kept of a training that has been measured: it counts as done.
 """
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import Any
 
 from gridsum.config import Config
 from gridsum.deltas import variant
+from gridsum.disk import read_objects
 from gridsum.evaluation.records import Record, read
 from gridsum.evaluation.suites import COLLECTIONS, LONG_DIGITS, Suite
 from gridsum.fields import fields_of, following, override
@@ -188,7 +188,7 @@ def current(
     wanted = {suite.name: scale.samples_of(suite) for suite in suites}
     found = {
         (record.seed, record.suite): record
-        for record in read([path])
+        for record in read([path], pass_over_torn=True)
         if record.seed in seeds
         and record.samples >= wanted.get(record.suite, record.samples + 1)
         and record.evaluation_seed == evaluation_seed
@@ -199,8 +199,7 @@ def current(
 def machines(folder: Path) -> list[dict[str, Any]]:
     """Where, and how long, a training folder was trained."""
     path = folder / "machine.jsonl"
-    lines = path.read_text().splitlines(keepends=True) if path.exists() else []
-    return [json.loads(line) for line in lines if line.endswith("\n")]
+    return list(read_objects(path)) if path.exists() else []
 
 
 def _listed(seeds: Sequence[int]) -> str:

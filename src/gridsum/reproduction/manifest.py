@@ -5,8 +5,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+from gridsum.disk import write_atomically
 from gridsum.reproduction.results import Results
-from gridsum.store import WEIGHTS, write_atomically
+from gridsum.store import WEIGHTS
 from gridsum.training.folders import seed_folder
 from gridsum.training.summary import write_summary
 

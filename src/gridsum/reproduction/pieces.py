@@ -17,6 +17,7 @@ import torch
 from gridsum.benchmark.measures import cells_of_a_step, operations
 from gridsum.config import Config, ModelConfig
 from gridsum.devices import describe
+from gridsum.disk import append_lines
 from gridsum.evaluation.records import append
 from gridsum.evaluation.runner import evaluate
 from gridsum.evaluation.suites import COLLECTIONS, Suite
@@ -30,7 +31,8 @@ from gridsum.reproduction.campaign import (
     overtrained_name,
 )
 from gridsum.store import WEIGHTS, Model, load_runs
-from gridsum.training.folders import drop_checkpoint, read_setup, seed_folder
+from gridsum.training.checkpoints import drop_checkpoints
+from gridsum.training.folders import read_setup, seed_folder
 from gridsum.training.loop import Epoch, train
 from gridsum.version import __version__
 
@@ -157,7 +159,7 @@ class Overtrain(Piece):
         around.note(f"{name}: best on validation are {chosen}")
         start = load_seeds(self.campaign.folder / name, name, training.seeds)
         _train(self.campaign, training, around, start)
-        drop_checkpoint(self.campaign.folder / name)
+        drop_checkpoints(self.campaign.folder / name)
 
 
 class Measure(Piece):
@@ -270,7 +272,7 @@ def _train(campaign: Campaign, training: Training, around: Surroundings, start: 
         if around.device.type == "cuda":
             torch.cuda.empty_cache()
     if training.name not in campaign.overtrained:  # overtraining goes on with the optimiser's moments
-        drop_checkpoint(folder)
+        drop_checkpoints(folder)
 
 
 def _keep_stretch(folder: Path, first: int, last: int, seconds: float, around: Surroundings) -> None:
@@ -283,5 +285,4 @@ def _keep_stretch(folder: Path, first: int, last: int, seconds: float, around: S
             "version": __version__,
             "commit": around.commit,
         }
-        with (folder / "machine.jsonl").open("a") as file:
-            file.write(json.dumps(line) + "\n")
+        append_lines(folder / "machine.jsonl", json.dumps(line).encode() + b"\n")

@@ -87,7 +87,7 @@ def _last(path: Path) -> list[Record]:
     """The records of a file, of several for one run and suite the last."""
     if not path.exists():
         return []
-    return list({(record.seed, record.suite): record for record in read([path])}.values())
+    return list({(record.seed, record.suite): record for record in read([path], pass_over_torn=True)}.values())
 
 
 def _of(seeds: Collection[int], records: list[Record]) -> list[Record]:

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gridsum.deltas import PAPER_VARIANTS
+from gridsum.disk import write_atomically
 from gridsum.evaluation.records import Record
 from gridsum.evaluation.suites import COLLECTIONS
 from gridsum.names import MODELS
 from gridsum.reproduction.results import Results, Trained
 from gridsum.reproduction.selection import best, merit
-from gridsum.store import SEEDS, WEIGHTS, write_atomically
+from gridsum.store import SEEDS, WEIGHTS
 from gridsum.training.folders import seed_folder
 
 

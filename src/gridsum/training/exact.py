@@ -20,22 +20,24 @@ from gridsum.automaton.consolidate import consolidate
 from gridsum.automaton.proof import TableSteps, prove
 from gridsum.automaton.rule import LearnedRule, RuleError, agreement
 from gridsum.config import ConfigError
-from gridsum.fields import fields_of
+from gridsum.disk import write_atomically
 from gridsum.model.rule import RuleNetwork
 from gridsum.recipe import ExactConfig
-from gridsum.store import WEIGHTS, load_exact, save_run, write_atomically
-from gridsum.training.discovery import Discovery, Logged, at_step, total_steps, train_steps
+from gridsum.store import WEIGHTS, load_exact, save_run
+from gridsum.training.checkpoints import Checkpoint, CheckpointError, Warn, config_of, save_checkpoint
+from gridsum.training.discovery import Discovery, Logged, at_step, grid_of, total_steps, train_steps
 from gridsum.training.folders import (
-    Checkpoint,
     FolderError,
     append_metrics,
     check_free,
+    check_same,
+    clear,
     create,
-    cut_metrics,
-    load_checkpoint,
-    read_exact_setup,
-    save_checkpoint,
+    keep_log,
+    opened,
     seed_folder,
+    take_up,
+    write_setup,
 )
 from gridsum.training.process import set_for_training
 
@@ -62,54 +64,53 @@ def train_exact(
     device: torch.device,
     resume: bool = False,
     report: Report = lambda _: None,
+    warn: Warn = lambda _: None,
 ) -> list[dict[str, Any]]:
     """Train, consolidate and prove a run for each seed; returns what each came to."""
     if len(set(seeds)) != len(seeds) or not seeds:
         raise ConfigError("seeds must be different from each other, and at least one")
     if resume:
-        _check_same(folder, config, seeds)
-    else:
-        check_free(folder)
-        create(folder, config, seeds)
-    with set_for_training(device, "tf32"):
-        _discover(config, tuple(seeds), folder, device, report)
-    with set_for_training(device, "fp32"):  # a rule is looked at in the precision that it is solved in
-        return [
-            _finish(
-                config, seed, folder, device, lambda news, k=k: report(Progress("consolidate", k, len(seeds), news))
-            )
-            for k, seed in enumerate(seeds)
-        ]
+        check_same(folder, config, seeds)  # before the lock, which needs a folder
+    with opened(folder, warn):
+        if resume:
+            write_setup(folder, config, seeds)
+        else:
+            check_free(folder)
+            clear(folder)
+            create(folder, config, seeds)
+        with set_for_training(device, "tf32"):
+            _discover(config, tuple(seeds), folder, device, report, warn)
+        with set_for_training(device, "fp32"):  # a rule is looked at in the precision that it is solved in
+            return [
+                _finish(
+                    config, seed, folder, device, lambda news, k=k: report(Progress("consolidate", k, len(seeds), news))
+                )
+                for k, seed in enumerate(seeds)
+            ]
 
 
-def _check_same(folder: Path, config: ExactConfig, seeds: Sequence[int]) -> None:
-    there, seeds_there = read_exact_setup(folder)
-    if seeds_there != tuple(seeds):
-        raise FolderError(f"{folder} was started with seeds {list(seeds_there)}; resume it with those")
-    ours, theirs = fields_of(config), fields_of(there)
-    different = [name for name in ours if ours[name] != theirs[name] and not name.startswith("consolidation.")]
-    if different:
-        name = different[0]
-        raise FolderError(
-            f"{folder} was started with {name} = {theirs[name][1]}, not {ours[name][1]}; resume it as it was started "
-            "(only consolidation.* may change), or choose another folder"
-        )
-
-
-def _discover(config: ExactConfig, seeds: tuple[int, ...], folder: Path, device: torch.device, report: Report) -> None:
-    """All phases of training on results."""
+def _discover(
+    config: ExactConfig, seeds: tuple[int, ...], folder: Path, device: torch.device, report: Report, warn: Warn
+) -> None:
+    """All phases of training on results; a checkpoint's epoch is the number of training steps."""
     fleet, last = Discovery(config, seeds, device), total_steps(config)
-    checkpoint = load_checkpoint(folder)
+
+    def expected(checkpoint: Checkpoint) -> dict[str, Tensor]:
+        """The states a step ends with are as large as the grids of its phase."""
+        if not 0 < checkpoint.epoch <= last:
+            raise CheckpointError(f"the checkpoint in {folder} is of step {checkpoint.epoch} of {last}; it is damaged")
+        _, phase, _ = at_step(config, checkpoint.epoch - 1)
+        shape = len(seeds), config.discovery.batch, *grid_of(phase, config.discovery), config.rule.bits
+        return fleet.state() | {"before": torch.zeros(()).expand(shape)}
+
+    checkpoint = take_up(folder, config, seeds, expected, warn)
     done = 0
     if checkpoint is not None:
-        if checkpoint.seeds != seeds:
-            raise FolderError(
-                f"the checkpoint in {folder} is of seeds {list(checkpoint.seeds)}; remove it to start again"
-            )
         done = checkpoint.epoch
         fleet.take_up(checkpoint.tensors)
-    for seed in seeds:
-        cut_metrics(folder, seed, done)
+        for run, seed in enumerate(seeds):
+            if not (seed_folder(folder, seed) / PROOF).exists():  # else they have been consolidated
+                save_run(seed_folder(folder, seed) / WEIGHTS, fleet.network, run, config, seed)
     started = time.monotonic()
 
     def log(number: int, means: Tensor) -> None:
@@ -126,8 +127,9 @@ def _discover(config: ExactConfig, seeds: tuple[int, ...], folder: Path, device:
 
     for number in train_steps(fleet, done, last, log):
         for run, seed in enumerate(seeds):
+            keep_log(folder, seed)
             save_run(seed_folder(folder, seed) / WEIGHTS, fleet.network, run, config, seed)
-        save_checkpoint(folder, Checkpoint(number, seeds, fleet.state()))
+        save_checkpoint(folder, Checkpoint(number, seeds, fleet.state(), config_of(config)))
 
 
 def _finish(
@@ -136,7 +138,10 @@ def _finish(
     """Consolidate and prove one run, unless that is done."""
     path = seed_folder(folder, seed) / PROOF
     if path.exists():
-        return json.loads(path.read_text())
+        try:
+            return json.loads(path.read_text())
+        except ValueError as error:
+            raise FolderError(f"{path} is damaged ({error}); remove it, and the run is proved again") from None
     weights = seed_folder(folder, seed) / WEIGHTS
     network, _, _ = load_exact(weights)
     network.to(device)
@@ -186,4 +191,6 @@ def _examine(network: RuleNetwork) -> dict[str, Any]:
 def _verdict(result: dict[str, Any]) -> str:
     if result["proved"]:
         return f"proved: {result['contexts']} contexts, nearest logit {result['margin']:.2f} from 0"
-    return f"{result['failures']} conditions fail, {result['leaves']} of {result['entries']} entries lead out of its codes"
+    return (
+        f"{result['failures']} conditions fail, {result['leaves']} of {result['entries']} entries lead out of its codes"
+    )

@@ -1,51 +1,69 @@
-"""A training folder: the configuration, one checkpoint of the whole fleet, and a folder for each seed.
+"""A training folder: the configuration, checkpoints of the whole fleet, and a folder for each seed.
 
     FOLDER/config.json              what was asked for
     FOLDER/start.json               whose weights it began from; only where it did not begin from random ones
-    FOLDER/checkpoint.safetensors   the fleet at the end of an epoch: all that resuming needs
+    FOLDER/checkpoint*.safetensors  the last two checkpoints (see `gridsum.training.checkpoints`)
     FOLDER/seed-K/metrics.jsonl     one line an epoch
     FOLDER/seed-K/weights.safetensors
 
-Random numbers are functions of seed and step, so a checkpoint is weights, moments and the epoch. It is replaced
-as a whole, and the logs are cut back to it on resuming: a run killed at any moment goes on as if it had not been.
+A checkpoint is replaced as a whole, and the logs are cut back to it on resuming: a run killed at any moment goes on as
+if it had not been. One process at a time works in a folder.
 """
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
 from torch import Tensor
 
-from gridsum.config import Config
-from gridsum.fields import from_dict, from_json, to_json
+from gridsum.config import Config, ConfigError
+from gridsum.disk import (
+    LineError,
+    append_lines,
+    clear_temporaries,
+    locked,
+    read_objects,
+    sync_file,
+    write_atomically,
+)
+from gridsum.fields import fields_of, from_dict, from_json, to_json
 from gridsum.recipe import ExactConfig
-from gridsum.store import WEIGHTS, Model, StoreError, write_atomically
+from gridsum.store import WEIGHTS, Model
+from gridsum.training.checkpoints import (
+    Checkpoint,
+    Warn,
+    check_fits,
+    checkpoint_epoch,
+    drop_checkpoints,
+    go_back,
+    load_checkpoint,
+)
 
-_CHECKPOINT = "checkpoint.safetensors"
 _CONFIG = "config.json"
 _START = "start.json"
 _METRICS = "metrics.jsonl"
+_MAY_CHANGE = {Config: "training.epochs", ExactConfig: "consolidation.*"}
+"""What may be asked for otherwise on resuming."""
 
 
 class FolderError(ValueError):
     """A training folder that cannot be used as asked; the message says what to do."""
 
 
-@dataclass(frozen=True)
-class Checkpoint:
-    """The fleet after `epoch` epochs."""
-
-    epoch: int
-    seeds: tuple[int, ...]
-    tensors: dict[str, Tensor]
-
-
 def seed_folder(folder: Path, seed: int) -> Path:
     return folder / f"seed-{seed}"
+
+
+@contextmanager
+def opened(folder: Path, warn: Warn) -> Iterator[None]:
+    """Have a training folder alone, cleared of what a killed process has left in it."""
+    with locked(folder, warn):
+        for place in (folder, *folder.glob("seed-*")):
+            clear_temporaries(place)
+        yield
 
 
 def check_free(folder: Path) -> None:
@@ -56,12 +74,83 @@ def check_free(folder: Path) -> None:
         raise FolderError(f"{folder} already holds the weights of a run; choose another folder")
 
 
+def clear(folder: Path) -> None:
+    """Forget the beginning of a training that was stopped before it had a configuration: it is not this one's."""
+    (folder / _START).unlink(missing_ok=True)
+    drop_checkpoints(folder)
+
+
 def create(folder: Path, config: Config | ExactConfig, seeds: Sequence[int]) -> None:
     """Begin a training folder."""
     for seed in seeds:
         seed_folder(folder, seed).mkdir(parents=True, exist_ok=True)
-        (seed_folder(folder, seed) / _METRICS).write_bytes(b"")
+        write_atomically(seed_folder(folder, seed) / _METRICS, b"")
     write_setup(folder, config, seeds)
+
+
+def check_same(folder: Path, config: Config | ExactConfig, seeds: Sequence[int]) -> None:
+    """Refuse to resume a folder that was started with other seeds or with another configuration."""
+    there, seeds_there = read_setup(folder) if isinstance(config, Config) else read_exact_setup(folder)
+    if seeds_there != tuple(seeds):
+        raise FolderError(f"{folder} was started with seeds {list(seeds_there)}; resume it with those")
+    _check_configuration(folder, config, there)
+
+
+def _check_configuration(folder: Path, config: Config | ExactConfig, there: Config | ExactConfig) -> None:
+    ours, theirs, may_change = fields_of(config), fields_of(there), _MAY_CHANGE[type(config)]
+    different = [name for name in ours if ours[name] != theirs[name] and not fnmatch(name, may_change)]
+    if different:
+        name = different[0]
+        raise FolderError(
+            f"{folder} was started with {name} = {theirs[name][1]}, not {ours[name][1]}; resume it as it was started "
+            f"(only {may_change} may change), or choose another folder"
+        )
+
+
+def take_up(
+    folder: Path,
+    config: Config | ExactConfig,
+    seeds: Sequence[int],
+    expected: Callable[[Checkpoint], Mapping[str, Tensor]],
+    warn: Warn,
+) -> Checkpoint | None:
+    """The checkpoint to go on from, if it is of these runs, and logs cut back to it; None where there is none yet.
+
+    `expected` gives tensors of the shapes and types that the fleet has at a checkpoint. A training that began from
+    another's weights does not begin anew from random ones.
+    """
+    checkpoint = load_checkpoint(folder, warn)
+    if checkpoint is None:
+        if (folder / _START).exists():
+            raise FolderError(
+                f"{folder} began from the weights of {_source(folder)}, and its checkpoint is missing; start again "
+                "with --start-from in another folder"
+            )
+        if any((seed_folder(folder, seed) / WEIGHTS).exists() for seed in seeds):
+            warn(f"{folder} has no checkpoint to go on from, so its training begins anew")
+    else:
+        check_fits(folder, checkpoint, seeds, expected(checkpoint))
+        if checkpoint.config:
+            _check_configuration(folder, config, _configuration(folder, type(config), checkpoint.config))
+    for seed in seeds:
+        cut_metrics(folder, seed, 0 if checkpoint is None else checkpoint.epoch)
+    if checkpoint is not None and checkpoint.from_before:
+        go_back(folder)
+    return checkpoint
+
+
+def _configuration(folder: Path, kind: type[Config] | type[ExactConfig], data: dict[str, Any]) -> Config | ExactConfig:
+    try:
+        return from_dict(kind, data)
+    except ConfigError as error:
+        raise FolderError(f"the checkpoint in {folder} has a configuration that cannot be read: {error}") from None
+
+
+def _source(folder: Path) -> str:
+    try:
+        return str(json.loads((folder / _START).read_text())["model"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return "another training"
 
 
 def write_setup(folder: Path, config: Config | ExactConfig, seeds: Sequence[int]) -> None:
@@ -113,51 +202,15 @@ def _read_setup(folder: Path) -> tuple[dict[str, Any], tuple[int, ...]]:
     return data, seeds
 
 
-def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
-    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in checkpoint.tensors.items()}
-    about = {"epoch": checkpoint.epoch, "seeds": checkpoint.seeds}
-    write_atomically(folder / _CHECKPOINT, save(tensors, {"gridsum": json.dumps(about)}))
-
-
-def load_checkpoint(folder: Path, tensors: bool = True) -> Checkpoint | None:
-    """The last checkpoint, or None where the run ended before its first; `tensors` false spares reading them."""
-    path = folder / _CHECKPOINT
-    if not path.exists():
-        return None
-    try:
-        with safe_open(path, framework="pt") as file:
-            about = json.loads(file.metadata()["gridsum"])
-            held = {name: file.get_tensor(name) for name in file.keys()} if tensors else {}  # noqa: SIM118
-        return Checkpoint(int(about["epoch"]), tuple(about["seeds"]), held)
-    except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
-        raise StoreError(f"{path} is not a whole checkpoint ({error}); remove it to start again") from None
-
-
-def load_moments(weights: Sequence[Path], seeds: Sequence[int]) -> dict[str, Tensor] | None:
-    """What the optimiser of the training that left these weights held of these seeds; None where nothing says it."""
-    folders = {path.parent.parent for path in weights}
-    checkpoint = load_checkpoint(folders.pop()) if len(folders) == 1 else None
-    if checkpoint is None or "updates" not in checkpoint.tensors or not set(seeds) <= set(checkpoint.seeds):
-        return None
-    rows = [checkpoint.seeds.index(seed) for seed in seeds]
-    held = checkpoint.tensors
-    return {**{name: held[name][rows] for name in ("weights", "mean", "square")}, "updates": held["updates"]}
-
-
-def drop_checkpoint(folder: Path) -> None:
-    """A training that has ended needs none: weights and logs say all there is to say."""
-    (folder / _CHECKPOINT).unlink(missing_ok=True)
-
-
 def trained_epochs(folder: Path) -> int:
     """How many epochs the weights in a folder have been trained for.
 
     The checkpoint says it; where a finished training has dropped it, the logs do. They alone would not, because
     they run ahead of the weights until the next checkpoint.
     """
-    checkpoint = load_checkpoint(folder, tensors=False)
-    if checkpoint is not None:
-        return checkpoint.epoch
+    epoch = checkpoint_epoch(folder)
+    if epoch is not None:
+        return epoch
     _, seeds = read_setup(folder)
     if not all((seed_folder(folder, seed) / WEIGHTS).is_file() for seed in seeds):
         return 0
@@ -168,22 +221,42 @@ def trained_epochs(folder: Path) -> int:
 def append_metrics(folder: Path, seed: int, line: dict[str, Any]) -> None:
     """Floats get the nine digits that tell all single-precision numbers apart."""
     short = {name: float(f"{value:.9g}") if isinstance(value, float) else value for name, value in line.items()}
-    with (seed_folder(folder, seed) / _METRICS).open("a") as file:
-        file.write(json.dumps(short) + "\n")
+    append_lines(seed_folder(folder, seed) / _METRICS, json.dumps(short).encode() + b"\n", sync=False)
 
 
 def read_metrics(folder: Path, seed: int) -> list[dict[str, Any]]:
-    """The whole lines of a run's log."""
-    text = (seed_folder(folder, seed) / _METRICS).read_text()
-    return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
+    """The whole lines of a run's log; a damaged one is named."""
+    return list(_numbered(seed_folder(folder, seed) / _METRICS))
+
+
+def _numbered(path: Path) -> Iterator[dict[str, Any]]:
+    for number, line in enumerate(read_objects(path), 1):
+        if type(line.get("epoch")) is not int:
+            raise LineError(f"{path}, line {number} does not say of which epoch it is; put the file back from a copy")
+        yield line
+
+
+def keep_log(folder: Path, seed: int) -> None:
+    """Have a run's log on the disk: it must not be behind the checkpoint that follows."""
+    sync_file(seed_folder(folder, seed) / _METRICS)
 
 
 def cut_metrics(folder: Path, seed: int, epoch: int) -> None:
-    """Forget the lines of a run's log past `epoch` epochs."""
+    """Forget the lines of a run's log past `epoch` epochs, and what was left of a line being written.
+
+    A damaged line among those that stay is named; among those that are forgotten it goes with them.
+    """
     path = seed_folder(folder, seed) / _METRICS
     path.parent.mkdir(parents=True, exist_ok=True)
-    text = path.read_text() if path.exists() else None
-    lines = read_metrics(folder, seed) if text is not None else []
-    kept = "".join(json.dumps(line) + "\n" for line in lines if line["epoch"] <= epoch)
-    if kept != text:
-        write_atomically(path, kept.encode())
+    content = path.read_bytes() if path.exists() else None
+    kept: list[dict[str, Any]] = []
+    if epoch and content is not None:
+        for line in _numbered(path):
+            if line["epoch"] > epoch:
+                break
+            kept.append(line)
+            if line["epoch"] == epoch:
+                break
+    text = b"".join(json.dumps(line).encode() + b"\n" for line in kept)
+    if text != content:
+        write_atomically(path, text)

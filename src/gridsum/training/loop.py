@@ -9,22 +9,21 @@ import torch
 from torch import Tensor
 
 from gridsum.config import Config, ConfigError
-from gridsum.fields import fields_of
 from gridsum.model.paper import Network
 from gridsum.objective import Cost
 from gridsum.store import WEIGHTS, Model, save_run
+from gridsum.training.checkpoints import Checkpoint, Warn, config_of, load_moments, save_checkpoint
 from gridsum.training.folders import (
-    Checkpoint,
-    FolderError,
     append_metrics,
     check_free,
+    check_same,
+    clear,
     create,
     cut_metrics,
-    load_checkpoint,
-    load_moments,
-    read_setup,
-    save_checkpoint,
+    keep_log,
+    opened,
     seed_folder,
+    take_up,
     write_setup,
     write_start,
 )
@@ -95,7 +94,7 @@ def train(
     device: torch.device,
     resume: bool = False,
     report: Callable[[Epoch], None] = lambda _: None,
-    warn: Callable[[str], None] = lambda _: None,
+    warn: Warn = lambda _: None,
     start: Model | None = None,
 ) -> None:
     """Train a run for each seed, all together, leaving weights and logs in `folder`.
@@ -103,7 +102,11 @@ def train(
     The runs begin from random weights, or from those of `start`, a model with the same seeds; the optimiser then goes
     on with the moments that the checkpoint of its training folder holds, where there is one.
     """
-    with set_for_training(device, config.training.precision):
+    if len(set(seeds)) != len(seeds) or not seeds:
+        raise ConfigError("seeds must be different from each other, and at least one")
+    if resume:
+        check_same(folder, config, seeds)  # before the lock, which needs a folder
+    with opened(folder, warn), set_for_training(device, config.training.precision):
         _train(config, seeds, folder, device, resume, report, warn, start)
 
 
@@ -114,19 +117,18 @@ def _train(
     device: torch.device,
     resume: bool,
     report: Callable[[Epoch], None],
-    warn: Callable[[str], None],
+    warn: Warn,
     start: Model | None,
 ) -> None:
-    if len(set(seeds)) != len(seeds) or not seeds:
-        raise ConfigError("seeds must be different from each other, and at least one")
-    if resume:
-        _check_same(folder, config, seeds)
-    else:
+    if not resume:
         check_free(folder)
     fleet = Fleet(config, tuple(seeds), device)
     if resume:
+        done = fleet.restore(folder, warn)
         write_setup(folder, config, seeds)
     else:
+        clear(folder)
+        done = 0
         if start is not None:
             kept = fleet.begin_from(start)
             if not kept:
@@ -134,7 +136,6 @@ def _train(
             write_start(folder, start, kept)
             fleet.save(folder, 0)  # resuming must not depend on the weights it began from
         create(folder, config, seeds)  # last: a folder without a configuration holds no training yet
-    done = fleet.restore(folder) if resume else 0
     started = time.monotonic()
     saved = done
     try:
@@ -160,20 +161,6 @@ def _train(
             fleet.save(folder, done)
         for seed in fleet.seeds:  # a stop may have come between an epoch's log and its end
             cut_metrics(folder, seed, done)
-
-
-def _check_same(folder: Path, config: Config, seeds: Sequence[int]) -> None:
-    there, seeds_there = read_setup(folder)
-    if seeds_there != tuple(seeds):
-        raise FolderError(f"{folder} was started with seeds {list(seeds_there)}; resume it with those")
-    ours, theirs = fields_of(config), fields_of(there)
-    different = [name for name in ours if ours[name] != theirs[name] and name != "training.epochs"]
-    if different:
-        name = different[0]
-        raise FolderError(
-            f"{folder} was started with {name} = {theirs[name][1]}, not {ours[name][1]}; "
-            "resume it as it was started (only training.epochs may change), or choose another folder"
-        )
 
 
 class Fleet:
@@ -241,22 +228,27 @@ class Fleet:
         self.alive.copy_(state["alive"])
 
     def save(self, folder: Path, epoch: int) -> None:
-        """The weights of each run, then the checkpoint: a run's weights are never older than it."""
+        """Logs and weights of each run, then the checkpoint: neither is ever older than it."""
+        for run, seed in enumerate(self.seeds):
+            if epoch:
+                keep_log(folder, seed)
+            save_run(seed_folder(folder, seed) / WEIGHTS, self.network, run, self.config, seed)
+        save_checkpoint(folder, Checkpoint(epoch, self.seeds, self.state(), config_of(self.config)))
+
+    def restore(self, folder: Path, warn: Warn) -> int:
+        """Take up the last checkpoint, and make weights that are not of it anew; returns its epoch."""
+        held = self.state()
+        without = {name: tensor for name, tensor in held.items() if name != "updates"}  # as release 0.1.0 has it
+        checkpoint = take_up(
+            folder, self.config, self.seeds, lambda c: held if "updates" in c.tensors else without, warn
+        )
+        if checkpoint is None:
+            return 0
+        counted = torch.tensor(checkpoint.epoch * self.config.training.steps_per_epoch)
+        self._take_up({"updates": counted, **checkpoint.tensors})
         for run, seed in enumerate(self.seeds):
             save_run(seed_folder(folder, seed) / WEIGHTS, self.network, run, self.config, seed)
-        save_checkpoint(folder, Checkpoint(epoch, self.seeds, self.state()))
-
-    def restore(self, folder: Path) -> int:
-        """Take up the last checkpoint; returns its epoch."""
-        checkpoint = load_checkpoint(folder)
-        epoch = 0
-        if checkpoint is not None:
-            epoch = checkpoint.epoch
-            counted = torch.tensor(epoch * self.config.training.steps_per_epoch)  # which release 0.1.0 did not keep
-            self._take_up({"updates": counted, **checkpoint.tensors})
-        for seed in self.seeds:
-            cut_metrics(folder, seed, epoch)
-        return epoch
+        return checkpoint.epoch
 
 
 def _log(

@@ -1,0 +1,167 @@
+"""Checkpoints: the fleet at the end of an epoch, and all that going on needs.
+
+    FOLDER/checkpoint.safetensors          the last one
+    FOLDER/checkpoint-before.safetensors   the one before it, if the last one should be damaged
+
+Random numbers are functions of seed and step, so a checkpoint is weights, moments and the epoch.
+"""
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from gridsum.config import Config
+from gridsum.disk import sync_folder, write_atomically
+from gridsum.fields import to_json
+from gridsum.recipe import ExactConfig
+from gridsum.sealed import SealError, about_file, seal, unseal
+
+CHECKPOINT, BEFORE = "checkpoint.safetensors", "checkpoint-before.safetensors"
+_FORMAT = "gridsum-checkpoint-2"
+Warn = Callable[[str], None]
+
+
+class CheckpointError(ValueError):
+    """A checkpoint that cannot be used; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """The fleet after `epoch` epochs."""
+
+    epoch: int
+    seeds: tuple[int, ...]
+    tensors: dict[str, Tensor]
+    config: dict[str, Any] = field(default_factory=dict)
+    """What it was trained with, as JSON holds it; empty where release 0.1.0 wrote it."""
+    from_before: bool = False
+    """Whether it was read as the one before the last, because that is damaged or missing."""
+
+
+def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
+    """Write a checkpoint, and keep the one before. A kill in between leaves at least one of them."""
+    about = {
+        "format": _FORMAT,
+        "epoch": checkpoint.epoch,
+        "seeds": list(checkpoint.seeds),
+        "config": checkpoint.config,
+    }
+    last, fresh = folder / CHECKPOINT, folder / f".{CHECKPOINT}.tmp"
+    write_atomically(fresh, seal(checkpoint.tensors, about))
+    if last.exists():
+        os.replace(last, folder / BEFORE)
+    os.replace(fresh, last)
+    sync_folder(folder)
+
+
+def load_checkpoint(folder: Path, warn: Warn = lambda _: None) -> Checkpoint | None:
+    """The last checkpoint, or None where the run ended before its first.
+
+    If it is damaged or missing the one before is taken, which is said: the epochs since are trained again.
+    """
+    why = []
+    for name in (CHECKPOINT, BEFORE):
+        try:
+            found = replace(_read(folder / name), from_before=name == BEFORE)
+        except FileNotFoundError:
+            continue
+        except SealError as error:
+            why.append(f"{folder / name} is damaged ({error})")
+            continue
+        if why:
+            warn(f"{why[0]}; going on from the checkpoint before, after epoch {found.epoch}")
+        return found
+    if why:
+        raise CheckpointError(f"{' and '.join(why)}; no checkpoint is left to go on from, so train in another folder")
+    return None
+
+
+def checkpoint_epoch(folder: Path) -> int | None:
+    """The epoch of the last checkpoint, by its header; None where there is none."""
+    for name in (CHECKPOINT, BEFORE):
+        try:
+            return _epoch(about_file(folder / name))
+        except (FileNotFoundError, SealError):
+            continue
+    return None
+
+
+def load_moments(weights: Sequence[Path], seeds: Sequence[int]) -> dict[str, Tensor] | None:
+    """What the optimiser of the training that left these weights held of these seeds; None where nothing says it."""
+    folders = {path.parent.parent for path in weights}
+    folder = folders.pop() if len(folders) == 1 else None
+    if folder is None:
+        return None
+    try:
+        checkpoint = _read(folder / CHECKPOINT)
+    except FileNotFoundError:
+        return None
+    except SealError as error:
+        raise CheckpointError(
+            f"{folder / CHECKPOINT} is damaged ({error}); make it anew with gridsum train --out {folder} --resume, or "
+            "remove it to begin with the optimiser's moments at zero"
+        ) from None
+    if "updates" not in checkpoint.tensors or not set(seeds) <= set(checkpoint.seeds):
+        return None
+    rows = [checkpoint.seeds.index(seed) for seed in seeds]
+    held = checkpoint.tensors
+    return {**{name: held[name][rows] for name in ("weights", "mean", "square")}, "updates": held["updates"]}
+
+
+def drop_checkpoints(folder: Path) -> None:
+    """A training that has ended needs none: weights and logs say all there is to say."""
+    for name in (CHECKPOINT, BEFORE):
+        (folder / name).unlink(missing_ok=True)
+
+
+def config_of(config: Config | ExactConfig) -> dict[str, Any]:
+    """A configuration as a checkpoint keeps it."""
+    return json.loads(to_json(config))
+
+
+def go_back(folder: Path) -> None:
+    """Make the checkpoint before the last one again, in place of a damaged one; where there is none, nothing."""
+    with suppress(FileNotFoundError):
+        os.replace(folder / BEFORE, folder / CHECKPOINT)
+
+
+def check_fits(folder: Path, checkpoint: Checkpoint, seeds: Sequence[int], state: Mapping[str, Tensor]) -> None:
+    """Refuse a checkpoint that is not of these runs: other seeds, or tensors of other names, shapes or types."""
+    where = f"the checkpoint in {folder}"
+    if checkpoint.seeds != tuple(seeds):
+        raise CheckpointError(f"{where} is of seeds {list(checkpoint.seeds)}, not {list(seeds)}; it is another run's")
+    theirs = {name: (tuple(tensor.shape), tensor.dtype) for name, tensor in checkpoint.tensors.items()}
+    ours = {name: (tuple(tensor.shape), tensor.dtype) for name, tensor in state.items()}
+    wrong = sorted(name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name))
+    if wrong:
+        raise CheckpointError(
+            f"{where} does not fit the configuration: {wrong[0]} is {_told(theirs.get(wrong[0]))} but should be "
+            f"{_told(ours.get(wrong[0]))}; it is another run's"
+        )
+
+
+def _told(found: tuple[tuple[int, ...], Any] | None) -> str:
+    return "absent" if found is None else f"{list(found[0])} of {str(found[1]).removeprefix('torch.')}"
+
+
+def _read(path: Path) -> Checkpoint:
+    held, about = unseal(path, older=lambda about: set(about) == {"epoch", "seeds"})
+    if about.get("format", _FORMAT) != _FORMAT:
+        raise SealError(f"its format is {about['format']!r}, not {_FORMAT!r}")
+    epoch, seeds, config = _epoch(about), about.get("seeds"), about.get("config", {})
+    if not isinstance(seeds, list) or not all(type(seed) is int for seed in seeds) or not isinstance(config, dict):
+        raise SealError("it does not say which seeds it is of")
+    return Checkpoint(epoch, tuple(seeds), held, config)
+
+
+def _epoch(about: dict[str, Any]) -> int:
+    epoch = about.get("epoch")
+    if type(epoch) is not int or epoch < 0:
+        raise SealError(f"its epoch is {epoch!r}, which is no number of epochs")
+    return epoch
