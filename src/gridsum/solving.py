@@ -11,7 +11,7 @@ from gridsum.config import Config
 from gridsum.model.engine import engine_of
 from gridsum.model.inference import HaltingRule, Outcome, Watch, check_rule, default_rule, infer
 from gridsum.model.paper import GridSize, Network
-from gridsum.model.unroll import Moment, Trace, trace, trace_of
+from gridsum.model.unroll import Change, Moment, Trace, trace, trace_of
 from gridsum.problems import Space, batch_of
 from gridsum.store import Model
 from gridsum.streams import Stream
@@ -39,26 +39,33 @@ def solve(
     seed: int = 0,
     placement: PlacementRule = "auto",
     watch: Watch | None = None,
+    change: Change | None = None,
 ) -> Iterator[Answer]:
     """The answers of a model of one run, in order; those of equal shape that follow each other go together.
 
-    `watch` sees every grid as it comes.
+    `watch` sees every grid as it comes; `change` makes another of it to go on with.
     """
     rule = halting or default_rule(model.network)
     check_rule(model.network, rule)
     start = 0
     while start < len(expressions):
         stop = _batch_end(expressions, start)
-        yield from _solve_batch(model, expressions[start:stop], rule, seed, placement, watch)
+        yield from _solve_batch(model, expressions[start:stop], rule, seed, placement, watch, change)
         start = stop
 
 
-def trace_expression(model: Model, terms: tuple[str, ...], steps: int, placement: PlacementRule = "auto") -> Trace:
+def trace_expression(
+    model: Model,
+    terms: tuple[str, ...],
+    steps: int,
+    placement: PlacementRule = "auto",
+    change: Change | None = None,
+) -> Trace:
     """Every internal of `steps` steps on one expression."""
     batch = batch_of([terms], _device(model.network))
     size = solving_size(*_shape(terms), model.config)
     hard = choose_placement(placement, batch.symbols.shape[-1], size) == "hard"
-    return trace(model.network, batch.symbols[0, 0], size, steps, hard)
+    return trace(model.network, batch.symbols[0, 0], size, steps, hard, change)
 
 
 def solve_and_trace(
@@ -115,12 +122,13 @@ def infer_in_parts(
     draws: Tensor | None,
     hard: bool,
     watch: Watch | None = None,
+    change: Change | None = None,
 ) -> Outcome:
     """`infer` over as many problems at a time as memory is meant for."""
     runs, problems = symbols.shape[:2]
     at_once = max(1, _cells_at_once(symbols.device) // (runs * size.height * size.width))
     parts = [
-        infer(network, symbols[:, low : low + at_once], size, rule, _slice(draws, low, at_once), hard, watch)
+        infer(network, symbols[:, low : low + at_once], size, rule, _slice(draws, low, at_once), hard, watch, change)
         for low in range(0, problems, at_once)
     ]
     return Outcome(
@@ -160,6 +168,7 @@ def _solve_batch(
     seed: int,
     placement: PlacementRule,
     watch: Watch | None,
+    change: Change | None,
 ) -> Iterator[Answer]:
     network = model.network
     batch = batch_of(expressions, _device(network))
@@ -168,7 +177,7 @@ def _solve_batch(
     # Every expression gets the same draws, so that an answer does not depend on what else is asked.
     draws = Stream.of_seeds([seed], batch.symbols.device).uniform(1, network.config.max_evaluation_steps)
     draws = draws.expand(-1, len(expressions), -1)
-    outcome = infer_in_parts(network, batch.symbols, size, rule, draws, chosen == "hard", watch)
+    outcome = infer_in_parts(network, batch.symbols, size, rule, draws, chosen == "hard", watch, change)
     for index, terms in enumerate(expressions):
         yield Answer(
             render(terms),

@@ -5,7 +5,7 @@ network is asked.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
@@ -15,17 +15,24 @@ from gridsum.names import DEFAULT_MODEL, resolve
 from gridsum.symbols import ExpressionError, parse
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from gridsum.api.traces import Trace
     from gridsum.automaton.table import RuleTable
     from gridsum.model.inference import HaltingRule
     from gridsum.model.paper import Network
     from gridsum.model.rule import RuleNetwork
+    from gridsum.model.unroll import Change
     from gridsum.solving import PlacementRule
     from gridsum.store import Model as Runs
     from gridsum.terminal import Line
 
 # The states of a rule are kept for a trace while they are so many codes at most.
 _MOST_CODES = 5 * 10**7
+
+
+Patch = Mapping[tuple[int, int, int], Any]
+"""(n, row, column) → the state that the cell is to have after n steps: a vector, or the number of a code."""
 
 
 class ModelError(ValueError):
@@ -79,12 +86,33 @@ class Model(ABC):
         return self.solve(expression).answer
 
     @abstractmethod
-    def trace(self, expression: str, **how: Any) -> "Trace":
+    def trace(self, expression: str, patch: "Patch | None" = None, **how: Any) -> "Trace":
         """All that happens inside while a sum is worked out; takes what `solve` takes.
 
-        >>> trace = load("exact").trace("58+67")
+        `patch` changes the state of cells on the way: {(n, row, column): state} puts a vector, or a code of a rule,
+        into a cell of the grid after n steps, and the computation goes on from there.
+
+        >>> model = load("exact")
+        >>> trace = model.trace("58+67")
         >>> trace.readings[-1][0]
         '·125'
+        >>> patched = model.trace("58+67", patch={(1, 0, 3): trace.codes[-1, 0, 1]})
+        >>> patched.readings[1][0][3], patched.answer.answer
+        ('1', '125')
+        """
+
+    @abstractmethod
+    def run_with_cache(
+        self, expression: str, names: "Iterable[str] | None" = None, **how: Any
+    ) -> "tuple[Answer, dict[str, Tensor]]":
+        """The answer of the network, and what its parts put out, by their names in `network.named_modules()`.
+
+        A part that is called once a recurrent step has its outputs stacked, [calls,...]; runs and problems, of which
+        there is one each, are left out. `names` are the parts to keep (default: all).
+
+        >>> answer, cache = load("base").run_with_cache("58+67", ["step", "step.attention"])
+        >>> len(cache["step"]) == answer.steps
+        True
         """
 
     @abstractmethod
@@ -135,14 +163,27 @@ class PaperModel(Model):
             except ValueError as error:
                 raise ModelError(f"{self.name}: {error}") from None
 
-    def trace(self, expression: str, **how: Any) -> "Trace":
+    def trace(self, expression: str, patch: "Patch | None" = None, **how: Any) -> "Trace":
         from gridsum.api.traces import Trace
-        from gridsum.solving import trace_expression
+        from gridsum.solving import solve, trace_expression
 
         terms, chosen = read_expression(expression), how_of(how)
-        (answer,) = self.answers([terms], chosen)
-        inside = trace_expression(self.runs, terms, answer.steps, chosen.placement)
+        self.check(chosen)
+        change = None if patch is None else _change(patch)
+        (answer,) = solve(
+            self.runs, [terms], chosen.halting, chosen.seed, chosen.placement, change=change
+        )  # fmt: skip
+        inside = trace_expression(self.runs, terms, answer.steps, chosen.placement, change)
         return Trace(self, terms, answer, chosen, inside)
+
+    def run_with_cache(
+        self, expression: str, names: "Iterable[str] | None" = None, **how: Any
+    ) -> "tuple[Answer, dict[str, Tensor]]":
+        from gridsum.model.inside import recorded
+
+        with recorded(self.network, names) as found:
+            answer = self.solve(expression, **how)
+        return answer, _stacked(found)
 
     def drawing(self, terms: tuple[str, ...], answer: Answer, how: How) -> "list[Line]":
         from gridsum.solving import trace_expression
@@ -198,13 +239,17 @@ class RuleModel(Model):
                 f"{self.name} halts at rest and places by certain actions; leave halting and placement out"
             )
 
-    def trace(self, expression: str, **how: Any) -> "Trace":
+    def trace(self, expression: str, patch: "Patch | None" = None, **how: Any) -> "Trace":
         import numpy as np
 
         from gridsum.api.traces import Trace
-        from gridsum.automaton.run import size_of, states
+        from gridsum.automaton.run import patched, size_of, states
 
         terms, chosen = read_expression(expression), how_of(how)
+        self.check(chosen)
+        if patch is not None:
+            answer, grids = patched(self.table, terms, {place: int(code) for place, code in patch.items()})
+            return Trace(self, terms, answer, chosen, np.stack(grids))
         (answer,) = self.answers([terms], chosen)
         height, width = size_of(terms)
         if (answer.steps + 1) * height * width > _MOST_CODES:
@@ -214,10 +259,53 @@ class RuleModel(Model):
         codes = np.stack(list(states(self.table, terms, answer.steps)))
         return Trace(self, terms, answer, chosen, codes)
 
+    def run_with_cache(
+        self, expression: str, names: "Iterable[str] | None" = None, **how: Any
+    ) -> "tuple[Answer, dict[str, Tensor]]":
+        from gridsum.model.inside import recorded
+
+        with recorded(self.network, names) as found:
+            answer = self.solve(expression, **{**how, "network": True})
+        return answer, _stacked(found)
+
     def drawing(self, terms: tuple[str, ...], answer: Answer, how: How) -> "list[Line]":  # noqa: ARG002
         from gridsum.terminal import draw_rule
 
         return draw_rule(answer, self.table, terms, self.name)
+
+
+def _change(patch: "Patch") -> "Change":
+    """A patch of cells as `unroll` takes it."""
+
+    def change(n: int, grid: "Tensor") -> "Tensor":
+        import torch
+
+        here = {place: state for place, state in patch.items() if place[0] == n}
+        if here:
+            grid = grid.clone()
+        for (_, row, column), state in here.items():
+            try:
+                grid[0, 0, row, column] = torch.as_tensor(state, dtype=grid.dtype, device=grid.device)
+            except (IndexError, RuntimeError) as error:
+                raise ModelError(
+                    f"the patch at {(n, row, column)} does not fit a grid {list(grid.shape)}: {error}"
+                ) from None
+        return grid
+
+    return change
+
+
+def _stacked(found: "dict[str, list[Tensor]]") -> "dict[str, Tensor]":
+    """One run's outputs for one problem, call after call; those of different shapes stay with the last."""
+    import torch
+
+    stacked = {}
+    for name, outputs in found.items():
+        if not outputs:
+            continue
+        alike = [output for output in outputs if output.shape == outputs[-1].shape]
+        stacked[name] = torch.stack(alike)[:, 0]
+    return stacked
 
 
 def how_of(given: dict[str, Any]) -> How:

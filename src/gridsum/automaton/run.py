@@ -5,7 +5,7 @@ state on the way and the number of steps are those of computing all cells at eve
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -99,6 +99,39 @@ def states(table: RuleTable, terms: Sequence[str], limit: int | None = None) -> 
         run.advance(before + 1)
         if run.steps > before:  # else nothing has changed: it was at rest
             yield run.grid
+
+
+def patched(
+    table: RuleTable, terms: Sequence[str], patch: Mapping[tuple[int, int, int], int]
+) -> tuple[Answer, list[np.ndarray]]:
+    """The answer and all states where some cells are given other codes on the way: (n, row, column) → code.
+
+    All cells are computed at every step, until nothing changes and no patch is left to come.
+    """
+    size = size_of(terms)
+    for (n, row, column), code in patch.items():
+        if not (n >= 0 and -size.height <= row < size.height and -size.width <= column < size.width):
+            raise TableError(f"there is no cell {row}, {column} at step {n} in a grid of {size.height} × {size.width}")
+        if not 0 <= code < table.outside:
+            raise TableError(f"{code} is no code of this rule; they are numbered from 0 to {table.outside - 1}")
+    symbols, limit = Run(table, terms, size).symbols, most_steps(size)
+    last = max((place[0] for place in patch), default=0)
+    grid, grids = np.zeros(size, np.uint8), list[np.ndarray]()
+    for n in range(limit + 1):
+        before = grid
+        if n:
+            around = np.pad(grid, ((0, 1), (1, 1)), constant_values=table.outside)
+            grid = table.steps[symbols, around[:-1, :-2], around[:-1, 2:], around[1:, 1:-1]]
+        for (when, row, column), code in patch.items():
+            if when == n:
+                grid = grid.copy()
+                grid[row, column] = code
+        if n > last and np.array_equal(grid, before):
+            break
+        grids.append(grid)
+    steps = len(grids) - 1
+    said = read(table, grids[-1][0].tobytes())
+    return Answer(render(terms), said, exact_sum(terms), steps, AT_REST, "hard", steps == limit), grids
 
 
 def answer_by_rule(table: RuleTable, terms: Sequence[str]) -> Answer:

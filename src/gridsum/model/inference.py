@@ -9,8 +9,9 @@ from torch import Tensor
 
 from gridsum.config import ModelConfig
 from gridsum.model.engine import engine_of
+from gridsum.model.engine.plain import Plain
 from gridsum.model.paper import GridSize, Network
-from gridsum.model.unroll import Moment, unroll
+from gridsum.model.unroll import Change, Moment, unroll
 
 HaltingRule = Literal["sampled", "median", "fixed"]
 HALTING_RULES: dict[str, str] = {
@@ -70,19 +71,20 @@ def infer(
     draws: Tensor | None = None,
     hard: bool = False,
     watch: Watch | None = None,
+    change: Change | None = None,
 ) -> Outcome:
     """Run until every sample has halted.
 
     `draws` [R,B,max steps] are the uniform numbers that the rule `sampled` compares λ with. `watch` is shown every
-    moment as it comes.
+    moment as it comes; `change` makes another grid of each (see `unroll`).
     """
     check_rule(network, rule)
-    engine, cap = engine_of(network), step_cap(network.config)
+    engine, cap = Plain(network) if change else engine_of(network), step_cap(network.config)
     running = torch.ones(symbols.shape[:2], dtype=torch.bool, device=symbols.device)
     survival = torch.ones_like(running, dtype=torch.float32)
     steps = torch.full_like(running, cap, dtype=torch.int64)
     predicted = torch.zeros(*symbols.shape[:2], size.width, dtype=torch.int64, device=symbols.device)
-    for moment in unroll(engine, symbols, size, cap, hard):
+    for moment in unroll(engine, symbols, size, cap, hard, change=change):
         n, _, top, halting = moment
         if watch is not None:
             watch(moment)

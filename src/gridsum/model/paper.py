@@ -9,10 +9,11 @@ fleet.
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import torch
 from torch import Generator, Tensor, nn
@@ -88,6 +89,25 @@ def _stacked(runs: list[Tensor], shape: Sequence[int]) -> nn.Parameter:
 
 def constant(runs: Sequence[Generator], value: float, *shape: int) -> nn.Parameter:
     return nn.Parameter(torch.full((len(runs), *shape), value))
+
+
+def watched(module: nn.Module) -> bool:
+    """Whether anyone has hooked into a module or a part of it."""
+    kinds = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+    return any(getattr(part, kind) for part in module.modules() for kind in kinds)
+
+
+class RunsModule(nn.Module):
+    """A network of R runs. The `state_dict` of one run, as a weights file holds it, loads into a network of one."""
+
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
+        own = self.state_dict()
+        single = all(len(value) == 1 for value in own.values())
+        lifted = {
+            name: value[None] if single and name in own and value.dim() + 1 == own[name].dim() else value
+            for name, value in state_dict.items()
+        }
+        return super().load_state_dict(lifted, strict, assign)
 
 
 class RunModule(nn.Module):
@@ -387,7 +407,7 @@ def halting_distribution(halting: Tensor, epsilon: float | Tensor) -> tuple[Tens
     return p, truncation
 
 
-class Network(nn.Module):
+class Network(RunsModule):
     """R networks of one configuration, computed together; run r begins from seeds[r]."""
 
     def __init__(self, config: ModelConfig, seeds: Sequence[int] = (0,)) -> None:

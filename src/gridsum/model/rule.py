@@ -19,6 +19,7 @@ from gridsum.model.paper import (
     Linear,
     Placement,
     RunModule,
+    RunsModule,
     Transition,
     constant,
     generators,
@@ -64,7 +65,7 @@ class Looking(RunModule):
         return (self.weights(query, keys) * torch.stack(tuple(values))).sum(0)
 
 
-class RuleNetwork(nn.Module):
+class RuleNetwork(RunsModule):
     """R runs of the network of bits, each drawn from its seed."""
 
     decided: Tensor

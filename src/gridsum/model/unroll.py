@@ -1,6 +1,6 @@
 """The loop over the recurrent step, and what is made of it: rollouts to train on, and traces to look at."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ from torch import Tensor
 
 from gridsum.config import ModelConfig
 from gridsum.model.engine import Engine, engine_of
-from gridsum.model.engine.plain import Sites
+from gridsum.model.engine.plain import Plain, Sites
 from gridsum.model.paper import GridSize, Network, halting_distribution, survival
 from gridsum.streams import Stream
 
@@ -26,6 +26,10 @@ class Moment(NamedTuple):
     """λ_n [R,B]; None where the network does not decide when to halt."""
 
 
+Change = Callable[[int, Tensor], Tensor]
+"""From n and G_n [R,B,H,W,E] to the grid to go on with: how the state of a cell is patched."""
+
+
 def unroll(
     engine: Engine,
     symbols: Tensor,
@@ -35,16 +39,20 @@ def unroll(
     drops: Sites | None = None,
     epsilon: float | Tensor | None = None,
     exactly: bool = False,
+    change: Change | None = None,
 ) -> Iterator[Moment]:
     """Symbols [R,B,S] are placed, and then step follows step: the moments n = 0 … `steps`, one after the other.
 
     Whoever has seen enough stops asking for more. With `epsilon`, the rollout ends when every sample is truncated (see
-    `Engine.begin`), unless `exactly` so many steps are to be taken.
+    `Engine.begin`), unless `exactly` so many steps are to be taken. `change` makes another grid of each one, and the
+    computation goes on with that; it needs the plain engine.
     """
     course = engine.begin(symbols, size, steps, hard, drops, epsilon, exactly)
     for n in range(steps + 1):
         if n:
             course.advance(n)
+        if change is not None:
+            course.grid = change(n, course.grid)
         top, halting = course.look(n)
         yield Moment(n, course.grid, top, halting)
         if course.done:
@@ -147,12 +155,14 @@ class Trace:
 
 
 @torch.no_grad()
-def trace(network: Network, symbols: Tensor, size: GridSize, steps: int, hard: bool = False) -> Trace:
+def trace(
+    network: Network, symbols: Tensor, size: GridSize, steps: int, hard: bool = False, change: Change | None = None
+) -> Trace:
     """Solve one problem (symbols [S]) with a network of one run, keeping everything."""
     if network.runs != 1:
         raise ValueError("a trace is of one run; choose one of them")
-    engine = engine_of(network)
-    return trace_of(engine, symbols, list(unroll(engine, symbols[None, None], size, steps, hard)))
+    engine = Plain(network) if change else engine_of(network)
+    return trace_of(engine, symbols, list(unroll(engine, symbols[None, None], size, steps, hard, change=change)))
 
 
 @torch.no_grad()

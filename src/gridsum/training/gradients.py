@@ -106,9 +106,10 @@ class EagerGradients:
     """Operation by operation, at the sizes drawn, for as many steps as the samples need."""
 
     def __init__(self, network: Network, config: Config, seeds: tuple[int, ...]) -> None:
-        self.config, self.engine = config, engine_of(network, config.training.precision)
+        self.config, self.network = config, network
         self.stream = Stream.of_seeds(seeds, next(network.parameters()).device)
 
     def __call__(self, step: int) -> Gradients:
         stream, groups = self.stream.fold(step), range(len(self.config.task.groups))
-        return mean_of([part_gradient(self.engine, self.config, stream, group, None, False) for group in groups])
+        engine = engine_of(self.network, self.config.training.precision)
+        return mean_of([part_gradient(engine, self.config, stream, group, None, False) for group in groups])

@@ -8,10 +8,10 @@ from torch import Tensor
 
 from gridsum.config import Config
 from gridsum.model.engine import engine_of
-from gridsum.model.paper import Network
+from gridsum.model.paper import Network, watched
 from gridsum.objective import Cost
 from gridsum.streams import Stream
-from gridsum.training.gradients import Gradients, Part, mean_of, part_gradient
+from gridsum.training.gradients import EagerGradients, Gradients, Part, mean_of, part_gradient
 
 
 class GraphGradients:
@@ -28,6 +28,7 @@ class GraphGradients:
 
     def __init__(self, network: Network, config: Config, seeds: tuple[int, ...]) -> None:
         self.config, self.engine = config, engine_of(network, config.training.precision, static=True)
+        self.eager = EagerGradients(network, config, seeds)
         self.stream = Stream.of_seeds(seeds, next(network.parameters()).device)
         self.step = torch.zeros((), dtype=torch.int64, device=self.stream.key.device)
         # The groups are computed side by side: each in a stream and in memory of its own.
@@ -36,6 +37,8 @@ class GraphGradients:
         self.recent: list[list[int]] = [[] for _ in config.task.groups]
 
     def __call__(self, step: int) -> Gradients:
+        if watched(self.engine.network):  # a graph that is replayed calls no hooks
+            return self.eager(step)
         self.step.fill_(step)
         groups = range(len(self.config.task.groups))
         lengths = [self._guess(group) for group in groups]

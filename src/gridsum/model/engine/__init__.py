@@ -16,8 +16,8 @@ import torch
 from gridsum.devices import multiplies_bf16
 from gridsum.model.engine.eager import Eager
 from gridsum.model.engine.placement import Ends
-from gridsum.model.engine.plain import Engine
-from gridsum.model.paper import Network
+from gridsum.model.engine.plain import Engine, Plain
+from gridsum.model.paper import Network, watched
 
 __all__ = ["Engine", "ends_for", "engine_of", "served"]
 
@@ -25,8 +25,11 @@ __all__ = ["Engine", "ends_for", "engine_of", "served"]
 def engine_of(network: Network, precision: str = "fp32", static: bool = False) -> Engine:
     """The engine for a network where it lies, for products of `precision` in training.
 
-    `static` says that shapes stay the same, so that it is worth compiling for them; for a GPU.
+    `static` says that shapes stay the same, so that it is worth compiling for them; for a GPU. Where someone has hooked
+    into the network, the plain engine computes, as the others pass its modules by.
     """
+    if watched(network):
+        return Plain(network)
     weight = network.embedding.weight
     if weight.is_cuda and weight.dtype != torch.float64 and _triton_installed():
         from gridsum.model.engine.cuda.course import Cuda

@@ -1,0 +1,162 @@
+"""The networks as torch modules: weights of one run load, hooks fire once a step, internals can be kept and patched."""
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+import gridsum
+from gridsum.api.models import ModelError
+from gridsum.automaton.table import TableError
+from gridsum.deltas import variant
+from gridsum.fields import override
+from gridsum.model.engine import engine_of
+from gridsum.model.engine.eager import Eager
+from gridsum.model.engine.plain import Plain
+from gridsum.model.inside import InsideError, recorded
+from gridsum.model.paper import Network
+from gridsum.model.rule import RuleNetwork
+from gridsum.recipe import RuleConfig
+from gridsum.store import shipped
+from gridsum.training.gradients import EagerGradients
+from tests.training.test_gradients import TINY
+
+
+@pytest.mark.parametrize("name", ["base", "SASA", "fixedTime"])
+def test_the_weights_of_one_run_load(name: str):
+    network = Network(variant(name).model, [5])
+    network.load_state_dict(load_file(shipped()[name]))
+    for key, value in gridsum.load(name).network.state_dict().items():
+        assert torch.equal(value, network.state_dict()[key])
+
+
+def test_the_weights_of_exact_load():
+    network = RuleNetwork(RuleConfig(), [5])
+    network.load_state_dict(load_file(shipped()["exact"]))
+    assert torch.equal(network.embedding.weight, gridsum.load("exact").network.embedding.weight)
+
+
+def test_what_does_not_fit_is_refused():
+    fleet, state = Network(variant("base").model, [0, 1]), load_file(shipped()["base"])
+    with pytest.raises(RuntimeError, match="size mismatch"):
+        fleet.load_state_dict(state)
+    state.pop("embedding.weight")
+    with pytest.raises(RuntimeError, match="Missing key"):
+        Network(variant("base").model).load_state_dict(state)
+
+
+def test_a_network_begins_from_its_seed_and_says_its_shapes():
+    one, again, other = (Network(variant("base").model, [seed]) for seed in (3, 3, 4))
+    assert torch.equal(one.embedding.weight, again.embedding.weight)
+    assert not torch.equal(one.embedding.weight, other.embedding.weight)
+    assert all(parameter.isfinite().all() for parameter in one.parameters())
+    assert "weight [1, 13, 64]" in repr(one)
+    assert "projection [1, 3, 8, 8, 8]" in repr(RuleNetwork(RuleConfig(), [0]))
+
+
+def test_the_engine_is_plain_while_someone_watches():
+    network = gridsum.load("base").network
+    assert isinstance(network, Network)
+    assert isinstance(engine_of(network), Eager)
+    hook = network.step.attention.register_forward_hook(lambda *_: None)
+    assert type(engine_of(network)) is Plain
+    hook.remove()
+    assert isinstance(engine_of(network), Eager)
+
+
+@pytest.mark.parametrize("name", ["base", "fixedTime", "noGroups"])
+def test_hooks_fire_once_a_step_in_solving_and_tracing(name: str):
+    model = gridsum.load(name)
+    plain = model.trace("58+67")
+    calls: list[str] = []
+    parts = ("step", "step.attention", "step.transition.feed_forward")
+    hooks = [
+        model.network.get_submodule(part).register_forward_hook(lambda *_, part=part: calls.append(part))
+        for part in parts
+    ]
+    answer = model.solve("58+67")
+    assert answer.answer == "125"
+    for part in parts:
+        assert calls.count(part) == answer.steps
+    calls.clear()
+    trace = model.trace("58+67")
+    for part in parts:
+        assert calls.count(part) == 2 * answer.steps  # it is solved, then traced
+    for hook in hooks:
+        hook.remove()
+    torch.testing.assert_close(trace.grids, plain.grids, atol=1e-3, rtol=1e-3)
+
+
+@pytest.mark.parametrize("name", ["base", "fixedTime"])
+def test_hooks_fire_once_a_step_in_training(name: str):
+    config = override(variant(name), dict(TINY))
+    network = Network(config.model, [0, 1])
+    gradients = EagerGradients(network, config, (0, 1))
+    unwatched = gradients(0)
+    grids: list[torch.Tensor] = []
+    hook = network.step.register_forward_hook(lambda _module, _inputs, output: grids.append(output))
+    watched = gradients(0)
+    hook.remove()
+    # Explore-Reinforce rolls out once more, without dropout, to see how well it does.
+    taken = len(config.task.groups) * watched.recurrent_steps
+    assert len(grids) == taken if name == "fixedTime" else len(grids) > taken
+    torch.testing.assert_close(watched.gradient, unwatched.gradient, atol=1e-4, rtol=1e-3)
+    torch.testing.assert_close(watched.cost.total, unwatched.cost.total)
+
+
+def test_hooks_fire_once_a_step_in_exact():
+    model = gridsum.load("exact")
+    with recorded(model.network, ["transition", "looking"]) as found:
+        answer = model.solve("95+8", network=True)
+    # One step more than changed anything: that nothing changes has to be seen.
+    assert len(found["transition"]) == len(found["looking"]) == answer.steps + 1
+    _, cache = model.run_with_cache("95+8", ["transition"])
+    assert cache["transition"].shape[0] == answer.steps + 1
+
+
+def test_the_cache_holds_what_the_trace_shows():
+    model = gridsum.load("base")
+    answer, cache = model.run_with_cache("58+67")
+    trace = model.trace("58+67")
+    assert answer.answer == "125"
+    torch.testing.assert_close(cache["step"][:, 0], trace.grids[1:], atol=1e-3, rtol=1e-3)
+    assert {"embedding", "placement", "step.attention", "context.decision", "output"} <= cache.keys()
+    with pytest.raises(InsideError, match=r"did you mean 'step\.attention'"):
+        model.run_with_cache("58+67", ["step.atention"])
+
+
+def test_a_patch_with_what_is_there_changes_nothing():
+    model = gridsum.load("base")
+    trace = model.trace("58+67")
+    same = model.trace("58+67", patch={(1, 0, -1): trace.grids[1, 0, -1]})
+    torch.testing.assert_close(same.grids, trace.grids, atol=1e-3, rtol=1e-3)
+
+
+def test_a_patched_vector_is_in_the_grid_and_moves_its_neighbours():
+    model = gridsum.load("base")
+    trace, other = model.trace("58+67"), model.trace("51+67")
+    patched = model.trace("58+67", patch={(0, 1, -1): other.grids[0, 1, -1]})
+    assert torch.equal(patched.grids[0, 1, -1], other.grids[0, 1, -1])
+    torch.testing.assert_close(patched.grids[0, 0], trace.grids[0, 0])
+    assert patched.answer.answer == "118"  # 51 + 67: the digit was moved over
+
+
+def test_patches_that_do_not_fit_are_refused():
+    with pytest.raises(ModelError, match="does not fit a grid"):
+        gridsum.load("base").trace("58+67", patch={(0, 0, 99): torch.zeros(64)})
+    with pytest.raises(TableError, match="is no code of this rule"):
+        gridsum.load("exact").trace("58+67", patch={(0, 0, 0): 250})
+    with pytest.raises(TableError, match="there is no cell 9, 0"):
+        gridsum.load("exact").trace("58+67", patch={(0, 9, 0): 1})
+
+
+def test_a_proved_rule_forgets_what_is_patched_into_it():
+    model = gridsum.load("exact")
+    trace = model.trace("95+8")
+    assert trace.codes is not None
+    for n, row, column in ((0, 0, 0), (3, 1, -1), (6, 0, 1)):
+        patched = model.trace("95+8", patch={(n, row, column): int(trace.codes.max())})
+        assert patched.codes is not None
+        assert patched.codes[n, row, column] == trace.codes.max()
+        assert patched.answer.correct
+        assert len(patched) > n
+    assert model.trace("95+8", patch={}).codes.tolist() == trace.codes.tolist()  # type: ignore[union-attr]
