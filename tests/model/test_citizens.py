@@ -92,7 +92,7 @@ def test_hooks_fire_once_a_step_in_training(name: str):
     network = Network(config.model, [0, 1])
     gradients = EagerGradients(network, config, (0, 1))
     unwatched = gradients(0)
-    grids: list[torch.Tensor] = []
+    grids: list[object] = []
     hook = network.step.register_forward_hook(lambda _module, _inputs, output: grids.append(output))
     watched = gradients(0)
     hook.remove()
