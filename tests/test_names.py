@@ -9,7 +9,7 @@ import pytest
 from gridsum.automaton.files import shipped_rule
 from gridsum.cli import main
 from gridsum.deltas import PAPER_VARIANTS
-from gridsum.names import ALIASES, DEFAULT_MODEL, INSIDE_MODEL, MODELS, did_you_mean, resolve
+from gridsum.names import ALIASES, DEFAULT_MODEL, INSIDE_MODEL, MODELS, did_you_mean, printable, resolve
 from gridsum.store import configuration_of, is_exact, load, shipped
 
 MANIFEST = json.loads((Path(__file__).parents[1] / "results" / "manifest.json").read_text())
@@ -78,3 +78,7 @@ def test_python_is_told_as_well():
 )
 def test_the_nearest_name_is_offered(name: str, said: str):
     assert did_you_mean(name, ("base", "noGroups"), "the models are few") == said
+
+
+def test_a_name_from_a_file_does_not_reach_the_terminal_s_controls():
+    assert printable("a\x1b[31mb\x07\u202ec\nd") == "a?[31mb??c\nd"

@@ -11,7 +11,7 @@ from gridsum.deltas import variant
 from gridsum.evaluation.runner import evaluate
 from gridsum.evaluation.suites import find, problems_of
 from gridsum.fields import override
-from gridsum.model.inference import Outcome
+from gridsum.model.inference import Outcome, UnsoundError
 from gridsum.model.paper import GridSize, Network
 from gridsum.solving import choose_placement, solve, solve_watched, solving_size, trace_expression
 from gridsum.store import load, load_runs, save_run
@@ -118,7 +118,7 @@ def test_work_is_given_up_between_steps(base):
 
         return watch
 
-    fixed = Network(replace(base.config.model, halting="fixed", fixed_steps=10**8))
+    fixed = Network(replace(base.config.model, halting="fixed", fixed_steps=10**4))
     endless = replace(base, network=fixed)
     with pytest.raises(EnoughError):
         answers(endless, "1+1", watch=stop_after(3))
@@ -172,3 +172,12 @@ def test_an_answer_says_that_the_cap_ended_it(base):
     (answer,) = answers(replace(base, config=config, network=network), "123456+98765")
     assert answer.capped
     assert answer.steps == 1
+
+
+def test_numbers_that_are_none_are_no_answer(base):
+    """Weights may be finite and still too large to compute with."""
+    network = Network(base.config.model)
+    network.load_state_dict(base.network.state_dict())
+    network.output.weight.data.fill_(3e38)
+    with pytest.raises(UnsoundError, match="no numbers any more"):
+        next(solve(replace(base, network=network), [("1", "2")]))

@@ -180,7 +180,7 @@ def of_another_type(path):
 
 def larger_than_it_is(path):
     """Building what it claims to be would take terabytes."""
-    claimed = {"model.width": 2**20, "model.step_hidden": 2**20, "model.placement_hidden": 2**20}
+    claimed = {"model.width": 2**19, "model.step_hidden": 2**19, "model.placement_hidden": 2**19}
     save_file(load_file(path), path, about(json.loads(to_json(override(variant("base"), claimed)))))
 
 

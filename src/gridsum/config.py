@@ -4,6 +4,7 @@ Every point that the paper leaves open is a field here, so that another reading 
 code. `gridsum.fields` names them and reads them.
 """
 
+import dataclasses
 import math
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -22,9 +23,23 @@ def _require(condition: bool, message: str) -> None:
         raise ConfigError(message)
 
 
-def described(default: Any, meaning: str) -> Any:
-    """A field with its default, and what a person is told of it."""
-    return field(default=default, metadata={"meaning": meaning})
+_MOST = 10**6
+
+
+def described(default: Any, meaning: str, most: float = _MOST) -> Any:
+    """A field with its default, what a person is told of it, and the largest number that it takes."""
+    return field(default=default, metadata={"meaning": meaning, "most": most})
+
+
+def check_bounds(section: Any, name: str) -> None:
+    """Refuse numbers beyond what a field takes: a configuration may come from a file that nobody has looked at."""
+    for item in dataclasses.fields(section):
+        value, most = getattr(section, item.name), item.metadata.get("most", _MOST)
+        for number in value if isinstance(value, tuple) else (value,):
+            if isinstance(number, int | float) and not number <= most:
+                raise ConfigError(f"{name}.{item.name} takes numbers up to {most:,}, not {number:,}")
+            if isinstance(number, int | float) and number < 0:
+                raise ConfigError(f"{name}.{item.name} must not be negative")
 
 
 @dataclass(frozen=True)
@@ -43,6 +58,7 @@ class TaskConfig:
     random_columns: int = described(3, "R_W is uniform in {0..random_columns}.")
 
     def __post_init__(self) -> None:
+        check_bounds(self, "task")
         for name in ("terms", "digits"):
             low, high = getattr(self, name)
             _require(
@@ -96,16 +112,19 @@ class ModelConfig:
         "ponder",
         "Whether the network decides when to halt, or takes a fixed number of steps.",
     )
-    fixed_steps: int = described(12, "The steps taken under fixed halting.")
-    max_steps: int = described(40, "The most steps taken in training under ponder halting.")
+    fixed_steps: int = described(12, "The steps taken under fixed halting.", most=10**4)
+    max_steps: int = described(40, "The most steps taken in training under ponder halting.", most=10**4)
     epsilon: float = described(0.05, "Training stops a sample once it has halted with probability 1 - epsilon.")
-    max_evaluation_steps: int = described(50, "The most steps taken in evaluation and solving under ponder halting.")
+    max_evaluation_steps: int = described(
+        50, "The most steps taken in evaluation and solving under ponder halting.", most=10**4
+    )
     context_length: int = described(3, "S_C, the vectors of the context.")
     context_heads: int = described(8, "The heads of the context's attention to the grid.")
     context_hidden: int = described(64, "Hidden features of the context's feed-forward network, FFN_ctx.")
     halting_hidden: int = described(128, "Hidden features of the network that turns the context into λ.")
 
     def __post_init__(self) -> None:
+        check_bounds(self, "model")
         _require(self.width > 0 and self.width % 4 == 0, "model.width must be a positive multiple of 4")
         for name in ("groups", "heads", "context_heads"):
             count = getattr(self, name)
@@ -149,6 +168,7 @@ class ObjectiveConfig:
     )
 
     def __post_init__(self) -> None:
+        check_bounds(self, "objective")
         _require(0 < self.prior < 1, "objective.prior must lie in (0, 1)")
         for name in ("weight", "pad_weight"):
             _require(0 <= getattr(self, name) < math.inf, f"objective.{name} must be a number that is not negative")
@@ -182,6 +202,7 @@ class TrainingConfig:
     first_step: int = described(
         0,
         "The number of the first training step: what a training before this one ended with, so problems are new ones.",
+        most=10**12,
     )
     checkpoint_epochs: int = described(10, "Epochs from one checkpoint to the next; there is one at the end, too.")
 
@@ -191,6 +212,7 @@ class TrainingConfig:
         return self.first_step // self.steps_per_epoch + self.epochs
 
     def __post_init__(self) -> None:
+        check_bounds(self, "training")
         for name in ("epochs", "steps_per_epoch", "batch", "restart_epochs", "checkpoint_epochs"):
             _require(getattr(self, name) >= 1, f"training.{name} must be at least 1")
         _require(self.first_step >= 0, "training.first_step must not be negative")
@@ -212,6 +234,9 @@ class Config:
     training: TrainingConfig = field(default_factory=TrainingConfig)
 
     def __post_init__(self) -> None:
+        _require(
+            self.variant.isprintable() and len(self.variant) <= 64, "a variant's name is a few letters that can be read"
+        )
         groups = len(self.task.groups)
         _require(
             self.training.batch % groups == 0,

@@ -68,3 +68,8 @@ def did_you_mean(name: str, known: Iterable[str], advice: str) -> str:
 def meant(name: str, advice: str) -> str:
     shown = name if name.startswith("-") else repr(name)
     return f"did you mean {shown}? {advice[:1].upper()}{advice[1:]}".rstrip()
+
+
+def printable(text: str) -> str:
+    """A text for a terminal: what would move its cursor or colour it, in a name from a file, is shown as `?`."""
+    return "".join(character if character.isprintable() or character in "\n\t" else "?" for character in text)

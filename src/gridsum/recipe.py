@@ -6,7 +6,7 @@ soft to bits, starts from a clean grid to any. So the whole way from nothing to 
 
 from dataclasses import dataclass, field
 
-from gridsum.config import ConfigError, described
+from gridsum.config import ConfigError, check_bounds, described
 from gridsum.problems import Space
 
 POSITIONS: dict[str, tuple[int, int]] = {
@@ -43,8 +43,11 @@ class RuleConfig:
     gates: bool = described(False, "Whether each neighbour has a gate that training may close.")
 
     def __post_init__(self) -> None:
+        check_bounds(self, "rule")
         _require(1 <= self.bits <= 12, "rule.bits must lie between 1 and 12")
         _require(self.width % 4 == 0 and self.width > 0, "rule.width must be a positive multiple of 4")
+        for name in ("hidden", "placement_hidden", "groups"):
+            _require(getattr(self, name) > 0, f"rule.{name} must be at least 1")
         _require(self.width % self.groups == 0, f"rule.groups is {self.groups}, which does not divide {self.width}")
         unknown = [name for name in self.positions if name not in POSITIONS]
         _require(not unknown, f"rule.neighbours names {unknown}; the positions are {', '.join(POSITIONS)}")
@@ -77,10 +80,13 @@ class Phase:
     rate_end: float = described(1e-3, "The same at its end.")
 
     def __post_init__(self) -> None:
+        check_bounds(self, "a phase")
         _require(self.steps >= 0, "a phase cannot have a negative number of steps")
         _require(1 <= self.recurrent[0] <= self.recurrent[1], "recurrent must be two numbers, the smaller first")
         for name in ("hard_start", "hard_end", "random_starts", "corruption"):
             _require(0 <= getattr(self, name) <= 1, f"{name} must lie in [0, 1]")
+        _require(1 <= self.digits[0] <= self.digits[1], "digits must be two numbers from 1 upwards, the smaller first")
+        _require(self.terms[0] >= 1, "terms must be two numbers from 1 upwards, the smaller first")
         _require(self.terms[0] < self.terms[1], "terms must be two different numbers: a batch has two groups")
 
     @property
@@ -146,6 +152,7 @@ class DiscoveryConfig:
     epoch_steps: int = described(100, "Training steps from one line of the log, and one checkpoint, to the next.")
 
     def __post_init__(self) -> None:
+        check_bounds(self, "discovery")
         _require(self.batch >= 4 and self.batch % 4 == 0, "discovery.batch must be a positive multiple of 4")
         _require(self.epoch_steps >= 1, "discovery.epoch_steps must be at least 1")
 
@@ -162,6 +169,9 @@ class ConsolidationConfig:
     rate: float = described(1e-3, "The learning rate at the start of a round.")
     margin: float = described(1.0, "How far from 0 every logit must be at the end.")
     rare: float = described(2e-4, "Codes in a smaller share of the cells are taken for mistakes.")
+
+    def __post_init__(self) -> None:
+        check_bounds(self, "consolidation")
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from gridsum.model.inference import HaltingRule, Outcome, Watch, check_rule, def
 from gridsum.model.paper import GridSize, Network
 from gridsum.model.unroll import Change, Moment, Trace, trace, trace_of
 from gridsum.problems import Space, batch_of
+from gridsum.sizes import check_memory, solving_bytes, trace_bytes
 from gridsum.store import Model
 from gridsum.streams import Stream
 from gridsum.symbols import decode, exact_sum, render
@@ -65,6 +66,8 @@ def trace_expression(
     batch = batch_of([terms], _device(model.network))
     size = solving_size(*_shape(terms), model.config)
     hard = choose_placement(placement, batch.symbols.shape[-1], size) == "hard"
+    what = f"a trace of {steps:,} steps on {size.height:,} rows × {size.width:,} columns"
+    check_memory(what, trace_bytes(model.config.model, size.height * size.width, steps), batch.symbols.device)
     return trace(model.network, batch.symbols[0, 0], size, steps, hard, change)
 
 
@@ -126,7 +129,10 @@ def infer_in_parts(
 ) -> Outcome:
     """`infer` over as many problems at a time as memory is meant for."""
     runs, problems = symbols.shape[:2]
-    at_once = max(1, _cells_at_once(symbols.device) // (runs * size.height * size.width))
+    cells = runs * size.height * size.width
+    at_once = max(1, min(problems, _cells_at_once(symbols.device) // cells))
+    what = f"a grid of {size.height:,} rows × {size.width:,} columns"
+    check_memory(what, solving_bytes(network.config, at_once * cells), symbols.device)
     parts = [
         infer(network, symbols[:, low : low + at_once], size, rule, _slice(draws, low, at_once), hard, watch, change)
         for low in range(0, problems, at_once)

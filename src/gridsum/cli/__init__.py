@@ -7,13 +7,14 @@ are answered at once and a command loads only what it needs.
 import errno
 import importlib
 import os
+import re
 import sys
 from collections.abc import Sequence
 from typing import Any
 
 from gridsum.cli.parsing import Parser, UsageError, columns
 from gridsum.cli.signals import Stopped, stoppable
-from gridsum.names import did_you_mean
+from gridsum.names import did_you_mean, printable
 from gridsum.version import __version__
 
 COMMANDS = {
@@ -100,10 +101,17 @@ def for_users(error: Exception) -> bool:
     return type(error).__module__.split(".")[0] == "gridsum"
 
 
+_NO_MEMORY = re.compile(
+    r"(not enough|out of|allocate) memory|cannot allocate|DefaultCPUAllocator|multiplication overflow"
+    r"|storage size calculation overflowed|invalid buffer size",
+    re.IGNORECASE,
+)
+
+
 def _out_of_memory(error: Exception) -> bool:
-    # Torch raises a plain RuntimeError for the CPU's memory, and a class of its own for a GPU's. A size that
-    # does not even fit an integer overflows.
-    if isinstance(error, RuntimeError) and "can't allocate memory" in str(error):
+    # Torch has a class of its own for a GPU's memory, and for the CPU's a plain RuntimeError whose words differ from
+    # system to system. A size that does not even fit an integer overflows.
+    if isinstance(error, RuntimeError) and _NO_MEMORY.search(str(error)):
         return True
     return isinstance(error, MemoryError | OverflowError) or type(error).__name__ == "OutOfMemoryError"
 
@@ -125,7 +133,7 @@ def _complain(message: str, status: int) -> int:
         sys.stdout.flush()
     except OSError:
         _close_quietly()  # it may be stdout that cannot be written
-    sys.stderr.write(f"gridsum: error: {message}\n")
+    sys.stderr.write(f"gridsum: error: {printable(message)}\n")
     return status
 
 

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from gridsum.cli.parsing import UsageError
+from gridsum.names import printable
 
 STANDARD = "-"
 """The name of standard output where a file is asked for."""
@@ -34,7 +35,7 @@ def terminal_width() -> int | None:
 
 def tell(line: str) -> None:
     """A line for the person, beside the results."""
-    sys.stderr.write(line + "\n")
+    sys.stderr.write(printable(line) + "\n")
     sys.stderr.flush()
 
 

@@ -53,6 +53,10 @@ def step_cap(config: ModelConfig) -> int:
     return config.fixed_steps if config.halting == "fixed" else config.max_evaluation_steps
 
 
+class UnsoundError(ValueError):
+    """A network that computes no numbers: it has diverged, or its weights are damaged."""
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What a batch came to: symbols [R,B,W], steps [R,B], and whether the cap on steps ended it [R,B]."""
@@ -99,7 +103,10 @@ def infer(
             survival = survival * (1 - halting)
             halt = running & (survival <= 0.5)
         if bool(halt.any()):
-            predicted = torch.where(halt[..., None], engine.read(top).argmax(-1), predicted)
+            logits = engine.read(top)
+            if not bool(logits.isfinite().all()):
+                raise UnsoundError(f"after {n} steps the network's numbers are no numbers any more; train it anew")
+            predicted = torch.where(halt[..., None], logits.argmax(-1), predicted)
             steps = torch.where(halt, n, steps)
             running = running & ~halt
             if not bool(running.any()):

@@ -23,6 +23,7 @@ from gridsum.config import ConfigError
 from gridsum.disk import write_atomically
 from gridsum.model.rule import RuleNetwork
 from gridsum.recipe import ExactConfig
+from gridsum.sizes import check_memory, training_bytes
 from gridsum.store import WEIGHTS, load_exact, save_run
 from gridsum.training.checkpoints import Checkpoint, CheckpointError, Warn, config_of, save_checkpoint
 from gridsum.training.discovery import Discovery, Logged, at_step, grid_of, total_steps, train_steps
@@ -69,6 +70,7 @@ def train_exact(
     """Train, consolidate and prove a run for each seed; returns what each came to."""
     if len(set(seeds)) != len(seeds) or not seeds:
         raise ConfigError("seeds must be different from each other, and at least one")
+    check_memory(f"training {len(seeds)} runs of exact at once", training_bytes(config, len(seeds)), device)
     if resume:
         check_same(folder, config, seeds)  # before the lock, which needs a folder
     with opened(folder, warn):

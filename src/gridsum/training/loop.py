@@ -11,6 +11,7 @@ from torch import Tensor
 from gridsum.config import Config, ConfigError
 from gridsum.model.paper import Network
 from gridsum.objective import Cost
+from gridsum.sizes import check_memory, training_bytes
 from gridsum.store import WEIGHTS, Model, save_run
 from gridsum.training.checkpoints import Checkpoint, Warn, config_of, load_moments, save_checkpoint
 from gridsum.training.folders import (
@@ -104,6 +105,7 @@ def train(
     """
     if len(set(seeds)) != len(seeds) or not seeds:
         raise ConfigError("seeds must be different from each other, and at least one")
+    check_memory(f"training {len(seeds)} runs of {config.variant} at once", training_bytes(config, len(seeds)), device)
     if resume:
         check_same(folder, config, seeds)  # before the lock, which needs a folder
     with opened(folder, warn), set_for_training(device, config.training.precision):
