@@ -1,0 +1,88 @@
+"""What the page computes with, as scripts: the proved rule, and the weights of networks.
+
+Scripts, not JSON: a browser does not let a page that was opened as a file fetch other files, but it runs them.
+"""
+
+import base64
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from gridsum.automaton.meaning import meaning_of
+from gridsum.automaton.proof import TableSteps, prove
+from gridsum.automaton.table import RuleTable
+from gridsum.page.inside import Inside
+from gridsum.store import Model, facts
+from gridsum.streams import Stream
+
+
+class PageError(ValueError):
+    """A page that cannot be made; the message says what to mend."""
+
+
+def rule_script(table: RuleTable, about: Mapping[str, Any]) -> str:
+    """`gridsum.data`: the table, what its codes mean, and what its proof counted."""
+    proof = prove(TableSteps(table))
+    if not proof.proved:
+        raise PageError(
+            f"the page tells of a proved rule, and this one is not ({proof.failures[0]}); see: gridsum prove"
+        )
+    meaning = meaning_of(table)
+    data = {
+        **about,
+        "rule": {
+            "bits": table.bits,
+            "codes": table.codes,
+            "reading": table.reading,
+            "actions": table.actions,
+            "steps": base64.b64encode(table.steps.tobytes()).decode(),
+            "meanings": [{"digit": code.digit, "carry": code.carry, "says": code.meaning} for code in meaning.codes],
+            "carryBits": [{"bit": found.bit, "on": found.on} for found in meaning.carry_bits],
+        },
+        "proof": {"contexts": proof.contexts, "evaluations": proof.evaluations, "codes": len(proof.codes)},
+    }
+    return f"globalThis.gridsum = {{ models: {{}}, data: {json.dumps(data, separators=(',', ':'))} }};\n"
+
+
+def model_script(model: Model) -> str:
+    """`gridsum.models.NAME`: the weights of one network in float32, and what its computation needs beside them."""
+    config = model.config
+    parts, offset, arrays = {}, 0, []
+    for name, parameter in model.network.named_parameters():
+        array = parameter[0].detach().cpu().float().numpy()
+        parts[name] = {"at": offset, "shape": list(array.shape)}
+        offset += array.size
+        arrays.append(array.reshape(-1))
+    groups = config.task.groups
+    content = {
+        **facts(model),
+        "model": {
+            name: getattr(config.model, name)
+            for name in ("width", "kernel", "groups", "heads", "halting", "fixed_steps", "context_length")
+            + ("context_heads", "max_evaluation_steps")
+        },
+        "task": {
+            "leastTerms": groups[0].terms[1],
+            "spareRows": config.task.spare_rows,
+            "spareColumns": config.task.spare_columns,
+            "terms": config.task.terms,
+            "digits": config.task.digits,
+        },
+        # The draws that `gridsum solve` compares λ with.
+        "draws": Stream.of_seeds([0]).uniform(1, config.model.max_evaluation_steps)[0, 0].tolist(),
+        "parts": parts,
+        "weights": base64.b64encode(np.concatenate(arrays).astype("<f4").tobytes()).decode(),
+    }
+    return _assigned(model.name, "weights", content)
+
+
+def inside_script(inside: Inside) -> str:
+    """`gridsum.models.NAME.inside`: what was measured on it, which takes longer than a visitor waits."""
+    return _assigned(inside.model.name, "inside", {"heads": inside.heads(), "plane": inside.plane() | inside.axes()})
+
+
+def _assigned(name: str, part: str, content: Mapping[str, Any]) -> str:
+    text = json.dumps(content, separators=(",", ":"))
+    return f"(gridsum.models[{json.dumps(name)}] ??= {{}}).{part} = {text};\n"

@@ -1,0 +1,48 @@
+"""The page as files by name: written into a folder, or served."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from gridsum.automaton.files import shipped_rule
+from gridsum.names import DEFAULT_MODEL, MODELS
+from gridsum.page.data import PageError, inside_script, model_script, rule_script
+from gridsum.page.inside import Inside
+from gridsum.store import Model, load
+from gridsum.version import __version__
+
+WEB = Path(__file__).parent / "web"
+_PREVIEW = 'content="preview.png"'
+
+
+def site(models: Sequence[str] = ("base",), address: str | None = None) -> dict[str, bytes]:
+    """The whole page, with networks beside the rule; `address` is where it will be found, for previews of links."""
+    loaded = [load(name) for name in models]
+    files = static_files(loaded, address)
+    for model in loaded:
+        files[f"models/{model.name}.js"] = model_script(model).encode()
+        files[f"models/{model.name}.inside.js"] = inside_script(Inside(model)).encode()
+    return files
+
+
+def static_files(models: Sequence[Model], address: str | None = None, api: bool = False) -> dict[str, bytes]:
+    """All but the networks' own files."""
+    files = {path.relative_to(WEB).as_posix(): path.read_bytes() for path in sorted(WEB.rglob("*")) if path.is_file()}
+    if not api:
+        files = {name: content for name, content in files.items() if not name.startswith("docs.")}
+    if address is not None:
+        absolute = f'content="{address.rstrip("/")}/preview.png"'
+        files["index.html"] = files["index.html"].replace(_PREVIEW.encode(), absolute.encode())
+    return files | {"rule.js": _rule([described(model) for model in models], api).encode()}
+
+
+def described(model: Model) -> dict[str, Any]:
+    """What a visitor is told of a network before it is loaded."""
+    return {"name": model.name, "variant": model.config.variant, "use": MODELS.get(model.name, "")}
+
+
+def _rule(models: list[dict[str, Any]], api: bool) -> str:
+    table = shipped_rule(DEFAULT_MODEL)
+    if table is None:
+        raise PageError(f"the rule of {DEFAULT_MODEL} does not come with this gridsum; install it again")
+    return rule_script(table, {"version": __version__, "models": models, "api": api})

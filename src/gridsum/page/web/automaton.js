@@ -1,0 +1,282 @@
+"use strict";
+// The proved rule at work: every cell changes at once, step by step, until nothing changes any more.
+{
+  const WRITE = 0, OPEN = 1;
+  const EMPTY = 11, OUTSIDE_SYMBOL = 12;
+  const MOST_CELLS = 4_000_000;
+  const MOST_WORK = 1_500_000_000; // rows × cells: about how many cells the highest grids have to compute
+  const SNAPSHOT_BYTES = 48 << 20;
+  // Below the first share of changed cells only their neighbours are computed, above the second all cells.
+  const SPARSE = 1 / 24, DENSE = 1 / 12;
+  const SLICE_MS = 12;
+
+  // A table of codes: what a cell becomes for its own symbol and the codes to its left, to its right and below it.
+  class Rule {
+    constructor(data) {
+      Object.assign(this, data);
+      this.outside = data.codes.length;
+      this.side = this.outside + 1;
+      this.steps = Uint8Array.from(atob(data.steps), (letter) => letter.charCodeAt(0));
+    }
+
+    after(x, left, right, below) {
+      return this.steps[((x * this.side + left) * this.side + right) * this.side + below];
+    }
+
+    // What a code reads as: a digit, or "" where it is blank. The start holds nothing yet.
+    text(code) {
+      return code === 0 ? "" : this.letters[code];
+    }
+  }
+
+  function makeRule(data) {
+    const letters = data.reading.map((symbol) => (symbol >= 1 && symbol <= 10 ? String(symbol - 1) : ""));
+    return new Rule({ ...data, letters, carries: data.meanings.map(({ carry }) => carry ?? 0) });
+  }
+
+  function sizeOf(terms) {
+    const digits = gridsum.longestOf(terms);
+    const height = terms.length + 1;
+    const width = Math.max(gridsum.columnsNeeded(terms.length, digits), digits + 1) + 1;
+    if (height * width > MOST_CELLS || height * height * width > MOST_WORK) {
+      throw new gridsum.SumError(
+        `This sum needs ${height.toLocaleString("en")} rows of ${width.toLocaleString("en")} cells, more than a page `
+        + "can show. On your own machine “gridsum solve” adds it.",
+      );
+    }
+    return { height, width };
+  }
+
+  // Where every symbol of a sum goes: the rows of the grid from the top, as the learned actions write them.
+  function place(rule, terms, { height, width }) {
+    const rows = [[]];
+    for (const letter of `${terms.join("+")}=`) {
+      const symbol = letter === "+" ? 11 : letter === "=" ? 12 : Number(letter) + 1;
+      const action = rule.actions[symbol];
+      if (action === OPEN) rows.unshift([symbol - 1]);
+      else if (action === WRITE) rows[0].push(symbol - 1);
+    }
+    const symbols = new Uint8Array(height * width).fill(EMPTY);
+    rows.slice(0, height).forEach((row, index) => {
+      const kept = row.slice(-width);
+      symbols.set(kept, (index + 1) * width - kept.length);
+    });
+    return symbols;
+  }
+
+  // A rule at work on one grid. It lies flat, with a place that is no cell behind each row and rows of such places
+  // above and below, so that every cell has its neighbours at the same distances: −1, +1 and `stride`.
+  class Run {
+    constructor(rule, symbols, { height, width }) {
+      this.rule = rule;
+      this.stride = width + 1;
+      this.size = { height, width };
+      const places = (height + 2) * this.stride;
+      this.symbols = new Uint8Array(places).fill(OUTSIDE_SYMBOL);
+      this.codes = new Uint8Array(places).fill(rule.outside);
+      for (let row = 0; row < height; row += 1) {
+        const start = (row + 1) * this.stride;
+        this.symbols.set(symbols.subarray(row * width, (row + 1) * width), start);
+        this.codes.fill(0, start, start + width);
+      }
+      this.next = this.codes.slice();
+      this.settled = new Uint32Array(places); // the last step in which each cell changed
+      this.seen = new Uint32Array(places);
+      this.stamp = 0;
+      this.restart(0);
+    }
+
+    // Every cell is computed in the step that comes.
+    restart(steps) {
+      Object.assign(this, { changed: null, rows: [1, this.size.height], steps, atRest: false });
+    }
+
+    // Goes on from other codes [height · width], as step `steps`.
+    restore(codes, steps) {
+      const { height, width } = this.size;
+      for (let row = 0; row < height; row += 1) {
+        this.codes.set(codes.subarray(row * width, (row + 1) * width), (row + 1) * this.stride);
+      }
+      this.restart(steps);
+    }
+
+    // The code of every cell, row after row.
+    grid() {
+      const { height, width } = this.size;
+      const cells = new Uint8Array(height * width);
+      for (let row = 0; row < height; row += 1) {
+        const start = (row + 1) * this.stride;
+        cells.set(this.codes.subarray(start, start + width), row * width);
+      }
+      return cells;
+    }
+
+    // One step; false if it changes nothing, and then it is not counted.
+    step() {
+      if (this.atRest) return false;
+      const count = this.changed ? this.#near(this.changed) : this.#whole();
+      this.atRest = count === 0;
+      if (count) this.steps += 1;
+      this.count = count;
+      return count > 0;
+    }
+
+    // All cells of the rows in which something can change.
+    #whole() {
+      const { codes, next, symbols, stride, settled } = this, { steps, side } = this.rule, { height, width } = this.size;
+      const [low, high] = this.rows, now = this.steps + 1;
+      let count = 0, first = 0, last = 0;
+      for (let row = low; row <= high; row += 1) {
+        const start = row * stride, end = start + width, before = count;
+        let left = codes[start - 1], own = codes[start];
+        for (let at = start; at < end; at += 1) {
+          const right = codes[at + 1];
+          const code = steps[((symbols[at] * side + left) * side + right) * side + codes[at + stride]];
+          next[at] = code;
+          if (code !== own) {
+            settled[at] = now;
+            count += 1;
+          }
+          left = own;
+          own = right;
+        }
+        if (count > before) {
+          last = row;
+          first ||= row;
+        }
+      }
+      codes.set(next.subarray(low * stride, (high + 1) * stride), low * stride);
+      if (count > SPARSE * height * width) this.rows = [Math.max(1, first - 1), last];
+      else this.changed = this.#changedIn(first, last, now);
+      return count;
+    }
+
+    #changedIn(first, last, now) {
+      const { settled, stride, size: { width } } = this, places = [];
+      for (let row = first; row <= last && row; row += 1) {
+        for (let at = row * stride; at < row * stride + width; at += 1) if (settled[at] === now) places.push(at);
+      }
+      return places;
+    }
+
+    // A cell sees its left, right and lower neighbour: so only the neighbours of what has changed can change.
+    #near(before) {
+      const { codes, symbols, stride, seen, settled } = this, { steps, side } = this.rule;
+      const changed = [], became = [], now = this.steps + 1;
+      this.stamp += 1;
+      for (const place of before) {
+        for (let way = 0; way < 3; way += 1) {
+          const at = way === 0 ? place - 1 : way === 1 ? place + 1 : place - stride;
+          if (seen[at] === this.stamp || symbols[at] === OUTSIDE_SYMBOL) continue;
+          seen[at] = this.stamp;
+          const code = steps[((symbols[at] * side + codes[at - 1]) * side + codes[at + 1]) * side + codes[at + stride]];
+          if (code !== codes[at]) {
+            changed.push(at);
+            became.push(code);
+          }
+        }
+      }
+      for (let index = 0; index < changed.length; index += 1) {
+        codes[changed[index]] = became[index];
+        settled[changed[index]] = now;
+      }
+      this.changed = changed;
+      if (changed.length > DENSE * this.size.height * this.size.width) this.restart(this.steps);
+      return changed.length;
+    }
+  }
+
+  // A whole computation, from the start (or from other codes) to rest; any step of it can be looked at.
+  class RuleComputation {
+    constructor(rule, terms, start = null) {
+      this.rule = rule;
+      this.terms = terms;
+      this.size = sizeOf(terms);
+      this.symbols = place(rule, terms, this.size);
+      this.disturbed = start !== null;
+      this.run = new Run(rule, this.symbols, this.size);
+      if (start) this.run.restore(start, 0);
+      this.every = 1;
+      this.snapshots = [this.run.grid()];
+      this.changes = []; // how many cells each step changed
+      this.steps = 0;
+    }
+
+    // Works it out, a little at a time so that the page stays alive; true when it is done.
+    async complete(cancelled = () => false) {
+      let slice = performance.now();
+      while (this.run.step()) {
+        this.#note();
+        if (performance.now() - slice > SLICE_MS) {
+          await new Promise((resolve) => { setTimeout(resolve, 0); });
+          if (cancelled()) return false;
+          slice = performance.now();
+        }
+      }
+      this.#finish();
+      return true;
+    }
+
+    completeNow() {
+      while (this.run.step()) this.#note();
+      this.#finish();
+      return this;
+    }
+
+    #note() {
+      const { run } = this;
+      this.changes.push(run.count);
+      if (run.steps % this.every === 0) {
+        this.snapshots.push(run.grid());
+        if (this.snapshots.length * this.symbols.length > SNAPSHOT_BYTES && this.snapshots.length > 2) {
+          this.snapshots = this.snapshots.filter((_, index) => index % 2 === 0);
+          this.every *= 2;
+        }
+      }
+    }
+
+    #finish() {
+      const { height, width } = this.size, stride = width + 1;
+      this.steps = this.run.steps;
+      this.final = this.run.grid();
+      this.settled = new Uint32Array(height * width); // the last step in which each cell changed
+      for (let row = 0; row < height; row += 1) {
+        const start = (row + 1) * stride;
+        this.settled.set(this.run.settled.subarray(start, start + width), row * width);
+      }
+      this.answer = this.read(this.final);
+      this.exact = gridsum.exactSum(this.terms);
+    }
+
+    // The code of every cell after n steps.
+    at(n) {
+      const wanted = Math.max(0, Math.min(n, this.steps));
+      if (wanted === this.steps) return this.final;
+      if (wanted % this.every === 0) return this.snapshots[wanted / this.every];
+      if (this.shown?.step === wanted) return this.shown.codes;
+      const { run } = this;
+      const behind = wanted - run.steps;
+      if (behind < 0 || behind > this.every || run.atRest) {
+        const index = Math.floor(wanted / this.every);
+        run.restore(this.snapshots[index], index * this.every);
+      }
+      while (run.steps < wanted && run.step());
+      this.shown = { step: wanted, codes: run.grid() };
+      return this.shown.codes;
+    }
+
+    read(codes) {
+      let text = "";
+      for (let column = 0; column < this.size.width; column += 1) text += this.rule.letters[codes[column]];
+      return text;
+    }
+
+    // What row `row` reads as after n steps.
+    readRow(n, row) {
+      const { width } = this.size;
+      return this.read(this.at(n).subarray(row * width, (row + 1) * width));
+    }
+  }
+
+  Object.assign(gridsum, { makeRule, sizeOf, place, Run, RuleComputation, EMPTY });
+}

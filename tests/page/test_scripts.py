@@ -1,0 +1,185 @@
+"""What the page computes is what Python computes: sums, states of the rule, its proof, and the paper's networks."""
+
+import base64
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from gridsum.automaton.files import shipped_rule
+from gridsum.automaton.proof import TableSteps, prove
+from gridsum.automaton.run import Run, solve, states
+from gridsum.page.data import model_script
+from gridsum.solving import solve as solve_by_network
+from gridsum.solving import solving_size, trace_expression
+from gridsum.store import load
+from gridsum.symbols import ExpressionError, exact_sum, parse
+from tests.page.conftest import Node
+
+TABLE = shipped_rule("exact")
+assert TABLE is not None
+
+
+def sums(count: int, terms: int, digits: int, seed: int) -> list[str]:
+    """Sums of all shapes; half of them have few kinds of digits, so that carries are long."""
+    chance = random.Random(seed)
+
+    def term(letters: str) -> str:
+        return "".join(chance.choices(letters, k=chance.randint(1, digits)))
+
+    kinds = ("0123456789", "09", "019", "5", "0123456789")
+    return ["+".join(term(chance.choice(kinds)) for _ in range(chance.randint(1, terms))) for _ in range(count)]
+
+
+def test_every_cell_of_every_step_is_python_s(node: Node):
+    problems = [*sums(2500, 5, 8, 1), *sums(60, 3, 60, 2), *sums(30, 40, 4, 3), "9" * 300 + "+1", "0+" + "9" * 300]
+    script = """
+      for (const sum of input) {
+        const done = new gridsum.RuleComputation(rule, gridsum.parse(sum)).completeNow();
+        const all = Buffer.concat(Array.from({ length: done.steps + 1 }, (_, n) => Buffer.from(done.at(n))));
+        told.push([done.steps, done.answer, done.exact, all.toString("base64"), Buffer.from(done.settled.buffer).toString("base64")]);
+      }"""
+    compared = 0
+    for problem, (steps, answer, exact, codes, settled) in zip(problems, node(script, problems), strict=True):
+        terms = parse(problem)
+        expected = np.stack(list(states(TABLE, terms)))
+        assert steps == len(expected) - 1
+        assert answer == exact == exact_sum(terms)
+        assert base64.b64decode(codes) == expected.tobytes()
+        moved = np.diff(expected, axis=0, prepend=expected[:1]) != 0
+        last = np.where(moved.any(0), len(expected) - 1 - moved[::-1].argmax(0), 0)
+        assert (np.frombuffer(base64.b64decode(settled), "<u4").reshape(last.shape) == last).all()
+        compared += expected.size
+    assert compared > 500_000
+
+
+def test_steps_of_a_large_sum_are_found_again_in_any_order(node: Node):
+    """Not every state of a large grid is kept: those between are worked out again."""
+    script = """
+      const done = new gridsum.RuleComputation(rule, gridsum.parse(input.sum)).completeNow();
+      told.push(done.steps, done.every, input.steps.map((n) => Buffer.from(done.at(n)).toString("base64")));"""
+    wanted = [20_000, 3, 19_999, 12_345, 12_346, 12_300, 0]
+    steps, every, found = node(script, {"sum": "9{20000}+1", "steps": wanted})
+    assert steps == 20_003
+    assert every > 1
+    for n, codes in zip(wanted, found, strict=True):
+        run = Run(TABLE, ("9" * 20_000, "1"))
+        run.advance(n)
+        assert base64.b64decode(codes) == run.grid.tobytes()
+
+
+def test_from_any_other_start_it_comes_to_the_same_rest(node: Node):
+    script = """
+      let seed = 1;
+      const chance = () => { seed = (seed * 48271) % 2147483647; return seed / 2147483647; };
+      for (const sum of input) {
+        const calm = new gridsum.RuleComputation(rule, gridsum.parse(sum)).completeNow();
+        const start = Uint8Array.from(calm.symbols, () => Math.floor(chance() * rule.outside));
+        const healed = new gridsum.RuleComputation(rule, gridsum.parse(sum), start).completeNow();
+        told.push([Buffer.from(start).equals(Buffer.from(healed.at(0))), healed.answer]);
+      }"""
+    problems = sums(400, 4, 8, 5)
+    for problem, (kept, answer) in zip(problems, node(script, problems), strict=True):
+        assert kept
+        assert answer == exact_sum(parse(problem))
+
+
+def test_its_proof_counts_what_ours_counts(node: Node):
+    script = """
+      const proof = new gridsum.Proof(rule);
+      told.push(proof.proved, proof.contexts.size, proof.evaluations, new Set([...proof.meanings.keys()].map((key) => key % 256)).size);
+      told.push(gridsum.data.proof);"""
+    proved, contexts, evaluations, codes, data = node(script)
+    ours = prove(TableSteps(TABLE))
+    assert proved
+    assert (contexts, evaluations, codes) == (ours.contexts, ours.evaluations, len(ours.codes))
+    assert data == {"contexts": contexts, "evaluations": evaluations, "codes": codes}
+
+
+def test_its_proof_fails_for_a_rule_that_was_changed(node: Node):
+    """Entries that some sum meets, changed one at a time."""
+    script = """
+      const sound = new gridsum.Proof(rule), contexts = [...sound.contexts.values()];
+      for (let index = 0; index < contexts.length; index += 211) {
+        const { x, right, below } = contexts[index];
+        const at = ((x * rule.side + 17) * rule.side + right) * rule.side + below, before = rule.steps[at];
+        rule.steps[at] = (before + 5) % rule.outside;
+        told.push(new gridsum.Proof(rule).proved);
+        rule.steps[at] = before;
+      }"""
+    told = node(script)
+    assert len(told) > 20
+    assert not any(told)
+
+
+@pytest.mark.parametrize("name", ["base", "noGroups", "SASA", "fixedTime"])
+def test_networks_compute_what_torch_computes(node: Node, tmp_path: Path, name: str):
+    model = load(name)
+    file = tmp_path / "model.js"
+    file.write_text(model_script(model))
+    problems = ["523+102+9416", "99999+1", "7", "1+1+1+1+1+1+11134"]
+    script = """
+      const network = new gridsum.PaperNetwork(Object.values(gridsum.models)[0].weights);
+      for (const sum of input) {
+        const done = new gridsum.PaperComputation(network, gridsum.parse(sum)).completeNow();
+        const half = network.project(done.grids[0]);
+        told.push({
+          answer: done.answer, exact: done.exact, steps: done.steps, capped: done.capped, halting: done.halting,
+          size: [done.size.height, done.size.width], grids: done.grids.map((grid) => [...grid]),
+          confidence: done.readings.map(({ confidence }) => [...confidence]),
+          symbols: done.readings.map(({ symbols }) => [...symbols]),
+          weights: [...network.weights(half[0], half[1], done.size, 0, 0)],
+        });
+      }"""
+    for problem, told in zip(problems, node(script, problems, (file,)), strict=True):
+        terms = parse(problem)
+        (answer,) = solve_by_network(model, [terms])
+        traced = trace_expression(model, terms, answer.steps)
+        size = solving_size(len(terms), max(map(len, terms)), model.config)
+        assert told["size"] == [size.height, size.width]
+        assert (told["answer"], told["exact"], told["steps"], told["capped"]) == (
+            answer.answer,
+            answer.exact,
+            answer.steps,
+            answer.capped,
+        )
+        grids = torch.tensor(told["grids"]).view_as(traced.grids)
+        assert (grids - traced.grids).abs().max() < 1e-4
+        confidence, symbols = traced.decoded.max(-1)
+        assert (torch.tensor(told["confidence"]).view_as(confidence) - confidence).abs().max() < 1e-4
+        assert torch.equal(torch.tensor(told["symbols"]).view_as(symbols), symbols)
+        if traced.halting is not None:
+            assert told["halting"] == pytest.approx(traced.halting.tolist(), abs=1e-4)
+        if answer.steps:
+            ours = traced.attention[0, :, 0, 0].flatten()
+            assert (torch.tensor(told["weights"]) - ours).abs().max() < 1e-4
+
+
+def test_sums_are_read_as_python_reads_them(node: Node):
+    chance = random.Random(0)
+    texts = ["".join(chance.choices("019+= x-", k=chance.randint(0, 9))) for _ in range(3000)]
+    script = """
+      for (const text of input) {
+        try { told.push(gridsum.parse(text)); } catch (error) {
+          if (!(error instanceof gridsum.SumError)) throw error;
+          told.push(null);
+        }
+      }"""
+    for text, terms in zip(texts, node(script, texts), strict=True):
+        try:
+            expected = list(parse(text))
+        except ExpressionError:
+            expected = None
+        assert terms == expected, text
+
+
+def test_long_sums_have_a_short_form(node: Node):
+    script = """
+      for (const text of input) told.push([gridsum.brief(gridsum.parse(text)), gridsum.exactSum(gridsum.parse(text))]);"""
+    texts = ["9{12}+1", "1234567890+00000000000", "7{40}+" + "8" * 40, "+".join(["9" * 30] * 500)]
+    briefs = ["9{12}+1", "1234567890+0{11}", "7{40}+8{40}", "+".join(["9{30}"] * 500)]
+    full = [("9" * 12, "1"), ("1234567890", "0" * 11), ("7" * 40, "8" * 40), ("9" * 30,) * 500]
+    assert node(script, texts) == [[brief, exact_sum(terms)] for brief, terms in zip(briefs, full, strict=True)]
+    assert solve(TABLE, full[2]).answer == exact_sum(full[2])
