@@ -29,6 +29,7 @@ COMMANDS = {
     "trace": "write all that happens inside while a sum is worked out, as JSON",
     "rule": "show the rule that a network of bits has learned, as a table",
     "serve": "open a page on which the network can be watched at work",
+    "page": "write the page as files that run anywhere, without a server",
     "reproduce": "reproduce the paper, from training to the page of results",
     "bench": "measure what training and solving cost on this machine",
 }

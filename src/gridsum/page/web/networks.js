@@ -1,0 +1,37 @@
+"use strict";
+// The paper's networks, loaded when they are first wanted. As scripts: a page opened from a file may not fetch.
+{
+  const loading = new Map();
+
+  function script(address) {
+    if (!loading.has(address)) {
+      loading.set(address, new Promise((resolve, reject) => {
+        const element = document.createElement("script");
+        element.src = address;
+        element.onload = resolve;
+        element.onerror = () => {
+          loading.delete(address);
+          element.remove();
+          reject(new gridsum.SumError(`${address} could not be loaded. Is the page complete?`));
+        };
+        document.head.append(element);
+      }));
+    }
+    return loading.get(address);
+  }
+
+  async function network(name) {
+    await script(`models/${encodeURIComponent(name)}.js`);
+    const model = gridsum.models[name];
+    model.network ??= new gridsum.PaperNetwork({ ...model.weights, name });
+    return model.network;
+  }
+
+  // What was measured on it: the rules of its heads, the plane of its digits.
+  async function inside(name) {
+    await script(`models/${encodeURIComponent(name)}.inside.js`);
+    return gridsum.models[name].inside;
+  }
+
+  Object.assign(gridsum, { network, inside });
+}

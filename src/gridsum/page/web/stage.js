@@ -1,0 +1,165 @@
+"use strict";
+// Draws one moment of a film: the sum being written, the cells, the carries, the answer.
+{
+  const { clamp, ease, mix, theme } = gridsum;
+  const GAP = 0.08; // of a cell, between cells
+  const LINE = 1.15; // height of the line of symbols above the grid, in cells
+  const LABEL_SPACE = 190; // pixels beside the grid that the labels of rows want
+
+  // How large cells are, and where they stand, in a picture `width` pixels wide.
+  function layOut(film, width, { most = 76, line = true } = {}) {
+    const { height: rows, width: columns } = film.scene.size;
+    const letters = line ? film.letters.length : 0;
+    const fits = Math.min(width / columns, letters ? width / (0.52 * letters) : Infinity);
+    const cell = Math.floor(clamp(fits, 4, most));
+    const top = letters ? Math.round(Math.min(cell, 64) * LINE) : 4;
+    const left = Math.round((width - columns * cell) / 2);
+    return { cell, left, top, columns, rows, width, height: top + rows * cell + 6, labels: left >= LABEL_SPACE };
+  }
+
+  function drawMoment(pen, film, place, moment, progress) {
+    const from = Math.max(0, moment - 1), t = ease(progress);
+    if (film.writing && moment <= film.writing) {
+      drawLine(pen, film, place, moment, t);
+      drawEmptyCells(pen, place);
+      drawFlying(pen, film, place, from, moment, t);
+    } else {
+      if (film.writing) drawLine(pen, film, place, film.writing, 1);
+      drawStep(pen, film, place, film.stepAt(from), film.stepAt(moment), t);
+    }
+  }
+
+  const corner = (place, row, column) => [place.left + column * place.cell, place.top + row * place.cell];
+
+  function box(pen, place, row, column, options) {
+    const { cell } = place, [x, y] = corner(place, row, column), gap = cell * GAP / 2;
+    pen.rect(x + gap, y + gap, cell - 2 * gap, cell - 2 * gap, { radius: cell > 16 ? cell * 0.12 : 0, ...options });
+  }
+
+  function drawEmptyCells(pen, place) {
+    const { line } = theme();
+    for (let row = 0; row < place.rows; row += 1) {
+      for (let column = 0; column < place.columns; column += 1) box(pen, place, row, column, { stroke: line });
+    }
+  }
+
+  function letterAt(film, place, index) {
+    const size = letterSize(film, place), spread = size * 0.78;
+    return [place.width / 2 + (index - (film.letters.length - 1) / 2) * spread, place.top / 2 - 2, size];
+  }
+
+  function letterSize(film, place) {
+    return Math.min(0.5 * Math.min(place.cell, 64), place.width / (0.82 * film.letters.length));
+  }
+
+  // The sum as it is given, above the grid; what has been read is faint.
+  function drawLine(pen, film, place, moment, t) {
+    const { ink, faint, digits } = theme();
+    film.letters.forEach((letter, index) => {
+      const [x, y, size] = letterAt(film, place, index);
+      const read = index < moment - 1 || (index === moment - 1 && t > 0);
+      pen.text(x, y, letter, { size, fill: read ? faint : ink, font: digits, weight: 500 });
+    });
+  }
+
+  function drawFlying(pen, film, place, from, to, t) {
+    const { ink, digits, accent } = theme(), { cell, columns } = place;
+    const before = new Map(film.places(from).map((spot) => [spot.index, spot]));
+    for (const spot of film.places(to)) {
+      const old = before.get(spot.index), [endX, endY] = corner(place, spot.row, columns - 1 - spot.right);
+      const end = [endX + cell / 2, endY + cell / 2, 0.5 * cell];
+      let [x, y, size] = end;
+      if (t < 1) {
+        const [startX, startY] = old ? corner(place, old.row, columns - 1 - old.right) : [];
+        const start = old ? [startX + cell / 2, startY + cell / 2, 0.5 * cell] : letterAt(film, place, spot.index);
+        [x, y, size] = start.map((value, index) => mix(value, end[index], t));
+      }
+      pen.text(x, y, spot.letter, { size, fill: old || t === 1 ? ink : accent, font: digits, weight: 500 });
+    }
+  }
+
+  function drawStep(pen, film, place, from, to, t) {
+    const { scene } = film, before = scene.at(from), after = scene.at(to);
+    for (let row = 0; row < place.rows; row += 1) {
+      for (let column = 0; column < place.columns; column += 1) {
+        const index = row * place.columns + column;
+        drawCell(pen, place, {
+          row, column, t, top: row === 0, symbol: scene.symbols[index], begun: from === 0 && to > 0 ? t : to > 0 ? 1 : 0,
+          old: scene.cell(before, index, from), now: scene.cell(after, index, to),
+        });
+      }
+    }
+    if (place.labels && film.computation.rule) drawLabels(pen, film, place, to);
+  }
+
+  // From `old` to `now`; `top`: whether its row is that of the answer; `begun`: how far its symbol has gone from the
+  // middle of the cell into the corner.
+  function drawCell(pen, place, { row, column, top, symbol, old, now, begun, t }) {
+    const { cell } = place, colours = theme();
+    const answer = top && now.stays && now.text !== "" && begun > 0;
+    const lit = answer ? (old.stays && old.text === now.text ? 1 : t) : 0;
+    box(pen, place, row, column, { stroke: colours.line });
+    if (lit) box(pen, place, row, column, { fill: now.wrong ? colours.wrong : colours.accent, alpha: lit });
+    const [x, y] = corner(place, row, column);
+    if (symbol !== 11) drawSymbol(pen, x, y, cell, symbol, begun, lit);
+    if (begun > 0) drawReading(pen, x, y, cell, old, now, lit, begun, t);
+    if (now.carry && begun === 1) drawCarry(pen, x, y, cell, old.carry ? 1 : t, now.stays);
+  }
+
+  // The symbol that was written into a cell never leaves it. Once the cell is at work it stands in the corner.
+  function drawSymbol(pen, x, y, cell, symbol, begun, lit) {
+    const { ink, quiet, digits, accentInk } = theme(), letter = "0123456789+"[symbol];
+    const small = Math.max(0.2 * cell, Math.min(11, 0.34 * cell));
+    if (begun >= 1 && cell < 26) return;
+    pen.text(mix(x + cell / 2, x + cell * 0.8, begun), mix(y + cell / 2, y + cell * 0.22, begun), letter, {
+      size: mix(0.5 * cell, small, begun), fill: begun < 0.5 ? ink : lit > 0.5 ? accentInk : quiet, font: digits,
+      weight: begun < 0.5 ? 500 : 400,
+    });
+  }
+
+  function drawReading(pen, x, y, cell, old, now, lit, begun, t) {
+    const { ink, quiet, digits, accentInk, card } = theme();
+    const changed = old.text !== now.text, fade = changed ? t : 1;
+    const options = (one) => ({
+      size: (one.stays ? 0.54 : 0.44) * cell, font: digits, weight: one.stays ? 600 : 400,
+      fill: lit > 0.5 ? (one.wrong ? card : accentInk) : one.stays ? ink : quiet,
+    });
+    const middle = x + cell * 0.48, line = y + cell * 0.55;
+    if (changed && fade < 1 && old.text && begun === 1) {
+      pen.text(middle, line - 0.25 * cell * fade, old.text, { ...options(old), alpha: (1 - fade) * old.sure });
+    }
+    if (now.text) {
+      pen.text(middle, line + 0.2 * cell * (1 - fade), now.text, { ...options(now), alpha: fade * (now.stays ? 1 : clamp(now.sure + 0.3, 0, 0.8)) });
+    }
+  }
+
+  // A carry is handed to the cell on the left: a dot on the edge between them.
+  function drawCarry(pen, x, y, cell, t, stays) {
+    const { accent, paper, digits, accentInk } = theme(), radius = Math.max(2.2, cell * 0.115);
+    const at = [mix(x + cell * 0.3, x, t), y + cell * 0.5];
+    pen.circle(...at, radius + Math.min(2, cell * 0.04), { fill: paper, alpha: t });
+    pen.circle(...at, radius, { fill: accent, alpha: stays ? t : 0.35 * t });
+    if (radius > 6) pen.text(...at, "1", { size: radius * 1.5, fill: accentInk, font: digits, weight: 600, alpha: stays ? t : 0.5 * t });
+  }
+
+  // Beside each row that is done: what it holds.
+  function drawLabels(pen, film, place, step) {
+    const { quiet, accent, words } = theme(), { computation } = film, { terms } = computation;
+    const rows = gridsum.rowsOf(computation);
+    for (let row = 0; row < terms.length; row += 1) {
+      if (!rows.slice(row).every((last) => last <= step)) continue;
+      const shown = terms.slice(0, terms.length - row);
+      const text = row === 0 ? "the answer" : shown.length > 3 || shown.join("").length > 14 ? `the first ${shown.length}` : shown.join(" + ");
+      const [, y] = corner(place, row, 0);
+      pen.text(place.left + place.columns * place.cell + 18, y + place.cell / 2, text, {
+        size: 15, fill: row === 0 ? accent : quiet, font: words, anchor: "start",
+      });
+    }
+  }
+
+  function outline(pen, place, row, column) {
+    box(pen, place, row, column, { stroke: theme().ink, thick: 2.5 });
+  }
+
+  Object.assign(gridsum, { layOut, drawMoment, drawCell, outline });
+}
