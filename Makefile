@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 DEMO := out/demo.jsonl
 
-.PHONY: demo serve test benchmark clean
+.PHONY: demo serve page test benchmark clean
 
 .venv/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -36,6 +36,9 @@ demo: .venv/.installed
 
 serve: .venv/.installed-serve
 	$(BIN)/gridsum serve
+
+page: .venv/.installed
+	$(BIN)/gridsum page --out out/site
 
 test: .venv/.installed-dev
 	@tests/serve/chromium.sh

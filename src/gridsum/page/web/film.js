@@ -4,17 +4,31 @@
   const MOST_LETTERS = 64; // longer sums are written at once
   const EMPTY = 11;
 
+  // The step from which on each cell stays, and all to its right and below do: then it is right for a reason.
+  function certainOf({ settled, size: { height, width } }) {
+    const certain = settled.slice();
+    for (let row = height - 1; row >= 0; row -= 1) {
+      for (let column = width - 1; column >= 0; column -= 1) {
+        const index = row * width + column;
+        if (column + 1 < width) certain[index] = Math.max(certain[index], certain[index + 1]);
+        if (row + 1 < height) certain[index] = Math.max(certain[index], certain[index + width]);
+      }
+    }
+    return certain;
+  }
+
   // What the cells of the proved rule show.
   class RuleScene {
     constructor(computation) {
       Object.assign(this, { computation, size: computation.size, steps: computation.steps, symbols: computation.symbols });
       this.actions = computation.rule.actions;
+      this.certain = certainOf(computation);
     }
 
     // After n steps: the letter, whether a carry goes to the left, how sure it looks, whether it will stay.
     cell(codes, index, n) {
-      const { rule, settled } = this.computation, code = codes[index];
-      const stays = settled[index] <= n;
+      const { rule } = this.computation, code = codes[index];
+      const stays = this.certain[index] <= n;
       return { text: rule.text(code), carry: rule.carries[code] === 1 && code !== 0, stays, sure: stays ? 1 : 0.45, wrong: false };
     }
 
@@ -47,11 +61,12 @@
   }
 
   class Film {
-    constructor(computation) {
+    // Without `write` it begins when the sum is written.
+    constructor(computation, write = true) {
       this.computation = computation;
       this.scene = computation.rule ? new RuleScene(computation) : new PaperScene(computation);
       const input = `${computation.terms.join("+")}=`;
-      this.letters = computation.disturbed || input.length > MOST_LETTERS ? [] : [...input];
+      this.letters = !write || computation.disturbed || input.length > MOST_LETTERS ? [] : [...input];
       this.writing = this.letters.length;
       this.last = this.writing + computation.steps;
       this.acts = this.letters.map((letter) => this.scene.actions[letter === "+" ? 11 : letter === "=" ? 12 : Number(letter) + 1]);
@@ -114,7 +129,7 @@
         : `${count(computation.terms.length)} numbers stand under each other. Every cell begins in the same state.`;
     }
     if (step >= computation.steps) return ofRest(computation);
-    return ofStep(computation, step);
+    return ofStep(film, step);
   }
 
   function ofWriting(film, moment) {
@@ -146,11 +161,11 @@
     return computation.rowSettled;
   }
 
-  function ofStep(computation, step) {
-    const rows = rowsOf(computation), { terms } = computation;
+  function ofStep(film, step) {
+    const { computation } = film, rows = rowsOf(computation), { terms } = computation;
     const done = rows.findIndex((last, row) => last === step && row < terms.length);
     if (done >= 0 && rows.slice(done).every((last) => last <= step)) return ofRow(computation, done, step);
-    const column = newest(computation, step);
+    const column = newest(film, step);
     if (column) return column;
     return step === 1 ? "First, every cell guesses. Grey digits are guesses; dark digits stay."
       : "News travels one cell per step, from right to left and from the bottom up.";
@@ -165,13 +180,13 @@
   }
 
   // The column in which something has just been settled, as a person would work it out.
-  function newest(computation, step) {
-    const { settled, symbols, rule, size: { height, width } } = computation;
+  function newest({ computation, scene: { certain } }, step) {
+    const { symbols, rule, size: { height, width } } = computation;
     const codes = computation.at(step);
     for (let row = height - 2; row >= 0; row -= 1) {
       for (let column = 0; column < width; column += 1) {
         const index = row * width + column;
-        if (settled[index] !== step || symbols[index] === EMPTY || !rule.text(codes[index])) continue;
+        if (certain[index] !== step || symbols[index] === EMPTY || !rule.text(codes[index])) continue;
         const own = symbols[index] < 10 ? symbols[index] : 0;
         const below = Number(rule.letters[codes[index + width]] || 0);
         const carried = column + 1 < width ? rule.carries[codes[index + 1]] : 0;
@@ -191,7 +206,7 @@
       return `${network.name} stops after ${steps} step${steps === 1 ? "" : "s"} and answers ${shorten(answer) || "nothing"}. ${verdict}`;
     }
     const chance = halting[step];
-    const stops = chance === undefined ? "" : ` It would stop now with a chance of ${chance < 0.005 ? "almost 0" : Math.round(100 * chance)} %.`;
+    const stops = chance === undefined ? "" : chance < 0.005 ? " It is sure to go on." : ` It would stop now with a chance of ${Math.round(100 * chance)} %.`;
     return `After step ${step} the top row reads ${shorten(computation.readRow(step, 0)) || "nothing"}.${stops}`;
   }
 

@@ -1,1 +1,129 @@
 "use strict";
+// Inside a network of the paper: where the heads of a cell look, when it stops, the ring of its digits.
+{
+  const { html, svg, theme, clamp } = gridsum;
+  const $ = (id) => document.getElementById(id);
+  const PLACES = ["above left", "above", "above right", "left", "at itself", "right", "below left", "below", "below right"];
+  const LABELS = { "position-based": "looks at the same place from every cell", "content-based": "chooses by what the cells hold", mixed: "goes by place and by content", unselective: "looks everywhere alike" };
+
+  function inside() {
+    let measured = null, head = 0, opened = false;
+    const note = (text) => { $("inside-note").textContent = text; };
+
+    async function open() {
+      if (opened) return;
+      opened = true;
+      const { name } = shared();
+      note("What was measured on this network is being fetched …");
+      try {
+        await gridsum.network(name);
+        measured = await gridsum.inside(name);
+        note("");
+      } catch (error) {
+        opened = false;
+        note(error.message);
+        return;
+      }
+      head = measured.heads.heads.reduce((best, one) => (one.position > best.position ? one : best)).head;
+      draw();
+    }
+
+    const shared = () => gridsum.app.figures.find((figure) => figure.watchers);
+
+    function draw() {
+      if (!measured || !$("inside").open) return;
+      const { right } = shared(), computation = right.film?.computation;
+      if (!computation) return;
+      const cell = right.chosen ?? { row: 0, column: computation.size.width - 1 };
+      const step = clamp(right.step, 0, computation.steps);
+      drawAttention(computation, cell, step);
+      drawHalting(computation, step);
+      drawRing(computation, cell, step);
+    }
+
+    function drawAttention(computation, { row, column }, step) {
+      const { network, grids, size } = computation, { heads, kernel } = network.model;
+      const from = clamp(step - 1, 0, Math.max(0, computation.steps - 1));
+      const [q, k] = network.project(grids[from]), weights = network.weights(q, k, size, row, column);
+      const choose = (index) => { head = index; drawAttention(computation, { row, column }, step); };
+      const tiles = Array.from({ length: heads }, (_, index) => {
+        const of = Array.from({ length: kernel * kernel }, (_, place) => weights[place * heads + index]);
+        return html("button", { type: "button", "aria-label": `Head ${index}`, "aria-pressed": String(index === head), onclick: () => choose(index) }, tile(of, kernel));
+      });
+      $("attention").replaceChildren(html("div", { class: "heads" }, ...tiles));
+      const of = Array.from({ length: kernel * kernel }, (_, place) => weights[place * heads + head]);
+      const best = of.indexOf(Math.max(...of)), { label } = measured.heads.heads[head];
+      $("attention-caption").textContent = `Each square is one of ${heads} heads of the cell in row ${row + 1}, column ${size.width - column} from the right, in step ${from + 1}. `
+        + `Head ${head} looks ${kernel === 3 ? PLACES[best] : "somewhere"} with ${Math.round(100 * of[best])} %. Over many sums it ${LABELS[label]}.`;
+    }
+
+    function tile(weights, kernel) {
+      const canvas = html("canvas", { width: kernel, height: kernel, "aria-hidden": "true" }), context = canvas.getContext("2d");
+      context.fillStyle = theme().accent;
+      weights.forEach((weight, place) => {
+        context.globalAlpha = weight;
+        context.fillRect(place % kernel, Math.floor(place / kernel), 1, 1);
+      });
+      return canvas;
+    }
+
+    function drawHalting(computation, step) {
+      const WIDTH = 320, HEIGHT = 200, { halting, steps } = computation, { accent, line, ink } = theme();
+      const caption = $("halting-caption");
+      if (!halting.length) {
+        $("halting").replaceChildren();
+        caption.textContent = `This network does not decide: it always takes ${steps} steps.`;
+        return;
+      }
+      const x = (n) => 30 + (n + 0.5) / (steps + 1) * (WIDTH - 40), y = (share) => HEIGHT - 28 - share * (HEIGHT - 48);
+      const picture = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, width: WIDTH, role: "img", "aria-label": "The chance of stopping at each step" });
+      for (const share of [0, 0.5, 1]) {
+        picture.append(svg("line", { x1: 30, x2: WIDTH - 10, y1: y(share), y2: y(share), stroke: line }), svg("text", { x: 25, y: y(share) + 4, class: "quiet-text", "text-anchor": "end" }, share));
+      }
+      halting.forEach((chance, n) => {
+        const wide = (WIDTH - 40) / (steps + 1) * 0.7;
+        picture.append(svg("rect", { x: x(n) - wide / 2, y: y(chance), width: wide, height: y(0) - y(chance), fill: accent, "fill-opacity": n === step ? 1 : 0.45 }));
+        if (steps < 16 || n % 5 === 0) picture.append(svg("text", { x: x(n), y: HEIGHT - 10, class: "quiet-text", "text-anchor": "middle" }, n));
+      });
+      picture.append(svg("line", { x1: x(steps), x2: x(steps), y1: y(1), y2: y(0), stroke: ink, "stroke-dasharray": "2 3" }));
+      $("halting").replaceChildren(picture);
+      caption.textContent = `After each step it says how likely it is to stop now. It stopped after step ${steps}${computation.capped ? ", at the limit" : ""}.`;
+    }
+
+    function drawRing(computation, { row, column }, step) {
+      const SIZE = 300, { plane } = measured, { accent, faint, ink, card, quiet } = theme();
+      const all = [...plane.points, ...plane.centroids], reach = Math.max(...all.map(({ x, y }) => Math.max(Math.abs(x), Math.abs(y)))) * 1.12;
+      const put = (x, y) => [SIZE / 2 + x / reach * SIZE / 2, SIZE / 2 - y / reach * SIZE / 2];
+      const picture = svg("svg", { viewBox: `0 0 ${SIZE} ${SIZE}`, width: SIZE, role: "img", "aria-label": "Where the digits lie on a plane" });
+      for (const point of plane.points) {
+        const [cx, cy] = put(point.x, point.y);
+        picture.append(svg("circle", { cx, cy, r: 1.8, fill: faint }));
+      }
+      const ring = [...plane.centroids, plane.centroids[0]].map(({ x, y }) => put(x, y).join());
+      picture.append(svg("polyline", { points: ring.join(" "), fill: "none", stroke: quiet }));
+      for (const { x, y, digit } of plane.centroids) {
+        const [cx, cy] = put(x, y);
+        picture.append(svg("circle", { cx, cy, r: 10, fill: card, stroke: quiet }), svg("text", { x: cx, y: cy + 4.5, "text-anchor": "middle", "font-size": 13 }, digit));
+      }
+      const path = computation.grids.map((grid) => onPlane(grid, row * computation.size.width + column));
+      picture.append(svg("polyline", { points: path.slice(0, step + 1).map(([x, y]) => put(x, y).join()).join(" "), fill: "none", stroke: accent, "stroke-width": 2 }));
+      const [cx, cy] = put(...path[step]);
+      picture.append(svg("circle", { cx, cy, r: 6, fill: accent, stroke: ink }));
+      $("ring").replaceChildren(picture);
+      const { adjacent, winding } = plane;
+      $("ring-caption").textContent = `What cells hold, on the plane where digits differ most. ${adjacent === null ? "" : `${Math.round(10 * adjacent)} of the 10 pairs 0–1, 1–2 … 9–0 are neighbours${winding === 1 ? ": the digits lie on a ring" : ""}. `}The coloured path is the chosen cell.`;
+    }
+
+    function onPlane(grid, index) {
+      const { mean, axes } = measured.plane, width = mean.length;
+      return axes.map((axis) => axis.reduce((sum, weight, e) => sum + weight * (grid[index * width + e] - mean[e]), 0));
+    }
+
+    $("inside").addEventListener("toggle", () => { open().then(draw); });
+    gridsum.onTheme(draw);
+    queueMicrotask(() => shared().watchers.push(draw));
+    return { draw };
+  }
+
+  gridsum.figures.push(inside);
+}

@@ -20,8 +20,9 @@
       const side = upright ? clamp(columns * 2, 40, width / 4) : 0;
       const strip = upright ? TALL : clamp(rows, STRIP, 160);
       const seen = { columns: Math.min(columns, Math.floor((width - side - (side && GAP)) / cell)), rows: Math.min(rows, Math.floor(TALL / cell)) };
-      const map = upright ? { x: 0, y: 4, width: side, height: TALL } : { x: 0, y: 4, width, height: strip };
-      const left = upright ? side + GAP : Math.floor((width - seen.columns * cell) / 2), top = upright ? 4 : strip + 4 + GAP;
+      const margin = Math.floor((width - (side && side + GAP) - seen.columns * cell) / 2);
+      const map = upright ? { x: margin, y: 4, width: side, height: TALL } : { x: 0, y: 4, width, height: strip };
+      const left = upright ? margin + side + GAP : margin, top = upright ? 4 : strip + 4 + GAP;
       this.place = {
         cell, left, top, rows: seen.rows, columns: seen.columns, width, map, labels: false, panorama: true,
         height: Math.max(top + seen.rows * cell, map.y + map.height) + 6,
@@ -63,8 +64,8 @@
       if (focus < 0) return;
       const row = Math.floor(focus / width), column = focus % width;
       const wanted = { row: row - rows * 0.7, column: column - columns * 0.6 };
-      const near = Math.abs(wanted.column - this.corner.column) < 3 * columns && Math.abs(wanted.row - this.corner.row) < 3 * rows;
-      const pull = near ? 0.15 : 1;
+      const inside = Math.abs(wanted.column - this.corner.column) < columns / 3 && Math.abs(wanted.row - this.corner.row) < rows / 2;
+      const pull = inside ? 0.15 : 1;
       this.corner = {
         row: this.corner.row + pull * (wanted.row - this.corner.row), column: this.corner.column + pull * (wanted.column - this.corner.column),
       };

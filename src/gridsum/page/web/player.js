@@ -8,7 +8,7 @@
   let active = null; // the player that keys act on
 
   class Player {
-    // options: label, most (pixels of a cell), line (whether the sum stands above the grid), onCell, onMoment
+    // options: label; most, the pixels of a cell; write, whether the sum is seen being written; onCell; onMoment
     constructor(element, options = {}) {
       Object.assign(this, { element, options, moment: 0, progress: 1, playing: false, speed: 1, chosen: null });
       this.canvas = html("canvas", { tabindex: 0, role: "application", "aria-label": options.label ?? "The grid" });
@@ -54,7 +54,7 @@
     // Shows a computation from its beginning, or from a step.
     show(computation, step = null) {
       this.pause();
-      this.film = new gridsum.Film(computation);
+      this.film = new gridsum.Film(computation, this.options.write !== false);
       this.panorama = null;
       this.chosen = null;
       this.slider.max = this.film.last;
@@ -151,7 +151,7 @@
       const width = this.element.clientWidth;
       if (!width) return;
       const { options } = this;
-      const plain = gridsum.layOut(this.film, width, { most: options.most, line: options.line !== false });
+      const plain = gridsum.layOut(this.film, width, options.most);
       const tooTall = plain.rows * plain.cell > 0.8 * Math.max(innerHeight, 640) && plain.rows > 14;
       if (plain.cell < SMALLEST_CELL || tooTall) {
         this.panorama ??= new gridsum.Panorama(this.film);

@@ -4,14 +4,14 @@
   const { clamp, ease, mix, theme } = gridsum;
   const GAP = 0.08; // of a cell, between cells
   const LINE = 1.15; // height of the line of symbols above the grid, in cells
+  const SMALLEST_TEXT = 11;
   const LABEL_SPACE = 190; // pixels beside the grid that the labels of rows want
 
   // How large cells are, and where they stand, in a picture `width` pixels wide.
-  function layOut(film, width, { most = 76, line = true } = {}) {
+  function layOut(film, width, most = 76) {
     const { height: rows, width: columns } = film.scene.size;
-    const letters = line ? film.letters.length : 0;
-    const fits = Math.min(width / columns, letters ? width / (0.52 * letters) : Infinity);
-    const cell = Math.floor(clamp(fits, 4, most));
+    const letters = film.letters.length;
+    const cell = Math.floor(clamp(width / columns, 4, most));
     const top = letters ? Math.round(Math.min(cell, 64) * LINE) : 4;
     const left = Math.round((width - columns * cell) / 2);
     return { cell, left, top, columns, rows, width, height: top + rows * cell + 6, labels: left >= LABEL_SPACE };
@@ -45,6 +45,7 @@
 
   function letterAt(film, place, index) {
     const size = letterSize(film, place), spread = size * 0.78;
+    if (size < SMALLEST_TEXT) return [place.width - size, place.top / 2, SMALLEST_TEXT]; // no room for the line: from the corner
     return [place.width / 2 + (index - (film.letters.length - 1) / 2) * spread, place.top / 2 - 2, size];
   }
 
@@ -55,6 +56,7 @@
   // The sum as it is given, above the grid; what has been read is faint.
   function drawLine(pen, film, place, moment, t) {
     const { ink, faint, digits } = theme();
+    if (letterSize(film, place) < SMALLEST_TEXT) return;
     film.letters.forEach((letter, index) => {
       const [x, y, size] = letterAt(film, place, index);
       const read = index < moment - 1 || (index === moment - 1 && t > 0);
@@ -109,7 +111,7 @@
   // The symbol that was written into a cell never leaves it. Once the cell is at work it stands in the corner.
   function drawSymbol(pen, x, y, cell, symbol, begun, lit) {
     const { ink, quiet, digits, accentInk } = theme(), letter = "0123456789+"[symbol];
-    const small = Math.max(0.2 * cell, Math.min(11, 0.34 * cell));
+    const small = Math.max(SMALLEST_TEXT, 0.2 * cell);
     if (begun >= 1 && cell < 26) return;
     pen.text(mix(x + cell / 2, x + cell * 0.8, begun), mix(y + cell / 2, y + cell * 0.22, begun), letter, {
       size: mix(0.5 * cell, small, begun), fill: begun < 0.5 ? ink : lit > 0.5 ? accentInk : quiet, font: digits,
@@ -121,7 +123,7 @@
     const { ink, quiet, digits, accentInk, card } = theme();
     const changed = old.text !== now.text, fade = changed ? t : 1;
     const options = (one) => ({
-      size: (one.stays ? 0.54 : 0.44) * cell, font: digits, weight: one.stays ? 600 : 400,
+      size: Math.max(SMALLEST_TEXT, (one.stays ? 0.54 : 0.44) * cell), font: digits, weight: one.stays ? 600 : 400,
       fill: lit > 0.5 ? (one.wrong ? card : accentInk) : one.stays ? ink : quiet,
     });
     const middle = x + cell * 0.48, line = y + cell * 0.55;
