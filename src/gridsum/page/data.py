@@ -18,6 +18,10 @@ from gridsum.store import Model, facts
 from gridsum.streams import Stream
 
 
+_SHAPE = ("width", "kernel", "groups", "heads", "context_length", "context_heads")
+_SHAPE += ("halting", "fixed_steps", "max_evaluation_steps")
+
+
 class PageError(ValueError):
     """A page that cannot be made; the message says what to mend."""
 
@@ -60,8 +64,7 @@ def model_script(model: Model) -> str:
         **facts(model),
         "model": {
             name: getattr(config.model, name)
-            for name in ("width", "kernel", "groups", "heads", "halting", "fixed_steps", "context_length")
-            + ("context_heads", "max_evaluation_steps")
+            for name in _SHAPE
         },
         "task": {
             "leastTerms": groups[0].terms[1],

@@ -1,4 +1,4 @@
-"""What is measured on a paper's network once, for everybody who looks inside: its heads' rules and its ring of digits."""
+"""What is measured once on a network of the paper, for all who look inside: its heads' rules, its ring of digits."""
 
 from functools import cached_property
 from typing import Any
