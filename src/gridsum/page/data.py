@@ -17,7 +17,6 @@ from gridsum.page.inside import Inside
 from gridsum.store import Model, facts
 from gridsum.streams import Stream
 
-
 _SHAPE = ("width", "kernel", "groups", "heads", "context_length", "context_heads")
 _SHAPE += ("halting", "fixed_steps", "max_evaluation_steps")
 
@@ -62,10 +61,7 @@ def model_script(model: Model) -> str:
     groups = config.task.groups
     content = {
         **facts(model),
-        "model": {
-            name: getattr(config.model, name)
-            for name in _SHAPE
-        },
+        "model": {name: getattr(config.model, name) for name in _SHAPE},
         "task": {
             "leastTerms": groups[0].terms[1],
             "spareRows": config.task.spare_rows,
