@@ -23,9 +23,9 @@
       return this.steps[((x * this.side + left) * this.side + right) * this.side + below];
     }
 
-    // What a code reads as: a digit, or "" where it is blank. The start holds nothing yet.
+    // What a cell shows: a digit, or "" where it is blank. The start says nothing, nor do codes of empty rows alone.
     text(code) {
-      return code === 0 ? "" : this.letters[code];
+      return code === 0 || this.meanings[code].digit === null ? "" : this.letters[code];
     }
   }
 

@@ -82,10 +82,9 @@
       const { proof, rule } = this;
       let looked = 0;
       for (; this.checked < Math.min(now, this.list.length); this.checked += 1) {
-        const { x, right, below, value } = this.list[this.checked];
+        const context = this.list[this.checked], { x, right, below } = context;
         for (let left = 0; left < rule.side; left += 1) {
-          const { digit, carry } = proof.meaning(x, rule.after(x, left, right, below)) ?? {};
-          if (digit !== value % 10 || carry !== (value > 9 ? 1 : 0)) throw new Error("a case is wrong");
+          if (!proof.agrees(context, rule.after(x, left, right, below))) throw new Error("a case is wrong");
           looked += 1;
         }
       }

@@ -149,11 +149,11 @@
       },
     }, html("b", {}, letter), dots(code));
     const of = (digit, carry) => rule.meanings.findIndex((one, code) => code && one.digit === digit && one.carry === carry);
-    const blank = rule.meanings.findIndex(({ says }) => says === "blank");
+    const others = rule.meanings.map((_, code) => code).filter((code) => code && rule.meanings[code].digit === null);
     const line = (carry) => Array.from({ length: 10 }, (_, digit) => button(of(digit, carry), String(digit)));
     $("codes").replaceChildren(html("div", { class: "states" },
-      html("span", { class: "axis" }, "no carry"), ...line(0), button(blank, "␣"),
-      html("span", { class: "axis" }, "carry"), ...line(1), html("span")));
+      html("span", { class: "axis" }, "no carry"), ...line(0), ...others.slice(0, 1).map((code) => button(code, "␣")),
+      html("span", { class: "axis" }, "carry"), ...line(1), ...(others.length > 1 ? others.slice(1) : []).map((code) => button(code, "␣"))));
     caption.textContent = carryBits.size
       ? `Eight dots are eight bits. The ringed one is the carry: it is ${rule.carryBits[0].on ? "on" : "off"} in every state with a carry and ${rule.carryBits[0].on ? "off" : "on"} in every digit without.`
       : "Eight dots are eight bits. Several of them together tell the carry.";

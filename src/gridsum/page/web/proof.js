@@ -2,17 +2,19 @@
 // The checker of the proof, as docs/proof.md has it: every condition of the induction, in every context.
 // A context is (own symbol, right, below). What follows is looked up for every left neighbour.
 {
-  const DIGIT = 0, PLUS = 1, EMPTY = 2;
+  // Kinds of cells: with a digit, with a `+`, with nothing left of a term, with nothing in a row without a term.
+  const DIGIT = 0, PLUS = 1, EMPTY = 2, GROUND = 3;
   const PLUS_CELL = 10, EMPTY_CELL = 11;
   const TEN = 10;
-  const kindOf = (x) => (x < TEN ? DIGIT : x === PLUS_CELL ? PLUS : EMPTY);
 
   class Proof {
     constructor(rule) {
       this.rule = rule;
       this.meanings = new Map(); // kind · 256 + code → { digit, carry }
       this.classes = new Map(); // (kind, digit, carry) → the codes that mean this there
-      this.contexts = new Map(); // key → { x, right, below, value, after }
+      this.contexts = new Map(); // key → { x, right, below, value, after, kinds }
+      this.ground = new Set(); // the codes that can stand at rest in rows without a term
+      this.same = new Map(); // (own symbol, meaning to the right, code below) → what follows
       this.evaluations = 0;
       this.failures = this.#placement();
       this.#digits();
@@ -27,8 +29,12 @@
       return (x * this.rule.side + right) * this.rule.side + below;
     }
 
-    meaning(x, code) {
-      return this.meanings.get(kindOf(x) * 256 + code);
+    // Whether a code means the digit and the carry of a context, in every kind of cell that the context can be of.
+    agrees({ kinds, value }, code) {
+      return [...kinds].every((kind) => {
+        const meaning = this.meanings.get(kind * 256 + code);
+        return meaning?.digit === value % TEN && meaning.carry === (value >= TEN ? 1 : 0);
+      });
     }
 
     #placement() {
@@ -40,20 +46,14 @@
       return kinds.flatMap((kind) => [...(this.classes.get((kind * TEN + digit) * 2 + carry) ?? [])]);
     }
 
-    #blank(code) {
-      return this.rule.reading[code] === 0;
-    }
-
-    // The codes that can stand below at rest: the blank ones, and those of a number with their digits.
+    // The codes that can stand at rest in a term's row: the blank ones, and those of a number with their digits.
     #resting() {
       const blank = new Set(), numbers = new Map();
       for (const [key, { digit, carry }] of this.meanings) {
-        const code = key % 256;
-        if (this.#blank(code)) {
-          if (digit === 0 && carry === 0) blank.add(code);
-        } else if (this.rule.reading[code] === 1 + digit) {
-          numbers.set(code, (numbers.get(code) ?? new Set()).add(digit));
-        }
+        const code = key % 256, symbol = this.rule.reading[code];
+        if (key >= GROUND * 256) continue;
+        if (symbol === 1 + digit) numbers.set(code, (numbers.get(code) ?? new Set()).add(digit));
+        else if (symbol === 0 && digit === 0 && carry === 0) blank.add(code);
       }
       return { blank, numbers };
     }
@@ -62,27 +62,27 @@
     * #feasible() {
       const { outside } = this.rule;
       const { blank, numbers } = this.#resting();
+      for (const below of [outside, ...this.ground]) { // rows without a term, the lowest of which has nothing below
+        for (const right of [outside, ...this.#members([GROUND], 0, 0)]) yield [GROUND, EMPTY_CELL, right, below, 0];
+      }
       const nothing = this.#members([EMPTY], 0, 0);
       const single = Array.from({ length: TEN }, (_, digit) => this.#members([DIGIT], digit, 0)).flat();
-      for (const below of [outside, ...blank]) { // rows without a term, the lowest of which has nothing below
-        for (const right of [outside, ...nothing]) yield [EMPTY_CELL, right, below, 0];
-      }
-      for (const below of blank) { // the first term: no carries, and no `+` before it
-        for (let x = 0; x < TEN; x += 1) for (const right of [outside, ...single]) yield [x, right, below, x];
-        for (const right of [...single, ...nothing]) yield [EMPTY_CELL, right, below, 0];
+      for (const below of this.ground) { // the first term: no carries, and no `+` before it
+        for (let x = 0; x < TEN; x += 1) for (const right of [outside, ...single]) yield [DIGIT, x, right, below, x];
+        for (const right of [...single, ...nothing]) yield [EMPTY, EMPTY_CELL, right, below, 0];
       }
       const under = [...numbers].flatMap(([code, digits]) => [...digits].map((digit) => [code, digit]));
-      for (const [below, digit] of [...under, ...[...blank].map((code) => [code, 0])]) { // every other term
-        if (!this.#blank(below)) for (let x = 0; x < TEN; x += 1) yield [x, outside, below, x + digit];
+      for (const [below, digit] of under) { // every other term, in the last column
+        for (let x = 0; x < TEN; x += 1) yield [DIGIT, x, outside, below, x + digit];
+      }
+      for (const [below, digit] of [...under, ...[...blank].map((code) => [code, 0])]) { // and elsewhere
         for (const carry of [0, 1]) {
           for (let beside = 0; beside < TEN; beside += 1) {
             for (const right of this.#members([DIGIT], beside, carry)) {
-              for (let x = 0; x < TEN; x += 1) yield [x, right, below, x + digit + carry];
-              yield [PLUS_CELL, right, below, digit + carry];
+              for (let x = 0; x < TEN; x += 1) yield [DIGIT, x, right, below, x + digit + carry];
+              yield [PLUS, PLUS_CELL, right, below, digit + carry];
             }
-            for (const right of this.#members([PLUS, EMPTY], beside, carry)) {
-              yield [EMPTY_CELL, right, below, digit + carry];
-            }
+            for (const right of this.#members([PLUS, EMPTY], beside, carry)) yield [EMPTY, EMPTY_CELL, right, below, digit + carry];
           }
         }
       }
@@ -90,29 +90,35 @@
 
     // With any left neighbour, a cell goes to a code that means its digit and carry.
     #digits() {
-      for (;;) {
-        const fresh = new Map();
-        for (const [x, right, below, value] of this.#feasible()) {
-          const key = this.key(x, right, below);
-          const known = this.contexts.get(key) ?? fresh.get(key);
-          if (!known) fresh.set(key, { x, right, below, value, after: this.#after(x, right, below) });
-          else if (known.value !== value) this.#fail("digits", known);
+      while (!this.failures.length) {
+        const fresh = [];
+        for (const [kind, x, right, below, value] of this.#feasible()) {
+          const context = this.#context(x, right, below, value);
+          if (context.value !== value) {
+            this.#fail("digits", context);
+          } else if (!context.kinds.has(kind)) {
+            context.kinds.add(kind);
+            fresh.push([kind, context]);
+          }
         }
-        if (!fresh.size || this.failures.length) return;
-        for (const [key, context] of fresh) {
-          this.contexts.set(key, context);
-          this.evaluations += context.after.length;
-          this.#giveMeaning(context);
-        }
+        if (!fresh.length) return;
+        for (const [kind, context] of fresh) this.#giveMeaning(kind, context);
+        this.#settleGround();
       }
     }
 
-    #after(x, right, below) {
-      return Uint8Array.from({ length: this.rule.side }, (_, left) => this.rule.after(x, left, right, below));
+    #context(x, right, below, value) {
+      const { rule } = this, key = this.key(x, right, below);
+      if (!this.contexts.has(key)) {
+        const after = Uint8Array.from({ length: rule.side }, (_, left) => rule.after(x, left, right, below));
+        this.evaluations += after.length;
+        this.contexts.set(key, { x, right, below, value, after, kinds: new Set() });
+      }
+      return this.contexts.get(key);
     }
 
-    #giveMeaning(context) {
-      const kind = kindOf(context.x), digit = context.value % TEN, carry = context.value >= TEN ? 1 : 0;
+    #giveMeaning(kind, context) {
+      const digit = context.value % TEN, carry = context.value >= TEN ? 1 : 0;
       for (const code of new Set(context.after)) {
         const key = kind * 256 + code, known = this.meanings.get(key) ?? { digit, carry };
         this.meanings.set(key, known);
@@ -122,33 +128,45 @@
       }
     }
 
+    // What rows without a term come to, from left to right.
+    #settleGround() {
+      const contexts = [...this.contexts.values()].filter(({ kinds }) => kinds.has(GROUND));
+      for (let size = -1; size !== this.ground.size;) {
+        size = this.ground.size;
+        const lefts = [this.rule.outside, ...this.ground];
+        for (const { after } of contexts) for (const left of lefts) this.ground.add(after[left]);
+      }
+    }
+
     // A row comes to rest from left to right, and reads as its number without leading zeros.
     #blanks() {
-      const { outside } = this.rule;
-      const { blank, numbers } = this.#resting();
-      const blanks = [...blank], number = [...numbers.keys()], same = new Map();
+      const { outside } = this.rule, { blank, numbers } = this.#resting();
+      const number = [...numbers.keys()];
       for (const context of this.contexts.values()) {
-        const { x, right, below, value, after } = context;
+        const { x, right, below, value, kinds } = context;
         // Grids have at least two columns more than the longest term: the first column holds nothing.
-        const nothing = x === EMPTY_CELL ? [outside, ...blanks] : blanks;
-        const atRest = [...nothing, ...number];
-        const became = atRest.map((left) => after[left]).join();
-        for (let kind = 0; right !== outside && kind < 3; kind += 1) {
-          const meaning = this.meanings.get(kind * 256 + right);
-          if (!meaning) continue;
-          const name = [x, kind, meaning.digit, meaning.carry, below].join();
-          if ((same.get(name) ?? became) !== became) this.#fail("rest", context);
-          same.set(name, became);
+        const nothing = x === EMPTY_CELL ? [outside, ...blank] : [...blank];
+        if (kinds.has(GROUND)) this.#rests(context, [GROUND], [outside, ...this.ground]);
+        if (kinds.has(GROUND) && kinds.size === 1) continue; // nobody reads a row without a term
+        this.#rests(context, [DIGIT, PLUS, EMPTY], [...nothing, ...number]);
+        if (value !== 0 || right === outside) {
+          this.#read(context, [...nothing, ...number], 1 + (value % TEN));
+          continue;
         }
-        if (value !== 0) {
-          this.#read(context, atRest, 1 + (value % TEN));
-        } else if (right === outside) {
-          this.#read(context, x === EMPTY_CELL ? nothing : atRest, x === EMPTY_CELL ? 0 : 1);
-        } else {
-          const numberBelow = below !== outside && !this.#blank(below);
-          if (!numberBelow) this.#read(context, nothing, 0);
-          if (x === 0 || numberBelow) this.#read(context, number, 1);
-        }
+        if (this.ground.has(below) || blank.has(below)) this.#read(context, nothing, 0);
+        if (x === 0 || numbers.has(below)) this.#read(context, number, 1);
+      }
+    }
+
+    // With these left neighbours, what follows hangs on the meaning of the right neighbour, not on its code.
+    #rests(context, beside, lefts) {
+      const { x, right, below, after } = context, became = lefts.map((left) => after[left]).join();
+      for (const kind of beside) {
+        const meaning = this.meanings.get(kind * 256 + right);
+        if (!meaning || right === this.rule.outside) continue;
+        const name = [x, kind, meaning.digit, meaning.carry, below].join();
+        if ((this.same.get(name) ?? became) !== became) this.#fail("rest", context);
+        this.same.set(name, became);
       }
     }
 
