@@ -8,18 +8,17 @@ import numpy as np
 import pytest
 import torch
 
-from gridsum.automaton.files import shipped_rule
+from gridsum.automaton.files import read_rule
 from gridsum.automaton.proof import TableSteps, prove
 from gridsum.automaton.run import Run, solve, states
 from gridsum.page.data import model_script
 from gridsum.solving import solve as solve_by_network
 from gridsum.solving import solving_size, trace_expression
-from gridsum.store import load
+from gridsum.store import SHIPPED, load
 from gridsum.symbols import ExpressionError, exact_sum, parse
 from tests.page.conftest import Node
 
-TABLE = shipped_rule("exact")
-assert TABLE is not None
+TABLE = read_rule(SHIPPED / "exact.rule.json")
 
 
 def sums(count: int, terms: int, digits: int, seed: int) -> list[str]:
