@@ -15,8 +15,9 @@ def _parser() -> Parser:
         "web host or for a browser on this machine.",
         "gridsum page --out FOLDER [--model MODEL]... [--address URL]",
         "examples:\n"
-        "  gridsum page --out site                                  then open site/index.html\n"
-        "  gridsum page --out site --address https://example.org/sums --model base --model noGroups",
+        "  gridsum page --out site\n"
+        "  gridsum page --out site --address https://example.org/sums\n"
+        "  gridsum page --out site --model base --model noGroups",
     )
     parser.add_argument("--out", required=True, metavar="FOLDER", help="where to write; made if it is not there")
     parser.add_argument(
