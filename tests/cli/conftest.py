@@ -1,8 +1,6 @@
 """A tiny trained model, made once through the real command line, and ways to call it."""
 
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -46,29 +44,10 @@ def environment() -> dict[str, str]:
 
 
 @pytest.fixture(scope="session")
-def process(environment: dict[str, str]) -> Callable[..., Result]:
-    """`gridsum ...` as a process of its own."""
-
-    def run(*arguments: str) -> Result:
-        done = subprocess.run(
-            [sys.executable, "-m", "gridsum", *arguments],
-            capture_output=True,
-            text=True,
-            env=environment,
-            timeout=120,
-            check=False,
-        )
-        return Result(done.returncode, done.stdout, done.stderr)
-
-    return run
-
-
-@pytest.fixture(scope="session")
-def trained(tmp_path_factory: pytest.TempPathFactory, process: Callable[..., Result], tiny_options: list[str]) -> Path:
+def trained(tmp_path_factory: pytest.TempPathFactory, tiny_options: list[str]) -> Path:
     """A training folder with seeds 0 and 7."""
     folder = tmp_path_factory.mktemp("trained") / "tiny"
-    done = process("train", "--out", str(folder), "--seeds", "0,7", "--training.epochs", "1", *tiny_options)
-    assert done.status == 0, done.err
+    assert main(["train", "--out", str(folder), "--seeds", "0,7", "--training.epochs", "1", *tiny_options]) == 0
     return folder
 
 

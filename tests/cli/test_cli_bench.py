@@ -1,7 +1,9 @@
 """`gridsum bench`."""
 
 import json
+from functools import partial
 
+from gridsum.benchmark.measures import throughput
 from gridsum.cli import main
 from gridsum.deltas import variant
 from gridsum.fields import override
@@ -23,7 +25,10 @@ LITTLE = [
 
 
 def test_bench_prints_and_keeps_every_figure(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("gridsum.deltas.variant", lambda name: override(variant(name), {"training.batch": 8}))
+    little = {"training.batch": 4, "model.fixed_steps": 2}
+    monkeypatch.setattr("gridsum.deltas.variant", lambda name: override(variant(name), little))
+    monkeypatch.setattr("gridsum.benchmark.measures.product_rate", lambda *_: 1e11)
+    monkeypatch.setattr("gridsum.benchmark.measures.throughput", partial(throughput, problems=4))
     path, picture = tmp_path / "bench.json", tmp_path / "bench.svg"
     assert main(["bench", *LITTLE, "--json", str(path), "--figure", str(picture)]) == 0
     printed = capsys.readouterr().out

@@ -58,7 +58,7 @@ def test_the_file_is_the_rule(written: str, tmp_path: Path, command: Command):
     assert out == copy.read_text()
 
 
-@pytest.mark.parametrize("table", [column_addition(), column_addition_in_other_codes(1), random_table(3, 0)])
+@pytest.mark.parametrize("table", [column_addition_in_other_codes(1), random_table(3, 0)])
 def test_the_picture(table: RuleTable, tmp_path: Path, command: Command):
     path, picture = tmp_path / "rule.json", tmp_path / "rule.svg"
     path.write_text(table.to_json())

@@ -34,9 +34,17 @@ def wrong(base: Model) -> tuple[Answer, Trace]:
 
 
 @pytest.fixture(scope="session")
-def frames(right: tuple[Answer, Trace]) -> list[Frame]:
+def brief(base: Model) -> tuple[Answer, Trace]:
+    """A short sum, for films: each of its frames is a picture."""
+    answer, trace = solve_and_trace(base, parse("8+7"), "median")
+    assert answer.correct
+    return answer, trace
+
+
+@pytest.fixture(scope="session")
+def frames(brief: tuple[Answer, Trace]) -> list[Frame]:
     """The film of that sum."""
-    answer, trace = right
+    answer, trace = brief
     return list(animation_frames(trace, answer))
 
 

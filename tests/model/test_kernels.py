@@ -238,7 +238,7 @@ def test_transition(shape, features, hidden, kind, dropout):
 
 SMALL = {
     "training.batch": 4,
-    "model.max_steps": 3,
+    "model.max_steps": 2,
     "model.width": 16,
     "model.groups": 4,
     "model.heads": 16,
@@ -248,6 +248,7 @@ SMALL = {
     "model.context_hidden": 16,
     "model.halting_hidden": 16,
     "task.digits": (1, 1),
+    "task.spare_columns": 1,
     "task.random_rows": 1,
     "task.random_columns": 1,
     "task.terms": (1, 2),
@@ -271,9 +272,11 @@ def no_number_in_fresh_memory():
     ("name", "changes", "group", "exactly"),
     [
         ("base", SMALL, 1, True),
-        ("base", SMALL, 1, False),
-        ("fixedTime", SMALL | {"model.fixed_steps": 2}, 1, True),
-        ("base", SMALL | {"model.step_hidden": 24}, 1, True),  # no size for the transition's kernel
+        # Of one rollout, as they have no draw of success.
+        ("ponderReg", SMALL, 1, False),
+        # A size that the transition's kernel does not have.
+        ("ponderReg", SMALL | {"model.step_hidden": 24, "model.max_steps": 1}, 1, True),
+        ("fixedTime", SMALL | {"model.fixed_steps": 1}, 1, True),
         *(pytest.param("base", LARGE, group, exactly, marks=gpu) for group in (0, 1) for exactly in (True, False)),
         pytest.param("SASA", LARGE, 1, True, marks=gpu),
         pytest.param("fixedTime", LARGE, 1, True, marks=gpu),

@@ -99,18 +99,17 @@ def test_the_time_limit_ends_it_and_calling_again_goes_on(
     assert _told(tmp_path / "records" / "fixedTime.jsonl") == _told(quick / "records" / "fixedTime.jsonl")
 
 
-def test_killed_at_any_moment_it_ends_with_the_same(quick: Path, tmp_path: Path):
-    """By SIGKILL, between two epochs' logs, then with validation begun, then with records begun."""
-    arguments = ["reproduce", "--quick", "--variants", "SASA", "--device", "cpu", "--out", str(tmp_path)]
+def test_killed_at_any_moment_it_ends_with_the_same(reproduce: Reproduce, quick: Path, tmp_path: Path):
+    """By SIGKILL, between two epochs' logs, then with records begun."""
+    arguments = ["--quick", "--variants", "SASA", "--out", str(tmp_path)]
     log, validation = tmp_path / "SASA" / "seed-0" / "metrics.jsonl", tmp_path / "SASA" / "validation.jsonl"
     records = tmp_path / "records" / "SASA.jsonl"
-    for moment in (log, validation, records):
-        command = stopped(arguments, signal.SIGKILL, str(moment), 1)
+    for moment in (log, records):
+        command = stopped(["reproduce", "--device", "cpu", *arguments], signal.SIGKILL, str(moment), 1)
         done = subprocess.run(command, env=_environment(), capture_output=True, text=True, check=False)
         assert done.returncode == -signal.SIGKILL, done.stderr
         assert moment.stat().st_size
-    command = [sys.executable, "-m", "gridsum", *arguments]
-    assert subprocess.run(command, env=_environment(), capture_output=True, check=False).returncode == 0
+    assert reproduce(*arguments, "--only", "train", "validate", "measure").status == 0
     assert _told(records) == _told(quick / "records" / "SASA.jsonl")
     assert _told(validation) == _told(quick / "SASA" / "validation.jsonl")
     for seed in (0, 1):

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from gridsum.benchmark.measures import product_rate
 from gridsum.deltas import PAPER_VARIANTS
 from gridsum.reproduction.campaign import QUICK, Campaign, machines
 from gridsum.reproduction.costs import Estimate
@@ -43,6 +44,11 @@ def test_a_machine_half_as_fast_takes_twice_as_long(monkeypatch: pytest.MonkeyPa
     assert seconds[1] == pytest.approx(2 * seconds[0])
 
 
+def test_nothing_is_timed_where_nothing_is_left(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("gridsum.reproduction.costs.product_rate", lambda *_: pytest.fail("a product is timed"))
+    assert Estimate(torch.device("cpu"), "fp32").seconds(Work()) == 0
+
+
 def test_work_falls_to_nothing_as_it_is_done(quick: Path, tmp_path: Path):
     cpu = torch.device("cpu")
     for done, left in zip(
@@ -65,5 +71,6 @@ def test_networks_that_halt_early_are_less_work_where_samples_leave(tmp_path: Pa
     assert train["base"].work(GPU) == train["ponderReg"].work(GPU), "the slowest sample decides"
 
 
-def test_the_product_is_timed_here():
+def test_the_product_is_timed_here(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("gridsum.reproduction.costs.product_rate", product_rate)
     assert 0 < Estimate(torch.device("cpu"), "fp32").seconds(Work(training=1e9)) < 60

@@ -334,7 +334,7 @@ def test_no_request_breaks_the_server(documented: OpenApiSchema, method: str, pa
         pytest.skip("there is nothing to get wrong")
 
     @given(operation.as_strategy(generation_mode=mode))
-    @settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+    @settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
     def call(case: schemathesis.Case) -> None:
         case.call_and_validate(
             checks=[

@@ -39,21 +39,21 @@ def tiny(name, **changes):
     return override(variant(name), {**TINY, **changes})
 
 
-@pytest.mark.parametrize(("name", "dropout"), [("base", 0.1), ("base", 0.0), ("fixedTime", 0.1), ("ponderReg", 0.1)])
+@pytest.mark.parametrize(("name", "dropout"), [("base", 0.1), ("fixedTime", 0.1), ("ponderReg", 0.0)])
 def test_a_fleet_trains_each_run_as_if_alone(name, dropout):
-    """Six steps, with each run's own problems, grid sizes, dropout and clipping.
+    """Four steps, with each run's own problems, grid sizes, dropout and clipping.
 
     In double precision: Adam turns the rounding of a gradient near zero into a step of full size.
     """
     config = tiny(name, **{"model.dropout": dropout})
-    seeds = (3, 5, 8)
+    seeds = (3, 8)
 
     def trained(seeds):
         network = Network(config.model, seeds).double()
         gradients = EagerGradients(network, config, seeds)
         optimiser = AdamW(network, config.training)
         costs = []
-        for number in range(6):
+        for number in range(4):
             result = gradients(number)
             optimiser.update(result.gradient, torch.tensor(number), torch.ones(len(seeds), dtype=torch.bool))
             costs.append(result.cost.total)

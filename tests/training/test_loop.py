@@ -27,7 +27,10 @@ CPU = torch.device("cpu")
 
 
 def short(**changes):
-    settings = {"training.epochs": 4, "training.steps_per_epoch": 2, "training.checkpoint_epochs": 1}
+    """So small that a step takes a moment: one group of problems, two recurrent steps."""
+    lengths = {"training.epochs": 4, "training.steps_per_epoch": 2, "training.checkpoint_epochs": 1}
+    sizes = {"training.batch": 4, "task.terms": (1, 2), "task.group_bounds": (), "model.max_steps": 2}
+    settings = lengths | sizes
     return override(tiny("base"), {**settings, **changes})
 
 
@@ -402,15 +405,15 @@ def test_weights_are_never_older_than_the_checkpoint(tmp_path, monkeypatch):
 
 def test_a_network_learns(tmp_path):
     """Sums of two digits, in seconds: the loss falls, and characters come to be right."""
-    task = {"task.terms": (1, 2), "task.group_bounds": (1,), "task.digits": (1, 1)}
+    task = {"task.terms": (1, 2), "task.digits": (1, 1)}
     grids = {"task.random_rows": 0, "task.random_columns": 0}
     sizes = {"model.width": 32, "model.heads": 32, "model.step_hidden": 32, "model.dropout": 0.0, "model.max_steps": 2}
-    rates = {"training.learning_rate": 5e-3, "training.restart_epochs": 8, "training.weight_decay": 0.0}
+    rates = {"training.learning_rate": 1e-2, "training.restart_epochs": 8, "training.weight_decay": 0.0}
     length = {"training.epochs": 8, "training.steps_per_epoch": 10, "training.batch": 32}
     config = short(**task, **grids, **sizes, **rates, **length)
     train(config, [0], tmp_path, CPU)
     first, *_, last = read_metrics(tmp_path, 0)
-    assert last["total"] < 0.5 * first["total"]
+    assert last["total"] < 0.6 * first["total"]
     assert first["accuracy"] < 0.25
     assert last["accuracy"] > 0.5
 

@@ -66,7 +66,7 @@ def welch_interval(
     first: tuple[float, float, int], second: tuple[float, float, int], confidence: float = 0.95
 ) -> tuple[float, float]:
     """The interval of the difference of two means, each given as mean, sample sd and number of values."""
-    from scipy.stats import t as student  # only tables that compare with the paper need scipy
+    from scipy.special import stdtrit  # only tables that compare with the paper need scipy
 
     (mean, sd, n), (other_mean, other_sd, other_n) = first, second
     if min(n, other_n) < 2:
@@ -77,7 +77,7 @@ def welch_interval(
     if spread == 0:
         return difference, difference
     freedom = spread**2 / (share**2 / (n - 1) + other_share**2 / (other_n - 1))
-    reach = float(student.ppf((1 + confidence) / 2, freedom)) * math.sqrt(spread)
+    reach = float(stdtrit(freedom, (1 + confidence) / 2)) * math.sqrt(spread)
     return difference - reach, difference + reach
 
 

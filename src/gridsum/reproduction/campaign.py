@@ -66,13 +66,14 @@ FULL = Scale()
 QUICK = Scale(
     {
         "training.epochs": 2,
-        "training.steps_per_epoch": 2,
+        "training.steps_per_epoch": 1,
         "training.batch": 8,
         "training.checkpoint_epochs": 1,
         "model.width": 16,
         "model.groups": 4,
         "model.heads": 16,
         "model.step_hidden": 32,
+        "model.max_steps": 8,
     },
     overtraining_epochs=1,
     samples=2,

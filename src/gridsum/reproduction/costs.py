@@ -4,6 +4,8 @@ The rate of a large product is measured here and now. Training and evaluation re
 measures (benchmarks/records); it differs from machine to machine, so an estimate is right within a factor of two.
 """
 
+from functools import cache, partial
+
 import torch
 
 from gridsum.benchmark.measures import product_rate
@@ -22,13 +24,14 @@ _START = {"cuda": 40.0, "cpu": 0.0}
 
 
 class Estimate:
-    """Seconds of work on a device, after timing one product there."""
+    """Seconds of work on a device. A product is timed there when there is work that it is needed for."""
 
     def __init__(self, device: torch.device, precision: str) -> None:
-        kind = device.type
-        self._training = product_rate(device, precision) * _SHARES[kind][precision]
-        self._inference = product_rate(device, "fp32") * _INFERENCE[kind]
-        self._start = _START[kind]
+        self._kind, self._precision = device.type, precision
+        self._rate = cache(partial(product_rate, device))
 
     def seconds(self, work: Work) -> float:
-        return work.training / self._training + work.inference / self._inference + self._start * work.starts
+        training, inference = _SHARES[self._kind][self._precision], _INFERENCE[self._kind]
+        parts = ((work.training, self._precision, training), (work.inference, "fp32", inference))
+        computing = sum(amount / (self._rate(precision) * share) for amount, precision, share in parts if amount)
+        return computing + _START[self._kind] * work.starts

@@ -203,11 +203,13 @@ class Measure(Piece):
             torch.backends.cuda.matmul.allow_tf32 = False
         training = self.training()
         assert training is not None, "runs are trained before they are measured"
+        model = None
         for suite in self.collection:
             missing = self._missing(suite, training.seeds)
             if not missing:
                 continue
-            model = load_seeds(self.campaign.folder / self.subject, self.subject, missing, around.device)
+            if model is None or model.seeds != tuple(missing):
+                model = load_seeds(self.campaign.folder / self.subject, self.subject, missing, around.device)
 
             def report(done: int, total: int, label: str = f"{self.subject} on {suite.name}") -> None:
                 around.problems(label, done, total)
