@@ -19,7 +19,7 @@ from gridsum.problems import Space
         ({"model.context_heads": 5}, "model.context_heads"),
         ({"training.batch": 10**12}, r"training\.batch takes numbers up to 1,000,000"),
         ({"task.digits": (1, 10**9)}, r"task\.digits takes numbers up to"),
-        ({"model.max_evaluation_steps": 10**12}, r"max_evaluation_steps takes numbers up to 10,000"),
+        ({"model.max_evaluation_steps": 10**12}, r"max_evaluation_steps takes numbers up to 100,000"),
         ({"objective.weight": float("nan")}, r"objective\.weight takes numbers"),
         ({"variant": "\x1b[31mred"}, "letters that can be read"),
         ({"model.kernel": 2}, "odd"),

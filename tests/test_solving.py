@@ -118,7 +118,7 @@ def test_work_is_given_up_between_steps(base):
 
         return watch
 
-    fixed = Network(replace(base.config.model, halting="fixed", fixed_steps=10**4))
+    fixed = Network(replace(base.config.model, halting="fixed", fixed_steps=10**5))
     endless = replace(base, network=fixed)
     with pytest.raises(EnoughError):
         answers(endless, "1+1", watch=stop_after(3))

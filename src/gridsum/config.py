@@ -112,11 +112,11 @@ class ModelConfig:
         "ponder",
         "Whether the network decides when to halt, or takes a fixed number of steps.",
     )
-    fixed_steps: int = described(12, "The steps taken under fixed halting.", most=10**4)
-    max_steps: int = described(40, "The most steps taken in training under ponder halting.", most=10**4)
+    fixed_steps: int = described(12, "The steps taken under fixed halting.", most=10**5)
+    max_steps: int = described(40, "The most steps taken in training under ponder halting.", most=10**5)
     epsilon: float = described(0.05, "Training stops a sample once it has halted with probability 1 - epsilon.")
     max_evaluation_steps: int = described(
-        50, "The most steps taken in evaluation and solving under ponder halting.", most=10**4
+        50, "The most steps taken in evaluation and solving under ponder halting.", most=10**5
     )
     context_length: int = described(3, "S_C, the vectors of the context.")
     context_heads: int = described(8, "The heads of the context's attention to the grid.")

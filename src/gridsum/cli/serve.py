@@ -1,21 +1,37 @@
 """`gridsum serve`: the page that shows a network at work, and its API."""
 
 import ipaddress
+import logging
+import os
+import re
 import socket
+import threading
+import time
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gridsum.cli.output import tell
 from gridsum.cli.parsing import Parser, UsageError, add_device, called_now, load_single, whole_number
 from gridsum.names import INSIDE_MODEL
 from gridsum.serve.limits import Limits, meanings
 
+if TYPE_CHECKING:
+    import uvicorn
+
+    from gridsum.serve.workshop import Workshop
+
 _PORTS = 1 << 16
 _MOST = 1 << 31
 _WORKERS = 64
 # Connections that the system keeps for the server while it is busy.
 _BACKLOG = 2048
-_GRACE_SECONDS = 2
+# How long an answer may lie unread by its client.
+_WRITE_SECONDS = 30
+# Files and sockets of the process that are not connections.
+_OTHER_FILES = 64
+TOKEN = "GRIDSUM_TOKEN"
 
 
 def _parser() -> Parser:
@@ -56,6 +72,31 @@ def _parser() -> Parser:
         help="requests that are worked on in turn, so that short ones overtake long ones; the others wait for "
         "one to end (default: 4)",
     )
+    parser.add_argument(
+        "--host-name",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a name that clients may ask this server by, beside localhost and its addresses; repeat it for several",
+    )
+    parser.add_argument(
+        "--token-file",
+        metavar="FILE",
+        help=f"a file with a token that every request must carry; the variable {TOKEN} may hold it instead "
+        "(default: none)",
+    )
+    for name, default, meaning in (
+        ("read", 10, "a request may take to arrive"),
+        ("keep-alive", 5, "a connection may be idle between requests"),
+        ("grace", 10, "requests may go on when the server is stopped; then they are told so"),
+    ):
+        parser.add_argument(
+            f"--{name}-seconds",
+            type=whole_number(1, 3600),
+            default=default,
+            metavar="N",
+            help=f"how long {meaning} (default: {default})",
+        )
     for name, meaning in meanings().items():
         default = getattr(Limits, name)
         parser.add_argument(
@@ -81,20 +122,74 @@ def run(arguments: Sequence[str]) -> int:
         raise UsageError(
             f"the page needs {missing.name}, which is not installed; pip install 'gridsum[serve]'"
         ) from None
-    names = _names(options.model)
+    from gridsum.serve.connections import Connections
+    from gridsum.serve.guard import Access
+    from gridsum.serve.metrics import FewLines
+
+    names, token = _names(options.model), _token(options.token_file)
+    limits = Limits(**{name: getattr(options, name) for name in meanings()})
+    connections = Connections(_room_for(limits.max_connections), options.read_seconds, _WRITE_SECONDS)
     with _listen(options.host, options.port) as listener:
         models = [load_single(name, options.device) for name in names]
-        app = create_app(models, Limits(**{name: getattr(options, name) for name in meanings()}), options.workers)
+        app = create_app(models, limits, options.workers, Access(options.host_name, token), connections)
         tell(f"gridsum serves {', '.join(names)} on {_address(listener)} (Ctrl+C stops it)")
         if not _is_loopback(listener):
-            tell("other machines that can reach this one may ask it, too")
+            asked = "that have its token" if token else "that can reach this one"
+            tell(f"other machines {asked} may ask it, too")
         config = uvicorn.Config(
-            app, log_level="warning", access_log=False, timeout_graceful_shutdown=_GRACE_SECONDS, backlog=_BACKLOG
+            app,
+            http=connections.protocol(),
+            log_level="warning",
+            access_log=False,
+            timeout_keep_alive=options.keep_alive_seconds,
+            timeout_graceful_shutdown=options.grace_seconds + 3,
+            backlog=_BACKLOG,
         )
+        few = FewLines()
+        for logger in ("uvicorn.error", "asyncio"):
+            logging.getLogger(logger).addFilter(few)
+        server = uvicorn.Server(config)
+        watch = threading.Thread(target=_stop_in_time, args=(server, app.state.workshop, options.grace_seconds))
+        watch.daemon = True
+        watch.start()
         with suppress(KeyboardInterrupt):  # which comes or not, as the event loop happens to stand
-            uvicorn.Server(config).run(sockets=[listener])
+            server.run(sockets=[listener])
         tell("stopped")
     return 0
+
+
+def _stop_in_time(server: "uvicorn.Server", workshop: "Workshop", grace: float) -> None:
+    """When the server is asked to stop, let what it works on end, and after some time give it up."""
+    while not server.should_exit:
+        time.sleep(0.05)
+    workshop.closing = True
+    end = time.monotonic() + grace
+    while workshop.taken and time.monotonic() < end:
+        time.sleep(0.05)
+    workshop.stop()
+
+
+def _token(file: str | None) -> str | None:
+    token = os.environ.get(TOKEN) if file is None else Path(file).read_text(encoding="utf-8").strip()
+    if not token and (file is None):
+        return None
+    if not token or not re.fullmatch(r"[A-Za-z0-9._~+/=-]{8,}", token):
+        raise UsageError("a token is at least 8 letters, digits or any of ._~+/=-")
+    return token
+
+
+def _room_for(most: int) -> int:
+    """So many connections, or as many as the system gives this process files for."""
+    try:
+        import resource
+    except ImportError:
+        return most
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = most + _OTHER_FILES
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    return most if soft == resource.RLIM_INFINITY else max(1, min(most, soft - _OTHER_FILES))
 
 
 def _names(given: list[str] | None) -> list[str]:

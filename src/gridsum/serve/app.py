@@ -12,10 +12,12 @@ from fastapi.responses import FileResponse, JSONResponse, Response
 from fastapi.staticfiles import StaticFiles
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gridsum.serve.collection import Asked, Collection, RequestError, Worked
+from gridsum.serve.connections import Connections
+from gridsum.serve.guard import TOO_LARGE, Access, Guard
 from gridsum.serve.limits import LimitError, Limits
+from gridsum.serve.metrics import Metrics
 from gridsum.serve.schemas import (
     AnswerView,
     AttentionRequest,
@@ -31,6 +33,7 @@ from gridsum.serve.schemas import (
     SumRequest,
     TraceView,
 )
+from gridsum.serve.together import Together
 from gridsum.serve.views import (
     answer_view,
     attention_view,
@@ -41,26 +44,18 @@ from gridsum.serve.views import (
     plane_view,
     trace_view,
 )
-from gridsum.serve.workshop import GivenUp, GoOn, Workshop
+from gridsum.serve.workshop import Closing, GivenUp, GoOn, Workshop
 from gridsum.store import Model
 from gridsum.symbols import ExpressionError, parse
 from gridsum.version import __version__
 
 PAGE = Path(__file__).parent / "page"
-UNREADABLE, TOO_LARGE, BUSY, CLIENT_GONE = 422, 413, 429, 499
-_HEADERS = {
-    # The browser itself holds the page to its promise that nothing comes from outside.
-    "content-security-policy": "default-src 'self'; img-src 'self' blob: data:; frame-ancestors 'none'; "
-    "base-uri 'none'; form-action 'self'",
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
-    # A new version of gridsum must not meet an old page.
-    "cache-control": "no-cache",
-}
+UNREADABLE, BUSY, CLIENT_GONE, STOPPING = 422, 429, 499, 503
 _Responses = dict[int | str, dict[str, Any]]
 _REFUSALS: _Responses = {
     UNREADABLE: {"model": Problem, "description": "the request cannot be met as it stands; the message says why"},
     BUSY: {"model": Problem, "description": "too many requests wait already; try again"},
+    STOPPING: {"model": Problem, "description": "the server is being stopped"},
 }
 _REFUSED_BODIES: _Responses = {
     400: {"model": Problem, "description": "the body is no JSON"},
@@ -68,10 +63,17 @@ _REFUSED_BODIES: _Responses = {
 }
 
 
-def create_app(models: Sequence[Model], limits: Limits | None = None, workers: int = 4) -> FastAPI:
+def create_app(
+    models: Sequence[Model],
+    limits: Limits | None = None,
+    workers: int = 4,
+    access: Access | None = None,
+    connections: Connections | None = None,
+) -> FastAPI:
     """The application that serves `models`, each of one run; the first is the default."""
     limits = limits or Limits()
-    collection, workshop = Collection(models), Workshop(workers, limits.max_waiting)
+    collection, workshop, metrics = Collection(models), Workshop(workers, limits.max_waiting), Metrics()
+    together = Together(collection.solve)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -87,7 +89,7 @@ def create_app(models: Sequence[Model], limits: Limits | None = None, workers: i
         lifespan=lifespan,
     )
     app.state.workshop = workshop
-    app.add_middleware(_Guard, most=limits.body)
+    app.add_middleware(Guard, most=limits.body, access=access or Access(), metrics=metrics)
     _explain_errors(app)
 
     def asked(request: SumRequest) -> Asked:
@@ -122,13 +124,17 @@ def create_app(models: Sequence[Model], limits: Limits | None = None, workers: i
     async def solve(body: SumRequest, request: Request) -> Response:
         """The network's answer to a sum."""
         wanted = asked(body)
+        place = together.join(collection.kind(wanted), wanted)
 
         def make(go_on: GoOn) -> AnswerView:
             start = time.perf_counter()
-            answer = collection.solve(wanted, go_on)
+            answer = together.answer(place, go_on)
             return answer_view(answer, wanted.model, time.perf_counter() - start)
 
-        return await answered(request, make)
+        try:
+            return await answered(request, make)
+        finally:
+            together.leave(place)
 
     @served("/trace", TraceView)
     async def trace(body: SumRequest, request: Request) -> Response:
@@ -180,7 +186,16 @@ def create_app(models: Sequence[Model], limits: Limits | None = None, workers: i
     @app.get("/health", tags=["server"])
     async def health() -> Health:
         """Whether the server answers, and how busy it is."""
-        return Health(taken=workshop.taken)
+        return Health(status="stopping" if workshop.closing else "ok", taken=workshop.taken)
+
+    @app.get("/metrics", include_in_schema=False)
+    async def metrics_() -> Response:
+        """What is counted, as Prometheus reads it."""
+        now, counted = {"requests_taken": workshop.taken}, {}
+        if connections is not None:
+            now["connections"] = len(connections.open)
+            counted = {f"connections_{name}": count for name, count in connections.counts.items()}
+        return Response(metrics.text(now, counted), media_type="text/plain; version=0.0.4")
 
     for address, file in (("/", "index.html"), ("/docs", "docs.html")):
         app.add_api_route(address, _file(PAGE / file), methods=["GET", "HEAD"], include_in_schema=False)
@@ -209,7 +224,7 @@ def _explain_errors(app: FastAPI) -> None:
     """Every refusal is a `Problem`: one sentence for a person."""
 
     def refuse(status: int, message: str, limit: str | None = None) -> JSONResponse:
-        headers = {"retry-after": "1"} if status == BUSY else None
+        headers = {"retry-after": "1"} if status in (BUSY, STOPPING) else None
         return JSONResponse(Problem(error=message, limit=limit).model_dump(), status, headers)
 
     @app.exception_handler(RequestValidationError)
@@ -233,37 +248,10 @@ def _explain_errors(app: FastAPI) -> None:
     async def http(_: Request, error: HTTPException) -> JSONResponse:
         return JSONResponse(Problem(error=error.detail).model_dump(), error.status_code, error.headers)
 
+    @app.exception_handler(Closing)
+    async def closing(_: Request, _error: Closing) -> JSONResponse:
+        return refuse(STOPPING, "the server is being stopped; ask again in a moment")
+
     @app.exception_handler(GivenUp)
     async def given_up(_: Request, _error: GivenUp) -> Response:
         return Response(status_code=CLIENT_GONE)  # nobody reads it
-
-
-class _Guard:
-    """Refuses bodies that no request within the limits can have, and adds the headers that protect the page."""
-
-    def __init__(self, app: ASGIApp, most: int) -> None:
-        self._app, self._most = app, most
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        read = 0
-
-        async def counted() -> Message:
-            nonlocal read
-            message = await receive()
-            read += len(message.get("body", b""))
-            if read > self._most:
-                message = f"the request has more than {self._most:,} bytes; ask for less at once"
-                raise HTTPException(TOO_LARGE, message, {"connection": "close"})
-            return message
-
-        async def guarded(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                known = {name.lower() for name, _ in message["headers"]}
-                added = [(name.encode(), value.encode()) for name, value in _HEADERS.items()]
-                message["headers"] = [*message["headers"], *(pair for pair in added if pair[0] not in known)]
-            await send(message)
-
-        await self._app(scope, counted, guarded)

@@ -3,7 +3,7 @@
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
@@ -23,6 +23,8 @@ from gridsum.symbols import parse
 REFERENCE = ("523+102+9416", "99999+1", "58+67", "1234567890+987654321", "7", "4096+88+350+61", "27182+81828")
 """The sums on which every head's rule is measured: of the size networks are trained on, with and without carries."""
 _PLANE_PROBLEMS = 32
+# Cells of a grid up to which a sum is a short one.
+_SHORT = 200
 # Grids kept for the next request about the same sum.
 _KEPT_BYTES = 256 << 20
 
@@ -124,10 +126,17 @@ class Collection:
             raise RequestError(f"there is no model {name!r} here; the models are: {', '.join(self._served)}")
         return self._served[name]
 
-    def solve(self, asked: Asked, go_on: GoOn) -> Answer:
-        model = self._able(asked)
-        (answer,) = solve(model, [asked.terms], *asked.how, watch=lambda _: go_on())
-        return answer
+    def solve(self, asked: Sequence[Asked], go_on: GoOn) -> list[Answer]:
+        """The answers to sums that differ in their terms alone."""
+        first = asked[0]
+        model = self._able(first)
+        return list(solve(model, [each.terms for each in asked], *first.how, watch=lambda _: go_on()))
+
+    def kind(self, asked: Asked) -> Hashable:
+        """Sums of one kind can be solved together: short ones of equal shape, by one model in one way."""
+        if self.cells(asked.model, asked.terms) > _SHORT:
+            return object()
+        return asked.model, len(asked.terms), max(map(len, asked.terms)), asked.how
 
     def work(self, asked: Asked, go_on: Callable[[int], None]) -> Worked:
         """The computation, from what is kept or anew; `go_on` hears how many steps were taken, and may refuse more."""

@@ -28,7 +28,10 @@ class Limits:
     max_digits: int = _limit(1000, "digits of one term")
     max_cells: int = _limit(20_000, "cells of one grid, rows × columns")
     max_answer: int = _limit(500_000, "cells that one trace may hold, all its readings together")
-    max_waiting: int = _limit(64, "requests that may wait while all workers are busy")
+    max_waiting: int = _limit(256, "requests that may wait while all workers are busy")
+    max_connections: int = _limit(
+        800, "connections at once; one more takes the place of the one longest without a request"
+    )
 
     def check_sum(self, terms: tuple[str, ...], cells: int) -> None:
         """Refuse a sum, and the grid it would be solved on, before any work is done for it."""

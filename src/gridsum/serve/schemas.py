@@ -217,5 +217,5 @@ class PathView(Closed):
 class Health(Closed):
     """Whether the server answers, and how busy it is."""
 
-    status: Literal["ok"] = "ok"
+    status: Literal["ok", "stopping"] = "ok"
     taken: Annotated[int, Field(description="requests being worked on or waiting")]

@@ -8,9 +8,11 @@ import asyncio
 import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from gridsum.serve.limits import LimitError
+from gridsum.serve.together import Elsewhere
 from gridsum.serve.turns import Turns
 
 T = TypeVar("T")
@@ -22,6 +24,10 @@ class GivenUp(Exception):
     """Nobody waits for this work any more."""
 
 
+class Closing(Exception):
+    """The server stops, and takes on nothing new."""
+
+
 class Workshop:
     def __init__(self, workers: int, waiting: int) -> None:
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="gridsum-worker")
@@ -30,6 +36,9 @@ class Workshop:
         self._waiting = waiting
         self._taken = 0
         self._lock = threading.Lock()
+        self.closing = False
+        """Whether the server is being stopped; requests that come now are turned away."""
+        self._working: set[asyncio.Future[Any]] = set()
 
     @property
     def taken(self) -> int:
@@ -38,6 +47,8 @@ class Workshop:
 
     async def do(self, work: Callable[[GoOn], T], gone: Callable[[], Coroutine[Any, Any, None]]) -> T:
         """The result of `work`, unless `gone` returns first: then the work is given up."""
+        if self.closing:
+            raise Closing
         with self._lock:
             if self._taken >= self._places:
                 raise LimitError(
@@ -49,27 +60,41 @@ class Workshop:
         given_up = threading.Event()
 
         def run() -> T:
-            with self._turns.turn() as turn:
+            while True:
+                try:
+                    with self._turns.turn() as turn:
 
-                def go_on() -> None:
-                    if given_up.is_set():
-                        raise GivenUp
-                    turn.pass_on()
+                        def go_on() -> None:
+                            if given_up.is_set():
+                                raise GivenUp
+                            turn.pass_on()
 
-                return work(go_on)
+                        return work(go_on)
+                except Elsewhere as other:
+                    other.done.wait()  # and meanwhile let it have the turn
 
         future = self._pool.submit(run)
         future.add_done_callback(self._leave)
         working, leaving = asyncio.wrap_future(future), asyncio.ensure_future(gone())
+        stopped: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._working.add(stopped)
         try:
-            await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({working, leaving, stopped}, return_when=asyncio.FIRST_COMPLETED)
             if not working.done():
-                raise GivenUp
+                raise Closing if stopped.done() else GivenUp
             return working.result()
         finally:
+            self._working.discard(stopped)
             given_up.set()
             working.cancel()  # work that has not begun leaves the queue
             leaving.cancel()
+
+    def stop(self) -> None:
+        """Give up all work, from any thread: whoever still waits is told that the server stops."""
+        self.closing = True
+        for stopped in tuple(self._working):
+            with suppress(RuntimeError):  # its loop has ended
+                stopped.get_loop().call_soon_threadsafe(lambda each=stopped: each.done() or each.set_result(None))
 
     def close(self) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)

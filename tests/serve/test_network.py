@@ -1,0 +1,279 @@
+"""The server on a network: slow clients, many connections, other hosts, tokens, a stop while it works."""
+
+import asyncio
+import dataclasses
+import json
+import logging
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from gridsum.cli.parsing import UsageError
+from gridsum.cli.serve import _token
+from gridsum.config import Config
+from gridsum.model.paper import Network
+from gridsum.serve.metrics import FewLines, Metrics
+from gridsum.serve.together import Elsewhere, Together
+from gridsum.store import save_run
+from tests.serve.conftest import SMALL, SOURCE
+
+
+@pytest.fixture(scope="module")
+def endless(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A model that computes for minutes."""
+    folder = tmp_path_factory.mktemp("endless")
+    config = dataclasses.replace(SMALL, halting="fixed", fixed_steps=10**5)
+    whole = dataclasses.replace(Config(), variant="fixedTime", model=config)
+    save_run(folder / "weights.safetensors", Network(config, (0,)), 0, whole, 0)
+    return str(folder)
+
+
+@contextmanager
+def served(*options: str, **variables: str) -> Iterator[tuple[int, subprocess.Popen[str]]]:
+    """A real server: its port and its process."""
+    environment = os.environ | {"PYTHONPATH": str(SOURCE), "OMP_NUM_THREADS": "1"} | variables
+    command = [sys.executable, "-m", "gridsum", "serve", "--port", "0", *options]
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as server:
+        assert server.stderr is not None
+        told = server.stderr.readline()
+        port = re.search(r"http://[^ ]*:(\d+) ", told)
+        try:
+            assert port, told + server.stderr.read()
+            yield int(port[1]), server
+        finally:
+            server.kill()
+
+
+def solve(port: int, expression: str = "58+67", **headers: str) -> httpx.Response:
+    return httpx.post(f"http://127.0.0.1:{port}/solve", json={"expression": expression}, headers=headers, timeout=60)
+
+
+def slow(port: int, sent: bytes = b"POST /solve HTTP/1.1\r\nhost: local") -> socket.socket:
+    connection = socket.create_connection(("127.0.0.1", port))
+    connection.sendall(sent)
+    return connection
+
+
+@pytest.fixture(scope="module")
+def guarded() -> Iterator[int]:
+    """One second to send a request; at most 20 connections; another name."""
+    options = ("--model", "base", "--read-seconds", "1", "--max-connections", "20", "--host-name", "sums.example")
+    with served(*options) as (port, _):
+        yield port
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"",
+        b"POST /solve HTTP/1.1\r\nhost: local",
+        b"POST /solve HTTP/1.1\r\nhost: localhost\r\ncontent-length: 20\r\n\r\n{",
+    ],
+    ids=["nothing", "half a head", "half a body"],
+)
+def test_a_request_has_to_arrive_in_time(guarded: int, sent: bytes):
+    with slow(guarded, sent) as connection:
+        connection.settimeout(30)
+        answer = b""
+        try:
+            while piece := connection.recv(4096):
+                answer += piece
+        except ConnectionResetError:
+            pass
+    assert answer == b"" or b"408 Request Timeout" in answer
+    assert (b"408" in answer) == (b"content-length" not in sent)
+
+
+def test_slow_connections_do_not_keep_others_out(guarded: int):
+    with ExitStack() as held:
+        for _ in range(60):
+            held.enter_context(slow(guarded))
+        assert solve(guarded).json()["answer"] == "125"
+        told = httpx.get(f"http://127.0.0.1:{guarded}/metrics").text
+        displaced = re.search(r"gridsum_connections_displaced_total (\d+)", told)
+        assert displaced
+        assert 40 <= int(displaced[1]) <= 45, "no more than have to be"
+        assert 'gridsum_requests_total{status="200"}' in told
+        assert 'gridsum_request_seconds_bucket{le="+Inf"}' in told
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("localhost", 200),
+        ("127.0.0.1:99", 200),
+        ("[::1]:8000", 200),
+        ("Sums.Example:80", 200),
+        ("evil.example", 421),
+        ("8.8.8.8", 421),
+        ("localhost.evil.example", 421),
+        ("", 421),
+    ],
+)
+def test_a_host_that_is_not_this_one_is_refused(guarded: int, host: str, status: int):
+    answer = httpx.get(f"http://127.0.0.1:{guarded}/limits", headers={"host": host})
+    assert answer.status_code == status
+    assert "content-security-policy" in answer.headers
+    if status == 421:
+        assert "--host-name" in answer.json()["error"]
+
+
+def test_a_token_is_asked_for(tmp_path: Path):
+    file = tmp_path / "token"
+    file.write_text("open-sesame\n")
+    with served("--model", "base", "--token-file", str(file)) as (port, _):
+        page = f"http://127.0.0.1:{port}/"
+        assert httpx.get(page).status_code == 401
+        assert "Bearer TOKEN" in solve(port).json()["error"]
+        assert solve(port, authorization="Bearer wrong-token").status_code == 401
+        assert solve(port, authorization="Bearer open-sesame").json()["answer"] == "125"
+        assert httpx.get(f"{page}health").status_code == 200
+        with httpx.Client() as browser:
+            assert browser.get(f"{page}?token=open-sesame").status_code == 200
+            assert "HttpOnly" in browser.get(f"{page}?token=open-sesame").headers["set-cookie"]
+            assert browser.get(f"{page}limits").status_code == 200, "a cookie keeps it"
+
+
+@pytest.mark.parametrize("token", ["", "short", "open sesame, please"])
+def test_a_token_that_protects_nothing_is_refused(tmp_path: Path, token: str):
+    (tmp_path / "token").write_text(token + "\n")
+    with pytest.raises(UsageError, match="at least 8 letters"):
+        _token(str(tmp_path / "token"))
+
+
+def test_requests_in_flight_end_or_are_told_when_the_server_is_stopped(endless: str):
+    with served("--model", "base", "--model", endless, "--grace-seconds", "1") as (port, server):
+        address = f"http://127.0.0.1:{port}"
+        with ThreadPoolExecutor(2) as clients:
+            body = {"expression": "1+1", "model": endless}
+            going = clients.submit(httpx.post, f"{address}/solve", json=body, timeout=60)
+            while httpx.get(f"{address}/health").json()["taken"] < 1:
+                time.sleep(0.02)
+            short = clients.submit(solve, port)
+            time.sleep(0.3)
+            server.send_signal(signal.SIGTERM)
+            assert going.result().status_code == 503
+            assert "being stopped" in going.result().json()["error"]
+            assert short.result().json()["answer"] == "125"
+        assert server.wait(60) == 0
+        assert server.stderr is not None
+        assert "Traceback" not in server.stderr.read()
+
+
+def test_a_log_says_how_much_it_leaves_out():
+    log, lines = logging.getLogger("test.few"), []
+    handler = logging.Handler()
+    handler.emit = lambda record: lines.append(record.getMessage())
+    few = FewLines(3, 0.2)
+    log.addHandler(handler)
+    log.addFilter(few)
+    log.propagate = False
+    for number in range(100):
+        log.warning("line %d", number)
+    time.sleep(0.25)
+    log.warning("a line later")
+    assert lines == ["line 0", "line 1", "line 2", "(97 lines were left out before this one) a line later"]
+
+
+def test_times_are_counted_up_to_their_bounds():
+    metrics = Metrics()
+    for seconds in (0.01, 0.02, 5.0, 50.0):
+        metrics.answered(200, seconds)
+    text = metrics.text({"connections": 3}, {})
+    for line in ('le="0.01"} 1', 'le="0.03"} 2', 'le="3.0"} 2', 'le="10.0"} 3', 'le="+Inf"} 4', "connections 3"):
+        assert line in text
+
+
+def test_sums_that_wait_together_are_solved_together():
+    batches = []
+
+    def double(numbers, go_on):
+        go_on()
+        batches.append(list(numbers))
+        return [2 * number for number in numbers]
+
+    together = Together[int, int](double)
+    places = [together.join("even" if number % 2 == 0 else "odd", number) for number in range(5)]
+    assert [together.answer(place, lambda: None) for place in places] == [0, 2, 4, 6, 8]
+    assert batches == [[0, 2, 4], [1, 3]]
+
+    def given_up():
+        raise TimeoutError
+
+    first, second = together.join("even", 6), together.join("even", 8)
+    with pytest.raises(TimeoutError):
+        together.answer(first, given_up)
+    together.leave(first)
+    assert together.answer(second, lambda: None) == 16
+    assert batches[-1] == [8], "who has left is not solved for"
+
+
+def test_nothing_is_solved_twice_while_a_batch_has_given_its_turn_away():
+    solved = []
+
+    def slowly(numbers, go_on):
+        solved.append(list(numbers))
+        with pytest.raises(Elsewhere) as other:
+            together.answer(second, go_on)  # somebody else has the turn meanwhile
+        assert not other.value.done.is_set()
+        return numbers
+
+    together = Together[int, int](slowly)
+    first, second = together.join("kind", 1), together.join("kind", 2)
+    assert together.answer(first, lambda: None) == 1
+    assert together.answer(second, lambda: None) == 2
+    assert solved == [[1, 2]]
+
+
+@pytest.mark.slow
+def test_a_thousand_slow_connections_and_two_hundred_clients():
+    """Short sums are answered within a second at the 99th percentile, and memory is steady."""
+    seconds: list[float] = []
+    with served("--model", "base") as (port, server), ExitStack() as held:
+        status = Path(f"/proc/{server.pid}/status")
+
+        def resident() -> int:
+            return int(re.search(r"VmRSS:\s*(\d+)", status.read_text())[1])
+
+        for _ in range(1000):
+            held.enter_context(slow(port))
+
+        async def client(index: int) -> None:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            for turn in range(6):
+                body = json.dumps({"expression": f"{index % 90 + 10}+{turn + 10}"}).encode()
+                head = f"POST /solve HTTP/1.1\r\nhost: localhost\r\ncontent-length: {len(body)}\r\n"
+                began = time.monotonic()
+                writer.write(head.encode() + b"content-type: application/json\r\n\r\n" + body)
+                answer = await reader.readuntil(b"\r\n\r\n")
+                length = re.search(rb"content-length: (\d+)", answer)
+                assert b" 200 " in answer
+                assert length
+                await reader.readexactly(int(length[1]))
+                if turn:  # in the first they all connect
+                    seconds.append(time.monotonic() - began)
+                await asyncio.sleep(1)
+            writer.close()
+
+        async def everybody() -> None:
+            await asyncio.gather(*(client(index) for index in range(200)))
+
+        asyncio.run(everybody())
+        before = resident()
+        asyncio.run(everybody())
+        grown = resident() - before
+    ordered = sorted(seconds)
+    p99 = ordered[int(0.99 * len(ordered))]
+    assert p99 <= 1.0, f"p50 {ordered[len(ordered) // 2]:.3f} s, p99 {p99:.3f} s"
+    assert grown < 30_000, f"grew by {grown} kB"
