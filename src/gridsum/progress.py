@@ -14,6 +14,10 @@ class Progress(Protocol):
 
     def update(self, label: str, done: int, total: int, news: str = "", unit: str = "") -> None: ...
 
+    def tick(self, label: str, done: int, total: int) -> None:
+        """The same between updates, for those who have waited for long."""
+        ...
+
     def note(self, text: str) -> None:
         """A line that stays."""
         ...
@@ -38,7 +42,17 @@ class Nothing:
 
     def update(self, label: str, done: int, total: int, news: str = "", unit: str = "") -> None: ...
 
+    def tick(self, label: str, done: int, total: int) -> None: ...
+
     def note(self, text: str) -> None: ...
+
+
+_FIRST_WAIT, _LONGEST_WAIT = 5.0, 60.0
+
+
+def _time(seconds: float) -> str:
+    whole = round(seconds)
+    return f"{whole // 3600}:{whole // 60 % 60:02}:{whole % 60:02}"
 
 
 class Lines:
@@ -48,6 +62,7 @@ class Lines:
         self._stream, self._updates, self._seconds = stream, updates, seconds
         self._label, self._waiting, self._written = "", 0, 0.0
         self._since, self._from = 0.0, 0
+        self._begun, self._tick_from, self._wait = 0.0, 0, 0.0
 
     def update(self, label: str, done: int, total: int, news: str = "", unit: str = "") -> None:
         now = time.monotonic()
@@ -61,12 +76,22 @@ class Lines:
             parts = [f"{label} {done} of {total} {unit}".rstrip(), news, self._left(done, total, now)]
             self.note("  ".join(part for part in parts if part))
 
+    def tick(self, label: str, done: int, total: int) -> None:
+        """The first two, then after twice as long each time, up to a line a minute; none soon after an update."""
+        now = time.monotonic()
+        if not self._begun:
+            self._begun, self._tick_from, self._written = now, done, now
+            self.note(f"{label} {done} of {total}")
+        elif now - self._written >= self._wait:
+            self._wait, self._written = min(_LONGEST_WAIT, max(_FIRST_WAIT, 2 * self._wait)), now
+            pace = (now - self._begun) / max(1, done - self._tick_from)
+            self.note(f"{label} {done} of {total}  {_time(pace * (total - done))} left")
+
     def _left(self, done: int, total: int, now: float) -> str:
         """The time left at the pace since the first update of a label; starting up is no part of it."""
         if done in (self._from, total):
             return ""
-        seconds = round((now - self._since) / (done - self._from) * (total - done))
-        return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02} left"
+        return f"{_time((now - self._since) / (done - self._from) * (total - done))} left"
 
     def note(self, text: str) -> None:
         self._stream.write(text + "\n")
@@ -92,7 +117,7 @@ class Bar:
             transient=True,
             refresh_per_second=4,
         )
-        self._label, self._task = "", None
+        self._label, self._task, self._news = "", None, ""
 
     def __enter__(self) -> "Bar":
         self._shown.start()
@@ -106,7 +131,11 @@ class Bar:
             if self._task is not None:
                 self._shown.remove_task(self._task)
             self._label, self._task = label, self._shown.add_task(label, total=total, news=news, unit=unit)
+        self._news = news
         self._shown.update(self._task, completed=done, total=total, news=news, unit=unit)
+
+    def tick(self, label: str, done: int, total: int) -> None:
+        self.update(label, done, total, self._news)
 
     def note(self, text: str) -> None:
         self._shown.console.print(text, markup=False)

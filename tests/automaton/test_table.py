@@ -73,5 +73,5 @@ def test_parts_that_do_not_fit_are_refused_under_any_checksum(field, value):
     data = json.loads(column_addition().to_json()) | {field: value}
     del data["checksum"]
     text = json.dumps(data | {"checksum": hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()})
-    with pytest.raises(TableError, match="write it again with: gridsum rule --json"):
+    with pytest.raises(TableError, match="write it again with: gridsum rule --out"):
         RuleTable.from_json(text)

@@ -30,7 +30,7 @@ def test_bench_prints_and_keeps_every_figure(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("gridsum.benchmark.measures.product_rate", lambda *_: 1e11)
     monkeypatch.setattr("gridsum.benchmark.measures.throughput", partial(throughput, problems=4))
     path, picture = tmp_path / "bench.json", tmp_path / "bench.svg"
-    assert main(["bench", *LITTLE, "--json", str(path), "--figure", str(picture)]) == 0
+    assert main(["bench", *LITTLE, "--out", str(path), "--figure", str(picture)]) == 0
     printed = capsys.readouterr().out
     data = json.loads(path.read_text())
     assert [record["measure"] for record in data["records"]] == [
@@ -59,7 +59,7 @@ def test_what_was_measured_is_kept_when_the_rest_is_broken_off(tmp_path, monkeyp
         raise KeyboardInterrupt
 
     monkeypatch.setattr("gridsum.benchmark.measures.all_measures", one_and_no_more)
-    assert main(["bench", *LITTLE, "--json", str(tmp_path / "bench.json")]) == 130
+    assert main(["bench", *LITTLE, "--out", str(tmp_path / "bench.json")]) == 130
     assert len(json.loads((tmp_path / "bench.json").read_text())["records"]) == 1
 
 
@@ -89,14 +89,14 @@ def test_mistakes_are_answered(capsys, tmp_path):
     assert "separated by commas" in capsys.readouterr().err
     assert main(["bench", "--variants", "bse"]) == 2
     assert "did you mean 'base'" in capsys.readouterr().err
-    assert main(["bench", "--json", str(tmp_path)]) == 2
+    assert main(["bench", "--out", str(tmp_path)]) == 2
     assert "is a folder" in capsys.readouterr().err
     assert main(["bench", "--from", str(tmp_path / "none.json")]) == 2
     assert "No such file" in capsys.readouterr().err
     (tmp_path / "other.json").write_text("{}")
     assert main(["bench", "--from", str(tmp_path / "other.json")]) == 2
-    assert "gridsum bench --json" in capsys.readouterr().err
-    assert main(["bench", "--from", str(tmp_path / "other.json"), "--json", "x.json"]) == 2
-    assert "leave out --json" in capsys.readouterr().err
+    assert "gridsum bench --out" in capsys.readouterr().err
+    assert main(["bench", "--from", str(tmp_path / "other.json"), "--out", "x.json"]) == 2
+    assert "leave out --out" in capsys.readouterr().err
     assert main(["bench", "--figure", "bench.gif"]) == 2
     assert ".svg" in capsys.readouterr().err

@@ -93,7 +93,8 @@ def test_without_a_name_the_figures_are_listed(command: Command):
         (["steps", "--out", "a.bmp"], "end its name in .svg, .png or .pdf"),
         (["steps", "--data", "-", "--out", "a.svg"], "gridsum trace"),
         (["steps", "12-3", "--out", "a.svg"], "only sums of non-negative"),
-        (["steps", "--halting", "fixed", "--out", "a.svg"], "use 'sampled' or 'median'"),
+        (["steps", "--halting", "fixed", "--model", "base", "--out", "a.svg"], "use 'sampled' or 'median'"),
+        (["steps", "--halting", "fixed", "--out", "a.svg"], "exact halts at rest"),
         (["steps", "1" * 90, "--out", "a.svg"], "too large for a picture"),
     ],
 )

@@ -198,7 +198,7 @@ def test_weights_that_someone_else_wrote(command: Command, model: str, tmp_path:
 @pytest.mark.parametrize("place", ["file/below", "file/below/deeper"])
 @pytest.mark.parametrize(
     "line",
-    ["train --out {}", "evaluate --suite 2x2 --out {}", "trace 1+1 --json {}", "table scores --out {}"],
+    ["train --out {}", "evaluate --suite 2x2 --out {}", "trace 1+1 --out {}", "table scores --out {}"],
 )
 def test_a_place_below_a_file(line: str, place: str, command: Command, tmp_path: Path):
     (tmp_path / "file").write_text("here already")
@@ -207,7 +207,7 @@ def test_a_place_below_a_file(line: str, place: str, command: Command, tmp_path:
     assert (tmp_path / "file").read_text() == "here already"
 
 
-@pytest.mark.parametrize("line", ["train --out {}/run", "evaluate --suite 2x2 --out {}/r", "trace 1 --json {}/t"])
+@pytest.mark.parametrize("line", ["train --out {}/run", "evaluate --suite 2x2 --out {}/r", "trace 1 --out {}/t"])
 def test_a_read_only_folder(line: str, command: Command, tmp_path: Path):
     locked = tmp_path / "locked"
     locked.mkdir(mode=0o500)
@@ -230,7 +230,7 @@ def test_a_full_disk(command: Command, model: str, tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(gridsum.disk, "write_atomically", full)
     place = str(tmp_path / "result")
     lines = [
-        ("trace", "1+1", "--model", model, "--json", place),
+        ("trace", "1+1", "--model", model, "--out", place),
         ("table", "scores", "--records", records, "--out", place),
     ]
     for line in lines:
@@ -243,7 +243,7 @@ def test_a_pipe_is_written_to_and_not_replaced(command: Command, model: str, tmp
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     try:
-        assert command("trace", "1+1", "--model", model, "--json", str(pipe)) == (0, "", "")
+        assert command("trace", "1+1", "--model", model, "--out", str(pipe)) == (0, "", "")
         assert json.loads(os.read(reader, 1 << 16))["expression"] == "1+1="
     finally:
         os.close(reader)

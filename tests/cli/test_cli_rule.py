@@ -50,10 +50,10 @@ def test_a_rule_that_does_not_add_is_not_called_addition(tmp_path: Path, command
 
 def test_the_file_is_the_rule(written: str, tmp_path: Path, command: Command):
     copy = tmp_path / "copy.json"
-    status, _, err = command("rule", "--table", written, "--json", str(copy))
+    status, _, err = command("rule", "--table", written, "--out", str(copy))
     assert (status, err) == (0, f"gridsum: wrote {copy}\n")
     assert np.array_equal(RuleTable.from_json(copy.read_text()).steps, column_addition().steps)
-    status, out, err = command("rule", "--table", written, "--json", "-")
+    status, out, err = command("rule", "--table", written, "--json")
     assert (status, err) == (0, "")
     assert out == copy.read_text()
 
@@ -93,7 +93,7 @@ def test_what_is_no_rule_is_refused(content: bytes, tmp_path: Path, command: Com
     path.write_bytes(content)
     status, out, err = command("rule", "--table", str(path))
     assert (status, out) == (2, "")
-    assert "gridsum rule --json FILE" in err
+    assert "gridsum rule --out FILE" in err
 
 
 def test_a_model_of_vectors_has_no_rule(model: str, command: Command):

@@ -1,5 +1,6 @@
 """`gridsum solve`: answers one a line, streams, and the drawing."""
 
+import csv
 import io
 import json
 import re
@@ -70,14 +71,15 @@ def test_a_bad_sum_leaves_an_empty_line_and_the_others_are_answered(command: Com
 def test_a_file_keeps_lines_and_answers_in_step(command: Command, model: str, tmp_path: Path):
     path = tmp_path / "sums.txt"
     sums = [str(number) for number in range(150)]  # more than are read at once
-    sums[3], sums[149] = "", "1+x"
+    sums[3], sums[149] = "+", "1+x"
     content = "\ufeff" + "\r\n".join(sums)  # as some editors write it, without an end of line at the end
     path.write_bytes(content.encode())
     status, out, err = command("solve", "--file", str(path), "--model", model, "--json")
     lines = [json.loads(line) for line in out.splitlines()]
     assert status == 2
     assert [line["expression"] for line in lines if "answer" in line] == [f"{n}=" for n in range(149) if n != 3]
-    assert lines[3] == {"line": 4, "error": "the expression is empty; write a sum such as 523+102"}
+    assert lines[3]["line"] == 4
+    assert "begins with '+'" in lines[3]["error"]
     assert lines[149]["line"] == 150
     assert [line.split(": ")[2] for line in err.splitlines()] == ["line 4", "line 150"]
 
@@ -166,7 +168,7 @@ def test_rules_that_exact_does_not_have_are_refused(command: Command, model: str
     for option in (["--halting", "median"], ["--placement", "soft"]):
         status, out, err = command("solve", "1+1", *option)
         assert (status, out) == (2, "")
-        assert "exact halts at rest and places by certain actions" in err
+        assert "exact halts at rest and places in one way" in err
     status, out, err = command("solve", "1+1", "--model", model, "--network")
     assert (status, out) == (2, "")
     assert "--network is for models that answer by a rule" in err
@@ -305,3 +307,36 @@ def test_letters_that_the_terminal_lacks_are_replaced(model: str, environment: d
 def test_a_line_may_come_in_pieces():
     coming = iter([b"12+", b"3", b"4\n5\n\n", b"6"])
     assert list(_lines(lambda _: next(coming, b""))) == [[b"12+34", b"5", b""], [b"6"]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "answers"),
+    [
+        (["12", "+", "34"], "46\n"),
+        (["12+", "34", "1+1"], "46\n2\n"),
+        (["12", "+34", "=", "1", "2"], "46\n1\n2\n"),
+    ],
+)
+def test_a_sum_that_the_shell_has_split(arguments: list[str], answers: str, command: Command):
+    assert command("solve", *arguments) == (0, answers, "")
+
+
+def test_empty_lines_are_answered_by_empty_lines(command: Command, tmp_path: Path):
+    (tmp_path / "sums.txt").write_text("1+2\n\n  \n3+4\n")
+    assert command("solve", "--file", str(tmp_path / "sums.txt")) == (0, "3\n\n\n7\n", "")
+    assert command("solve", "--json", "--file", str(tmp_path / "sums.txt")).out.count("\n") == 2
+
+
+@pytest.mark.parametrize("content", ["id,expression\n1,12+34\n2,5+6\n", "12+34\n5+6\n", '"12+34",x\n\n5+6,y\n'])
+def test_csv_in_and_out(content: str, command: Command, tmp_path: Path):
+    (tmp_path / "sums.csv").write_text(content)
+    status, out, err = command("solve", "--file", str(tmp_path / "sums.csv"), "--csv")
+    assert (status, err) == (0, "")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert [(row["expression"], row["answer"], row["correct"]) for row in rows] == [
+        ("12+34=", "46", "True"),
+        ("5+6=", "11", "True"),
+    ]
+    again = tmp_path / "again.csv"
+    again.write_text(out)
+    assert command("solve", "--file", str(again)).out == "46\n11\n"

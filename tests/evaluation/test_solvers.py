@@ -1,10 +1,13 @@
 import sys
+import time
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gridsum.evaluation.records import append, read
-from gridsum.evaluation.solvers import SolverError, evaluate_solver, load_solver
+from gridsum.evaluation.solvers import SolverError, evaluate_solver, load_solver, takes_list
 from gridsum.evaluation.suites import EXAMPLES, Suite, find, problems_of
 from gridsum.symbols import decode, exact_sum, parse
 from gridsum.version import __version__
@@ -109,19 +112,85 @@ def test_answers_are_kept_for_the_examples_alone() -> None:
     assert evaluate_solver("exact", right, find("2x3")[0], 2, seed=0).answers is None
 
 
-def test_a_solver_that_raises_is_told_with_its_problem() -> None:
-    def fails(_: str) -> str:
-        raise KeyError("weights")
-
-    suite = Suite.of_expressions("one", ["12+34"])
-    with pytest.raises(SolverError, match=r"solver weak failed on 12\+34=: KeyError: 'weights'") as caught:
-        evaluate_solver("weak", fails, suite, None, seed=0)
-    assert isinstance(caught.value.__cause__, KeyError)
-    with pytest.raises(SolverError) as caught:
-        evaluate_solver("weak", fails, find("2x602")[0], 1, seed=0)
-    assert len(str(caught.value)) < 200
+def _exits(_: str) -> str:
+    sys.exit(0)
 
 
-def test_a_solver_must_return_text() -> None:
-    with pytest.raises(SolverError, match=r"returned int for .*; it must return text"):
-        evaluate_solver("numeric", lambda _: 46, find("2x3")[0], 1, seed=0)  # pyright: ignore[reportArgumentType]
+def _raises(_: str) -> str:
+    raise KeyError("weights")
+
+
+def _hangs(_: str) -> str:
+    while True:
+        try:
+            time.sleep(10)
+        except Exception:
+            continue
+
+
+@pytest.mark.parametrize(
+    ("solver", "reason"),
+    [
+        (_exits, "12+34= called sys.exit(0)"),
+        (_raises, "12+34= KeyError: 'weights'"),
+        (_hangs, "12+34= took longer than 0.05 s"),
+        (lambda _: 4.5, "12+34= gave float, not text such as '46'"),
+    ],
+)
+def test_no_answer_is_a_wrong_answer_and_is_named(solver: Any, reason: str) -> None:
+    suite = Suite.of_expressions("two", ["12+34", "1+1"])
+    record = evaluate_solver("weak", solver, suite, None, seed=0, timeout=0.05)
+    assert (record.sequences_right, record.samples, record.failed) == (0, 2, 2)
+    assert record.answers == ("", "")
+    assert record.failure == reason
+
+
+def test_what_comes_after_a_failure_counts() -> None:
+    suite = Suite.of_expressions("three", ["12+34", "1+1", "2+2"])
+
+    def weak(expression: str) -> str:
+        return _raises(expression) if expression == "1+1=" else right(expression)
+
+    record = evaluate_solver("weak", weak, suite, None, seed=0)
+    assert (record.sequences_right, record.failed, record.answers) == (2, 1, ("46", "", "4"))
+    long = evaluate_solver("weak", _raises, find("2x602")[0], 1, seed=0)
+    assert long.failure is not None
+    assert len(long.failure) < 200
+
+
+def test_interrupting_is_not_answering() -> None:
+    def stopped(_: str) -> str:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        evaluate_solver("stopped", stopped, find("2x3")[0], 1, seed=0)
+
+
+def test_a_solver_may_take_lists() -> None:
+    sizes: list[int] = []
+
+    def typed(problems: list[str]) -> list[str]:
+        sizes.append(len(problems))
+        return [right(problem) for problem in problems]
+
+    def marked(problems):  # type: ignore[no-untyped-def]
+        return [int(right(problem)) for problem in problems]
+
+    marked.batched = True  # type: ignore[attr-defined]
+    (suite,) = find("2x3")
+    for solver in (typed, marked):
+        record = evaluate_solver("list", solver, suite, 70, seed=0)
+        assert (record.sequences_right, record.samples, record.failed) == (70, 70, 0)
+    assert sizes == [64, 6]
+    assert not takes_list(right)
+    assert takes_list(typed)
+
+
+def test_a_list_of_the_wrong_length_is_no_answer() -> None:
+    def short(problems: Sequence[str]) -> list[str]:
+        return [right(problem) for problem in problems][1:]
+
+    record = evaluate_solver("short", short, find("2x3")[0], 4, seed=0)
+    assert (record.sequences_right, record.failed) == (0, 4)
+    assert record.failure is not None
+    assert "gave no list of 4 answers" in record.failure

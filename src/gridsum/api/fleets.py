@@ -99,6 +99,10 @@ def _numbers(seeds: "int | str | Iterable[int]") -> tuple[int, ...]:
     return (seeds,) if isinstance(seeds, int) else tuple(seeds)
 
 
+def _ticks(shown: Any) -> Any:
+    return lambda done, total: shown.tick("training step", done, total)
+
+
 def _exact(
     config: ExactConfig, seeds: tuple[int, ...], folder: Path, device: Any, resume: bool, shown: Any
 ) -> Training:
@@ -107,7 +111,9 @@ def _exact(
     def report(now: Any) -> None:
         shown.update(now.phase, now.done, now.of, now.news)
 
-    return Training(folder, seeds, train_exact(config, seeds, folder, device, resume, report))
+    return Training(
+        folder, seeds, train_exact(config, seeds, folder, device, resume, report, shown.note, _ticks(shown))
+    )
 
 
 def _paper(
@@ -125,7 +131,7 @@ def _paper(
     def report(epoch: Any) -> None:
         shown.update("epoch", epoch.number, epoch.of, news(epoch))
 
-    train_paper(config, seeds, folder, device, resume, report, shown.note, start)
+    train_paper(config, seeds, folder, device, resume, report, shown.note, start, _ticks(shown))
     return Training(folder, seeds)
 
 

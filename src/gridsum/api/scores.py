@@ -34,6 +34,8 @@ class Setting:
     how: How = field(default_factory=How)
     device: str = "auto"
     commit: str | None = None
+    timeout: float | None = None
+    """Seconds that a function may take for a problem, or for a list of them if it takes lists."""
 
 
 class Scores(Sequence[Record]):
@@ -98,18 +100,21 @@ def evaluate(
     halting: Any = None,
     placement: Any = "auto",
     device: str = "auto",
+    timeout: float | None = None,
     report: Report = lambda *_: None,
 ) -> Scores:
     """Measure a model, a function, or a list of them on suites of problems.
 
     A model is given as itself, by its name or by its folder (with all its seeds), a function as itself or as
     "module:function". A suite is a collection of `gridsum.suites`, a problem space such as "2x100" or "[1,4]x[1,10]",
-    or a family in one such as "nines+1:2x100". All get the same problems for one `seed`.
+    or a family in one such as "nines+1:2x100". All get the same problems for one `seed`. A function whose parameter is
+    a list gets many problems at once. Where it fails, or takes longer than `timeout` seconds, its answer is wrong, and
+    the record says why (`failed`, `failure`).
 
     >>> evaluate(lambda text: str(sum(map(int, text.rstrip("=").split("+")))), "examples")[0].seq
     1.0
     """
-    setting = Setting(samples, seed, How(halting, placement, seed), device)
+    setting = Setting(samples, seed, How(halting, placement, seed), device, timeout=timeout)
     listed = what if isinstance(what, list | tuple) else [what]
     chosen = suites_of(suites)
     measures = [measure for one in listed for measure in measures_of(one, setting)]
@@ -194,7 +199,10 @@ def replace_placement(how: How) -> How:
 
 def measure_of_solver(name: str, solver: Any, setting: Setting) -> Measure:
     def of_suite(suite: Suite, report: Report) -> list[Record]:
-        report(f"{name} on {suite.name}:", 0, sum(suite.batches(setting.samples)))
-        return [evaluate_solver(name, solver, suite, setting.samples, setting.seed, setting.commit)]
+        def done(count: int, total: int) -> None:
+            report(f"{name} on {suite.name}:", count, total)
+
+        asked = (setting.samples, setting.seed, setting.commit, setting.timeout, done)
+        return [evaluate_solver(name, solver, suite, *asked)]
 
     return of_suite

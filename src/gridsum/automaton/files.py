@@ -8,11 +8,11 @@ _SHIPPED = Path(__file__).parents[1] / "shipped"
 
 
 def read_rule(path: str | Path) -> RuleTable:
-    """The rule in a file that `gridsum rule --json` wrote."""
+    """The rule in a file that `gridsum rule --out` wrote."""
     try:
         return RuleTable.from_json(Path(path).read_text(encoding="utf-8"))
     except UnicodeDecodeError:
-        raise TableError(f"{path}: this is no text; write a rule with: gridsum rule --json FILE") from None
+        raise TableError(f"{path}: this is no text; write a rule with: gridsum rule --out FILE.json") from None
     except TableError as error:
         raise TableError(f"{path}: {error}") from None
 

@@ -65,7 +65,9 @@ class RuleTable:
             and set(self.actions) <= {0, 1, 2}
         )
         if not fits:
-            raise TableError("the parts of the rule do not fit together; write it again with: gridsum rule --json FILE")
+            raise TableError(
+                "the parts of the rule do not fit together; write it again with: gridsum rule --out FILE.json"
+            )
 
     @property
     def outside(self) -> int:
@@ -106,7 +108,7 @@ class RuleTable:
             content = {key: data[key] for key in ("format", "bits", "codes", "reading", "actions", "steps")}
         except (json.JSONDecodeError, KeyError, TypeError, RecursionError) as error:
             raise TableError(
-                f"this is no rule that gridsum wrote ({error}); write one with: gridsum rule --json FILE"
+                f"this is no rule that gridsum wrote ({error}); write one with: gridsum rule --out FILE.json"
             ) from None
         if content["format"] != FORMAT:
             raise TableError(f"the rule's format is {content['format']!r}, not {FORMAT!r}")
@@ -121,7 +123,9 @@ class RuleTable:
         except TableError:
             raise
         except (TypeError, ValueError, OverflowError, zlib.error) as error:
-            raise TableError(f"the rule is damaged ({error}); write it again with: gridsum rule --json FILE") from None
+            raise TableError(
+                f"the rule is damaged ({error}); write it again with: gridsum rule --out FILE.json"
+            ) from None
 
 
 def _checksum(content: dict[str, Any]) -> str:

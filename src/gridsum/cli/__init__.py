@@ -9,7 +9,9 @@ import importlib
 import os
 import re
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from gridsum.cli.parsing import Parser, UsageError, columns
@@ -21,6 +23,7 @@ COMMANDS = {
     "solve": "answer sums, or show step by step how they are worked out",
     "train": "train networks from one or several seeds; resume if interrupted",
     "evaluate": "measure models, or a solver of your own, on suites of problems",
+    "watch": "show the curves of a training as it goes on",
     "table": "print a table of the paper from the records of evaluations",
     "figure": "draw a figure of the paper, or of one computation",
     "prove": "check that a learned rule adds any number of terms of any length",
@@ -34,6 +37,8 @@ COMMANDS = {
     "bench": "measure what training and solving cost on this machine",
 }
 
+_WAIT = 1.0
+"""Seconds without a word."""
 USAGE, INTERRUPTED, BROKEN_PIPE, STOPPED, FAILED = 2, 130, 141, 143, 1
 """Exit statuses; those of an interrupt, a closed pipe and a signal to stop are what a shell reports for them."""
 
@@ -66,7 +71,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _dispatch(arguments: list[str]) -> int:
     if arguments and arguments[0] in COMMANDS:
-        return importlib.import_module(f"gridsum.cli.{arguments[0]}").run(arguments[1:])
+        with _patience(arguments[0]):
+            command = importlib.import_module(f"gridsum.cli.{arguments[0]}")
+        return command.run(arguments[1:])
     parser = _parser()
     if arguments and not arguments[0].startswith("-"):
         mend = did_you_mean(arguments[0], COMMANDS, f"the commands are {', '.join(COMMANDS)}")
@@ -74,6 +81,19 @@ def _dispatch(arguments: list[str]) -> int:
     parser.read(arguments)
     sys.stderr.write(parser.format_help())
     return USAGE
+
+
+@contextmanager
+def _patience(command: str) -> Iterator[None]:
+    """A word for who waits for a training while torch is being loaded, which may take seconds."""
+    word = threading.Timer(_WAIT, lambda: sys.stderr.write("gridsum: starting\n"))
+    if command == "train":
+        word.daemon = True
+        word.start()
+    try:
+        yield
+    finally:
+        word.cancel()
 
 
 def _parser() -> Parser:

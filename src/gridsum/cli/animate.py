@@ -33,7 +33,7 @@ def run(arguments: Sequence[str]) -> int:
     figures = load_figures()
     suffix = figures.animation.check_film(options.out)
     check_writable(options.out)
-    _, answer, trace = watch(options)
-    write_result(options.out, figures.animation.to_bytes(trace, answer, suffix))
+    trace = watch(options)
+    write_result(options.out, figures.animation.to_bytes(trace.inside, trace.answer, suffix))
     tell(f"gridsum: wrote {options.out}")
     return 0

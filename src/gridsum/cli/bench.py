@@ -39,7 +39,7 @@ def _parser() -> Parser:
         "steps than new ones. On a CPU the whole takes long; ask for less.",
         "gridsum bench [options]\n       gridsum bench --from FILE [--figure FILE] [--markdown]",
         "examples:\n"
-        "  gridsum bench --device cuda --precision bf16 --json bench.json\n"
+        "  gridsum bench --device cuda --precision bf16 --out bench.json\n"
         "  gridsum bench --from bench.json --figure bench.svg --markdown\n"
         "  gridsum bench --variants base --runs 1 --steps 3 --digits 10,1000 --terms 2,20",
     )
@@ -71,7 +71,7 @@ def _parser() -> Parser:
     parser.add_argument(
         "--model", default=INSIDE_MODEL, metavar="MODEL", help=f"which model solves (default: {INSIDE_MODEL})"
     )
-    parser.add_argument("--json", metavar="FILE", help="keep every figure in this file, as they come")
+    parser.add_argument("--out", metavar="FILE", help="keep every figure in this file, as they come")
     parser.add_argument("--from", dest="kept", metavar="FILE", help="measure nothing: show what such a file holds")
     parser.add_argument("--figure", metavar="FILE", help="draw the costs; FILE ends in .svg, .png or .pdf")
     parser.add_argument("--markdown", action="store_true", help="print the tables as Markdown")
@@ -81,15 +81,15 @@ def _parser() -> Parser:
 
 def run(arguments: Sequence[str]) -> int:
     options = _parser().read(arguments)
-    for path in (options.json, options.figure):
+    for path in (options.out, options.figure):
         if path is not None:
             check_writable(path)
     if options.figure is not None:
         from gridsum.figures.style import check_format
 
         check_format(options.figure)
-    if options.kept is not None and options.json is not None:
-        raise UsageError("--from measures nothing, so there is nothing new to keep; leave out --json")
+    if options.kept is not None and options.out is not None:
+        raise UsageError("--from measures nothing, so there is nothing new to keep; leave out --out")
     data = _measured(options) if options.kept is None else _read(options.kept)
 
     from gridsum.benchmark.tables import tables
@@ -125,10 +125,10 @@ def _measured(options: argparse.Namespace) -> dict[str, Any]:
     for record in all_measures(starts, options.runs, model, device, options.digits, options.terms, options.steps):
         records.append(record)
         emit(_line(record))
-        if options.json is not None:
-            write_result(options.json, json.dumps(data, indent=2) + "\n")
-    if options.json is not None:
-        tell(f"gridsum: wrote {len(records)} figures to {options.json}")
+        if options.out is not None:
+            write_result(options.out, json.dumps(data, indent=2) + "\n")
+    if options.out is not None:
+        tell(f"gridsum: wrote {len(records)} figures to {options.out}")
     return data
 
 
@@ -148,7 +148,7 @@ def _read(path: str) -> dict[str, Any]:
         if not all(record["measure"] for record in data["records"]) or not data["device"]:
             raise KeyError
     except (OSError, ValueError, KeyError, TypeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it does not hold what gridsum bench --json writes"
+        reason = error.strerror if isinstance(error, OSError) else "it does not hold what gridsum bench --out writes"
         raise UsageError(f"cannot show {path}: {reason}") from None
     return data
 

@@ -70,13 +70,18 @@ def run(arguments: Sequence[str]) -> int:
     try:
         with progress() as shown:
 
+            def tick(done: int, total: int) -> None:
+                shown.tick("training step", done, total)
+
             def report(now: "Progress") -> None:
                 shown.update(now.phase, now.done, now.of, now.news)
 
             def warn(text: str) -> None:
                 shown.note(f"gridsum: {text}")
 
-            results = train_exact(config, seeds, folder, pick_device(options.device), options.resume, report, warn)
+            results = train_exact(
+                config, seeds, folder, pick_device(options.device), options.resume, report, warn, tick
+            )
     except KeyboardInterrupt:
         tell(f"gridsum: stopped; go on with: {shlex.join(['gridsum', 'train', '--out', str(folder), '--resume'])}")
         raise

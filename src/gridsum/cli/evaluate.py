@@ -14,6 +14,7 @@ from gridsum.cli.parsing import (
     add_seed,
     called_now,
     columns,
+    seconds,
     whole_number,
 )
 from gridsum.names import DEFAULT_MODEL
@@ -69,7 +70,14 @@ def _parser() -> Parser:
         action="extend",
         default=[],
         metavar="FUNCTION",
-        help="package.module:function, which is given '12+34=' and returns '46'; it gets the same problems",
+        help="package.module:function, which is given '12+34=' and returns '46', or a list for a list if its parameter "
+        "is one; it gets the same problems. Where it fails, its answer is wrong",
+    )
+    parser.add_argument(
+        "--timeout",
+        type=seconds,
+        metavar="SECONDS",
+        help="how long a solver may take for a problem, or for a list of them (default: as long as it likes)",
     )
     parser.add_argument(
         "--suite",
@@ -112,6 +120,8 @@ def run(arguments: Sequence[str]) -> int:
             for measure in measures:
                 for suite in suites:
                     found = measure(suite, report)
+                    for failed in (record for record in found if record.failed):
+                        shown.note(f"gridsum: {_without_answers(failed)}")
                     if options.out is not None:
                         _keep(options.out, found)
                     records += found
@@ -134,7 +144,7 @@ def _measures(options: Any) -> "Iterator[Measure]":
     from gridsum.evaluation.solvers import load_solver
 
     how = How(options.halting, options.placement, options.seed)
-    setting = Setting(options.samples, options.seed, how, options.device, source_commit())
+    setting = Setting(options.samples, options.seed, how, options.device, source_commit(), options.timeout)
     for name in options.model or ([] if options.solver else [DEFAULT_MODEL]):
         yield from measures_of(called_now(name), setting)
     for name in options.solver:
@@ -149,6 +159,11 @@ def _keep(name: str, records: "list[Record]") -> None:
         append(name, records)
     except OSError as error:
         raise unwritable(name, error) from None
+
+
+def _without_answers(record: "Record") -> str:
+    count = f"{record.failed} of {record.samples} problems of {record.suite}"
+    return f"{record.model} gave no answer to {count}; the first: {record.failure}"
 
 
 def _counted(records: "list[Record]") -> str:

@@ -21,7 +21,8 @@ from gridsum.cli.parsing import (
     pick_device,
 )
 from gridsum.cli.table import RECORDS_BY_DEFAULT, record_files
-from gridsum.names import INSIDE_MODEL, did_you_mean
+from gridsum.cli.watching import watch
+from gridsum.names import DEFAULT_MODEL, INSIDE_MODEL, did_you_mean
 from gridsum.symbols import parse
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def _parser() -> Parser:
         "--model",
         metavar="MODEL",
         help="a shipped model's name, a trained seed's folder, or a weights file; for ring also a training "
-        f"folder with several seeds (default: {INSIDE_MODEL})",
+        f"folder with several seeds (default: {DEFAULT_MODEL}; {INSIDE_MODEL} for halting, attention and ring)",
     )
     parser.add_argument(
         "--records",
@@ -152,13 +153,18 @@ def load_figures() -> Any:
 
 
 def _placement(options: Any) -> "Drawn":
-    _, trace, answer = _traced(options)
-    return load_figures().plot_placement(trace, answer), None
+    trace = _watched(options)
+    return load_figures().plot_placement(trace.inside, trace.answer), None
 
 
 def _steps(options: Any) -> "Drawn":
-    _, trace, answer = _traced(options)
-    return load_figures().plot_steps(trace, answer), None
+    trace = _watched(options)
+    return load_figures().plot_steps(trace.inside, trace.answer), None
+
+
+def _watched(options: Any) -> Any:
+    options.expression, options.model = options.expression or _EXPRESSION, options.model or DEFAULT_MODEL
+    return watch(options)
 
 
 def _halting(options: Any) -> "Drawn":

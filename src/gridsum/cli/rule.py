@@ -25,11 +25,11 @@ def _parser() -> Parser:
         "Show the rule that a network of bits has learned: what each code of a cell means, and what a cell "
         "becomes for every symbol and every code around it. The meanings are found out from what the rule "
         "does with sums.",
-        "gridsum rule [--model MODEL | --table FILE] [--json FILE] [--out PICTURE]",
+        "gridsum rule [--model MODEL | --table FILE] [--json] [--out FILE]",
         "examples:\n"
         "  gridsum rule\n"
         "  gridsum rule --out rule.svg\n"
-        "  gridsum rule --model runs/exact/seed-3 --json rule.json\n"
+        "  gridsum rule --model runs/exact/seed-3 --out rule.json\n"
         "  gridsum rule --table rule.json",
     )
     source = parser.add_mutually_exclusive_group()
@@ -38,35 +38,36 @@ def _parser() -> Parser:
         metavar="MODEL",
         help=f"a shipped model's name, the folder of one trained seed, or a weights file (default: {DEFAULT_MODEL})",
     )
-    source.add_argument("--table", metavar="FILE", help="a rule that --json wrote")
-    parser.add_argument("--json", metavar="FILE", help="write the whole table to a file; - is standard output")
-    parser.add_argument("--out", metavar="PICTURE", help="draw it; the name ends in .svg, .png or .pdf")
+    source.add_argument("--table", metavar="FILE", help="a rule that --out FILE.json wrote")
+    parser.add_argument("--json", action="store_true", help="print the whole table as a JSON object")
+    parser.add_argument(
+        "--out", metavar="FILE", help="write the table, if the name ends in .json; draw it, if in .svg, .png or .pdf"
+    )
     return parser
 
 
 def run(arguments: Sequence[str]) -> int:
     options = _parser().read(arguments)
-    drawing = None if options.out is None else _drawing(options.out)
-    for name in (options.json, options.out):
-        if name is not None and name != "-":
-            check_writable(name)
+    as_table = options.out is not None and options.out.lower().endswith(".json")
+    drawing = None if options.out is None or as_table else _drawing(options.out)
+    if options.out is not None:
+        check_writable(options.out)
     name, table = _find(options)
-    if options.json is not None:
-        write_result(options.json, table.to_json() + "\n")
-        if options.json == "-" and drawing is None:
-            return 0
-    from gridsum.automaton.meaning import meaning_of
-
-    meaning = meaning_of(table)
-    if options.json != "-":
+    if options.out is not None and as_table:
+        write_result(options.out, table.to_json() + "\n")
+    if options.json:
+        print_text(table.to_json() + "\n")
+    if drawing is not None or not options.json:
+        from gridsum.automaton.meaning import meaning_of
         from gridsum.terminal import render
 
-        print_text(render(describe(name, table, meaning), sys.stdout))
-    if drawing is not None:
-        drawing(table, meaning)
-    for written in (options.json, options.out):
-        if written is not None and written != "-":
-            tell(f"gridsum: wrote {written}")
+        meaning = meaning_of(table)
+        if not options.json:
+            print_text(render(describe(name, table, meaning), sys.stdout))
+        if drawing is not None:
+            drawing(table, meaning)
+    if options.out is not None:
+        tell(f"gridsum: wrote {options.out}")
     return 0
 
 

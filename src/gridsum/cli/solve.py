@@ -1,13 +1,15 @@
 """`gridsum solve`: sums in, answers out, one a line."""
 
 import codecs
+import csv
+import io
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gridsum.api.models import How, Model, PaperModel, has_rule, rule_model
+from gridsum.api.models import Model
 from gridsum.cli.output import STANDARD, emit, print_text, tell
 from gridsum.cli.parsing import (
     Parser,
@@ -16,10 +18,8 @@ from gridsum.cli.parsing import (
     add_model,
     add_rules,
     add_seed,
-    called_now,
-    check_halting,
-    load_single,
 )
+from gridsum.cli.watching import how_of, model_of
 from gridsum.names import resolve
 from gridsum.symbols import ExpressionError, parse
 
@@ -55,12 +55,15 @@ def _parser() -> Parser:
         "gridsum solve EXPR... [options]\n       gridsum solve --file FILE [options]",
         "A sum that cannot be read is explained on standard error, and an empty line\n"
         '(with --json, an object with "error") stands for its answer; the exit status\n'
-        "is then 2.\n"
+        "is then 2. An empty line of a file is answered by an empty line.\n"
+        "Of a .csv file the column expression is read, or the first one.\n"
         "exact takes up to 2·10^8 cells (terms × digits). For the paper's networks\n"
         "there is no limit but memory, about 8 KB for each cell.\n\n"
         "examples:\n"
         "  gridsum solve 523+102+9416 99999+1\n"
+        "  gridsum solve 12 + 34\n"
         "  gridsum solve --show 523+102\n"
+        "  gridsum solve --file sums.csv --csv > answers.csv\n"
         "  gridsum solve --file sums.txt --json > answers.jsonl\n"
         "  echo 12+34 | gridsum solve --file - --model runs/base/seed-3 --halting median",
     )
@@ -74,6 +77,7 @@ def _parser() -> Parser:
         help="print a JSON object a line: expression, answer, exact (the true sum), correct, steps, halting, "
         "placement, capped (whether the limit on steps ended it), model",
     )
+    shape.add_argument("--csv", action="store_true", help="print the same as CSV, with a header")
     shape.add_argument(
         "--show",
         action="store_true",
@@ -98,17 +102,56 @@ def run(arguments: Sequence[str]) -> int:
         raise UsageError("there is nothing to solve; give a sum such as 523+102, or --file FILE")
     with ExitStack() as files:
         if options.file is None:
-            given = [Asked("argument", number, text) for number, text in enumerate(options.expressions, 1)]
+            texts = _joined(options.expressions)
+            given = [Asked("argument", number, text) for number, text in enumerate(texts, 1)]
             chunks: Iterator[list[Asked]] = iter([given])
             if all(isinstance(_read(asked), ExpressionError) for asked in given):
                 return _answer_chunk(None, given, options)  # nothing to load a network for
+            if options.csv:
+                emit(_csv_line([*_DESCRIBED, "model"]))
         else:
             standard = options.file == STANDARD
             # Unbuffered, a read returns what is there: a line typed into a terminal is answered at once.
             file = files.enter_context(open(0 if standard else options.file, "rb", buffering=0, closefd=not standard))
-            chunks = _chunks(file.read)
-        model = _model(options)
+            chunks = _csv_chunks(file.read) if options.file.lower().endswith(".csv") else _chunks(file.read)
+            if options.csv:
+                emit(_csv_line([*_DESCRIBED, "model"]))
+        model = model_of(options, options.network)
         return max((_answer_chunk(model, chunk, options) for chunk in chunks), default=0)
+
+
+def _joined(arguments: Sequence[str]) -> list[str]:
+    """Sums that a shell has split at spaces: an argument that ends in a sign goes on in the next one."""
+    sums: list[str] = []
+    for text in arguments:
+        goes_on = bool(sums) and (sums[-1].rstrip().endswith("+") or text.lstrip()[:1] in ("+", "="))
+        if goes_on:
+            sums[-1] += f" {text}"
+        else:
+            sums.append(text)
+    return sums
+
+
+def _csv_chunks(read: Callable[[int], bytes]) -> Iterator[list[Asked]]:
+    """The sums of a CSV file: of its column `expression`, or of its first one, with or without a header."""
+    content = b"".join(iter(lambda: read(_READ_SIZE), b"")).removeprefix(codecs.BOM_UTF8)
+    try:
+        rows = list(csv.reader(content.decode().splitlines()))
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise UsageError(f"the file is no CSV that can be read: {error}") from None
+    names = [name.strip().lower() for name in rows[0]] if rows else []
+    column = names.index("expression") if "expression" in names else 0
+    header = bool(rows) and bool(rows[0]) and not any(letter.isdigit() for letter in rows[0][column])
+    texts = [row[column] if column < len(row) else "" for row in rows]
+    asked = [Asked("line", number, text) for number, text in enumerate(texts, 1)][header:]
+    for low in range(0, len(asked), _LINES_AT_ONCE):
+        yield asked[low : low + _LINES_AT_ONCE]
+
+
+def _csv_line(cells: Sequence[Any]) -> str:
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="").writerow(cells)
+    return buffer.getvalue()
 
 
 def _chunks(read: Callable[[int], bytes]) -> Iterator[list[Asked]]:
@@ -144,6 +187,11 @@ def _decoded(number: int, line: bytes) -> Asked:
         return Asked("line", number, None)
 
 
+def _blank(asked: Asked) -> bool:
+    """Whether this is a line of a file with nothing on it."""
+    return asked.place == "line" and asked.text is not None and not asked.text.strip()
+
+
 def _read(asked: Asked) -> tuple[str, ...] | ExpressionError:
     if asked.text is None:
         return ExpressionError("this is not UTF-8 text; write sums with ASCII digits")
@@ -153,36 +201,25 @@ def _read(asked: Asked) -> tuple[str, ...] | ExpressionError:
         return error
 
 
-def _model(options: Any) -> Model:
-    name = called_now(options.model)
-    if has_rule(name):
-        if options.halting is not None or options.placement != "auto":
-            raise UsageError(f"{name} halts at rest and places by certain actions; leave --halting and --placement out")
-        return rule_model(name)
-    if options.network:
-        raise UsageError(f"--network is for models that answer by a rule, such as exact; {name} is a network already")
-    model = load_single(name, options.device)
-    check_halting(model.network, options.halting, name)
-    return PaperModel(model)
-
-
-def _how(options: Any) -> How:
-    return How(options.halting, options.placement, options.seed, options.network)
-
-
 def _answer_chunk(model: Model | None, chunk: list[Asked], options: Any) -> int:
     """Answer what can be answered, in order; returns the exit status."""
     status = 0
-    read = [_read(asked) for asked in chunk]
-    expressions = [terms for terms in read if not isinstance(terms, ExpressionError)]
-    answers = iter(()) if model is None else model.answers(expressions, _how(options))
+    read = [None if _blank(asked) else _read(asked) for asked in chunk]
+    expressions = [terms for terms in read if isinstance(terms, tuple)]
+    answers = iter(()) if model is None else model.answers(expressions, how_of(options, options.network))
     for asked, terms in zip(chunk, read, strict=True):
+        if terms is None:
+            if not (options.json or options.csv or options.show):
+                emit("")
+            continue
         if isinstance(terms, ExpressionError):
             status = 2
             alone = asked.place == "argument" and len(chunk) == 1
             tell(f"gridsum: error: {'' if alone else f'{asked.place} {asked.number}: '}{terms}")
             if options.json:
                 emit(json.dumps({asked.place: asked.number, "error": str(terms)}))
+            elif options.csv:
+                emit(_csv_line([asked.text or "", ""]))
             elif not options.show:
                 emit("")
             continue
@@ -194,9 +231,11 @@ def _answer_chunk(model: Model | None, chunk: list[Asked], options: Any) -> int:
 def _print(model: Model, terms: tuple[str, ...], answer: "Answer", options: Any) -> None:
     if options.json:
         emit(json.dumps(describe(answer, resolve(options.model)[0])))
+    elif options.csv:
+        emit(_csv_line(list(describe(answer, resolve(options.model)[0]).values())))
     elif options.show:
         from gridsum.terminal import render
 
-        print_text(render(model.drawing(terms, answer, _how(options)), sys.stdout))
+        print_text(render(model.drawing(terms, answer, how_of(options, options.network)), sys.stdout))
     else:
         emit(answer.answer)

@@ -11,7 +11,7 @@ from gridsum.cli.watching import add_watching, watch
 from gridsum.symbols import ALPHABET
 
 if TYPE_CHECKING:
-    from gridsum.model.unroll import Trace
+    from gridsum.api.traces import Trace
 
 # float32 holds about seven digits; more of them would be noise, and double the file.
 _DECIMALS = 6
@@ -21,7 +21,7 @@ def _parser() -> Parser:
     parser = Parser(
         "trace",
         "Work out one sum and write what happened inside as one JSON object.",
-        "gridsum trace EXPR [--json FILE] [options]",
+        "gridsum trace EXPR [--out FILE] [options]",
         "the object, for a grid of H rows × W columns, from the top and from the left:\n"
         "  expression, answer, exact, correct, steps, halting, placement, capped, model\n"
         "                 as printed by gridsum solve --json\n"
@@ -37,17 +37,18 @@ def _parser() -> Parser:
         "                 (these three are null for models without halting network)\n"
         "    symbols      H × W, the symbol that the output layer reads in each cell\n"
         "    confidence   H × W, its probability\n"
+        "    codes        H × W, the code of each cell, where the model is a rule\n"
         "    grid         H × W × E, the features of each cell (with --grids)\n"
         "    attention    k² × H × W × h, what each cell pays to its neighbours, row by\n"
         "                 row, with each head, in the step from n to n+1; null for the\n"
         "                 last n (with --attention)\n\n"
         "examples:\n"
-        "  gridsum trace 523+102 --json trace.json\n"
-        "  gridsum trace 99999+1 --grids --attention --json trace.json\n"
+        "  gridsum trace 523+102 --out trace.json\n"
+        "  gridsum trace 99999+1 --grids --attention --out trace.json\n"
         "  gridsum trace 12+34 --model base | jq '.readings[].lambda'",
     )
     parser.add_argument(
-        "--json", default=STANDARD, metavar="FILE", help="where to write (default: - for standard output)"
+        "--out", default=STANDARD, metavar="FILE", help="where to write (default: - for standard output)"
     )
     parser.add_argument("--grids", action="store_true", help="with the features of every cell; large")
     parser.add_argument("--attention", action="store_true", help="with all attention weights; very large")
@@ -57,21 +58,23 @@ def _parser() -> Parser:
 
 def run(arguments: Sequence[str]) -> int:
     options = _parser().read(arguments)
-    if options.json != STANDARD:
-        check_writable(options.json)
-    model, answer, traced = watch(options)
-    content = describe(answer, model.name) | {
+    if options.out != STANDARD:
+        check_writable(options.out)
+    watched = watch(options)
+    answer, traced = watched.answer, watched.inside
+    content = describe(answer, watched.model.name) | {
         "alphabet": list(ALPHABET),
         "symbols": [ALPHABET[code] for code in traced.symbols.tolist()],
         "action_names": ["TLU", "NLP", "NOP"],
         "actions": _rounded(traced.actions),
-        "readings": [_reading(traced, n, options.grids, options.attention) for n in range(answer.steps + 1)],
+        "readings": [_reading(watched, n, options.grids, options.attention) for n in range(answer.steps + 1)],
     }
-    write_result(options.json, json.dumps(content) + "\n")
+    write_result(options.out, json.dumps(content) + "\n")
     return 0
 
 
-def _reading(traced: "Trace", n: int, grids: bool, attention: bool) -> dict[str, Any]:
+def _reading(watched: "Trace", n: int, grids: bool, attention: bool) -> dict[str, Any]:
+    traced = watched.inside
     confidence, codes = traced.decoded[n].max(-1)
     halting, probability = traced.halting, traced.probability
     reading: dict[str, Any] = {
@@ -82,10 +85,13 @@ def _reading(traced: "Trace", n: int, grids: bool, attention: bool) -> dict[str,
         "symbols": [[ALPHABET[code] for code in row] for row in codes.tolist()],
         "confidence": _rounded(confidence),
     }
+    if watched.codes is not None:
+        reading["codes"] = watched.codes[n].tolist()
     if grids:
         reading["grid"] = _rounded(traced.grids[n])
     if attention:
-        reading["attention"] = _rounded(traced.attention[n]) if n < len(traced.attention) else None
+        weights = watched.attention
+        reading["attention"] = _rounded(weights[n]) if n < len(weights) else None
     return reading
 
 

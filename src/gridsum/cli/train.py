@@ -108,8 +108,12 @@ def run(arguments: Sequence[str]) -> int:
     epochs: list[Epoch] = []
     try:
         with progress() as shown:
+
+            def tick(done: int, total: int) -> None:
+                shown.tick("training step", done, total)
+
             report, warn = _reporter(shown, epochs, boards), lambda text: shown.note(f"gridsum: {text}")
-            train(config, seeds, folder, device, options.resume, report, warn, begin)
+            train(config, seeds, folder, device, options.resume, report, warn, begin, tick)
     except KeyboardInterrupt:
         tell(_how_to_resume(options, folder, epochs))
         raise

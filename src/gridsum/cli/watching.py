@@ -3,30 +3,50 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from gridsum.cli.parsing import add_device, add_model, add_rules, add_seed, check_halting, load_single
-from gridsum.names import INSIDE_MODEL
+from gridsum.api.models import How, Model, PaperModel, has_rule, rule_model
+from gridsum.cli.parsing import (
+    UsageError,
+    add_device,
+    add_model,
+    add_rules,
+    add_seed,
+    called_now,
+    check_halting,
+    load_single,
+)
 from gridsum.symbols import parse
 
 if TYPE_CHECKING:
-    from gridsum.model.unroll import Trace
-    from gridsum.solving import Answer
-    from gridsum.store import Model
+    from gridsum.api.traces import Trace
 
 
 def add_watching(parser: argparse.ArgumentParser) -> None:
     """The sum, and how it is worked out."""
     parser.add_argument("expression", metavar="EXPR", help="a sum, such as 523+102")
-    add_model(parser, INSIDE_MODEL)
+    add_model(parser)
     add_rules(parser)
     add_seed(parser, "of the draws of sampled halting")
     add_device(parser, "cpu")
 
 
-def watch(options: argparse.Namespace) -> "tuple[Model, Answer, Trace]":
-    terms = parse(options.expression)
-    model = load_single(options.model, options.device)
-    check_halting(model.network, options.halting, options.model)
+def model_of(options: argparse.Namespace, network: bool = False) -> Model:
+    """The model that the options name, if it can follow their rules."""
+    name = called_now(options.model)
+    if has_rule(name):
+        if options.halting is not None or options.placement != "auto":
+            raise UsageError(f"{name} halts at rest and places in one way; leave --halting and --placement out")
+        return rule_model(name)
+    if network:
+        raise UsageError(f"--network is for models that answer by a rule, such as exact; {name} is a network already")
+    model = load_single(name, options.device)
+    check_halting(model.network, options.halting, name)
+    return PaperModel(model)
 
-    from gridsum.solving import solve_and_trace
 
-    return model, *solve_and_trace(model, terms, options.halting, options.seed, options.placement)
+def how_of(options: argparse.Namespace, network: bool = False) -> How:
+    return How(options.halting, options.placement, options.seed, network)
+
+
+def watch(options: argparse.Namespace) -> "Trace":
+    parse(options.expression)  # before anything is loaded
+    return model_of(options).trace(options.expression, **how_of(options)._asdict())

@@ -44,6 +44,10 @@ class Record:
     """What was answered, for the worked examples only."""
     capped: int | None = None
     """How many samples the largest number of steps ended; None where it was not counted."""
+    failed: int | None = None
+    """How many samples a solver gave no answer to; None for our models."""
+    failure: str | None = None
+    """The first of these, and why."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.sequences_right <= self.samples or self.samples == 0:

@@ -19,7 +19,7 @@ def plot_costs(records: Records) -> Picture:
     solving = [record for record in records if record["measure"] == "solving"]
     panels = [(draw, chosen) for draw, chosen in ((_training, training), (_solving, solving)) if chosen]
     if not panels:
-        raise FigureError("the records hold neither training nor solving; make some with: gridsum bench --json FILE")
+        raise FigureError("the records hold neither training nor solving; make some with: gridsum bench --out FILE")
     figure = Picture(figsize=(4.2 * len(panels), 3.6), layout="constrained")
     for axes, (draw, chosen) in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
         axes.set_xscale("log")

@@ -17,7 +17,7 @@ from gridsum.model.engine import ends_for
 from gridsum.model.engine.placement import place_soft
 from gridsum.model.paper import GridSize, flatten, most_probable
 from gridsum.model.rule import RuleNetwork, soft_bits
-from gridsum.problems import Batch, sample
+from gridsum.problems import Batch, Space, sample
 from gridsum.recipe import DiscoveryConfig, ExactConfig, Phase
 from gridsum.streams import Stream, lane_index
 from gridsum.symbols import ALPHABET, PAD
@@ -31,6 +31,8 @@ _BETAS = (0.9, 0.999)
 _WARM_UP = 50
 # How much of what hardening looks at is of the last training step.
 _RECENT = 0.05
+# What the stream of the problems that are held out is for, and how many they are.
+_HELD_OUT, _HELD_OUT_PROBLEMS = -1, 64
 
 
 class Setting(NamedTuple):
@@ -272,6 +274,25 @@ class Discovery:
             self.gates_hard.fill_(True)
         return logged
 
+    @torch.no_grad()
+    def held_out(self) -> Tensor:
+        """The share of whole results [R] that are right at rest, of problems that are never trained on.
+
+        As it would solve: by certain actions and with bits, from all bits off.
+        """
+        network, space = self.network, Space((1, 4), (1, 10))
+        stream = Stream.of_seeds([0], self.device).fold(_HELD_OUT)
+        batch = sample(space, _HELD_OUT_PROBLEMS, stream)
+        height, width = space.terms[1] + 1, space.columns + 1
+        symbols = batch.symbols.expand(network.runs, -1, -1)
+        inside = torch.ones(network.runs, _HELD_OUT_PROBLEMS, height, width, 1, device=self.device)
+        cell, query = network.meet(place(network, Problems(symbols, batch.targets, inside), _HELD_OUT_PROBLEMS))
+        bits, gates = -torch.ones(*inside.shape[:-1], network.config.bits, device=self.device), network.gates()
+        for _ in range(2 * (height + width)):
+            bits = torch.where(network.step(cell, query, bits, inside, gates) > 0, 1.0, -1.0)
+        read = network.read(bits[:, :, 0]).argmax(-1)
+        return (read == batch.targets_for(width)).all(-1).double().mean(1)
+
     def gates(self, phase: Phase) -> Tensor | None:
         """Open until a phase makes them cost something; then as far as training opens them; from its end on hard."""
         soft = self.network.gates(hard=False)
@@ -352,11 +373,18 @@ class Discovery:
             tensor.copy_(state[name])
 
 
-def train_steps(fleet: Discovery, first: int, last: int, report: Callable[[int, Tensor], None]) -> Iterator[int]:
+def train_steps(
+    fleet: Discovery,
+    first: int,
+    last: int,
+    report: Callable[[int, Tensor], None],
+    tick: Callable[[int, int], None] = lambda *_: None,
+) -> Iterator[int]:
     """Training steps `first` to `last`; yields after every epoch's worth of them, with their mean reported."""
     logged = []
     for number in range(first, last):
         logged.append(fleet.train_step(number))
+        tick(number + 1, last)
         if (number + 1) % fleet.config.discovery.epoch_steps == 0 or number + 1 == last:
             report(number + 1, torch.stack(logged).mean(0))
             logged = []

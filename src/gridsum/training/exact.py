@@ -66,8 +66,12 @@ def train_exact(
     resume: bool = False,
     report: Report = lambda _: None,
     warn: Warn = lambda _: None,
+    tick: Callable[[int, int], None] = lambda *_: None,
 ) -> list[dict[str, Any]]:
-    """Train, consolidate and prove a run for each seed; returns what each came to."""
+    """Train, consolidate and prove a run for each seed; returns what each came to.
+
+    `report` hears of every epoch, `tick` of every training step: how many are done, and of how many.
+    """
     if len(set(seeds)) != len(seeds) or not seeds:
         raise ConfigError("seeds must be different from each other, and at least one")
     check_memory(f"training {len(seeds)} runs of exact at once", training_bytes(config, len(seeds)), device)
@@ -81,7 +85,7 @@ def train_exact(
             clear(folder)
             create(folder, config, seeds)
         with set_for_training(device, "tf32"):
-            _discover(config, tuple(seeds), folder, device, report, warn)
+            _discover(config, tuple(seeds), folder, device, report, warn, tick)
         with set_for_training(device, "fp32"):  # a rule is looked at in the precision that it is solved in
             return [
                 _finish(
@@ -92,7 +96,13 @@ def train_exact(
 
 
 def _discover(
-    config: ExactConfig, seeds: tuple[int, ...], folder: Path, device: torch.device, report: Report, warn: Warn
+    config: ExactConfig,
+    seeds: tuple[int, ...],
+    folder: Path,
+    device: torch.device,
+    report: Report,
+    warn: Warn,
+    tick: Callable[[int, int], None],
 ) -> None:
     """All phases of training on results; a checkpoint's epoch is the number of training steps."""
     fleet, last = Discovery(config, seeds, device), total_steps(config)
@@ -117,17 +127,19 @@ def _discover(
 
     def log(number: int, means: Tensor) -> None:
         phase, _, _ = at_step(config, number - 1)
-        values = dict(zip(Logged._fields, means.tolist(), strict=True))
+        values = dict(zip(Logged._fields, means.tolist(), strict=True)) | {"held_out": fleet.held_out().tolist()}
         for run, seed in enumerate(seeds):
             line = {name: value[run] for name, value in values.items()}
             hardened = bool(fleet.network.decided[run])
             append_metrics(folder, seed, {"epoch": number, "phase": phase, **line, "hardened": hardened})
         best, mean = max(values["results"]), sum(values["results"]) / len(seeds)
         placed = int(fleet.network.decided.sum())
-        news = f"results right {mean:.3f} (best {best:.3f}), placement hard in {placed} of {len(seeds)} runs"
+        new = sum(values["held_out"]) / len(seeds)
+        right = f"results right {mean:.3f} (best {best:.3f}), held out {new:.3f}"
+        news = f"{right}, placement hard in {placed} of {len(seeds)} runs"
         report(Progress(phase, number, last, f"{news}, {time.monotonic() - started:.0f} s"))
 
-    for number in train_steps(fleet, done, last, log):
+    for number in train_steps(fleet, done, last, log, tick):
         for run, seed in enumerate(seeds):
             keep_log(folder, seed)
             save_run(seed_folder(folder, seed) / WEIGHTS, fleet.network, run, config, seed)

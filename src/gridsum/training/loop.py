@@ -9,10 +9,13 @@ import torch
 from torch import Tensor
 
 from gridsum.config import Config, ConfigError
-from gridsum.model.paper import Network
+from gridsum.model.inference import default_rule, infer
+from gridsum.model.paper import GridSize, Network
 from gridsum.objective import Cost
+from gridsum.problems import Space, sample
 from gridsum.sizes import check_memory, training_bytes
 from gridsum.store import WEIGHTS, Model, save_run
+from gridsum.streams import Stream
 from gridsum.training.checkpoints import Checkpoint, Warn, config_of, load_moments, save_checkpoint
 from gridsum.training.folders import (
     append_metrics,
@@ -35,6 +38,10 @@ from gridsum.training.process import set_for_training
 
 # What is logged of a step: the parts of its cost, and the norm of its gradient.
 _LOGGED = (*(part.name for part in fields(Cost)), "gradient_norm")
+# What the stream of the problems that are held out is for, and how many they are.
+_HELD_OUT, _HELD_OUT_PROBLEMS = -1, 64
+
+Tick = Callable[[int, int], None]
 
 
 class TrainingError(RuntimeError):
@@ -69,6 +76,8 @@ def news(epoch: Epoch) -> str:
     if len(losses) > 1:
         loss += f" (best {min(losses):.3f}, worst {max(losses):.3f})"
     parts = [loss, f"accuracy {_mean(alive('accuracy')):.3f}", f"steps {_mean(alive('steps')):.1f}"]
+    if "held_out" in epoch.means:
+        parts.append(f"held-out results right {_mean(alive('held_out')):.3f}")
     if len(losses) < len(epoch.seeds):
         parts.append(f"{len(epoch.seeds) - len(losses)} of {len(epoch.seeds)} runs set aside")
     return ", ".join(parts)
@@ -97,11 +106,13 @@ def train(
     report: Callable[[Epoch], None] = lambda _: None,
     warn: Warn = lambda _: None,
     start: Model | None = None,
+    tick: Tick = lambda *_: None,
 ) -> None:
     """Train a run for each seed, all together, leaving weights and logs in `folder`.
 
     The runs begin from random weights, or from those of `start`, a model with the same seeds; the optimiser then goes
-    on with the moments that the checkpoint of its training folder holds, where there is one.
+    on with the moments that the checkpoint of its training folder holds, where there is one. `report` hears of every
+    epoch, `tick` of every training step: how many are done, and of how many.
     """
     if len(set(seeds)) != len(seeds) or not seeds:
         raise ConfigError("seeds must be different from each other, and at least one")
@@ -109,7 +120,7 @@ def train(
     if resume:
         check_same(folder, config, seeds)  # before the lock, which needs a folder
     with opened(folder, warn), set_for_training(device, config.training.precision):
-        _train(config, seeds, folder, device, resume, report, warn, start)
+        _train(config, seeds, folder, device, resume, report, warn, start, tick)
 
 
 def _train(
@@ -121,6 +132,7 @@ def _train(
     report: Callable[[Epoch], None],
     warn: Warn,
     start: Model | None,
+    tick: Tick,
 ) -> None:
     if not resume:
         check_free(folder)
@@ -144,7 +156,9 @@ def _train(
         for epoch in range(done + 1, config.training.epochs + 1):
             before = fleet.alive.tolist()
             begun = time.monotonic()
-            means = fleet.epoch(epoch)
+            means = fleet.epoch(epoch, tick)
+            if epoch == 1 or epoch % config.training.checkpoint_epochs == 0 or epoch == config.training.epochs:
+                means["held_out"] = fleet.held_out()
             rate = float(learning_rate(torch.tensor((epoch - 1) * config.training.steps_per_epoch), config.training))
             _log(folder, fleet, epoch, means, rate, time.monotonic() - begun)
             _warn_of_divergence(fleet, before, epoch, warn)
@@ -191,12 +205,26 @@ class Fleet:
         self.optimiser.load(moments)
         return True
 
-    def epoch(self, number: int) -> dict[str, tuple[float, ...]]:
+    def epoch(self, number: int, tick: Tick = lambda *_: None) -> dict[str, tuple[float, ...]]:
         """Train for one epoch; returns the means over its steps of what is logged, for each run."""
-        steps = self.config.training.steps_per_epoch
-        logged = [self.train_step((number - 1) * steps + index).logged for index in range(steps)]
+        steps, logged = self.config.training.steps_per_epoch, []
+        for step in range((number - 1) * steps, number * steps):
+            logged.append(self.train_step(step).logged)
+            tick(step + 1, self.config.training.epochs * steps)
         means = torch.stack(logged).mean(0).tolist()
         return {name: tuple(values) for name, values in zip(_LOGGED, means, strict=True)}
+
+    @torch.no_grad()
+    def held_out(self) -> tuple[float, ...]:
+        """The share of whole results that each run gets right, of problems that are never trained on."""
+        task, stream = self.config.task, Stream.of_seeds([0], self.device).fold(_HELD_OUT)
+        space = Space(task.terms, task.digits)
+        batch, size = sample(space, _HELD_OUT_PROBLEMS, stream), GridSize(*task.grid(space))
+        draws = stream.fold(0).uniform(_HELD_OUT_PROBLEMS, self.config.model.max_evaluation_steps)
+        symbols, draws = (part.expand(len(self.seeds), -1, -1) for part in (batch.symbols, draws))
+        outcome = infer(self.network, symbols, size, default_rule(self.network), draws)
+        right = (outcome.predicted == batch.targets_for(size.width)).all(-1)
+        return tuple(right.double().mean(1).tolist())
 
     def train_step(self, number: int) -> TrainingStep:
         """One update of every run, on the problems of step `number`."""
@@ -258,7 +286,7 @@ def _log(
 ) -> None:
     for run, (seed, alive) in enumerate(zip(fleet.seeds, fleet.alive.tolist(), strict=True)):
         if alive:
-            values = {name: means[name][run] for name in _LOGGED}
+            values = {name: value[run] for name, value in means.items()}
             append_metrics(folder, seed, {"epoch": epoch, **values, "learning_rate": rate, "seconds": seconds})
 
 
