@@ -324,7 +324,7 @@ def test_a_sum_that_the_shell_has_split(arguments: list[str], answers: str, comm
 def test_empty_lines_are_answered_by_empty_lines(command: Command, tmp_path: Path):
     (tmp_path / "sums.txt").write_text("1+2\n\n  \n3+4\n")
     assert command("solve", "--file", str(tmp_path / "sums.txt")) == (0, "3\n\n\n7\n", "")
-    assert command("solve", "--json", "--file", str(tmp_path / "sums.txt")).out.count("\n") == 2
+    assert command("solve", "--json", "--file", str(tmp_path / "sums.txt"))[1].count("\n") == 2
 
 
 @pytest.mark.parametrize("content", ["id,expression\n1,12+34\n2,5+6\n", "12+34\n5+6\n", '"12+34",x\n\n5+6,y\n'])
@@ -339,4 +339,4 @@ def test_csv_in_and_out(content: str, command: Command, tmp_path: Path):
     ]
     again = tmp_path / "again.csv"
     again.write_text(out)
-    assert command("solve", "--file", str(again)).out == "46\n11\n"
+    assert command("solve", "--file", str(again))[1] == "46\n11\n"

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from gridsum.config import Config, ConfigError
-from gridsum.model.inference import default_rule, infer
+from gridsum.model.inference import UnsoundError, default_rule, infer
 from gridsum.model.paper import GridSize, Network
 from gridsum.objective import Cost
 from gridsum.problems import Space, sample
@@ -158,7 +158,7 @@ def _train(
             begun = time.monotonic()
             means = fleet.epoch(epoch, tick)
             if epoch == 1 or epoch % config.training.checkpoint_epochs == 0 or epoch == config.training.epochs:
-                means["held_out"] = fleet.held_out()
+                means |= fleet.held_out()
             rate = float(learning_rate(torch.tensor((epoch - 1) * config.training.steps_per_epoch), config.training))
             _log(folder, fleet, epoch, means, rate, time.monotonic() - begun)
             _warn_of_divergence(fleet, before, epoch, warn)
@@ -215,16 +215,22 @@ class Fleet:
         return {name: tuple(values) for name, values in zip(_LOGGED, means, strict=True)}
 
     @torch.no_grad()
-    def held_out(self) -> tuple[float, ...]:
-        """The share of whole results that each run gets right, of problems that are never trained on."""
+    def held_out(self) -> dict[str, tuple[float, ...]]:
+        """The share of whole results that each run gets right, of problems that are never trained on.
+
+        Nothing where a run has diverged so far that it cannot be asked.
+        """
         task, stream = self.config.task, Stream.of_seeds([0], self.device).fold(_HELD_OUT)
         space = Space(task.terms, task.digits)
         batch, size = sample(space, _HELD_OUT_PROBLEMS, stream), GridSize(*task.grid(space))
         draws = stream.fold(0).uniform(_HELD_OUT_PROBLEMS, self.config.model.max_evaluation_steps)
         symbols, draws = (part.expand(len(self.seeds), -1, -1) for part in (batch.symbols, draws))
-        outcome = infer(self.network, symbols, size, default_rule(self.network), draws)
+        try:
+            outcome = infer(self.network, symbols, size, default_rule(self.network), draws)
+        except UnsoundError:
+            return {}
         right = (outcome.predicted == batch.targets_for(size.width)).all(-1)
-        return tuple(right.double().mean(1).tolist())
+        return {"held_out": tuple(right.double().mean(1).tolist())}
 
     def train_step(self, number: int) -> TrainingStep:
         """One update of every run, on the problems of step `number`."""
