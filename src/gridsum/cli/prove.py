@@ -25,17 +25,16 @@ def _parser() -> Parser:
         "Check, by enumeration of every local context, that a learned rule adds any number of terms of any length. "
         "The checker knows addition; the network was never shown it. docs/proof.md gives the argument. "
         "The exit status is 1 where a condition fails.",
-        "gridsum prove [--model MODEL | --table FILE] [--json] [--out FILE]",
+        "gridsum prove [--model MODEL | --table FILE] [--json FILE]",
         "examples:\n"
         "  gridsum prove\n"
         "  gridsum prove --model runs/exact/seed-3\n"
-        "  gridsum prove --table rule.json --out proof.json",
+        "  gridsum prove --table rule.json --json proof.json",
     )
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--model", metavar="MODEL", help=f"a run of exact: its name, folder or file ({DEFAULT_MODEL})")
-    what.add_argument("--table", metavar="FILE", help="a rule that `gridsum rule --out` wrote")
-    parser.add_argument("--json", action="store_true", help="print what was found as a JSON object")
-    parser.add_argument("--out", metavar="FILE", help="also write that object to a file")
+    what.add_argument("--table", metavar="FILE", help="a rule that `gridsum rule --json` wrote")
+    parser.add_argument("--json", metavar="FILE", help="also write what was found as JSON; - is standard output")
     return parser
 
 
@@ -56,11 +55,13 @@ def run(arguments: Sequence[str]) -> int:
     wrong = None if proof.proved else counterexample(table)
     lines = [_line(proof), *(_network_line(precision, part) for precision, part in network.items())]
     lines += _theorem(table) if proved else _failure(proof, wrong)
-    found = json.dumps({"proved": proved, **_told(proof), "network": network}, indent=2) + "\n"
-    print_text(found if options.json else "\n".join(lines) + "\n")
-    if options.out is not None:
-        write_result(options.out, found)
-        tell(f"gridsum: wrote {options.out}")
+    if options.json != "-":
+        print_text("\n".join(lines) + "\n")
+    if options.json is not None:
+        found = {"proved": proved, **_told(proof), "network": network}
+        write_result(options.json, json.dumps(found, indent=2) + "\n")
+        if options.json != "-":
+            tell(f"gridsum: wrote {options.json}")
     return 0 if proved else 1
 
 
