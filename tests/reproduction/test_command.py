@@ -177,7 +177,19 @@ def test_mistakes_are_explained(
 def test_another_campaigns_folder_is_refused(reproduce: Reproduce, quick: Path):
     status, _, err = reproduce("--out", str(quick), "--seeds", "0,1")
     assert status == 2
-    assert "base was trained with model.width = 16, not 64; choose another --out" in err
+    assert "base was trained with model.width = 16, not 64. It stays as it is; name a new folder" in err
+    assert err.endswith("--out mine, or leave this one out: --variants noGroups SASA fixedTime ponderReg\n")
+
+
+def test_the_results_of_the_repository_are_done_or_say_what_to_do(reproduce: Reproduce, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    status, _, err = reproduce("--dry-run")
+    assert status == 2
+    assert "results/ponderReg was trained with objective.truncate_prior = True, not False. It stays as it is;" in err
+    others = err.split("--variants ")[1].split()
+    status, out, _ = reproduce("--dry-run", "--variants", *others)
+    assert status == 0
+    assert out.endswith("nothing is left to do\n")
 
 
 def test_training_and_measuring_need_no_figures(tmp_path: Path):

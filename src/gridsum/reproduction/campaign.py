@@ -39,6 +39,8 @@ REPORTED = tuple(_BY_NAME.values())
 
 # Where a training was done in another way than asked in these alone, it is still the training that was asked for.
 _INDIFFERENT = ("training.precision", "training.checkpoint_epochs")
+# The same holds for what only the regulariser `kl` asks for, where there is another.
+_OF_KL = ("objective.prior", "objective.truncate_prior")
 
 
 @dataclass(frozen=True)
@@ -154,11 +156,16 @@ class Campaign:
                 f"{folder} was trained with seeds {_listed(seeds)}, without {_listed(missing)}; "
                 "ask for --seeds that it has, or choose another --out"
             )
+        indifferent = _INDIFFERENT + (() if training.config.objective.regulariser == "kl" else _OF_KL)
         ours, theirs = fields_of(training.config), fields_of(there)
         for name in ours:
-            if ours[name] != theirs[name] and name not in _INDIFFERENT:
-                there, asked = theirs[name][1], ours[name][1]
-                raise FolderError(f"{folder} was trained with {name} = {there}, not {asked}; choose another --out")
+            if ours[name] != theirs[name] and name not in indifferent:
+                others = " ".join(variant for variant in self.variants if not training.name.startswith(variant))
+                leave_out = f", or leave this one out: --variants {others}" if others else ""
+                raise FolderError(
+                    f"{folder} was trained with {name} = {theirs[name][1]}, not {ours[name][1]}. It stays as it is; "
+                    f"name a new folder for a study of your own: --out mine{leave_out}"
+                )
         done, epochs = trained_epochs(folder), training.config.training.epochs
         return epochs if not done and self._measured(training) else min(done, epochs)
 
