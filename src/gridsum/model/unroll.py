@@ -9,7 +9,7 @@ from torch import Tensor
 
 from gridsum.config import ModelConfig
 from gridsum.model.engine import Engine, engine_of
-from gridsum.model.engine.plain import Plain, Sites
+from gridsum.model.engine.plain import Plain, Sites, Start
 from gridsum.model.paper import GridSize, Network, halting_distribution, survival
 from gridsum.streams import Stream
 
@@ -44,10 +44,10 @@ def unroll(
     """Symbols [R,B,S] are placed, and then step follows step: the moments n = 0 … `steps`, one after the other.
 
     Whoever has seen enough stops asking for more. With `epsilon`, the rollout ends when every sample is truncated (see
-    `Engine.begin`), unless `exactly` so many steps are to be taken. `change` makes another grid of each one, and the
+    `Start`), unless `exactly` so many steps are to be taken. `change` makes another grid of each one, and the
     computation goes on with that; it needs the plain engine.
     """
-    course = engine.begin(symbols, size, steps, hard, drops, epsilon, exactly)
+    course = engine.begin(Start(symbols, size, steps, hard, drops, epsilon, exactly))
     for n in range(steps + 1):
         if n:
             course.advance(n)

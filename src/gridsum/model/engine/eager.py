@@ -18,7 +18,7 @@ from gridsum.model.engine.attention import FusedAttention, block_matrix
 from gridsum.model.engine.context import ask, attend, conclude
 from gridsum.model.engine.feed_forward import FusedFeedForward
 from gridsum.model.engine.placement import LookUp, place_hard, place_soft
-from gridsum.model.engine.plain import Course, Plain, Sites
+from gridsum.model.engine.plain import Course, Plain, PlainCourse, Start
 from gridsum.model.paper import Drop, FeedForward, GridSize, Linear, Network, linear, only_inside
 
 # Truncated samples are left out of the computation once they are an eighth of it: leaving costs a copy.
@@ -32,17 +32,8 @@ class Eager(Plain):
         super().__init__(network)
         self.products = products
 
-    def begin(
-        self,
-        symbols: Tensor,
-        size: GridSize,
-        steps: int,
-        hard: bool = False,
-        drops: Sites | None = None,
-        epsilon: float | Tensor | None = None,
-        exactly: bool = False,
-    ) -> Course:
-        return EagerCourse(self, symbols, size, steps, hard, drops, epsilon, exactly)
+    def begin(self, start: Start) -> Course:
+        return EagerCourse(self, start)
 
     def feed(
         self, module: FeedForward, x: Tensor, drops: Sequence[Drop] | None = None, kind: torch.dtype | None = None
@@ -88,33 +79,18 @@ class Eager(Plain):
         return (place_hard if hard else place_soft)(vectors, actions, size.height, size.width)
 
 
-class EagerCourse:
+class EagerCourse(PlainCourse):
     """A rollout whose samples leave when they are truncated."""
 
     engine: Any
 
-    def __init__(
-        self,
-        engine: Eager,
-        symbols: Tensor,
-        size: GridSize,
-        steps: int,
-        hard: bool,
-        drops: Sites | None,
-        epsilon: float | Tensor | None,
-        exactly: bool,
-    ) -> None:
-        self.engine, self.network = engine, engine.network
-        self.size, self.steps, self.drops, self.epsilon = size, steps, drops, epsilon
-        self.leaves = epsilon is not None and not exactly and self.network.context is not None
-        self.problems = symbols.shape[1]
+    def __init__(self, engine: Eager, start: Start) -> None:
+        self.engine = engine
+        super().__init__(engine, start)
+        self.problems = start.symbols.shape[1]
         self.matrix = block_matrix(self.network.step.attention)
-        self.show(engine.place(symbols, size, hard))
-        self.context = None if self.network.context is None else self.network.context.start(self.problems)
-        self.present = torch.arange(self.problems, device=symbols.device)
-        self.running = torch.ones(symbols.shape[:2], device=symbols.device)
+        self.present = torch.arange(self.problems, device=start.symbols.device)
         self.last_rows: Tensor | None = None
-        self.done = False
 
     def show(self, grid: Tensor) -> None:
         self.grid, self.top = grid, grid[:, :, 0]
@@ -122,7 +98,7 @@ class EagerCourse:
     def look(self, n: int) -> tuple[Tensor, Tensor | None]:
         if self.network.context is None:
             return self.top, None
-        if not self.leaves:
+        if not self.truncates:
             return self.top, self.decide(n)
         rows = self.top.new_zeros(()).expand(len(self.running), self.problems, *self.top.shape[2:])
         rows, halting = rows if self.last_rows is None else self.last_rows, torch.ones_like(self.running)
@@ -135,7 +111,7 @@ class EagerCourse:
 
     def advance(self, n: int) -> None:
         self.last_rows = None
-        if self.leaves:
+        if self.truncates:
             self.let_go(n)
         if len(self.present):
             self.take(n)

@@ -1,6 +1,7 @@
 """The paper's equations as `gridsum.model.paper` has them, step by step: what every other engine is held against."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import torch
@@ -20,6 +21,26 @@ class Sites(Protocol):
     def context(self, n: int) -> Sequence[Drop]: ...
 
     def output(self, first: int, count: int) -> Drop: ...
+
+
+@dataclass(frozen=True)
+class Start:
+    """What a rollout starts from, and how far it goes."""
+
+    symbols: Tensor
+    """[R,B,S]."""
+    size: GridSize
+    steps: int
+    """The most there can be."""
+    hard: bool = False
+    """Whether symbols are placed by their most probable actions."""
+    drops: Sites | None = None
+    epsilon: float | Tensor | None = None
+    """Of all samples or of each [R,B], where they are truncated as in training: after the first n before which a sample
+    has halted with a probability above 1 − ε, its top row and λ have no meaning."""
+    exactly: bool = False
+    """Whether all `steps` are taken, and the tensors are asked nothing on the way, which a CUDA graph needs; ε is then
+    a number."""
 
 
 class Course(Protocol):
@@ -50,22 +71,8 @@ class Engine(Protocol):
         """The dropout of a rollout of so many steps; None where the network has none."""
         ...
 
-    def begin(
-        self,
-        symbols: Tensor,
-        size: GridSize,
-        steps: int,
-        hard: bool = False,
-        drops: Sites | None = None,
-        epsilon: float | Tensor | None = None,
-        exactly: bool = False,
-    ) -> Course:
-        """Symbols [R,B,S] on their grids, before the first of at most `steps` steps.
-
-        With `epsilon`, of all samples or of each [R,B], samples are truncated as in training: after the first n before
-        which a sample has halted with a probability above 1 − ε, its top row and λ have no meaning. With `exactly`, all
-        `steps` are taken, and the tensors are asked nothing on the way, which a CUDA graph needs; ε is then a number.
-        """
+    def begin(self, start: Start) -> Course:
+        """The symbols on their grids, before the first step."""
         ...
 
     def read(self, vectors: Tensor, drop: Drop | None = None) -> Tensor:
@@ -92,17 +99,11 @@ class Plain:
     ) -> Sites | None:
         return Dropouts.of(stream, self.config, problems, size, largest, steps)
 
-    def begin(
-        self,
-        symbols: Tensor,
-        size: GridSize,
-        steps: int,  # noqa: ARG002
-        hard: bool = False,
-        drops: Sites | None = None,
-        epsilon: float | Tensor | None = None,
-        exactly: bool = False,
-    ) -> Course:
-        return PlainCourse(self.network, self.network.place(symbols, size, hard), size, drops, epsilon, exactly)
+    def begin(self, start: Start) -> Course:
+        return PlainCourse(self, start)
+
+    def place(self, symbols: Tensor, size: GridSize, hard: bool) -> Tensor:
+        return self.network.place(symbols, size, hard)
 
     def read(self, vectors: Tensor, drop: Drop | None = None) -> Tensor:
         return self.network.read(vectors, drop)
@@ -112,20 +113,17 @@ class Plain:
 
 
 class PlainCourse:
-    def __init__(
-        self,
-        network: Network,
-        grid: Tensor,
-        size: GridSize,
-        drops: Sites | None,
-        epsilon: float | Tensor | None,
-        exactly: bool,
-    ) -> None:
-        self.network, self.grid, self.size, self.drops = network, grid, size, drops
-        self.epsilon = None if exactly else epsilon
-        self.context = None if network.context is None else network.context.start(grid.shape[1])
-        self.running = torch.ones(grid.shape[:2], device=grid.device)
+    def __init__(self, engine: Plain, start: Start) -> None:
+        self.network = network = engine.network
+        self.size, self.steps, self.drops, self.epsilon = start.size, start.steps, start.drops, start.epsilon
+        self.truncates = start.epsilon is not None and not start.exactly and network.context is not None
+        self.context = None if network.context is None else network.context.start(start.symbols.shape[1])
+        self.running = torch.ones(start.symbols.shape[:2], device=start.symbols.device)
         self.done = False
+        self.show(engine.place(start.symbols, start.size, start.hard))
+
+    def show(self, grid: Tensor) -> None:
+        self.grid = grid
 
     def look(self, n: int) -> tuple[Tensor, Tensor | None]:
         if self.network.context is None:
@@ -133,10 +131,11 @@ class PlainCourse:
         self.context, halting = self.network.context(
             self.context, self.grid, self.size, self.drops and self.drops.context(n)
         )
-        if self.epsilon is not None:
+        if self.truncates:
+            assert self.epsilon is not None
             self.done = bool((self.running < self.epsilon).all())
             self.running = self.running * (1 - halting.detach())
         return self.grid[:, :, 0], halting
 
     def advance(self, n: int) -> None:
-        self.grid = self.network.step(self.grid, self.size, self.drops and self.drops.step(n))
+        self.show(self.network.step(self.grid, self.size, self.drops and self.drops.step(n)))

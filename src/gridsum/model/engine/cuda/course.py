@@ -24,7 +24,7 @@ from gridsum.model.engine.cuda.placement import KernelEnds
 from gridsum.model.engine.cuda.transition import KernelTransition
 from gridsum.model.engine.eager import Eager, EagerCourse
 from gridsum.model.engine.placement import place_hard, place_soft
-from gridsum.model.engine.plain import Course, Sites
+from gridsum.model.engine.plain import Course, Sites, Start
 from gridsum.model.paper import ContextTransformer, Drop, FeedForward, GridSize, Linear, Network, Transition, flatten
 from gridsum.streams import Stream
 
@@ -51,17 +51,8 @@ class Cuda(Eager):
         drops = Dropouts.of(stream, self.config, problems, size, largest, steps)
         return PackedDropouts.of(drops, steps, self.config) if drops and packs(self.config) else drops
 
-    def begin(
-        self,
-        symbols: Tensor,
-        size: GridSize,
-        steps: int,
-        hard: bool = False,
-        drops: Sites | None = None,
-        epsilon: float | Tensor | None = None,
-        exactly: bool = False,
-    ) -> Course:
-        return CudaCourse(self, symbols, size, steps, hard, drops, epsilon, exactly)
+    def begin(self, start: Start) -> Course:
+        return CudaCourse(self, start)
 
     def read(self, vectors: Tensor, drop: Drop | None = None) -> Tensor:
         return padded_linear(drop(vectors) if drop else vectors, self.network.output.weight, self.network.output.bias)
@@ -99,25 +90,16 @@ class CudaCourse(EagerCourse):
 
     engine: Cuda
 
-    def __init__(
-        self,
-        engine: Cuda,
-        symbols: Tensor,
-        size: GridSize,
-        steps: int,
-        hard: bool,
-        drops: Sites | None,
-        epsilon: float | Tensor | None,
-        exactly: bool,
-    ) -> None:
-        super().__init__(engine, symbols, size, steps, hard, drops, epsilon, exactly)
-        self.sizes = size.own
+    def __init__(self, engine: Cuda, start: Start) -> None:
+        super().__init__(engine, start)
+        self.sizes = start.size.own
         """Which cells the kernels compute: each run's own, then those of the samples that are left."""
         self.transition = packed_transition(engine.network.step.transition) if self._trains() else None
         # Without asking, samples are left out by a list that the kernels read.
-        self.lists = exactly and epsilon is not None and self.transition is not None and self.sizes is not None
+        leaving = start.exactly and start.epsilon is not None
+        self.lists = leaving and self.transition is not None and self.sizes is not None
         self.packed = None
-        if exactly and engine.compiled is not None and self.network.context is not None:
+        if start.exactly and engine.compiled is not None and self.network.context is not None:
             # The parameters in one row a run, once for many readings: their gradients are then added up in one go.
             self.packed = flatten(self.network.context.parameters())
 
