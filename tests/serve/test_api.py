@@ -5,7 +5,7 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import pairwise
 
@@ -28,14 +28,17 @@ from schemathesis.specs.openapi.schemas import OpenApiSchema
 
 from gridsum.analysis.attention import score_terms
 from gridsum.analysis.ring import rings
+from gridsum.automaton.files import read_rule
+from gridsum.automaton.run import answer_by_rule, states
 from gridsum.config import Config
 from gridsum.deltas import variant
 from gridsum.model.paper import Network
+from gridsum.page.inside import PLANE_PROBLEMS
 from gridsum.serve.app import create_app
-from gridsum.serve.collection import _PLANE_PROBLEMS, Asked, Collection
+from gridsum.serve.collection import Asked, Collection, Rule
 from gridsum.serve.limits import LimitError, Limits
 from gridsum.solving import solve, solving_size, trace_expression
-from gridsum.store import Model, load
+from gridsum.store import SHIPPED, Model, load
 from gridsum.symbols import parse
 from tests.serve.conftest import SMALL
 
@@ -48,15 +51,21 @@ def base() -> Model:
 
 
 @pytest.fixture(scope="module")
+def exact() -> Rule:
+    about = {"name": "exact", "variant": "exact", "seed": 7, "parameters": 1, "epochs": 60}
+    return Rule("exact", read_rule(SHIPPED / "exact.rule.json"), about)
+
+
+@pytest.fixture(scope="module")
 def endless() -> Model:
-    """A model that would compute for hours."""
-    config = dataclasses.replace(SMALL, halting="fixed", fixed_steps=10**5)
+    """A model that computes for a very long time: as many steps as a configuration may have, each of them wide."""
+    config = dataclasses.replace(SMALL, halting="fixed", fixed_steps=10_000, step_hidden=4096)
     return Model("endless", dataclasses.replace(Config(), model=config), (0,), Network(config, (0,)))
 
 
 @contextmanager
 def serving(
-    models: list[Model], limits: Limits | None = None, workers: int = 2
+    models: Sequence[Model | Rule], limits: Limits | None = None, workers: int = 2
 ) -> Iterator[tuple[str, Callable[[], int]]]:
     """A server in this process: its address, and how many requests it has taken on."""
     app = create_app(models, limits, workers)
@@ -81,9 +90,9 @@ def wait_until(true: Callable[[], bool]) -> None:
 
 
 @pytest.fixture(scope="module")
-def address(base: Model) -> Iterator[str]:
-    limits = Limits(max_terms=12, max_digits=40, max_cells=200, max_answer=500)
-    with serving([base], limits) as (address, _):
+def address(base: Model, exact: Rule) -> Iterator[str]:
+    limits = Limits(max_terms=12, max_digits=40, max_cells=200, max_answer=3000)
+    with serving([base, exact], limits) as (address, _):
         yield address
 
 
@@ -120,6 +129,30 @@ def test_a_trace_tells_the_computation(address: str, base: Model):
         assert torch.tensor(reading["confidence"]).sub(exact).abs().max() <= 0.6
 
 
+def test_a_rule_answers_and_shows_its_states(address: str, exact: Rule):
+    for expression in (EXAMPLE, "0+9999"):
+        answer = answer_by_rule(exact.table, parse(expression))
+        told = post(address, "/solve", expression=expression, model="exact").json()
+        assert told["milliseconds"] >= 0
+        assert {key: told[key] for key in dataclasses.asdict(answer)} == dataclasses.asdict(answer)
+    traced = post(address, "/trace", expression=EXAMPLE, model="exact").json()
+    grids = list(states(exact.table, parse(EXAMPLE)))
+    rows = [["".join(exact.table.text(code).replace("·", " ") for code in row) for row in grid] for grid in grids]
+    assert [reading["symbols"] for reading in traced["readings"]] == rows
+    assert traced["placed"]["symbols"] == [" +9416", "  +102", "   523", "      "]
+    assert all(reading["halting"] is None for reading in traced["readings"])
+
+
+def test_networks_of_the_page_are_measured_once(address: str):
+    weights = httpx.get(f"{address}/models/base.js")
+    inside = httpx.get(f"{address}/models/base.inside.js", timeout=120)
+    assert weights.headers["content-type"].startswith("text/javascript")
+    assert weights.text.startswith('(gridsum.models["base"] ??= {}).weights = {')
+    assert '"mean_attention"' in inside.text
+    assert httpx.get(f"{address}/models/exact.js").status_code == 422
+    assert httpx.get(f"{address}/models/nobody.js").json()["error"].startswith("there is no model 'nobody' here")
+
+
 @pytest.mark.parametrize(("row", "column"), [(0, 0), (1, 2), (2, 4)])
 def test_attention_of_a_cell_is_that_of_the_whole_grid(address: str, base: Model, row: int, column: int):
     """The corner, the middle: the neighbourhood alone gives the same scores and weights."""
@@ -148,7 +181,7 @@ def test_heads_and_plane(address: str, base: Model):
     plane = httpx.get(f"{address}/plane", timeout=120).json()
     assert [centroid["digit"] for centroid in plane["centroids"]] == list(range(10))
     assert 0 < sum(plane["explained"]) <= 1
-    roundness = rings(base, _PLANE_PROBLEMS)[0].roundness
+    roundness = rings(base, PLANE_PROBLEMS)[0].roundness
     assert roundness is not None
     assert (plane["adjacent"], plane["winding"]) == (roundness.adjacent, roundness.winding)
     path = post(address, "/path", expression=EXAMPLE, row=0, column=4).json()["points"]
@@ -162,7 +195,15 @@ REFUSED = [
     ("/solve", {}, 422, "expression: Field required", None),
     ("/solve", {"expression": "1", "modle": "base"}, 422, "modle: Extra inputs are not permitted", None),
     ("/solve", {"expression": 12}, 422, "expression: Input should be a valid string", None),
-    ("/solve", {"expression": "1", "model": "big"}, 422, "there is no model 'big' here; the models are: base", None),
+    (
+        "/solve",
+        {"expression": "1", "model": "big"},
+        422,
+        "there is no model 'big' here; the models are: base, exact",
+        None,
+    ),
+    ("/solve", {"expression": "1", "model": "exact", "halting": "median"}, 422, "exact halts at rest", None),
+    ("/path", {"expression": "1", "model": "exact", "row": 0, "column": 0}, 422, "keeps bits in its cells", None),
     ("/solve", {"expression": "1", "model": "../../etc/passwd"}, 422, "there is no model", None),
     ("/solve", {"expression": "1", "halting": "fixed"}, 422, "use 'sampled' or 'median'", None),
     ("/solve", {"expression": "1", "seed": True}, 422, "seed: Input should be a valid integer", None),
@@ -170,7 +211,13 @@ REFUSED = [
     ("/solve", {"expression": "1" + "+1" * 12}, 413, "13 terms, but this server allows 12 (max-terms)", "max_terms"),
     ("/trace", {"expression": "1" * 41}, 413, "41 digits, but this server allows 40 (max-digits)", "max_digits"),
     ("/trace", {"expression": "+".join(["1" * 20] * 10)}, 413, "253 cells, but this server allows 200", "max_cells"),
-    ("/trace", {"expression": "+".join(["1234567890"] * 4)}, 413, "this server allows 500 (max-answer)", "max_answer"),
+    (
+        "/trace",
+        {"expression": "+".join(["1234567890"] * 4)},
+        413,
+        "this server allows 3,000 (max-answer)",
+        "max_answer",
+    ),
     ("/solve", {"expression": " " * 9000}, 413, "bytes; ask for less at once", None),
     ("/path", {"expression": "1+1", "row": 3, "column": 0}, 422, "3 rows and 4 columns, counted from 0", None),
     (
@@ -196,7 +243,7 @@ def test_a_body_that_is_no_json(address: str):
     answer = httpx.post(f"{address}/solve", content=b"{", headers={"content-type": "application/json"})
     assert (answer.status_code, answer.json()["error"][:20]) == (400, "the body is no JSON:")
     assert httpx.get(f"{address}/solve").status_code == 405
-    assert httpx.get(f"{address}/page/../app.py").status_code == 404
+    assert httpx.get(f"{address}/../app.py").status_code == 404
 
 
 def test_a_body_without_end_is_not_read_to_its_end(address: str):
@@ -214,7 +261,7 @@ def test_a_body_without_end_is_not_read_to_its_end(address: str):
 
 
 def test_the_page_may_load_nothing_from_outside(address: str):
-    for path in ("/", "/docs", "/page/main.js"):
+    for path in ("/", "/docs", "/main.js", "/models/base.js"):
         answer = httpx.get(address + path)
         assert answer.status_code == 200
         assert "default-src 'self'" in answer.headers["content-security-policy"]
@@ -280,7 +327,7 @@ def test_the_server_stops_even_while_it_works(endless: Model):
 
 def test_what_is_kept_is_bounded_and_used(base: Model):
     def work(collection: Collection, expression: str) -> object:
-        return collection.work(Asked("base", parse(expression), None, 0, "auto"), lambda _: None)
+        return collection.work(Asked("base", parse(expression), None, 0, "auto"), lambda: None)
 
     roomy = Collection([base])
     assert work(roomy, "1+2") is work(roomy, "1+2")
@@ -294,10 +341,12 @@ def test_limits_hold_at_their_number_and_not_beyond(terms: tuple[str, ...]):
     size = solving_size(len(terms), max(map(len, terms)), variant("base"))
     cells = size.height * size.width
     assert len("+".join(terms)) <= Limits(12, 30, cells).body
-    Limits(12, 30, cells, 3 * cells).check_sum(terms, cells)
-    Limits(12, 30, cells, 3 * cells).check_trace(cells, 2)
+    limits = Limits(12, 30, cells, 3 * cells)
+    limits.check_terms(terms)
+    limits.check_cells(cells)
+    limits.check_trace(cells, 2)
     with pytest.raises(LimitError, match="cells"):
-        Limits(max_cells=cells - 1).check_sum(terms, cells)
+        Limits(max_cells=cells - 1).check_cells(cells)
     with pytest.raises(LimitError, match="cells"):
         Limits(max_answer=3 * cells - 1).check_trace(cells, 2)
 
@@ -306,13 +355,13 @@ def test_limits_hold_at_their_number_and_not_beyond(terms: tuple[str, ...]):
 def test_limits_count_the_cells_that_are_computed(base: Model, expression: str):
     collection = Collection([base, load("noGroups")])
     for model in ("base", "noGroups"):
-        worked = collection.work(Asked(model, parse(expression), None, 0, "auto"), lambda _: None)
-        assert collection.cells(model, parse(expression)) == worked.trace.grids[0, ..., 0].numel()
+        worked = collection.work(Asked(model, parse(expression), None, 0, "auto"), lambda: None)
+        assert collection.find(model).cells(parse(expression)) == worked.trace.grids[0, ..., 0].numel()
 
 
 @pytest.fixture(scope="module")
-def documented(base: Model) -> Iterator[OpenApiSchema]:
-    with serving([base], Limits(max_terms=4, max_digits=12)) as (address, _):
+def documented(base: Model, exact: Rule) -> Iterator[OpenApiSchema]:
+    with serving([exact, base], Limits(max_terms=4, max_digits=12)) as (address, _):
         yield schemathesis.openapi.from_url(f"{address}/openapi.json")
 
 

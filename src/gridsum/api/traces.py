@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gridsum.answers import Answer
-from gridsum.symbols import ALPHABET, PAD, encode, render
+from gridsum.symbols import ALPHABET, PAD, render
 
 if TYPE_CHECKING:
     import numpy as np
@@ -50,19 +50,10 @@ class Trace:
     @cached_property
     def inside(self) -> "Inside":
         """Every internal as tensors, the same for a rule as for a network; a rule's readings are certain."""
-        import torch
-        from torch.nn import functional as F
+        from gridsum.automaton.tracing import trace_of_rule
 
-        from gridsum.model.unroll import Trace as Inside
-
-        table = self.model.table  # type: ignore[attr-defined]
-        codes = torch.from_numpy(self.codes).long()
-        patterns = torch.tensor(table.codes)[codes]
-        bits = (patterns[..., None] >> torch.arange(table.bits)) & 1
-        symbols = torch.tensor(encode(self.terms))
-        actions = F.one_hot(torch.tensor(table.actions), 3).float()[symbols]
-        readings = F.one_hot(torch.tensor(table.reading)[codes], len(ALPHABET)).float()
-        return Inside(symbols, actions, bits.float() * 2 - 1, readings, torch.zeros(0), None, None)
+        assert self.codes is not None
+        return trace_of_rule(self.model.table, self.terms, self.codes)  # type: ignore[attr-defined]
 
     @property
     def input(self) -> str:

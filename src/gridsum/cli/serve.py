@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING
 
 from gridsum.cli.output import tell
 from gridsum.cli.parsing import Parser, UsageError, add_device, called_now, load_single, whole_number
-from gridsum.names import INSIDE_MODEL
 from gridsum.serve.limits import Limits, meanings
 
 if TYPE_CHECKING:
     import uvicorn
 
+    from gridsum.serve.collection import Rule
     from gridsum.serve.workshop import Workshop
+    from gridsum.store import Model
 
 _PORTS = 1 << 16
 _MOST = 1 << 31
@@ -130,7 +131,7 @@ def run(arguments: Sequence[str]) -> int:
     limits = Limits(**{name: getattr(options, name) for name in meanings()})
     connections = Connections(_room_for(limits.max_connections), options.read_seconds, _WRITE_SECONDS)
     with _listen(options.host, options.port) as listener:
-        models = [load_single(name, options.device) for name in names]
+        models = [_load(name, options.device) for name in names]
         app = create_app(models, limits, options.workers, Access(options.host_name, token), connections)
         tell(f"gridsum serves {', '.join(names)} on {_address(listener)} (Ctrl+C stops it)")
         if not _is_loopback(listener):
@@ -192,11 +193,22 @@ def _room_for(most: int) -> int:
     return most if soft == resource.RLIM_INFINITY else max(1, min(most, soft - _OTHER_FILES))
 
 
-def _names(given: list[str] | None) -> list[str]:
-    from gridsum.store import is_exact, shipped
+def _load(name: str, device: str) -> "Model | Rule":
+    """What serves: the table of a rule, or a network."""
+    from gridsum.api.models import has_rule, rule_model
+    from gridsum.serve.collection import Rule
+    from gridsum.store import facts_of_file
 
-    known = [name for name, path in shipped().items() if not is_exact(path)]
-    names = [called_now(name) for name in given or sorted(known, key=lambda name: name != INSIDE_MODEL)]
+    if not has_rule(name):
+        return load_single(name, device)
+    found = rule_model(name)
+    return Rule(name, found.table, facts_of_file(name, found.weights))
+
+
+def _names(given: list[str] | None) -> list[str]:
+    from gridsum.store import shipped
+
+    names = [called_now(name) for name in given or shipped()]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise UsageError(f"model {twice!r} is named twice; name it once")

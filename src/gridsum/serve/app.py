@@ -1,19 +1,20 @@
 """The API and the page's files, as one ASGI application."""
 
+import mimetypes
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import FileResponse, JSONResponse, Response
-from fastapi.staticfiles import StaticFiles
+from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
-from gridsum.serve.collection import Asked, Collection, RequestError, Worked
+from gridsum.automaton.run import SizeError
+from gridsum.page.site import static_files
+from gridsum.serve.collection import Asked, Collection, RequestError, Rule, ServedNetwork, Worked
 from gridsum.serve.connections import Connections
 from gridsum.serve.guard import TOO_LARGE, Access, Guard
 from gridsum.serve.limits import LimitError, Limits
@@ -49,7 +50,6 @@ from gridsum.store import Model
 from gridsum.symbols import ExpressionError, parse
 from gridsum.version import __version__
 
-PAGE = Path(__file__).parent / "page"
 UNREADABLE, BUSY, CLIENT_GONE, STOPPING = 422, 429, 499, 503
 _Responses = dict[int | str, dict[str, Any]]
 _REFUSALS: _Responses = {
@@ -64,13 +64,13 @@ _REFUSED_BODIES: _Responses = {
 
 
 def create_app(
-    models: Sequence[Model],
+    models: Sequence[Model | Rule],
     limits: Limits | None = None,
     workers: int = 4,
     access: Access | None = None,
     connections: Connections | None = None,
 ) -> FastAPI:
-    """The application that serves `models`, each of one run; the first is the default."""
+    """The application that serves `models`, rules and networks of one run; the first is the default."""
     limits = limits or Limits()
     collection, workshop, metrics = Collection(models), Workshop(workers, limits.max_waiting), Metrics()
     together = Together(collection.solve)
@@ -93,10 +93,17 @@ def create_app(
     _explain_errors(app)
 
     def asked(request: SumRequest) -> Asked:
-        terms = parse(request.expression)
-        limits.check_sum(terms, collection.cells(request.model, terms))
-        name = collection.find(request.model).model.name
-        return Asked(name, terms, request.halting, request.seed, request.placement)
+        terms, served = parse(request.expression), collection.find(request.model)
+        limits.check_terms(terms)
+        limits.check_cells(served.cells(terms))
+        wanted = Asked(served.name, terms, request.halting, request.seed, request.placement)
+        served.check(wanted)
+        return wanted
+
+    def asked_inside(request: SumRequest) -> Asked:
+        """Of a network: what it holds in its cells is looked at."""
+        name = collection.network(request.model).name
+        return asked(request.model_copy(update={"model": name}))
 
     async def answered(request: Request, make: Callable[[GoOn], BaseModel]) -> Response:
         """What `make` makes, made and written out beside the event loop."""
@@ -108,13 +115,10 @@ def create_app(
         return Response(await workshop.do(work, _gone(request)), media_type="application/json")
 
     def worked(wanted: Asked, go_on: GoOn) -> Worked:
-        cells = collection.cells(wanted.model, wanted.terms)
-
-        def check(steps: int) -> None:
-            go_on()
-            limits.check_trace(cells, steps)
-
-        return collection.work(wanted, check)
+        """Refused before it begins if the trace could be too large to send."""
+        served = collection.find(wanted.model)
+        limits.check_trace(served.cells(wanted.terms), served.most_steps(wanted.terms))
+        return collection.work(wanted, go_on)
 
     def served(path: str, view: type[BaseModel], method: str = "POST", **options: Any) -> Callable[..., Any]:
         refusals = _REFUSALS | (_REFUSED_BODIES if method == "POST" else {})
@@ -122,7 +126,7 @@ def create_app(
 
     @served("/solve", AnswerView)
     async def solve(body: SumRequest, request: Request) -> Response:
-        """The network's answer to a sum."""
+        """The answer to a sum."""
         wanted = asked(body)
         place = together.join(collection.kind(wanted), wanted)
 
@@ -146,8 +150,8 @@ def create_app(
     @served("/attention", AttentionView)
     async def attention(body: AttentionRequest, request: Request) -> Response:
         """Where all heads of one cell look in one step, and the four terms of their scores."""
-        wanted = asked(body)
-        network = collection.find(wanted.model).model.network
+        wanted = asked_inside(body)
+        network = collection.network(wanted.model).model.network
 
         def make(go_on: GoOn) -> AttentionView:
             return attention_view(network, worked(wanted, go_on), body.step, body.row, body.column)
@@ -157,20 +161,20 @@ def create_app(
     @served("/path", PathView)
     async def path(body: CellRequest, request: Request) -> Response:
         """How one cell moves on the plane of the digits."""
-        wanted = asked(body)
-        model = collection.find(wanted.model)
+        wanted = asked_inside(body)
+        model = collection.network(wanted.model)
         return await answered(request, lambda go_on: path_view(model, worked(wanted, go_on), body.row, body.column))
 
     @served("/plane", PlaneView, "GET")
     async def plane(request: Request, model: str | None = None) -> Response:
         """Where the vectors that read as digits lie on the plane of their two principal components."""
-        chosen = collection.find(model)
+        chosen = collection.network(model)
         return await answered(request, lambda _: plane_view(chosen))
 
     @served("/heads", HeadsView, "GET")
     async def heads(request: Request, model: str | None = None) -> Response:
         """What decides where each head of a model looks: its position, its content, or both."""
-        chosen = collection.find(model)
+        chosen = collection.network(model)
         return await answered(request, lambda _: heads_view(chosen))
 
     @app.get("/models", tags=["server"])
@@ -197,16 +201,34 @@ def create_app(
             counted = {f"connections_{name}": count for name, count in connections.counts.items()}
         return Response(metrics.text(now, counted), media_type="text/plain; version=0.0.4")
 
-    for address, file in (("/", "index.html"), ("/docs", "docs.html")):
-        app.add_api_route(address, _file(PAGE / file), methods=["GET", "HEAD"], include_in_schema=False)
-    app.mount("/page", StaticFiles(directory=PAGE), name="page")
+    @app.get("/models/{name:path}.inside.js", include_in_schema=False)
+    async def inside_(name: str, request: Request) -> Response:
+        return await scripted(request, name, "inside")
+
+    @app.get("/models/{name:path}.js", include_in_schema=False)
+    async def weights_(name: str, request: Request) -> Response:
+        return await scripted(request, name, "weights")
+
+    async def scripted(request: Request, name: str, part: str) -> Response:
+        """What the page loads of a network; measuring it takes seconds the first time."""
+        network = collection.network(name)
+        script = await workshop.do(lambda _: network.script(part), _gone(request))
+        return Response(script, media_type="text/javascript")
+
+    networks = [served.model for served in collection if isinstance(served, ServedNetwork)]
+    files = static_files(networks, api=True)
+    for name, content in files.items():
+        address = {"index.html": "", "docs.html": "docs"}.get(name, name)
+        app.add_api_route(f"/{address}", _file(name, content), methods=["GET", "HEAD"], include_in_schema=False)
     collection.warm_up()
     return app
 
 
-def _file(path: Path) -> Callable[[], Coroutine[Any, Any, FileResponse]]:
-    async def send() -> FileResponse:
-        return FileResponse(path)
+def _file(name: str, content: bytes) -> Callable[[], Coroutine[Any, Any, Response]]:
+    kind = mimetypes.guess_type(name)[0]
+
+    async def send() -> Response:
+        return Response(content, media_type=kind)
 
     return send
 
@@ -239,6 +261,10 @@ def _explain_errors(app: FastAPI) -> None:
     @app.exception_handler(RequestError)
     async def unreadable(_: Request, error: ValueError) -> JSONResponse:
         return refuse(UNREADABLE, str(error))
+
+    @app.exception_handler(SizeError)
+    async def too_large(_: Request, error: SizeError) -> JSONResponse:
+        return refuse(TOO_LARGE, str(error))
 
     @app.exception_handler(LimitError)
     async def beyond(_: Request, error: LimitError) -> JSONResponse:

@@ -5,24 +5,22 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import count
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 
-from gridsum.analysis.attention import HeadRule, head_rules
-from gridsum.analysis.ring import Ring, rings
-from gridsum.model.inference import HALTING_RULES, HaltingRule, check_rule, default_rule
+from gridsum.automaton.run import AT_REST, answer_by_rule, size_of, states
+from gridsum.automaton.table import RuleTable
+from gridsum.automaton.tracing import trace_of_rule
+from gridsum.model.inference import HALTING_RULES, HaltingRule, check_rule, default_rule, step_cap
 from gridsum.model.unroll import Trace
+from gridsum.page.data import inside_script, model_script
+from gridsum.page.inside import Inside
 from gridsum.serve.workshop import GoOn
 from gridsum.solving import Answer, PlacementRule, solve, solve_watched, solving_size, trace_expression
-from gridsum.store import Model
-from gridsum.symbols import parse
+from gridsum.store import Model, facts
 
-REFERENCE = ("523+102+9416", "99999+1", "58+67", "1234567890+987654321", "7", "4096+88+350+61", "27182+81828")
-"""The sums on which every head's rule is measured: of the size networks are trained on, with and without carries."""
-_PLANE_PROBLEMS = 32
 # Cells of a grid up to which a sum is a short one.
 _SHORT = 200
 # Grids kept for the next request about the same sum.
@@ -31,6 +29,15 @@ _KEPT_BYTES = 256 << 20
 
 class RequestError(ValueError):
     """A request that cannot be met as it stands; the message says what to change."""
+
+
+class Rule(NamedTuple):
+    """A model that answers by a table."""
+
+    name: str
+    table: RuleTable
+    about: dict[str, Any]
+    """Its name, variant, seed, parameters and epochs."""
 
 
 class Asked(NamedTuple):
@@ -57,14 +64,53 @@ class Worked:
     seconds: float
 
 
-class Served:
-    """One model, with what is measured on it when it is first asked for."""
+class ServedRule:
+    """A rule. It answers in milliseconds, so nothing is asked on the way."""
+
+    def __init__(self, rule: Rule) -> None:
+        self.name, self.table, self.about = rule
+
+    def shape(self) -> dict[str, Any]:
+        return {"heads": 0, "kernel": 3, "halting_rules": {AT_REST: "halt when a step changes nothing"}}
+
+    def check(self, asked: Asked) -> None:
+        if asked.halting is not None or asked.placement == "soft":
+            raise RequestError(f"{self.name} halts at rest and places by certain actions; leave both out")
+
+    def cells(self, terms: tuple[str, ...]) -> int:
+        height, width = size_of(terms)
+        return height * width
+
+    def most_steps(self, terms: tuple[str, ...]) -> int:
+        """Exactly as many as it takes: the rule's solver is quick enough to ask it."""
+        return answer_by_rule(self.table, terms).steps
+
+    def solve(self, asked: Sequence[Asked], _: GoOn) -> list[Answer]:
+        return [answer_by_rule(self.table, each.terms) for each in asked]
+
+    def trace(self, asked: Asked, _: GoOn) -> tuple[Answer, Trace]:
+        answer = answer_by_rule(self.table, asked.terms)
+        codes = np.stack(list(states(self.table, asked.terms, answer.steps)))
+        return answer, trace_of_rule(self.table, asked.terms, codes)
+
+    def warm_up(self) -> None:
+        answer_by_rule(self.table, ("1", "1"))
+
+
+class ServedNetwork:
+    """A network of the paper, with what is measured on it when it is first asked for."""
 
     def __init__(self, model: Model) -> None:
-        self.model = model
+        self.model, self.name, self.about = model, model.name, facts(model)
+        self.inside = Inside(model)
         self._lock = threading.Lock()
+        self._scripts: dict[str, str] = {}
 
-    def halting_rules(self) -> dict[str, str]:
+    def shape(self) -> dict[str, Any]:
+        config = self.model.network.config
+        return {"heads": config.heads, "kernel": config.kernel, "halting_rules": self._halting_rules()}
+
+    def _halting_rules(self) -> dict[str, str]:
         """The rules that this model can follow, its own first."""
         able = {}
         for rule in sorted(HALTING_RULES, key=lambda rule: rule != default_rule(self.model.network)):
@@ -75,93 +121,105 @@ class Served:
             able[rule] = HALTING_RULES[rule]
         return able
 
-    def head_rules(self) -> list[HeadRule]:
-        with self._lock:
-            return self._head_rules
+    def check(self, asked: Asked) -> None:
+        if asked.halting is not None:
+            try:
+                check_rule(self.model.network, asked.halting)
+            except ValueError as error:
+                raise RequestError(str(error)) from None
 
-    def ring(self) -> Ring:
-        with self._lock:
-            return self._ring
+    def cells(self, terms: tuple[str, ...]) -> int:
+        size = solving_size(len(terms), max(map(len, terms)), self.model.config)
+        return size.height * size.width
 
-    @cached_property
-    def _head_rules(self) -> list[HeadRule]:
-        traces = []
-        for expression in REFERENCE:
-            _, trace = solve_watched(self.model, parse(expression), lambda _: None)
-            traces.append(trace)
-        try:
-            return head_rules(self.model.network.step.attention, traces)
-        except ValueError as error:
-            raise RequestError(str(error)) from None
+    def most_steps(self, _: tuple[str, ...]) -> int:
+        return step_cap(self.model.network.config)
 
-    @cached_property
-    def _ring(self) -> Ring:
-        try:
-            return rings(self.model, _PLANE_PROBLEMS)[0]
-        except ValueError as error:
-            raise RequestError(str(error)) from None
+    def solve(self, asked: Sequence[Asked], go_on: GoOn) -> list[Answer]:
+        return list(solve(self.model, [each.terms for each in asked], *asked[0].how, watch=lambda _: go_on()))
+
+    def trace(self, asked: Asked, go_on: GoOn) -> tuple[Answer, Trace]:
+        return solve_watched(self.model, asked.terms, lambda _: go_on(), *asked.how)
+
+    def heads(self) -> dict[str, Any]:
+        return self._measured(self.inside.heads)
+
+    def plane(self) -> dict[str, Any]:
+        return self._measured(self.inside.plane)
+
+    def project(self, vectors: np.ndarray) -> np.ndarray:
+        """Vectors [...,E] on the plane of the digits."""
+        return self._measured(lambda: self.inside.ring.plane.project(vectors))
+
+    def script(self, part: str) -> str:
+        """What the page loads of this network: its `weights`, or its `inside`."""
+        if part not in self._scripts:
+            make = (lambda: model_script(self.model)) if part == "weights" else lambda: inside_script(self.inside)
+            self._scripts[part] = self._measured(make)
+        return self._scripts[part]
+
+    def _measured(self, make: Callable[[], Any]) -> Any:
+        with self._lock:  # whoever comes second finds it done
+            try:
+                return make()
+            except ValueError as error:
+                raise RequestError(str(error)) from None
+
+    def warm_up(self) -> None:
+        trace_expression(self.model, ("1", "1"), 1)
 
 
 class Collection:
     """The models by name, the first being the one that is meant if none is named."""
 
-    def __init__(self, models: Sequence[Model], kept_bytes: int = _KEPT_BYTES) -> None:
-        self._served = {model.name: Served(model) for model in models}
+    def __init__(self, models: Sequence[Model | Rule], kept_bytes: int = _KEPT_BYTES) -> None:
+        made = [ServedRule(model) if isinstance(model, Rule) else ServedNetwork(model) for model in models]
+        self._served = {served.name: served for served in made}
         self._kept_bytes = kept_bytes
         self._kept: OrderedDict[Asked, Worked] = OrderedDict()
         self._lock = threading.Lock()
 
-    def __iter__(self) -> Iterator[Served]:
+    def __iter__(self) -> Iterator[ServedRule | ServedNetwork]:
         return iter(self._served.values())
 
-    def cells(self, name: str | None, terms: tuple[str, ...]) -> int:
-        """Of the grid on which that model solves that sum."""
-        size = solving_size(len(terms), max(map(len, terms)), self.find(name).model.config)
-        return size.height * size.width
-
-    def find(self, name: str | None) -> Served:
+    def find(self, name: str | None) -> ServedRule | ServedNetwork:
         if name is None:
             return next(iter(self._served.values()))
         if name not in self._served:
             raise RequestError(f"there is no model {name!r} here; the models are: {', '.join(self._served)}")
         return self._served[name]
 
+    def network(self, name: str | None) -> ServedNetwork:
+        """A model that keeps vectors in its cells; if none is named, the first such."""
+        networks = [served for served in self if isinstance(served, ServedNetwork)]
+        found = self.find(name) if name is not None else next(iter(networks), None)
+        if not isinstance(found, ServedNetwork):
+            known = ", ".join(served.name for served in networks) or "none here"
+            raise RequestError(f"this looks at vectors, and a rule keeps bits in its cells; networks are: {known}")
+        return found
+
     def solve(self, asked: Sequence[Asked], go_on: GoOn) -> list[Answer]:
         """The answers to sums that differ in their terms alone."""
-        first = asked[0]
-        model = self._able(first)
-        return list(solve(model, [each.terms for each in asked], *first.how, watch=lambda _: go_on()))
+        return self.find(asked[0].model).solve(asked, go_on)
 
     def kind(self, asked: Asked) -> Hashable:
         """Sums of one kind can be solved together: short ones of equal shape, by one model in one way."""
-        if self.cells(asked.model, asked.terms) > _SHORT:
+        if self.find(asked.model).cells(asked.terms) > _SHORT:
             return object()
         return asked.model, len(asked.terms), max(map(len, asked.terms)), asked.how
 
-    def work(self, asked: Asked, go_on: Callable[[int], None]) -> Worked:
-        """The computation, from what is kept or anew; `go_on` hears how many steps were taken, and may refuse more."""
+    def work(self, asked: Asked, go_on: GoOn) -> Worked:
+        """The computation, from what is kept or anew."""
         with self._lock:
             worked = self._kept.get(asked)
             if worked is not None:
                 self._kept.move_to_end(asked)
                 return worked
-        model = self._able(asked)
         start = time.perf_counter()
-        steps = count()
-        answer, trace = solve_watched(model, asked.terms, lambda _: go_on(next(steps)), *asked.how)
+        answer, trace = self.find(asked.model).trace(asked, go_on)
         worked = Worked(answer, trace, time.perf_counter() - start)
         self._keep(asked, worked)
         return worked
-
-    def _able(self, asked: Asked) -> Model:
-        """The model, if it can follow the rule."""
-        model = self.find(asked.model).model
-        if asked.halting is not None:
-            try:
-                check_rule(model.network, asked.halting)
-            except ValueError as error:
-                raise RequestError(str(error)) from None
-        return model
 
     def _keep(self, asked: Asked, worked: Worked) -> None:
         with self._lock:
@@ -172,7 +230,7 @@ class Collection:
     def warm_up(self) -> None:
         """The first computation of a process is slow: make it before the first visitor."""
         for served in self:
-            trace_expression(served.model, ("1", "1"), 1)
+            served.warm_up()
 
 
 def _bytes(worked: Worked) -> int:

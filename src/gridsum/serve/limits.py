@@ -27,21 +27,24 @@ class Limits:
     max_terms: int = _limit(100, "terms of one sum")
     max_digits: int = _limit(1000, "digits of one term")
     max_cells: int = _limit(20_000, "cells of one grid, rows × columns")
-    max_answer: int = _limit(500_000, "cells that one trace may hold, all its readings together")
+    max_answer: int = _limit(500_000, "cells that one trace could hold, all the readings it may take together")
     max_waiting: int = _limit(256, "requests that may wait while all workers are busy")
     max_connections: int = _limit(
         800, "connections at once; one more takes the place of the one longest without a request"
     )
 
-    def check_sum(self, terms: tuple[str, ...], cells: int) -> None:
-        """Refuse a sum, and the grid it would be solved on, before any work is done for it."""
+    def check_terms(self, terms: tuple[str, ...]) -> None:
+        """Refuse a sum before any work is done for it."""
         self._refuse("max_terms", len(terms), "the sum has {} terms")
         self._refuse("max_digits", max(map(len, terms)), "the longest term has {} digits")
+
+    def check_cells(self, cells: int) -> None:
+        """Refuse the grid that it would be solved on."""
         self._refuse("max_cells", cells, "the grid would have {} cells")
 
     def check_trace(self, cells: int, steps: int) -> None:
-        """Refuse a trace that would be too large to send."""
-        self._refuse("max_answer", cells * (steps + 1), "the trace would hold {} cells")
+        """Refuse a trace that could be too large to send, if it takes the most steps that it may."""
+        self._refuse("max_answer", cells * (steps + 1), "the trace could hold {} cells")
 
     @property
     def body(self) -> int:

@@ -3,15 +3,14 @@
 import dataclasses
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from gridsum.analysis.attention import CLEAR_SHARE, LEAST_SELECTIVITY, score_terms
+from gridsum.analysis.attention import score_terms
 from gridsum.analysis.curves import changes, halting_curve
 from gridsum.analysis.placement import SHARED, written
 from gridsum.model.paper import Network
-from gridsum.serve.collection import REFERENCE, RequestError, Served, Worked
+from gridsum.serve.collection import RequestError, ServedNetwork, ServedRule, Worked
 from gridsum.serve.limits import Limits, meanings
 from gridsum.serve.schemas import (
     Action,
@@ -20,11 +19,9 @@ from gridsum.serve.schemas import (
     Cells,
     HeadAttention,
     HeadsView,
-    HeadView,
     LimitView,
     ModelView,
     PathView,
-    PlanePoint,
     PlaneView,
     Point,
     Reading,
@@ -32,27 +29,15 @@ from gridsum.serve.schemas import (
     TraceView,
 )
 from gridsum.solving import Answer
-from gridsum.store import facts
 from gridsum.symbols import ALPHABET
 
 UNSURE = "?"
 """Stands in a cell that several symbols share, none of them more than half."""
-CRITERION = (
-    "How far a head is from looking everywhere alike, in bits, is the sum of three parts: position (it looks at the "
-    "same neighbour from every cell), border (the edge of the grid), content (what is left to the vectors). A head is "
-    f"named after position or content if that part makes up at least {CLEAR_SHARE:.0%} of the sum, and mixed "
-    f"otherwise; with less than {LEAST_SELECTIVITY} bits it is unselective."
-)
-# Enough for a cloud that shows where the digits lie.
-_PLANE_POINTS = 400
 _DECIMALS = 4
 
 
-def model_view(served: Served) -> ModelView:
-    config = served.model.network.config
-    return ModelView(
-        **facts(served.model), heads=config.heads, kernel=config.kernel, halting_rules=served.halting_rules()
-    )
+def model_view(served: ServedRule | ServedNetwork) -> ModelView:
+    return ModelView(**served.about, **served.shape())
 
 
 def limit_views(limits: Limits) -> list[LimitView]:
@@ -102,38 +87,17 @@ def attention_view(network: Network, worked: Worked, step: int, row: int, column
     return AttentionView(step=step, row=row, column=column, kernel=kernel, heads=heads)
 
 
-def heads_view(served: Served) -> HeadsView:
-    heads = [
-        HeadView(
-            head=rule.head,
-            label=rule.label,
-            position=round(rule.position, _DECIMALS),
-            border=round(rule.border, _DECIMALS),
-            content=round(rule.content, _DECIMALS),
-            mean_attention=[round(weight, _DECIMALS) for weight in rule.mean_attention],
-        )
-        for rule in served.head_rules()
-    ]
-    return HeadsView(model=served.model.name, criterion=CRITERION, reference=list(REFERENCE), heads=heads)
+def heads_view(served: ServedNetwork) -> HeadsView:
+    return HeadsView(**served.heads())
 
 
-def plane_view(served: Served) -> PlaneView:
-    ring = served.ring()
-    every = max(1, len(ring.points) // _PLANE_POINTS)
-    present = [digit for digit, centroid in enumerate(ring.centroids) if not np.isnan(centroid).any()]
-    return PlaneView(
-        model=served.model.name,
-        explained=ring.plane.explained,
-        **{name: getattr(ring.roundness, name, None) for name in ("adjacent", "p_value", "winding", "phase")},
-        centroids=_points(np.array(present), ring.centroids[present]),
-        points=_points(ring.digits[::every], ring.points[::every]),
-    )
+def plane_view(served: ServedNetwork) -> PlaneView:
+    return PlaneView(**served.plane())
 
 
-def path_view(served: Served, worked: Worked, row: int, column: int) -> PathView:
+def path_view(served: ServedNetwork, worked: Worked, row: int, column: int) -> PathView:
     _check_cell(worked, row, column)
-    vectors = worked.trace.grids[:, row, column].cpu().numpy()
-    points = served.ring().plane.project(vectors).round(_DECIMALS).tolist()
+    points = served.project(worked.trace.grids[:, row, column].cpu().numpy()).round(_DECIMALS).tolist()
     return PathView(row=row, column=column, points=[Point(x=x, y=y) for x, y in points])
 
 
@@ -186,11 +150,6 @@ def _check_cell(worked: Worked, row: int, column: int) -> None:
             f"there is no cell in row {row} and column {column}: the grid of {worked.answer.expression} has "
             f"{rows} rows and {columns} columns, counted from 0"
         )
-
-
-def _points(digits: np.ndarray, points: np.ndarray) -> list[PlanePoint]:
-    pairs = zip(digits.tolist(), points.round(_DECIMALS).tolist(), strict=True)
-    return [PlanePoint(digit=digit, x=x, y=y) for digit, (x, y) in pairs]
 
 
 def _per_cent(shares: Tensor) -> list[Any]:

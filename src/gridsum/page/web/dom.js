@@ -1,5 +1,6 @@
 "use strict";
 // Small helpers: elements, the theme's colours, motion.
+globalThis.gridsum ??= { models: {} };
 {
   function html(name, attributes = {}, ...children) {
     const element = document.createElement(name);
