@@ -1,45 +1,43 @@
-"""The README's picture of the page: `python docs/shoot_page.py docs/page.png` (needs Chromium and the extra `dev`)."""
+"""The pictures of the page: `python docs/shoot_page.py` (needs Chromium and the extra `dev`).
+
+It writes docs/page.png, which the README shows, and the picture that previews of links to the page show.
+"""
 
 import shutil
-import socket
-import sys
-import threading
-import time
+import tempfile
 from pathlib import Path
 
-import uvicorn
 from playwright.sync_api import ViewportSize, sync_playwright
 
-from gridsum.serve.app import create_app
-from gridsum.store import load
+from gridsum.page.site import WEB, site
 
-VIEW = "#expression=523%2B102%2B9416&step=4&row=0&column=4&head=55"
-SIZE: ViewportSize = {"width": 1180, "height": 1340}
+README: ViewportSize = {"width": 1180, "height": 900}
+PREVIEW: ViewportSize = {"width": 1200, "height": 630}
+# Previews are seen small: the title and the grid, nothing else.
+_ONLY_TITLE = """
+  .masthead, .lede, .moment, .transport, #ask, .share { display: none !important; }
+  .hero { padding-top: 34px; } h1 { font-size: 58px; margin-bottom: 10px; }
+"""
 
 
-def main(path: Path) -> None:
+def main() -> None:
     browser_path = shutil.which("chromium") or shutil.which("google-chrome")
     if browser_path is None:
         raise SystemExit("no Chromium is installed; apt-get install chromium")
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        server = uvicorn.Server(uvicorn.Config(create_app([load("base")]), log_level="error"))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-        thread.start()
-        while not server.started:
-            time.sleep(0.05)
-        try:
-            with sync_playwright() as playwright:
-                browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
-                page = browser.new_page(viewport=SIZE)
-                page.goto(f"http://127.0.0.1:{listener.getsockname()[1]}/{VIEW}")
-                page.wait_for_selector(".plane svg .here")
-                page.wait_for_selector(".terms figure")
-                page.screenshot(path=path)
-                browser.close()
-        finally:
-            server.should_exit = True
-            thread.join()
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        for name, content in site(()).items():
+            Path(folder, name).write_bytes(content)
+        browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
+        page = browser.new_page(viewport=README, reduced_motion="reduce")
+        page.goto(f"{Path(folder, 'index.html').as_uri()}#sum=523%2B102%2B9416")
+        page.wait_for_function("gridsum.app.hero.atEnd")
+        page.screenshot(path=Path(__file__).parent / "page.png")
+        page.set_viewport_size(PREVIEW)
+        page.add_style_tag(content=_ONLY_TITLE)
+        page.wait_for_timeout(200)
+        page.screenshot(path=WEB / "preview.png")
+        browser.close()
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main()

@@ -1,8 +1,14 @@
 """Set up once for all tests: one thread, and property tests that try the same examples every time."""
 
 import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+import pytest
 import torch
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 if not torch.cuda.is_available():
     # Triton asks once, when it is imported.
@@ -16,3 +22,11 @@ except ImportError:  # on a machine with a GPU there may be torch and pytest alo
 else:
     settings.register_profile("gridsum", deadline=None, derandomize=True, database=None, max_examples=40)
     settings.load_profile("gridsum")
+
+
+@pytest.fixture(scope="session")
+def browser() -> "Iterator[Browser]":
+    """One browser for all tests of the page."""
+    from tests.browser import launched
+
+    yield from launched()

@@ -1,15 +1,17 @@
-"""The page's scripts without a browser: Node runs them, and tells what they compute as JSON."""
+"""The page as files, the browser that opens them, and Node, which runs their scripts without a browser."""
 
 import json
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import Browser
 
-from gridsum.page.site import WEB, static_files
+from gridsum.page.site import WEB, site
+from tests.browser import DESKTOP, PHONE, Visit, visiting
 
 _LOAD = """
 const fs = require("fs"), vm = require("vm");
@@ -23,14 +25,22 @@ Node = Callable[..., Any]
 
 
 @pytest.fixture(scope="session")
-def rule_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("page") / "rule.js"
-    path.write_bytes(static_files([])["rule.js"])
-    return path
+def site_files() -> dict[str, bytes]:
+    return site()
 
 
 @pytest.fixture(scope="session")
-def node(rule_file: Path) -> Node:
+def folder(site_files: dict[str, bytes], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page in a folder, as `gridsum page` writes it."""
+    folder = tmp_path_factory.mktemp("site")
+    for name, content in site_files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(content)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def node(folder: Path) -> Node:
     """Runs a script after the page's own; it finds `input` and tells by `told.push`."""
     program = shutil.which("node")
     if program is None:
@@ -38,7 +48,7 @@ def node(rule_file: Path) -> Node:
 
     def run(script: str, data: Any = None, more: tuple[Path, ...] = ()) -> Any:
         names = ("symbols", "automaton", "proof", "paper")
-        files = [str(path) for path in (rule_file, *(WEB / f"{name}.js" for name in names), *more)]
+        files = [str(path) for path in (folder / "rule.js", *(WEB / f"{name}.js" for name in names), *more)]
         done = subprocess.run(
             [program, "-e", f"{_LOAD}{script}\nprocess.stdout.write(JSON.stringify(told));"],
             input=json.dumps({"files": files, "input": data}),
@@ -50,3 +60,22 @@ def node(rule_file: Path) -> Node:
         return json.loads(done.stdout)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def address(folder: Path) -> str:
+    """The page as a file: no server, no web host."""
+    return (folder / "index.html").as_uri()
+
+
+@pytest.fixture
+def desktop(browser: Browser, address: str) -> Iterator[Visit]:
+    with visiting(browser, address) as visit:
+        yield visit
+
+
+@pytest.fixture(params=["desktop", "phone"])
+def window(request: pytest.FixtureRequest, browser: Browser, address: str) -> Iterator[Visit]:
+    """A visit in each of the two window sizes."""
+    with visiting(browser, address, DESKTOP if request.param == "desktop" else PHONE) as visit:
+        yield visit

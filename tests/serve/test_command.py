@@ -18,7 +18,7 @@ def test_it_says_where_it_listens_and_stops_when_asked():
     ) as server:
         assert server.stderr is not None
         told = server.stderr.readline()
-        found = re.fullmatch(r"gridsum serves base.* on http://0\.0\.0\.0:(\d+) \(Ctrl\+C stops it\)\n", told)
+        found = re.fullmatch(r"gridsum serves exact, base, .* on http://0\.0\.0\.0:(\d+) \(Ctrl\+C stops it\)\n", told)
         assert found, told + server.stderr.read()
         assert server.stderr.readline() == "other machines that can reach this one may ask it, too\n"
         with urllib.request.urlopen(f"http://127.0.0.1:{found[1]}/") as page:

@@ -3,6 +3,7 @@
 {
   const MOST_LETTERS = 64; // longer sums are written at once
   const EMPTY = 11;
+  const FIRM = 0.9; // how sure a network has to be of a symbol that looks firm
 
   // The step from which on each cell stays, and all to its right and below do: then it is right for a reason.
   function certainOf({ settled, size: { height, width } }) {
@@ -25,11 +26,11 @@
       this.certain = certainOf(computation);
     }
 
-    // After n steps: the letter, whether a carry goes to the left, how sure it looks, whether it will stay.
+    // After n steps: the letter, whether a carry goes to the left, whether it will stay and looks firm.
     cell(codes, index, n) {
       const { rule } = this.computation, code = codes[index];
       const stays = this.certain[index] <= n;
-      return { text: rule.text(code), carry: rule.carries[code] === 1 && code !== 0, stays, sure: stays ? 1 : 0.45, wrong: false };
+      return { text: rule.text(code), carry: rule.carries[code] === 1 && code !== 0, stays, firm: stays, wrong: false };
     }
 
     at(n) {
@@ -56,7 +57,7 @@
       const last = n >= this.steps && index < width;
       const wrong = last && text !== this.wanted[index].trim();
       // The blank start of a wrong answer has to show where a digit is missing.
-      return { text: wrong && !text ? "×" : text, carry: false, stays: last, sure: confidence[index] ** 2, wrong };
+      return { text: wrong && !text ? "×" : text, carry: false, stays: last, firm: confidence[index] > FIRM, wrong };
     }
   }
 
@@ -122,7 +123,8 @@
 
   function narrate(film, moment) {
     const step = film.stepAt(moment), { computation } = film;
-    if (moment < film.writing || (moment === film.writing && film.writing)) return ofWriting(film, moment);
+    const written = moment === film.writing && film.writing > 0 && computation.steps > 0;
+    if (moment < film.writing || written) return ofWriting(film, moment);
     if (!computation.rule) return ofPaper(computation, step);
     if (step === 0) {
       return computation.disturbed ? "Some cells now hold something wrong. The sum itself is still written in the corners."

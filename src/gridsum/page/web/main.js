@@ -62,7 +62,7 @@
   }
 
   function told() {
-    state.step = hero.step;
+    state.step = hero.playing ? null : hero.step;
     if (!hero.playing) gridsum.refresh(state);
     if (hero.chosen && !hero.playing) card.show();
     figures.forEach((figure) => figure.moment?.(hero));
@@ -91,17 +91,19 @@
       html("option", { value: name }, use ? `${name}: ${shorten(use.split(":").pop().trim(), 60)}` : name)));
     $("model").addEventListener("change", () => show(state.sum, { model: $("model").value }));
     window.addEventListener("popstate", () => openAddress());
-    window.addEventListener("hashchange", () => openAddress());
   }
 
-  let opened = null;
-  function openAddress() {
-    if (opened === location.hash) return null;
-    opened = location.hash;
-    const wanted = gridsum.recall();
-    if (wanted.view) document.getElementById(wanted.view)?.scrollIntoView({ behavior: "instant" });
+  // What the address says; a link to a section says nothing of the sum, which then stays.
+  function openAddress(first = false) {
+    const wanted = gridsum.recall(), section = wanted.view && document.getElementById(wanted.view);
+    if (section) {
+      section.scrollIntoView({ behavior: first ? "instant" : "auto" });
+      state.view = wanted.view;
+    }
+    if (wanted.sum === null && !first) return gridsum.refresh(state);
     const known = wanted.model === "exact" || gridsum.data.models.some(({ name }) => name === wanted.model);
-    return show(wanted.sum ?? DEFAULT_SUM, { model: known ? wanted.model : "exact", step: wanted.step, remember: false });
+    const play = !still() && !section;
+    return show(wanted.sum ?? DEFAULT_SUM, { model: known ? wanted.model : "exact", step: wanted.step, play, remember: false });
   }
 
   function facts() {
@@ -119,5 +121,5 @@
   listen();
   gridsum.share({ hero, state });
   gridsum.app = { hero, state, show, figures, rule };
-  openAddress();
+  openAddress(true);
 }

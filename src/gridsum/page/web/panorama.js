@@ -57,10 +57,10 @@
     }
 
     // The window goes towards the lowest row that still changes, and in it towards the right end of what changes.
-    chase(from, to) {
-      if (!this.follow) return;
+    chase(step) {
+      if (!this.follow || step < 1) return;
       const { scene } = this.film, { width } = scene.size, { rows, columns } = this.place;
-      const focus = lastDifference(scene.at(from), scene.at(to));
+      const focus = lastDifference(scene.at(step - 1), scene.at(step));
       if (focus < 0) return;
       const row = Math.floor(focus / width), column = focus % width;
       const wanted = { row: row - rows * 0.7, column: column - columns * 0.6 };

@@ -108,10 +108,9 @@
 
     go(moment) {
       if (!this.film) return;
-      const before = this.moment;
       this.moment = clamp(Math.round(moment), 0, this.film.last);
       this.progress = 1;
-      this.panorama?.chase(Math.max(0, this.film.stepAt(before)), Math.max(0, this.step));
+      this.panorama?.chase(this.step);
       this.draw();
       this.#tell();
     }
@@ -122,10 +121,9 @@
       this.last = time;
       this.progress += passed / this.film.duration(this.moment);
       while (this.progress >= 1 && !this.atEnd) {
-        const before = this.moment;
-        this.moment = Math.min(this.film.last, before + (this.panorama ? this.film.stride : 1));
+        this.moment = Math.min(this.film.last, this.moment + (this.panorama ? this.film.stride : 1));
         this.progress = Math.max(0, this.progress - 1) * 0.999;
-        this.panorama?.chase(Math.max(0, this.film.stepAt(before)), Math.max(0, this.step));
+        this.panorama?.chase(this.step);
         this.#tell();
       }
       if (this.atEnd && this.progress >= 1) {
@@ -239,10 +237,9 @@
       const moves = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
       if (event.ctrlKey || event.metaKey || event.altKey || !this.film) return;
       if (moves[event.key]) {
-        const { height, width } = this.film.scene.size;
-        const from = this.chosen ?? { row: -moves[event.key][0], column: width - 1 - moves[event.key][1] };
-        if (!this.chosen && event.key === "ArrowUp") from.row = height;
-        this.choose(from.row + moves[event.key][0], from.column + moves[event.key][1]);
+        const [down, across] = moves[event.key];
+        if (this.chosen) this.choose(this.chosen.row + down, this.chosen.column + across);
+        else this.choose(0, this.film.scene.size.width - 1);
       } else if (event.key === "Escape") {
         this.chosen = null;
         this.draw();

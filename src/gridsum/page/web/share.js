@@ -31,7 +31,7 @@
 
   function recall() {
     const hash = location.hash.slice(1);
-    if (hash && !hash.includes("=")) return { view: hash, model: "exact", step: null }; // a link to a section
+    if (hash && !hash.includes("=")) return { sum: null, view: hash, model: "exact", step: null }; // a link to a section
     const said = new URLSearchParams(hash), step = said.get("step");
     return {
       sum: said.get("sum"), model: said.get("model") ?? "exact", view: said.get("view"),

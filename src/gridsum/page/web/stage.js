@@ -55,12 +55,12 @@
 
   // The sum as it is given, above the grid; what has been read is faint.
   function drawLine(pen, film, place, moment, t) {
-    const { ink, faint, digits } = theme();
+    const { ink, quiet, digits } = theme();
     if (letterSize(film, place) < SMALLEST_TEXT) return;
     film.letters.forEach((letter, index) => {
       const [x, y, size] = letterAt(film, place, index);
       const read = index < moment - 1 || (index === moment - 1 && t > 0);
-      pen.text(x, y, letter, { size, fill: read ? faint : ink, font: digits, weight: 500 });
+      pen.text(x, y, letter, { size, fill: read ? quiet : ink, font: digits, weight: read ? 400 : 600 });
     });
   }
 
@@ -124,14 +124,14 @@
     const changed = old.text !== now.text, fade = changed ? t : 1;
     const options = (one) => ({
       size: Math.max(SMALLEST_TEXT, (one.stays ? 0.54 : 0.44) * cell), font: digits, weight: one.stays ? 600 : 400,
-      fill: lit > 0.5 ? (one.wrong ? card : accentInk) : one.stays ? ink : quiet,
+      fill: lit > 0.5 ? (one.wrong ? card : accentInk) : one.firm ? ink : quiet,
     });
-    const middle = x + cell * 0.48, line = y + cell * 0.55;
+    const middle = x + cell * (cell < 34 ? 0.4 : 0.48), line = y + cell * (cell < 34 ? 0.6 : 0.55); // beside the symbol
     if (changed && fade < 1 && old.text && begun === 1) {
-      pen.text(middle, line - 0.25 * cell * fade, old.text, { ...options(old), alpha: (1 - fade) * old.sure });
+      pen.text(middle, line - 0.25 * cell * fade, old.text, { ...options(old), alpha: 0.5 * (1 - fade) });
     }
     if (now.text) {
-      pen.text(middle, line + 0.2 * cell * (1 - fade), now.text, { ...options(now), alpha: fade * (now.stays ? 1 : clamp(now.sure + 0.3, 0, 0.8)) });
+      pen.text(middle, line + 0.2 * cell * (1 - fade), now.text, { ...options(now), alpha: fade });
     }
   }
 
@@ -141,7 +141,7 @@
     const at = [mix(x + cell * 0.3, x, t), y + cell * 0.5];
     pen.circle(...at, radius + Math.min(2, cell * 0.04), { fill: paper, alpha: t });
     pen.circle(...at, radius, { fill: accent, alpha: stays ? t : 0.35 * t });
-    if (radius > 6) pen.text(...at, "1", { size: radius * 1.5, fill: accentInk, font: digits, weight: 600, alpha: stays ? t : 0.5 * t });
+    if (radius > 7 && stays) pen.text(...at, "1", { size: radius * 1.5, fill: accentInk, font: digits, weight: 600, alpha: t });
   }
 
   // Beside each row that is done: what it holds.

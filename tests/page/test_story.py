@@ -1,0 +1,325 @@
+"""The page in a real browser, opened as a file, as a visitor uses it."""
+
+import gzip
+import json
+import re
+import struct
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect
+
+from gridsum.automaton.files import read_rule
+from gridsum.automaton.proof import TableSteps, prove
+from gridsum.automaton.run import states
+from gridsum.store import SHIPPED
+from tests.browser import DESKTOP, PHONE, Visit, visiting
+
+EXAMPLE = "523+102+9416"
+TABLE = read_rule(SHIPPED / "exact.rule.json")
+
+
+def sentence(page: Page) -> Locator:
+    return page.locator("#hero .moment")
+
+
+def step_name(page: Page) -> Locator:
+    return page.locator("#hero .step-name")
+
+
+def test_it_is_small(site_files: dict[str, bytes]):
+    page = {name: content for name, content in site_files.items() if not name.startswith("models/")}
+    assert sum(len(gzip.compress(content)) for content in page.values()) < 300_000
+    assert len(site_files["models/base.js"]) < 1_000_000
+    for name, content in page.items():
+        if name.endswith((".html", ".css", ".js")):
+            assert not re.search(rb"(src|href)=\"(https?:)?//|@import|url\(", content), f"{name} loads from elsewhere"
+        if name.endswith(".js") and name != "rule.js":
+            assert content.count(b"\n") <= 400
+
+
+def test_it_starts_by_itself_and_tells_the_story(browser: Browser, address: str):
+    with visiting(browser, address, reduced_motion="no-preference") as visit:
+        page = visit.open()
+        assert page.evaluate("gridsum.app.hero.playing")
+        page.evaluate("gridsum.app.hero.speed = 50")
+        expect(sentence(page)).to_contain_text("The top row holds the answer: 10041. Nothing changes any more")
+        expect(page.locator("#hero").get_by_role("button", name="Play")).to_be_visible()
+        told = page.evaluate(
+            "Array.from({length: gridsum.app.hero.film.last + 1}, (_, n) => gridsum.narrate(gridsum.app.hero.film, n))"
+        )
+    assert told[0] == "The sum, as the network gets it: one symbol after the other."
+    assert told[1] == "It reads 5 and writes it at the right end of the top row."
+    assert told[4] == "It reads + and opens a new row above."
+    assert "Row 3 now holds the first number, 523." in told
+    assert "Row 2 now holds 523 + 102: 625." in told
+
+
+def test_where_motion_is_not_wanted_nothing_moves(window: Visit):
+    page = window.open()
+    assert not page.evaluate("gridsum.app.hero.playing")
+    expect(sentence(page)).to_contain_text("The top row holds the answer: 10041.")
+    page.locator("#hero").get_by_role("button", name="Play").click()
+    assert page.evaluate("gridsum.app.hero.playing")
+    page.locator("#hero").get_by_role("button", name="Pause").click()
+    page.locator("#hero").get_by_role("button", name="One step forward").click()
+    assert page.evaluate("!gridsum.app.hero.playing && gridsum.app.hero.moment > 0")
+
+
+def test_a_typo_is_explained_and_the_address_keeps_what_is_shown(window: Visit):
+    page = window.open()
+    window.ask("58+67")
+    expect(sentence(page)).to_contain_text("The top row holds the answer: 125.")
+    window.ask("58+6x")
+    expect(page.get_by_role("alert")).to_have_text("“x” is not allowed. A sum holds the digits 0 to 9 and “+”.")
+    expect(sentence(page)).to_contain_text("125")
+    assert "sum=58%2B67" in page.url
+    window.ask("999+1")
+    expect(page.get_by_role("alert")).to_be_hidden()
+    expect(sentence(page)).to_contain_text("1000")
+    page.go_back()
+    expect(sentence(page)).to_contain_text("125")
+    expect(page.get_by_label("Your sum")).to_have_value("58+67")
+    page.go_forward()
+    expect(sentence(page)).to_contain_text("1000")
+
+
+def test_a_link_holds_sum_model_step_and_view(desktop: Visit):
+    page = desktop.open()
+    desktop.ask("99+1")
+    expect(sentence(page)).to_contain_text("100")
+    page.get_by_label("Who adds?").select_option("base")
+    expect(sentence(page)).to_contain_text("base stops after")
+    page.locator("#hero").get_by_role("button", name="One step back").click()
+    before = [sentence(page).inner_text(), step_name(page).inner_text()]
+    page.evaluate("navigator.clipboard.writeText = text => { window.copied = text; return Promise.resolve(); }")
+    page.get_by_role("button", name="link", exact=True).click()
+    expect(page.locator("#shared")).to_have_text("link copied")
+    link = page.evaluate("window.copied")
+    desktop.open("#" + link.split("#")[1])
+    assert [sentence(page).inner_text(), step_name(page).inner_text()] == before
+    expect(page.get_by_label("Who adds?")).to_have_value("base")
+    page.get_by_role("link", name="The proof").click()  # a link to a section keeps the sum
+    page.wait_for_url(re.compile("sum=99.*view=proof"))
+    assert [sentence(page).inner_text(), step_name(page).inner_text()] == before
+    desktop.open("#sum=7%2B8&model=gone&step=9999&view=nowhere")
+    expect(sentence(page)).to_contain_text("15")
+
+
+def test_by_keyboard_alone(desktop: Visit):
+    page = desktop.open()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")  # the link that skips to the sum
+    expect(page.get_by_label("Your sum")).to_be_focused()
+    page.keyboard.press("ControlOrMeta+A")
+    page.keyboard.type("99+1")
+    page.keyboard.press("Enter")
+    expect(sentence(page)).to_contain_text("100")
+    page.keyboard.press("Shift+Tab")  # back to the speed, the slider, the buttons, the grid
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    last = page.evaluate("gridsum.app.hero.film.computation.steps")
+    expect(step_name(page)).to_have_text(f"step {last - 2} of {last}")
+    page.keyboard.press("End")
+    expect(step_name(page)).to_have_text(f"step {last} of {last}")
+    page.locator("#hero canvas").focus()
+    page.keyboard.press("ArrowLeft")  # chooses the cell at the top right
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowDown")
+    expect(page.locator("#hero-cell h3")).to_have_text("Row 2, column 2 from the right")
+    expect(page.locator("#hero-cell")).to_contain_text("Its state is 9.")
+    page.locator("#hero-cell .bits button").first.focus()
+    page.keyboard.press("Enter")
+    assert page.evaluate("gridsum.app.hero.film.computation.disturbed")
+    page.locator("#hero canvas").focus()
+    page.keyboard.press("Escape")
+    expect(page.locator("#hero-cell")).to_be_empty()
+    page.keyboard.press("End")
+    expect(sentence(page)).to_contain_text("It has healed. The top row holds the answer: 100.")
+    page.keyboard.press("Home")
+    expect(step_name(page)).to_have_text(re.compile("^step 0 of"))
+    page.keyboard.press(" ")
+    assert page.evaluate("gridsum.app.hero.playing")
+
+
+def saved(page: Page, button: str, ending: str) -> bytes:
+    with page.expect_download() as download:
+        page.get_by_role("button", name=button, exact=True).click()
+    assert download.value.suggested_filename == f"gridsum-523-102-9416.{ending}"
+    return Path(download.value.path()).read_bytes()
+
+
+def test_pictures_film_and_data_are_what_is_shown(desktop: Visit):
+    page = desktop.open("#sum=523%2B102%2B9416&step=5")
+    picture = ElementTree.fromstring(saved(page, "SVG", "svg"))
+    texts = [element.text or "" for element in picture.iter("{http://www.w3.org/2000/svg}text")]
+    for told in ("the answer", "523 + 102"):
+        assert told in texts
+    digits = [element for element in picture.iter("{http://www.w3.org/2000/svg}text") if element.text in set("0146253")]
+    big = [element.text for element in digits if element.attrib["font-weight"] == "600"]
+    assert "".join(text or "" for text in big) == "1" + "0" + "1" + "0" + "1" + "4" + "1" + "1" + "625523"
+    png = saved(page, "PNG", "png")
+    width, height = struct.unpack(">II", png[16:24])
+    assert (width, height) == (2 * int(picture.attrib["width"]), 2 * int(picture.attrib["height"]))
+    film = saved(page, "GIF film", "gif")
+    assert film[:6] == b"GIF89a"
+    assert frames(film) == 1 + 3 * (len(EXAMPLE) + 1 + 5)
+    data = json.loads(saved(page, "JSON", "json"))
+    assert (data["answer"], data["steps"], data["correct"]) == ("10041", 5, True)
+    grids = list(states(TABLE, tuple(EXAMPLE.split("+"))))
+    for n, grid in enumerate(grids[1:], 1):
+        assert data["readings"][n]["rows"] == [
+            "".join(TABLE.text(code).replace("·", " ") if code else " " for code in row) for row in grid
+        ]
+
+
+def frames(film: bytes) -> int:
+    """How many pictures a GIF holds, walked block by block; each must be whole."""
+    at, found = 13 + 3 * 256, 0
+    while film[at] != 0x3B:
+        if film[at] == 0x21:
+            at += 2
+        else:
+            assert film[at] == 0x2C
+            at, found = at + 11, found + 1
+        while film[at]:
+            at += film[at] + 1
+        at += 1
+    assert at == len(film) - 1
+    return found
+
+
+def test_the_figures_are_live(window: Visit):
+    page = window.open()
+    expect(page.locator("#actions")).to_contain_text("0 … 9")
+    carry = page.locator("#carry")
+    carry.get_by_role("button", name="0 + 999999999").click()
+    expect(page.locator("#wave-caption")).to_contain_text("takes every guess back")
+    box = page.locator("#spacetime canvas").bounding_box()
+    assert box is not None
+    page.locator("#spacetime canvas").click(position={"x": box["width"] / 2, "y": box["height"] - 4})
+    expect(carry.locator(".moment")).to_contain_text("The top row holds the answer: 999999999.")
+    proof = prove(TableSteps(TABLE))
+    expect(page.locator("#states h2")).to_contain_text(f"{len(proof.codes)} states")
+    expect(page.locator("#codes button")).to_have_count(len(proof.codes))
+    page.get_by_role("button", name=re.compile("^State 5 with a carry")).click()
+    expect(page.locator("#codes-caption")).to_contain_text("5 with a carry is")
+    page.get_by_label("its own symbol").select_option("8")
+    page.get_by_label("below").select_option(label="9")
+    expect(page.locator(".becomes")).to_contain_text("It becomes 8 with a carry. 8 here, 9 from below, 1 carried")
+    expect(page.locator("#changes-caption")).to_contain_text("523 + 102 + 9416: 5 steps, then none.")
+    page.get_by_role("button", name="Scramble everything").click()
+    healing = page.locator("#healing")
+    expect(healing.locator(".moment")).to_contain_text("Some cells now hold something wrong.")
+    healing.get_by_label("Moment").evaluate("(s) => { s.value = s.max; s.dispatchEvent(new Event('input')); }")
+    expect(healing.locator(".moment")).to_contain_text("It has healed. The top row holds the answer: 72740879.")
+    page.get_by_role("button", name="Check every case").click()
+    expect(page.locator("#checked")).to_have_text(f"{proof.evaluations:,} looked up, 0 wrong. Proved ✓")
+    page.get_by_role("button", name="Pick one case").click()
+    expect(page.locator("#case")).to_contain_text("✓ right")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_the_paper_s_network_races_breaks_and_is_looked_into(desktop: Visit):
+    page = desktop.open("#view=race")
+    note = page.locator("#race-note")
+    expect(note).to_have_text("11134+1+1+1+1+1 = 11139. base is wrong.")
+    expect(page.locator("#race-exact .moment")).to_contain_text("The top row holds the answer: 11139.")
+    expect(page.locator("#race-base .moment")).to_contain_text("answers 139. That is wrong: it is 11139.")
+    page.locator("#race-sums").get_by_role("button", name=EXAMPLE).click()
+    expect(note).to_have_text(f"{EXAMPLE} = 10041. Both are right.")
+    page.get_by_text("Look inside the paper’s network").click()
+    expect(page.locator("#attention button")).to_have_count(64)
+    page.get_by_role("button", name="Head 3", exact=True).click()
+    expect(page.locator("#attention-caption")).to_contain_text("Head 3 looks")
+    expect(page.locator("#halting-caption")).to_contain_text("It stopped after step 9")
+    expect(page.locator("#ring svg text")).to_have_count(10)
+    expect(page.locator("#ring-caption")).to_contain_text("10 of the 10 pairs")
+    page.locator("#race-base").get_by_role("button", name="One step back").click()
+    expect(page.locator("#attention-caption")).to_contain_text("in step 8.")
+    page.get_by_role("button", name="Find a sum that breaks it").click()
+    expect(note).to_have_text(re.compile(r"^After \d+ random sums?: .* base says .*, not \d"))
+
+
+def test_large_sums_have_an_overview_and_a_window(window: Visit):
+    page = window.open("#sum=9{20000}%2B1&step=7000")
+    expect(step_name(page)).to_have_text("step 7,000 of 20,003")
+    hero = "gridsum.app.hero"
+    column = page.evaluate(f"{hero}.panorama.corner.column")
+    page.locator("#hero canvas").click(position={"x": 20, "y": 12})  # the overview, far to the left
+    assert page.evaluate(f"{hero}.panorama.corner.column") < 2000 < column
+    page.evaluate(f"{hero}.panorama.follow = true; {hero}.play()")
+    page.wait_for_function(f"{hero}.step > 7100")
+    page.evaluate(f"{hero}.pause()")
+    seen = page.evaluate(
+        f"""(() => {{
+          const {{ film, place, panorama, step }} = {hero}, wave = film.scene.size.width - 1 - step;
+          return [wave, panorama.corner.column, panorama.corner.column + place.columns];
+        }})()"""
+    )
+    assert seen[1] - 5 <= seen[0] <= seen[2] + 5
+    page.get_by_role("button", name="1,000 numbers").click()
+    expect(sentence(page)).to_contain_text("The top row holds the answer")
+    assert page.evaluate(f"{hero}.film.computation.answer === {hero}.film.computation.exact")
+    window.ask("1{700000}")
+    expect(page.get_by_role("alert")).to_contain_text("This page adds up to 600,000")
+
+
+_TEXTS = """
+  () => {
+    const see = (colour) => (colour.match(/[0-9.]+/g) ?? []).map(Number);
+    const luminance = ([r, g, b]) => {
+      const linear = (v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+      const [x, y, z] = [r, g, b].map((value) => linear(value / 255));
+      return 0.2126 * x + 0.7152 * y + 0.0722 * z;
+    };
+    const ground = (element) => {
+      for (let one = element; one; one = one.parentElement) {
+        const colour = see(getComputedStyle(one).backgroundColor);
+        if (colour.length === 3 || colour[3] === 1) return colour;
+      }
+      return see(getComputedStyle(document.documentElement).backgroundColor);
+    };
+    const found = [];
+    for (const element of document.querySelectorAll("body *")) {
+      const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
+      if (!own || !element.checkVisibility() || element.closest("option, .skip, button:disabled")) continue;
+      const style = getComputedStyle(element), drawn = element.closest("svg");
+      const colours = [see(drawn ? style.fill : style.color), ground(drawn ?? element)];
+      const [dark, light] = colours.map(luminance).sort((a, b) => a - b);
+      const scale = drawn ? drawn.getBoundingClientRect().width / drawn.viewBox.baseVal.width : 1;
+      const size = parseFloat(style.fontSize) * scale;
+      found.push([element.textContent.trim().slice(0, 30), size, (light + 0.05) / (dark + 0.05)]);
+    }
+    return found;
+  }
+"""
+
+SIZES: list[tuple[str, ViewportSize]] = [
+    ("light", DESKTOP),
+    ("dark", PHONE),
+    ("light", {"width": 320, "height": 700}),
+    ("dark", {"width": 3840, "height": 2160}),
+]
+
+
+@pytest.mark.parametrize(("scheme", "viewport"), SIZES)
+def test_all_text_can_be_read(browser: Browser, address: str, scheme: str, viewport: ViewportSize):
+    with visiting(browser, address, viewport, color_scheme=scheme) as visit:
+        page = visit.open()
+        page.locator("#race").scroll_into_view_if_needed()
+        expect(page.locator("#race-note")).to_contain_text("base is wrong")
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        ground = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+        brightness = int(re.findall(r"\d+", ground)[0])
+        assert (brightness > 128) == (scheme == "light")
+        texts = page.evaluate(_TEXTS)
+        assert len(texts) > 80
+        assert [text for text in texts if text[1] < 11] == []
+        assert [text for text in texts if text[2] < 4.5] == []
+        shown = page.evaluate("document.querySelector('#hero canvas').getBoundingClientRect().toJSON()")
+        assert shown["left"] >= 0
+        assert shown["right"] <= viewport["width"]
