@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, expect, sync_playwright
 
 # A busy machine may take several seconds for what a quiet one does at once.
-expect.set_options(timeout=20_000)
+expect.set_options(timeout=90_000)
 
 DESKTOP: ViewportSize = {"width": 1280, "height": 900}
 PHONE: ViewportSize = {"width": 390, "height": 844}
