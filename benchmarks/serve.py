@@ -1,10 +1,10 @@
-"""What `gridsum serve` bears: short sums under load, memory, and how soon the page shows something.
+"""What `gridsum serve` bears: short sums under load, and memory.
 
     python benchmarks/serve.py [--json FILE] [--seconds N] [--rounds N]
 
 A server of its own on the loopback, asked by wrk (apt-get install wrk) with a thousand different sums of two and three
-terms of up to six digits; then the page in Chromium. Times on a shared machine mean little by themselves, so a 2048³
-float32 product timed in the same run stands beside them.
+terms of up to six digits. Times on a shared machine mean little by themselves, so a 2048³ float32 product timed in the
+same run stands beside them.
 """
 
 import argparse
@@ -12,7 +12,6 @@ import json
 import os
 import re
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -96,61 +95,6 @@ def cpu_seconds(process: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def page(address: str) -> dict[str, Any]:
-    """Milliseconds from Enter to the first picture, and for one step while scrubbing a grid of 12 × 60; medians."""
-    from playwright.sync_api import sync_playwright
-
-    path = next(
-        (found for found in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if found), None
-    )
-    if path is None:
-        raise SystemExit("no Chromium is installed; apt-get install chromium")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        tab = browser.new_page(viewport={"width": 1280, "height": 900})
-        tab.goto(address)
-        tab.wait_for_selector(".computation g.cell")
-        tab.wait_for_timeout(2000)
-        pictures = [
-            _first_picture(tab, text) for text in ("1234567890+987654321+5555555555+42", "4096+88+350+61", "99999+1")
-        ]
-        terms = "+".join(str(digit % 9 + 1) * 58 for digit in range(12))
-        _first_picture(tab, terms)
-        tab.wait_for_timeout(2000)
-        frames = tab.evaluate(
-            """async () => {
-              const slider = document.getElementById("step"), last = Number(slider.max), frames = [];
-              for (let turn = 0; turn < 100; turn += 1) {
-                const start = performance.now();
-                slider.value = turn % (last + 1);
-                slider.dispatchEvent(new Event("input"));
-                await new Promise(requestAnimationFrame);
-                frames.push(performance.now() - start);
-              }
-              return frames;
-            }"""
-        )
-        browser.close()
-    return {"first_picture_ms": pictures, "scrub_12x60_ms": statistics.median(frames)}
-
-
-def _first_picture(tab: Any, expression: str) -> float:
-    """From pressing Enter until the frame after the new answer stands there."""
-    tab.fill("#expression", expression)
-    return tab.evaluate(
-        """expression => new Promise((resolve) => {
-          const said = document.querySelector(".facts"), start = performance.now();
-          const seen = new MutationObserver(() => {
-            seen.disconnect();
-            requestAnimationFrame(() => setTimeout(() => resolve(performance.now() - start)));
-          });
-          seen.observe(said, { childList: true, characterData: true, subtree: true });
-          document.getElementById("ask").requestSubmit();
-        })""",
-        expression,
-    )
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
@@ -179,18 +123,12 @@ def main() -> None:
         time.sleep(2)  # what wrk hung up on is given up by then
         with urllib.request.urlopen(f"{address}/health") as health:
             assert json.load(health)["taken"] == 0, "all work is done"
-        seen = page(address)
-    print(
-        f"first picture {', '.join(f'{one:.0f}' for one in seen['first_picture_ms'])} ms   "
-        f"scrubbing 12 × 60 {seen['scrub_12x60_ms']:.0f} ms a step"
-    )
     if options.json:
         figures = {
             "product_seconds": product,
             "cores": os.cpu_count(),
             "connections": CONNECTIONS,
             "rounds": rounds,
-            **seen,
         }
         options.json.write_text(json.dumps(figures, indent=2) + "\n")
 

@@ -3,11 +3,11 @@
 {
   const { still, shorten, count } = gridsum;
   const $ = (id) => document.getElementById(id);
-  const MOST_TRIES = 60;
+  const MOST_TRIES = 60, WITHIN = 8;
 
-  // Sums as large as the network was trained on, then longer and higher ones; half of them full of nines and zeros.
+  // A few sums as large as the network was trained on, then higher ones; half of them full of nines and zeros.
   function candidate(attempt, { terms: [, mostTerms], digits: [, mostDigits] }) {
-    const within = attempt < MOST_TRIES / 2;
+    const within = attempt <= WITHIN;
     const any = (low, high) => low + Math.floor(Math.random() * (high - low + 1));
     const numbers = within ? any(2, mostTerms) : any(mostTerms + 1, 2 * mostTerms + 2);
     const letters = Math.random() < 0.5 ? "0123456789" : "0999";

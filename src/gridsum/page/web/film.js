@@ -5,6 +5,8 @@
   const EMPTY = 11;
   const FIRM = 0.9; // how sure a network has to be of a symbol that looks firm
 
+  const BLANK = 0, CHANGING = 1, SETTLED = 2, CARRY = 3; // kinds of cells, the more telling the higher
+
   // The step from which on each cell stays, and all to its right and below do: then it is right for a reason.
   function certainOf({ settled, size: { height, width } }) {
     const certain = settled.slice();
@@ -24,6 +26,14 @@
       Object.assign(this, { computation, size: computation.size, steps: computation.steps, symbols: computation.symbols });
       this.actions = computation.rule.actions;
       this.certain = certainOf(computation);
+      const { codes, carries } = computation.rule;
+      this.shows = codes.map((_, code) => (computation.rule.text(code) === "" ? BLANK : carries[code] ? CARRY : SETTLED));
+    }
+
+    // What a cell looks like from afar.
+    kind(codes, index, n) {
+      const shows = this.shows[codes[index]];
+      return shows !== BLANK && this.certain[index] > n ? CHANGING : shows;
     }
 
     // After n steps: the letter, whether a carry goes to the left, whether it will stay and looks firm.
@@ -50,6 +60,10 @@
 
     at(n) {
       return this.computation.readings[gridsum.clamp(n, 0, this.steps)];
+    }
+
+    kind({ symbols }, index, n) {
+      return symbols[index] === 0 ? BLANK : n >= this.steps ? SETTLED : CHANGING;
     }
 
     cell({ symbols, confidence }, index, n) {

@@ -4,6 +4,7 @@
   const { html, still, shorten } = gridsum;
   const $ = (id) => document.getElementById(id);
   const DEFAULT_SUM = "523+102+9416";
+  const PATIENCE_MS = 250;
   const rule = gridsum.makeRule(gridsum.data.rule);
   let working = 0; // the number of the newest computation; older ones give up
 
@@ -34,7 +35,8 @@
     try {
       const terms = gridsum.parse(text);
       $("hero").setAttribute("aria-busy", "true");
-      const made = await compute(terms, model);
+      const patience = setTimeout(() => { hero.sentence.textContent = "Working it out …"; }, PATIENCE_MS);
+      const made = await compute(terms, model).finally(() => clearTimeout(patience));
       if (!made) return;
       complain("");
       Object.assign(state, { sum: gridsum.brief(terms), model, step });

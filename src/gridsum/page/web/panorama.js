@@ -94,11 +94,16 @@
       const across = Math.round(map.width), down = Math.round(map.height);
       Object.assign(this.overview, { width: across, height: down });
       const context = this.overview.getContext("2d"), image = context.createImageData(across, down);
-      const paint = [colours.paper, colours.faint, colours.quiet, colours.accent].map(channels);
-      for (let y = 0; y < down; y += 1) {
+      const paint = [colours.paper, colours.faint, colours.quiet, colours.accent].map(pixel), pixels = new Uint32Array(image.data.buffer);
+      for (let y = 0, before = -1; y < down; y += 1) {
         const row = Math.floor(y / down * height);
+        if (row === before) {
+          pixels.copyWithin(y * across, (y - 1) * across, y * across);
+          continue;
+        }
+        before = row;
         for (let x = 0; x < across; x += 1) {
-          image.data.set(paint[kindAt(scene, state, step, row, x / across * width, width / across)], 4 * (y * across + x));
+          pixels[y * across + x] = paint[kindAt(scene, state, step, row, x / across * width, width / across)];
         }
       }
       context.putImageData(image, 0, 0);
@@ -112,13 +117,12 @@
     }
   }
 
-  // 0 blank, 1 still changing, 2 settled, 3 settled with a carry: the most telling of the cells of one pixel.
+  // The most telling of the cells of one pixel.
   function kindAt(scene, state, step, row, start, span) {
     const { width } = scene.size, end = Math.min(width, start + Math.max(1, span));
     let kind = 0;
     for (let column = start, seen = 0; column < end && seen < SAMPLES; column += Math.max(1, span / SAMPLES), seen += 1) {
-      const cell = scene.cell(state, row * width + Math.floor(column), step);
-      kind = Math.max(kind, !cell.text ? 0 : !cell.stays ? 1 : cell.carry ? 3 : 2);
+      kind = Math.max(kind, scene.kind(state, row * width + Math.floor(column), step));
     }
     return kind;
   }
@@ -130,12 +134,13 @@
   }
 
   const known = new Map();
-  function channels(colour) {
+  // A colour as the four bytes of a pixel.
+  function pixel(colour) {
     if (!known.has(colour)) {
       const context = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
       context.fillStyle = colour;
       context.fillRect(0, 0, 1, 1);
-      known.set(colour, [...context.getImageData(0, 0, 1, 1).data]);
+      known.set(colour, new Uint32Array(context.getImageData(0, 0, 1, 1).data.buffer)[0]);
     }
     return known.get(colour);
   }

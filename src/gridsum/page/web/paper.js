@@ -9,7 +9,8 @@
     constructor({ weights, parts, model, task, draws, name }) {
       Object.assign(this, { model, task, draws, name });
       const bytes = Uint8Array.from(atob(weights), (letter) => letter.charCodeAt(0));
-      const values = new Float32Array(bytes.buffer);
+      // Computed in double precision: that is what JavaScript's numbers are, and it is twice as quick.
+      const values = Float64Array.from(new Float32Array(bytes.buffer));
       this.part = (key) => {
         const found = parts[key];
         return found && values.subarray(found.at, found.at + found.shape.reduce((a, b) => a * b, 1));
@@ -89,7 +90,7 @@
         }
         [end, fall] = earlier(end, fall, tlu, nlp, nop, height, columns);
       }
-      return Float32Array.from(grid);
+      return grid;
     }
 
     // Eq. 6: queries (with s added), keys and values of every cell.
@@ -97,7 +98,7 @@
       const { width, groups } = this.model, part = width / groups, cells = grid.length / width;
       const matrices = this.part("step.attention.projection"), extra = this.part("step.attention.query");
       return [0, 1, 2].map((which) => {
-        const projected = new Float32Array(grid.length);
+        const projected = new Float64Array(grid.length);
         for (let cell = 0; cell < cells; cell += 1) {
           for (let group = 0; group < groups; group += 1) {
             const start = cell * width + group * part, matrix = (which * groups + group) * part * part;
@@ -116,13 +117,13 @@
     weights(q, k, { height, width: columns }, row, column) {
       const { width, heads, kernel } = this.model, size = width / heads, margin = kernel >> 1;
       const relative = this.part("step.attention.relative"), own = (row * columns + column) * width;
-      const scores = new Float32Array(kernel * kernel * heads);
+      const scores = new Float64Array(kernel * kernel * heads);
       for (let place = 0; place < kernel * kernel; place += 1) {
         const r = row + Math.floor(place / kernel) - margin, c = column + (place % kernel) - margin;
         const inside = r >= 0 && r < height && c >= 0 && c < columns, other = (r * columns + c) * width;
         for (let e = 0; e < width; e += 1) {
           const key = (inside ? k[other + e] : 0) + relative[place * width + e];
-          scores[place * heads + Math.floor(e / size)] += q[own + e] * key;
+          scores[place * heads + (e / size | 0)] += q[own + e] * key;
         }
       }
       return softmaxOver(scores, kernel * kernel, heads);
@@ -131,7 +132,7 @@
     attend(grid, size) {
       const { width, heads, kernel } = this.model, part = width / heads, margin = kernel >> 1;
       const { height, width: columns } = size;
-      const [q, k, v] = this.project(grid), attended = new Float32Array(grid.length);
+      const [q, k, v] = this.project(grid), attended = new Float64Array(grid.length);
       for (let row = 0; row < height; row += 1) {
         for (let column = 0; column < columns; column += 1) {
           const weights = this.weights(q, k, size, row, column), own = (row * columns + column) * width;
@@ -140,7 +141,7 @@
             if (r < 0 || r >= height || c < 0 || c >= columns) continue;
             const other = (r * columns + c) * width;
             for (let e = 0; e < width; e += 1) {
-              attended[own + e] += weights[place * heads + Math.floor(e / part)] * v[other + e];
+              attended[own + e] += weights[place * heads + (e / part | 0)] * v[other + e];
             }
           }
         }
@@ -177,10 +178,10 @@
       const projected = (x, count, which) => product(x, count, matrices.subarray(which * square, (which + 1) * square),
         biases.subarray(which * width, (which + 1) * width), width, width);
       const q = projected(context, length, 0), k = projected(grid, cells, 1), v = projected(grid, cells, 2);
-      const joined = new Float32Array(length * width);
+      const joined = new Float64Array(length * width);
       for (let line = 0; line < length; line += 1) {
         for (let head = 0; head < heads; head += 1) {
-          const scores = new Float32Array(cells), slope = 2 ** -(head + 1);
+          const scores = new Float64Array(cells), slope = 2 ** -(head + 1);
           for (let cell = 0; cell < cells; cell += 1) {
             let score = 0;
             for (let e = head * part; e < (head + 1) * part; e += 1) score += q[line * width + e] * k[cell * width + e];
@@ -228,19 +229,29 @@
 
   // x [count, inputs] · matrix [inputs, outputs] + bias
   function product(x, count, matrix, bias, inputs, outputs) {
-    const y = new Float32Array(count * outputs);
+    const y = new Float64Array(count * outputs);
     for (let line = 0; line < count; line += 1) {
-      const row = y.subarray(line * outputs, (line + 1) * outputs);
-      row.set(bias);
-      for (let i = 0; i < inputs; i += 1) {
-        const value = x[line * inputs + i], weights = i * outputs;
-        for (let o = 0; o < outputs; o += 1) row[o] += value * matrix[weights + o];
+      const start = line * outputs, from = line * inputs;
+      for (let o = 0; o < outputs; o += 1) y[start + o] = bias[o];
+      // Four inputs at once: each output is read and written a quarter as often.
+      let i = 0;
+      for (; i + 3 < inputs; i += 4) {
+        const a = x[from + i], b = x[from + i + 1], c = x[from + i + 2], d = x[from + i + 3];
+        let at = i * outputs;
+        for (let o = 0; o < outputs; o += 1, at += 1) {
+          y[start + o] += a * matrix[at] + b * matrix[at + outputs] + c * matrix[at + 2 * outputs] + d * matrix[at + 3 * outputs];
+        }
       }
+      for (; i < inputs; i += 1) for (let o = 0; o < outputs; o += 1) y[start + o] += x[from + i] * matrix[i * outputs + o];
     }
     return y;
   }
 
-  const added = (x, y) => x.map((value, index) => value + y[index]);
+  function added(x, y) {
+    const sum = new Float64Array(x.length);
+    for (let index = 0; index < x.length; index += 1) sum[index] = x[index] + y[index];
+    return sum;
+  }
 
   // Over `count` entries, for `lanes` lanes beside each other; or over each line of `count` entries where `lines`.
   function softmaxOver(scores, count, lanes, lines = false) {
