@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 DEMO := out/demo.jsonl
 
-.PHONY: demo serve page test benchmark clean
+.PHONY: demo serve page test faults benchmark clean
 
 .venv/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -47,6 +47,10 @@ test: .venv/.installed-dev
 	$(BIN)/lint-imports
 	$(BIN)/pyright
 	$(BIN)/pytest --numprocesses 2 --dist worksteal
+
+# Faults injected on purpose, for at most 20 minutes: a table of tries and losses.
+faults: .venv/.installed-dev
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults
 
 benchmark: .venv/.installed
 	$(BIN)/python benchmarks/cpu.py

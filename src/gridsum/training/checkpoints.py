@@ -40,6 +40,8 @@ class Checkpoint:
     tensors: dict[str, Tensor]
     config: dict[str, Any] = field(default_factory=dict)
     """What it was trained with, as JSON holds it; empty where release 0.1.0 wrote it."""
+    logs: dict[str, str] = field(default_factory=dict)
+    """The checksum of every run's log at that moment, by seed."""
     from_before: bool = False
     """Whether it was read as the one before the last, because that is damaged or missing."""
 
@@ -51,6 +53,7 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
         "epoch": checkpoint.epoch,
         "seeds": list(checkpoint.seeds),
         "config": checkpoint.config,
+        "logs": checkpoint.logs,
     }
     last, fresh = folder / CHECKPOINT, folder / f".{CHECKPOINT}.tmp"
     write_atomically(fresh, seal(checkpoint.tensors, about))
@@ -154,10 +157,10 @@ def _read(path: Path) -> Checkpoint:
     held, about = unseal(path, older=lambda about: set(about) == {"epoch", "seeds"})
     if about.get("format", _FORMAT) != _FORMAT:
         raise SealError(f"its format is {about['format']!r}, not {_FORMAT!r}")
-    epoch, seeds, config = _epoch(about), about.get("seeds"), about.get("config", {})
+    epoch, seeds, config, logs = _epoch(about), about.get("seeds"), about.get("config", {}), about.get("logs", {})
     if not isinstance(seeds, list) or not all(type(seed) is int for seed in seeds) or not isinstance(config, dict):
         raise SealError("it does not say which seeds it is of")
-    return Checkpoint(epoch, tuple(seeds), held, config)
+    return Checkpoint(epoch, tuple(seeds), held, config, logs)
 
 
 def _epoch(about: dict[str, Any]) -> int:

@@ -34,7 +34,7 @@ from gridsum.training.folders import (
     check_same,
     clear,
     create,
-    keep_log,
+    keep_logs,
     opened,
     seed_folder,
     take_up,
@@ -140,10 +140,10 @@ def _discover(
         report(Progress(phase, number, last, f"{news}, {time.monotonic() - started:.0f} s"))
 
     for number in train_steps(fleet, done, last, log, tick):
+        logs = keep_logs(folder, seeds)
         for run, seed in enumerate(seeds):
-            keep_log(folder, seed)
             save_run(seed_folder(folder, seed) / WEIGHTS, fleet.network, run, config, seed)
-        save_checkpoint(folder, Checkpoint(number, seeds, fleet.state(), config_of(config)))
+        save_checkpoint(folder, Checkpoint(number, seeds, fleet.state(), config_of(config), logs))
 
 
 def _finish(

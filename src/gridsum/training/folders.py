@@ -10,12 +10,13 @@ A checkpoint is replaced as a whole, and the logs are cut back to it on resuming
 if it had not been. One process at a time works in a folder.
 """
 
+import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from torch import Tensor
 
@@ -29,7 +30,7 @@ from gridsum.disk import (
     sync_file,
     write_atomically,
 )
-from gridsum.fields import fields_of, from_dict, from_json, to_json
+from gridsum.fields import fields_of, from_dict, to_json
 from gridsum.recipe import ExactConfig
 from gridsum.store import WEIGHTS, Model
 from gridsum.training.checkpoints import (
@@ -45,6 +46,7 @@ from gridsum.training.checkpoints import (
 _CONFIG = "config.json"
 _START = "start.json"
 _METRICS = "metrics.jsonl"
+Kind = TypeVar("Kind", Config, ExactConfig)
 _MAY_CHANGE = {Config: "training.epochs", ExactConfig: "consolidation.*"}
 """What may be asked for otherwise on resuming."""
 
@@ -134,6 +136,9 @@ def take_up(
             _check_configuration(folder, config, _configuration(folder, type(config), checkpoint.config))
     for seed in seeds:
         cut_metrics(folder, seed, 0 if checkpoint is None else checkpoint.epoch)
+        if checkpoint is not None and checkpoint.logs.get(str(seed), "") not in ("", _log_checksum(folder, seed)):
+            path = seed_folder(folder, seed) / _METRICS
+            raise FolderError(f"{path} is not as it was at the checkpoint; put the file back from a copy")
     if checkpoint is not None and checkpoint.from_before:
         go_back(folder)
     return checkpoint
@@ -171,7 +176,7 @@ def read_setup(folder: Path) -> tuple[Config, tuple[int, ...]]:
     data, seeds = _read_setup(folder)
     if data.get("variant") == "exact":
         raise FolderError(f"{folder} holds a training of exact, which keeps bits in its cells; name another folder")
-    return from_json(json.dumps(data)), seeds
+    return _read_config(folder, Config, data), seeds
 
 
 def read_exact_setup(folder: Path) -> tuple[ExactConfig, tuple[int, ...]]:
@@ -179,7 +184,14 @@ def read_exact_setup(folder: Path) -> tuple[ExactConfig, tuple[int, ...]]:
     data, seeds = _read_setup(folder)
     if data.get("variant") != "exact":
         raise FolderError(f"{folder} holds a training of {data.get('variant')}, not of exact")
-    return from_dict(ExactConfig, data), seeds
+    return _read_config(folder, ExactConfig, data), seeds
+
+
+def _read_config(folder: Path, kind: type[Kind], data: dict[str, Any]) -> Kind:
+    try:
+        return from_dict(kind, data)
+    except ConfigError as error:
+        raise FolderError(f"{folder / _CONFIG}: {error}") from None
 
 
 def holds_exact(folder: Path) -> bool:
@@ -236,9 +248,15 @@ def _numbered(path: Path) -> Iterator[dict[str, Any]]:
         yield line
 
 
-def keep_log(folder: Path, seed: int) -> None:
-    """Have a run's log on the disk: it must not be behind the checkpoint that follows."""
-    sync_file(seed_folder(folder, seed) / _METRICS)
+def keep_logs(folder: Path, seeds: Sequence[int]) -> dict[str, str]:
+    """Have all logs on the disk, because they must not be behind the checkpoint that follows; returns checksums."""
+    for seed in seeds:
+        sync_file(seed_folder(folder, seed) / _METRICS)
+    return {str(seed): _log_checksum(folder, seed) for seed in seeds}
+
+
+def _log_checksum(folder: Path, seed: int) -> str:
+    return hashlib.sha256((seed_folder(folder, seed) / _METRICS).read_bytes()).hexdigest()
 
 
 def cut_metrics(folder: Path, seed: int, epoch: int) -> None:

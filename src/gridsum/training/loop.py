@@ -24,7 +24,7 @@ from gridsum.training.folders import (
     clear,
     create,
     cut_metrics,
-    keep_log,
+    keep_logs,
     opened,
     seed_folder,
     take_up,
@@ -172,11 +172,11 @@ def _train(
             if not any(alive):
                 raise TrainingError(f"every run has diverged by epoch {epoch}; try a smaller training.learning_rate")
     finally:
+        for seed in fleet.seeds:  # a stop may have come between an epoch's log and its end
+            cut_metrics(folder, seed, done)
         if saved < done:  # stopped in between, by an error or by the user: lose no whole epoch
             fleet.go_back()
             fleet.save(folder, done)
-        for seed in fleet.seeds:  # a stop may have come between an epoch's log and its end
-            cut_metrics(folder, seed, done)
 
 
 class Fleet:
@@ -265,11 +265,10 @@ class Fleet:
 
     def save(self, folder: Path, epoch: int) -> None:
         """Logs and weights of each run, then the checkpoint: neither is ever older than it."""
+        logs = keep_logs(folder, self.seeds) if epoch else {}
         for run, seed in enumerate(self.seeds):
-            if epoch:
-                keep_log(folder, seed)
             save_run(seed_folder(folder, seed) / WEIGHTS, self.network, run, self.config, seed)
-        save_checkpoint(folder, Checkpoint(epoch, self.seeds, self.state(), config_of(self.config)))
+        save_checkpoint(folder, Checkpoint(epoch, self.seeds, self.state(), config_of(self.config), logs))
 
     def restore(self, folder: Path, warn: Warn) -> int:
         """Take up the last checkpoint, and make weights that are not of it anew; returns its epoch."""

@@ -1,0 +1,125 @@
+"""Run folders under faults: killed at every file operation, a full disk, damaged files, two writers."""
+
+import os
+import random
+import shutil
+from collections.abc import Iterator
+from functools import partial
+from itertools import product
+from pathlib import Path
+
+from tests.faults.injection import FAILED, KILLED, UNTOLD, in_child
+from tests.faults.trainings import Scenario
+
+Try = str | None
+"""What was lost in a try; None where nothing was."""
+
+
+def _operations(scenario: Scenario, place: Path) -> int:
+    folder = place / "count"
+    status, said = in_child(partial(scenario.begin, folder))
+    assert status == 0, said
+    shutil.rmtree(folder)
+    return int(said)
+
+
+def _go_on(scenario: Scenario, folder: Path, after: str) -> Try:
+    status, said = in_child(partial(scenario.go_on, folder))
+    if status != 0:
+        return f"{scenario.name}, {after}: going on ended with {status}: {said}"
+    wrong = scenario.differs(folder)
+    return f"{scenario.name}, {after}: {wrong} is another one" if wrong else None
+
+
+def killed_at_every_operation(
+    scenarios: list[Scenario], place: Path, every: int = 1, hows: tuple[str, ...] = ("kill", "torn", "full")
+) -> Iterator[Try]:
+    """Then going on has to end as if nothing had been."""
+    for scenario in scenarios:
+        count = _operations(scenario, place)
+        for how, at in product(hows, range(1, count + 1, every)):
+            folder = place / "run"
+            status, said = in_child(partial(scenario.begin, folder), at, how)
+            if status == UNTOLD:
+                yield f"{scenario.name}, {how} at operation {at}: {said}"
+            elif status not in (0, KILLED, FAILED):
+                yield f"{scenario.name}, {how} at operation {at}: ended with {status}"
+            else:
+                yield _go_on(scenario, folder, f"{how} at operation {at} of {count}")
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def killed_again_and_again(scenarios: list[Scenario], place: Path, tries: int, seed: int = 0) -> Iterator[Try]:
+    """Killed at random, also while going on, until it comes to its end."""
+    chance = random.Random(seed)
+    for index in range(tries):
+        scenario = scenarios[index % len(scenarios)]
+        folder = place / "run"
+        moments = [chance.randint(1, 90) for _ in range(3)]
+        for at in moments:
+            how = chance.choice(("kill", "torn"))
+            status, said = in_child(partial(scenario.go_on, folder), at, how)
+            if status not in (0, KILLED):
+                yield f"{scenario.name}, killed at {moments}: {said}"
+                break
+        else:
+            yield _go_on(scenario, folder, f"killed at {moments}")
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def damaged(scenarios: list[Scenario], place: Path, tries: int, seed: int = 0) -> Iterator[Try]:
+    """A file of a stopped training flipped, cut or zeroed: going on ends as it should, or refuses and says why."""
+    chance = random.Random(seed)
+    for index in range(tries):
+        scenario = scenarios[index % len(scenarios)]
+        folder = place / "run"
+        # stopped late, when there are checkpoints
+        in_child(partial(scenario.begin, folder), chance.randint(80, 100))
+        files = sorted(path for path in folder.rglob("*") if path.is_file() and path.stat().st_size)
+        path = chance.choice([file for file in files if file.name not in (".lock", "start.json")])
+        done = _damage(path, chance)
+        after = f"{path.name} {done}"
+        status, said = in_child(partial(scenario.go_on, folder))
+        if status == FAILED:
+            # a refusal has to say which file, or what of it is not as it was
+            yield None if str(folder) in said else f"{scenario.name}, {after}: does not say where: {said}"
+        elif status:
+            yield f"{scenario.name}, {after}: {said}"
+        else:
+            wrong = scenario.differs(folder)
+            yield f"{scenario.name}, {after}: {wrong} is another one, and nothing was said" if wrong else None
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _damage(path: Path, chance: random.Random) -> str:
+    content = bytearray(path.read_bytes())
+    kind, at = chance.choice(("flipped", "cut", "zeroed", "doubled")), chance.randrange(len(content))
+    if kind == "flipped":
+        content[at] ^= 1 << chance.randrange(8)
+    elif kind == "cut":
+        del content[at:]
+    elif kind == "zeroed":
+        content[at : at + 64] = bytes(len(content[at : at + 64]))
+    else:
+        content[at:at] = content[at : at + 40]
+    path.write_bytes(content)
+    return f"{kind} at byte {at}"
+
+
+def two_writers(scenarios: list[Scenario], place: Path, tries: int) -> Iterator[Try]:
+    """Two processes begin at once: one of them works, the other is told, and what comes out is one training."""
+    for index in range(tries):
+        scenario = scenarios[index % len(scenarios)]
+        folder = place / "run"
+        other = os.fork()
+        if other == 0:
+            status, _ = in_child(partial(scenario.go_on, folder))
+            os._exit(status)
+        status, said = in_child(partial(scenario.go_on, folder))
+        _, ended = os.waitpid(other, 0)
+        ends = {status, os.waitstatus_to_exitcode(ended)}
+        if not ends <= {0, FAILED} or 0 not in ends:
+            yield f"{scenario.name}, two writers: they ended with {ends}: {said}"
+        else:
+            yield _go_on(scenario, folder, "two writers")
+        shutil.rmtree(folder, ignore_errors=True)

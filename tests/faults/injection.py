@@ -1,0 +1,80 @@
+"""A process that is killed, or told that the disk is full, at a chosen file operation."""
+
+import builtins
+import errno
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+KILLED, FAILED, UNTOLD = 137, 3, 4
+"""How a child ends that was killed, that was told of an error, and that has raised what no user should see."""
+_OPERATIONS = ("open", "replace", "rename", "unlink", "remove", "mkdir", "rmdir", "fsync", "ftruncate", "write")
+
+
+class Injector:
+    """Counts file operations of this process, and at number `at` does what is asked: kill, torn or full.
+
+    `torn` lets a write reach the file in half before the kill; `full` raises what a full disk does, from then on.
+    """
+
+    def __init__(self, at: int | None, how: str = "kill") -> None:
+        self.at, self.how, self.count, self.full = at, how, 0, False
+
+    def install(self) -> None:
+        for name in _OPERATIONS:
+            setattr(os, name, self._wrapped(name, getattr(os, name)))
+        opened = builtins.open
+
+        def open_(file: Any, mode: str = "r", *arguments: Any, **options: Any) -> Any:
+            if any(letter in mode for letter in "wax+"):
+                self._pass(None, ())
+            return opened(file, mode, *arguments, **options)
+
+        builtins.open = open_  # type: ignore[assignment]
+
+    def _wrapped(self, name: str, does: Callable[..., Any]) -> Callable[..., Any]:
+        def operation(*arguments: Any, **options: Any) -> Any:
+            if name != "open" or (arguments[1] & (os.O_WRONLY | os.O_RDWR)):
+                self._pass(does if name == "write" else None, arguments)
+            return does(*arguments, **options)
+
+        return operation
+
+    def _pass(self, write: Callable[..., Any] | None, arguments: tuple[Any, ...]) -> None:
+        self.count += 1
+        if self.full:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        if self.count != self.at:
+            return
+        if write is not None and self.how == "torn":
+            write(arguments[0], bytes(arguments[1])[: len(arguments[1]) // 2])
+        if self.how == "full":
+            self.full = True
+            raise OSError(errno.ENOSPC, "No space left on device")
+        os._exit(KILLED)
+
+
+def in_child(work: Callable[[], None], at: int | None = None, how: str = "kill") -> tuple[int, str]:
+    """Do the work in a process of its own, with a fault; returns how it ended and what it said."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        try:
+            injector = Injector(at, how)
+            injector.install()
+            work()
+            said, status = str(injector.count), 0
+        except BaseException as error:
+            told = isinstance(error, OSError) or type(error).__module__.split(".")[0] == "gridsum"
+            said, status = (f"{type(error).__name__}: {error}", FAILED) if told else (traceback.format_exc(), UNTOLD)
+        os.writev(writing, [said.encode()[-60_000:]])
+        os._exit(status)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        said = pipe.read().decode(errors="replace")
+    _, status = os.waitpid(child, 0)
+    sys.stdout.flush()
+    return os.waitstatus_to_exitcode(status), said

@@ -1,0 +1,38 @@
+"""A short version of `make faults`."""
+
+from pathlib import Path
+
+import pytest
+
+from gridsum.store import shipped
+from tests.faults.folders import damaged, killed_again_and_again, killed_at_every_operation, two_writers
+from tests.faults.inputs import expressions, hostile_files
+from tests.faults.trainings import Scenario, scenarios
+
+
+@pytest.fixture(scope="module")
+def trainings(tmp_path_factory: pytest.TempPathFactory) -> list[Scenario]:
+    return scenarios(tmp_path_factory.mktemp("scenarios"))
+
+
+def test_nothing_is_lost_in_a_run_folder(trainings: list[Scenario], tmp_path: Path):
+    kills = [*killed_at_every_operation(trainings, tmp_path, 41), *killed_again_and_again(trainings, tmp_path, 2)]
+    assert [lost for lost in kills if lost] == []
+    assert len(kills) >= 20
+    assert [lost for lost in two_writers(trainings, tmp_path, 2) if lost] == []
+
+
+def test_damage_is_mended_or_said(trainings: list[Scenario], tmp_path: Path):
+    assert [lost for lost in damaged(trainings, tmp_path, 12) if lost] == []
+
+
+def test_no_input_breaks_anything(tmp_path: Path):
+    assert [lost for lost in expressions(20_000, solved=50) if lost] == []
+    assert [lost for lost in hostile_files(tmp_path, list(shipped().values()), 200) if lost] == []
+
+
+def test_a_loss_would_be_seen(trainings: list[Scenario], tmp_path: Path):
+    """The suite itself: a training that forgets its checkpoint is noticed."""
+    first = trainings[0]
+    other = Scenario(first.name, first.begin, {**first.expected, "seed-1/weights.safetensors": b"another"})
+    assert [lost for lost in killed_at_every_operation([other], tmp_path, 200, ("kill",)) if lost]

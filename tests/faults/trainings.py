@@ -1,0 +1,123 @@
+"""Trainings small enough to be stopped thousands of times, and what an undisturbed one comes to."""
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from gridsum.config import Config
+from gridsum.fields import following, override
+from gridsum.recipe import ExactConfig
+from gridsum.store import load
+from gridsum.training.exact import train_exact
+from gridsum.training.folders import holds_exact, read_exact_setup, read_setup
+from gridsum.training.loop import train
+
+CPU = torch.device("cpu")
+SEEDS = (1, 2)
+_TINY = {
+    "task.terms": (1, 2),
+    "task.group_bounds": (),
+    "task.digits": (1, 2),
+    "task.random_rows": 0,
+    "task.random_columns": 0,
+    "model.width": 8,
+    "model.groups": 2,
+    "model.heads": 4,
+    "model.placement_hidden": 8,
+    "model.step_hidden": 8,
+    "model.context_heads": 2,
+    "model.halting": "fixed",
+    "model.fixed_steps": 1,
+    "objective.regulariser": "none",
+    "training.batch": 2,
+    "training.steps_per_epoch": 1,
+    "training.epochs": 3,
+    "training.checkpoint_epochs": 1,
+}
+PAPER = override(Config(), _TINY)
+_NO_STEPS = {f"phases.{name}.steps": 0 for name in ("anneal", "hard", "robust")}
+EXACT = override(
+    ExactConfig(),
+    {
+        "rule.bits": 2,
+        "rule.width": 8,
+        "rule.hidden": 8,
+        "rule.placement_hidden": 8,
+        "rule.groups": 2,
+        "rule.neighbours": "left right below above",  # from which no rule is taken, so there is nothing to consolidate
+        "discovery.batch": 4,
+        "discovery.epoch_steps": 1,
+        "phases.place.steps": 2,
+        "phases.soft.steps": 1,
+        **_NO_STEPS,
+    },
+)
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """How a training is begun in a folder, and what it comes to if nothing goes wrong."""
+
+    name: str
+    begin: Callable[[Path], None]
+    expected: dict[str, bytes]
+
+    def go_on(self, folder: Path) -> None:
+        """As a person does: resume what is there, or begin."""
+        if (folder / "config.json").exists():
+            resume(folder)
+        else:
+            self.begin(folder)
+
+    def differs(self, folder: Path) -> str | None:
+        """The first file that is not as it should be."""
+        found = outcome(folder)
+        return next((name for name, content in self.expected.items() if found.get(name) != content), None)
+
+
+def _train_exact(folder: Path) -> None:
+    train_exact(EXACT, SEEDS, folder, CPU)
+
+
+def resume(folder: Path) -> None:
+    if holds_exact(folder):
+        config, seeds = read_exact_setup(folder)
+        train_exact(config, seeds, folder, CPU, resume=True)
+    else:
+        config, seeds = read_setup(folder)
+        train(config, seeds, folder, CPU, resume=True)
+
+
+def outcome(folder: Path) -> dict[str, bytes]:
+    """Weights and logs, but for the times in them."""
+    found = {}
+    for path in sorted(folder.glob("seed-*/*")):
+        if path.name == "metrics.jsonl":
+            lines = [json.loads(line) for line in path.read_text().splitlines()]
+            found[f"{path.parent.name}/{path.name}"] = json.dumps([{**line, "seconds": 0} for line in lines]).encode()
+        elif path.suffix == ".safetensors":
+            found[f"{path.parent.name}/{path.name}"] = path.read_bytes()
+    return found
+
+
+def scenarios(place: Path) -> list[Scenario]:
+    """A training from random weights, one that goes on with another's, and one of `exact`."""
+    source = place / "source"
+    train(PAPER, SEEDS, source, CPU)
+    more = override(following(PAPER), {"training.epochs": 2})
+    begins: dict[str, Callable[[Path], None]] = {
+        "train": lambda folder: train(PAPER, SEEDS, folder, CPU),
+        "train --start-from": lambda folder: train(more, SEEDS, folder, CPU, start=load(str(source))),
+        "train --variant exact": _train_exact,
+    }
+    found = []
+    for name, begin in begins.items():
+        whole = place / "whole"
+        begin(whole)
+        found.append(Scenario(name, begin, outcome(whole)))
+        shutil.rmtree(whole)
+    return found
