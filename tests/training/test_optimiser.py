@@ -86,7 +86,7 @@ def test_starting_again_forgets_the_gradients_and_their_count():
     used, new = optimisers
     before, alive = used.weights.clone(), torch.tensor([True, True])
     used.update(torch.ones_like(before), torch.tensor(0), alive)
-    for parameter, fresh in zip(used.parameters, new.parameters, strict=True):
+    for parameter, fresh in zip(used.network.parameters(), new.network.parameters(), strict=True):
         parameter.data.copy_(fresh)
     used.restart()
     for optimiser in optimisers:

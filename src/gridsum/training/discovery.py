@@ -21,7 +21,7 @@ from gridsum.problems import Batch, Space, sample
 from gridsum.recipe import DiscoveryConfig, ExactConfig, Phase
 from gridsum.streams import Stream, lane_index
 from gridsum.symbols import ALPHABET, PAD
-from gridsum.training.optimiser import decayed_parameters
+from gridsum.training.optimiser import clipped, decay_of, named_rows, write_rows
 
 # What the random numbers of a step are for; those of a recurrent step n come n after the last.
 _PROBLEMS, _ROWS, _COLUMNS, _HARD, _START, _RANDOM, _SHARE, _WHERE, _CORRUPTED = range(9)
@@ -239,14 +239,9 @@ class Discovery:
     def __init__(self, config: ExactConfig, seeds: tuple[int, ...], device: torch.device) -> None:
         self.config, self.seeds, self.device = config, seeds, device
         self.network = RuleNetwork(config.rule, seeds).to(device)
-        named = list(self.network.named_parameters())
         self.costs = _Costs(self.network)
-        self.parameters = [parameter for _, parameter in named]
-        decayed = decayed_parameters(self.network)
-        self.decay = torch.cat(
-            [torch.full((p[0].numel(),), config.discovery.weight_decay * (name in decayed)) for name, p in named]
-        ).to(device)
-        self.mean = torch.zeros_like(flatten(self.parameters))
+        self.decay = decay_of(self.network, config.discovery.weight_decay).to(device)
+        self.mean = torch.zeros_like(flatten(self.network.parameters()))
         self.square = torch.zeros_like(self.mean)
         self.count = torch.zeros((), device=device)
         self.certain = torch.zeros(len(seeds), device=device)
@@ -305,35 +300,27 @@ class Discovery:
     def _compute(self, phase: Phase, steps: int) -> Tensor:
         stream = self.stream.fold(self.number)
         # All weights as one leaf, new each time: a graph cannot be captured over one that another stream has seen.
-        weights = flatten(parameter.detach() for parameter in self.parameters).requires_grad_()
+        weights = flatten(parameter.detach() for parameter in self.network.parameters()).requires_grad_()
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda"):
-            cost, logged, states = functional_call(
-                self.costs, self._named(weights), (self, phase, stream, steps), strict=False
-            )
+            named = {f"network.{name}": part for name, part in named_rows(self.network, weights).items()}
+            cost, logged, states = functional_call(self.costs, named, (self, phase, stream, steps), strict=False)
         (gradient,) = torch.autograd.grad(cost.sum(), weights)
         with torch.no_grad():
             self._update(gradient)
             self.before.copy_(states)
         return torch.stack(logged)
 
-    def _named(self, weights: Tensor) -> dict[str, Tensor]:
-        """Rows of weights [R,P] as the network's parameters."""
-        rows = weights.split([parameter[0].numel() for parameter in self.parameters], 1)
-        named = zip(self.network.named_parameters(), rows, strict=True)
-        return {f"network.{name}": row.view_as(parameter) for (name, parameter), row in named}
-
     def _update(self, gradient: Tensor) -> None:
-        """AdamW, with each run's gradient clipped; a run whose gradient is no number keeps its weights."""
-        norm = gradient.square().sum(1, keepdim=True).sqrt()
-        gradient = torch.where(norm.isfinite(), gradient * (self.config.discovery.clip / (norm + 1e-6)).clamp(max=1), 0)
+        """AdamW, rounded as the shipped run was; a run whose gradient is no number is left as it was."""
+        gradient, norm = clipped(gradient, self.config.discovery.clip)
+        sound = norm.isfinite()[:, None]
         self.count += 1
-        self.mean.lerp_(gradient, 1 - _BETAS[0])
-        self.square.lerp_(gradient * gradient, 1 - _BETAS[1])
+        self.mean.copy_(torch.where(sound, self.mean.lerp(gradient, 1 - _BETAS[0]), self.mean))
+        self.square.copy_(torch.where(sound, self.square.lerp(gradient * gradient, 1 - _BETAS[1]), self.square))
         mean, square = self.mean / (1 - _BETAS[0] ** self.count), self.square / (1 - _BETAS[1] ** self.count)
-        weights = flatten(self.parameters)
-        weights = weights - self.now[-1] * (mean / (square.sqrt() + 1e-8) + self.decay * weights)
-        for parameter, updated in zip(self.parameters, self._named(weights).values(), strict=True):
-            parameter.copy_(updated)
+        before = flatten(self.network.parameters())
+        weights = before - self.now[-1] * (mean / (square.sqrt() + 1e-8) + self.decay * before)
+        write_rows(self.network, torch.where(sound, weights, before))
 
     def _replayed(self, name: str, phase: Phase, steps: int) -> Tensor:
         """The same as a CUDA graph for each phase and length: the first time eagerly, then captured and undone."""

@@ -27,6 +27,34 @@ def decayed_parameters(network: nn.Module) -> set[str]:
     }
 
 
+def decay_of(network: nn.Module, weight_decay: float) -> Tensor:
+    """The weight decay of each of a run's parameters [P], in the order of their row."""
+    decayed = decayed_parameters(network)
+    rows = ((name in decayed, parameter[0]) for name, parameter in network.named_parameters())
+    return torch.cat([torch.full((part.numel(),), weight_decay if decays else 0.0) for decays, part in rows])
+
+
+def clipped(gradient: Tensor, clip: float) -> tuple[Tensor, Tensor]:
+    """Each run's gradient [R,P] cut to a norm of at most `clip`, and its norm [R] before."""
+    norm = gradient.square().sum(1).sqrt()
+    return gradient * (clip / (norm + 1e-6)).clamp(max=1.0)[:, None], norm
+
+
+def named_rows(network: nn.Module, weights: Tensor) -> dict[str, Tensor]:
+    """Rows of weights [R,P] as the network's parameters, by their names."""
+    named = list(network.named_parameters())
+    rows = weights.split([parameter[0].numel() for _, parameter in named], 1)
+    return {name: row.view_as(parameter) for (name, parameter), row in zip(named, rows, strict=True)}
+
+
+@torch.no_grad()
+def write_rows(network: nn.Module, weights: Tensor) -> None:
+    """Rows of weights [R,P] into the network's parameters."""
+    parts = named_rows(network, weights)
+    for name, parameter in network.named_parameters():
+        parameter.copy_(parts[name])
+
+
 class AdamW:
     """Decoupled weight decay, with the gradient of each run clipped by its own norm.
 
@@ -36,27 +64,18 @@ class AdamW:
     """
 
     def __init__(self, network: nn.Module, config: TrainingConfig) -> None:
-        self.config = config
-        named = list(network.named_parameters())
-        self.parameters = [parameter for _, parameter in named]
-        decayed = decayed_parameters(network)
-        self.weights = flatten(parameter.detach() for parameter in self.parameters)
+        self.config, self.network = config, network
+        self.weights = flatten(parameter.detach() for parameter in network.parameters())
         self.mean = torch.zeros_like(self.weights)
         self.square = torch.zeros_like(self.weights)
         self.updates = torch.zeros((), dtype=torch.int64, device=self.weights.device)
-        self.decay = torch.cat(
-            [
-                torch.full((parameter[0].numel(),), config.weight_decay if name in decayed else 0.0)
-                for name, parameter in named
-            ]
-        ).to(self.weights.device)
+        self.decay = decay_of(network, config.weight_decay).to(self.weights.device)
 
     @torch.no_grad()
     def update(self, gradient: Tensor, step: Tensor, alive: Tensor) -> Tensor:
         """One step down `gradient` [R,P], in place, at the rate of `step`; returns its norm [R] before clipping."""
         config = self.config
-        norm = gradient.square().sum(1).sqrt()
-        gradient = gradient * (config.clip / (norm + 1e-6)).clamp(max=1.0)[:, None]
+        gradient, norm = clipped(gradient, config.clip)
         rate = learning_rate(step, config)
         self.updates += 1
         count = self.updates.to(torch.float64)
@@ -76,7 +95,7 @@ class AdamW:
 
     def restart(self) -> None:
         """Take up the network's parameters as they are now, and forget the gradients so far."""
-        self.weights.copy_(flatten(parameter.detach() for parameter in self.parameters))
+        self.weights.copy_(flatten(parameter.detach() for parameter in self.network.parameters()))
         self.mean.zero_()
         self.square.zero_()
         self.updates.zero_()
@@ -90,9 +109,6 @@ class AdamW:
             getattr(self, name).copy_(state[name])
         self.publish()
 
-    @torch.no_grad()
     def publish(self) -> None:
         """Write the weights into the network's parameters."""
-        rows = self.weights.split([parameter[0].numel() for parameter in self.parameters], 1)
-        for parameter, row in zip(self.parameters, rows, strict=True):
-            parameter.copy_(row.view_as(parameter))
+        write_rows(self.network, self.weights)
