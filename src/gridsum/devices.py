@@ -17,11 +17,16 @@ def pick_device(device: str) -> torch.device:
         raise DeviceError(f"there is no device {device!r}; use auto, cpu or cuda") from None
     if chosen.type not in ("cpu", "cuda"):
         raise DeviceError(f"gridsum runs on cpu and cuda, not on {device!r}")
-    if chosen.type == "cuda" and not torch.cuda.is_available():
+    if on_gpu(chosen) and not torch.cuda.is_available():
         raise DeviceError("no CUDA device can be used here; use --device cpu")
     if (chosen.index or 0) >= max(1, torch.cuda.device_count()):
         raise DeviceError(f"there is no {device!r} here; CUDA devices: {torch.cuda.device_count()}, counted from 0")
     return chosen
+
+
+def on_gpu(device: torch.device) -> bool:
+    """Whether it is a GPU. What hangs on this beyond how the equations are computed asks here."""
+    return device.type == "cuda"
 
 
 def multiplies_bf16() -> bool:
@@ -31,5 +36,5 @@ def multiplies_bf16() -> bool:
 
 def describe(device: torch.device) -> str:
     """A device in words, for whoever compares times."""
-    name = torch.cuda.get_device_name(device) if device.type == "cuda" else f"CPU, {torch.get_num_threads()} threads"
+    name = torch.cuda.get_device_name(device) if on_gpu(device) else f"CPU, {torch.get_num_threads()} threads"
     return f"{name}; torch {torch.__version__}"

@@ -11,6 +11,7 @@ from pathlib import Path
 import torch
 
 from gridsum.config import Config, ModelConfig
+from gridsum.devices import on_gpu
 from gridsum.recipe import ExactConfig
 
 VARIABLE = "GRIDSUM_MEMORY"
@@ -70,7 +71,7 @@ def memory_limit(device: torch.device) -> int | None:
         if match is None:
             raise TooLargeError(f"{VARIABLE} is {asked!r}; write an amount such as 64GB")
         return int(float(match[1]) * _UNITS[match[2].upper()])
-    if device.type == "cuda":
+    if on_gpu(device):
         return torch.cuda.mem_get_info(device)[0] + torch.cuda.memory_reserved(device)
     free = [found for found in (_free(), _left_in_group()) if found is not None]
     return min(free, default=None)

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from gridsum.answers import Answer
 from gridsum.config import Config
+from gridsum.devices import on_gpu
 from gridsum.model.engine import engine_of
 from gridsum.model.inference import HaltingRule, Outcome, Watch, check_rule, default_rule, infer
 from gridsum.model.paper import GridSize, Network
@@ -145,7 +146,7 @@ def infer_in_parts(
 
 
 def _cells_at_once(device: torch.device) -> int:
-    if device.type == "cpu":
+    if not on_gpu(device):
         return _CELLS_AT_ONCE
     free, _ = torch.cuda.mem_get_info(device)
     return max(_CELLS_AT_ONCE, min(_CELLS_AT_ONCE_ON_GPU, free // _BYTES_PER_CELL))

@@ -13,6 +13,7 @@ import torch
 
 from gridsum.benchmark.memory import PeakMemory
 from gridsum.config import Config, ModelConfig
+from gridsum.devices import on_gpu
 from gridsum.model.engine import served
 from gridsum.model.paper import Network
 from gridsum.solving import solve
@@ -26,7 +27,7 @@ SHORT = 10
 
 
 def synchronise(device: torch.device) -> None:
-    if device.type == "cuda":
+    if on_gpu(device):
         torch.cuda.synchronize(device)
 
 
@@ -45,7 +46,7 @@ def fastest(work: Callable[[], Any], device: torch.device, times: int = 5) -> fl
 
 def product_rate(device: torch.device, precision: str) -> float:
     """Floating-point operations a second of a large product: the machine's measured peak."""
-    size = 8192 if device.type == "cuda" else 2048
+    size = 8192 if on_gpu(device) else 2048
     kind = torch.bfloat16 if precision == "bf16" else torch.float32
     before = torch.backends.cuda.matmul.allow_tf32
     torch.backends.cuda.matmul.allow_tf32 = precision != "fp32"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import torch
 
+from gridsum.devices import on_gpu
 from gridsum.training.process import give_back_freed_memory
 
 # Linux tells a process of its own memory, and forgets its peak where a 5 is written: see proc(5).
@@ -17,7 +18,7 @@ class PeakMemory:
 
     def __init__(self, device: torch.device) -> None:
         self.device = device
-        if device.type == "cuda":
+        if on_gpu(device):
             torch.compiler.reset()  # compiled code holds on to what it was compiled for
             gc.collect()
             torch.cuda.synchronize(device)
@@ -36,8 +37,7 @@ class PeakMemory:
         """
         if self.before is None:
             return None
-        on_gpu = self.device.type == "cuda"
-        most = torch.cuda.max_memory_allocated(self.device) if on_gpu else _resident("VmHWM")
+        most = torch.cuda.max_memory_allocated(self.device) if on_gpu(self.device) else _resident("VmHWM")
         return (most - self.before) / 1e9
 
 

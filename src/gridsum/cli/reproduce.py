@@ -239,6 +239,7 @@ def _results(folder: Path) -> "Results":
 
 
 def _campaign(options: argparse.Namespace, device: "torch.device") -> "Campaign":
+    from gridsum.devices import on_gpu
     from gridsum.reproduction.campaign import FULL, QUICK, Campaign
 
     folder = Path(options.out or ("out/quick" if options.quick else "results"))
@@ -248,7 +249,7 @@ def _campaign(options: argparse.Namespace, device: "torch.device") -> "Campaign"
         folder,
         tuple(dict.fromkeys(options.variants)),
         options.seeds or (_QUICK_SEEDS if options.quick else _SEEDS),
-        "fp32" if device.type == "cpu" else options.precision or "bf16",
+        options.precision or "bf16" if on_gpu(device) else "fp32",
         QUICK if options.quick else FULL,
         options.reading,
     )

@@ -16,7 +16,7 @@ import torch
 
 from gridsum.benchmark.measures import cells_of_a_step, operations
 from gridsum.config import Config, ModelConfig
-from gridsum.devices import describe
+from gridsum.devices import describe, on_gpu
 from gridsum.disk import append_lines
 from gridsum.evaluation.records import append
 from gridsum.evaluation.runner import evaluate
@@ -104,7 +104,7 @@ _EXPECTED_RUNS = 2
 def _training_work(config: Config, runs: int, epochs: int, device: torch.device) -> Work:
     model = config.model
     early = config.objective.normalise == "running" and config.objective.regulariser == "explore-reinforce"
-    steps = model.max_steps if device.type == "cuda" else _STEPS_WHEN_EARLY if early else _STEPS_ON_CPU
+    steps = model.max_steps if on_gpu(device) else _STEPS_WHEN_EARLY if early else _STEPS_ON_CPU
     steps = model.fixed_steps if model.halting == "fixed" else steps
     cells = round(cells_of_a_step(config) * runs)
     total = 3.0 * operations(model, cells) * steps * epochs * config.training.steps_per_epoch
@@ -198,7 +198,7 @@ class Measure(Piece):
         return Work(inference=total)
 
     def run(self, around: Surroundings) -> None:
-        if around.device.type == "cuda":
+        if on_gpu(around.device):
             # A training before this one may have allowed less; records are of full precision.
             torch.backends.cuda.matmul.allow_tf32 = False
         training = self.training()
@@ -253,7 +253,7 @@ def _train(campaign: Campaign, training: Training, around: Surroundings, start: 
     resume = (folder / "config.json").exists()
     if resume:
         config, seeds = read_setup(folder)
-    if around.device.type == "cuda":
+    if on_gpu(around.device):
         torch.compiler.reset()  # compiled code is kept per function, and only so many times
     first = campaign.epochs_done(training)
     began = time.monotonic()
@@ -271,7 +271,7 @@ def _train(campaign: Campaign, training: Training, around: Surroundings, start: 
     finally:
         _keep_stretch(folder, first, campaign.epochs_done(training), time.monotonic() - began, around)
         gc.collect()
-        if around.device.type == "cuda":
+        if on_gpu(around.device):
             torch.cuda.empty_cache()
     if training.name not in campaign.overtrained:  # overtraining goes on with the optimiser's moments
         drop_checkpoints(folder)

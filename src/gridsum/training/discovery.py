@@ -13,7 +13,8 @@ from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn import functional as F
 
-from gridsum.model.engine import ends_for
+from gridsum.devices import on_gpu
+from gridsum.model.engine import ends_for, full_precision
 from gridsum.model.engine.placement import place_soft
 from gridsum.model.paper import GridSize, flatten, most_probable
 from gridsum.model.rule import RuleNetwork, soft_bits
@@ -166,7 +167,7 @@ def rollout_cost(
     problems = draw(phase, config, stream)
     inside, targets = problems.inside, problems.targets
     runs, count, height, width = inside.shape[:4]
-    with torch.autocast(inside.device.type, enabled=False):
+    with full_precision(inside):
         grid = place(network, problems, int(config.certain * count))
     cell, query = network.meet(grid)
     numbers = torch.arange(count * height * width, device=inside.device).view(count, height, width)
@@ -262,7 +263,7 @@ class Discovery:
         self.number.fill_(number)
         self.now.copy_(torch.tensor(setting(phase, index)))
         steps = recurrent_steps(phase, number)
-        logged = self._replayed(name, phase, steps) if self.device.type == "cuda" else self._compute(phase, steps)
+        logged = self._replayed(name, phase, steps) if on_gpu(self.device) else self._compute(phase, steps)
         self.certain.lerp_(logged[Logged._fields.index("certain")], _RECENT)
         self.network.decided |= self.certain > self.config.discovery.harden_accuracy
         if phase.gate_cost and index == phase.steps - 1:
@@ -301,7 +302,7 @@ class Discovery:
         stream = self.stream.fold(self.number)
         # All weights as one leaf, new each time: a graph cannot be captured over one that another stream has seen.
         weights = flatten(parameter.detach() for parameter in self.network.parameters()).requires_grad_()
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda"):
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=on_gpu(self.device)):
             named = {f"network.{name}": part for name, part in named_rows(self.network, weights).items()}
             cost, logged, states = functional_call(self.costs, named, (self, phase, stream, steps), strict=False)
         (gradient,) = torch.autograd.grad(cost.sum(), weights)

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from gridsum.config import Config, ConfigError
+from gridsum.devices import on_gpu
 from gridsum.model.inference import UnsoundError, default_rule, infer
 from gridsum.model.paper import GridSize, Network
 from gridsum.objective import Cost
@@ -186,7 +187,7 @@ class Fleet:
         self.config, self.seeds, self.device = config, seeds, device
         self.network = Network(config.model, seeds).to(device)
         self.optimiser = AdamW(self.network, config.training)
-        graphs = device.type == "cuda"
+        graphs = on_gpu(device)
         self.gradients = (GraphGradients if graphs else EagerGradients)(self.network, config, seeds)
         self.update = Replayed(self._update) if graphs else self._update
         self.alive = torch.ones(len(seeds), dtype=torch.bool, device=device)

@@ -6,6 +6,8 @@ from contextlib import contextmanager
 
 import torch
 
+from gridsum.devices import on_gpu
+
 # Names of glibc's malloc.h, and what they are in a process that nobody has changed.
 _TRIM_THRESHOLD, _MMAP_MAX = -1, -4
 _UNTOUCHED = {_TRIM_THRESHOLD: 128 * 1024, _MMAP_MAX: 65536}
@@ -15,7 +17,7 @@ _UNTOUCHED = {_TRIM_THRESHOLD: 128 * 1024, _MMAP_MAX: 65536}
 def set_for_training(device: torch.device, precision: str) -> Iterator[None]:
     """Set the process for training on a device in a precision; it is given back as it was."""
     tf32 = torch.backends.cuda.matmul.allow_tf32
-    on_cpu = device.type == "cpu"
+    on_cpu = not on_gpu(device)
     if on_cpu:
         keep_freed_memory()
     else:

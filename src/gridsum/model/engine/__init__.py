@@ -13,13 +13,13 @@ import importlib.util
 
 import torch
 
-from gridsum.devices import multiplies_bf16
-from gridsum.model.engine.eager import Eager
+from gridsum.devices import multiplies_bf16, on_gpu
+from gridsum.model.engine.eager import Eager, full_precision
 from gridsum.model.engine.placement import Ends
 from gridsum.model.engine.plain import Engine, Plain
 from gridsum.model.paper import Network, watched
 
-__all__ = ["Engine", "ends_for", "engine_of", "served"]
+__all__ = ["Engine", "ends_for", "engine_of", "full_precision", "served"]
 
 
 def engine_of(network: Network, precision: str = "fp32", static: bool = False) -> Engine:
@@ -50,7 +50,7 @@ def ends_for(actions: torch.Tensor) -> Ends | None:
 
 def served(precision: str, device: torch.device) -> str:
     """What `training.precision` comes to on a device: a CPU computes in fp32, or in bf16 if it is faster at that."""
-    if device.type == "cpu" and not (precision == "bf16" and multiplies_bf16()):
+    if not on_gpu(device) and not (precision == "bf16" and multiplies_bf16()):
         return "fp32"
     return precision
 

@@ -65,14 +65,14 @@ class Eager(Plain):
         )
 
     def actions(self, symbols: Tensor) -> Tensor:
-        with _full_precision(symbols):  # small errors here would add up over the length of the input
+        with full_precision(symbols):  # small errors here would add up over the length of the input
             network = self.network
             table = self.feed(network.placement.encoder, network.embedding.weight).softmax(-1)
         return LookUp.apply(table, symbols)
 
     def place(self, symbols: Tensor, size: GridSize, hard: bool) -> Tensor:
         vectors, actions = LookUp.apply(self.network.embedding.weight, symbols), self.actions(symbols)
-        with _full_precision(symbols):
+        with full_precision(symbols):
             return only_inside(size, self.put(vectors, actions, size, hard))
 
     def put(self, vectors: Tensor, actions: Tensor, size: GridSize, hard: bool) -> Tensor:
@@ -163,5 +163,6 @@ def _put(whole: Tensor, part: Tensor, problems: Tensor) -> Tensor:
     return part if len(problems) == whole.shape[1] else whole.index_copy(1, problems, part)
 
 
-def _full_precision(like: Tensor) -> torch.autocast:
+def full_precision(like: Tensor) -> torch.autocast:
+    """Products in the dtype of what is multiplied, whatever training asks for."""
     return torch.autocast(like.device.type, enabled=False)
