@@ -1,14 +1,18 @@
-"""This checkout beside another on a CPU: `benchmarks/cpu.py` of both, in turns, and the ratios of their times.
+"""What this checkout costs on a CPU beside another: both do the same work in turns, on one thread.
 
     git worktree add ../before COMMIT
     python benchmarks/compare.py ../before [--rounds N] [--json FILE]
 
-Other work on the machine slows both down alike, as they take turns, and of each time the best round counts.
+Each time is of the processor, not of a clock, and both checkouts take turns within seconds, so that other work on the
+machine slows them down alike. A ratio is the median over the rounds. Weights and configurations are those that the
+other checkout ships: this one reads older files, and not the other way round.
 """
 
 import argparse
 import json
 import os
+import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -16,49 +20,89 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parents[1]
+TRAINED = ("base", "SASA", "fixedTime", "ponderReg")
+
+# What both checkouts have: a process that does one piece of work for every line it reads, and tells its seconds.
+_WORKER = """
+import dataclasses, json, sys, time
+import torch
+torch.set_num_threads(1)
+from gridsum.solving import solve
+from gridsum.store import load
+from gridsum.training.gradients import EagerGradients
+
+def training(name, **changes):
+    model = load(f"{sys.argv[1]}/{name}")
+    network = model.network.requires_grad_(True)
+    config = dataclasses.replace(model.config, objective=dataclasses.replace(model.config.objective, **changes))
+    gradients = EagerGradients(network, config, model.seeds)
+    return lambda number: gradients(number)
+
+def solving(count, digits):
+    model = load(f"{sys.argv[1]}/base")
+    return lambda number: list(solve(model, [("3" * digits, "8" * digits)] * count, "median", number))
+
+work = {f"training step of {name}": training(name) for name in sys.argv[2:]}
+work["training step of base, success in expectation"] = training("base", success="expected")
+for count, digits in ((1, 10), (64, 10), (1, 1000)):
+    work[f"solving {count} × (2 × {digits} digits)"] = solving(count, digits)
+print(json.dumps(list(work)), flush=True)
+for line in sys.stdin:
+    name, number = json.loads(line)
+    start = time.process_time()
+    work[name](number)
+    print(time.process_time() - start, flush=True)
+"""
 
 
-def measure(checkout: Path) -> dict[str, float]:
-    """Every time that a checkout's `benchmarks/cpu.py` measures, in seconds."""
-    environment = os.environ | {"PYTHONPATH": str(checkout / "src")}
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "cpu.json"
-        command = [sys.executable, checkout / "benchmarks" / "cpu.py", "--json", path]
-        subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
-        figures = json.loads(path.read_text())
-    return dict(_times(figures))
+def start(checkout: Path, models: Path) -> tuple[subprocess.Popen[str], list[str]]:
+    """A checkout's process, and what it can do."""
+    environment = os.environ | {"PYTHONPATH": str(checkout / "src"), "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-c", _WORKER, str(models), *TRAINED]
+    running = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    return running, json.loads(_line(running))
 
 
-def _times(figures: dict[str, Any]) -> Any:
-    yield "2048³ product", 2 * 2048**3 / figures["product_rate"]
-    yield from ((name, seconds) for name, seconds in figures.items() if name.startswith("training_step"))
-    for solved in figures["solving"]:
-        seconds = solved["seconds"] / max(1, solved["steps"])
-        yield f"{solved['model']}, 2 × {solved['digits']} digits, per recurrent step", seconds
-    yield from figures["start_up"].items()
+def measure(running: subprocess.Popen[str], name: str, number: int) -> float:
+    assert running.stdin is not None
+    running.stdin.write(json.dumps([name, number]) + "\n")
+    running.stdin.flush()
+    return float(_line(running))
+
+
+def _line(running: subprocess.Popen[str]) -> str:
+    assert running.stdout is not None
+    line = running.stdout.readline()
+    if not line:
+        sys.exit("one of the checkouts cannot do this work; its error stands above")
+    return line
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("before", type=Path, help="another checkout")
-    parser.add_argument("--rounds", type=int, default=3, help="how often each is measured (default: 3)")
+    parser.add_argument("--rounds", type=int, default=10, help="how often each is measured (default: 10)")
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
     options = parser.parse_args()
-    rounds: dict[str, list[dict[str, float]]] = {"before": [], "now": []}
-    for _ in range(options.rounds):
-        rounds["before"].append(measure(options.before.resolve()))
-        rounds["now"].append(measure(HERE))
-    best = {
-        when: {name: min(found[name] for found in measured) for name in measured[0]}
-        for when, measured in rounds.items()
-    }
-    ratios = {name: seconds / best["before"][name] for name, seconds in best["now"].items() if name in best["before"]}
-    for name, ratio in ratios.items():
-        print(f"{name:<45}{best['before'][name]:9.4f} s {best['now'][name]:9.4f} s   {ratio:.2f}")
-    for name in best["now"].keys() - best["before"].keys():
-        print(f"{name:<45}{'':>11} {best['now'][name]:9.4f} s")
+    found: list[dict[str, Any]] = []
+    with tempfile.TemporaryDirectory() as models:
+        for name in TRAINED:
+            (Path(models) / name).mkdir()
+            shipped = options.before / "src" / "gridsum" / "shipped" / f"{name}.safetensors"
+            shutil.copy(shipped, Path(models) / name / "weights.safetensors")
+        (before, names), (now, _) = (start(path.resolve(), Path(models)) for path in (options.before, HERE))
+        for name in names:
+            for each in (before, now):
+                measure(each, name, 0)  # to warm up
+            pairs = [(measure(before, name, number), measure(now, name, number)) for number in range(options.rounds)]
+            seconds = [min(side) for side in zip(*pairs, strict=True)]
+            ratio = statistics.median(ours / theirs for theirs, ours in pairs)
+            found.append({"work": name, "before": seconds[0], "now": seconds[1], "ratio": ratio, "rounds": pairs})
+            print(f"{name:<48}{seconds[0]:8.3f} s {seconds[1]:8.3f} s   {ratio:.2f}", flush=True)
+        for each in (before, now):
+            each.terminate()
     if options.json:
-        options.json.write_text(json.dumps({"best": best, "ratios": ratios, "rounds": rounds}, indent=2) + "\n")
+        options.json.write_text(json.dumps({"rounds": options.rounds, "measures": found}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -19,9 +19,7 @@ from typing import Any
 import torch
 
 from gridsum.benchmark.measures import fastest, product_rate
-from gridsum.config import Config
 from gridsum.deltas import variant
-from gridsum.fields import override
 from gridsum.model.engine import engine_of
 from gridsum.model.paper import Network
 from gridsum.solving import solve
@@ -34,18 +32,8 @@ CPU = torch.device("cpu")
 PUBLISHED_STEP, PUBLISHED_RATE = 4.0, 74e9
 
 
-def training_steps() -> dict[str, float]:
-    """Of `base`, of five recurrent steps: whole, without the pass that draws success, and as the text reads."""
-    base = variant("base")
-    configs = {
-        "training_step": base,
-        "training_step_without_draw": override(base, {"objective.success": "expected"}),
-        "training_step_text": variant("base", "text"),
-    }
-    return {name: training_step(config) for name, config in configs.items()}
-
-
-def training_step(config: Config, recurrent_steps: int = 5) -> float:
+def training_step(recurrent_steps: int = 5) -> float:
+    config = variant("base")
     engine = engine_of(Network(config.model, (0,)))
     stream = Stream.of_seeds((0,))
     keep_freed_memory()  # as training does
@@ -102,14 +90,11 @@ def main() -> None:
         print(json.dumps(solve_here(options.model, options.solve)))
         return
 
-    rate, steps = product_rate(CPU, "fp32"), training_steps()
-    step = steps["training_step"]
+    rate, step = product_rate(CPU, "fp32"), training_step()
     product = 2 * 2048**3 / rate
     published = PUBLISHED_STEP / (2 * 2048**3 / PUBLISHED_RATE)
     print(f"a 2048³ product            {product:8.3f} s   {rate / 1e9:.0f} GFLOP/s, {torch.get_num_threads()} threads")
     print(f"training step, 5 recurrent {step:8.3f} s   {step / product:.1f} products (published code: {published:.1f})")
-    for name, what in (("without_draw", "without the draw of success"), ("text", "under the reading text")):
-        print(f"  {what:<25}{steps[f'training_step_{name}']:8.3f} s")
     solved = []
     sizes = (10, 100, 1000, 2000, 4000)
     for name, digits in (*(("base", size) for size in sizes), *(("noGroups", size) for size in (*sizes, 20000))):
@@ -123,7 +108,7 @@ def main() -> None:
     ratio = started["gridsum solve"] / started["import torch"]
     print(f"cold start of gridsum solve {started['gridsum solve']:7.3f} s   {ratio:.2f} × import torch")
     if options.json:
-        figures = {"product_rate": rate, **steps, "solving": solved, "start_up": started}
+        figures = {"product_rate": rate, "training_step": step, "solving": solved, "start_up": started}
         options.json.write_text(json.dumps(figures, indent=2) + "\n")
 
 
