@@ -1,6 +1,8 @@
 """`gridsum bench`."""
 
+import errno
 import json
+import os
 from functools import partial
 
 from gridsum.benchmark.measures import throughput
@@ -92,7 +94,7 @@ def test_mistakes_are_answered(capsys, tmp_path):
     assert main(["bench", "--out", str(tmp_path)]) == 2
     assert "is a folder" in capsys.readouterr().err
     assert main(["bench", "--from", str(tmp_path / "none.json")]) == 2
-    assert "No such file" in capsys.readouterr().err
+    assert os.strerror(errno.ENOENT) in capsys.readouterr().err
     (tmp_path / "other.json").write_text("{}")
     assert main(["bench", "--from", str(tmp_path / "other.json")]) == 2
     assert "gridsum bench --out" in capsys.readouterr().err

@@ -218,9 +218,11 @@ def test_a_read_only_folder(line: str, command: Command, tmp_path: Path):
 
 def test_a_full_disk(command: Command, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     arguments = ["evaluate", "--model", model, "--suite", "2x2", "--samples", "2", "--out"]
-    status, out, err = command(*arguments, "/dev/full")
-    assert (status, out) == (2, "")
-    assert "gridsum: error: /dev/full could not be written (No space left on device); make room" in err
+    told = f"could not be written ({os.strerror(errno.ENOSPC)}); make room"
+    if Path("/dev/full").exists():
+        status, out, err = command(*arguments, "/dev/full")
+        assert (status, out) == (2, "")
+        assert f"gridsum: error: /dev/full {told}" in err
 
     def full(_path: Path, _content: bytes) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -234,7 +236,7 @@ def test_a_full_disk(command: Command, model: str, tmp_path: Path, monkeypatch: 
         ("table", "scores", "--records", records, "--out", place),
     ]
     for line in lines:
-        assert f"{place} could not be written (No space left on device); make room" in refused(command(*line))
+        assert f"{place} {told}" in refused(command(*line))
     assert not Path(place).exists()
 
 

@@ -1,5 +1,6 @@
 """`gridsum train` as real processes: what it leaves, and how it goes on after being stopped."""
 
+import errno
 import json
 import os
 import signal
@@ -259,7 +260,9 @@ def test_a_disk_that_fills_up_is_told(environment: dict[str, str], tiny_options:
     with _started(environment, limit, "train", "--out", str(folder), *tiny_options, "--seeds", "0") as running:
         out, err = running.communicate()
     assert (running.returncode, out) == (2, "")
-    assert err.splitlines()[-1].startswith(f"gridsum: error: {folder} could not be written (File too large)")
+    assert err.splitlines()[-1].startswith(
+        f"gridsum: error: {folder} could not be written ({os.strerror(errno.EFBIG)})"
+    )
     assert "Traceback" not in err
     assert not [path for path in folder.rglob("*") if "safetensors" in path.name], "nothing is left half-written"
 

@@ -139,7 +139,8 @@ def _hangs(_: str) -> str:
 )
 def test_no_answer_is_a_wrong_answer_and_is_named(solver: Any, reason: str) -> None:
     suite = Suite.of_expressions("two", ["12+34", "1+1"])
-    record = evaluate_solver("weak", solver, suite, None, seed=0, timeout=0.05)
+    timeout = 0.05 if solver is _hangs else 600.0  # a busy machine may keep a solver waiting
+    record = evaluate_solver("weak", solver, suite, None, seed=0, timeout=timeout)
     assert (record.sequences_right, record.samples, record.failed) == (0, 2, 2)
     assert record.answers == ("", "")
     assert record.failure == reason
