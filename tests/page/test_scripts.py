@@ -115,7 +115,10 @@ def test_its_proof_fails_for_a_rule_that_was_changed(node: Node):
     assert not any(told)
 
 
-@pytest.mark.parametrize("name", ["base", "noGroups", "SASA", "fixedTime"])
+_SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("noGroups", "SASA")]
+
+
+@pytest.mark.parametrize("name", ["base", "fixedTime", *_SLOW])
 def test_networks_compute_what_torch_computes(node: Node, tmp_path: Path, name: str):
     model = load(name)
     file = tmp_path / "model.js"

@@ -130,5 +130,32 @@
     return { map };
   }
 
-  gridsum.figures.push(cases);
+  // Three small grids: the order in which cells become certain.
+  function induction() {
+    const { svg } = gridsum, COLUMNS = 6, ROWS = 3, CELL = 20;
+    const orders = [
+      (row, column) => (row === 1 ? COLUMNS - 1 - column : null),
+      (row, column) => (row === 1 && column < 3 ? column : row === 1 ? -1 : null),
+      (row) => ROWS - 1 - row,
+    ];
+    const draw = () => [...$("induction").children].forEach((item, index) => {
+      const { accent, line } = theme(), picture = svg("svg", { width: COLUMNS * CELL, height: ROWS * CELL, viewBox: `0 0 ${COLUMNS * CELL} ${ROWS * CELL}`, "aria-hidden": "true" });
+      for (let row = 0; row < ROWS; row += 1) {
+        for (let column = 0; column < COLUMNS; column += 1) {
+          const place = orders[index](row, column), most = index === 2 ? ROWS : index === 1 ? 3 : COLUMNS;
+          picture.append(svg("rect", {
+            x: column * CELL + 1, y: row * CELL + 1, width: CELL - 3, height: CELL - 3, rx: 3, stroke: place === null ? line : accent,
+            fill: place === null ? "none" : accent, "fill-opacity": place === null ? 0 : place < 0 ? 0.12 : 1 - place / most,
+          }));
+        }
+      }
+      item.querySelector("svg")?.remove();
+      item.prepend(picture);
+    });
+    draw();
+    gridsum.onTheme(draw);
+    return {};
+  }
+
+  gridsum.figures.push(cases, induction);
 }

@@ -18,12 +18,28 @@
       return html("div", {}, html("b", {}, shown.join(" ") || "none"), sketch(action), html("span", {}, name));
     });
     $("actions").replaceChildren(html("div", { class: "actions" }, ...cards));
-    return {};
+    const player = new gridsum.Player($("writing"), { label: "A sum being written", most: 52, part: "writing" });
+    player.show(new gridsum.RuleComputation(rule, gridsum.parse("58+4067+921")).completeNow(), still() ? 0 : null);
+    playWhenSeen($("writing"), player);
+    return { player };
+  }
+
+  // Plays once when it is first seen; what is out of sight does not move.
+  function playWhenSeen(element, player) {
+    let started = false;
+    gridsum.watch(element, (visible) => {
+      if (!visible) {
+        player.pause();
+      } else if (!started && !still()) {
+        started = true;
+        player.play();
+      }
+    });
   }
 
   // Two rows of cells: a row that moves left, rows that move down, nothing.
   function sketch(action) {
-    const { line, quiet, accent } = theme(), picture = svg("svg", { width: 96, height: 60, viewBox: "0 0 96 60", "aria-hidden": "true" });
+    const { line, quiet, accent } = theme(), picture = svg("svg", { width: 96, height: 60, viewBox: "9 0 96 60", "aria-hidden": "true" });
     const cell = (x, y, fill) => picture.append(svg("rect", { x, y, width: 18, height: 18, rx: 3, fill: fill ?? "none", stroke: fill ?? quiet }));
     const arrow = (path) => picture.append(svg("path", { d: path, fill: "none", stroke: accent, "stroke-width": 2, "stroke-linecap": "round" }));
     for (let column = 1; column < 4; column += 1) cell(4 + column * 22, 32, action === 2 ? line : undefined);
@@ -45,11 +61,11 @@
 
   function wave({ rule }) {
     const player = new gridsum.Player($("wave"), {
-      label: "A carry on its way. Arrow keys choose a cell.", most: 52, write: false, onMoment: () => draw(),
+      label: "A carry on its way. Arrow keys choose a cell.", most: 52, part: "steps", onMoment: () => draw(),
     });
     const canvas = html("canvas", { role: "img" });
     $("spacetime").append(canvas);
-    let computation = null, seen = false, started = false;
+    let computation = null;
 
     function open(text) {
       computation = new gridsum.RuleComputation(rule, gridsum.parse(text)).completeNow();
@@ -84,15 +100,7 @@
     }
     gridsum.onTheme(draw);
     new ResizeObserver(draw).observe($("spacetime"));
-    gridsum.watch($("wave"), (visible) => {
-      seen = visible;
-      if (visible && !started && !still()) {
-        started = true;
-        player.play();
-      } else if (!seen) {
-        player.pause();
-      }
-    });
+    playWhenSeen($("wave"), player);
     open("999999999+1");
     return { player };
   }
@@ -249,7 +257,7 @@
 
   function healing({ rule }) {
     const terms = gridsum.parse("31415926+27182818+14142135");
-    const player = new gridsum.Player($("healing"), { label: "A grid to disturb. Arrow keys choose a cell.", most: 52, write: false, onCell: () => card.show(), onMoment: () => { if (!player.playing && player.chosen) card.show(); } });
+    const player = new gridsum.Player($("healing"), { label: "A grid to disturb. Arrow keys choose a cell.", most: 52, part: "steps", onCell: () => card.show(), onMoment: () => { if (!player.playing && player.chosen) card.show(); } });
     const card = new gridsum.Inspector($("healing-cell"), player, disturb);
 
     function disturb(codes) {

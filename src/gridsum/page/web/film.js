@@ -76,14 +76,14 @@
   }
 
   class Film {
-    // Without `write` it begins when the sum is written.
-    constructor(computation, write = true) {
+    // `part` is "writing" or "steps" where only that part is to be seen.
+    constructor(computation, part = "all") {
       this.computation = computation;
       this.scene = computation.rule ? new RuleScene(computation) : new PaperScene(computation);
       const input = `${computation.terms.join("+")}=`;
-      this.letters = !write || computation.disturbed || input.length > MOST_LETTERS ? [] : [...input];
+      this.letters = part === "steps" || computation.disturbed || input.length > MOST_LETTERS ? [] : [...input];
       this.writing = this.letters.length;
-      this.last = this.writing + computation.steps;
+      this.last = this.writing + (part === "writing" ? 0 : computation.steps);
       this.acts = this.letters.map((letter) => this.scene.actions[letter === "+" ? 11 : letter === "=" ? 12 : Number(letter) + 1]);
     }
 

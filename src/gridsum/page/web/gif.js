@@ -1,22 +1,22 @@
 "use strict";
 // An animated GIF, written byte by byte: 256 colours for the whole film, LZW as the format wants it.
 {
-  const LEVELS = 6; // of red, green and blue: 216 colours, and the greys between them
-  const MOST_CODES = 4096;
+  const MOST_COLOURS = 256, MOST_CODES = 4096;
 
-  function palette() {
-    const colours = [];
-    const shade = (level) => Math.round(level * 255 / (LEVELS - 1));
-    for (let r = 0; r < LEVELS; r += 1) {
-      for (let g = 0; g < LEVELS; g += 1) for (let b = 0; b < LEVELS; b += 1) colours.push([shade(r), shade(g), shade(b)]);
-    }
-    for (let grey = 0; colours.length < 256; grey += 1) colours.push([6 * grey + 8, 6 * grey + 8, 6 * grey + 8]);
+  // All that is drawn is a blend of two colours of the theme: as many shades between each pair as there is room for.
+  function shades(pairs) {
+    const steps = Math.floor(MOST_COLOURS / pairs.length);
+    const colours = pairs.flatMap(([from, to]) => Array.from({ length: steps }, (_, step) => (
+      from.map((value, channel) => Math.round(value + (to[channel] - value) * step / (steps - 1)))
+    )));
+    while (colours.length < MOST_COLOURS) colours.push([0, 0, 0]);
     return colours;
   }
 
   class Gif {
-    constructor(width, height) {
-      Object.assign(this, { width, height, bytes: [], nearest: new Map(), colours: palette() });
+    // `pairs` are colours [red, green, blue] between which all others lie.
+    constructor(width, height, pairs) {
+      Object.assign(this, { width, height, bytes: [], nearest: new Map(), colours: shades(pairs) });
       this.#text("GIF89a");
       this.#short(width);
       this.#short(height);

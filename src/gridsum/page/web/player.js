@@ -8,7 +8,7 @@
   let active = null; // the player that keys act on
 
   class Player {
-    // options: label; most, the pixels of a cell; write, whether the sum is seen being written; onCell; onMoment
+    // options: label; most, the pixels of a cell; part, of the film; onCell; onMoment
     constructor(element, options = {}) {
       Object.assign(this, { element, options, moment: 0, progress: 1, playing: false, speed: 1, chosen: null });
       this.canvas = html("canvas", { tabindex: 0, role: "application", "aria-label": options.label ?? "The grid" });
@@ -54,7 +54,7 @@
     // Shows a computation from its beginning, or from a step.
     show(computation, step = null) {
       this.pause();
-      this.film = new gridsum.Film(computation, this.options.write !== false);
+      this.film = new gridsum.Film(computation, this.options.part);
       this.panorama = null;
       this.chosen = null;
       this.slider.max = this.film.last;
@@ -74,6 +74,7 @@
       if (!this.film || this.playing) return;
       if (this.atEnd) this.go(0);
       this.playing = true;
+      if (this.panorama) this.panorama.follow = true;
       this.sentence.setAttribute("aria-live", "off"); // a reader is not flooded while it plays
       this.#label();
       this.last = null;
@@ -139,7 +140,7 @@
       const { film } = this, step = this.step, { steps } = film.computation;
       this.sentence.textContent = gridsum.narrate(film, this.moment);
       this.slider.value = this.moment;
-      this.name.textContent = step < 0 ? "writing" : `step ${count(step)} of ${count(steps)}`;
+      this.name.textContent = step < 0 || film.last === film.writing ? "writing" : `step ${count(step)} of ${count(steps)}`;
       this.slider.setAttribute("aria-valuetext", this.name.textContent);
       this.options.onMoment?.(this);
     }
@@ -174,9 +175,9 @@
     }
 
     // Everything that is to be seen now, with any pen.
-    paint(pen, moment = this.moment, progress = this.progress) {
+    paint(pen, moment = this.moment, progress = this.progress, place = this.place) {
       if (this.panorama) this.panorama.draw(pen, moment);
-      else gridsum.drawMoment(pen, this.film, this.place, moment, progress);
+      else gridsum.drawMoment(pen, this.film, place, moment, progress);
       if (this.chosen && pen === this.pen) this.#outline(pen);
     }
 

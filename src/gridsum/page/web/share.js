@@ -3,6 +3,7 @@
 {
   const { html } = gridsum;
   const MOST_IN_ADDRESS = 8000;
+  const MARGINS = 400; // pixels beside the grid in a picture
   const FILM_MOMENTS = 400; // longer films would be too large a file
   const REFRESH_MS = 150; // browsers refuse to change the address all the time
   let waiting = null;
@@ -47,33 +48,43 @@
     setTimeout(() => URL.revokeObjectURL(address), 1000);
   }
 
-  function paintOn(pen, player, moment, progress) {
-    const { width, height } = player.place;
-    pen.rect(0, 0, width, height, { fill: gridsum.theme().paper });
-    player.paint(pen, moment, progress);
+  // A picture is as wide as its grid and the labels beside it, not as wide as the window.
+  function frameOf({ film, place, panorama }) {
+    return panorama ? place : gridsum.layOut(film, Math.min(place.width, place.columns * place.cell + MARGINS), place.cell);
+  }
+
+  function paintOn(pen, player, frame, moment, progress) {
+    pen.rect(0, 0, frame.width, frame.height, { fill: gridsum.theme().paper });
+    player.paint(pen, moment, progress, frame);
   }
 
   function toSvg(player) {
-    const pen = new gridsum.SvgPen(player.place.width, player.place.height);
-    paintOn(pen, player, player.moment, 1);
+    const frame = frameOf(player), pen = new gridsum.SvgPen(frame.width, frame.height);
+    paintOn(pen, player, frame, player.moment, 1);
     return pen.toString();
   }
 
   function toCanvas(player, scale, moment = player.moment, progress = 1) {
-    const { width, height } = player.place;
+    const frame = frameOf(player), { width, height } = frame;
     const canvas = html("canvas", { width: Math.round(width * scale), height: Math.round(height * scale) });
     const context = canvas.getContext("2d", { willReadFrequently: true });
     context.setTransform(scale, 0, 0, scale, 0, 0);
-    paintOn(new gridsum.CanvasPen(context), player, moment, progress);
+    paintOn(new gridsum.CanvasPen(context), player, frame, moment, progress);
     return canvas;
   }
 
-  // The whole film: every moment half way and at its end.
+  function blends() {
+    const { paper, ink, quiet, accent, accentInk, wrong } = gridsum.theme();
+    const channels = (colour) => [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
+    return [[paper, ink], [paper, quiet], [paper, accent], [accent, accentInk], [paper, wrong]].map((pair) => pair.map(channels));
+  }
+
+  // The whole film: every moment on its way and at its end.
   async function toGif(player, tell) {
-    const { film, place } = player;
-    const scale = Math.min(1, 720 / place.width), frames = film.last <= FILM_MOMENTS ? film.last : 0;
-    if (!frames) throw new gridsum.SumError("This film is too long for a file. Choose a shorter sum.");
-    const gif = new gridsum.Gif(Math.round(place.width * scale), Math.round(place.height * scale));
+    const { film } = player, frame = frameOf(player);
+    if (film.last > FILM_MOMENTS) throw new gridsum.SumError("This film is too long for a file. Choose a shorter sum.");
+    const scale = Math.min(1, 720 / frame.width);
+    const gif = new gridsum.Gif(Math.round(frame.width * scale), Math.round(frame.height * scale), blends());
     for (let moment = 0; moment <= film.last; moment += 1) {
       const last = moment === film.last;
       for (const progress of moment && film.last <= 120 ? [0.3, 0.6, 1] : [1]) {
