@@ -3,6 +3,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 DEMO := out/demo.jsonl
 
+# Compiled tests are kept: several processes read them.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo serve page test faults benchmark clean
 
 .venv/.installed: pyproject.toml constraints.txt
@@ -45,8 +48,10 @@ test: .venv/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
-	$(BIN)/pyright
-	$(BIN)/pytest --numprocesses 2 --dist worksteal
+	@mkdir -p out  # types are checked beside the tests, and told after them
+	$(BIN)/pyright >out/types.txt 2>&1 & types=$$!; \
+	$(BIN)/pytest --numprocesses 2 --dist worksteal; tests=$$?; \
+	wait $$types; types=$$?; cat out/types.txt; exit $$((tests || types))
 
 # Faults injected on purpose, for at most 20 minutes: a table of tries and losses.
 faults: .venv/.installed-dev
