@@ -43,7 +43,7 @@ def any_record(draw: st.DrawFn) -> Record:
     )
 
 
-@settings(deadline=None)  # it writes files
+@settings(deadline=None, max_examples=20)  # it writes files
 @given(st.lists(st.lists(any_record(), max_size=2), max_size=2))
 def test_round_trip(appended: list[list[Record]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
