@@ -45,7 +45,7 @@ class Visit:
         """The page, once its first sum is worked out."""
         self.page.goto("about:blank")
         self.page.goto(f"{self.address}{fragment}")
-        expect(self.page.locator("#hero .moment")).not_to_be_empty()
+        self.page.wait_for_function("globalThis.gridsum?.app?.hero.film")
         return self.page
 
     def ask(self, text: str) -> None:

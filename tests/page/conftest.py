@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from gridsum.page.site import WEB, site
+from gridsum.store import load
 from tests.browser import DESKTOP, PHONE, Visit, visiting
 
 _LOAD = """
@@ -26,7 +27,7 @@ Node = Callable[..., Any]
 
 @pytest.fixture(scope="session")
 def site_files() -> dict[str, bytes]:
-    return site()
+    return site([load("base")])
 
 
 @pytest.fixture(scope="session")

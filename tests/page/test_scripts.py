@@ -62,7 +62,7 @@ def test_steps_of_a_large_sum_are_found_again_in_any_order(node: Node):
       told.push(done.steps, done.every, input.steps.map((n) => Buffer.from(done.at(n)).toString("base64")));"""
     wanted = [20_000, 3, 19_999, 12_345, 12_346, 12_300, 0]
     steps, every, found = node(script, {"sum": "9{20000}+1", "steps": wanted})
-    assert steps == 20_003
+    assert steps == solve(TABLE, ("9" * 20_000, "1")).steps > 20_000
     assert every > 1
     for n, codes in zip(wanted, found, strict=True):
         run = Run(TABLE, ("9" * 20_000, "1"))
@@ -105,7 +105,8 @@ def test_its_proof_fails_for_a_rule_that_was_changed(node: Node):
       const sound = new gridsum.Proof(rule), contexts = [...sound.contexts.values()];
       for (let index = 0; index < contexts.length; index += 211) {
         const { x, right, below } = contexts[index];
-        const at = ((x * rule.side + 17) * rule.side + right) * rule.side + below, before = rule.steps[at];
+        const left = gridsum.data.rule.meanings.findIndex(({ says }) => says === "blank");
+        const at = ((x * rule.side + left) * rule.side + right) * rule.side + below, before = rule.steps[at];
         rule.steps[at] = (before + 5) % rule.outside;
         told.push(new gridsum.Proof(rule).proved);
         rule.steps[at] = before;

@@ -10,14 +10,19 @@ from xml.etree import ElementTree
 import pytest
 from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect
 
+from gridsum.analysis.attention import score_terms
 from gridsum.automaton.files import read_rule
 from gridsum.automaton.proof import TableSteps, prove
+from gridsum.automaton.run import solve as solve_by_rule
 from gridsum.automaton.run import states
-from gridsum.store import SHIPPED
+from gridsum.solving import solve, trace_expression
+from gridsum.store import SHIPPED, load
 from tests.browser import DESKTOP, PHONE, Visit, visiting
 
 EXAMPLE = "523+102+9416"
 TABLE = read_rule(SHIPPED / "exact.rule.json")
+STEPS = solve_by_rule(TABLE, EXAMPLE.split("+")).steps
+LONG = solve_by_rule(TABLE, ("9" * 20_000, "1")).steps
 
 
 def sentence(page: Page) -> Locator:
@@ -105,6 +110,22 @@ def test_a_link_holds_sum_model_step_and_view(desktop: Visit):
     assert [sentence(page).inner_text(), step_name(page).inner_text()] == before
     desktop.open("#sum=7%2B8&model=gone&step=9999&view=nowhere")
     expect(sentence(page)).to_contain_text("15")
+    desktop.open("#sum=12%2Bx")
+    expect(page.get_by_role("alert")).to_contain_text("“x” is not allowed")
+    expect(sentence(page)).to_contain_text("10041")
+
+
+def test_a_finger_chooses_a_cell(browser: Browser, address: str):
+    with visiting(browser, address, PHONE, has_touch=True) as visit:
+        page = visit.open()
+        page.locator("#hero canvas").scroll_into_view_if_needed()
+        box = page.locator("#hero canvas").bounding_box()
+        place = page.evaluate("(({ left, top, cell }) => [left, top, cell])(gridsum.app.hero.place)")
+        assert box is not None
+        left, top, cell = place
+        page.touchscreen.tap(box["x"] + left + 5.5 * cell, box["y"] + top + 1.5 * cell)
+        expect(page.locator("#hero-cell h3")).to_have_text("Row 2, column 1 from the right")
+        expect(page.locator("#hero-cell")).to_contain_text("It holds the symbol 2. Its state is 5.")
 
 
 def test_by_keyboard_alone(desktop: Visit):
@@ -153,7 +174,7 @@ def saved(page: Page, button: str, ending: str) -> bytes:
 
 
 def test_pictures_film_and_data_are_what_is_shown(desktop: Visit):
-    page = desktop.open("#sum=523%2B102%2B9416&step=5")
+    page = desktop.open(f"#sum=523%2B102%2B9416&step={STEPS}")
     picture = ElementTree.fromstring(saved(page, "SVG", "svg"))
     texts = [element.text or "" for element in picture.iter("{http://www.w3.org/2000/svg}text")]
     for told in ("the answer", "523 + 102"):
@@ -166,9 +187,9 @@ def test_pictures_film_and_data_are_what_is_shown(desktop: Visit):
     assert (width, height) == (2 * int(picture.attrib["width"]), 2 * int(picture.attrib["height"]))
     film = saved(page, "GIF film", "gif")
     assert film[:6] == b"GIF89a"
-    assert frames(film) == 1 + 3 * (len(EXAMPLE) + 1 + 5)
+    assert frames(film) == 1 + 3 * (len(EXAMPLE) + 1 + STEPS)
     data = json.loads(saved(page, "JSON", "json"))
-    assert (data["answer"], data["steps"], data["correct"]) == ("10041", 5, True)
+    assert (data["answer"], data["steps"], data["correct"]) == ("10041", STEPS, True)
     grids = list(states(TABLE, tuple(EXAMPLE.split("+"))))
     for n, grid in enumerate(grids[1:], 1):
         assert data["readings"][n]["rows"] == [
@@ -201,7 +222,7 @@ def test_the_figures_are_live(window: Visit):
     expect(writing.locator(".moment")).to_have_text("It reads 1 and writes it at the right end of the top row.")
     carry = page.locator("#carry")
     carry.get_by_role("button", name="0 + 999999999").click()
-    expect(page.locator("#wave-caption")).to_contain_text("takes every guess back")
+    expect(page.locator("#wave-caption")).to_contain_text("time runs down, a line for each step")
     box = page.locator("#spacetime canvas").bounding_box()
     assert box is not None
     page.locator("#spacetime canvas").click(position={"x": box["width"] / 2, "y": box["height"] - 4})
@@ -214,7 +235,7 @@ def test_the_figures_are_live(window: Visit):
     page.get_by_label("its own symbol").select_option("8")
     page.get_by_label("below").select_option(label="9")
     expect(page.locator(".becomes")).to_contain_text("It becomes 8 with a carry. 8 here, 9 from below, 1 carried")
-    expect(page.locator("#changes-caption")).to_contain_text("523 + 102 + 9416: 5 steps, then none.")
+    expect(page.locator("#changes-caption")).to_contain_text(f"523 + 102 + 9416: {STEPS} steps, then none.")
     page.get_by_role("button", name="Scramble everything").click()
     healing = page.locator("#healing")
     expect(healing.locator(".moment")).to_contain_text("Some cells now hold something wrong.")
@@ -239,6 +260,8 @@ def test_the_paper_s_network_races_breaks_and_is_looked_into(desktop: Visit):
     expect(page.locator("#attention button")).to_have_count(64)
     page.get_by_role("button", name="Head 3", exact=True).click()
     expect(page.locator("#attention-caption")).to_contain_text("Head 3 looks")
+    expect(page.locator("#attention .terms figure")).to_have_count(4)
+    assert told_terms(page) == shown_by_python(3)
     expect(page.locator("#halting-caption")).to_contain_text("It stopped after step 9")
     expect(page.locator("#ring svg text")).to_have_count(10)
     expect(page.locator("#ring-caption")).to_contain_text("10 of the 10 pairs")
@@ -249,9 +272,24 @@ def test_the_paper_s_network_races_breaks_and_is_looked_into(desktop: Visit):
     expect(note).to_have_text(re.compile(r"^After \d+ random sums?: .* base says .*, not \d"))
 
 
+def told_terms(page: Page) -> list[list[float]]:
+    titles = page.locator("#attention .terms figure").evaluate_all("all => all.map(one => one.title)")
+    return [[round(float(value), 1) for value in title.split()] for title in titles]
+
+
+def shown_by_python(head: int) -> list[list[float]]:
+    """The four terms of a head's score, of the cell at the top right in the last step."""
+    model, terms = load("base"), tuple(EXAMPLE.split("+"))
+    (answer,) = solve(model, [terms])
+    grid = trace_expression(model, terms, answer.steps).grids[answer.steps - 1]
+    score = score_terms(model.network.step.attention, grid)
+    parts = (score.content, score.key_bias, score.query_position, score.position)
+    return [[round(value, 1) + 0.0 for value in part[:, 0, -1, head].tolist()] for part in parts]
+
+
 def test_large_sums_have_an_overview_and_a_window(window: Visit):
     page = window.open("#sum=9{20000}%2B1&step=7000")
-    expect(step_name(page)).to_have_text("step 7,000 of 20,003")
+    expect(step_name(page)).to_have_text(f"step 7,000 of {LONG:,}")
     hero = "gridsum.app.hero"
     column = page.evaluate(f"{hero}.panorama.corner.column")
     page.locator("#hero canvas").click(position={"x": 20, "y": 12})  # the overview, far to the left

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gridsum.cli.output import tell
-from gridsum.cli.parsing import Parser, UsageError, called_now
+from gridsum.cli.parsing import Parser, UsageError, called_now, load_single
 from gridsum.names import DEFAULT_MODEL, INSIDE_MODEL
 
 
@@ -40,10 +40,11 @@ def run(arguments: Sequence[str]) -> int:
         raise UsageError(f"{folder} is a file; name a folder")
     if options.address is not None and not options.address.startswith(("https://", "http://")):
         raise UsageError(f"the address {options.address!r} does not begin with https:// or http://")
+    names = dict.fromkeys(called_now(name) for name in options.model or [INSIDE_MODEL])
     from gridsum.page.site import site
 
-    names = dict.fromkeys(called_now(name) for name in options.model or [INSIDE_MODEL])
-    files = site([name for name in names if name != DEFAULT_MODEL], options.address)
+    models = [load_single(name, "cpu") for name in names if name != DEFAULT_MODEL]
+    files = site(models, options.address)
     for name, content in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

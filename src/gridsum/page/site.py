@@ -1,5 +1,6 @@
 """The page as files by name: written into a folder, or served."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -8,21 +9,28 @@ from gridsum.automaton.files import shipped_rule
 from gridsum.names import DEFAULT_MODEL, MODELS
 from gridsum.page.data import PageError, inside_script, model_script, rule_script
 from gridsum.page.inside import Inside
-from gridsum.store import Model, load
+from gridsum.store import Model
 from gridsum.version import __version__
 
 WEB = Path(__file__).parent / "web"
 _PREVIEW = 'content="preview.png"'
 
 
-def site(models: Sequence[str] = ("base",), address: str | None = None) -> dict[str, bytes]:
-    """The whole page, with networks beside the rule; `address` is where it will be found, for previews of links."""
-    loaded = [load(name) for name in models]
-    files = static_files(loaded, address)
-    for model in loaded:
-        files[f"models/{model.name}.js"] = model_script(model).encode()
-        files[f"models/{model.name}.inside.js"] = inside_script(Inside(model)).encode()
+def site(models: Sequence[Model], address: str | None = None) -> dict[str, bytes]:
+    """The whole page, with networks of one run beside the rule.
+
+    `address` is where it will be found, for previews of links.
+    """
+    files = static_files(models, address)
+    for model in models:
+        files[f"models/{file_of(model.name)}.js"] = model_script(model).encode()
+        files[f"models/{file_of(model.name)}.inside.js"] = inside_script(Inside(model)).encode()
     return files
+
+
+def file_of(name: str) -> str:
+    """What the files of a model are called: its name, which may be a path, without what a web address cannot hold."""
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-")
 
 
 def static_files(models: Sequence[Model], address: str | None = None, api: bool = False) -> dict[str, bytes]:
@@ -38,7 +46,8 @@ def static_files(models: Sequence[Model], address: str | None = None, api: bool 
 
 def described(model: Model) -> dict[str, Any]:
     """What a visitor is told of a network before it is loaded."""
-    return {"name": model.name, "variant": model.config.variant, "use": MODELS.get(model.name, "")}
+    use = MODELS.get(model.name, "")
+    return {"name": model.name, "file": file_of(model.name), "variant": model.config.variant, "use": use}
 
 
 def _rule(models: list[dict[str, Any]], api: bool) -> str:

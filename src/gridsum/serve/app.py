@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from gridsum.automaton.run import SizeError
-from gridsum.page.site import static_files
+from gridsum.page.site import file_of, static_files
 from gridsum.serve.collection import Asked, Collection, RequestError, Rule, ServedNetwork, Worked
 from gridsum.serve.connections import Connections
 from gridsum.serve.guard import TOO_LARGE, Access, Guard
@@ -201,22 +201,18 @@ def create_app(
             counted = {f"connections_{name}": count for name, count in connections.counts.items()}
         return Response(metrics.text(now, counted), media_type="text/plain; version=0.0.4")
 
-    @app.get("/models/{name:path}.inside.js", include_in_schema=False)
-    async def inside_(name: str, request: Request) -> Response:
-        return await scripted(request, name, "inside")
+    networks = {file_of(served.name): served for served in collection if isinstance(served, ServedNetwork)}
 
-    @app.get("/models/{name:path}.js", include_in_schema=False)
-    async def weights_(name: str, request: Request) -> Response:
-        return await scripted(request, name, "weights")
-
-    async def scripted(request: Request, name: str, part: str) -> Response:
+    @app.get("/models/{file}", include_in_schema=False)
+    async def scripts(file: str, request: Request) -> Response:
         """What the page loads of a network; measuring it takes seconds the first time."""
-        network = collection.network(name)
-        script = await workshop.do(lambda _: network.script(part), _gone(request))
+        name, _, part = file.removesuffix(".js").partition(".")
+        if name not in networks or part not in ("", "inside") or not file.endswith(".js"):
+            raise HTTPException(404, f"there is no file {file!r} of a network here")
+        script = await workshop.do(lambda _: networks[name].script(part or "weights"), _gone(request))
         return Response(script, media_type="text/javascript")
 
-    networks = [served.model for served in collection if isinstance(served, ServedNetwork)]
-    files = static_files(networks, api=True)
+    files = static_files([served.model for served in networks.values()], api=True)
     for name, content in files.items():
         address = {"index.html": "", "docs.html": "docs"}.get(name, name)
         app.add_api_route(f"/{address}", _file(name, content), methods=["GET", "HEAD"], include_in_schema=False)

@@ -4,6 +4,7 @@
   const { html, svg, theme, clamp } = gridsum;
   const $ = (id) => document.getElementById(id);
   const PLACES = ["above left", "above", "above right", "left", "at itself", "right", "below left", "below", "below right"];
+  const TERMS = ["Q·K", "s·K", "Q·r", "s·r"];
   const LABELS = { "position-based": "looks at the same place from every cell", "content-based": "chooses by what the cells hold", mixed: "goes by place and by content", unselective: "looks everywhere alike" };
 
   function inside() {
@@ -50,11 +51,32 @@
         const of = Array.from({ length: kernel * kernel }, (_, place) => weights[place * heads + index]);
         return html("button", { type: "button", "aria-label": `Head ${index}`, "aria-pressed": String(index === head), onclick: () => choose(index) }, tile(of, kernel));
       });
-      $("attention").replaceChildren(html("div", { class: "heads" }, ...tiles));
+      $("attention").replaceChildren(html("div", { class: "heads" }, ...tiles), drawTerms(computation, q, k, row, column));
       const of = Array.from({ length: kernel * kernel }, (_, place) => weights[place * heads + head]);
       const best = of.indexOf(Math.max(...of)), { label } = measured.heads.heads[head];
       $("attention-caption").textContent = `Each square is one of ${heads} heads of the cell in row ${row + 1}, column ${size.width - column} from the right, in step ${from + 1}. `
-        + `Head ${head} looks ${kernel === 3 ? PLACES[best] : "somewhere"} with ${Math.round(100 * of[best])} %. Over many sums it ${LABELS[label]}.`;
+        + `Head ${head} looks ${kernel === 3 ? PLACES[best] : "somewhere"} with ${Math.round(100 * of[best])}\u00a0%. Over many sums it ${LABELS[label]}. `
+        + "The four squares under the heads are the parts of its score: what is held (Q, K) and where it stands (s, r).";
+    }
+
+    // The score of a head for each neighbour is a sum of four terms (Eq. 8): what cells hold, and where they stand.
+    function drawTerms(computation, q, k, row, column) {
+      const { network, size } = computation, { width, heads, kernel } = network.model, part = width / heads, { height, width: columns } = size;
+      const s = network.part("step.attention.query"), relative = network.part("step.attention.relative");
+      const terms = TERMS.map(() => Array(kernel * kernel).fill(0)), own = (row * columns + column) * width;
+      for (let place = 0; place < kernel * kernel; place += 1) {
+        const r = row + Math.floor(place / kernel) - (kernel >> 1), c = column + (place % kernel) - (kernel >> 1);
+        const outside = r < 0 || r >= height || c < 0 || c >= columns, other = (r * columns + c) * width;
+        for (let e = head * part; e < (head + 1) * part; e += 1) {
+          const bias = s ? s[e] : 0, query = q[own + e] - bias, key = outside ? 0 : k[other + e], position = relative[place * width + e];
+          [query * key, bias * key, query * position, bias * position].forEach((value, term) => { terms[term][place] += value; });
+        }
+      }
+      return html("div", { class: "terms" }, ...terms.map((values, term) => {
+        const least = Math.min(...values), span = Math.max(...terms.map((one) => Math.max(...one) - Math.min(...one)), 1e-9);
+        return html("figure", { title: values.map((value) => value.toFixed(2)).join("  ") },
+          tile(values.map((value) => (value - least) / span), kernel), html("figcaption", {}, TERMS[term]));
+      }));
     }
 
     function tile(weights, kernel) {

@@ -50,6 +50,7 @@
     } catch (error) {
       if (!(error instanceof gridsum.SumError)) throw error;
       complain(error.message);
+      hero.go(hero.moment); // what was there before still stands there
     } finally {
       $("hero").removeAttribute("aria-busy");
     }
@@ -105,7 +106,15 @@
     if (wanted.sum === null && !first) return gridsum.refresh(state);
     const known = wanted.model === "exact" || gridsum.data.models.some(({ name }) => name === wanted.model);
     const play = !still() && !section;
-    return show(wanted.sum ?? DEFAULT_SUM, { model: known ? wanted.model : "exact", step: wanted.step, play, remember: false });
+    return show(wanted.sum ?? DEFAULT_SUM, { model: known ? wanted.model : "exact", step: wanted.step, play, remember: false })
+      .then(() => (hero.film ? null : instead()));
+  }
+
+  // An address that cannot be shown is explained, and another sum stands there.
+  async function instead() {
+    const why = $("message").textContent;
+    await show(DEFAULT_SUM, { model: "exact", remember: false });
+    complain(why);
   }
 
   function facts() {

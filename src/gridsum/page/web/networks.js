@@ -20,8 +20,10 @@
     return loading.get(address);
   }
 
+  const fileOf = (name) => gridsum.data.models.find((model) => model.name === name).file;
+
   async function network(name) {
-    await script(`models/${encodeURIComponent(name)}.js`);
+    await script(`models/${fileOf(name)}.js`);
     const model = gridsum.models[name];
     model.network ??= new gridsum.PaperNetwork({ ...model.weights, name });
     return model.network;
@@ -29,7 +31,7 @@
 
   // What was measured on it: the rules of its heads, the plane of its digits.
   async function inside(name) {
-    await script(`models/${encodeURIComponent(name)}.inside.js`);
+    await script(`models/${fileOf(name)}.inside.js`);
     return gridsum.models[name].inside;
   }
 
