@@ -161,11 +161,11 @@ class DiscoveryConfig:
 class ConsolidationConfig:
     """How a run is made to do in one step what it settles to: it is its own teacher."""
 
-    problems: int = described(400_000, "Sums whose states at rest are looked at; inputs, of which it is told results.")
+    problems: int = described(1_000_000, "Sums whose states at rest are looked at; it is told their results.")
     digits: tuple[int, int] = described((1, 10), "The fewest and the most digits of their terms.")
-    rounds: int = described(3, "How often it looks and learns at most.")
-    steps: int = described(3000, "Training steps of a round at most.")
-    batch: int = described(8192, "Contexts of a step.")
+    rounds: int = described(4, "How often it looks and learns at most.")
+    steps: int = described(1500, "Training steps of a round at most.")
+    batch: int = described(16384, "Contexts of a step.")
     rate: float = described(1e-3, "The learning rate at the start of a round.")
     margin: float = described(1.0, "How far from 0 every logit must be at the end.")
     rare: float = described(2e-4, "Codes in a smaller share of the cells are taken for mistakes.")

@@ -5,11 +5,13 @@ import dataclasses
 import pytest
 import torch
 
+from gridsum.automaton.files import shipped_rule
 from gridsum.automaton.rule import LearnedRule
 from gridsum.automaton.run import Run, states
 from gridsum.automaton.table import EMPTY_CELL
 from gridsum.model.rule import RuleNetwork
 from gridsum.recipe import RuleConfig
+from gridsum.store import load_exact, locate
 from gridsum.symbols import FIRST_DIGIT, parse
 from tests.oracles.column_addition import USUAL_ACTIONS
 
@@ -44,3 +46,15 @@ def test_every_state_is_the_networks(seed: int, expression: str):
     found = [[[table.codes[code] for code in row] for row in state.tolist()] for state in states(table, terms, STEPS)]
     found += [found[-1]] * (STEPS + 1 - len(found))  # at rest
     assert found == expected
+
+
+@pytest.mark.parametrize("expression", ["7", "0+9999", "99999+1", "523+102+9416", "5+0+31+0+2", "00+0009"])
+def test_the_shipped_network_takes_the_steps_of_its_table(expression: str):
+    """On the way as at rest: consolidation keeps it within its codes."""
+    network, _, _ = load_exact(locate("exact")[0])
+    table, terms = shipped_rule("exact"), parse(expression)
+    assert table is not None
+    found = [[[table.codes[code] for code in row] for row in state.tolist()] for state in states(table, terms, 10_000)]
+    symbols = torch.tensor(Run(table, terms).symbols.astype(int))
+    assert len(found) > 2
+    assert network_states(network, symbols, len(found)) == [*found, found[-1]]

@@ -49,8 +49,7 @@ def conditions(proof: Proof) -> set[str]:
 def feasible() -> frozenset[Context]:
     """(own symbol, right, below) that column addition meets on some grid, written down by hand."""
     found: set[Context] = set()
-    for right in (OUTSIDE, BLANK, ZERO):  # a row without a term
-        found |= {(EMPTY_CELL, right, OUTSIDE), (EMPTY_CELL, right, BLANK)}
+    found |= {(EMPTY_CELL, right, OUTSIDE) for right in (OUTSIDE, BLANK, ZERO)}  # the row without a term
     for right in (OUTSIDE, *WITHOUT_CARRY):  # the first term
         found |= {(x, right, BLANK) for x in range(TEN)}
     found |= {(EMPTY_CELL, right, BLANK) for right in WITHOUT_CARRY}

@@ -2,13 +2,13 @@
 
 import dataclasses
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional as F
 
-from gridsum.automaton.proof import Proof
 from gridsum.automaton.rule import LearnedRule, RuleError, agreement, alone
 from gridsum.automaton.table import CELL_SYMBOLS, EMPTY_CELL
 from gridsum.model.rule import RuleNetwork, soft_bits
@@ -88,24 +88,18 @@ def test_a_rule_remembers_only_what_the_network_does():
 
 
 def test_a_network_that_leaves_its_table_is_told_apart():
-    """In the contexts of a proof: here all that follow the first, of an untrained network."""
+    """In every entry, here of an untrained network, which leads out of the codes that it comes to rest in."""
     rule = LearnedRule(RuleNetwork(SMALL, [1]))
     table = rule.table()
-    side = table.outside + 1
-    contexts = [(x, right, below) for x in range(3) for right in range(side) for below in range(side)]
-    after = {key: table.steps[key[0], :, key[1], key[2]].astype(int) for key in contexts}
-    found = agreement(rule, table, Proof(after=after))
     codes = torch.tensor([*table.codes, rule.outside])
-    expected = {
-        (x, left, right, below): int(rule(torch.tensor([x]), codes[torch.tensor([[left, right, below]])])[0])
-        for x, right, below in contexts
-        for left in range(side)
-    }
-    different = sum(
-        table.codes[after[x, right, below][left]] != code for (x, left, right, below), code in expected.items()
-    )
-    assert (found.contexts, found.different) == (len(expected), different)
+    entries = torch.tensor(list(np.ndindex(*table.steps.shape)))
+    after = rule(entries[:, 0], codes[entries[:, 1:]])
+    different = int((after != codes[torch.tensor(table.steps.reshape(-1).astype(int))]).sum())
+    found = agreement(rule, table)
+    assert (found.entries, found.different) == (table.steps.size, different)
     assert found.margin > 0
+    whole = rule.table(range(rule.outside))
+    assert agreement(rule, whole).different == 0
 
 
 @torch.no_grad()

@@ -219,7 +219,9 @@ def test_from_nothing_to_proofs(folder: Path):
         network, config, seed_there = load_exact(folder / f"seed-{seed}" / "weights.safetensors")
         assert (config, seed_there) == (TINY, seed)
         again = prove(TableSteps(LearnedRule(network).table()))
-        assert [str(failure) for failure in again.failures[:5]] == result["failures"], "of the weights that are kept"
+        assert [str(failure) for failure in again.failures[:5]] == result["first_failures"], (
+            "of the weights that are kept"
+        )
     checkpoint = load_checkpoint(folder)
     assert checkpoint is not None
     assert (checkpoint.epoch, checkpoint.seeds) == (11, (0, 4))

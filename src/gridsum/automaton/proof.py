@@ -3,8 +3,9 @@
 `docs/proof.md` gives the argument. This file knows addition; training and consolidation do not.
 
 Rows come to rest from the lowest up, cells of a row from right to left (their digit and carry), then from left to
-right (whether a zero leads). What a code means, a digit d and a carry c, depends on the kind of its cell. C(kind, d, c) are the codes that mean (d, c) there. They are found on the way: a context whose
-right and lower neighbour have a meaning gives one to what follows.
+right (whether a zero leads). What a code means, a digit d and a carry c, depends on the kind of its cell. C(kind, d, c)
+are the codes that mean (d, c) there. They are found on the way: a context whose right and lower neighbour have a
+meaning gives one to what follows.
 """
 
 from collections import defaultdict
@@ -18,7 +19,7 @@ from gridsum.automaton.table import CELL_SYMBOLS, EMPTY_CELL, PLUS_CELL, TEN, Ru
 from gridsum.symbols import ALPHABET, EQUALS, FIRST_DIGIT, PAD, PLUS
 
 DIGIT_KIND, PLUS_KIND, EMPTY_KIND, GROUND_KIND = range(4)
-"""Of cells: with a digit, with a `+`, with nothing left of a term, with nothing in a row without a term (the ground)."""
+"""Of cells: with a digit, with a `+`, with nothing left of a term, with nothing in the lowest row (the ground)."""
 PUSH, OPEN, SKIP = 0, 1, 2
 
 Context = tuple[int, int, int]
@@ -126,7 +127,9 @@ class _Enumeration:
         self.same: dict[tuple[int, tuple[int, int, int], int], tuple[int, tuple[int, ...]]] = {}
         """What follows a cell, the meaning to its right and the code below: the first code there, and its followers."""
         self.ground: set[int] = set()
-        """The codes that can stand at rest in rows without a term."""
+        """The codes that can stand at rest in the row without a term, but for its last column."""
+        self.corner: set[int] = set()
+        """Those of its last column."""
 
     def members(self, kinds: tuple[int, ...], digit: int, carry: int) -> set[int]:
         return set().union(*(self.classes[kind, digit, carry] for kind in kinds))
@@ -149,14 +152,14 @@ class _Enumeration:
         """
         outside, every = self.rule.outside, range(TEN)
         blank, numbers = self.resting()
-        for below in (outside, *self.ground):  # rows without a term, the lowest of which has nothing below
-            for right in (outside, *self.members((GROUND_KIND,), 0, 0)):
-                yield GROUND_KIND, (EMPTY_CELL, right, below), 0
+        for right in (outside, *self.members((GROUND_KIND,), 0, 0)):  # the row without a term, which is the lowest
+            yield GROUND_KIND, (EMPTY_CELL, right, outside), 0
         nothing = self.members((EMPTY_KIND,), 0, 0)
         single = {code for digit in every for code in self.members((DIGIT_KIND,), digit, 0)}
-        for below in self.ground:  # the first term, with an empty row below: no carries, and no `+` before it
-            for x in every:
-                yield from ((DIGIT_KIND, (x, right, below), x) for right in (outside, *single))
+        for below in self.corner:  # the first term, which stands on it: no carries, and no `+` before it
+            yield from ((DIGIT_KIND, (x, outside, below), x) for x in every)
+        for below in self.ground:
+            yield from ((DIGIT_KIND, (x, right, below), x) for x in every for right in single)
             yield from ((EMPTY_KIND, (EMPTY_CELL, right, below), 0) for right in (*single, *nothing))
         for below, digits in numbers.items():  # every other term, in the last column
             yield from ((DIGIT_KIND, (x, outside, below), x + digit) for digit in digits for x in every)
@@ -190,13 +193,17 @@ class _Enumeration:
         self.proof.contexts = len(self.value)
 
     def _settle_ground(self) -> None:
-        """What rows without a term come to, from left to right."""
+        """What the row without a term comes to, from left to right."""
         contexts = [context for context, kinds in self.kinds.items() if GROUND_KIND in kinds]
         size = -1
         while size != len(self.ground):
             size = len(self.ground)
-            lefts = [self.rule.outside, *self.ground]
-            self.ground |= {int(code) for context in contexts for code in self.after[context][lefts]}
+            for context in contexts:
+                if context[1] != self.rule.outside:
+                    self.ground |= set(self.after[context][[self.rule.outside, *self.ground]].tolist())
+        for context in contexts:
+            if context[1] == self.rule.outside:
+                self.corner |= set(self.after[context][[*self.ground]].tolist())
 
     def _evaluate(self, contexts: list[Context]) -> None:
         if not contexts:
@@ -231,7 +238,8 @@ class _Enumeration:
                 self._rests(context, (GROUND_KIND,), ground)
             if kinds == {GROUND_KIND}:
                 continue  # nobody reads a row without a term
-            self._rests(context, (DIGIT_KIND, PLUS_KIND, EMPTY_KIND), nothing_left + number_left)
+            beside = (DIGIT_KIND, PLUS_KIND, EMPTY_KIND) if x == EMPTY_CELL else (DIGIT_KIND,)
+            self._rests(context, beside, nothing_left + number_left)
             if value != 0 or right == outside:
                 self._read(context, nothing_left + number_left, value % TEN)
                 continue

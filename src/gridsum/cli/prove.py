@@ -50,7 +50,7 @@ def run(arguments: Sequence[str]) -> int:
         name = called_now(options.model or DEFAULT_MODEL)
         table = rule_model(name).table
     proof = prove(TableSteps(table))
-    network = {} if name is None or not proof.proved else _of_network(name, table, proof)
+    network = {} if name is None or not proof.proved else _of_network(name, table)
     proved = proof.proved and all(part["different"] == 0 for part in network.values())
     wrong = None if proof.proved else counterexample(table)
     lines = [_line(proof), *(_network_line(precision, part) for precision, part in network.items())]
@@ -65,14 +65,14 @@ def run(arguments: Sequence[str]) -> int:
     return 0 if proved else 1
 
 
-def _of_network(name: str, table: "RuleTable", proof: "Proof") -> dict[str, dict[str, Any]]:
-    """Whether the network itself does what the table says, in every context of the proof and in two precisions."""
+def _of_network(name: str, table: "RuleTable") -> dict[str, dict[str, Any]]:
+    """Whether the network itself does what the table says, in every entry and in two precisions."""
     from gridsum.automaton.rule import LearnedRule, agreement
     from gridsum.store import load_exact, locate
 
     network, _, _ = load_exact(locate(name)[0])
-    single = agreement(LearnedRule(network), table, proof)
-    double = agreement(LearnedRule(network.double()), table, proof)
+    single = agreement(LearnedRule(network), table)
+    double = agreement(LearnedRule(network.double()), table)
     return {"float32": asdict(single), "float64": asdict(double)}
 
 
@@ -84,8 +84,13 @@ def _line(proof: "Proof") -> str:
 
 def _network_line(precision: str, part: dict[str, Any]) -> str:
     if part["different"]:
-        return f"The network in {precision} differs from it in {part['different']:,} of {part['contexts']:,} of these."
-    return f"The network in {precision} does the same in all of them; its nearest logit is {part['margin']:.2f} from 0."
+        return (
+            f"The network in {precision} differs from it in {part['different']:,} of its {part['entries']:,} entries."
+        )
+    return (
+        f"The network in {precision} does the same in all {part['entries']:,} entries of the rule; "
+        f"its nearest logit is {part['margin']:.2f} from 0."
+    )
 
 
 def _theorem(table: "RuleTable") -> list[str]:
