@@ -34,6 +34,8 @@ COMMANDS = {
     "serve": "open a page on which the network can be watched at work",
     "page": "write the page as files that run anywhere, without a server",
     "reproduce": "reproduce the paper, from training to the page of results",
+    "sweep": "train many configurations, on this machine or on a cluster",
+    "status": "show how far a reproduction or a sweep is, and where it runs",
     "bench": "measure what training and solving cost on this machine",
 }
 

@@ -195,3 +195,20 @@ def load_single(name: str, device: str) -> Any:
         shown = ", ".join(folders[:12]) + (f" and {len(folders) - 12} more" if len(folders) > 12 else "")
         raise UsageError(f"{name} holds {len(paths)} trained seeds; choose one with --model: {shown}")
     return load_runs(name, paths, pick_device(device))
+
+
+def add_cluster(parser: Parser) -> None:
+    """Options for work in pieces that several machines can do."""
+    parser.add_argument(
+        "--on",
+        metavar="WHERE",
+        help="let machines of a Ray cluster do the pieces: ray for one on this machine, ray://HOST:10001 or HOST:6379 "
+        "for one elsewhere; --out must be a folder that all of them see (default: this process)",
+    )
+    parser.add_argument(
+        "--gpus-per-piece",
+        type=float,
+        default=None,
+        metavar="X",
+        help="what share of a GPU a piece asks the cluster for (default: 1 where it has GPUs, else 0)",
+    )

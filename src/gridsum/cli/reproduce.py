@@ -14,6 +14,7 @@ from gridsum.cli.output import check_writable, emit, tell, unwritable, write_res
 from gridsum.cli.parsing import (
     Parser,
     UsageError,
+    add_cluster,
     add_device,
     add_reading,
     columns,
@@ -69,6 +70,7 @@ def _parser() -> Parser:
         "  gridsum reproduce --dry-run\n"
         "  gridsum reproduce --quick\n"
         "  gridsum reproduce --variants noGroups --only train --time-limit 3000\n"
+        "  gridsum reproduce --on ray --out mine\n"
         "  gridsum reproduce --reading text --out out/text\n"
         "  gridsum reproduce --only report",
     )
@@ -123,6 +125,7 @@ def _parser() -> Parser:
         metavar="HASH",
         help="the commit that records name (default: that of the checkout the code runs from, if it is one)",
     )
+    add_cluster(parser)
     add_device(parser, "auto")
     return parser
 
@@ -133,6 +136,7 @@ def run(arguments: Sequence[str]) -> int:
     device = pick_device(options.device)
     campaign = _campaign(options, device)
 
+    from gridsum.reproduction.campaign import write_campaign
     from gridsum.reproduction.costs import Estimate
     from gridsum.reproduction.pieces import pieces
 
@@ -153,8 +157,14 @@ def run(arguments: Sequence[str]) -> int:
         tell(plan)
     try:
         with progress() as shown:
-            around = _surroundings(device, shown, options, _deadline(started, options.time_limit))
-            waiting = [piece for piece in wanted if not _do(piece, around)]
+            check = _deadline(started, options.time_limit)
+            if wanted:
+                write_campaign(campaign)
+            if options.on is None:
+                around = _surroundings(device, shown, options, check)
+                waiting = [piece for piece in wanted if not _do(piece, around)]
+            else:
+                waiting = do_on_cluster(wanted, campaign.folder, options, shown, check)
     except OutOfTime:
         tell(f"gridsum: the time limit is reached; {_go_on(arguments)}")
         return OUT_OF_TIME
@@ -320,6 +330,20 @@ def _do(piece: "Piece", around: "Surroundings") -> bool:
     if not state.finished:
         piece.run(around)
     return True
+
+
+def do_on_cluster(
+    wanted: "Sequence[Piece]", folder: Path, options: argparse.Namespace, shown: Progress, check: Callable[[], None]
+) -> "list[Piece]":
+    """Do the pieces on a cluster, in parts as small as can be done apart; returns those that wait for others."""
+    from gridsum.reproduction.cluster import Cluster, Share
+
+    parts = [part for piece in wanted for part in piece.parts()]
+    with Cluster(options.on) as cluster:
+        gpus = cluster.gpus_for_a_piece if options.gpus_per_piece is None else options.gpus_per_piece
+        commit = getattr(options, "commit", None) or source_commit()
+        shown.note(f"gridsum: {len(parts)} pieces on {cluster.described}; gridsum status {folder} says how far")
+        return cluster.run(parts, folder, commit, Share(gpus=gpus), lambda text: shown.note(f"gridsum: {text}"), check)
 
 
 def _go_on(arguments: Sequence[str]) -> str:

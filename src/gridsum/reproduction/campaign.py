@@ -7,11 +7,13 @@
     FOLDER/NAME/summary.json      its logs in few numbers (see `gridsum.training.summary`)
     FOLDER/records/NAME.jsonl     records of the problems that are reported
     FOLDER/manifest.json          checksums of all of these, and of the weights
+    FOLDER/campaign.json          what was asked for last; `gridsum status` reads it
 
 There is no state beside these: what is done is read from the folders and records themselves. Weights and logs need not
 be kept of a training that has been measured: it counts as done.
 """
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +21,7 @@ from typing import Any
 
 from gridsum.config import Config
 from gridsum.deltas import variant
-from gridsum.disk import read_objects
+from gridsum.disk import read_objects, write_atomically
 from gridsum.evaluation.records import Record, read
 from gridsum.evaluation.suites import COLLECTIONS, LONG_DIGITS, Suite
 from gridsum.fields import fields_of, following, override
@@ -36,6 +38,8 @@ _BY_NAME = {suite.name: suite for collection in ("all", "terms") for suite in CO
 REPORTED = tuple(_BY_NAME.values())
 """The suites of the paper's tables and of its figure of accuracy against terms."""
 
+
+_CAMPAIGN = "campaign.json"
 
 # Where a training was done in another way than asked in these alone, it is still the training that was asked for.
 _INDIFFERENT = ("training.precision", "training.checkpoint_epochs")
@@ -181,6 +185,33 @@ class Campaign:
             for path, suites, seed in wanted
             for within in [scale.within(suites)]
         )
+
+
+_SCALES = {"full": FULL, "quick": QUICK}
+
+
+def write_campaign(campaign: Campaign) -> None:
+    """Keep what was asked for last, for whoever looks at how far it is."""
+    scale = next(name for name, scale in _SCALES.items() if scale == campaign.scale)
+    about = {
+        "variants": campaign.variants,
+        "seeds": campaign.seeds,
+        "precision": campaign.precision,
+        "scale": scale,
+        "reading": campaign.reading,
+    }
+    write_atomically(campaign.folder / _CAMPAIGN, json.dumps(about).encode() + b"\n")
+
+
+def read_campaign(folder: Path) -> Campaign:
+    try:
+        about = json.loads((folder / _CAMPAIGN).read_text())
+        variants, seeds, scale = tuple(about["variants"]), tuple(about["seeds"]), _SCALES[about["scale"]]
+        return Campaign(folder, variants, seeds, about["precision"], scale, about["reading"])
+    except FileNotFoundError:
+        raise FolderError(f"{folder} holds neither a campaign nor a sweep; name the --out of one") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise FolderError(f"{folder / _CAMPAIGN} cannot be read: {error!r}") from None
 
 
 def overtrained_name(name: str) -> str:

@@ -30,6 +30,7 @@ from gridsum.reproduction.campaign import (
     current,
     overtrained_name,
 )
+from gridsum.sizes import training_bytes
 from gridsum.store import WEIGHTS, Model, load_runs
 from gridsum.training.checkpoints import drop_checkpoints
 from gridsum.training.folders import read_setup, seed_folder
@@ -76,9 +77,25 @@ class Work:
     starts: int = 0
 
 
+# What a piece takes of memory where nothing is known: the process itself.
+_PROCESS_BYTES = 10**9
+
+
 class Piece(ABC):
     stage: str
     subject: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.stage} {self.subject}"
+
+    def memory(self) -> int:
+        """Bytes it takes, about."""
+        return _PROCESS_BYTES
+
+    def parts(self) -> "list[Piece]":
+        """What of it can be done at the same time on several machines."""
+        return [self]
 
     @abstractmethod
     def state(self) -> State: ...
@@ -101,7 +118,7 @@ _STEPS_OF_INFERENCE = 12
 _EXPECTED_RUNS = 2
 
 
-def _training_work(config: Config, runs: int, epochs: int, device: torch.device) -> Work:
+def training_work(config: Config, runs: int, epochs: int, device: torch.device) -> Work:
     model = config.model
     early = config.objective.normalise == "running" and config.objective.regulariser == "explore-reinforce"
     steps = model.max_steps if on_gpu(device) else _STEPS_WHEN_EARLY if early else _STEPS_ON_CPU
@@ -124,7 +141,10 @@ class Train(Piece):
 
     def work(self, device: torch.device) -> Work:
         state = self.state()
-        return _training_work(self.training.config, len(self.training.seeds), state.total - state.done, device)
+        return training_work(self.training.config, len(self.training.seeds), state.total - state.done, device)
+
+    def memory(self) -> int:
+        return _PROCESS_BYTES + training_bytes(self.training.config, len(self.training.seeds))
 
     def run(self, around: Surroundings) -> None:
         _train(self.campaign, self.training, around, None)
@@ -149,7 +169,7 @@ class Overtrain(Piece):
         state = self.state()
         training = self.campaign.overtraining(self.standard.name)
         runs = _EXPECTED_RUNS if training is None else len(training.seeds)
-        return _training_work(self.standard.config, runs, state.total - state.done, device)
+        return training_work(self.standard.config, runs, state.total - state.done, device)
 
     def run(self, around: Surroundings) -> None:
         name = self.standard.name
@@ -166,12 +186,31 @@ class Measure(Piece):
     """Records of a training's runs on a collection of suites."""
 
     def __init__(
-        self, campaign: Campaign, name: str, training: Callable[[], Training | None], stage: str, model: ModelConfig
+        self,
+        campaign: Campaign,
+        name: str,
+        training: Callable[[], Training | None],
+        stage: str,
+        model: ModelConfig,
+        suites: Sequence[Suite] | None = None,
     ) -> None:
         self.campaign, self.subject, self.training, self.stage, self.model = campaign, name, training, stage, model
-        self.collection = campaign.scale.within(COLLECTIONS["validation"] if stage == "validate" else REPORTED)
+        all_suites = campaign.scale.within(COLLECTIONS["validation"] if stage == "validate" else REPORTED)
+        self.collection = all_suites if suites is None else tuple(suites)
         self.evaluation_seed = VALIDATION_SEED if stage == "validate" else REPORT_SEED
         self.path = (campaign.validation_records if stage == "validate" else campaign.report_records)(name)
+
+    @property
+    def name(self) -> str:
+        one = f" on {self.collection[0].name}" if len(self.collection) == 1 else ""
+        return f"{self.stage} {self.subject}{one}"
+
+    def parts(self) -> list[Piece]:
+        """A suite each."""
+        return [
+            Measure(self.campaign, self.subject, self.training, self.stage, self.model, [suite])
+            for suite in self.collection
+        ]
 
     def _missing(self, suite: Suite, seeds: Sequence[int]) -> list[int]:
         found = current(self.path, seeds, [suite], self.evaluation_seed, self.campaign.scale)

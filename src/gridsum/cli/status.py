@@ -1,0 +1,54 @@
+"""`gridsum status`: how far a campaign or a sweep is, and where its pieces run."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from gridsum.cli.output import emit
+from gridsum.cli.parsing import Parser
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        "status",
+        "Show the pieces of a reproduction or a sweep: what is done, what runs where and how long it will still take, "
+        "what waits. It reads the folder alone, so it can be called on any machine that sees it.",
+        "gridsum status FOLDER [--all]",
+        "examples:\n  gridsum status mine\n  gridsum status out/quick --all",
+    )
+    parser.add_argument("folder", metavar="FOLDER", help="the --out of gridsum reproduce or gridsum sweep")
+    parser.add_argument("--all", action="store_true", help="also show pieces that are done")
+    return parser
+
+
+def run(arguments: Sequence[str]) -> int:
+    options = _parser().read(arguments)
+    from gridsum.reproduction.campaign import read_campaign
+    from gridsum.reproduction.pieces import pieces
+    from gridsum.reproduction.sweep import holds_sweep, read_sweep, sweep_pieces
+    from gridsum.reproduction.whereabouts import whereabouts
+
+    folder = Path(options.folder)
+    wanted = sweep_pieces(folder, *read_sweep(folder)) if holds_sweep(folder) else pieces(read_campaign(folder))
+    places = whereabouts(folder)
+    counts = {"done": 0, "running": 0, "waiting": 0, "ready": 0}
+    for piece in wanted:
+        for part in piece.parts() if not piece.state().finished else [piece]:
+            state, place = part.state(), places.get(part.name)
+            if state.finished:
+                counts["done"] += 1
+                told = "done" if options.all else ""
+            elif place is not None and place.current:
+                counts["running"] += 1
+                left = place.seconds_left
+                told = f"runs on {place.machine} (process {place.process})"
+                told += "" if left is None else f", about {left / 60:.0f} min left"
+            elif state.waits_for:
+                counts["waiting"] += 1
+                told = f"waits for {state.waits_for}" if options.all else ""
+            else:
+                counts["ready"] += 1
+                told = "not running"
+            if told:
+                emit(f"{part.name:<44} {state.done:>5} of {state.total} {state.unit:<8} {told}")
+    emit("; ".join(f"{count} {name}" for name, count in counts.items()))
+    return 0

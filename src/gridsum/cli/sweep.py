@@ -1,0 +1,147 @@
+"""`gridsum sweep`: a fleet of seeds for each of many configurations."""
+
+import json
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gridsum.cli import FAILED
+from gridsum.cli.evaluate import source_commit
+from gridsum.cli.output import emit, tell, unwritable
+from gridsum.cli.overrides import add_overrides, overridden
+from gridsum.cli.parsing import Parser, UsageError, add_cluster, add_device, one_of, pick_device, whole_number
+from gridsum.cli.reproduce import do_on_cluster
+from gridsum.cli.train import read_seeds
+from gridsum.deltas import VARIANTS, variant
+from gridsum.progress import Progress, progress
+
+if TYPE_CHECKING:
+    from gridsum.config import Config
+    from gridsum.reproduction.pieces import Piece
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        "sweep",
+        "Train a fleet of seeds for each of many configurations, measure them if asked, and list how good each became. "
+        "What is done is kept and skipped: after an interruption the same command goes on.",
+        "gridsum sweep --out FOLDER --grid FIELD=VALUES... [options]\n"
+        "       gridsum sweep --out FOLDER --random N --range FIELD=LOW:HIGH... [options]",
+        "examples:\n"
+        "  gridsum sweep --out runs/rates --seeds 0-4 \\\n"
+        "      --grid training.learning_rate=1e-3,3e-4 model.heads=8,64\n"
+        "  gridsum sweep --out runs/drawn --on ray --random 50 \\\n"
+        "      --range training.learning_rate=1e-4:1e-2:log\n"
+        "  gridsum sweep --out runs/mine --list changes.jsonl --measure 2x100",
+    )
+    parser.add_argument("--out", required=True, metavar="FOLDER", help="where everything goes")
+    parser.add_argument(
+        "--variant", type=one_of("variant", tuple(VARIANTS)), default="base", metavar="NAME", help="what is changed"
+    )
+    parser.add_argument("--seeds", type=read_seeds, default=(0,), metavar="SEEDS", help="such as 0-9 (default: 0)")
+    parser.add_argument(
+        "--grid",
+        nargs="+",
+        default=[],
+        metavar="FIELD=VALUES",
+        help="every combination of these values; values that hold commas are separated by ;",
+    )
+    parser.add_argument("--list", metavar="FILE", help="one JSON object a line, of fields and values to change")
+    parser.add_argument(
+        "--random", type=whole_number(1, 10_001), metavar="N", help="so many configurations drawn from --range"
+    )
+    parser.add_argument("--range", nargs="+", default=[], metavar="FIELD=LOW:HIGH[:log]", help="what --random draws")
+    parser.add_argument("--random-seed", type=whole_number(0, 2**63), default=0, metavar="N", help="of --random")
+    parser.add_argument("--measure", nargs="+", default=[], metavar="SUITE", help="measure all runs on these suites")
+    parser.add_argument("--samples", type=whole_number(1, 10**6), metavar="N", help="of each suite (default: its own)")
+    add_cluster(parser)
+    add_device(parser, "auto")
+    add_overrides(parser)
+    return parser
+
+
+def run(arguments: Sequence[str]) -> int:
+    options = _parser().read(arguments)
+    from gridsum.evaluation.suites import find
+    from gridsum.reproduction.sweep import configurations, sweep_pieces, write_sweep
+
+    folder = Path(options.out)
+    configs = configurations(*_changes(overridden(variant(options.variant), options), options))
+    suites = [suite for name in options.measure for suite in find(name)]
+    wanted = sweep_pieces(folder, configs, options.seeds, suites, options.samples)
+    try:
+        write_sweep(folder, configs, options.seeds)
+        with progress() as shown:
+            if options.on is not None:
+                waiting = do_on_cluster(wanted, folder, options, shown, lambda: None)
+            else:
+                waiting = _do_here(wanted, options.device, shown)
+    except KeyboardInterrupt:
+        go_on = shlex.join(["gridsum", "sweep", *arguments])
+        tell(f"gridsum: stopped; what is done is kept; go on with: {go_on}")
+        raise
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise unwritable(error.filename or folder, error) from None
+    _list(folder, configs, options.seeds)
+    return FAILED if waiting else 0
+
+
+def _changes(base: "Config", options: Any) -> "tuple[Config, list[dict[str, Any]]]":
+    from gridsum.reproduction.sweep import drawn, grid, parse_axis, parse_range
+
+    if sum((bool(options.grid), options.list is not None, options.random is not None)) != 1:
+        raise UsageError("say what to sweep over: --grid, --list or --random with --range")
+    if options.grid:
+        return base, grid(dict(parse_axis(base, text) for text in options.grid))
+    if options.random is not None:
+        if not options.range:
+            raise UsageError("--random draws from --range; name at least one field")
+        ranges = dict(parse_range(base, text) for text in options.range)
+        return base, drawn(base, ranges, options.random, options.random_seed)
+    lines = Path(options.list).read_text(encoding="utf-8").splitlines()
+    found = []
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            try:
+                found.append(json.loads(line))
+            except ValueError as error:
+                raise UsageError(f"{options.list}, line {number} is no JSON: {error}") from None
+            if not isinstance(found[-1], dict):
+                raise UsageError(f"{options.list}, line {number} is no object of fields and values")
+    return base, found
+
+
+def _do_here(wanted: "list[Piece]", device: str, shown: Progress) -> "list[Piece]":
+    from gridsum.reproduction.pieces import Surroundings
+
+    around = Surroundings(
+        pick_device(device),
+        lambda name, epoch: shown.update(f"{name}: epoch", epoch.number, epoch.of),
+        lambda name, done, total: shown.update(f"{name}:", done, total, unit="problems measured"),
+        lambda text: shown.note(f"gridsum: {text}"),
+        source_commit(),
+    )
+    for piece in wanted:
+        if not piece.state().finished:
+            piece.run(around)
+    return []
+
+
+def _list(folder: Path, configs: "dict[str, Config]", seeds: tuple[int, ...]) -> None:
+    """How good each configuration became at the end of its training, the best first."""
+    from gridsum.training.folders import read_metrics
+
+    rows = []
+    for name in configs:
+        logs = [read_metrics(folder / name, seed) for seed in seeds]
+        ends = [log[-1] for log in logs if log]
+        if ends:
+            accuracy = sum(line["accuracy"] for line in ends) / len(ends)
+            loss = sum(line["total"] for line in ends) / len(ends)
+            rows.append((accuracy, loss, len(ends), name))
+    emit(f"{'accuracy':>9} {'loss':>8} {'runs':>5}  configuration")
+    for accuracy, loss, runs, name in sorted(rows, key=lambda row: -row[0]):
+        emit(f"{accuracy:>9.4f} {loss:>8.4f} {runs:>5}  {name}")

@@ -1,0 +1,155 @@
+"""Pieces on many machines, as tasks of Ray.
+
+A piece keeps what it has done in a folder that all machines see, and goes on from there. So a piece whose worker or
+machine dies is simply done again, somewhere else; and a driver that dies is started again by the same command.
+"""
+
+import logging
+import socket
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gridsum.disk import LockedError
+from gridsum.reproduction.pieces import Piece, Surroundings
+from gridsum.reproduction.whereabouts import sign
+
+LOCAL = "ray"
+_PATIENCE = 120.0
+"""How long a piece waits for a folder that a dying process has not let go of, in seconds."""
+_LOOK_SECONDS = 1.0
+_REACH_SECONDS = 10.0
+
+
+class ClusterError(RuntimeError):
+    """A cluster that cannot be reached or used; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """What a piece asks the cluster for, beside its memory."""
+
+    cpus: float = 1.0
+    gpus: float = 0.0
+
+
+class Cluster:
+    """A cluster of Ray's: that at an address, or one on this machine that ends with it."""
+
+    def __init__(self, where: str, cpus: int | None = None) -> None:
+        try:
+            import ray
+            import ray.exceptions
+        except ModuleNotFoundError:
+            raise ClusterError("this needs ray, which is not installed; pip install 'gridsum[cluster]'") from None
+        self._ray: Any = ray
+        address = None if where == LOCAL else where
+        if address is not None:
+            _check_reachable(address)
+        options: dict[str, Any] = {"num_cpus": cpus} if address is None and cpus else {}
+        quiet = {"log_to_driver": False, "logging_level": logging.ERROR, "include_dashboard": False}
+        try:
+            ray.init(address, **quiet, **options)
+        except (ConnectionError, ValueError, RuntimeError, TimeoutError) as error:
+            raise ClusterError(f"there is no cluster of Ray's at {where!r}: {error}") from None
+
+    def __enter__(self) -> "Cluster":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ray.shutdown()
+
+    @property
+    def gpus_for_a_piece(self) -> float:
+        return 1.0 if self._ray.cluster_resources().get("GPU") else 0.0
+
+    @property
+    def described(self) -> str:
+        held = self._ray.cluster_resources()
+        machines = sum(node["Alive"] for node in self._ray.nodes())
+        return f"{machines} machines with {held.get('CPU', 0):.0f} cores and {held.get('GPU', 0):.0f} GPUs"
+
+    def run(
+        self,
+        pieces: Sequence[Piece],
+        folder: Path,
+        commit: str | None,
+        share: Share,
+        note: Callable[[str], None],
+        check: Callable[[], None] = lambda: None,
+    ) -> list[Piece]:
+        """Do all pieces, each as soon as what it waits for is done; returns those that still wait in the end."""
+        ray = self._ray
+        # Ray tries again without end where a worker or a machine dies; an error of the piece itself ends the campaign.
+        task = ray.remote(max_retries=-1, retry_exceptions=False)(do_piece)
+        left, running = list(pieces), {}
+        began = {}
+        looked = True
+        while left or running:
+            if looked:  # again only when something has ended: to look costs reading folders
+                looked = False
+                left = [piece for piece in left if not piece.state().finished]
+                for piece in [piece for piece in left if not piece.state().waits_for]:
+                    options = {"num_cpus": share.cpus, "num_gpus": share.gpus, "memory": piece.memory()}
+                    reference = task.options(name=piece.name, **options).remote(piece, folder.absolute(), commit)
+                    running[reference] = piece
+                    began[reference] = time.monotonic()
+                    left.remove(piece)
+            if not running:
+                break
+            done, _ = ray.wait(list(running), num_returns=1, timeout=_LOOK_SECONDS)
+            check()
+            for reference in done:
+                piece = running.pop(reference)
+                where = self._result(reference, piece)
+                note(f"{piece.name}: done on {where} ({time.monotonic() - began.pop(reference):.0f} s)")
+                looked = True
+        for piece in left:
+            note(f"{piece.name} is left out: it waits for {piece.state().waits_for}")
+        return left
+
+    def _result(self, reference: Any, piece: Piece) -> str:
+        try:
+            return self._ray.get(reference)
+        except self._ray.exceptions.RayTaskError as error:
+            raise error.cause if isinstance(error.cause, ValueError | RuntimeError) else error from None
+        except self._ray.exceptions.RayError as error:
+            raise ClusterError(f"{piece.name} could not be done: {error}") from None
+
+
+def _check_reachable(address: str) -> None:
+    """Ray itself would try for many minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=_REACH_SECONDS):
+            pass
+    except (OSError, ValueError, OverflowError) as error:
+        raise ClusterError(
+            f"there is no cluster of Ray's at {address!r} ({error}); use ray, ray://HOST:10001 or HOST:6379"
+        ) from None
+
+
+def do_piece(piece: Piece, folder: Path, commit: str | None) -> str:
+    """Do a piece where this runs; returns the machine. What runs somewhere else at that moment is waited for."""
+    import torch
+
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    with sign(folder, piece.name) as told:
+        around = Surroundings(
+            device,
+            lambda _, epoch: told.tell(epoch.number, epoch.of),
+            lambda _, done, total: told.tell(done, total),
+            lambda _: None,
+            commit,
+        )
+        end = time.monotonic() + _PATIENCE
+        while not piece.state().finished:
+            try:
+                piece.run(around)
+            except LockedError:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(_LOOK_SECONDS)
+    return socket.gethostname()

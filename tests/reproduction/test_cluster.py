@@ -1,0 +1,176 @@
+"""Pieces on a cluster, and sweeps."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from gridsum.cli import main
+from gridsum.config import Config, ConfigError
+from gridsum.disk import locked
+from gridsum.reproduction.campaign import QUICK, Campaign, read_campaign, write_campaign
+from gridsum.reproduction.cluster import Cluster, ClusterError, Share, do_piece
+from gridsum.reproduction.pieces import Measure, pieces
+from gridsum.reproduction.sweep import (
+    Range,
+    SweepError,
+    configurations,
+    drawn,
+    grid,
+    parse_axis,
+    parse_range,
+    read_sweep,
+    sweep_pieces,
+    write_sweep,
+)
+from gridsum.reproduction.whereabouts import sign, whereabouts
+from gridsum.training.folders import FolderError
+from tests.faults.trainings import PAPER, outcome
+
+TINY = [
+    *("--task.terms", "1,2", "--task.group_bounds", "1", "--task.digits", "1,2", "--model.width", "8"),
+    *("--model.groups", "2", "--model.heads", "4", "--model.step_hidden", "8", "--model.context_heads", "2"),
+    *("--training.steps_per_epoch", "2", "--training.batch", "4", "--training.checkpoint_epochs", "1"),
+]
+
+
+def test_every_combination_or_as_many_as_drawn():
+    assert grid({"a": [1, 2], "b": ["x"]}) == [{"a": 1, "b": "x"}, {"a": 2, "b": "x"}]
+    ranges = {"training.learning_rate": Range(1e-4, 1e-2, True), "training.batch": Range(2, 9)}
+    found = drawn(Config(), ranges, 20, 3)
+    assert found == drawn(Config(), ranges, 20, 3) != drawn(Config(), ranges, 20, 4)
+    assert all(1e-4 <= change["training.learning_rate"] <= 1e-2 for change in found)
+    assert all(type(change["training.batch"]) is int for change in found)
+
+
+def test_axes_and_ranges_are_read():
+    assert parse_axis(Config(), "model.heads=8,64") == ("model.heads", ["8", "64"])
+    assert parse_axis(Config(), "task.terms=1,4;1,6") == ("task.terms", ["1,4", "1,6"])
+    assert parse_range(Config(), "training.clip=1:10:log") == ("training.clip", Range(1, 10, True))
+    for text, message in (
+        ("model.heads", "names no values"),
+        ("model.haeds=8", "did you mean 'model.heads'"),
+        ("model.heads=7", "does not divide"),
+    ):
+        with pytest.raises((SweepError, ConfigError), match=message):
+            parse_axis(Config(), text)
+    for text in ("training.clip=10:1", "training.clip=0:1:log", "training.clip=1", "training.clip=a:b"):
+        with pytest.raises(SweepError, match=r"write FIELD|runs from"):
+            parse_range(Config(), text)
+    with pytest.raises(ConfigError, match="takes no number"):
+        parse_range(Config(), "training.precision=1:2")
+
+
+def test_a_sweep_says_what_it_is_and_is_not_mixed_with_another(tmp_path: Path):
+    configs = configurations(PAPER, [{"training.learning_rate": 1e-3}, {"training.learning_rate": 2e-3}])
+    assert list(configs) == ["0-learning_rate=0.001", "1-learning_rate=0.002"]
+    write_sweep(tmp_path, configs, (1, 2))
+    write_sweep(tmp_path, configs, (1, 2))
+    assert read_sweep(tmp_path) == (configs, (1, 2))
+    with pytest.raises(SweepError, match="another sweep"):
+        write_sweep(tmp_path, configs, (1,))
+    with pytest.raises(SweepError, match="1 to 10,000"):
+        configurations(PAPER, [])
+
+
+def test_a_sweep_on_this_machine_is_listed_and_its_status_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    arguments = ["--out", str(tmp_path / "s"), "--seeds", "0-1", "--grid", "training.learning_rate=1e-3,3e-4"]
+    options = [*TINY, "--training.epochs", "1", "--device", "cpu", "--measure", "2x15", "--samples", "2"]
+    assert main(["sweep", *arguments, *options]) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert out[0].split() == ["accuracy", "loss", "runs", "configuration"]
+    assert len(out) == 3
+    assert len((tmp_path / "s" / "records" / "0-learning_rate=1e-3.jsonl").read_text().splitlines()) == 2
+    (tmp_path / "s" / "1-learning_rate=3e-4" / "config.json").unlink()
+    assert main(["status", str(tmp_path / "s")]) == 0
+    told = capsys.readouterr().out
+    assert "train 1-learning_rate=3e-4" in told
+    assert told.splitlines()[-1] == "1 done; 0 running; 0 waiting; 1 ready"
+    assert main(["sweep", "--out", str(tmp_path / "t")]) == 2
+    assert "say what to sweep over" in capsys.readouterr().err
+
+
+def test_status_of_a_campaign(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    campaign = Campaign(tmp_path, ("SASA",), (0, 1), "fp32", QUICK)
+    write_campaign(campaign)
+    assert read_campaign(tmp_path) == campaign
+    with sign(tmp_path, "train SASA") as told:
+        told.tell(1, 2)
+        assert main(["status", str(tmp_path), "--all"]) == 0
+    out = capsys.readouterr().out
+    assert f"(process {os.getpid()})" in out
+    assert "waits for the training of SASA" in out
+    assert whereabouts(tmp_path) == {}
+    with pytest.raises(FolderError, match="neither a campaign nor a sweep"):
+        read_campaign(tmp_path / "nowhere")
+
+
+def test_measuring_is_parted_by_suite(tmp_path: Path):
+    campaign = Campaign(tmp_path, ("SASA",), (0,), "fp32", QUICK)
+    measures = [piece for piece in pieces(campaign) if isinstance(piece, Measure)]
+    for piece in measures:
+        parts = piece.parts()
+        assert [part.name for part in parts] == [f"{piece.stage} SASA on {suite.name}" for suite in piece.collection]
+        assert len({part.name for part in parts}) == len(parts) > 1
+
+
+def test_a_piece_waits_for_a_folder_that_is_being_let_go_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (piece,) = sweep_pieces(tmp_path, {"one": PAPER}, (1,))
+    waits = []
+    held = locked(tmp_path / "one")
+
+    def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        held.__exit__(None, None, None)
+
+    held.__enter__()
+    monkeypatch.setattr("gridsum.reproduction.cluster.time.sleep", sleep)
+    do_piece(piece, tmp_path, None)
+    assert len(waits) == 1
+    assert piece.state().finished
+
+
+def test_without_a_cluster_it_says_so():
+    pytest.importorskip("ray")
+    for address in ("127.0.0.1:1", "ray://127.0.0.1:1", "nonsense"):
+        with pytest.raises(ClusterError, match="no cluster of Ray's at"):
+            Cluster(address)
+
+
+@pytest.mark.slow
+def test_a_local_cluster_does_what_this_process_does(tmp_path: Path):
+    pytest.importorskip("ray")
+    configs = configurations(PAPER, grid({"training.learning_rate": [1e-3, 2e-3]}))
+    told: list[str] = []
+    with Cluster("ray", cpus=2) as cluster:
+        left = cluster.run(
+            sweep_pieces(tmp_path / "ray", configs, (1, 2)), tmp_path / "ray", None, Share(), told.append
+        )
+    assert left == []
+    assert len(told) == 2
+    for piece in sweep_pieces(tmp_path / "here", configs, (1, 2)):
+        do_piece(piece, tmp_path / "here", None)
+    for name in configs:
+        assert outcome(tmp_path / "ray" / name) == outcome(tmp_path / "here" / name)
+
+
+@pytest.mark.slow
+def test_nodes_workers_and_driver_are_killed_and_nothing_is_lost(tmp_path: Path):
+    pytest.importorskip("ray")
+    from tests.faults.nodes import killed_cluster
+
+    sweep = ["--grid", "training.learning_rate=1e-3,2e-3,3e-3,4e-3", "--seeds", "0-1", "--training.epochs", "150"]
+    assert main(["sweep", "--out", str(tmp_path / "here"), *sweep, *TINY, "--device", "cpu"]) == 0
+    configs = json.loads((tmp_path / "here" / "sweep.json").read_text())["configurations"]
+
+    def differs() -> str | None:
+        for name in configs:
+            if outcome(tmp_path / "here" / name) != outcome(tmp_path / "killed" / name):
+                return f"{name} is another one"
+        return None
+
+    command = ["sweep", "--out", str(tmp_path / "killed"), *sweep, *TINY]
+    ended = list(killed_cluster(command, tmp_path / "killed", differs, 6))
+    assert [lost for lost in ended if lost] == []
+    assert len(ended) >= 4, "some kills came before the end"
