@@ -56,5 +56,5 @@ def test_the_shipped_network_takes_the_steps_of_its_table(expression: str):
     assert table is not None
     found = [[[table.codes[code] for code in row] for row in state.tolist()] for state in states(table, terms, 10_000)]
     symbols = torch.tensor(Run(table, terms).symbols.astype(int))
-    assert len(found) > 2
+    assert len(found) > 1
     assert network_states(network, symbols, len(found)) == [*found, found[-1]]

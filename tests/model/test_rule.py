@@ -97,7 +97,7 @@ def test_a_network_that_leaves_its_table_is_told_apart():
     different = int((after != codes[torch.tensor(table.steps.reshape(-1).astype(int))]).sum())
     found = agreement(rule, table)
     assert (found.entries, found.different) == (table.steps.size, different)
-    assert found.margin > 0
+    assert found.margin >= 0
     whole = rule.table(range(rule.outside))
     assert agreement(rule, whole).different == 0
 
