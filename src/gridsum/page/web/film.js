@@ -183,7 +183,7 @@
     if (done >= 0 && rows.slice(done).every((last) => last <= step)) return ofRow(computation, done, step);
     const column = newest(film, step);
     if (column) return column;
-    return step === 1 ? "First, every cell guesses. Grey digits are guesses; dark digits stay."
+    return step === 1 ? "First, every cell guesses. Thin digits are guesses; bold ones stay."
       : "News travels one cell per step, from right to left and from the bottom up.";
   }
 
@@ -195,10 +195,11 @@
     return `Row ${row + 1} now holds ${added}: ${shorten(sum)}.`;
   }
 
-  // The column in which something has just been settled, as a person would work it out.
+  // A column in which something has just been settled, as a person would work it out; best one with a carry.
   function newest({ computation, scene: { certain } }, step) {
     const { symbols, rule, size: { height, width } } = computation;
     const codes = computation.at(step);
+    let plain = null;
     for (let row = height - 2; row >= 0; row -= 1) {
       for (let column = 0; column < width; column += 1) {
         const index = row * width + column;
@@ -206,13 +207,13 @@
         const own = symbols[index] < 10 ? symbols[index] : 0;
         const below = Number(rule.letters[codes[index + width]] || 0);
         const carried = column + 1 < width ? rule.carries[codes[index + 1]] : 0;
-        const value = own + below + carried;
-        if (own + below === 0 || !carried) continue;
-        const written = value > 9 ? `write ${value - 10}, carry 1` : `write ${value}`;
-        return `Row ${row + 1}: ${own} + ${below} and a carry make ${value}: ${written}.`;
+        const value = own + below + carried, written = value > 9 ? `write ${value - 10}, carry 1` : `write ${value}`;
+        if (own + below === 0) continue;
+        if (carried) return `Row ${count(row + 1)}: ${own} + ${below} and a carry make ${value}: ${written}.`;
+        if (row < height - 2) plain ??= `Row ${count(row + 1)}: ${own} + ${below} make ${value}: ${written}.`;
       }
     }
-    return null;
+    return plain;
   }
 
   function ofPaper(computation, step) {

@@ -2,7 +2,8 @@
 // Grids that are too large to show whole: an overview of all cells, and a window on some of them that follows the action.
 {
   const { clamp, theme } = gridsum;
-  const TALL = 420, STRIP = 26, GAP = 18;
+  const STRIP = 26, GAP = 18;
+  const tallest = () => clamp(0.42 * innerHeight, 240, 480); // so that the sentence stays in sight
   const SAMPLES = 4; // cells that are looked at for one pixel of the overview
 
   class Panorama {
@@ -15,13 +16,13 @@
 
     layOut(width) {
       const { height: rows, width: columns } = this.film.scene.size;
-      const cell = width < 520 ? 30 : 40;
-      const upright = rows * cell > TALL && rows > columns; // then the overview stands beside the window
+      const cell = width < 520 ? 30 : 40, tall = tallest();
+      const upright = rows * cell > tall && rows > columns; // then the overview stands beside the window
       const side = upright ? clamp(columns * 2, 40, width / 4) : 0;
-      const strip = upright ? TALL : clamp(rows, STRIP, 160);
-      const seen = { columns: Math.min(columns, Math.floor((width - side - (side && GAP)) / cell)), rows: Math.min(rows, Math.floor(TALL / cell)) };
+      const strip = upright ? tall : clamp(rows, STRIP, 160);
+      const seen = { columns: Math.min(columns, Math.floor((width - side - (side && GAP)) / cell)), rows: Math.min(rows, Math.floor(tall / cell)) };
       const margin = Math.floor((width - (side && side + GAP) - seen.columns * cell) / 2);
-      const map = upright ? { x: margin, y: 4, width: side, height: TALL } : { x: 0, y: 4, width, height: strip };
+      const map = upright ? { x: margin, y: 4, width: side, height: tall } : { x: 0, y: 4, width, height: strip };
       const left = upright ? margin + side + GAP : margin, top = upright ? 4 : strip + 4 + GAP;
       this.place = {
         cell, left, top, rows: seen.rows, columns: seen.columns, width, map, labels: false, panorama: true,
