@@ -73,7 +73,7 @@
       player.show(computation, 0);
       const taken = takenBack(computation);
       $("wave-caption").textContent = taken
-        ? `Below, time runs down, a line for each step. ${taken} columns guessed a carry that was not one. The truth comes from the right, one column per step, and takes every guess back.`
+        ? `Below, time runs down, a line for each step. ${taken} column${taken === 1 ? "" : "s"} guessed a carry that was not one. The truth comes from the right, one column per step, and takes every guess back.`
         : "Below, time runs down, a line for each step. The carry moves one column per step, so its path is a slanted line.";
       canvas.setAttribute("aria-label", `The top row after each of ${computation.steps} steps`);
       draw();

@@ -2,7 +2,7 @@
 // The checker of the proof, as docs/proof.md has it: every condition of the induction, in every context.
 // A context is (own symbol, right, below). What follows is looked up for every left neighbour.
 {
-  // Kinds of cells: with a digit, with a `+`, with nothing left of a term, with nothing in a row without a term.
+  // Kinds of cells: with a digit, with a `+`, with nothing left of a term, with nothing in the lowest row (the ground).
   const DIGIT = 0, PLUS = 1, EMPTY = 2, GROUND = 3;
   const PLUS_CELL = 10, EMPTY_CELL = 11;
   const TEN = 10;
@@ -13,7 +13,8 @@
       this.meanings = new Map(); // kind · 256 + code → { digit, carry }
       this.classes = new Map(); // (kind, digit, carry) → the codes that mean this there
       this.contexts = new Map(); // key → { x, right, below, value, after, kinds }
-      this.ground = new Set(); // the codes that can stand at rest in rows without a term
+      this.ground = new Set(); // the codes that can stand at rest in the row without a term, but for its last column
+      this.corner = new Set(); // those of its last column
       this.same = new Map(); // (own symbol, meaning to the right, code below) → what follows
       this.evaluations = 0;
       this.failures = this.#placement();
@@ -62,13 +63,14 @@
     * #feasible() {
       const { outside } = this.rule;
       const { blank, numbers } = this.#resting();
-      for (const below of [outside, ...this.ground]) { // rows without a term, the lowest of which has nothing below
-        for (const right of [outside, ...this.#members([GROUND], 0, 0)]) yield [GROUND, EMPTY_CELL, right, below, 0];
-      }
+      // The row without a term, which is the lowest.
+      for (const right of [outside, ...this.#members([GROUND], 0, 0)]) yield [GROUND, EMPTY_CELL, right, outside, 0];
       const nothing = this.#members([EMPTY], 0, 0);
       const single = Array.from({ length: TEN }, (_, digit) => this.#members([DIGIT], digit, 0)).flat();
-      for (const below of this.ground) { // the first term: no carries, and no `+` before it
-        for (let x = 0; x < TEN; x += 1) for (const right of [outside, ...single]) yield [DIGIT, x, right, below, x];
+      // The first term, which stands on it: no carries, and no `+` before it.
+      for (const below of this.corner) for (let x = 0; x < TEN; x += 1) yield [DIGIT, x, outside, below, x];
+      for (const below of this.ground) {
+        for (let x = 0; x < TEN; x += 1) for (const right of single) yield [DIGIT, x, right, below, x];
         for (const right of [...single, ...nothing]) yield [EMPTY, EMPTY_CELL, right, below, 0];
       }
       const under = [...numbers].flatMap(([code, digits]) => [...digits].map((digit) => [code, digit]));
@@ -128,13 +130,18 @@
       }
     }
 
-    // What rows without a term come to, from left to right.
+    // What the row without a term comes to, from left to right.
     #settleGround() {
       const contexts = [...this.contexts.values()].filter(({ kinds }) => kinds.has(GROUND));
+      const { outside } = this.rule;
       for (let size = -1; size !== this.ground.size;) {
         size = this.ground.size;
-        const lefts = [this.rule.outside, ...this.ground];
-        for (const { after } of contexts) for (const left of lefts) this.ground.add(after[left]);
+        for (const { right, after } of contexts) {
+          if (right !== outside) for (const left of [outside, ...this.ground]) this.ground.add(after[left]);
+        }
+      }
+      for (const { right, after } of contexts) {
+        if (right === outside) for (const left of this.ground) this.corner.add(after[left]);
       }
     }
 
@@ -148,7 +155,7 @@
         const nothing = x === EMPTY_CELL ? [outside, ...blank] : [...blank];
         if (kinds.has(GROUND)) this.#rests(context, [GROUND], [outside, ...this.ground]);
         if (kinds.has(GROUND) && kinds.size === 1) continue; // nobody reads a row without a term
-        this.#rests(context, [DIGIT, PLUS, EMPTY], [...nothing, ...number]);
+        this.#rests(context, x === EMPTY_CELL ? [DIGIT, PLUS, EMPTY] : [DIGIT], [...nothing, ...number]);
         if (value !== 0 || right === outside) {
           this.#read(context, [...nothing, ...number], 1 + (value % TEN));
           continue;
