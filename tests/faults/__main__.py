@@ -43,14 +43,13 @@ def main() -> int:
                 done += 1
                 if lost is not None:
                     losses.append(lost)
+                    _told(f"lost: {lost}")
                 if time.monotonic() - began > 60 * options.minutes * share:
                     break
             tries.close() if hasattr(tries, "close") else None  # type: ignore[attr-defined]
             _told(f"{name:<48}{done:>10,}{len(losses):>8}{time.monotonic() - began:>9.0f}")
             all_tries, all_losses = all_tries + done, all_losses + losses
         _told(f"{'all':<48}{all_tries:>10,}{len(all_losses):>8}")
-    for lost in all_losses[:20]:
-        _told(f"lost: {lost}")
     return 1 if all_losses else 0
 
 

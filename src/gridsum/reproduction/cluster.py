@@ -84,28 +84,34 @@ class Cluster:
         ray = self._ray
         # Ray tries again without end where a worker or a machine dies; an error of the piece itself ends the campaign.
         task = ray.remote(max_retries=-1, retry_exceptions=False)(do_piece)
-        left, running = list(pieces), {}
-        began = {}
-        looked = True
-        while left or running:
-            if looked:  # again only when something has ended: to look costs reading folders
-                looked = False
-                left = [piece for piece in left if not piece.state().finished]
-                for piece in [piece for piece in left if not piece.state().waits_for]:
-                    options = {"num_cpus": share.cpus, "num_gpus": share.gpus, "memory": piece.memory()}
-                    reference = task.options(name=piece.name, **options).remote(piece, folder.absolute(), commit)
-                    running[reference] = piece
-                    began[reference] = time.monotonic()
-                    left.remove(piece)
-            if not running:
-                break
+        waiting: dict[Piece, str] = {}
+        running: dict[Any, tuple[Piece, float]] = {}
+
+        def look(piece: Piece) -> None:
+            """Send a piece off, or keep it with what it waits for; to look costs reading folders."""
+            state = piece.state()
+            waiting.pop(piece, None)
+            if state.finished:
+                return
+            if state.waits_for:
+                waiting[piece] = state.waits_for
+                return
+            options = {"num_cpus": share.cpus, "num_gpus": share.gpus, "memory": piece.memory()}
+            reference = task.options(name=piece.name, **options).remote(piece, folder.absolute(), commit)
+            running[reference] = piece, time.monotonic()
+
+        for piece in pieces:
+            look(piece)
+        while running:
             done, _ = ray.wait(list(running), num_returns=1, timeout=_LOOK_SECONDS)
             check()
             for reference in done:
-                piece = running.pop(reference)
+                piece, began = running.pop(reference)
                 where = self._result(reference, piece)
-                note(f"{piece.name}: done on {where} ({time.monotonic() - began.pop(reference):.0f} s)")
-                looked = True
+                note(f"{piece.name}: done on {where} ({time.monotonic() - began:.0f} s)")
+                for other in [other for other, what in waiting.items() if what.endswith(f" {piece.subject}")]:
+                    look(other)
+        left = list(waiting)
         for piece in left:
             note(f"{piece.name} is left out: it waits for {piece.state().waits_for}")
         return left
