@@ -101,7 +101,7 @@ def test_its_proof_counts_what_ours_counts(node: Node):
 
 
 def test_its_proof_fails_where_ours_fails(node: Node):
-    """Entries that some sum meets, changed one at a time. Nobody reads the lowest row, so what changes there may pass."""
+    """Entries that some sum meets, changed one at a time. Nobody reads the lowest row: a change there may pass."""
     script = """
       const contexts = [...new gridsum.Proof(rule).contexts.values()];
       const left = gridsum.data.rule.meanings.findIndex(({ says }) => says === "blank");

@@ -73,8 +73,8 @@
       player.show(computation, 0);
       const taken = takenBack(computation);
       $("wave-caption").textContent = taken
-        ? `Below, time runs down, a line for each step. ${taken} column${taken === 1 ? "" : "s"} guessed a carry that was not one. The truth comes from the right, one column per step, and takes every guess back.`
-        : "Below, time runs down, a line for each step. The carry moves one column per step, so its path is a slanted line.";
+        ? `In the lower picture time runs down, a line for each step. ${taken} column${taken === 1 ? "" : "s"} guessed a carry that was not one. The truth comes from the right, one column per step, and takes every guess back.`
+        : "In the lower picture time runs down, a line for each step. The carry moves one column per step, so its path is a slanted line.";
       canvas.setAttribute("aria-label", `The top row after each of ${computation.steps} steps`);
       draw();
     }
@@ -128,10 +128,10 @@
       for (let column = 0; column < width; column += 1) {
         const code = codes[column], letter = rule.text(code), carry = code && rule.carries[code] === 1, stays = settled[column] <= n;
         const x = left + column * cell, y = n * cell;
-        if (carry) pen.rect(x + 1, y + 1, cell - 2, cell - 2, { fill: accent, alpha: stays ? 1 : 0.3, radius: 2 });
+        if (carry) pen.rect(x + 1, y + 1, cell - 2, cell - 2, { fill: accent, alpha: stays ? 1 : 0.18, radius: 2 });
         if (!letter) continue;
         if (cell < 18) pen.rect(x + 2, y + 2, cell - 4, cell - 4, { fill: carry && stays ? paper : stays ? ink : quiet, alpha: 0.35 });
-        else pen.text(x + cell / 2, y + cell / 2, letter, { size: cell * 0.62, fill: carry && stays ? paper : stays ? ink : quiet, font: digits, weight: stays ? 600 : 400, alpha: stays ? 1 : 0.75 });
+        else pen.text(x + cell / 2, y + cell / 2, letter, { size: cell * 0.62, fill: carry && stays ? paper : stays ? ink : quiet, font: digits, weight: stays ? 600 : 400 });
       }
       if (cell >= 11 && (n === now || n === 0 || n === steps)) {
         pen.text(left - 8, n * cell + cell / 2, String(n), { size: 11, fill: n === now ? accent : quiet, font: words, anchor: "end" });
