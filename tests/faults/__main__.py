@@ -5,12 +5,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 from gridsum.store import shipped
 from tests.faults.clients import slow_clients
 from tests.faults.folders import damaged, killed_again_and_again, killed_at_every_operation, two_writers
 from tests.faults.inputs import expressions, hostile_files
+from tests.faults.nodes import killed_sweep
 from tests.faults.trainings import scenarios
 
 
@@ -27,14 +29,16 @@ def main() -> int:
         place = Path(folder)
         trainings = scenarios(place)
         kinds: list[tuple[str, float, Iterator[str | None]]] = [
-            ("killed, or disk full, at every file operation", 0.5, killed_at_every_operation(trainings, place)),
-            ("killed again and again", 0.12, killed_again_and_again(trainings, place, 300)),
-            ("files flipped, cut, zeroed, doubled", 0.2, damaged(trainings, place, 800)),
+            ("killed, or disk full, at every file operation", 0.35, killed_at_every_operation(trainings, place)),
+            ("killed again and again", 0.1, killed_again_and_again(trainings, place, 300)),
+            ("files flipped, cut, zeroed, doubled", 0.15, damaged(trainings, place, 800)),
             ("two writers of one folder", 0.05, two_writers(trainings, place, 60)),
             ("hostile weights and configurations", 0.03, hostile_files(place, list(shipped().values()), 5000)),
             ("fuzzed expressions", 0.05, expressions(10**6, solved=2000)),
             ("slow and broken clients", 0.05, slow_clients(1000)),
         ]
+        if find_spec("ray") is not None:
+            kinds.append(("nodes, workers and drivers of a cluster killed", 0.25, killed_sweep(place, 12)))
         _told(f"{'fault':<48}{'tries':>10}{'losses':>8}{'seconds':>9}")
         all_tries, all_losses = 0, []
         for name, share, tries in kinds:

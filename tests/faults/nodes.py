@@ -1,5 +1,6 @@
 """A cluster of several Ray nodes on this machine, whose nodes, workers and driver are killed while it works."""
 
+import io
 import os
 import random
 import signal
@@ -7,12 +8,20 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import Any
 
+from gridsum.cli import main
 from gridsum.reproduction.whereabouts import whereabouts
+from tests.faults.trainings import outcome
 
+TINY = [
+    *("--task.terms", "1,2", "--task.group_bounds", "1", "--task.digits", "1,2", "--model.width", "8"),
+    *("--model.groups", "2", "--model.heads", "4", "--model.step_hidden", "8", "--model.context_heads", "2"),
+    *("--training.steps_per_epoch", "2", "--training.batch", "4", "--training.checkpoint_epochs", "1"),
+]
+"""A training in seconds."""
 _PAUSE = (2.0, 8.0)
 
 
@@ -67,3 +76,17 @@ def killed_cluster(
     finally:
         driver.kill()
         cluster.shutdown()
+
+
+def killed_sweep(place: Path, kills: int, seed: int = 0) -> Iterator[str | None]:
+    """A small sweep, undisturbed in this process and then on a cluster under kills."""
+    axis = ["--grid", "training.learning_rate=1e-3,2e-3,3e-3", "--seeds", "0", "--training.epochs", "40"]
+    here, there = place / "here", place / "killed"
+    with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+        assert main(["sweep", "--out", str(here), *axis, *TINY, "--device", "cpu"]) == 0
+
+    def differs() -> str | None:
+        names = [path.parent.name for path in here.glob("*/config.json")]
+        return next((name for name in names if outcome(here / name) != outcome(there / name)), None)
+
+    yield from killed_cluster(["sweep", "--out", str(there), *axis, *TINY], there, differs, kills, seed=seed)

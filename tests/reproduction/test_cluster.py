@@ -1,6 +1,5 @@
 """Pieces on a cluster, and sweeps."""
 
-import json
 import os
 from pathlib import Path
 
@@ -26,13 +25,8 @@ from gridsum.reproduction.sweep import (
 )
 from gridsum.reproduction.whereabouts import sign, whereabouts
 from gridsum.training.folders import FolderError
+from tests.faults.nodes import TINY, killed_sweep
 from tests.faults.trainings import PAPER, outcome
-
-TINY = [
-    *("--task.terms", "1,2", "--task.group_bounds", "1", "--task.digits", "1,2", "--model.width", "8"),
-    *("--model.groups", "2", "--model.heads", "4", "--model.step_hidden", "8", "--model.context_heads", "2"),
-    *("--training.steps_per_epoch", "2", "--training.batch", "4", "--training.checkpoint_epochs", "1"),
-]
 
 
 def test_every_combination_or_as_many_as_drawn():
@@ -158,19 +152,6 @@ def test_a_local_cluster_does_what_this_process_does(tmp_path: Path):
 @pytest.mark.slow
 def test_nodes_workers_and_driver_are_killed_and_nothing_is_lost(tmp_path: Path):
     pytest.importorskip("ray")
-    from tests.faults.nodes import killed_cluster
-
-    sweep = ["--grid", "training.learning_rate=1e-3,2e-3,3e-3", "--seeds", "0", "--training.epochs", "40"]
-    assert main(["sweep", "--out", str(tmp_path / "here"), *sweep, *TINY, "--device", "cpu"]) == 0
-    configs = json.loads((tmp_path / "here" / "sweep.json").read_text())["configurations"]
-
-    def differs() -> str | None:
-        for name in configs:
-            if outcome(tmp_path / "here" / name) != outcome(tmp_path / "killed" / name):
-                return f"{name} is another one"
-        return None
-
-    command = ["sweep", "--out", str(tmp_path / "killed"), *sweep, *TINY]
-    ended = list(killed_cluster(command, tmp_path / "killed", differs, 6))
+    ended = list(killed_sweep(tmp_path, 6))
     assert [lost for lost in ended if lost] == []
     assert len(ended) >= 4, "some kills came before the end"
