@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any, Literal
 
 from gridsum.problems import Space, grid_shape
-from gridsum.symbols import columns_needed
+from gridsum.tasks import Task, find
 
 
 class ConfigError(ValueError):
@@ -46,6 +46,7 @@ def check_bounds(section: Any, name: str) -> None:
 class TaskConfig:
     """Which problems the network trains on, and how large their grids are."""
 
+    name: str = described("add", "The task, such as add, add:base=2 or subtract; --task says the same.")
     terms: tuple[int, int] = described((1, 4), "The fewest and the most terms of a sum.")
     digits: tuple[int, int] = described((1, 10), "The fewest and the most digits of a term.")
     group_bounds: tuple[int, ...] = described(
@@ -69,7 +70,12 @@ class TaskConfig:
             all(low < high for low, high in pairwise(bounds)),
             f"task.group_bounds {self.group_bounds} must rise and lie below the most terms, {self.terms[1]}",
         )
-        needed = columns_needed(self.terms[1], self.digits[1])
+        most = self.task.most_terms
+        _require(
+            most is None or self.terms[1] <= most,
+            f"{self.name} takes at most {most} terms, and task.terms says {self.terms[1]}",
+        )
+        needed = self.task.columns(self.terms[1], self.digits[1])
         _require(
             self.digits[1] + self.spare_columns >= needed,
             f"task.spare_columns is {self.spare_columns}, but results can have {needed} digits",
@@ -77,9 +83,13 @@ class TaskConfig:
         for name in ("spare_rows", "spare_columns", "random_rows", "random_columns"):
             _require(getattr(self, name) >= 0, f"task.{name} must not be negative")
 
+    @property
+    def task(self) -> Task:
+        return find(self.name)
+
     def grid(self, space: Space, rows: int = 0, columns: int = 0) -> tuple[int, int]:
         """The rows and columns of a grid for problems of `space`, with so many rows and columns drawn beside (R)."""
-        return grid_shape(space, (self.spare_rows, self.spare_columns), (rows, columns))
+        return grid_shape(space, (self.spare_rows, self.spare_columns), (rows, columns), self.task)
 
     def largest_grid(self, space: Space) -> tuple[int, int]:
         """The most rows and columns that can be drawn for problems of `space`."""

@@ -1,10 +1,13 @@
 """The variants: the paper's `base`, and the others as what they change of it."""
 
+from dataclasses import fields
 from typing import Any
 
-from gridsum.config import Config, ConfigError
+from gridsum.config import Config, ConfigError, TaskConfig
 from gridsum.fields import override
 from gridsum.names import did_you_mean
+from gridsum.recipe import ExactConfig
+from gridsum.tasks import DEFAULT, find
 
 PAPER_VARIANTS: dict[str, dict[str, Any]] = {
     "base": {},
@@ -36,8 +39,8 @@ MEANINGS: dict[str, str] = {
 }
 
 
-def variant(name: str, reading: str | None = None) -> Config:
-    """The configuration of a variant, under another reading of the paper if one is named."""
+def variant(name: str, reading: str | None = None, task: str | None = None) -> Config:
+    """The configuration of a variant, under another reading of the paper and for another task if one is named."""
     if name not in VARIANTS:
         mend = did_you_mean(name, VARIANTS, f"the variants are {', '.join(VARIANTS)}")
         raise ConfigError(f"there is no variant {name!r}; {mend}")
@@ -45,4 +48,23 @@ def variant(name: str, reading: str | None = None) -> Config:
         mend = did_you_mean(reading, READINGS, f"the other readings are {', '.join(READINGS)}")
         raise ConfigError(f"there is no reading {reading!r}; {mend}")
     changes = VARIANTS[name] | (READINGS[reading] if reading else {})
+    if task is not None:
+        changes = changes | {"task.name": task}
+        most = find(task).most_terms
+        if most is not None:
+            few = min(most, TaskConfig().terms[1])
+            changes |= {"task.terms": (1, few), "task.group_bounds": tuple(range(1, few))[:1]}
     return override(Config(variant=name), changes)
+
+
+def exact_for(task: str | None = None) -> ExactConfig:
+    """The configuration of `exact` for a task: phases have no more terms than it takes."""
+    config = ExactConfig(task=task or DEFAULT)
+    most = find(config.task).most_terms
+    if most is None:
+        return config
+    shortened = {
+        f"phases.{item.name}.terms": (1, min(most, getattr(config.phases, item.name).terms[1]))
+        for item in fields(config.phases)
+    }
+    return override(config, shortened)

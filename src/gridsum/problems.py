@@ -5,7 +5,7 @@ uniform, so terms may have leading zeros::
 
     >>> from gridsum.streams import Stream
     >>> batch = sample(Space((2, 2), (3, 3)), 1, Stream.of_seeds([0]))
-    >>> decode(batch.symbols[0, 0].tolist()), decode(batch.targets[0, 0].tolist())
+    >>> batch.expression(0, 0), batch.answer(0, 0)
     ('113+087=', '200')
 """
 
@@ -17,9 +17,11 @@ import torch
 from torch import Tensor
 
 from gridsum.streams import Stream
-from gridsum.symbols import EQUALS, FIRST_DIGIT, PAD, PLUS, columns_needed, decode, encode, exact_sum
+from gridsum.tasks import FIRST_DIGIT, PAD, Task, find
 
-__all__ = ["Batch", "Space", "batch_of", "decode", "grid_shape", "lay_out", "sample"]
+__all__ = ["Batch", "Space", "batch_of", "grid_shape", "lay_out", "sample"]
+
+_DEFAULT = find()
 
 
 @dataclass(frozen=True)
@@ -57,17 +59,23 @@ class Space:
 
     @property
     def columns(self) -> int:
-        """The longest result."""
-        return columns_needed(self.terms[1], self.digits[1])
+        """The longest result of the default task."""
+        return self.columns_of(_DEFAULT)
+
+    def columns_of(self, task: Task) -> int:
+        """The longest result of a task."""
+        return task.columns(self.terms[1], self.digits[1])
 
 
-def grid_shape(space: Space, spare: tuple[int, int], drawn: tuple[int, int] = (0, 0)) -> tuple[int, int]:
+def grid_shape(
+    space: Space, spare: tuple[int, int], drawn: tuple[int, int] = (0, 0), task: Task = _DEFAULT
+) -> tuple[int, int]:
     """The rows and columns of a grid for problems of `space`: H = N + F_H + R_H, W = D + F_W + R_W.
 
     N and D are the most terms and digits, `spare` is F and `drawn` is R. It is never too narrow for the result.
     """
     rows, columns = space.terms[1] + spare[0] + drawn[0], space.digits[1] + spare[1] + drawn[1]
-    return rows, max(columns, space.columns)
+    return rows, max(columns, space.columns_of(task))
 
 
 @dataclass(frozen=True)
@@ -76,6 +84,7 @@ class Batch:
 
     symbols: Tensor
     targets: Tensor
+    task: Task = _DEFAULT
 
     def targets_for(self, width: int) -> Tensor:
         """The targets right-aligned in a row of `width` columns."""
@@ -85,10 +94,13 @@ class Batch:
         return torch.nn.functional.pad(self.targets, (missing, 0), value=PAD)
 
     def expression(self, run: int, problem: int) -> str:
-        return decode(self.symbols[run, problem].tolist())
+        return self.task.decode(self.symbols[run, problem].tolist())
+
+    def answer(self, run: int, problem: int) -> str:
+        return self.task.decode(self.targets[run, problem].tolist())
 
 
-def sample(space: Space, problems: int, stream: Stream, few_digits: float = 0.0) -> Batch:
+def sample(space: Space, problems: int, stream: Stream, few_digits: float = 0.0, task: Task = _DEFAULT) -> Batch:
     """`problems` problems of Π for every run of `stream`, without leaving the stream's device.
 
     In a share `few_digits` of them, drawn one by one, all digits are of three that the problem draws: so neighbours
@@ -98,16 +110,17 @@ def sample(space: Space, problems: int, stream: Stream, few_digits: float = 0.0)
     terms_max, digits_max = space.terms[1], space.digits[1]
     terms = stream.fold(1).integers(*space.terms, problems)
     lengths = stream.fold(2).integers(*space.digits, problems, terms_max)
-    digits = stream.fold(3).integers(0, 9, problems, terms_max, digits_max)
+    highest = task.alphabet.base - 1
+    digits = stream.fold(3).integers(0, highest, problems, terms_max, digits_max)
     if few_digits:
         few = stream.fold(4).chance(few_digits, problems)
-        three = stream.fold(5).integers(0, 9, problems, 3)
+        three = stream.fold(5).integers(0, highest, problems, 3)
         chosen = three.gather(-1, digits.flatten(2) % 3).view_as(digits)
         digits = torch.where(few[..., None, None], chosen, digits)
-    return lay_out(space, terms, lengths, digits)
+    return lay_out(space, terms, lengths, digits, task)
 
 
-def lay_out(space: Space, terms: Tensor, lengths: Tensor, digits: Tensor) -> Batch:
+def lay_out(space: Space, terms: Tensor, lengths: Tensor, digits: Tensor, task: Task = _DEFAULT) -> Batch:
     """Problems within `space` as input and result.
 
     `terms` [R,B] is their number, `lengths` [R,B,N] how many digits each has, and `digits` [R,B,N,D] begins with the
@@ -119,40 +132,36 @@ def lay_out(space: Space, terms: Tensor, lengths: Tensor, digits: Tensor) -> Bat
     term = torch.arange(terms_max, device=device)
     place = torch.arange(digits_max, device=device)
     used = term < terms[..., None]
+    lengths, digits = task.arrange(torch.where(used, lengths, 0) if task.most_terms else lengths, digits)
     written = used[..., None] & (place < lengths[..., None])
 
     # A term's last symbol (its '+' or '=') stands where the lengths so far, and a sign each, end.
     signs_at = torch.cumsum(lengths + 1, -1) - 1
-    sign = torch.where(term == terms[..., None] - 1, EQUALS, PLUS)
+    sign = torch.where(term == terms[..., None] - 1, task.alphabet.equals_code, task.alphabet.sign_code)
     # What is not written goes to one position past the end, which is cut off.
     digits_at = torch.where(written, signs_at[..., None] - 1 - place, symbols_max)
     symbols = torch.full((runs, problems, symbols_max + 1), PAD, dtype=torch.int64, device=device)
     symbols = symbols.scatter(-1, digits_at.flatten(2), (digits + FIRST_DIGIT).flatten(2))
     symbols = symbols.scatter(-1, torch.where(used, signs_at, symbols_max), sign)
 
-    totals = torch.where(written, digits, 0).sum(2)
-    return Batch(symbols[..., :symbols_max], _result(totals, space.columns))
+    result = task.result(torch.where(written, digits, 0), space.columns_of(task))
+    return Batch(symbols[..., :symbols_max], _written(torch.stack(result[::-1], -1)), task)
 
 
-def _result(totals: Tensor, columns: int) -> Tensor:
-    """Column totals [R,B,D], units first, as the symbols of the sum, right-aligned in `columns`."""
-    carry = torch.zeros_like(totals[..., 0])
-    result = []
-    for column in range(columns):
-        value = carry + totals[..., column] if column < totals.shape[-1] else carry
-        result.append(value % 10)
-        carry = value // 10
-    digits = torch.stack(result[::-1], -1)
+def _written(digits: Tensor) -> Tensor:
+    """Digits [R,B,columns] as symbols, with PAD for leading zeros."""
     significant = torch.cumsum(digits, -1) > 0
     significant[..., -1] = True
     return torch.where(significant, digits + FIRST_DIGIT, PAD)
 
 
-def batch_of(expressions: Sequence[tuple[str, ...]], device: torch.device | str = "cpu") -> Batch:
+def batch_of(
+    expressions: Sequence[tuple[str, ...]], device: torch.device | str = "cpu", task: Task = _DEFAULT
+) -> Batch:
     """Given problems as a batch of one run, with their exact results."""
-    inputs = [encode(terms) for terms in expressions]
-    results = [[FIRST_DIGIT + int(digit) for digit in exact_sum(terms)] for terms in expressions]
+    inputs = [task.encode(terms) for terms in expressions]
+    results = [task.alphabet.encode(task.answer(terms)) for terms in expressions]
     longest, widest = max(map(len, inputs)), max(map(len, results))
     symbols = torch.tensor([codes + [PAD] * (longest - len(codes)) for codes in inputs], device=device)
     targets = torch.tensor([[PAD] * (widest - len(codes)) + codes for codes in results], device=device)
-    return Batch(symbols[None], targets[None])
+    return Batch(symbols[None], targets[None], task)

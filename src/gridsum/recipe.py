@@ -179,6 +179,7 @@ class ExactConfig:
     """One run of `exact`, but for its seed."""
 
     variant: str = "exact"
+    task: str = described("add", "The task, such as add or add:base=2.")
     rule: RuleConfig = field(default_factory=RuleConfig)
     discovery: DiscoveryConfig = field(default_factory=DiscoveryConfig)
     phases: Phases = field(default_factory=Phases)

@@ -1,6 +1,7 @@
 """Sums in, answers out."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Literal
 
 import torch
@@ -17,7 +18,6 @@ from gridsum.problems import Space, batch_of
 from gridsum.sizes import check_memory, solving_bytes, trace_bytes
 from gridsum.store import Model
 from gridsum.streams import Stream
-from gridsum.symbols import decode, exact_sum, render
 
 PlacementRule = Literal["auto", "soft", "hard"]
 PLACEMENT_RULES: dict[str, str] = {
@@ -64,12 +64,13 @@ def trace_expression(
     change: Change | None = None,
 ) -> Trace:
     """Every internal of `steps` steps on one expression."""
-    batch = batch_of([terms], _device(model.network))
+    batch = batch_of([terms], _device(model.network), model.config.task.task)
     size = solving_size(*_shape(terms), model.config)
     hard = choose_placement(placement, batch.symbols.shape[-1], size) == "hard"
     what = f"a trace of {steps:,} steps on {size.height:,} rows × {size.width:,} columns"
     check_memory(what, trace_bytes(model.config.model, size.height * size.width, steps), batch.symbols.device)
-    return trace(model.network, batch.symbols[0, 0], size, steps, hard, change)
+    found = trace(model.network, batch.symbols[0, 0], size, steps, hard, change)
+    return replace(found, alphabet=model.config.task.task.alphabet.symbols)
 
 
 def solve_and_trace(
@@ -100,7 +101,7 @@ def solve_watched(
         moments.append(moment)
 
     (answer,) = solve(model, [terms], halting, seed, placement, keep)
-    symbols = batch_of([terms], _device(model.network)).symbols[0, 0]
+    symbols = batch_of([terms], _device(model.network), model.config.task.task).symbols[0, 0]
     return answer, trace_of(engine_of(model.network), symbols, moments, attention=False)
 
 
@@ -177,8 +178,8 @@ def _solve_batch(
     watch: Watch | None,
     change: Change | None,
 ) -> Iterator[Answer]:
-    network = model.network
-    batch = batch_of(expressions, _device(network))
+    network, task = model.network, model.config.task.task
+    batch = batch_of(expressions, _device(network), task)
     size = solving_size(*_shape(expressions[0]), model.config)
     chosen = choose_placement(placement, batch.symbols.shape[-1], size)
     # Every expression gets the same draws, so that an answer does not depend on what else is asked.
@@ -187,9 +188,9 @@ def _solve_batch(
     outcome = infer_in_parts(network, batch.symbols, size, rule, draws, chosen == "hard", watch, change)
     for index, terms in enumerate(expressions):
         yield Answer(
-            render(terms),
-            decode(outcome.predicted[0, index].tolist()),
-            exact_sum(terms),
+            task.render(terms),
+            task.decode(outcome.predicted[0, index].tolist()),
+            task.answer(terms),
             int(outcome.steps[0, index]),
             rule,
             chosen,

@@ -23,8 +23,11 @@ from gridsum.model.rule import RuleNetwork
 from gridsum.names import MODELS, did_you_mean, resolve
 from gridsum.recipe import ExactConfig
 from gridsum.sealed import SealError, about_file, seal, unseal
+from gridsum.tasks import find
 
 WEIGHTS = "weights.safetensors"
+EXPORTED = "model.safetensors"
+"""The same in a folder that `gridsum export --to hf` wrote."""
 SHIPPED = Path(__file__).parent / "shipped"
 SEEDS = "seeds.jsonl"
 """Among what is shipped: the records of every training seed of the paper's variants, for its Table VI."""
@@ -66,13 +69,16 @@ def load_runs(name: str, paths: Sequence[Path], device: torch.device | str = "cp
         states.append(state)
         configs.append(config)
         seeds.append(seed)
-    different = next((i for i, config in enumerate(configs) if config.model != configs[0].model), None)
+    first = configs[0]
+    same = [config.model == first.model and config.task.name == first.task.name for config in configs]
+    different = None if all(same) else same.index(False)
     if different is not None:
         raise StoreError(f"{paths[different]} has another model configuration than {paths[0]}; load them apart")
-    shapes = Network(configs[0].model, [])
+    symbols = len(first.task.task.alphabet)
+    shapes = Network(first.model, [], symbols)
     for path, state in zip(paths, states, strict=True):
         _check_state(path, configs[0], state, shapes)
-    network = Network(configs[0].model, [0] * len(paths))
+    network = Network(first.model, [0] * len(paths), symbols)
     network.load_state_dict({key: torch.stack([state[key] for state in states]) for key in states[0]})
     network.requires_grad_(False).to(device)
     return Model(name, configs[0], tuple(seeds), network, tuple(paths))
@@ -101,8 +107,9 @@ def locate(name: str) -> list[Path]:
     path = Path(name)
     if path.is_file():
         return [path]
-    if (path / WEIGHTS).is_file():
-        return [path / WEIGHTS]
+    for weights in (path / WEIGHTS, path / EXPORTED):
+        if weights.is_file():
+            return [weights]
     runs = sorted(path.glob(f"seed-*/{WEIGHTS}"), key=lambda run: (len(run.parent.name), run.parent.name))
     if runs:
         return runs
@@ -158,8 +165,8 @@ def load_exact(path: Path) -> tuple[RuleNetwork, ExactConfig, int]:
         config = from_dict(ExactConfig, about["config"])
     except ValueError as error:
         raise StoreError(f"{path} holds a configuration that this version cannot read: {error}") from None
-    _check_state(path, config, state, RuleNetwork(config.rule, []))
-    network = RuleNetwork(config.rule, [0])
+    _check_state(path, config, state, RuleNetwork(config.rule, [], find(config.task)))
+    network = RuleNetwork(config.rule, [0], find(config.task))
     network.load_state_dict({key: value[None] for key, value in state.items()})
     return network.requires_grad_(False), config, about["seed"]
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from gridsum.answers import shortened
-from gridsum.symbols import ALPHABET, FIRST_DIGIT, PAD, PLUS, decode
+from gridsum.tasks import FIRST_DIGIT, PAD
 
 if TYPE_CHECKING:
     from gridsum.automaton.table import RuleTable
@@ -32,13 +32,11 @@ _STYLES = {
 _MARGIN, _CELL = 4, 3
 _MOST_ROWS = 16
 _MOST_STEPS = 41
-_CELL_CODES = (*range(FIRST_DIGIT, FIRST_DIGIT + 10), PLUS, PAD)
-"""The symbols of Σ that the cells of a rule's grid hold, in the order of their numbers."""
 
 
 def draw_trace(answer: "Answer", trace: "Trace", model: str, width: int | None = None) -> list[Line]:
     """The grid as placed, then what every cell reads after each step; changed symbols stand in brackets."""
-    width = width or shutil.get_terminal_size().columns
+    width, alphabet = width or shutil.get_terminal_size().columns, trace.alphabet
     readings = trace.decoded.argmax(-1).tolist()
     height, columns = trace.decoded.shape[1:3]
     rows = _kept(height, _MOST_ROWS)
@@ -48,7 +46,7 @@ def draw_trace(answer: "Answer", trace: "Trace", model: str, width: int | None =
     if any(UNSURE in row for row in placed):
         lines.append([(f"{UNSURE} several symbols share the cell", "quiet")])
     lines += _left_out(rows, shown, height, columns)
-    lines += [[], [("placed on the grid", "title")], *_grid(placed, None, rows, shown)]
+    lines += [[], [("placed on the grid", "title")], *_grid(placed, None, rows, shown, alphabet)]
     before = None
     drawn = True
     for n, symbols in enumerate(readings):
@@ -59,8 +57,9 @@ def draw_trace(answer: "Answer", trace: "Trace", model: str, width: int | None =
             lines.append([*title, ("no symbol has changed", "quiet")])
         else:
             room = width - sum(len(text) for text, _ in title) - len("reads ")
-            title.append((f"reads {shortened(decode(symbols[0]) or 'nothing', room)}", "answer"))
-            lines += [title, *_grid(symbols, before, rows, shown)]
+            read = "".join(alphabet[code] for code in symbols[0] if code != PAD)
+            title.append((f"reads {shortened(read or 'nothing', room)}", "answer"))
+            lines += [title, *_grid(symbols, before, rows, shown, alphabet)]
         before, drawn = symbols, not unchanged
     return [*lines, [], *_verdict(answer, width), []]
 
@@ -71,7 +70,7 @@ def draw_rule(
     """As `draw_trace`, for a rule that is run until rest; of many steps, the first and the last ones."""
     from gridsum.automaton.run import Run, read
 
-    width = width or shutil.get_terminal_size().columns
+    width, alphabet = width or shutil.get_terminal_size().columns, table.task.alphabet.symbols
     run = Run(table, terms)
     rows = _kept(run.size.height, _MOST_ROWS)
     shown = _kept(run.size.width, max(3, (width - _MARGIN) // _CELL))
@@ -90,7 +89,11 @@ def draw_rule(
 
     gaps = [None if column is None else place for place, column in enumerate(shown)]
     lines = _heading(answer, model, width) + _left_out(rows, shown, *run.size)
-    lines += [[], [("placed on the grid", "title")], *_grid(visible(run.symbols, _CELL_CODES), None, rows, gaps)]
+    lines += [
+        [],
+        [("placed on the grid", "title")],
+        *_grid(visible(run.symbols, _held(table)), None, rows, gaps, alphabet),
+    ]
     before = visible(run.grid, table.reading)
     for n in _kept(answer.steps + 1, _MOST_STEPS):
         if n is None:
@@ -104,9 +107,14 @@ def draw_rule(
         title: Line = [(f"step {n}" if n else "before any step", "title"), ("   ", "")]
         room = width - sum(len(text) for text, _ in title) - len("reads ")
         title.append((f"reads {shortened(read(table, run.top_row) or 'nothing', room)}", "answer"))
-        lines += [[], title, *_grid(symbols, before, rows, gaps)]
+        lines += [[], title, *_grid(symbols, before, rows, gaps, alphabet)]
         before = symbols
     return [*lines, [], *_verdict(answer, width), []]
+
+
+def _held(table: "RuleTable") -> list[int]:
+    """The symbols of Σ that the cells of a rule's grid hold, in the order of their numbers."""
+    return [*range(FIRST_DIGIT, table.task.alphabet.sign_code + 1), PAD]
 
 
 def _heading(answer: "Answer", model: str, width: int) -> list[Line]:
@@ -156,6 +164,7 @@ def _grid(
     before: Sequence[Sequence[int | str]] | None,
     rows: list[int | None],
     columns: list[int | None],
+    alphabet: Sequence[str],
 ) -> list[Line]:
     lines: list[Line] = []
     for row in rows:
@@ -169,13 +178,13 @@ def _grid(
                 continue
             symbol = symbols[row][column]
             changed = before is not None and before[row][column] != symbol
-            line.append(_cell(symbol, changed, row == 0))
+            line.append(_cell(symbol, changed, row == 0, alphabet))
         lines.append(line)
     return lines
 
 
-def _cell(symbol: int | str, changed: bool, in_answer: bool) -> tuple[str, str]:
-    text = symbol if isinstance(symbol, str) else BLANK if symbol == PAD else ALPHABET[symbol]
+def _cell(symbol: int | str, changed: bool, in_answer: bool, alphabet: Sequence[str]) -> tuple[str, str]:
+    text = symbol if isinstance(symbol, str) else BLANK if symbol == PAD else alphabet[symbol]
     if changed:
         return f"[{text}]", "changed"
     return f" {text} ", "quiet" if text == BLANK else "answer" if in_answer else ""

@@ -33,7 +33,7 @@ class TableRule:
     rule: RuleTable
 
     def __post_init__(self) -> None:
-        self.outside, self.device = self.rule.outside, torch.device("cpu")
+        self.outside, self.device, self.task = self.rule.outside, torch.device("cpu"), self.rule.task
         self.steps = torch.tensor(self.rule.steps).long()
 
     def reading(self) -> torch.Tensor:

@@ -169,7 +169,7 @@ def test_leading_zeros_are_found():
     found = proof_of(table)
     assert conditions(found) == {"reading"}
     assert all(failure.wanted == "a blank" for failure in found.failures)
-    assert all(failure.x == 0 for failure in found.failures)
+    assert all(failure.symbol == "0" for failure in found.failures)
 
 
 def test_a_zero_without_its_units_is_found():

@@ -43,7 +43,7 @@ def written(tmp_path: Path) -> Callable[[RuleTable], str]:
 
 def test_a_table_that_adds_is_proved(written: Callable[[RuleTable], str], command: Command, tmp_path: Path):
     report = tmp_path / "proof.json"
-    status, out, err = command("prove", "--table", written(column_addition()), "--json", str(report))
+    status, out, err = command("prove", "--table", written(column_addition()), "--out", str(report))
     assert (status, err) == (0, f"gridsum: wrote {report}\n")
     assert "The rule: every condition holds" in out
     assert "Theorem. For any number of terms N of at most D digits" in out
@@ -69,7 +69,7 @@ def test_a_table_that_does_not_add_is_not_proved(written: Callable[[RuleTable], 
 
 
 def test_json_alone(written: Callable[[RuleTable], str], command: Command):
-    status, out, err = command("prove", "--table", written(forgetful()), "--json", "-")
+    status, out, err = command("prove", "--table", written(forgetful()), "--json")
     assert (status, err) == (1, "")
     kept = json.loads(out)
     assert kept["proved"] is False

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from gridsum.model.engine.placement import place_hard, place_soft
 from gridsum.model.unroll import Trace
-from gridsum.symbols import ALPHABET, PAD
+from gridsum.tasks import PAD
 
 SHARED = -1
 """Stands for the symbol of a cell that several symbols share, none of them more than half."""
@@ -28,9 +28,9 @@ def written(trace: Trace, placement: str, count: int | None = None) -> Written:
     count = len(trace.symbols) if count is None else count
     height, columns = trace.decoded.shape[1:3]
     put = place_hard if placement == "hard" else place_soft
-    one_hot = torch.nn.functional.one_hot(trace.symbols[:count], len(ALPHABET)).to(trace.actions.dtype)
+    one_hot = torch.nn.functional.one_hot(trace.symbols[:count], len(trace.alphabet)).to(trace.actions.dtype)
     if count == 0:
-        shares = trace.actions.new_zeros(height, columns, len(ALPHABET))
+        shares = trace.actions.new_zeros(height, columns, len(trace.alphabet))
     else:
         shares = put(one_hot[None, None], trace.actions[None, None, :count], height, columns)[0, 0]
     share, symbol = shares.max(-1)

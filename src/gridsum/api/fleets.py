@@ -6,7 +6,7 @@ from typing import Any
 
 from gridsum.api.models import Model, ModelError, load
 from gridsum.config import Config
-from gridsum.deltas import VARIANTS
+from gridsum.deltas import VARIANTS, exact_for
 from gridsum.deltas import variant as variant_of
 from gridsum.devices import pick_device
 from gridsum.fields import following, override, seeds_of
@@ -57,6 +57,7 @@ def train(
     start_from: "str | Path | None" = None,
     resume: bool = False,
     reading: str | None = None,
+    task: str | None = None,
     device: str = "auto",
     quiet: bool = False,
 ) -> Training:
@@ -64,7 +65,7 @@ def train(
 
     `seeds` is a number, numbers, or text such as "0-9". `settings` are fields by their dotted names, such as
     {"training.epochs": 3}; `gridsum train --help` lists them. `start_from` goes on with a trained model, `resume` with
-    the folder itself. Progress goes to standard error unless `quiet`.
+    the folder itself. `task` is what to learn, such as "add:base=2". Progress goes to standard error unless `quiet`.
 
     >>> import tempfile
     >>> steps = {f"phases.{phase}.steps": 0 for phase in ("soft", "anneal", "hard", "robust")}
@@ -84,13 +85,15 @@ def train(
         if start_from is not None:
             return _continued(start_from, folder, settings or {}, chosen, shown)
         if variant == EXACT:
-            return _exact(override(ExactConfig(), dict(settings or {})), numbers, folder, chosen, False, shown)
+            return _exact(override(exact_for(task), dict(settings or {})), numbers, folder, chosen, False, shown)
         if variant not in VARIANTS:
             names = (EXACT, *VARIANTS)
             raise ModelError(
                 f"there is no variant {variant!r}; {did_you_mean(variant, names, f'the variants are {names}')}"
             )
-        return _paper(override(variant_of(variant, reading), dict(settings or {})), numbers, folder, chosen, shown)
+        return _paper(
+            override(variant_of(variant, reading, task), dict(settings or {})), numbers, folder, chosen, shown
+        )
 
 
 def _numbers(seeds: "int | str | Iterable[int]") -> tuple[int, ...]:

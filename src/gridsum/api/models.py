@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from gridsum.answers import Answer
 from gridsum.names import DEFAULT_MODEL, resolve
-from gridsum.symbols import ExpressionError, parse
+from gridsum.tasks import ExpressionError, Task
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -62,6 +62,11 @@ class Model(ABC):
 
     name: str
 
+    @property
+    @abstractmethod
+    def task(self) -> Task:
+        """What it was trained to answer."""
+
     @overload
     def solve(self, expressions: str, **how: Any) -> Answer: ...  # type: ignore[overload-overlap]
 
@@ -77,9 +82,14 @@ class Model(ABC):
         >>> [str(answer) for answer in load("exact").solve(["58+67", "0+9999"])]
         ['125', '9999']
         """
-        terms = [read_expression(expressions)] if isinstance(expressions, str) else read_expressions(expressions)
+        one = isinstance(expressions, str)
+        terms = [self.read(expressions)] if one else read_expressions(expressions, self.task)
         answers = list(self.answers(terms, how_of(how)))
-        return answers[0] if isinstance(expressions, str) else answers
+        return answers[0] if one else answers
+
+    def read(self, expression: str) -> tuple[str, ...]:
+        """The terms of an expression, as this model's task has them."""
+        return read_expression(expression, self.task)
 
     def __call__(self, expression: str) -> str:
         """A model is a function from text to text, as a solver of your own may be."""
@@ -145,6 +155,10 @@ class PaperModel(Model):
     def network(self) -> "Network":
         return self.runs.network
 
+    @property
+    def task(self) -> Task:
+        return self.runs.config.task.task
+
     def answers(self, expressions: Sequence[tuple[str, ...]], how: How) -> Iterator[Answer]:
         from gridsum.solving import solve
 
@@ -167,7 +181,7 @@ class PaperModel(Model):
         from gridsum.api.traces import Trace
         from gridsum.solving import solve, trace_expression
 
-        terms, chosen = read_expression(expression), how_of(how)
+        terms, chosen = self.read(expression), how_of(how)
         self.check(chosen)
         change = None if patch is None else _change(patch)
         (answer,) = solve(
@@ -215,6 +229,10 @@ class RuleModel(Model):
     def network(self) -> "RuleNetwork":
         return self._network
 
+    @property
+    def task(self) -> Task:
+        return self.table.task
+
     @cached_property
     def _network(self) -> "RuleNetwork":
         from gridsum.store import load_exact
@@ -245,13 +263,13 @@ class RuleModel(Model):
         from gridsum.api.traces import Trace
         from gridsum.automaton.run import patched, size_of, states
 
-        terms, chosen = read_expression(expression), how_of(how)
+        terms, chosen = self.read(expression), how_of(how)
         self.check(chosen)
         if patch is not None:
             answer, grids = patched(self.table, terms, {place: int(code) for place, code in patch.items()})
             return Trace(self, terms, answer, chosen, np.stack(grids))
         (answer,) = self.answers([terms], chosen)
-        height, width = size_of(terms)
+        height, width = size_of(terms, self.task)
         if (answer.steps + 1) * height * width > _MOST_CODES:
             raise ModelError(
                 f"{answer.steps + 1:,} grids of {height:,} × {width:,} cells are too many to keep; trace a shorter sum"
@@ -319,21 +337,21 @@ def how_of(given: dict[str, Any]) -> How:
     return How(**given)
 
 
-def read_expression(text: str) -> tuple[str, ...]:
+def read_expression(text: str, task: Task) -> tuple[str, ...]:
     """The terms of one sum."""
     if not isinstance(text, str):
         raise ExpressionError(f"{text!r} is no text; write a sum such as '58+67', or a list of them")
-    return parse(text)
+    return task.parse(text)
 
 
-def read_expressions(texts: Iterable[str]) -> list[tuple[str, ...]]:
+def read_expressions(texts: Iterable[str], task: Task) -> list[tuple[str, ...]]:
     """The terms of several sums; a message says which of them cannot be read."""
     if not isinstance(texts, Iterable):
         raise ExpressionError(f"{texts!r} is no text; write a sum such as '58+67', or a list of them")
     found = []
     for number, text in enumerate(texts, 1):
         try:
-            found.append(read_expression(text))
+            found.append(read_expression(text, task))
         except ExpressionError as error:
             raise ExpressionError(f"expression {number}: {error}") from None
     return found

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gridsum.answers import Answer
-from gridsum.symbols import ALPHABET, PAD, render
+from gridsum.tasks import PAD
 
 if TYPE_CHECKING:
     import numpy as np
@@ -57,7 +57,7 @@ class Trace:
 
     @property
     def input(self) -> str:
-        return render(self.terms)
+        return self.model.task.render(self.terms)
 
     @property
     def grids(self) -> "Tensor":
@@ -100,7 +100,7 @@ class Trace:
     @cached_property
     def readings(self) -> list[list[str]]:
         """What the output layer reads at every n: a line for each row of the grid, a dot for a blank."""
-        letters = [_BLANK if code == PAD else symbol for code, symbol in enumerate(ALPHABET)]
+        letters = [_BLANK if code == PAD else symbol for code, symbol in enumerate(self.model.task.alphabet.symbols)]
         if self.codes is not None:
             letters = [letters[symbol] for symbol in self.model.table.reading]  # type: ignore[attr-defined]
             grids = self.codes.tolist()

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gridsum.automaton.run import OUTSIDE_SYMBOL, GridSize, RuleAnswer, flat_codes, flat_symbols, placed, read
+from gridsum.automaton.run import GridSize, RuleAnswer, flat_codes, flat_symbols, read
 from gridsum.automaton.table import RuleTable
 
 _SETS = 64
@@ -35,7 +35,7 @@ def solve_tall(table: RuleTable, terms: Sequence[str], size: GridSize) -> RuleAn
     height, width = size
     stride = width + 1
     ahead = width + _MARGIN
-    symbols = np.frombuffer(flat_symbols(placed(table, terms, size), stride), np.uint8)
+    symbols = np.frombuffer(flat_symbols(table, terms, size), np.uint8)
     codes = np.frombuffer(bytearray(flat_codes(size, table.outside)), np.uint8)
     # The lowest rows are near the front from the start; above them stands "any code".
     begun = max(0, height - ahead)
@@ -75,7 +75,7 @@ class _Sets:
         self._numbers = {members: number for number, members in enumerate(self._members)}
         self._side = side = codes + 2 + _SETS
         self._unknown = 255
-        self._rule = np.full((OUTSIDE_SYMBOL + 1, side, side, side), self._unknown, np.uint8)
+        self._rule = np.full((len(table.steps) + 1, side, side, side), self._unknown, np.uint8)
         self._rule[:-1, : codes + 1, : codes + 1, : codes + 1] = table.steps
         self._rule[-1] = codes
         self._flat = self._rule.reshape(-1)

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from gridsum.automaton.observe import KINDS, Observed
-from gridsum.automaton.table import CELL_SYMBOLS
 
 # A code counts as a neighbour's other choice if a context takes it in this share of its cases, in so many contexts.
 _SIBLING_SHARE, _SIBLING_CONTEXTS = 0.02, 3
@@ -41,7 +40,7 @@ def merge(observed: Observed, reading: np.ndarray, rare: float) -> Behaviour:
     rows = np.column_stack((windows[:, 0], number[windows[:, 1:5]]))
     known = (rows >= 0).all(1) & (rows[:, 4] < len(used))
     side = len(used) + 1
-    dense = np.zeros((len(CELL_SYMBOLS), side, side, side, len(used)), np.int64)
+    dense = np.zeros((observed.symbols, side, side, side, len(used)), np.int64)
     np.add.at(dense, tuple(rows[known].T), counts[known])
     into = np.arange(len(used))
     order = sorted(range(len(used)), key=lambda code: -frequency[used[code]])
@@ -65,7 +64,7 @@ def merge(observed: Observed, reading: np.ndarray, rare: float) -> Behaviour:
     into_kept[list(members)] = list(members.values())
     into_kept[outside] = len(kept)
     rows = np.column_stack((windows[known, 0], windows[known, 5], into_kept[windows[known, 1:5]]))
-    behaviour = np.zeros((len(CELL_SYMBOLS), KINDS + 1, *[len(kept) + 1] * 3, len(kept)), np.int32)
+    behaviour = np.zeros((observed.symbols, KINDS + 1, *[len(kept) + 1] * 3, len(kept)), np.int32)
     np.add.at(behaviour, tuple(rows.T), counts[known])
     return Behaviour(used[kept], behaviour, members)
 

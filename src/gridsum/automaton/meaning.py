@@ -16,8 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 from gridsum.automaton.run import Run, most_steps
-from gridsum.automaton.table import TEN, RuleTable
-from gridsum.symbols import FIRST_DIGIT, PAD
+from gridsum.automaton.table import RuleTable
+from gridsum.tasks import FIRST_DIGIT, PAD
+from gridsum.tasks.alphabet import LETTERS
 
 _LONG, _SHORT = 4, 400
 """How many long and short sums are worked out."""
@@ -59,7 +60,7 @@ class Code:
 
     @property
     def digit(self) -> int | None:
-        return int(self.reads) if self.reads.isdigit() and not self.below_only else None
+        return LETTERS.index(self.reads) if self.reads in LETTERS and not self.below_only else None
 
     @property
     def value(self) -> Sum | None:
@@ -100,12 +101,17 @@ class Meaning:
     sums_shown: int
     restless: int
     """How many of the sums did not come to rest."""
+    base: int
 
     @property
     def wrong(self) -> int:
-        """In how many of the 200 cases of two digits and a carry a cell was not always seen to hold their sum."""
-        cases = product(range(TEN), range(TEN), (0, 1))
-        return sum(self.sums.get(case) != {Sum(sum(case) % TEN, sum(case) // TEN)} for case in cases)
+        """In how many of the cases of two digits and a carry a cell was not always seen to hold their sum."""
+        return sum(self.sums.get(case) != {_column(case, self.base)} for case in self.cases)
+
+    @property
+    def cases(self) -> list[tuple[int, int, int]]:
+        """Own digit, digit below, carry from the right."""
+        return list(product(range(self.base), range(self.base), (0, 1)))
 
     @property
     def is_addition(self) -> bool:
@@ -114,15 +120,21 @@ class Meaning:
     @property
     def others_are_zero(self) -> bool:
         """Whether a cell with a `+`, or with nothing, was always seen to hold the digit below and the carry alone."""
-        others = {(below, carry): found for (x, below, carry), found in self.sums.items() if x >= TEN}
-        return all(found == {Sum(sum(case) % TEN, sum(case) // TEN)} for case, found in others.items())
+        others = {(below, carry): found for (x, below, carry), found in self.sums.items() if x >= self.base}
+        return all(found == {_column(case, self.base)} for case, found in others.items())
+
+
+def _column(parts: tuple[int, ...], base: int) -> Sum:
+    """What a column of these adds up to."""
+    return Sum(sum(parts) % base, sum(parts) // base)
 
 
 def meaning_of(table: RuleTable, seed: int = 0) -> Meaning:
     windows: set[Window] = set()
     lowest: set[int] = set()
     restless = 0
-    examples = list(_examples(random.Random(seed)))
+    base = table.task.alphabet.base
+    examples = list(_examples(random.Random(seed), table.task.alphabet.digits))
     for terms in examples:
         run = Run(table, terms)
         run.advance(min(_STEPS, most_steps(run.size)))
@@ -133,7 +145,7 @@ def meaning_of(table: RuleTable, seed: int = 0) -> Meaning:
             restless += 1
     at_rest = {window.own for window in windows}
     values = _values(table, lowest - at_rest)
-    carries = _carries(values, windows)
+    carries = _carries(values, windows, base)
     codes = tuple(
         Code(
             number,
@@ -146,7 +158,7 @@ def meaning_of(table: RuleTable, seed: int = 0) -> Meaning:
         for number, pattern in enumerate(table.codes)
     )
     sums = _sums(values, carries, windows)
-    return Meaning(codes, _carry_bits(table.bits, codes), sums, len(windows), len(examples), restless)
+    return Meaning(codes, _carry_bits(table.bits, codes, base), sums, len(windows), len(examples), restless, base)
 
 
 def windows_at_rest(table: RuleTable, run: Run) -> set[Window]:
@@ -157,12 +169,12 @@ def windows_at_rest(table: RuleTable, run: Run) -> set[Window]:
     return {Window(*row) for row in rows.tolist()}
 
 
-def _examples(chance: random.Random) -> Iterator[tuple[str, ...]]:
+def _examples(chance: random.Random, digits: str) -> Iterator[tuple[str, ...]]:
     """Long sums, which show every column of digits many times, and short ones, which show how numbers begin and end."""
     for _ in range(_LONG):
-        yield tuple("".join(chance.choices("0123456789", k=1500)) for _ in range(6))
+        yield tuple("".join(chance.choices(digits, k=1500)) for _ in range(6))
     for _ in range(_SHORT):
-        letters = chance.choice(("0123456789", "0123456789", "09", "0"))
+        letters = chance.choice((digits, digits, digits[0] + digits[-1], digits[0]))
         yield tuple("".join(chance.choices(letters, k=chance.randint(1, 6))) for _ in range(chance.randint(1, 5)))
 
 
@@ -170,22 +182,22 @@ def _values(table: RuleTable, unread: set[int]) -> dict[int, int]:
     """What each code adds to the column above it; not those that read as neither a digit nor a blank."""
     values = dict.fromkeys(unread | {table.outside}, 0)
     for code, symbol in enumerate(table.reading):
-        if symbol == PAD or FIRST_DIGIT <= symbol < FIRST_DIGIT + TEN:
+        if symbol == PAD or FIRST_DIGIT <= symbol < table.task.alphabet.sign_code:
             values.setdefault(code, 0 if symbol == PAD else symbol - FIRST_DIGIT)
     return values
 
 
-def _carries(values: dict[int, int], windows: set[Window]) -> dict[int, int]:
+def _carries(values: dict[int, int], windows: set[Window], base: int) -> dict[int, int]:
     seen: defaultdict[int, set[int | None]] = defaultdict(set)
     for window in windows:
         known = window.own in values and window.below in values
-        more = (values[window.own] - values[window.below] - _own_digit(window)) % TEN if known else None
+        more = (values[window.own] - values[window.below] - _own_digit(window, base)) % base if known else None
         seen[window.right].add(more)
     return {code: more for code, (more, *others) in seen.items() if more is not None and more < 2 and not others}
 
 
-def _own_digit(window: Window) -> int:
-    return window.symbol if window.symbol < TEN else 0
+def _own_digit(window: Window, base: int) -> int:
+    return window.symbol if window.symbol < base else 0
 
 
 def _sums(
@@ -200,12 +212,12 @@ def _sums(
     return {case: frozenset(sums) for case, sums in found.items()}
 
 
-def _carry_bits(bits: int, codes: tuple[Code, ...]) -> tuple[CarryBit, ...]:
+def _carry_bits(bits: int, codes: tuple[Code, ...], base: int) -> tuple[CarryBit, ...]:
     patterns: defaultdict[Sum, set[int]] = defaultdict(set)
     for code in codes:
         if code.value is not None:
             patterns[code.value].add(code.pattern)
-    if not all(Sum(digit, carry) in patterns for digit in range(TEN) for carry in (0, 1)):
+    if not all(Sum(digit, carry) in patterns for digit in range(base) for carry in (0, 1)):
         return ()
     carry_bits = []
     for bit in range(bits):
@@ -216,7 +228,7 @@ def _carry_bits(bits: int, codes: tuple[Code, ...]) -> tuple[CarryBit, ...]:
         if len(values[0]) == len(values[1]) == 1 and values[0] != values[1]:
             alone = all(
                 {pattern ^ 1 << bit for pattern in patterns[Sum(digit, 0)]} == patterns[Sum(digit, 1)]
-                for digit in range(TEN)
+                for digit in range(base)
             )
             carry_bits.append(CarryBit(bit, values[1].pop(), alone))
     return tuple(carry_bits)

@@ -9,11 +9,10 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from gridsum.automaton.rule import LearnedRule, cells
-from gridsum.automaton.table import EMPTY_CELL
 from gridsum.problems import Space, sample
 from gridsum.recipe import ConsolidationConfig
 from gridsum.streams import Stream
-from gridsum.symbols import FIRST_DIGIT
+from gridsum.tasks import FIRST_DIGIT, find
 
 # Empty rows under the terms, columns beyond the longest result, and how many problems have few digits.
 _GRIDS = ((1, 1, 1.0), (1, 2, 1.0), (2, 1, 1.0), (1, 1, 0.0))
@@ -32,11 +31,13 @@ class Observed:
     """How often each was seen."""
     right: float
     """The share of the problems that were answered right."""
+    symbols: int = len(find().alphabet.cell_symbols)
+    """How many symbols a cell can hold, nothing among them."""
 
 
 def kinds_of(actions: Tensor) -> np.ndarray:
-    """The kind of a cell for each of the symbols that it can hold, by the actions [13] of a run."""
-    kinds = actions[FIRST_DIGIT : FIRST_DIGIT + EMPTY_CELL].cpu().numpy()
+    """The kind of a cell for each of the symbols that it can hold, by the actions of a run."""
+    kinds = actions[FIRST_DIGIT:-1].cpu().numpy()
     return np.append(kinds, KINDS - 1)
 
 
@@ -46,10 +47,10 @@ def asked(rule: LearnedRule, config: ConsolidationConfig, seed: int) -> Iterator
     parts = max(len(_GRIDS), config.problems // _AT_ONCE)
     for part in range(parts):
         rows, columns, few = _GRIDS[part % len(_GRIDS)]
-        space = Space((1, 4), config.digits)
+        space = Space((1, min(4, rule.task.most_terms or 4)), config.digits)
         stream = Stream.of_seeds([seed], rule.device).fold(part)
-        batch = sample(space, config.problems // parts, stream, few)
-        height, width = space.terms[1] + rows, max(space.columns, space.digits[1] + 1) + columns
+        batch = sample(space, config.problems // parts, stream, few, rule.task)
+        height, width = space.terms[1] + rows, max(space.columns_of(rule.task), space.digits[1] + 1) + columns
         yield cells(batch.symbols[0], actions, height, width), batch.targets_for(width)[0]
 
 
@@ -84,4 +85,4 @@ def observe(rule: LearnedRule, config: ConsolidationConfig, seed: int) -> Observ
         columns.append(rest % side)
         rest = rest // side
     windows = torch.stack((rest, *columns[::-1], unique % (KINDS + 1)), 1)
-    return Observed(windows.cpu().numpy(), total.cpu().numpy(), solved / problems)
+    return Observed(windows.cpu().numpy(), total.cpu().numpy(), solved / problems, len(rule.task.alphabet.cell_symbols))

@@ -15,8 +15,8 @@ from typing import Protocol
 
 import numpy as np
 
-from gridsum.automaton.table import CELL_SYMBOLS, EMPTY_CELL, PLUS_CELL, TEN, RuleTable
-from gridsum.symbols import ALPHABET, EQUALS, FIRST_DIGIT, PAD, PLUS
+from gridsum.automaton.table import RuleTable
+from gridsum.tasks import FIRST_DIGIT, PAD, Alphabet
 
 DIGIT_KIND, PLUS_KIND, EMPTY_KIND, GROUND_KIND = range(4)
 """Of cells: with a digit, with a `+`, with nothing left of a term, with nothing in the lowest row (the ground)."""
@@ -32,6 +32,7 @@ class Steps(Protocol):
     outside: int
     reading: tuple[int, ...]
     actions: tuple[int, ...]
+    alphabet: Alphabet
 
     def after(self, x: np.ndarray, left: np.ndarray, right: np.ndarray, below: np.ndarray) -> np.ndarray:
         """The codes after one step in these contexts."""
@@ -43,7 +44,7 @@ class TableSteps:
 
     def __init__(self, table: RuleTable) -> None:
         self.table, self.outside = table, table.outside
-        self.reading, self.actions = table.reading, table.actions
+        self.reading, self.actions, self.alphabet = table.reading, table.actions, table.task.alphabet
 
     def after(self, x: np.ndarray, left: np.ndarray, right: np.ndarray, below: np.ndarray) -> np.ndarray:
         return self.table.steps[x, left, right, below].astype(np.int64)
@@ -54,7 +55,8 @@ class Failure:
     """A condition that does not hold, in one context."""
 
     condition: str
-    x: int
+    symbol: str
+    """What the cell holds."""
     left: int
     right: int
     below: int
@@ -62,9 +64,8 @@ class Failure:
     wanted: str
 
     def __str__(self) -> str:
-        symbol = CELL_SYMBOLS[self.x] if self.x != EMPTY_CELL else "nothing"
         return (
-            f"{self.condition}: a cell with {symbol}, left {self.left}, right {self.right}, below {self.below} "
+            f"{self.condition}: a cell with {self.symbol}, left {self.left}, right {self.right}, below {self.below} "
             f"goes to code {self.code}, not to {self.wanted}"
         )
 
@@ -90,12 +91,13 @@ class Proof:
         return sorted({code for _, code in self.meanings})
 
 
-def check_placement(actions: tuple[int, ...]) -> list[Failure]:
+def check_placement(actions: tuple[int, ...], alphabet: Alphabet) -> list[Failure]:
     """Condition 3: digits are written, `+` opens a row, the rest is skipped."""
-    wanted = {symbol: PUSH for symbol in range(FIRST_DIGIT, FIRST_DIGIT + TEN)} | {PLUS: OPEN, EQUALS: SKIP, PAD: SKIP}
+    wanted = {symbol: PUSH for symbol in range(FIRST_DIGIT, alphabet.sign_code)}
+    wanted |= {alphabet.sign_code: OPEN, alphabet.equals_code: SKIP, PAD: SKIP}
     names = ("written", "a new row", "skipped")
     return [
-        Failure(f"placement of {ALPHABET[symbol]!r}", EMPTY_CELL, -1, -1, -1, actions[symbol], names[action])
+        Failure(f"placement of {alphabet.symbols[symbol]!r}", "nothing", -1, -1, -1, actions[symbol], names[action])
         for symbol, action in wanted.items()
         if actions[symbol] != action
     ]
@@ -103,7 +105,7 @@ def check_placement(actions: tuple[int, ...]) -> list[Failure]:
 
 def prove(rule: Steps, report: Callable[[str], None] = lambda _: None) -> Proof:
     """Enumerate every condition."""
-    proof = Proof(check_placement(rule.actions))
+    proof = Proof(check_placement(rule.actions, rule.alphabet))
     enumeration = _Enumeration(rule, proof)
     enumeration.digits()
     report(f"digits and carries: {proof.contexts} contexts, {proof.evaluations} evaluations")
@@ -118,6 +120,8 @@ class _Enumeration:
 
     def __init__(self, rule: Steps, proof: Proof) -> None:
         self.rule, self.proof = rule, proof
+        alphabet = rule.alphabet
+        self.base, self.plus, self.empty = alphabet.base, alphabet.sign_cell, alphabet.empty_cell
         self.lefts = np.arange(rule.outside + 1)
         self.classes: dict[tuple[int, int, int], set[int]] = defaultdict(set)
         self.after = proof.after
@@ -150,17 +154,17 @@ class _Enumeration:
 
         The value is x + the digit below + the carry from the right.
         """
-        outside, every = self.rule.outside, range(TEN)
+        outside, every = self.rule.outside, range(self.base)
         blank, numbers = self.resting()
         for right in (outside, *self.members((GROUND_KIND,), 0, 0)):  # the row without a term, which is the lowest
-            yield GROUND_KIND, (EMPTY_CELL, right, outside), 0
+            yield GROUND_KIND, (self.empty, right, outside), 0
         nothing = self.members((EMPTY_KIND,), 0, 0)
         single = {code for digit in every for code in self.members((DIGIT_KIND,), digit, 0)}
         for below in self.corner:  # the first term, which stands on it: no carries, and no `+` before it
             yield from ((DIGIT_KIND, (x, outside, below), x) for x in every)
         for below in self.ground:
             yield from ((DIGIT_KIND, (x, right, below), x) for x in every for right in single)
-            yield from ((EMPTY_KIND, (EMPTY_CELL, right, below), 0) for right in (*single, *nothing))
+            yield from ((EMPTY_KIND, (self.empty, right, below), 0) for right in (*single, *nothing))
         for below, digits in numbers.items():  # every other term, in the last column
             yield from ((DIGIT_KIND, (x, outside, below), x + digit) for digit in digits for x in every)
         under = [(code, digit) for code, digits in numbers.items() for digit in digits] + [(code, 0) for code in blank]
@@ -169,9 +173,9 @@ class _Enumeration:
                 for beside in every:
                     for right in self.members((DIGIT_KIND,), beside, carry):
                         yield from ((DIGIT_KIND, (x, right, below), x + digit + carry) for x in every)
-                        yield PLUS_KIND, (PLUS_CELL, right, below), digit + carry
+                        yield PLUS_KIND, (self.plus, right, below), digit + carry
                     for right in self.members((PLUS_KIND, EMPTY_KIND), beside, carry):
-                        yield EMPTY_KIND, (EMPTY_CELL, right, below), digit + carry
+                        yield EMPTY_KIND, (self.empty, right, below), digit + carry
 
     def digits(self) -> None:
         """Conditions 1 and 4: with any left neighbour, a cell goes to a code that means its digit and carry."""
@@ -188,7 +192,7 @@ class _Enumeration:
                 break
             self._evaluate([context for context in dict.fromkeys(c for _, c in fresh) if context not in self.after])
             for kind, context in fresh:
-                self._give_meaning(kind, context, (self.value[context] % TEN, self.value[context] // TEN))
+                self._give_meaning(kind, context, (self.value[context] % self.base, self.value[context] // self.base))
             self._settle_ground()
         self.proof.contexts = len(self.value)
 
@@ -231,17 +235,17 @@ class _Enumeration:
         for context, value in self.value.items():
             x, right, below = context
             # Grids have at least two columns more than the longest term: the first column holds nothing.
-            nothing_left = [outside, *sorted(blank)] if x == EMPTY_CELL else sorted(blank)
+            nothing_left = [outside, *sorted(blank)] if x == self.empty else sorted(blank)
             number_left = sorted(numbers)
             kinds = self.kinds[context]
             if GROUND_KIND in kinds:
                 self._rests(context, (GROUND_KIND,), ground)
             if kinds == {GROUND_KIND}:
                 continue  # nobody reads a row without a term
-            beside = (DIGIT_KIND, PLUS_KIND, EMPTY_KIND) if x == EMPTY_CELL else (DIGIT_KIND,)
+            beside = (DIGIT_KIND, PLUS_KIND, EMPTY_KIND) if x == self.empty else (DIGIT_KIND,)
             self._rests(context, beside, nothing_left + number_left)
             if value != 0 or right == outside:
-                self._read(context, nothing_left + number_left, value % TEN)
+                self._read(context, nothing_left + number_left, value % self.base)
                 continue
             if below in self.ground or below in blank:
                 self._read(context, nothing_left, None)
@@ -269,4 +273,5 @@ class _Enumeration:
 
     def _fail(self, condition: str, context: Context, left: int, code: int, wanted: str) -> None:
         x, right, below = context
-        self.proof.failures.append(Failure(condition, x, left, right, below, code, wanted))
+        holds = "nothing" if x == self.empty else self.rule.alphabet.cell_symbols[x]
+        self.proof.failures.append(Failure(condition, holds, left, right, below, code, wanted))

@@ -16,13 +16,13 @@ from torch.nn import functional as F
 
 from gridsum.answers import Answer
 from gridsum.automaton.run import AT_REST, most_steps, size_of
-from gridsum.automaton.table import CELL_SYMBOLS, EMPTY_CELL, RuleTable
+from gridsum.automaton.table import RuleTable
 from gridsum.model.engine.placement import place_hard
 from gridsum.model.rule import RuleNetwork
 from gridsum.problems import Space, sample
 from gridsum.recipe import PROVABLE
 from gridsum.streams import Stream
-from gridsum.symbols import FIRST_DIGIT, PLUS, decode, encode, exact_sum, render
+from gridsum.tasks import FIRST_DIGIT
 
 # Contexts are evaluated so many at a time.
 _AT_ONCE = 1 << 16
@@ -40,7 +40,7 @@ class RuleError(ValueError):
 
 def alone(network: RuleNetwork, run: int) -> RuleNetwork:
     """One run of a fleet as a network of its own."""
-    single = RuleNetwork(network.config, [0]).to(network.decided.device, network.embedding.weight.dtype)
+    single = RuleNetwork(network.config, [0], network.task).to(network.decided.device, network.embedding.weight.dtype)
     single.load_state_dict({name: tensor[run : run + 1] for name, tensor in network.state_dict().items()})
     return single
 
@@ -52,7 +52,7 @@ class LearnedRule:
         if network.runs != 1:
             raise RuleError(f"a rule is one run's, and this network has {network.runs}; take one with `alone`")
         _check_neighbours(network)
-        self.network, self.opened = network, opened_of(network)
+        self.network, self.task, self.opened = network, network.task, opened_of(network)
         weight = network.embedding.weight
         self.device, self.dtype = weight.device, weight.dtype
         self.bits = network.config.bits
@@ -64,9 +64,14 @@ class LearnedRule:
     def prepare(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """What is the same for all contexts: cells and queries by symbol, keys and values by code, each [1,...,E]."""
         network = self.network
-        symbols = network.embedding.weight[:, FIRST_DIGIT : PLUS + 1]  # digits and `+` follow each other in Σ
+        symbols = self.vectors()
         keys, values = (F.pad(part, (0, 0, 0, 1)) for part in network.show(self.patterns[None]))
-        return *network.meet(F.pad(symbols, (0, 0, 0, 1))), keys, values
+        return *network.meet(symbols), keys, values
+
+    def vectors(self) -> Tensor:
+        """What a cell meets by what it holds [1,x,E]; digits and the sign follow each other in Σ."""
+        written = self.network.embedding.weight[:, FIRST_DIGIT : self.task.alphabet.sign_code + 1]
+        return F.pad(written, (0, 0, 0, 1))
 
     def logits(self, x: Tensor, contexts: Tensor, prepared: tuple[Tensor, ...] | None = None) -> Tensor:
         """z [N,m] for symbols x [N] and contexts [N,3]: left, right, below."""
@@ -91,7 +96,7 @@ class LearnedRule:
         """Whole grids [B,H,W] of symbols and codes, one step on."""
         side = self.outside + 1
         if self._known is None:
-            shape = (len(CELL_SYMBOLS) * side**3,)
+            shape = (len(self.task.alphabet.cell_symbols) * side**3,)
             self._known = torch.full(shape, _UNKNOWN, dtype=torch.int16, device=self.device)
         around = F.pad(state, (1, 1, 0, 1), value=self.outside)
         left, right, below = around[:, :-1, :-2], around[:, :-1, 2:], around[:, 1:, 1:-1]
@@ -122,11 +127,10 @@ class LearnedRule:
     @torch.no_grad()
     def answer(self, terms: Sequence[str]) -> Answer:
         """The network's own answer to one expression: steps of whole grids until nothing changes."""
-        network, size = self.network, size_of(terms)
-        symbols = torch.tensor([encode(terms)], device=self.device)
+        network, task, size = self.network, self.task, size_of(terms, self.task)
+        symbols = torch.tensor([task.encode(terms)], device=self.device)
         x = cells(symbols, self.actions(), size.height, size.width)
-        vectors = F.pad(network.embedding.weight[:, FIRST_DIGIT : PLUS + 1], (0, 0, 0, 1))[:, x]
-        cell, query = network.meet(vectors)
+        cell, query = network.meet(self.vectors()[:, x])
         bits, steps, limit = (
             -torch.ones(*cell.shape[:-1], self.bits, device=self.device, dtype=self.dtype),
             0,
@@ -138,7 +142,7 @@ class LearnedRule:
                 break
             bits, steps = after, steps + 1
         read = network.read(bits[:, :, 0])[0, 0].argmax(-1).tolist()
-        return Answer(render(terms), decode(read), exact_sum(terms), steps, AT_REST, "hard", steps == limit)
+        return Answer(task.render(terms), task.decode(read), task.answer(terms), steps, AT_REST, "hard", steps == limit)
 
     @torch.no_grad()
     def reading(self) -> Tensor:
@@ -161,7 +165,8 @@ class LearnedRule:
         places = torch.cat((codes, codes.new_tensor([self.outside])))
         side = len(places)
         contexts = torch.cartesian_prod(
-            torch.arange(len(CELL_SYMBOLS), device=self.device), *[torch.arange(side, device=self.device)] * 3
+            torch.arange(len(self.task.alphabet.cell_symbols), device=self.device),
+            *[torch.arange(side, device=self.device)] * 3,
         )
         after = self(contexts[:, 0], places[contexts[:, 1:]])
         distance = (self.patterns[:, None] != self.patterns[codes]).sum(-1)
@@ -170,9 +175,10 @@ class LearnedRule:
         return RuleTable(
             self.bits,
             tuple(codes.tolist()),
-            steps.reshape(len(CELL_SYMBOLS), side, side, side),
+            steps.reshape(-1, side, side, side),
             tuple(reading),
             tuple(self.actions().tolist()),
+            self.task,
         )
 
     def _resting(self) -> Tensor:
@@ -180,8 +186,11 @@ class LearnedRule:
         counts = torch.zeros(self.outside, dtype=torch.int64, device=self.device)
         for index, (fewest, most, digits) in enumerate(_SHAPES):
             space = Space((fewest, most), (1, digits))
-            symbols = sample(space, _SUMS // len(_SHAPES), Stream.of_seeds([index], self.device), 0.5).symbols[0]
-            x = cells(symbols, self.actions(), most + 1, max(space.columns, digits + 1) + 1)
+            if self.task.most_terms is not None and most > self.task.most_terms:
+                continue
+            stream = Stream.of_seeds([index], self.device)
+            symbols = sample(space, _SUMS // len(_SHAPES), stream, 0.5, self.task).symbols[0]
+            x = cells(symbols, self.actions(), most + 1, max(space.columns_of(self.task), digits + 1) + 1)
             state, resting = self.rest(x, 4 * sum(x.shape[1:]))
             counts += torch.bincount(state[resting].flatten(), minlength=self.outside)
         return (counts > _RARE * counts.sum()).nonzero().squeeze(1)
@@ -232,4 +241,5 @@ def cells(symbols: Tensor, actions: Tensor, height: int, width: int) -> Tensor:
     one_hot = F.one_hot(symbols, len(actions)).float()[None]
     certain = F.one_hot(actions, 3).float()[symbols][None]
     grid = place_hard(one_hot, certain, height, width)[0]
-    return torch.where(grid.sum(-1) > 0, grid.argmax(-1) - FIRST_DIGIT, EMPTY_CELL)
+    empty = len(actions) - 2  # Σ has PAD and `=` beside what a cell can hold, and a cell may hold nothing
+    return torch.where(grid.sum(-1) > 0, grid.argmax(-1) - FIRST_DIGIT, empty)

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from gridsum.answers import Answer
-from gridsum.automaton.table import CELL_SYMBOLS, RuleTable, TableError
+from gridsum.automaton.table import RuleTable, TableError
 from gridsum.automaton.wave import Wave
-from gridsum.symbols import ALPHABET, PAD, columns_needed, exact_sum, render
+from gridsum.tasks import PAD, Task, find
 
 MOST_CELLS = 2 * 10**8
 """The largest grid that is worked on, in cells."""
@@ -22,13 +22,12 @@ AT_REST = "at rest"
 """How a rule halts."""
 
 WRITE, OPEN, SKIP = 0, 1, 2
-OUTSIDE_SYMBOL = len(CELL_SYMBOLS)
-"""Stands where there is no cell: whatever is around it, it stays outside."""
 # Below so many changed cells plain Python is quicker than numpy's calls; above this share of a stretch of the grid,
 # computing the whole stretch is quicker than picking cells.
 _FEW = 40
 _DENSE = 1 / 6
 _CHUNK = 1 << 15
+_DEFAULT = find()
 
 
 class SizeError(ValueError):
@@ -52,15 +51,15 @@ class RuleAnswer:
     """Whether the limit on steps ended it; it was not at rest then."""
 
 
-def grid_size(terms: int, digits: int) -> GridSize:
+def grid_size(terms: int, digits: int, task: Task = _DEFAULT) -> GridSize:
     """The grid for `terms` terms of up to `digits` digits: a row below them, and a column beside the result."""
-    return GridSize(terms + 1, max(columns_needed(terms, digits), digits + 1) + 1)
+    return GridSize(terms + 1, max(task.columns(terms, digits), digits + 1) + 1)
 
 
-def size_of(terms: Sequence[str]) -> GridSize:
+def size_of(terms: Sequence[str], task: Task = _DEFAULT) -> GridSize:
     """The grid of a sum, refused if it is beyond the limit."""
     digits = max(map(len, terms))
-    size = grid_size(len(terms), digits)
+    size = grid_size(len(terms), digits, task)
     if size.height * size.width > MOST_CELLS:
         raise SizeError(
             f"{len(terms):,} terms of up to {digits:,} digits need a grid of {size.height:,} rows × {size.width:,} "
@@ -78,7 +77,7 @@ def solve(table: RuleTable, terms: Sequence[str], limit: int | None = None) -> R
     """The answer of a rule to one sum. `limit` is the largest number of steps (default: `most_steps`)."""
     from gridsum.automaton.front import solve_tall, worthwhile
 
-    size = size_of(terms)
+    size = size_of(terms, table.task)
     if limit is None and worthwhile(table, size):
         found = solve_tall(table, terms, size)
         if found is not None:
@@ -108,7 +107,7 @@ def patched(
 
     All cells are computed at every step, until nothing changes and no patch is left to come.
     """
-    size = size_of(terms)
+    size, task = size_of(terms, table.task), table.task
     for (n, row, column), code in patch.items():
         if not (n >= 0 and -size.height <= row < size.height and -size.width <= column < size.width):
             raise TableError(f"there is no cell {row}, {column} at step {n} in a grid of {size.height} × {size.width}")
@@ -131,19 +130,19 @@ def patched(
         grids.append(grid)
     steps = len(grids) - 1
     said = read(table, grids[-1][0].tobytes())
-    return Answer(render(terms), said, exact_sum(terms), steps, AT_REST, "hard", steps == limit), grids
+    return Answer(task.render(terms), said, task.answer(terms), steps, AT_REST, "hard", steps == limit), grids
 
 
 def answer_by_rule(table: RuleTable, terms: Sequence[str]) -> Answer:
     """The rule's answer to one expression."""
-    found = solve(table, terms)
-    return Answer(render(terms), found.answer, exact_sum(terms), found.steps, AT_REST, "hard", found.capped)
+    found, task = solve(table, terms), table.task
+    return Answer(task.render(terms), found.answer, task.answer(terms), found.steps, AT_REST, "hard", found.capped)
 
 
 def read(table: RuleTable, codes: bytes) -> str:
     """What a row of codes says; blanks are left out."""
     blank = bytes(code for code, symbol in enumerate(table.reading) if symbol == PAD)
-    letters = "".join(ALPHABET[symbol] for symbol in table.reading).encode()
+    letters = "".join(table.task.alphabet.symbols[symbol] for symbol in table.reading).encode()
     return codes.translate(letters.ljust(256), blank).decode()
 
 
@@ -153,9 +152,9 @@ def placed(table: RuleTable, terms: Sequence[str], size: GridSize) -> list[bytes
     A symbol is written at the right end of the top row, which moves left, or pushes all rows down and begins a new
     top row, or is skipped. What moves over the left or the lower border is lost.
     """
-    text = render(terms).encode()
+    text, letters = table.task.render(terms).encode(), table.task.alphabet.symbols
     skipped, openers = (
-        bytes(ord(ALPHABET[symbol]) for symbol, done in enumerate(table.actions) if done == action)
+        bytes(ord(letters[symbol]) for symbol, done in enumerate(table.actions) if done == action)
         for action in (SKIP, OPEN)
     )
     text = text.translate(None, skipped)
@@ -174,14 +173,14 @@ class Run:
     """
 
     def __init__(self, table: RuleTable, terms: Sequence[str], size: GridSize | None = None) -> None:
-        self.size = size or size_of(terms)
+        self.size = size or size_of(terms, table.task)
         self.steps = 0
         self.cells_computed = 0
         self.at_rest = False
         height, width = self.size
         self.stride = stride = width + 1
         self._side = table.outside + 1
-        self._symbol_bytes = flat_symbols(placed(table, terms, self.size), stride)
+        self._symbol_bytes = flat_symbols(table, terms, self.size)
         self._symbols = np.frombuffer(self._symbol_bytes, np.uint8)
         self._codes = bytearray(flat_codes(self.size, table.outside))
         self._table, self._rule = table, table.flat
@@ -279,7 +278,7 @@ class Run:
         codes, stride, side = self._codes, self.stride, self._side
         rule, symbols = self._table.flat_bytes, self._symbol_bytes
         square = side * side
-        by_symbol = [symbol * side * square for symbol in range(OUTSIDE_SYMBOL + 1)]
+        by_symbol = [symbol * side * square for symbol in range(len(self._table.steps) + 1)]
         wave = Wave(self._table, np.frombuffer(codes, np.uint8), self._symbols, stride)
         steps, computed = self.steps, 0
         changed: list[int] = self._changed.tolist()
@@ -315,12 +314,13 @@ class Run:
             self.at_rest = True
 
 
-def flat_symbols(rows: Sequence[bytes], stride: int) -> bytes:
-    """The symbols of a grid as it lies flat."""
+def flat_symbols(table: RuleTable, terms: Sequence[str], size: GridSize) -> bytes:
+    """The symbols of a grid as it lies flat; where there is no cell stands one symbol more, which stays outside."""
     outside = "#"
-    border = outside.encode() * stride
-    flat = border + b"".join(row + outside.encode() for row in rows) + border
-    numbers = {ord(symbol): number for number, symbol in enumerate((*CELL_SYMBOLS, outside))}
+    border = outside.encode() * (size.width + 1)
+    flat = border + b"".join(row + outside.encode() for row in placed(table, terms, size)) + border
+    symbols = (*table.task.alphabet.cell_symbols, outside)
+    numbers = {ord(symbol): number for number, symbol in enumerate(symbols)}
     return flat.translate(bytes(numbers.get(letter, 0) for letter in range(256)))
 
 

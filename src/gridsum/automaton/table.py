@@ -16,11 +16,13 @@ from typing import Any
 import numpy as np
 
 from gridsum.symbols import ALPHABET, FIRST_DIGIT, PAD, PLUS
+from gridsum.tasks import Task, TaskError, find
 
-TEN = 10
-PLUS_CELL, EMPTY_CELL = 10, 11
-"""What a cell can hold beside the digits 0 to 9: a `+`, or nothing."""
-CELL_SYMBOLS = (*"0123456789", "+", " ")
+_DEFAULT = find()
+TEN = _DEFAULT.alphabet.base
+PLUS_CELL, EMPTY_CELL = _DEFAULT.alphabet.sign_cell, _DEFAULT.alphabet.empty_cell
+"""What a cell can hold beside the digits, in the default task: a `+`, or nothing."""
+CELL_SYMBOLS = _DEFAULT.alphabet.cell_symbols
 FORMAT = "gridsum-rule-1"
 
 
@@ -45,23 +47,25 @@ class RuleTable:
     codes: tuple[int, ...]
     """The bit pattern of each code: bit k of the integer is bit k of the cell."""
     steps: np.ndarray
-    """uint8 [12, n+1, n+1, n+1]: own symbol, left, right, below → the code after the step; n is `outside`."""
+    """uint8 [x, n+1, n+1, n+1]: own symbol (a digit, the sign, nothing), left, right, below → the code after the step;
+    n is `outside`."""
     reading: tuple[int, ...]
     """The symbol of Σ that the output layer reads in each code."""
     actions: tuple[int, ...]
     """What placement does with each symbol of Σ: 0 writes and moves left, 1 opens a row, 2 skips."""
+    task: Task = _DEFAULT
 
     def __post_init__(self) -> None:
-        codes, side = len(self.codes), len(self.codes) + 1
+        codes, side, alphabet = len(self.codes), len(self.codes) + 1, self.task.alphabet
         fits = (
             0 < codes < 256
             and len(set(self.codes)) == codes
             and all(0 <= pattern < 2**self.bits for pattern in self.codes)
-            and self.steps.shape == (len(CELL_SYMBOLS), side, side, side)
+            and self.steps.shape == (len(alphabet.cell_symbols), side, side, side)
             and int(self.steps.max()) < codes
             and len(self.reading) == codes
-            and set(self.reading) <= set(range(len(ALPHABET)))
-            and len(self.actions) == len(ALPHABET)
+            and set(self.reading) <= set(range(len(alphabet)))
+            and len(self.actions) == len(alphabet)
             and set(self.actions) <= {0, 1, 2}
         )
         if not fits:
@@ -86,7 +90,7 @@ class RuleTable:
     def text(self, code: int) -> str:
         """What a code reads as: a digit, or a dot where it is blank."""
         symbol = self.reading[code]
-        return "·" if symbol == PAD else ALPHABET[symbol]
+        return "·" if symbol == PAD else self.task.alphabet.symbols[symbol]
 
     def to_json(self) -> str:
         """One line, with a checksum over everything that decides an answer."""
@@ -99,6 +103,8 @@ class RuleTable:
             "actions": list(self.actions),
             "steps": packed,
         }
+        if self.task.name != _DEFAULT.name:
+            content["task"] = self.task.name
         return json.dumps({**content, "checksum": _checksum(content)})
 
     @classmethod
@@ -106,6 +112,7 @@ class RuleTable:
         try:
             data: dict[str, Any] = json.loads(text)
             content = {key: data[key] for key in ("format", "bits", "codes", "reading", "actions", "steps")}
+            content |= {"task": data["task"]} if "task" in data else {}
         except (json.JSONDecodeError, KeyError, TypeError, RecursionError) as error:
             raise TableError(
                 f"this is no rule that gridsum wrote ({error}); write one with: gridsum rule --out FILE.json"
@@ -117,10 +124,11 @@ class RuleTable:
         try:
             side = len(content["codes"]) + 1
             steps = np.frombuffer(zlib.decompress(base64.b64decode(content["steps"])), np.uint8)
-            steps = steps.reshape(len(CELL_SYMBOLS), side, side, side)
+            task = find(content.get("task", _DEFAULT.name))
+            steps = steps.reshape(len(task.alphabet.cell_symbols), side, side, side)
             codes, reading, actions = (tuple(content[key]) for key in ("codes", "reading", "actions"))
-            return cls(content["bits"], codes, steps, reading, actions)
-        except TableError:
+            return cls(content["bits"], codes, steps, reading, actions, task)
+        except (TableError, TaskError):
             raise
         except (TypeError, ValueError, OverflowError, zlib.error) as error:
             raise TableError(

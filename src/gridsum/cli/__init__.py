@@ -36,6 +36,8 @@ COMMANDS = {
     "reproduce": "reproduce the paper, from training to the page of results",
     "sweep": "train many configurations, on this machine or on a cluster",
     "status": "show how far a reproduction or a sweep is, and where it runs",
+    "export": "write a model for the Hugging Face Hub, as ONNX, or as JSON",
+    "completion": "print what a shell needs to complete commands and options",
     "bench": "measure what training and solving cost on this machine",
 }
 

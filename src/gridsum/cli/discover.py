@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from gridsum.cli.output import print_text, tell, unwritable
 from gridsum.cli.overrides import add_overrides, overridden
-from gridsum.cli.parsing import Parser, UsageError, add_device, pick_device
+from gridsum.cli.parsing import Parser, UsageError, add_device, add_task, pick_device
+from gridsum.deltas import exact_for
 from gridsum.progress import progress
 from gridsum.recipe import ExactConfig
 
@@ -43,12 +44,14 @@ def _parser() -> Parser:
         "       gridsum train --out FOLDER --resume",
         "examples:\n"
         "  gridsum train --variant exact --seeds 0-9 --out runs/exact\n"
+        "  gridsum train --variant exact --task add:base=2 --out runs/binary\n"
         "  gridsum prove --model runs/exact/seed-0\n"
         "  gridsum rule --model runs/exact/seed-0",
     )
     parser.add_argument("--variant", metavar="NAME", help="exact")
     parser.add_argument("--out", required=True, metavar="FOLDER", help="where weights, logs, checkpoint and proofs go")
     parser.add_argument("--seeds", type=read_seeds, metavar="SEEDS", help="such as 3, 0-9 or 0,2,5-7 (default: 0)")
+    add_task(parser)
     parser.add_argument("--resume", action="store_true", help="go on where FOLDER's training stopped")
     add_device(parser, "auto")
     add_overrides(parser, ExactConfig())
@@ -58,7 +61,7 @@ def _parser() -> Parser:
 def run(arguments: Sequence[str]) -> int:
     options = _parser().read(arguments)
     folder = Path(options.out)
-    config, seeds = overridden(ExactConfig(), options), options.seeds or (0,)
+    config, seeds = overridden(exact_for(options.task), options), options.seeds or (0,)
     from gridsum.training.exact import train_exact
     from gridsum.training.folders import read_exact_setup
 

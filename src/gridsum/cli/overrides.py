@@ -11,8 +11,8 @@ from gridsum.deltas import VARIANTS
 from gridsum.fields import describe_type, fields_of, meanings_of, override
 from gridsum.recipe import ExactConfig
 
-# The variant has an option of its own, which chooses the other fields' defaults.
-_NOT_OFFERED = {"variant"}
+# The variant and the task have options of their own, which choose the other fields' defaults.
+_NOT_OFFERED = {"variant", "task", "task.name"}
 _DESTINATION = "field:"
 Configuration = TypeVar("Configuration", Config, ExactConfig)
 

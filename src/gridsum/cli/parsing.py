@@ -146,6 +146,25 @@ def add_reading(parser: argparse.ArgumentParser, more: str = "") -> None:
     )
 
 
+def add_task(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--task",
+        type=task_name,
+        metavar="TASK",
+        help="what to learn: add, add:base=B (2 to 36), subtract, or a task of an installed package (default: add)",
+    )
+
+
+def task_name(text: str) -> str:
+    """The name of a task that there is."""
+    from gridsum.tasks import TaskError, find
+
+    try:
+        return find(text).name
+    except TaskError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
 def add_model(parser: argparse.ArgumentParser, default: str = DEFAULT_MODEL) -> None:
     parser.add_argument(
         "--model",

@@ -10,11 +10,11 @@ from gridsum.api.models import rule_model
 from gridsum.cli.output import print_text, tell, write_result
 from gridsum.cli.parsing import Parser, called_now
 from gridsum.names import DEFAULT_MODEL
-from gridsum.symbols import exact_sum, render
 
 if TYPE_CHECKING:
     from gridsum.automaton.proof import Proof
     from gridsum.automaton.table import RuleTable
+    from gridsum.tasks import Alphabet
 
 _SEARCHED = 20_000
 
@@ -25,16 +25,17 @@ def _parser() -> Parser:
         "Check, by enumeration of every local context, that a learned rule adds any number of terms of any length. "
         "The checker knows addition; the network was never shown it. docs/proof.md gives the argument. "
         "The exit status is 1 where a condition fails.",
-        "gridsum prove [--model MODEL | --table FILE] [--json FILE]",
+        "gridsum prove [--model MODEL | --table FILE] [--json] [--out FILE]",
         "examples:\n"
         "  gridsum prove\n"
         "  gridsum prove --model runs/exact/seed-3\n"
-        "  gridsum prove --table rule.json --json proof.json",
+        "  gridsum prove --table rule.json --out proof.json",
     )
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--model", metavar="MODEL", help=f"a run of exact: its name, folder or file ({DEFAULT_MODEL})")
-    what.add_argument("--table", metavar="FILE", help="a rule that `gridsum rule --json` wrote")
-    parser.add_argument("--json", metavar="FILE", help="also write what was found as JSON; - is standard output")
+    what.add_argument("--table", metavar="FILE", help="a rule that `gridsum rule --out` wrote")
+    parser.add_argument("--json", action="store_true", help="print what was found as a JSON object")
+    parser.add_argument("--out", metavar="FILE", help="also write that object to a file")
     return parser
 
 
@@ -55,13 +56,16 @@ def run(arguments: Sequence[str]) -> int:
     wrong = None if proof.proved else counterexample(table)
     lines = [_line(proof), *(_network_line(precision, part) for precision, part in network.items())]
     lines += _theorem(table) if proved else _failure(proof, wrong)
-    if options.json != "-":
+    if not options.json:
         print_text("\n".join(lines) + "\n")
-    if options.json is not None:
+    if options.json or options.out is not None:
         found = {"proved": proved, **_told(proof), "network": network}
-        write_result(options.json, json.dumps(found, indent=2) + "\n")
-        if options.json != "-":
-            tell(f"gridsum: wrote {options.json}")
+        text = json.dumps(found, indent=2) + "\n"
+        if options.json:
+            print_text(text)
+        if options.out is not None:
+            write_result(options.out, text)
+            tell(f"gridsum: wrote {options.out}")
     return 0 if proved else 1
 
 
@@ -99,7 +103,7 @@ def _theorem(table: "RuleTable") -> list[str]:
         "Theorem. For any number of terms N of at most D digits, D any number, on a grid of N + 1 rows and as many",
         "columns as the sum needs, at least D + 2: from any state of its cells that is made of its codes, the rule",
         f"({len(table.codes)} codes of {table.bits} bits) comes to rest within 2 · rows · columns steps, and the top",
-        "row then reads as the sum, without leading zeros.",
+        f"row then reads as the sum in base {table.task.alphabet.base}, without leading zeros.",
         "",
         "Placement writes every digit, opens a row at every '+', and skips the rest. Rows come to rest from the lowest",
         "up; in a row digits and carries are right from right to left, then leading zeros from left to right.",
@@ -111,7 +115,7 @@ def _failure(proof: "Proof", wrong: tuple[str, ...] | None) -> list[str]:
         return ["", "Not proved of the network: the rule is, but the network does not follow it."]
     lines = ["", "Not proved. The first conditions that fail:", *(f"  {failure}" for failure in proof.failures[:5])]
     if wrong is not None:
-        return [*lines, f"A sum that it gets wrong: {render(wrong).removesuffix('=')}"]
+        return [*lines, f"A sum that it gets wrong: {'+'.join(wrong)}"]
     return [*lines, f"No wrong sum was found among {_SEARCHED:,} small ones."]
 
 
@@ -130,22 +134,23 @@ def counterexample(table: "RuleTable") -> tuple[str, ...] | None:
     from gridsum.automaton.run import solve
     from gridsum.automaton.table import TableError
 
-    for terms in _small_sums():
+    for terms in _small_sums(table.task.alphabet):
         try:
-            if solve(table, terms).answer != exact_sum(terms):
+            if solve(table, terms).answer != table.task.answer(terms):
                 return terms
         except TableError:
             return terms
     return None
 
 
-def _small_sums() -> Iterator[tuple[str, ...]]:
-    yield from ((str(a),) for a in range(100))
-    yield from ((str(a), str(b)) for a in range(100) for b in range(0, 100, 3))
+def _small_sums(alphabet: "Alphabet") -> Iterator[tuple[str, ...]]:
+    write, every = alphabet.write, alphabet.digits
+    yield from ((write(a),) for a in range(100))
+    yield from ((write(a), write(b)) for a in range(100) for b in range(0, 100, 3))
     chance = random.Random(0)
     for index in range(_SEARCHED):
         size = 2 + index // (_SEARCHED // 6)
-        digits = chance.choice(("0123456789", "09", "019", "89"))
+        digits = chance.choice((every, every[0] + every[-1], every[:2] + every[-1], every[-2:]))
         yield tuple(
             "".join(chance.choice(digits) for _ in range(chance.randint(1, size)))
             for _ in range(chance.randint(1, size))

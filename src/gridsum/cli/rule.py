@@ -9,12 +9,11 @@ from gridsum.cli.parsing import Parser, UsageError, called_now
 from gridsum.names import DEFAULT_MODEL
 
 if TYPE_CHECKING:
-    from gridsum.automaton.meaning import Code, Meaning
+    from gridsum.automaton.meaning import Code, Meaning, Sum
     from gridsum.automaton.table import RuleTable
     from gridsum.terminal import Line
 
 _DOES = ("written at the right end of the top row", "the start of a new top row", "skipped")
-_DIGITS = range(10)
 _SHOWN = 4
 """So many bit patterns of one meaning stand on a line."""
 
@@ -121,21 +120,23 @@ def describe(name: str, table: "RuleTable", meaning: "Meaning") -> "list[Line]":
 
 
 def _placement(table: "RuleTable") -> "list[Line]":
-    from gridsum.symbols import ALPHABET, PAD
+    from gridsum.tasks import PAD
 
+    alphabet = table.task.alphabet
     by_action: dict[int, list[str]] = {}
     for symbol, action in enumerate(table.actions):
         if symbol != PAD:
-            by_action.setdefault(action, []).append(ALPHABET[symbol])
+            by_action.setdefault(action, []).append(alphabet.symbols[symbol])
     return [
-        [(f"  {_listed(symbols):<12}", "answer"), (_DOES[action], "")] for action, symbols in sorted(by_action.items())
+        [(f"  {_listed(symbols, alphabet.digits):<12}", "answer"), (_DOES[action], "")]
+        for action, symbols in sorted(by_action.items())
     ]
 
 
-def _listed(symbols: list[str]) -> str:
-    digits = [symbol for symbol in symbols if symbol.isdigit()]
-    if len(digits) == len(_DIGITS):
-        return " ".join(["0 … 9", *(symbol for symbol in symbols if not symbol.isdigit())])
+def _listed(symbols: list[str], digits: str) -> str:
+    found = [symbol for symbol in symbols if symbol in digits]
+    if len(found) == len(digits) > 2:
+        return " ".join([f"{digits[0]} … {digits[-1]}", *(symbol for symbol in symbols if symbol not in digits)])
     return " ".join(symbols)
 
 
@@ -147,9 +148,11 @@ def _codes(table: "RuleTable", meaning: "Meaning") -> "list[Line]":
     def of(digit: int, carry: int) -> str:
         return patterns([code for code in meaning.codes if code.value == (digit, carry)])
 
-    width = max(len("no carry"), *(len(of(digit, 0)) for digit in _DIGITS)) + 3
+    width = max(len("no carry"), *(len(of(digit, 0)) for digit in range(meaning.base))) + 3
     lines: list[Line] = [[(f"  {'digit':<12}{'no carry':<{width}}carry", "quiet")]]
-    lines += [[(f"  {digit:<12}", "answer"), (f"{of(digit, 0):<{width}}{of(digit, 1)}", "")] for digit in _DIGITS]
+    lines += [
+        [(f"  {digit:<12}", "answer"), (f"{of(digit, 0):<{width}}{of(digit, 1)}", "")] for digit in range(meaning.base)
+    ]
     others: dict[str, list[Code]] = {}
     for code in meaning.codes:
         if code.value is None:
@@ -168,32 +171,45 @@ def _carry(meaning: "Meaning") -> "list[Line]":
 
 
 def _columns(meaning: "Meaning") -> "list[Line]":
+    from gridsum.automaton.meaning import Sum
+
     def cell(x: int, below: int, carry: int) -> str:
         found = meaning.sums.get((x, below, carry), frozenset())
-        return str(10 * min(found).carry + min(found).digit) if len(found) == 1 else "?"
+        return _written(min(found), meaning.base) if len(found) == 1 else "?"
 
     def row(cells: Sequence[str]) -> str:
         return "".join(f"{text:>3}" for text in cells)
 
-    head = row([str(digit) for digit in _DIGITS])
+    digits, wide = range(meaning.base), 3 * meaning.base + 6
+    head = row([_written(Sum(digit, 0), meaning.base) for digit in digits])
     lines: list[Line] = [
-        [(f"  {'':3}{'no carry from the right':<36}{'':3}a carry from the right", "")],
-        [(f"  {'':3}{head:<36}{'':3}{head}", "quiet")],
+        [(f"  {'':3}{'no carry from the right':<{max(wide, 26)}}{'':3}a carry from the right", "")],
+        [(f"  {'':3}{head:<{max(wide, 26)}}{'':3}{head}", "quiet")],
     ]
-    for x in _DIGITS:
-        plain, carried = (row([cell(x, below, carry) for below in _DIGITS]) for carry in (0, 1))
-        lines.append([(f"  {x:<3}", "quiet"), (f"{plain:<36}", ""), (f"{x:<3}", "quiet"), (carried, "")])
+    for x in digits:
+        plain, carried = (row([cell(x, below, carry) for below in digits]) for carry in (0, 1))
+        own = f"{_written(Sum(x, 0), meaning.base):<3}"
+        lines.append([(f"  {own}", "quiet"), (f"{plain:<{max(wide, 26)}}", ""), (own, "quiet"), (carried, "")])
     return lines
+
+
+def _written(value: "Sum", base: int) -> str:
+    """A digit, behind a 1 where there is a carry."""
+    from gridsum.tasks.alphabet import LETTERS
+
+    return (LETTERS[value.carry] if value.carry else "") + LETTERS[value.digit % base]
 
 
 def _verdict(meaning: "Meaning") -> "list[Line]":
     lines: list[Line] = []
     if meaning.is_addition:
         zeros = "; a + and an empty cell count as 0" if meaning.others_are_zero else ""
-        lines.append([("This is column addition", "right"), (f" in all 200 cases{zeros}.", "")])
+        lines.append([("This is column addition", "right"), (f" in all {len(meaning.cases)} cases{zeros}.", "")])
         lines.append([("So it was seen in sums. gridsum prove checks it for all of them.", "quiet")])
     else:
-        lines.append([("This is not column addition", "wrong"), (f": {meaning.wrong} of 200 cases differ.", "")])
+        lines.append(
+            [("This is not column addition", "wrong"), (f": {meaning.wrong} of {len(meaning.cases)} cases differ.", "")]
+        )
     if meaning.restless:
         lines.append([(f"{meaning.restless} of {meaning.sums_shown} sums never came to rest.", "wrong")])
     return lines

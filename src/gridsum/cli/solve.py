@@ -20,8 +20,8 @@ from gridsum.cli.parsing import (
     add_seed,
 )
 from gridsum.cli.watching import how_of, model_of
-from gridsum.names import resolve
-from gridsum.symbols import ExpressionError, parse
+from gridsum.names import MODELS, resolve
+from gridsum.tasks import ExpressionError, Task, find
 
 if TYPE_CHECKING:
     from gridsum.answers import Answer
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 # Lines of a file that are solved together, at most: more would only make the first answer wait.
 _LINES_AT_ONCE = 64
 _READ_SIZE = 1 << 16
+_SIGNS = ("+", "-", "−")
 _DESCRIBED = ("expression", "answer", "exact", "correct", "steps", "halting", "placement", "capped")
 
 
@@ -105,7 +106,8 @@ def run(arguments: Sequence[str]) -> int:
             texts = _joined(options.expressions)
             given = [Asked("argument", number, text) for number, text in enumerate(texts, 1)]
             chunks: Iterator[list[Asked]] = iter([given])
-            if all(isinstance(_read(asked), ExpressionError) for asked in given):
+            shipped = resolve(options.model)[0] in MODELS
+            if shipped and all(isinstance(_read(asked, find()), ExpressionError) for asked in given):
                 return _answer_chunk(None, given, options)  # nothing to load a network for
             if options.csv:
                 emit(_csv_line([*_DESCRIBED, "model"]))
@@ -124,7 +126,8 @@ def _joined(arguments: Sequence[str]) -> list[str]:
     """Sums that a shell has split at spaces: an argument that ends in a sign goes on in the next one."""
     sums: list[str] = []
     for text in arguments:
-        goes_on = bool(sums) and (sums[-1].rstrip().endswith("+") or text.lstrip()[:1] in ("+", "="))
+        sign = text.strip() in _SIGNS or text.lstrip()[:1] in ("+", "=")
+        goes_on = bool(sums) and (sign or sums[-1].rstrip()[-1:] in _SIGNS)
         if goes_on:
             sums[-1] += f" {text}"
         else:
@@ -192,11 +195,11 @@ def _blank(asked: Asked) -> bool:
     return asked.place == "line" and asked.text is not None and not asked.text.strip()
 
 
-def _read(asked: Asked) -> tuple[str, ...] | ExpressionError:
+def _read(asked: Asked, task: Task) -> tuple[str, ...] | ExpressionError:
     if asked.text is None:
         return ExpressionError("this is not UTF-8 text; write sums with ASCII digits")
     try:
-        return parse(asked.text)
+        return task.parse(asked.text)
     except ExpressionError as error:
         return error
 
@@ -204,7 +207,8 @@ def _read(asked: Asked) -> tuple[str, ...] | ExpressionError:
 def _answer_chunk(model: Model | None, chunk: list[Asked], options: Any) -> int:
     """Answer what can be answered, in order; returns the exit status."""
     status = 0
-    read = [None if _blank(asked) else _read(asked) for asked in chunk]
+    task = find() if model is None else model.task
+    read = [None if _blank(asked) else _read(asked, task) for asked in chunk]
     expressions = [terms for terms in read if isinstance(terms, tuple)]
     answers = iter(()) if model is None else model.answers(expressions, how_of(options, options.network))
     for asked, terms in zip(chunk, read, strict=True):

@@ -8,7 +8,6 @@ from gridsum.cli.output import STANDARD, check_writable, write_result
 from gridsum.cli.parsing import Parser
 from gridsum.cli.solve import describe
 from gridsum.cli.watching import add_watching, watch
-from gridsum.symbols import ALPHABET
 
 if TYPE_CHECKING:
     from gridsum.api.traces import Trace
@@ -63,8 +62,8 @@ def run(arguments: Sequence[str]) -> int:
     watched = watch(options)
     answer, traced = watched.answer, watched.inside
     content = describe(answer, watched.model.name) | {
-        "alphabet": list(ALPHABET),
-        "symbols": [ALPHABET[code] for code in traced.symbols.tolist()],
+        "alphabet": list(traced.alphabet),
+        "symbols": [traced.alphabet[code] for code in traced.symbols.tolist()],
         "action_names": ["TLU", "NLP", "NOP"],
         "actions": _rounded(traced.actions),
         "readings": [_reading(watched, n, options.grids, options.attention) for n in range(answer.steps + 1)],
@@ -82,7 +81,7 @@ def _reading(watched: "Trace", n: int, grids: bool, attention: bool) -> dict[str
         "lambda": None if halting is None else float(halting[n]),
         "p": None if probability is None else float(probability[n]),
         "cumulated": None if probability is None else float(probability[: n + 1].sum()),
-        "symbols": [[ALPHABET[code] for code in row] for row in codes.tolist()],
+        "symbols": [[traced.alphabet[code] for code in row] for row in codes.tolist()],
         "confidence": _rounded(confidence),
     }
     if watched.codes is not None:

@@ -11,7 +11,7 @@ from gridsum.cli import discover
 from gridsum.cli.boards import Boards
 from gridsum.cli.output import tell, unwritable
 from gridsum.cli.overrides import add_overrides, overridden, variants_text
-from gridsum.cli.parsing import Parser, UsageError, add_device, add_reading, called_now, pick_device
+from gridsum.cli.parsing import Parser, UsageError, add_device, add_reading, add_task, called_now, pick_device
 from gridsum.config import Config, ConfigError
 from gridsum.deltas import VARIANTS, variant
 from gridsum.fields import MOST_SEEDS, following, from_dict, seeds_of
@@ -69,6 +69,7 @@ def _parser() -> Parser:
         "--seeds names (overtraining): what is overridden changes, and the problems go on where that model's ended",
     )
     add_reading(parser)
+    add_task(parser)
     parser.add_argument(
         "--seeds",
         type=read_seeds,
@@ -96,6 +97,8 @@ def run(arguments: Sequence[str]) -> int:
         raise UsageError("--resume goes on with FOLDER's own weights; leave --start-from out")
     if options.reading is not None and (options.config or options.start_from or options.resume):
         raise UsageError("--reading changes a variant; leave out --config, --start-from and --resume")
+    if options.task is not None and (options.config or options.start_from or options.resume):
+        raise UsageError("--task is for a new variant; leave out --config, --start-from and --resume")
     begin = None if options.start_from is None else _beginning(options.start_from, options.seeds)
     config, seeds = (
         _setup(options, folder) if begin is None else (overridden(following(begin.config), options), begin.seeds)
@@ -147,7 +150,7 @@ def _setup(options: argparse.Namespace, folder: Path) -> tuple[Config, tuple[int
     if options.config is not None:
         config = _read_config(options.config)
     elif options.variant is not None or not options.resume:
-        config = variant(options.variant or "base", options.reading)
+        config = variant(options.variant or "base", options.reading, options.task)
     else:
         config = None
     if options.resume and (config is None or seeds is None):

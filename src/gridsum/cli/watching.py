@@ -14,7 +14,8 @@ from gridsum.cli.parsing import (
     check_halting,
     load_single,
 )
-from gridsum.symbols import parse
+from gridsum.names import MODELS, resolve
+from gridsum.tasks import find
 
 if TYPE_CHECKING:
     from gridsum.api.traces import Trace
@@ -48,5 +49,6 @@ def how_of(options: argparse.Namespace, network: bool = False) -> How:
 
 
 def watch(options: argparse.Namespace) -> "Trace":
-    parse(options.expression)  # before anything is loaded
+    if resolve(options.model)[0] in MODELS:
+        find().parse(options.expression)  # before anything is loaded
     return model_of(options).trace(options.expression, **how_of(options)._asdict())

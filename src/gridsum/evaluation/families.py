@@ -12,6 +12,7 @@ from torch import Tensor
 
 from gridsum.problems import Batch, Space, lay_out
 from gridsum.streams import Stream
+from gridsum.tasks import Task, find
 
 # What a family's random numbers are for.
 _TERMS, _LENGTHS, _DIGITS, _ORDER, _SECOND = 1, 2, 3, 4, 5
@@ -20,6 +21,9 @@ _SIBLINGS = 4
 
 # So many times any length that the remainder is as good as uniform.
 _MANY = 1 << 40
+
+
+_DEFAULT = find()
 
 
 class Drawn(NamedTuple):
@@ -31,71 +35,73 @@ class Drawn(NamedTuple):
 
 
 class Family(NamedTuple):
-    draw: Callable[[Space, int, Stream], Drawn]
+    draw: Callable[[Space, int, Stream, int], Drawn]
     terms: int | None = None
     """The only number of terms that it makes sense for, if there is one."""
 
 
-def draw(name: str, space: Space, problems: int, stream: Stream) -> Batch:
+def draw(name: str, space: Space, problems: int, stream: Stream, task: Task = _DEFAULT) -> Batch:
     """`problems` problems of a family for every run of `stream`."""
-    return lay_out(space, *FAMILIES[name].draw(space, problems, stream))
+    return lay_out(space, *FAMILIES[name].draw(space, problems, stream, task.alphabet.base), task)
 
 
-def _uniform(space: Space, problems: int, stream: Stream) -> Drawn:
+def _uniform(space: Space, problems: int, stream: Stream, base: int) -> Drawn:
     """As the space itself is drawn."""
     return Drawn(
         stream.fold(_TERMS).integers(*space.terms, problems),
         stream.fold(_LENGTHS).integers(*space.digits, problems, space.terms[1]),
-        stream.fold(_DIGITS).integers(0, 9, problems, space.terms[1], space.digits[1]),
+        stream.fold(_DIGITS).integers(0, base - 1, problems, space.terms[1], space.digits[1]),
     )
 
 
-def _nines_and_one(space: Space, problems: int, stream: Stream) -> Drawn:
+def _nines_and_one(space: Space, problems: int, stream: Stream, base: int) -> Drawn:
     """9…9 + 1, in either order: one carry through all columns."""
-    drawn = _uniform(space, problems, stream)
+    drawn = _uniform(space, problems, stream, base)
     order = stream.fold(_ORDER).integers(0, 1, problems)
     nines = torch.arange(2, device=order.device) == order[..., None]
     lengths = torch.where(nines, drawn.lengths[..., :1], 1)
-    digits = torch.where(nines[..., None], 9, 1).expand_as(drawn.digits)
+    digits = torch.where(nines[..., None], base - 1, 1).expand_as(drawn.digits)
     return Drawn(drawn.terms, lengths, digits)
 
 
-def _nines(space: Space, problems: int, stream: Stream) -> Drawn:
+def _nines(space: Space, problems: int, stream: Stream, base: int) -> Drawn:
     """The same 9…9 in every term: the largest carries there are."""
-    drawn = _uniform(space, problems, stream)
-    return Drawn(drawn.terms, drawn.lengths[..., :1].expand_as(drawn.lengths), torch.full_like(drawn.digits, 9))
+    drawn = _uniform(space, problems, stream, base)
+    return Drawn(drawn.terms, drawn.lengths[..., :1].expand_as(drawn.lengths), torch.full_like(drawn.digits, base - 1))
 
 
-def _alternating(space: Space, problems: int, stream: Stream) -> Drawn:
+def _alternating(space: Space, problems: int, stream: Stream, base: int) -> Drawn:
     """Two terms of one length whose columns add up to 10 or more and to 8 or less in turn, whatever is carried."""
-    drawn = _uniform(space, problems, stream)
+    drawn = _uniform(space, problems, stream, base)
     place = torch.arange(space.digits[1], device=drawn.digits.device)
     carries = (place + stream.fold(_SECOND).integers(0, 1, problems)[..., None]) % 2 == 0
     first = drawn.digits[..., 0, :]
     # A carrying column needs a first digit of 1 or more, another one of 8 or less.
-    first = torch.where(carries, first.clamp(min=1), first.clamp(max=8))
-    least, choices = torch.where(carries, 10 - first, 0), torch.where(carries, first, 9 - first)
+    first = torch.where(carries, first.clamp(min=1), first.clamp(max=base - 2))
+    least, choices = torch.where(carries, base - first, 0), torch.where(carries, first, base - 1 - first)
     second = least + drawn.digits[..., 1, :] % choices
     return Drawn(drawn.terms, drawn.lengths[..., :1].expand_as(drawn.lengths), torch.stack((first, second), -2))
 
 
-def _leading_zeros(space: Space, problems: int, stream: Stream) -> Drawn:
+def _leading_zeros(space: Space, problems: int, stream: Stream, base: int) -> Drawn:
     """At least one zero before every term, and as many as its length allows, each number alike."""
-    drawn = _uniform(space, problems, stream)
+    drawn = _uniform(space, problems, stream, base)
     significant = stream.fold(_SECOND).integers(0, _MANY, *drawn.lengths.shape[1:]) % drawn.lengths
     place = torch.arange(space.digits[1], device=drawn.digits.device)
     return drawn._replace(digits=torch.where(place < significant[..., None], drawn.digits, 0))
 
 
-def _zeros(space: Space, problems: int, stream: Stream) -> Drawn:
-    drawn = _uniform(space, problems, stream)
+def _zeros(space: Space, problems: int, stream: Stream, base: int) -> Drawn:
+    drawn = _uniform(space, problems, stream, base)
     return drawn._replace(digits=torch.zeros_like(drawn.digits))
 
 
-def _permuted(space: Space, problems: int, stream: Stream) -> Drawn:
+def _permuted(space: Space, problems: int, stream: Stream, base: int) -> Drawn:
     """One term as long as can be among single digits; siblings are the same terms in another order."""
     families = -(-problems // _SIBLINGS)
-    drawn = Drawn(*(part.repeat_interleave(_SIBLINGS, 1)[:, :problems] for part in _uniform(space, families, stream)))
+    drawn = Drawn(
+        *(part.repeat_interleave(_SIBLINGS, 1)[:, :problems] for part in _uniform(space, families, stream, base))
+    )
     lengths = torch.ones_like(drawn.lengths)
     lengths[..., 0] = space.digits[1]
     # Terms that are not part of the sum stay behind those that are.

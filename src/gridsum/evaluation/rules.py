@@ -7,7 +7,6 @@ from gridsum.automaton.table import RuleTable
 from gridsum.evaluation.metrics import count_text
 from gridsum.evaluation.records import Record
 from gridsum.evaluation.suites import Suite, problems_of
-from gridsum.symbols import exact_sum
 from gridsum.version import __version__
 
 
@@ -25,12 +24,12 @@ def evaluate_rule(
     answers, truths, steps, capped = [], [], [], 0
     batches = suite.batches(samples)
     for index, problems in enumerate(batches):
-        batch = problems_of(suite, index, problems, seed)
+        batch = problems_of(suite, index, problems, seed, task=table.task)
         for problem in range(batch.symbols.shape[1]):
-            terms = batch.expression(0, problem).removesuffix("=").split("+")
+            terms = table.task.parse(batch.expression(0, problem))
             found = solve(table, terms)
             answers.append(found.answer)
-            truths.append(exact_sum(terms))
+            truths.append(table.task.answer(terms))
             steps.append(found.steps)
             capped += found.capped
         if report is not None:

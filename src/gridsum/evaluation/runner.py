@@ -12,7 +12,6 @@ from gridsum.model.paper import GridSize
 from gridsum.solving import PlacementRule, choose_placement, infer_in_parts
 from gridsum.store import Model
 from gridsum.streams import Stream
-from gridsum.symbols import decode
 from gridsum.version import __version__
 
 # What an evaluation's random numbers are for, beside its problems.
@@ -41,7 +40,7 @@ def evaluate(
     counts: Counts | None = None
     steps, capped, used, predictions = [], [], "", []
     for index, problems in enumerate(batches):
-        batch = problems_of(suite, index, problems, seed, device)
+        batch = problems_of(suite, index, problems, seed, device, model.config.task.task)
         size = _grid(model, suite, index, seed)
         symbols = batch.symbols.expand(network.runs, -1, -1)
         stream = Stream.of_seeds(model.seeds, device).fold(seed).fold(_HALTING).fold(index)
@@ -74,14 +73,15 @@ def evaluate(
             evaluation_seed=seed,
             version=__version__,
             commit=commit,
-            answers=_answers(predictions, run) if suite.expressions else None,
+            answers=_answers(model, predictions, run) if suite.expressions else None,
             capped=int(ended[run].sum()),
         )
         for run, run_seed in enumerate(model.seeds)
     ]
 
 
-def _answers(predictions: list[torch.Tensor], run: int) -> tuple[str, ...]:
+def _answers(model: Model, predictions: list[torch.Tensor], run: int) -> tuple[str, ...]:
+    decode = model.config.task.task.decode
     return tuple(decode(row.tolist()) for part in predictions for row in part[run])
 
 

@@ -21,7 +21,7 @@ from gridsum.evaluation.metrics import count_text
 from gridsum.evaluation.records import Record
 from gridsum.evaluation.suites import Suite, problems_of
 from gridsum.names import did_you_mean
-from gridsum.symbols import exact_sum
+from gridsum.tasks import Task
 from gridsum.version import __version__
 
 Solver = Callable[[Any], Any]
@@ -97,6 +97,7 @@ def evaluate_solver(
     commit: str | None = None,
     timeout: float | None = None,
     report: Callable[[int, int], None] | None = None,
+    task: Task | None = None,
 ) -> Record:
     """Ask the solver for every problem of the suite; blanks around an answer are no part of it.
 
@@ -107,7 +108,7 @@ def evaluate_solver(
     failures: list[str] = []
     batched, batches = takes_list(solver), suite.batches(samples)
     for index, problems in enumerate(batches):
-        batch = problems_of(suite, index, problems, seed)
+        batch = problems_of(suite, index, problems, seed, task=task)
         expressions = [batch.expression(0, problem) for problem in range(batch.symbols.shape[1])]
         for group in [expressions] if batched else [[expression] for expression in expressions]:
             try:
@@ -115,7 +116,7 @@ def evaluate_solver(
             except _Failure as failure:
                 answers += [""] * len(group)
                 failures += [f"{shortened(group[0], 80)} {failure}"] * len(group)
-        truths += [exact_sum(expression.removesuffix("=").split("+")) for expression in expressions]
+        truths += [batch.answer(0, problem) for problem in range(len(expressions))]
         if report is not None:
             report(sum(batches[: index + 1]), sum(batches))
     counts = count_text(answers, truths)

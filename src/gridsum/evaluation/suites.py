@@ -18,6 +18,8 @@ from gridsum.names import did_you_mean
 from gridsum.problems import Batch, Space, batch_of, sample
 from gridsum.streams import Stream
 from gridsum.symbols import parse
+from gridsum.tasks import Task
+from gridsum.tasks import find as find_task
 
 BATCH = 64
 """Problems of a batch. It is part of what a seed means, so nothing else (memory, device) may change it."""
@@ -146,14 +148,24 @@ def find(name: str) -> tuple[Suite, ...]:
     raise SuiteError(f"there is no suite {name!r}; {did_you_mean(name, known, advice)}")
 
 
-def problems_of(suite: Suite, batch_index: int, problems: int, seed: int, device: torch.device | str = "cpu") -> Batch:
+def problems_of(
+    suite: Suite,
+    batch_index: int,
+    problems: int,
+    seed: int,
+    device: torch.device | str = "cpu",
+    task: Task | None = None,
+) -> Batch:
     """Batch `batch_index` of the suite as one run; it depends on the suite's name and the seed alone.
 
     A smaller batch is the beginning of a larger one. Fixed expressions are always given whole.
     """
+    task = task or find_task()
+    if task.most_terms is not None and suite.space.terms[1] > task.most_terms:
+        raise SuiteError(f"{suite.name} has more terms than the {task.most_terms} that {task.name} takes")
     if suite.expressions:
-        return batch_of(suite.expressions, device)
+        return batch_of(suite.expressions, device, task)
     stream = Stream.of_seeds([seed], device).fold(crc32(suite.name.encode())).fold(batch_index)
     if suite.family:
-        return draw(suite.family, suite.space, problems, stream)
-    return sample(suite.space, problems, stream)
+        return draw(suite.family, suite.space, problems, stream, task)
+    return sample(suite.space, problems, stream, task=task)

@@ -14,11 +14,10 @@ from matplotlib.patches import Rectangle
 
 from gridsum.analysis.placement import written
 from gridsum.disk import write_atomically
-from gridsum.figures.cells import Cell, draw_cells
+from gridsum.figures.cells import Cell, draw_cells, spelled
 from gridsum.figures.steps import ACTION_MEANINGS, cells_of, check_size, steps_of
 from gridsum.figures.style import INK, LINE, QUIET, RIGHT, SERIES, WRONG, FigureError, Picture, styled
 from gridsum.model.paper import ACTIONS, NOP
-from gridsum.symbols import ALPHABET, decode
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -59,7 +58,7 @@ def animation_frames(trace: "Trace", answer: "Answer") -> Iterator[Frame]:
     """The frames one by one."""
     check_size(trace)
     for scene in _scenes(trace, answer):
-        yield Frame(_draw(answer, scene), scene.seconds)
+        yield Frame(_draw(answer, scene, trace.alphabet), scene.seconds)
 
 
 def _scenes(trace: "Trace", answer: "Answer") -> Iterator[_Scene]:
@@ -71,14 +70,14 @@ def _scenes(trace: "Trace", answer: "Answer") -> Iterator[_Scene]:
         action = ACTIONS[int(trace.actions[count - 1].argmax())]
         if action != ACTIONS[NOP]:
             cells[0][-1] = cells[0][-1]._replace(changed=True)
-        symbol = ALPHABET[int(trace.symbols[count - 1])]
+        symbol = trace.alphabet[int(trace.symbols[count - 1])]
         yield _Scene(cells, f"{symbol}   {ACTION_MEANINGS[action]}", _WRITING, count)
     readings = cells_of(trace)
     halted = 0.0
     for n, cells in enumerate(readings):
         if trace.probability is not None:
             halted = min(1.0, halted + float(trace.probability[n]))
-        read = decode(cell.code for cell in cells[0]) or "nothing"
+        read = spelled(cells[0], trace.alphabet) or "nothing"
         caption = f"step {n}   reads {read}" if n else f"read by the output layer: {read}"
         changes = n == 0 or any(cell.changed for row in cells for cell in row)
         seconds = _FIRST if n == 0 else _CHANGING if changes else _IDLE
@@ -90,7 +89,7 @@ def _scenes(trace: "Trace", answer: "Answer") -> Iterator[_Scene]:
 
 
 @styled
-def _draw(answer: "Answer", scene: _Scene) -> "Image":
+def _draw(answer: "Answer", scene: _Scene, alphabet: tuple[str, ...]) -> "Image":
     from PIL import Image
 
     rows, columns = len(scene.cells), len(scene.cells[0])
@@ -106,7 +105,7 @@ def _draw(answer: "Answer", scene: _Scene) -> "Image":
     axes = figure.add_axes(
         ((width - grid_width) / 2 / width, _FOOT / height, grid_width / width, _CELL * rows / height)
     )
-    draw_cells(axes, scene.cells, 15)
+    draw_cells(axes, scene.cells, 15, alphabet)
     colour = INK
     caption = scene.caption
     if scene.ending:

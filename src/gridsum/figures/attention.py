@@ -17,7 +17,7 @@ from gridsum.analysis.attention import (
 )
 from gridsum.figures.steps import check_size
 from gridsum.figures.style import INK, LINE, QUIET, SERIES, Picture, bare, styled
-from gridsum.symbols import ALPHABET, PAD
+from gridsum.tasks import PAD
 
 if TYPE_CHECKING:
     from gridsum.model.unroll import Trace
@@ -112,7 +112,7 @@ def _draw_field(axes: Axes, trace: "Trace", rule: HeadRule, kernel: int) -> None
             text = axes.text(
                 j + 0.5,
                 i + 0.52,
-                "" if codes[i][j] == PAD else ALPHABET[codes[i][j]],
+                "" if codes[i][j] == PAD else trace.alphabet[codes[i][j]],
                 ha="center",
                 va="center",
                 fontsize=12,

@@ -1,6 +1,6 @@
 """Grids of symbols, drawn on axes: one unit a cell, row 0 at the top."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from matplotlib.axes import Axes
@@ -8,7 +8,7 @@ from matplotlib.patches import Rectangle
 
 from gridsum.analysis.placement import SHARED
 from gridsum.figures.style import INK, LINE
-from gridsum.symbols import ALPHABET, PAD
+from gridsum.tasks import PAD
 
 PLAIN, ANSWER, CHANGED = "#ffffff", "#dcebf7", "#f9d9a6"
 CHANGED_EDGE = "#b35900"
@@ -24,7 +24,12 @@ class Cell(NamedTuple):
     confidence: float = 1.0
 
 
-def draw_cells(axes: Axes, cells: Sequence[Sequence[Cell]], size: float) -> None:
+def spelled(cells: Iterable[Cell], alphabet: Sequence[str]) -> str:
+    """What cells read as, blanks left out."""
+    return "".join(alphabet[cell.code] for cell in cells if cell.code != PAD)
+
+
+def draw_cells(axes: Axes, cells: Sequence[Sequence[Cell]], size: float, alphabet: Sequence[str]) -> None:
     """`size` is that of the symbols, in points. The top row, which is read as the answer, is tinted; what has
     changed is framed, filled and bold; what the network is unsure of is faint."""
     height, width = len(cells), len(cells[0])
@@ -32,7 +37,7 @@ def draw_cells(axes: Axes, cells: Sequence[Sequence[Cell]], size: float) -> None
         for j, cell in enumerate(row):
             fill = CHANGED if cell.changed else ANSWER if i == 0 else PLAIN
             axes.add_patch(Rectangle((j, i), 1, 1, facecolor=fill, edgecolor=LINE, linewidth=0.7))
-            text = "?" if cell.code == SHARED else "" if cell.code == PAD else ALPHABET[cell.code]
+            text = "?" if cell.code == SHARED else "" if cell.code == PAD else alphabet[cell.code]
             axes.text(
                 j + 0.5,
                 i + 0.52,

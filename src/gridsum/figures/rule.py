@@ -7,13 +7,18 @@ from matplotlib.gridspec import GridSpec
 from matplotlib.patches import Rectangle
 
 from gridsum.automaton.meaning import Code, Meaning
-from gridsum.automaton.table import TEN, RuleTable
+from gridsum.automaton.table import RuleTable
 from gridsum.figures.style import INK, LINE, QUIET, Picture, styled
 
 _CARRY = "#D55E00"
 _OFF = "#eef1f4"
+
+
 # Around the colour circle, as 9 + 1 is 0 again; the digits are written too.
-_TINTS = [hls_to_rgb(digit / TEN, 0.84, 0.62) for digit in range(TEN)]
+def _tints(base: int) -> list[tuple[float, float, float]]:
+    return [hls_to_rgb(digit / base, 0.84, 0.62) for digit in range(base)]
+
+
 _UNKNOWN = "#ffffff"
 _MOST_COLUMNS = 60
 """Codes beyond so many are not drawn: a bit would be smaller than a millimetre."""
@@ -36,11 +41,11 @@ def plot_rule(table: RuleTable, meaning: Meaning) -> Picture:
 
 def _draw_columns(axes: Axes, meaning: Meaning, carry: int, title: str) -> None:
     carried: set[tuple[int, int]] = set()
-    for x in range(TEN):
-        for below in range(TEN):
+    for x in range(meaning.base):
+        for below in range(meaning.base):
             found = meaning.sums.get((x, below, carry), frozenset())
             value = min(found) if len(found) == 1 else None
-            fill = _UNKNOWN if value is None else _TINTS[value.digit]
+            fill = _UNKNOWN if value is None else _tints(meaning.base)[value.digit]
             axes.add_patch(Rectangle((below, x), 1, 1, facecolor=fill, edgecolor="white", linewidth=1.2))
             text = "?" if value is None else str(value.digit)
             axes.text(below + 0.54, x + 0.53, text, ha="center", va="center", fontsize=10.5, color=INK)
@@ -54,14 +59,14 @@ def _draw_columns(axes: Axes, meaning: Meaning, carry: int, title: str) -> None:
             axes.plot([below, below], [x, x + 1], color=_CARRY, linewidth=1.8, solid_capstyle="round")
         if x and (x - 1, below) not in carried:
             axes.plot([below, below + 1], [x, x], color=_CARRY, linewidth=1.8, solid_capstyle="round")
-    axes.set_xlim(-0.05, TEN + 0.05)
-    axes.set_ylim(TEN + 0.05, -0.05)
+    axes.set_xlim(-0.05, meaning.base + 0.05)
+    axes.set_ylim(meaning.base + 0.05, -0.05)
     axes.set_aspect("equal")
     axes.grid(False)
     axes.spines[:].set_visible(False)
-    centres = [digit + 0.5 for digit in range(TEN)]
-    axes.set_xticks(centres, [str(digit) for digit in range(TEN)])
-    axes.set_yticks(centres, [str(digit) for digit in range(TEN)])
+    centres = [digit + 0.5 for digit in range(meaning.base)]
+    axes.set_xticks(centres, [str(digit) for digit in range(meaning.base)])
+    axes.set_yticks(centres, [str(digit) for digit in range(meaning.base)])
     axes.tick_params(length=0, pad=2)
     axes.xaxis.tick_top()
     axes.xaxis.set_label_position("top")

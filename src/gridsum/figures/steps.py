@@ -5,10 +5,9 @@ from typing import TYPE_CHECKING
 import torch
 
 from gridsum.analysis.placement import SHARED, written
-from gridsum.figures.cells import MOST_CELLS, Cell, draw_cells
+from gridsum.figures.cells import MOST_CELLS, Cell, draw_cells, spelled
 from gridsum.figures.style import INK, QUIET, FigureError, Picture, styled
 from gridsum.model.paper import ACTIONS
-from gridsum.symbols import ALPHABET, decode
 
 if TYPE_CHECKING:
     from gridsum.model.unroll import Trace
@@ -41,14 +40,14 @@ def plot_placement(trace: "Trace", answer: "Answer") -> Picture:
         value = probabilities[action, symbol]
         colour = "white" if value > 0.6 else INK if value >= 0.005 else QUIET
         left.text(symbol, action, f"{value:.2f}".lstrip("0"), ha="center", va="center", fontsize=7.5, color=colour)
-    left.set_xticks(range(count), [ALPHABET[code] for code in trace.symbols.tolist()], fontsize=12, color=INK)
+    left.set_xticks(range(count), [trace.alphabet[code] for code in trace.symbols.tolist()], fontsize=12, color=INK)
     left.set_yticks(range(len(ACTIONS)), [f"{name}\n{ACTION_MEANINGS[name]}" for name in ACTIONS], fontsize=7.5)
     left.tick_params(length=0)
     left.grid(False)
     left.set_title("Probability of each action, symbol by symbol")
     right = figure.add_axes(((table + 2.0) / total, bottom, grid / total, body))
     placed = written(trace, answer.placement)
-    draw_cells(right, [[Cell(code) for code in row] for row in placed.symbols.tolist()], 12)
+    draw_cells(right, [[Cell(code) for code in row] for row in placed.symbols.tolist()], 12, trace.alphabet)
     right.set_anchor("NW")
     shared = "\n?: several symbols share the cell" if (placed.symbols == SHARED).any() else ""
     right.set_title(f"The grid it makes ({answer.placement}){shared}")
@@ -77,11 +76,11 @@ def plot_steps(trace: "Trace", answer: "Answer") -> Picture:
         left = (0.15 + column * panel_width) / total_width
         bottom = 1 - (0.85 + row * panel_height + 0.42 + _CELL * height) / total_height
         axes = figure.add_axes((left, bottom, _CELL * width / total_width, _CELL * height / total_height))
-        draw_cells(axes, readings[n], 11)
+        draw_cells(axes, readings[n], 11, trace.alphabet)
         axes.set_anchor("NW")
         name = "before any step" if n == 0 else f"step {n}" + (": halts" if n == last else "")
         halting = "" if trace.halting is None else f"  λ = {float(trace.halting[n]):.2f}"
-        read = decode(cell.code for cell in readings[n][0]) or "nothing"
+        read = spelled(readings[n][0], trace.alphabet) or "nothing"
         top = bottom + _CELL * height / total_height
         figure.text(left, top + 0.25 / total_height, name, fontsize=8, fontweight="bold")
         figure.text(left, top + 0.08 / total_height, f"reads {read}{halting}", fontsize=7, color=QUIET)

@@ -177,9 +177,9 @@ class LayerNorm(RunModule):
 class Embedding(RunModule):
     """Σ → R^E, without any positional information."""
 
-    def __init__(self, runs: Sequence[Generator], width: int) -> None:
+    def __init__(self, runs: Sequence[Generator], width: int, symbols: int) -> None:
         super().__init__()
-        self.weight = normal(runs, 1.0, len(ALPHABET), width)
+        self.weight = normal(runs, 1.0, symbols, width)
 
     def forward(self, symbols: Tensor) -> Tensor:
         return self.weight[torch.arange(len(self.weight), device=symbols.device)[:, None, None], symbols]
@@ -354,7 +354,7 @@ class ContextAttention(RunModule):
 def alibi(heads: int, height: int, columns: int, like: Tensor) -> Tensor:
     """m·M of Eq. 13: the bias of each head for each cell of the flattened grid, [h,H·W]."""
     head = torch.arange(1, heads + 1, device=like.device, dtype=like.dtype)
-    row = torch.arange(height, device=like.device, dtype=like.dtype).repeat_interleave(columns)
+    row = torch.arange(height, device=like.device, dtype=like.dtype)[:, None].expand(-1, columns).flatten()
     return -torch.exp2(-head)[:, None] * row
 
 
@@ -410,14 +410,15 @@ def halting_distribution(halting: Tensor, epsilon: float | Tensor) -> tuple[Tens
 class Network(RunsModule):
     """R networks of one configuration, computed together; run r begins from seeds[r]."""
 
-    def __init__(self, config: ModelConfig, seeds: Sequence[int] = (0,)) -> None:
+    def __init__(self, config: ModelConfig, seeds: Sequence[int] = (0,), symbols: int = len(ALPHABET)) -> None:
+        """`symbols` is the size of the task's alphabet."""
         super().__init__()
         self.config, self.runs = config, len(seeds)
         runs = generators(seeds)
-        self.embedding = Embedding(runs, config.width)
+        self.embedding = Embedding(runs, config.width, symbols)
         self.placement = Placement(runs, config.width, config.placement_hidden)
         self.step = Step(runs, config)
-        self.output = Linear(runs, config.width, len(ALPHABET))
+        self.output = Linear(runs, config.width, symbols)
         self.context = ContextTransformer(runs, config) if config.halting == "ponder" else None
 
     def actions(self, symbols: Tensor) -> Tensor:

@@ -28,8 +28,9 @@ from gridsum.model.paper import (
     normal,
 )
 from gridsum.recipe import POSITIONS, RuleConfig
-from gridsum.symbols import ALPHABET
+from gridsum.tasks import Task, find
 
+_DEFAULT = find()
 # Logits are this many times as large as a layer makes them, so that bits are decided early in training.
 _SHARPNESS = 3.0
 # Gates move as much faster than other parameters.
@@ -70,18 +71,18 @@ class RuleNetwork(RunsModule):
 
     decided: Tensor
 
-    def __init__(self, config: RuleConfig, seeds: Sequence[int]) -> None:
+    def __init__(self, config: RuleConfig, seeds: Sequence[int], task: Task = _DEFAULT) -> None:
         super().__init__()
-        self.config, runs = config, generators(seeds)
+        self.config, self.task, runs = config, task, generators(seeds)
         self.places = [POSITIONS[name] for name in config.positions]
-        self.embedding = Embedding(runs, config.width)
+        self.embedding = Embedding(runs, config.width, len(task.alphabet))
         self.placement = Placement(runs, config.width, config.placement_hidden)
         self.own = Linear(runs, config.width, config.width)
         self.view = Linear(runs, config.bits, config.width)
         self.looking = Looking(runs, config.width, config.groups, len(self.places))
         self.transition = Transition(runs, config.width, config.hidden)
         self.logits = Linear(runs, config.width, config.bits)
-        self.reading = Linear(runs, config.width, len(ALPHABET))
+        self.reading = Linear(runs, config.width, len(task.alphabet))
         for part in (self.own, self.view, self.logits, self.reading, *self.transition.feed_forward.layers):
             nn.init.zeros_(part.bias)  # type: ignore[arg-type]
         self.gate = constant(runs, 0.1, len(self.places)) if config.gates else None

@@ -12,6 +12,7 @@ from gridsum.model.engine import Engine, engine_of
 from gridsum.model.engine.plain import Plain, Sites, Start
 from gridsum.model.paper import GridSize, Network, halting_distribution, survival
 from gridsum.streams import Stream
+from gridsum.symbols import ALPHABET
 
 
 class Moment(NamedTuple):
@@ -152,6 +153,8 @@ class Trace:
     """[N+1], λ_n."""
     probability: Tensor | None
     """[N+1], p_n without truncation before the last step."""
+    alphabet: tuple[str, ...] = ALPHABET
+    """What the numbers of symbols stand for."""
 
 
 @torch.no_grad()

@@ -21,7 +21,7 @@ from gridsum.model.rule import RuleNetwork, soft_bits
 from gridsum.problems import Batch, Space, sample
 from gridsum.recipe import DiscoveryConfig, ExactConfig, Phase
 from gridsum.streams import Stream, lane_index
-from gridsum.symbols import ALPHABET, PAD
+from gridsum.tasks import PAD, Task, find
 from gridsum.training.optimiser import clipped, decay_of, named_rows, write_rows
 
 # What the random numbers of a step are for; those of a recurrent step n come n after the last.
@@ -34,6 +34,9 @@ _WARM_UP = 50
 _RECENT = 0.05
 # What the stream of the problems that are held out is for, and how many they are.
 _HELD_OUT, _HELD_OUT_PROBLEMS = -1, 64
+
+
+_DEFAULT = find()
 
 
 class Setting(NamedTuple):
@@ -116,7 +119,7 @@ class Problems:
     inside: Tensor
 
 
-def draw(phase: Phase, config: DiscoveryConfig, stream: Stream) -> Problems:
+def draw(phase: Phase, config: DiscoveryConfig, stream: Stream, task: Task = _DEFAULT) -> Problems:
     """Half of the batch of either group, with a grid size that each run draws for each."""
     height, width = grid_of(phase, config)
     half, longest = config.batch // 2, phase.groups[1].symbols
@@ -124,7 +127,7 @@ def draw(phase: Phase, config: DiscoveryConfig, stream: Stream) -> Problems:
     inside = []
     for index, space in enumerate(phase.groups):
         source = stream.fold(index)
-        batches.append(sample(space, half, source.fold(_PROBLEMS), config.few_digits))
+        batches.append(sample(space, half, source.fold(_PROBLEMS), config.few_digits, task))
         rows = space.terms[1] + config.spare_rows + source.fold(_ROWS).integers(0, config.random_rows)
         columns = space.digits[1] + config.spare_columns + source.fold(_COLUMNS).integers(0, config.random_columns)
         size = GridSize(height, width, torch.stack((rows, columns), 1).int())
@@ -138,7 +141,7 @@ def draw(phase: Phase, config: DiscoveryConfig, stream: Stream) -> Problems:
 def place(network: RuleNetwork, problems: Problems, certain: int) -> Tensor:
     """The symbols' vectors on the grids [R,B,H,W,E]; the last `certain` problems by the most probable actions."""
     table = network.actions()
-    chosen = F.one_hot(problems.symbols, len(ALPHABET)).to(table.dtype)
+    chosen = F.one_hot(problems.symbols, len(network.task.alphabet)).to(table.dtype)
     actions = torch.matmul(chosen, table[:, None])
     if certain:
         sure = torch.matmul(chosen[:, -certain:], most_probable(table)[:, None])
@@ -157,6 +160,7 @@ def rollout_cost(
     steps: int,
     before: Tensor,
     gates: Tensor | None,
+    task: Task = _DEFAULT,
 ) -> tuple[Tensor, Logged, Tensor]:
     """The cost [R] of one training step, what is logged of it, and the states it ends with.
 
@@ -164,7 +168,7 @@ def rollout_cost(
     a weight that grows with n.
     """
     noise, hard_share, starts, corruption, bit_cost, gate_cost, _ = now if isinstance(now, tuple) else now.unbind(0)
-    problems = draw(phase, config, stream)
+    problems = draw(phase, config, stream, task)
     inside, targets = problems.inside, problems.targets
     runs, count, height, width = inside.shape[:4]
     with full_precision(inside):
@@ -231,7 +235,8 @@ class _Costs(nn.Module):
 
     def forward(self, fleet: "Discovery", phase: Phase, stream: Stream, steps: int) -> tuple[Tensor, Logged, Tensor]:
         config = fleet.config.discovery
-        return rollout_cost(self.network, config, phase, stream, fleet.now, steps, fleet.before, fleet.gates(phase))
+        state = (fleet.now, steps, fleet.before, fleet.gates(phase))
+        return rollout_cost(self.network, config, phase, stream, *state, fleet.task)
 
 
 class Discovery:
@@ -239,7 +244,8 @@ class Discovery:
 
     def __init__(self, config: ExactConfig, seeds: tuple[int, ...], device: torch.device) -> None:
         self.config, self.seeds, self.device = config, seeds, device
-        self.network = RuleNetwork(config.rule, seeds).to(device)
+        self.task = find(config.task)
+        self.network = RuleNetwork(config.rule, seeds, self.task).to(device)
         self.costs = _Costs(self.network)
         self.decay = decay_of(self.network, config.discovery.weight_decay).to(device)
         self.mean = torch.zeros_like(flatten(self.network.parameters()))
@@ -274,12 +280,13 @@ class Discovery:
     def held_out(self) -> Tensor:
         """The share of whole results [R] that are right at rest, of problems that are never trained on.
 
-        As it would solve: by certain actions and with bits, from all bits off.
+        They are as in the last phase. As it would solve: by certain actions and with bits, from all bits off.
         """
-        network, space = self.network, Space((1, 4), (1, 10))
+        last = [phase for _, phase in phases(self.config) if phase.steps][-1]
+        network, space = self.network, Space(last.terms, last.digits)
         stream = Stream.of_seeds([0], self.device).fold(_HELD_OUT)
-        batch = sample(space, _HELD_OUT_PROBLEMS, stream)
-        height, width = space.terms[1] + 1, space.columns + 1
+        batch = sample(space, _HELD_OUT_PROBLEMS, stream, task=self.task)
+        height, width = space.terms[1] + 1, max(space.columns_of(self.task), space.digits[1] + 1) + 1
         symbols = batch.symbols.expand(network.runs, -1, -1)
         inside = torch.ones(network.runs, _HELD_OUT_PROBLEMS, height, width, 1, device=self.device)
         cell, query = network.meet(place(network, Problems(symbols, batch.targets, inside), _HELD_OUT_PROBLEMS))

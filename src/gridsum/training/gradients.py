@@ -16,9 +16,13 @@ from gridsum.model.unroll import Rollout, roll_out
 from gridsum.objective import Cost, cost, sampled_success, samples_success
 from gridsum.problems import Batch, Space, sample
 from gridsum.streams import Stream
+from gridsum.tasks import Task, find
 
 # What a step's random numbers are for.
 _PROBLEMS, _ROWS, _COLUMNS, _DROPOUT, _SUCCESS = range(5)
+
+
+_DEFAULT = find()
 
 
 @dataclass(frozen=True)
@@ -54,9 +58,9 @@ def draw_grid(space: Space, task: TaskConfig, stream: Stream, static: bool) -> G
     return GridSize(height, width, torch.stack((rows, columns), 1).int())
 
 
-def draw_problems(space: Space, problems: int, stream: Stream) -> Batch:
+def draw_problems(space: Space, problems: int, stream: Stream, task: Task = _DEFAULT) -> Batch:
     """The problems of a group."""
-    return sample(space, problems, stream.fold(_PROBLEMS))
+    return sample(space, problems, stream.fold(_PROBLEMS), task=task)
 
 
 def part_gradient(engine: Engine, config: Config, stream: Stream, group: int, steps: int | None, static: bool) -> Part:
@@ -65,7 +69,7 @@ def part_gradient(engine: Engine, config: Config, stream: Stream, group: int, st
     source = stream.fold(group)
     size = draw_grid(space, config.task, source, static)
     problems = config.training.batch // len(config.task.groups)
-    batch = draw_problems(space, problems, source)
+    batch = draw_problems(space, problems, source, config.task.task)
     rollout = roll_out(engine, batch.symbols, size, source.fold(_DROPOUT), steps, config.task.largest_grid(space))
     columns = None if size.inside is None else size.inside[:, 0]
     targets, success = batch.targets_for(size.width), None

@@ -185,7 +185,7 @@ class Fleet:
 
     def __init__(self, config: Config, seeds: tuple[int, ...], device: torch.device) -> None:
         self.config, self.seeds, self.device = config, seeds, device
-        self.network = Network(config.model, seeds).to(device)
+        self.network = Network(config.model, seeds, len(config.task.task.alphabet)).to(device)
         self.optimiser = AdamW(self.network, config.training)
         graphs = on_gpu(device)
         self.gradients = (GraphGradients if graphs else EagerGradients)(self.network, config, seeds)
@@ -223,7 +223,7 @@ class Fleet:
         """
         task, stream = self.config.task, Stream.of_seeds([0], self.device).fold(_HELD_OUT)
         space = Space(task.terms, task.digits)
-        batch, size = sample(space, _HELD_OUT_PROBLEMS, stream), GridSize(*task.grid(space))
+        batch, size = sample(space, _HELD_OUT_PROBLEMS, stream, task=task.task), GridSize(*task.grid(space))
         draws = stream.fold(0).uniform(_HELD_OUT_PROBLEMS, self.config.model.max_evaluation_steps)
         symbols, draws = (part.expand(len(self.seeds), -1, -1) for part in (batch.symbols, draws))
         try:

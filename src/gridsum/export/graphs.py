@@ -1,0 +1,162 @@
+"""A model as ONNX graphs, with any number of problems, rows and columns.
+
+Of the paper's networks:
+
+    input.onnx   symbols [B,S] → vectors [B,S,E], actions [B,S,3]
+    step.onnx    grid [B,H,W,E], context [B,C,E] → the next grid, the next context, halting [B] and logits [B,H,W,Σ]
+                 of the grid given; without context and halting where the network takes a fixed number of steps
+
+Of a network of bits:
+
+    input.onnx   symbols [B,S] → vectors [B,S,E], actions [B,S,3]
+    step.onnx    symbols of the cells [B,H,W] (digits from 0, the sign, nothing), bits [B,H,W,m] as ±1
+                 → the next bits, and logits [B,H,W,Σ] of the bits given
+
+The caller places vectors on the grid by their actions (`gridsum.model.paper.seq2grid` is the definition) and takes
+steps until it halts. Every graph is compared with torch, by onnxruntime, on grids of several sizes before it is kept.
+"""
+
+import logging
+import warnings
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from gridsum.model.paper import Network
+from gridsum.model.rule import RuleNetwork
+from gridsum.tasks import FIRST_DIGIT
+
+_OPSET = 18
+_TOLERANCE = 1e-4
+_SIZES = ((2, 5, 3, 7), (1, 9, 5, 4), (3, 2, 2, 12))
+"""Problems, symbols, rows and columns that a graph is compared on; the first are those it is made with."""
+
+
+class ExportError(RuntimeError):
+    """A graph that could not be made or that differs from its network."""
+
+
+class _Input(nn.Module):
+    def __init__(self, network: Network | RuleNetwork) -> None:
+        super().__init__()
+        self.vectors = nn.Parameter(network.embedding.weight[0].detach(), requires_grad=False)
+        self.actions = nn.Parameter(network.placement(network.embedding.weight)[0].detach(), requires_grad=False)
+
+    def forward(self, symbols: Tensor) -> tuple[Tensor, Tensor]:
+        return self.vectors[symbols], self.actions[symbols]
+
+
+class _Step(nn.Module):
+    def __init__(self, network: Network) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, grid: Tensor, context: Tensor) -> tuple[Tensor, ...]:
+        assert self.network.context is not None
+        grids = grid[None]
+        after, halting = self.network.context(context[None], grids)
+        return self.network.step(grids)[0], after[0], halting[0], self.network.read(grids)[0]
+
+
+class _FixedStep(nn.Module):
+    def __init__(self, network: Network) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, grid: Tensor) -> tuple[Tensor, ...]:
+        return self.network.step(grid[None])[0], self.network.read(grid[None])[0]
+
+
+class _RuleStep(nn.Module):
+    def __init__(self, network: RuleNetwork) -> None:
+        super().__init__()
+        self.network = network
+        written = network.embedding.weight[:, FIRST_DIGIT : network.task.alphabet.sign_code + 1]
+        cell, query = network.meet(torch.nn.functional.pad(written, (0, 0, 0, 1)))
+        self.cell, self.query = (nn.Parameter(part[0].detach(), requires_grad=False) for part in (cell, query))
+
+    def forward(self, symbols: Tensor, bits: Tensor) -> tuple[Tensor, ...]:
+        state = bits[None]
+        z = self.network.step(self.cell[symbols][None], self.query[symbols][None], state, gates=self.network.gates())
+        return torch.where(z[0] > 0, 1.0, -1.0), self.network.read(state)[0]
+
+
+def write_graphs(network: Network | RuleNetwork, folder: Path) -> list[Path]:
+    """Write the graphs of a network of one run; returns their files."""
+    try:
+        import onnxruntime  # noqa: F401
+        import onnxscript  # noqa: F401
+    except ImportError as error:
+        raise ExportError(
+            f"ONNX needs {error.name}, which is not installed; install it with: pip install 'gridsum[onnx]'"
+        ) from None
+    folder.mkdir(parents=True, exist_ok=True)
+    network = network.float().cpu().eval()
+    width, letters = network.config.width, network.embedding.weight.shape[1]
+    grid = {0: "problems", 1: "rows", 2: "columns"}
+
+    def symbols(problems: int, length: int, *_: int) -> dict[str, Tensor]:
+        return {"symbols": torch.randint(letters, (problems, length))}
+
+    _write(_Input(network), folder / "input.onnx", symbols, {"symbols": {0: "problems", 1: "length"}},
+           ["vectors", "actions"])  # fmt: skip
+    if isinstance(network, RuleNetwork):
+
+        def cells(problems: int, _: int, rows: int, columns: int) -> dict[str, Tensor]:
+            bits = torch.randint(2, (problems, rows, columns, network.config.bits)) * 2.0 - 1
+            return {"symbols": torch.randint(letters - 1, (problems, rows, columns)), "bits": bits}
+
+        _write(_RuleStep(network), folder / "step.onnx", cells, {"symbols": grid, "bits": grid},
+               ["next_bits", "logits"])  # fmt: skip
+    elif network.context is None:
+
+        def plain(problems: int, _: int, rows: int, columns: int) -> dict[str, Tensor]:
+            return {"grid": torch.randn(problems, rows, columns, width)}
+
+        _write(_FixedStep(network), folder / "step.onnx", plain, {"grid": grid}, ["next_grid", "logits"])
+    else:
+
+        def both(problems: int, _: int, rows: int, columns: int) -> dict[str, Tensor]:
+            context = torch.randn(problems, network.config.context_length, width)
+            return {"grid": torch.randn(problems, rows, columns, width), "context": context}
+
+        axes = {"grid": grid, "context": {0: "problems"}}
+        _write(_Step(network), folder / "step.onnx", both, axes, ["next_grid", "next_context", "halting", "logits"])
+    return [folder / "input.onnx", folder / "step.onnx"]
+
+
+def _write(module: nn.Module, path: Path, make: Any, axes: dict[str, dict[int, str]], outputs: list[str]) -> None:
+    """Make a graph, and compare it with torch on grids of several sizes."""
+    with torch.random.fork_rng(), torch.no_grad(), warnings.catch_warnings():
+        torch.manual_seed(0)
+        warnings.simplefilter("ignore")  # what the exporter says of itself
+        logging.getLogger("torch.onnx").setLevel(logging.ERROR)
+        example = make(*_SIZES[0])
+        dynamic = {
+            name: {axis: torch.export.Dim(label, min=1, max=1 << 20) for axis, label in axes[name].items()}
+            for name in example
+        }
+        made = torch.onnx.export(
+            module, (), kwargs=example, dynamic_shapes=dynamic, dynamo=True, verbose=False,
+            input_names=list(example), output_names=outputs, opset_version=_OPSET,
+        )  # fmt: skip
+        assert made is not None
+        made.save(str(path), external_data=False)
+        for size in _SIZES:
+            compare(module, path, make(*size))
+
+
+def compare(module: nn.Module, path: Path, inputs: dict[str, Tensor]) -> None:
+    """Refuse a graph whose answers are not torch's."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    found = session.run(None, {name: value.numpy() for name, value in inputs.items()})
+    for name, ours, theirs in zip((item.name for item in session.get_outputs()), module(**inputs), found, strict=True):
+        difference = float((ours - torch.from_numpy(theirs)).abs().max())
+        if ours.shape != theirs.shape or not difference <= _TOLERANCE:
+            raise ExportError(f"{path.name} differs from torch in {name} by {difference:.2g} on {list(ours.shape)}")

@@ -1,0 +1,98 @@
+"""A model as a folder that the Hugging Face Hub takes: card, configuration, weights.
+
+    FOLDER/README.md           a card with metadata and scores
+    FOLDER/config.json         the configuration
+    FOLDER/model.safetensors   the weights, with the configuration inside; never a pickle
+    FOLDER/rule.json           the rule, of a model that has one
+
+`gridsum.load(FOLDER)` reads it again. Weights that do not fit the configuration in full are refused.
+"""
+
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from gridsum.api.models import Model, RuleModel
+from gridsum.evaluation.records import Record
+from gridsum.evaluation.rendering import to_markdown
+from gridsum.evaluation.tables import TABLES, score_text
+from gridsum.fields import to_json
+from gridsum.names import MODELS
+from gridsum.store import EXPORTED, configuration_of, facts_of_file, write_atomically
+from gridsum.version import __version__
+
+
+def write_folder(model: Model, weights: Path, folder: Path, records: Sequence[Record]) -> list[Path]:
+    """Write the model whose weights lie in a file; returns what was written."""
+    folder.mkdir(parents=True, exist_ok=True)
+    config = json.loads(to_json(configuration_of(weights)))
+    about = {"model_type": "gridsum", "gridsum_version": __version__, "alphabet": list(model.task.alphabet.symbols)}
+    files = {
+        "README.md": card(model, weights, records),
+        "config.json": json.dumps(about | config, indent=2) + "\n",
+    }
+    if isinstance(model, RuleModel):
+        files["rule.json"] = model.table.to_json() + "\n"
+    for name, text in files.items():
+        write_atomically(folder / name, text.encode())
+    shutil.copyfile(weights, folder / EXPORTED)
+    return [*(folder / name for name in files), folder / EXPORTED]
+
+
+def card(model: Model, weights: Path, records: Sequence[Record]) -> str:
+    """The README of a model, with metadata that the Hub reads."""
+    facts = facts_of_file(model.name, weights)
+    name = f"gridsum-{Path(model.name).name}"
+    lines = [
+        "---",
+        "license: mit",
+        "library_name: gridsum",
+        "tags: [arithmetic, addition, systematic-generalisation, cellular-automaton, universal-transformer]",
+        *_index(name, records),
+        "---",
+        f"# {name}",
+        "",
+        "A network of [gridsum](https://pypi.org/project/gridsum/), "
+        f"variant `{facts['variant']}`, seed {facts['seed']}, {facts['parameters']:,} parameters. "
+        f"Its task is `{model.task.name}`: {model.task.meaning}.",
+        "",
+        *([f"Use it for {MODELS[model.name]}.", ""] if model.name in MODELS else []),
+        "```python",
+        "import gridsum",
+        "",
+        'model = gridsum.load("this-folder")',
+        f'print(model.solve("{model.task.render(_example(model)).removesuffix("=")}"))',
+        "```",
+        "",
+    ]
+    if records:
+        lines += [to_markdown(TABLES["scores"](list(records)))]
+    return "\n".join(lines)
+
+
+def _example(model: Model) -> tuple[str, str]:
+    write = model.task.alphabet.write
+    return write(67), write(58)
+
+
+def _index(name: str, records: Sequence[Record]) -> list[str]:
+    """The scores as the Hub's `model-index`."""
+    if not records:
+        return []
+    lines = ["model-index:", f"- name: {name}", "  results:"]
+    for record in records:
+        score: dict[str, Any] = {
+            "task": {"type": "text2text-generation", "name": "addition"},
+            "dataset": {"type": "gridsum", "name": record.suite},
+            "metrics": [
+                {
+                    "type": "exact_match",
+                    "value": round(record.seq, 6),
+                    "name": f"whole results right, {score_text(record.sequences_right, record.samples)}",
+                }
+            ],
+        }
+        lines.append(f"  - {json.dumps(score, ensure_ascii=False)}")  # JSON is YAML
+    return lines

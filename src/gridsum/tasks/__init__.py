@@ -1,0 +1,25 @@
+"""Tasks: what is asked, in which letters, and what the right answer is.
+
+Everything that is particular to a task stands here, as data and as a few functions without tensors of their own:
+alphabet, parser, exact answer, the answer's digits for many problems at once. `find("add:base=2")` gives one by name.
+"""
+
+from gridsum.tasks.addition import Addition
+from gridsum.tasks.alphabet import FIRST_DIGIT, PAD, Alphabet
+from gridsum.tasks.registry import DEFAULT, TaskError, find, known
+from gridsum.tasks.subtraction import Subtraction
+from gridsum.tasks.task import ExpressionError, Task
+
+__all__ = [
+    "DEFAULT",
+    "FIRST_DIGIT",
+    "PAD",
+    "Addition",
+    "Alphabet",
+    "ExpressionError",
+    "Subtraction",
+    "Task",
+    "TaskError",
+    "find",
+    "known",
+]

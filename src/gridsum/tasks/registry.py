@@ -1,0 +1,66 @@
+"""Tasks by name: those that come with gridsum, and those that installed packages offer.
+
+A package offers one in its pyproject.toml::
+
+    [project.entry-points."gridsum.tasks"]
+    nim = "my_package.tasks:Nim"
+
+What the entry point names is called with the parameters that follow the name: `nim:base=4` calls `Nim(base=4)`.
+"""
+
+import functools
+from collections.abc import Callable
+from importlib.metadata import entry_points
+from typing import Any
+
+from gridsum.names import did_you_mean
+from gridsum.tasks.addition import Addition
+from gridsum.tasks.subtraction import Subtraction
+from gridsum.tasks.task import Task
+
+DEFAULT = "add"
+_GROUP = "gridsum.tasks"
+_SHIPPED: dict[str, Callable[..., Task]] = {"add": Addition, "subtract": Subtraction}
+
+
+class TaskError(ValueError):
+    """A task that does not exist; the message says which do."""
+
+
+def known() -> dict[str, Callable[..., Any]]:
+    """The names of tasks, and what makes each; those of other packages are imported when they are made."""
+    offered = {point.name: _loaded(point) for point in entry_points(group=_GROUP)}
+    return {**offered, **_SHIPPED}
+
+
+def _loaded(point: Any) -> Callable[..., Any]:
+    return lambda **parameters: point.load()(**parameters)
+
+
+@functools.lru_cache(maxsize=64)
+def find(name: str = DEFAULT) -> Task:
+    """The task of a name, such as add, add:base=2 or subtract.
+
+    >>> find("add:base=16").answer(("ff", "1"))
+    '100'
+    """
+    kind, _, rest = name.partition(":")
+    makers = known()
+    if kind not in makers:
+        mend = did_you_mean(kind, makers, f"the tasks are {', '.join(makers)}")
+        raise TaskError(f"there is no task {kind!r}; {mend}")
+    parameters = {}
+    for part in filter(None, rest.split(",")):
+        key, equals, value = part.partition("=")
+        if not equals or not key.strip().isidentifier():
+            raise TaskError(f"{part!r} is no parameter of a task; write {kind}:base=2")
+        parameters[key.strip()] = int(value) if value.strip().isascii() and value.strip().isdigit() else value.strip()
+    try:
+        task = makers[kind](**parameters)
+    except TypeError as error:
+        raise TaskError(f"the task {kind} does not take {', '.join(parameters) or 'nothing'}: {error}") from None
+    except ValueError as error:
+        raise TaskError(f"the task {name}: {error}") from None
+    if not isinstance(task, Task):
+        raise TaskError(f"the task {kind} is a {type(task).__name__}, not a gridsum.tasks.Task; make it one")
+    return task

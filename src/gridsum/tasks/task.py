@@ -1,0 +1,125 @@
+"""What a task is."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from gridsum.tasks.alphabet import Alphabet
+
+
+class ExpressionError(ValueError):
+    """An expression that cannot be read; the message says what to mend."""
+
+
+class Task(ABC):
+    """Problems of terms that are joined by a sign: how they are written, and what the answer is.
+
+    A new task says its `name` and `alphabet`, and defines `answer`, `columns` and `result`. It may say `most_terms`.
+    """
+
+    name: str
+    """As `find` knows it, such as add:base=2."""
+    alphabet: Alphabet
+    most_terms: int | None = None
+    """The most terms that a problem can have, where there is such a number."""
+    meaning: str = ""
+    """What is asked, in a few words."""
+    suites: tuple[str, ...] = ("[1,4]x[1,10]", "2x15", "2x100", "[5,6]x[1,10]")
+    """What it is measured on, where nothing else is said; of those with too many terms, none."""
+    adds: bool = False
+    """Whether the answer is the sum, which is what can be proved of a rule."""
+
+    @abstractmethod
+    def answer(self, terms: Sequence[str]) -> str:
+        """The exact answer, without leading zeros."""
+
+    @abstractmethod
+    def columns(self, terms: int, digits: int) -> int:
+        """The most digits that an answer to so many terms of so many digits can have."""
+
+    @abstractmethod
+    def result(self, digits: Any, columns: int) -> list[Any]:
+        """The digits of the answers, units first, one tensor [...] for each of so many columns.
+
+        `digits` [...,N,D] are those of N terms, units first, and 0 where nothing is written. Only the operators of
+        tensors are needed, so that problems can be made where the network runs.
+        """
+
+    def arrange(self, lengths: Any, digits: Any) -> tuple[Any, Any]:
+        """Drawn lengths [...,N] and digits [...,N,D] as a problem may have them; any will do by default."""
+        return lengths, digits
+
+    def check(self, terms: Sequence[str]) -> None:
+        """Refuse terms that have no answer, with an `ExpressionError`."""
+        if self.most_terms is not None and len(terms) > self.most_terms:
+            raise ExpressionError(f"{self.name} takes at most {self.most_terms} terms, and these are {len(terms)}")
+
+    def render(self, terms: Iterable[str]) -> str:
+        """Terms as the network reads them: joined by the sign and closed by `=`."""
+        return self.alphabet.sign.join(terms) + "="
+
+    def encode(self, terms: Iterable[str]) -> list[int]:
+        return self.alphabet.encode(self.render(terms))
+
+    def decode(self, codes: Iterable[int]) -> str:
+        """The symbols of codes, PAD left out."""
+        return self.alphabet.decode(codes)
+
+    def parse(self, text: str) -> tuple[str, ...]:
+        """The terms of `text`; spaces and a closing `=` are optional."""
+        sign, example = self.alphabet.sign, self.example
+        if self.alphabet.base > 10:
+            text = text.lower()
+        compact = "".join(text.split())
+        if not compact:
+            raise ExpressionError(f"the expression is empty; write {example}")
+        for character in compact:
+            if character not in self.alphabet.digits and character not in (sign, "="):
+                raise ExpressionError(self.explain(character))
+        if compact.count("=") > 1:
+            raise ExpressionError("there is more than one '='; write it once, at the end, or leave it out")
+        if "=" in compact[:-1]:
+            raise ExpressionError("'=' stands before the end; write it last, or leave it out")
+        body = compact.removesuffix("=")
+        if not body:
+            raise ExpressionError(f"there is nothing before '='; write {example}")
+        if body.startswith(sign):
+            raise ExpressionError(f"the expression begins with '{sign}'; put a term before it or remove it")
+        if body.endswith(sign):
+            raise ExpressionError(f"the expression ends with '{sign}'; put a term after it or remove it")
+        terms = tuple(body.split(sign))
+        if "" in terms:
+            raise ExpressionError(f"a term is empty between two '{sign}'; write a number there or remove one '{sign}'")
+        self._refuse_split_numbers(text)
+        self.check(terms)
+        return terms
+
+    @property
+    def example(self) -> str:
+        return f"a problem such as {self.alphabet.write(45)}{self.alphabet.sign}{self.alphabet.write(12)}"
+
+    def explain(self, character: str) -> str:
+        """Why a character cannot stand in an expression."""
+        alphabet = self.alphabet
+        if character.isdigit() or character.isnumeric():
+            code = f"U+{ord(character):04X}"
+            if character.isascii():
+                return f"{character!r} is no digit in base {alphabet.base}; write numbers with the digits {alphabet}"
+            return f"{character!r} ({code}) is not one of the digits {alphabet}; write it with ASCII digits"
+        if character in ".,":
+            return f"{character!r} is not allowed: terms are whole numbers, written without separators"
+        holds = f"an expression holds only the digits {alphabet}, '{alphabet.sign}' and one '='"
+        return f"{character!r} is not allowed; {holds}"
+
+    def _refuse_split_numbers(self, text: str) -> None:
+        """`1 2+3` is more likely a forgotten `+` than the number twelve."""
+        sign = self.alphabet.sign
+        for piece in text.replace("=", sign).split(sign):
+            if len(piece.split()) > 1:
+                shown = " ".join(piece.split())
+                raise ExpressionError(
+                    f"{shown!r} has a space inside a number; join the digits or put a '{sign}' between them"
+                )
+
+    def __repr__(self) -> str:
+        return f"<task {self.name}: {self.meaning}>"
