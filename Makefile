@@ -6,7 +6,7 @@ DEMO := out/demo.jsonl
 # Compiled tests are kept: several processes read them.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo serve page test faults benchmark clean
+.PHONY: demo serve page test faults docs benchmark clean
 
 .venv/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -56,6 +56,9 @@ test: .venv/.installed-dev
 # Faults injected on purpose, for at most 20 minutes: a table of tries and losses.
 faults: .venv/.installed-dev
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults
+
+docs: .venv/.installed-dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 benchmark: .venv/.installed
 	$(BIN)/python benchmarks/cpu.py

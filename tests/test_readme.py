@@ -54,7 +54,9 @@ def test_the_python_examples_run(example: str):
 def test_training_commands_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     """At toy size: fewer epochs and samples, otherwise as written."""
     monkeypatch.chdir(tmp_path)
-    first, again, evaluate, table = (command for command in commands() if command[0] != "reproduce")
+    short, watch, first, again, evaluate, table = (command for command in commands() if command[0] != "reproduce")
+    assert main([*short, "--phases.place.steps", "2", "--discovery.epoch_steps", "1", "--discovery.batch", "4"]) == 0
+    assert main(watch) == 0
     assert main([*first, *(part for name, value in TINY.items() for part in (f"--{name}", str(value)))]) == 0
     assert main([*again, "--training.epochs", "2"]) == 0
     assert main([*evaluate, "--samples", "2", "--suite", "2x3"]) == 0

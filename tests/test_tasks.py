@@ -1,6 +1,7 @@
 """Tasks: what is parsed is what was written, and samplers make what Python's own integers say."""
 
 import sys
+from collections.abc import Iterator
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -163,14 +164,14 @@ class Nim(Task):
 
 
 @pytest.fixture
-def nim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def nim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """A task in one file outside the package, found by an entry point."""
     (tmp_path / "task_of_ones_own.py").write_text(OWN)
     monkeypatch.syspath_prepend(str(tmp_path))
     point = EntryPoint("nim", "task_of_ones_own:Nim", "gridsum.tasks")
     monkeypatch.setattr(registry, "entry_points", lambda group: [point] if group == "gridsum.tasks" else [])
     find.cache_clear()
-    yield "nim:base=4"  # type: ignore[misc]
+    yield "nim:base=4"
     find.cache_clear()
     sys.modules.pop("task_of_ones_own", None)
 

@@ -67,7 +67,7 @@ def test_the_names_in_the_help_are_those_that_exist(command: Command):
 def test_training_help_has_every_field_with_what_it_is_and_its_default(command: Command):
     words = " ".join(command("train", "--help")[1].split())
     for path in fields_of(Config()):
-        assert path == "variant" or f"--{path} " in words
+        assert path in ("variant", "task.name") or f"--{path} " in words
     assert "--model.kernel N k, the side of the neighbourhood a cell attends to; a whole number (default: 3)" in words
     assert "--task.terms N,N " in words
     assert "whole numbers separated by commas (default: 1,4)" in words

@@ -155,7 +155,7 @@ def compare(module: nn.Module, path: Path, inputs: dict[str, Tensor]) -> None:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    found = session.run(None, {name: value.numpy() for name, value in inputs.items()})
+    found: Any = session.run(None, {name: value.numpy() for name, value in inputs.items()})
     for name, ours, theirs in zip((item.name for item in session.get_outputs()), module(**inputs), found, strict=True):
         difference = float((ours - torch.from_numpy(theirs)).abs().max())
         if ours.shape != theirs.shape or not difference <= _TOLERANCE:

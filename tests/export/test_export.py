@@ -1,0 +1,90 @@
+"""Models for other programs: what is written is read again, and says what it is."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+import gridsum
+from gridsum.cli import COMMANDS, main
+from gridsum.cli.completion import options_of
+from gridsum.export.graphs import ExportError, compare, write_graphs
+from gridsum.names import MODELS
+from gridsum.store import StoreError
+
+
+@pytest.mark.parametrize("name", ["exact", "fixedTime"])
+def test_a_hub_folder_loads_again(name: str, tmp_path: Path):
+    assert main(["export", name, "--to", "hf", "--out", str(tmp_path)]) == 0
+    again, before = gridsum.load(tmp_path), gridsum.load(name)
+    assert again.solve("58+67").answer == before.solve("58+67").answer
+    for key, value in before.network.state_dict().items():
+        assert torch.equal(value, again.network.state_dict()[key])
+    assert {path.suffix for path in tmp_path.iterdir()} <= {".md", ".json", ".safetensors"}, "never a pickle"
+    config = json.loads((tmp_path / "config.json").read_text())
+    assert (config["model_type"], config["variant"]) == ("gridsum", name)
+    card = (tmp_path / "README.md").read_text()
+    assert card.startswith("---\nlicense: mit\nlibrary_name: gridsum\n")
+    assert "model-index:" in card
+    assert f"Use it for {MODELS[name]}" in card
+
+
+def test_weights_that_do_not_fit_are_refused(tmp_path: Path):
+    assert main(["export", "exact", "--to", "hf", "--out", str(tmp_path)]) == 0
+    weights = load_file(tmp_path / "model.safetensors")
+    weights.pop("embedding.weight")
+    save_file(weights, tmp_path / "model.safetensors")
+    with pytest.raises(StoreError):
+        gridsum.load(tmp_path).solve("1+1", network=True)
+
+
+def test_the_json_of_a_rule(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["export", "exact", "--to", "json", "--out", str(tmp_path / "rule.json")]) == 0
+    assert main(["prove", "--table", str(tmp_path / "rule.json")]) == 0
+    assert main(["export", "base", "--to", "json", "--out", str(tmp_path / "none.json")]) == 2
+    assert "no rule can be taken" in capsys.readouterr().err
+
+
+def test_mistakes(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["export", "exact", "--to", "onxx", "--out", str(tmp_path)]) == 2
+    assert "did you mean 'onnx'" in capsys.readouterr().err
+    (tmp_path / "file").write_text("")
+    assert main(["export", "exact", "--to", "hf", "--out", str(tmp_path / "file")]) == 2
+    assert "is a file; name a folder" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["base", "fixedTime", "exact"])
+def test_graphs_compute_what_torch_does(name: str, tmp_path: Path):
+    """Each is compared on grids of several sizes as it is written; a changed network is told apart."""
+    network = gridsum.load(name).network
+    written = write_graphs(network, tmp_path)
+    assert [path.name for path in written] == ["input.onnx", "step.onnx"]
+    from gridsum.export.graphs import _Input
+
+    with torch.no_grad():
+        network.embedding.weight += 1
+    with pytest.raises(ExportError, match="differs from torch"):
+        compare(_Input(network), written[0], {"symbols": torch.zeros(1, 3, dtype=torch.int64)})
+
+
+@pytest.mark.parametrize("shell", ["bash", "fish"])
+def test_completion_knows_commands_and_options(shell: str, capsys: pytest.CaptureFixture[str]):
+    assert main(["completion", shell]) == 0
+    script = capsys.readouterr().out
+    for command in COMMANDS:
+        assert command in script
+    assert "training.epochs" in script
+    assert "base-terms" in script
+    if shell == "bash":
+        subprocess.run(["bash", "-n"], input=script, text=True, check=True)
+        asked = f"{script}\nCOMP_WORDS=(gridsum so); COMP_CWORD=1; _gridsum; echo ${{COMPREPLY[@]}}"
+        done = subprocess.run(["bash"], input=asked, text=True, check=True, capture_output=True)
+        assert done.stdout.strip() == "solve"
+
+
+def test_options_of_a_command_are_those_of_its_help():
+    assert "--suite" in options_of("evaluate")

@@ -1,0 +1,44 @@
+"""Every Python block of the documents runs, and every command of theirs exists with its options."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from gridsum.cli import COMMANDS
+from gridsum.cli.completion import options_of
+from gridsum.recipe import ExactConfig
+
+ROOT = Path(__file__).parent.parent
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+_IN_PYTHON = [
+    pytest.param(code, id=f"{path.name}-{number}")
+    for path in DOCUMENTS
+    for number, code in enumerate(re.findall(r"```python\n(.*?)```", path.read_text(), re.DOTALL))
+]
+
+
+@pytest.mark.parametrize("code", _IN_PYTHON)
+def test_python_runs(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, "document", "exec"), {})
+
+
+def commands(path: Path) -> list[list[str]]:
+    text = "".join(re.findall(r"```sh\n(.*?)```", path.read_text(), re.DOTALL))
+    text = re.sub(r" +#.*", "", text).replace("\\\n", " ")
+    return [shlex.split(line)[1:] for line in text.splitlines() if line.startswith("gridsum ")]
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_commands_exist_with_their_options(path: Path):
+    from gridsum.fields import fields_of
+
+    of_exact = {f"--{name}" for name in fields_of(ExactConfig())}
+    for command, *arguments in commands(path):
+        assert command in COMMANDS
+        known = {*options_of(command), *(of_exact if command == "train" else ())}
+        for argument in arguments:
+            if argument.startswith("--"):
+                assert argument.split("=")[0] in known, f"{path.name}: gridsum {command} {argument}"
