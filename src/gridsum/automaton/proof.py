@@ -260,8 +260,10 @@ class _Enumeration:
             meaning = self.proof.meanings.get((kind, right))
             if meaning is not None:
                 first = self.same.setdefault((x, (kind, *meaning), below), (right, became))
-                if first[1] != became:
-                    self._fail("rest", context, lefts[0], became[0], f"the same as with right {first[0]}")
+                for left, before, now in zip(lefts, first[1], became, strict=True):
+                    if before != now:
+                        self._fail("rest", context, left, now, f"the same as with right {first[0]}")
+                        break
 
     def _read(self, context: Context, lefts: list[int], digit: int | None) -> None:
         """With these left neighbours the cell must read as this digit, or as blank."""
