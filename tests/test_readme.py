@@ -46,11 +46,6 @@ def test_solving_prints_what_the_readme_prints(capsys: pytest.CaptureFixture[str
             assert found == printed
 
 
-@pytest.mark.parametrize("example", [*blocks("python"), *blocks("python", PICTURES)])
-def test_the_python_examples_run(example: str):
-    exec(compile(example, "README.md", "exec"), {})
-
-
 def test_training_commands_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     """At toy size: fewer epochs and samples, otherwise as written."""
     monkeypatch.chdir(tmp_path)

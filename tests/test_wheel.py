@@ -10,6 +10,9 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 _MOST_BYTES = 5 * 10**6
+_OF_TORCH = ("torchgen", "functorch", "sympy", "mpmath", "filelock", "fsspec", "networkx", "jinja2", "markupsafe")
+_LIBRARIES = ("torch", *_OF_TORCH, "typing_extensions.py", "numpy", "numpy.libs", "safetensors", "scipy", "scipy.libs")
+"""What gridsum requires, and what that requires; nothing of the extras."""
 
 
 @pytest.mark.slow
@@ -28,7 +31,7 @@ def test_the_wheel_works_in_a_bare_environment(tmp_path: Path):
 
     libraries = Path(torch.__file__).parents[1]
     (packages,) = (tmp_path / "bare" / "lib").glob("python*/site-packages")
-    for name in ("torch", "numpy", "numpy.libs", "safetensors", "scipy", "scipy.libs", "typing_extensions.py"):
+    for name in _LIBRARIES:
         if (libraries / name).exists() and not (packages / name).exists():
             (packages / name).symlink_to(libraries / name)
     program = str(tmp_path / "bare" / "bin" / "gridsum")
