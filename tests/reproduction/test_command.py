@@ -124,7 +124,7 @@ def test_a_piece_at_a_time(reproduce: Reproduce, tmp_path: Path):
     assert "measure SASA is left out: it waits for the training of SASA" in err
     assert not list(tmp_path.iterdir())
     assert reproduce(*quickly, "--only", "train").status == 0
-    assert {path.name for path in tmp_path.iterdir()} == {"SASA"}
+    assert {path.name for path in tmp_path.iterdir()} == {"SASA", "campaign.json"}
     assert reproduce(*quickly, "--only", "validate").status == 0
     assert [record.seed for record in read([tmp_path / "SASA" / "validation.jsonl"])] == [3, 3]
     assert reproduce(*quickly, "--only", "report").status == 0

@@ -163,7 +163,7 @@ def run(arguments: Sequence[str]) -> int:
     try:
         with progress() as shown:
             check = _deadline(started, options.time_limit)
-            if wanted:
+            if not all(state.finished or state.waits_for for state in [piece.state() for piece in wanted]):
                 write_campaign(campaign)
             if options.on is None:
                 around = _surroundings(device, shown, options, check)

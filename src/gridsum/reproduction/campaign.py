@@ -200,7 +200,9 @@ def write_campaign(campaign: Campaign) -> None:
         "scale": scale,
         "reading": campaign.reading,
     }
-    write_atomically(campaign.folder / _CAMPAIGN, json.dumps(about).encode() + b"\n")
+    path, content = campaign.folder / _CAMPAIGN, json.dumps(about).encode() + b"\n"
+    if not path.exists() or path.read_bytes() != content:
+        write_atomically(path, content)
 
 
 def read_campaign(folder: Path) -> Campaign:
