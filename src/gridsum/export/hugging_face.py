@@ -54,7 +54,7 @@ def card(model: Model, weights: Path, records: Sequence[Record]) -> str:
         "---",
         f"# {name}",
         "",
-        "A network of [gridsum](https://pypi.org/project/gridsum/), "
+        "A network of gridsum (`pip install gridsum`), "
         f"variant `{facts['variant']}`, seed {facts['seed']}, {facts['parameters']:,} parameters. "
         f"Its task is `{model.task.name}`: {model.task.meaning}.",
         "",
