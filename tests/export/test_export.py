@@ -66,7 +66,7 @@ def test_graphs_compute_what_torch_does(name: str, tmp_path: Path):
     from gridsum.export.graphs import _Input
 
     with torch.no_grad():
-        network.embedding.weight += 1
+        network.embedding.weight.add_(1)
     with pytest.raises(ExportError, match="differs from torch"):
         compare(_Input(network), written[0], {"symbols": torch.zeros(1, 3, dtype=torch.int64)})
 

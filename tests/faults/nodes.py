@@ -43,7 +43,7 @@ def killed_cluster(
     command: Sequence[str], folder: Path, differs: Callable[[], str | None], kills: int, nodes: int = 2, seed: int = 0
 ) -> Iterator[str | None]:
     """`command` on a cluster, with so many kills; what it leaves has to be as if there had been none."""
-    from ray.cluster_utils import Cluster
+    from ray.cluster_utils import Cluster  # pyright: ignore[reportMissingImports]
 
     chance = random.Random(seed)
     cluster: Any = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})

@@ -40,8 +40,8 @@ class Cluster:
 
     def __init__(self, where: str, cpus: int | None = None) -> None:
         try:
-            import ray
-            import ray.exceptions
+            import ray  # pyright: ignore[reportMissingImports]
+            import ray.exceptions  # pyright: ignore[reportMissingImports]
         except ModuleNotFoundError:
             raise ClusterError("this needs ray, which is not installed; pip install 'gridsum[cluster]'") from None
         self._ray: Any = ray
