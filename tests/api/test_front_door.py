@@ -14,20 +14,9 @@ from gridsum.api.traces import Film, TraceError
 from gridsum.cli import main
 from gridsum.evaluation.suites import SuiteError
 from gridsum.symbols import ExpressionError
+from tests.oracles.sizes import SMALLEST
 
-TINY = {
-    "training.epochs": 1,
-    "training.steps_per_epoch": 1,
-    "training.batch": 4,
-    "model.width": 16,
-    "model.groups": 4,
-    "model.heads": 16,
-    "model.step_hidden": 16,
-    "model.placement_hidden": 16,
-    "model.context_heads": 4,
-    "model.context_hidden": 16,
-    "model.halting_hidden": 16,
-}
+TINY = {"training.epochs": 1, "training.steps_per_epoch": 1, **SMALLEST}
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from gridsum.cli import main
+from tests.oracles.sizes import SMALLEST
 
 SOURCE = Path(__file__).parents[2] / "src"
 
@@ -21,18 +22,7 @@ class Result(NamedTuple):
 @pytest.fixture(scope="session")
 def tiny_options() -> list[str]:
     """A network and a training so small that an epoch takes a moment."""
-    sizes = {
-        "training.steps_per_epoch": 1,
-        "training.batch": 4,
-        "model.width": 16,
-        "model.groups": 4,
-        "model.heads": 16,
-        "model.step_hidden": 16,
-        "model.placement_hidden": 16,
-        "model.context_heads": 4,
-        "model.context_hidden": 16,
-        "model.halting_hidden": 16,
-    }
+    sizes = {"training.steps_per_epoch": 1, **SMALLEST}
     return ["--device", "cpu", *(part for name, value in sizes.items() for part in (f"--{name}", str(value)))]
 
 

@@ -77,6 +77,7 @@ def desktop(browser: Browser, address: str) -> Iterator[Visit]:
 
 @pytest.fixture(params=["desktop", "phone"])
 def window(request: pytest.FixtureRequest, browser: Browser, address: str) -> Iterator[Visit]:
-    """A visit in each of the two window sizes."""
-    with visiting(browser, address, DESKTOP if request.param == "desktop" else PHONE) as visit:
+    """A visit in each of the two window sizes, each in a theme of its own."""
+    size, scheme = (DESKTOP, "light") if request.param == "desktop" else (PHONE, "dark")
+    with visiting(browser, address, size, color_scheme=scheme) as visit:
         yield visit

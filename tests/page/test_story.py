@@ -44,8 +44,9 @@ def test_it_is_small(site_files: dict[str, bytes]):
             assert content.count(b"\n") <= 400
 
 
-def test_it_starts_by_itself_and_tells_the_story(browser: Browser, address: str):
-    with visiting(browser, address, reduced_motion="no-preference") as visit:
+@pytest.mark.parametrize(("scheme", "viewport"), [("light", DESKTOP), ("dark", PHONE)])
+def test_it_starts_by_itself_and_tells_the_story(browser: Browser, address: str, scheme: str, viewport: ViewportSize):
+    with visiting(browser, address, viewport, color_scheme=scheme, reduced_motion="no-preference") as visit:
         page = visit.open()
         assert page.evaluate("gridsum.app.hero.playing")
         page.evaluate("gridsum.app.hero.speed = 50")
@@ -90,9 +91,9 @@ def test_a_typo_is_explained_and_the_address_keeps_what_is_shown(window: Visit):
     expect(sentence(page)).to_contain_text("1000")
 
 
-def test_a_link_holds_sum_model_step_and_view(desktop: Visit):
-    page = desktop.open()
-    desktop.ask("99+1")
+def test_a_link_holds_sum_model_step_and_view(window: Visit):
+    page = window.open()
+    window.ask("99+1")
     expect(sentence(page)).to_contain_text("100")
     page.get_by_label("Who adds?").select_option("base")
     expect(sentence(page)).to_contain_text("base stops after")
@@ -102,15 +103,15 @@ def test_a_link_holds_sum_model_step_and_view(desktop: Visit):
     page.get_by_role("button", name="link", exact=True).click()
     expect(page.locator("#shared")).to_have_text("link copied")
     link = page.evaluate("window.copied")
-    desktop.open("#" + link.split("#")[1])
+    window.open("#" + link.split("#")[1])
     assert [sentence(page).inner_text(), step_name(page).inner_text()] == before
     expect(page.get_by_label("Who adds?")).to_have_value("base")
     page.get_by_role("link", name="The proof").click()  # a link to a section keeps the sum
     page.wait_for_url(re.compile("sum=99.*view=proof"))
     assert [sentence(page).inner_text(), step_name(page).inner_text()] == before
-    desktop.open("#sum=7%2B8&model=gone&step=9999&view=nowhere")
+    window.open("#sum=7%2B8&model=gone&step=9999&view=nowhere")
     expect(sentence(page)).to_contain_text("15")
-    desktop.open("#sum=12%2Bx")
+    window.open("#sum=12%2Bx")
     expect(page.get_by_role("alert")).to_contain_text("“x” is not allowed")
     expect(sentence(page)).to_contain_text("10041")
 
@@ -128,8 +129,8 @@ def test_a_finger_chooses_a_cell(browser: Browser, address: str):
         expect(page.locator("#hero-cell")).to_contain_text("It holds the symbol 2. Its state is 5.")
 
 
-def test_by_keyboard_alone(desktop: Visit):
-    page = desktop.open()
+def test_by_keyboard_alone(window: Visit):
+    page = window.open()
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")  # the link that skips to the sum
     expect(page.get_by_label("Your sum")).to_be_focused()
@@ -248,8 +249,8 @@ def test_the_figures_are_live(window: Visit):
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_the_paper_s_network_races_breaks_and_is_looked_into(desktop: Visit):
-    page = desktop.open("#view=race")
+def test_the_paper_s_network_races_breaks_and_is_looked_into(window: Visit):
+    page = window.open("#view=race")
     note = page.locator("#race-note")
     expect(note).to_have_text("11134+1+1+1+1+1 = 11139. base is wrong.")
     expect(page.locator("#race-exact .moment")).to_contain_text("The top row holds the answer: 11139.")

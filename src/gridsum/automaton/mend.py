@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from gridsum.automaton.lesson import ANY, Lesson
-from gridsum.automaton.observe import around, asked
-from gridsum.automaton.rule import LearnedRule
+from gridsum.automaton.observe import asked
+from gridsum.automaton.rule import LearnedRule, around
 from gridsum.recipe import ConsolidationConfig
 
 # Sums of either sort that judge one context, sums of each grid size and sort that are kept, contexts tried at most.

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from gridsum.automaton.rule import LearnedRule, cells
+from gridsum.automaton.rule import LearnedRule, around, cells
 from gridsum.problems import Space, sample
 from gridsum.recipe import ConsolidationConfig
 from gridsum.streams import Stream
@@ -52,12 +52,6 @@ def asked(rule: LearnedRule, config: ConsolidationConfig, seed: int) -> Iterator
         batch = sample(space, config.problems // parts, stream, few, rule.task)
         height, width = space.terms[1] + rows, max(space.columns_of(rule.task), space.digits[1] + 1) + columns
         yield cells(batch.symbols[0], actions, height, width), batch.targets_for(width)[0]
-
-
-def around(state: Tensor, outside: int) -> tuple[Tensor, Tensor, Tensor]:
-    """The codes left, right and below of every cell of grids [B,H,W]."""
-    padded = F.pad(state, (1, 1, 0, 1), value=outside)
-    return padded[:, :-1, :-2], padded[:, :-1, 2:], padded[:, 1:, 1:-1]
 
 
 @torch.no_grad()

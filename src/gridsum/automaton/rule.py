@@ -98,8 +98,7 @@ class LearnedRule:
         if self._known is None:
             shape = (len(self.task.alphabet.cell_symbols) * side**3,)
             self._known = torch.full(shape, _UNKNOWN, dtype=torch.int16, device=self.device)
-        around = F.pad(state, (1, 1, 0, 1), value=self.outside)
-        left, right, below = around[:, :-1, :-2], around[:, :-1, 2:], around[:, 1:, 1:-1]
+        left, right, below = around(state, self.outside)
         key = ((x * side + left) * side + right) * side + below
         after = self._known[key]
         unknown = key[after == _UNKNOWN].unique()
@@ -219,6 +218,12 @@ def agreement(rule: LearnedRule, table: RuleTable) -> Agreement:
         different += int((rule.codes_of(z) != wanted[part]).sum())
         margin = min(margin, float(z.abs().min()))
     return Agreement(len(wanted), different, margin)
+
+
+def around(state: Tensor, outside: int) -> tuple[Tensor, Tensor, Tensor]:
+    """The codes left, right and below of every cell of grids [B,H,W]."""
+    padded = F.pad(state, (1, 1, 0, 1), value=outside)
+    return padded[:, :-1, :-2], padded[:, :-1, 2:], padded[:, 1:, 1:-1]
 
 
 def opened_of(network: RuleNetwork) -> list[str | None]:
