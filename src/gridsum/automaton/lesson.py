@@ -6,7 +6,8 @@ import numpy as np
 
 from gridsum.automaton.observe import KINDS, Observed
 
-# A code counts as a neighbour's other choice if a context takes it in this share of its cases, in so many contexts.
+# A code counts as a neighbour's other choice if a context takes it in this share of its cases, in so many contexts (or
+# in one for each digit, where the task has fewer digits).
 _SIBLING_SHARE, _SIBLING_CONTEXTS = 0.02, 3
 # Two codes act alike if this share of what they do together differs at most, over at least so many cases.
 _ALIKE, _TOGETHER = 0.1, 3
@@ -94,18 +95,20 @@ def siblings(behaviour: Behaviour, kinds: np.ndarray) -> np.ndarray:
     """
     followed, beside = behaviour.counts.sum((1, 2)), behaviour.counts.sum(2)
     classes = np.arange(len(behaviour.codes))
-    _join(classes, followed, beside.sum(1))
+    enough = min(_SIBLING_CONTEXTS, len(kinds) - 2)  # a cell holds a digit, the sign or nothing
+    _join(classes, followed, beside.sum(1), enough)
     classes = np.tile(classes, (KINDS, 1))
     for kind in range(KINDS):
-        _join(classes[kind], followed[kinds == kind], beside[:, kind])
+        _join(classes[kind], followed[kinds == kind], beside[:, kind], enough)
     return classes
 
 
-def _join(classes: np.ndarray, followed: np.ndarray, beside: np.ndarray) -> None:
-    """Give one class to codes that `followed` [x,right,below,own] takes together and `beside` finds alike."""
+def _join(classes: np.ndarray, followed: np.ndarray, beside: np.ndarray, enough: int) -> None:
+    """Give one class to codes that `followed` [x,right,below,own] takes together, in contexts enough, and `beside`
+    finds alike."""
     share = followed >= np.maximum(2, _SIBLING_SHARE * followed.sum(-1, keepdims=True))
     taken = share.reshape(-1, share.shape[-1]).astype(np.int64)
-    together = taken.T @ taken >= _SIBLING_CONTEXTS
+    together = taken.T @ taken >= enough
     for a, b in zip(*np.nonzero(np.triu(together, 1)), strict=True):
         same, different = _agreement(beside, 1, a, b)
         if different <= _ALIKE * same:
