@@ -27,6 +27,8 @@ class Behaviour:
     """[12, kinds + 1, n+1, n+1, n+1, n]: own symbol, kind of the right cell, left, right, below, own; n is outside."""
     members: dict[int, int]
     """Every code that was seen often, as bits → the number of the one it was merged into."""
+    reading: np.ndarray
+    """The symbol that each code reads as."""
 
 
 def merge(observed: Observed, reading: np.ndarray, rare: float) -> Behaviour:
@@ -67,7 +69,7 @@ def merge(observed: Observed, reading: np.ndarray, rare: float) -> Behaviour:
     rows = np.column_stack((windows[known, 0], windows[known, 5], into_kept[windows[known, 1:5]]))
     behaviour = np.zeros((observed.symbols, KINDS + 1, *[len(kept) + 1] * 3, len(kept)), np.int32)
     np.add.at(behaviour, tuple(rows.T), counts[known])
-    return Behaviour(used[kept], behaviour, members)
+    return Behaviour(used[kept], behaviour, members, reading[used[kept]])
 
 
 def _alike(dense: np.ndarray, code: int, other: int) -> bool:
@@ -160,6 +162,10 @@ def lesson(behaviour: Behaviour, kinds: np.ndarray) -> Lesson:
     decided = np.einsum("xlrbo,xrb->xlo", seen, several.astype(np.int64))
     vote = np.stack([decided[kinds == kind].sum(0) for kind in range(KINDS)])
     voted = vote[kinds][:, :, None, None] * allowed[:, None]
+    # One that never decides, such as a digit with a carry, counts as those that read like it.
+    read = np.append(behaviour.reading, ANY)
+    alike = np.einsum("kmo,ml->klo", vote, (read[:, None] == read).astype(np.int64))
+    voted = np.where(voted.any(-1, keepdims=True), voted, alike[kinds][:, :, None, None] * allowed[:, None])
     targets = np.where((several[:, None] & (voted.sum(-1) > 0)), voted.argmax(-1), usual[:, None])
     targets = np.where(seen.sum(-1) > 0, seen.argmax(-1), targets)
     return _with_start(behaviour, targets, usual)
