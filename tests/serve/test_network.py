@@ -189,6 +189,22 @@ def test_requests_in_flight_end_or_are_told_when_the_server_is_stopped(endless: 
         assert "Traceback" not in server.stderr.read()
 
 
+def test_short_sums_by_a_rule_do_not_wait_for_workers(endless: str):
+    options = ("--model", "exact", "--model", endless, "--workers", "1", "--max-waiting", "1")
+    with served(*options) as (port, server), ThreadPoolExecutor(2) as clients:
+        address = f"http://127.0.0.1:{port}"
+        try:
+            for taken in (1, 2):
+                clients.submit(
+                    httpx.post, f"{address}/solve", json={"expression": "1+1", "model": endless}, timeout=600
+                )
+                _wait_until(lambda taken=taken: httpx.get(f"{address}/health").json()["taken"] == taken)
+            assert solve(port, "999+1").json()["answer"] == "1000"
+            assert solve(port, "+".join(["123456789"] * 40)).status_code == 429, "a long one finds all places taken"
+        finally:
+            server.kill()  # which ends the clients
+
+
 def test_a_log_says_how_much_it_leaves_out(monkeypatch: pytest.MonkeyPatch):
     now = [0.0]
     monkeypatch.setattr("gridsum.serve.metrics.time", SimpleNamespace(monotonic=lambda: now[0]))
@@ -225,6 +241,8 @@ def test_sums_that_wait_together_are_solved_together():
 
     together = Together[int, int](double)
     places = [together.join("even" if number % 2 == 0 else "odd", number) for number in range(5)]
+    assert together.answer(places[0], lambda: None) == 0
+    assert [place.told.done() for place in places] == [True, False, True, False, True], "told without asking"
     assert [together.answer(place, lambda: None) for place in places] == [0, 2, 4, 6, 8]
     assert batches == [[0, 2, 4], [1, 3]]
 
@@ -237,6 +255,8 @@ def test_sums_that_wait_together_are_solved_together():
     together.leave(first)
     assert together.answer(second, lambda: None) == 16
     assert batches[-1] == [8], "who has left is not solved for"
+    assert second.told.result() == 16
+    assert not first.told.done()
 
 
 def test_nothing_is_solved_twice_while_a_batch_has_given_its_turn_away():

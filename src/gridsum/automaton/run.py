@@ -7,6 +7,7 @@ state on the way and the number of steps are those of computing all cells at eve
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -319,9 +320,14 @@ def flat_symbols(table: RuleTable, terms: Sequence[str], size: GridSize) -> byte
     outside = "#"
     border = outside.encode() * (size.width + 1)
     flat = border + b"".join(row + outside.encode() for row in placed(table, terms, size)) + border
-    symbols = (*table.task.alphabet.cell_symbols, outside)
+    return flat.translate(_numbering((*table.task.alphabet.cell_symbols, outside)))
+
+
+@cache
+def _numbering(symbols: tuple[str, ...]) -> bytes:
+    """Turns a letter into the number of its symbol."""
     numbers = {ord(symbol): number for number, symbol in enumerate(symbols)}
-    return flat.translate(bytes(numbers.get(letter, 0) for letter in range(256)))
+    return bytes(numbers.get(letter, 0) for letter in range(256))
 
 
 def flat_codes(size: GridSize, outside: int) -> bytes:

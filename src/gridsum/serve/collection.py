@@ -27,6 +27,10 @@ _SHORT = 200
 _KEPT_BYTES = 256 << 20
 
 
+Timed = tuple[Answer, float]
+"""An answer, and the seconds of the computation that it came from."""
+
+
 class RequestError(ValueError):
     """A request that cannot be met as it stands; the message says what to change."""
 
@@ -198,9 +202,18 @@ class Collection:
             raise RequestError(f"this looks at vectors, and a rule keeps bits in its cells; networks are: {known}")
         return found
 
-    def solve(self, asked: Sequence[Asked], go_on: GoOn) -> list[Answer]:
+    def solve(self, asked: Sequence[Asked], go_on: GoOn) -> list[Timed]:
         """The answers to sums that differ in their terms alone."""
-        return self.find(asked[0].model).solve(asked, go_on)
+        start = time.perf_counter()
+        answers = self.find(asked[0].model).solve(asked, go_on)
+        return [(answer, time.perf_counter() - start) for answer in answers]
+
+    def at_once(self, asked: Asked) -> Timed | None:
+        """The answer of a rule to a short sum. It takes a millisecond or two, so it need not wait for a worker."""
+        served = self.find(asked.model)
+        if isinstance(served, ServedNetwork) or served.cells(asked.terms) > _SHORT:
+            return None
+        return self.solve([asked], lambda: None)[0]
 
     def kind(self, asked: Asked) -> Hashable:
         """Sums of one kind can be solved together: short ones of equal shape, by one model in one way."""

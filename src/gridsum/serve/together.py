@@ -5,7 +5,8 @@ An answer does not depend on what else is asked, so nobody can tell.
 
 import threading
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from concurrent.futures import Future
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 Sum = TypeVar("Sum")
@@ -29,7 +30,8 @@ class Place(Generic[Sum, Answered]):
 
     kind: Hashable
     asked: Sum
-    answer: Answered | None = None
+    told: "Future[Answered]" = field(default_factory=Future)
+    """Has the answer, as soon as anybody has worked it out."""
     taken: threading.Event | None = None
     """Set when the work that answers it has ended; None while nobody does."""
 
@@ -58,8 +60,8 @@ class Together(Generic[Sum, Answered]):
     def answer(self, place: Place[Sum, Answered], go_on: Callable[[], None]) -> Answered:
         """The answer of a place, whose turn it is to compute: its own, and that of all who wait with it."""
         with self._lock:
-            if place.answer is not None:
-                return place.answer
+            if place.told.done():
+                return place.told.result()
             if place.taken is not None:
                 raise Elsewhere(place.taken)
             free = [other for other in self._waiting.get(place.kind, []) if other.taken is None and other is not place]
@@ -70,12 +72,11 @@ class Together(Generic[Sum, Answered]):
         try:
             answers = self._solve([each.asked for each in chosen], go_on)
             for each, found in zip(chosen, answers, strict=True):
-                each.answer = found
+                each.told.set_result(found)
         finally:  # if it failed or was given up, the others try for themselves
             for each in chosen:
                 each.taken = None
             done.set()
         for each in chosen:
             self.leave(each)
-        assert place.answer is not None
-        return place.answer
+        return place.told.result()

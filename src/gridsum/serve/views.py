@@ -44,7 +44,7 @@ def limit_views(limits: Limits) -> list[LimitView]:
     return [LimitView(name=name, most=getattr(limits, name), meaning=what) for name, what in meanings().items()]
 
 
-def answer_view(answer: Answer, model: str, seconds: float) -> AnswerView:
+def answer_view(answer: Answer, seconds: float, model: str) -> AnswerView:
     return AnswerView(**_answered(answer, model, seconds))
 
 

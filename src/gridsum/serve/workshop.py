@@ -45,8 +45,16 @@ class Workshop:
         """Requests that are being worked on or wait."""
         return self._taken
 
-    async def do(self, work: Callable[[GoOn], T], gone: Callable[[], Coroutine[Any, Any, None]]) -> T:
-        """The result of `work`, unless `gone` returns first: then the work is given up."""
+    async def do(
+        self,
+        work: Callable[[GoOn], T],
+        gone: Callable[[], Coroutine[Any, Any, None]],
+        told: "Future[T] | None" = None,
+    ) -> T:
+        """The result of `work`, unless `gone` returns first: then the work is given up.
+
+        `told` has the result as soon as other work has come to it.
+        """
         if self.closing:
             raise Closing
         with self._lock:
@@ -78,8 +86,11 @@ class Workshop:
         working, leaving = asyncio.wrap_future(future), asyncio.ensure_future(gone())
         stopped: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._working.add(stopped)
+        elsewhere = stopped if told is None else asyncio.wrap_future(told)
         try:
-            await asyncio.wait({working, leaving, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({working, elsewhere, leaving, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            if told is not None and told.done():
+                return told.result()
             if not working.done():
                 raise Closing if stopped.done() else GivenUp
             return working.result()
