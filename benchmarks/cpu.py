@@ -18,8 +18,8 @@ from typing import Any
 
 import torch
 
-from gridsum.benchmark.measures import fastest, product_rate
 from gridsum.deltas import variant
+from gridsum.devices import fastest, product_rate
 from gridsum.model.engine import engine_of
 from gridsum.model.paper import Network
 from gridsum.solving import solve

@@ -25,7 +25,7 @@ from typing import Any
 
 import torch
 
-from gridsum.benchmark.measures import product_rate
+from gridsum.devices import product_rate
 
 CONNECTIONS = 8
 SUMS = 1000

@@ -7,9 +7,10 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from gridsum.benchmark.measures import cells_of_a_step, exponent, operations, solving, throughput, training
+from gridsum.benchmark.measures import exponent, solving, throughput, training
 from gridsum.benchmark.memory import PeakMemory, _forget_peak
 from gridsum.benchmark.tables import tables
+from gridsum.costs import cells_of_a_step, operations
 from gridsum.deltas import variant
 from gridsum.fields import override
 from gridsum.model.engine.attention import block_matrix

@@ -1,10 +1,13 @@
 """Sizes are known before work: what does not fit is refused, with what it takes and how to allow it."""
 
+import re
+
 import pytest
 import torch
 
 from gridsum.benchmark.memory import PeakMemory
 from gridsum.config import Config
+from gridsum.costs import Work, check_time, duration, foretold, time_limit, training_work
 from gridsum.fields import override
 from gridsum.recipe import ExactConfig
 from gridsum.sizes import TooLargeError, check_memory, memory_limit, solving_bytes, told, training_bytes
@@ -56,6 +59,41 @@ def test_an_estimate_is_of_the_order_that_is_measured():
         pytest.skip("this system does not tell what a process takes")
     estimate = solving_bytes(base.config.model, 3 * 6003) / 1e9
     assert taken / 3 < estimate < 1.3 * taken
+
+
+def test_what_would_take_too_long_is_refused_before_it_begins(tmp_path, monkeypatch):
+    timed = []
+    monkeypatch.setattr("gridsum.costs.product_rate", lambda *_: timed.append(1) or 1e11)
+    epochs = override(Config(), {"training.epochs": 10**6})
+    message = r"training 1 runs of base takes about \d+ days on this machine, and the limit is 30 days; .*GRIDSUM_TIME"
+    with pytest.raises(TooLargeError, match=message) as refused:
+        train(epochs, [0], tmp_path / "base", CPU)
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.setenv("GRIDSUM_TIME", str(refused.value).rpartition("=")[2])
+    check_time("this", training_work(epochs, 1, 10**6, CPU), CPU)  # what is offered is enough
+    monkeypatch.setenv("GRIDSUM_TIME", "2min")
+    with pytest.raises(TooLargeError, match=r"training 2 runs of exact takes about .* and the limit is 2 min"):
+        train_exact(ExactConfig(), (0, 1), tmp_path / "exact", CPU)
+    timed.clear()
+    assert next(solve(load("base"), [("1", "1")])).answer == "2"
+    assert timed == [], "nothing is timed for short work"
+    monkeypatch.setenv("GRIDSUM_TIME", "0.001s")
+    with pytest.raises(TooLargeError, match=r"a grid of 3 rows × 8 columns takes about 1 s on this machine"):
+        next(solve(load("base"), [("12345", "1")]))
+    monkeypatch.setenv("GRIDSUM_TIME", "soon")
+    with pytest.raises(TooLargeError, match="such as 12h or 90d"):
+        time_limit()
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(0.1, "1 s"), (600, "10 min"), (86400, "24.0 h"), (1e9, "11,574 days")])
+def test_times(seconds, text):
+    assert duration(seconds) == text
+
+
+def test_only_long_work_is_foretold(monkeypatch):
+    monkeypatch.setattr("gridsum.costs.product_rate", lambda *_: 1e11)
+    assert foretold(Work(training=1e12), CPU, "fp32") == ""
+    assert re.match(r"about 14 h|about 13\.9 h on CPU", foretold(Work(training=1e15), CPU, "fp32"))
 
 
 def test_more_of_everything_takes_more():

@@ -24,7 +24,7 @@ _FEW_STEPS = 4
 
 
 class TooLargeError(ValueError):
-    """Work that memory is not enough for; the message says how much it takes and how to allow it."""
+    """Work that memory or time is not enough for; the message says how much it takes and how to allow it."""
 
 
 def solving_bytes(model: ModelConfig, cells: int) -> int:

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from gridsum.answers import Answer
 from gridsum.config import Config
+from gridsum.costs import check_time, solving_work
 from gridsum.devices import on_gpu
 from gridsum.model.engine import engine_of
 from gridsum.model.inference import HaltingRule, Outcome, Watch, check_rule, default_rule, infer
@@ -135,6 +136,11 @@ def infer_in_parts(
     at_once = max(1, min(problems, _cells_at_once(symbols.device) // cells))
     what = f"a grid of {size.height:,} rows × {size.width:,} columns"
     check_memory(what, solving_bytes(network.config, at_once * cells), symbols.device)
+    check_time(
+        f"{problems:,} × {what}" if problems > 1 else what,
+        solving_work(network.config, problems * cells),
+        symbols.device,
+    )
     parts = [
         infer(network, symbols[:, low : low + at_once], size, rule, _slice(draws, low, at_once), hard, watch, change)
         for low in range(0, problems, at_once)

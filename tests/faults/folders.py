@@ -28,7 +28,7 @@ def _go_on(scenario: Scenario, folder: Path, after: str) -> Try:
     if status != 0:
         return f"{scenario.name}, {after}: going on ended with {status}: {said}"
     wrong = scenario.differs(folder)
-    return f"{scenario.name}, {after}: {wrong} is another one" if wrong else None
+    return f"{scenario.name}, {after}: {wrong}" if wrong else None
 
 
 def killed_at_every_operation(
@@ -87,7 +87,7 @@ def damaged(scenarios: list[Scenario], place: Path, tries: int, seed: int = 0) -
             yield f"{scenario.name}, {after}: {said}"
         else:
             wrong = scenario.differs(folder)
-            yield f"{scenario.name}, {after}: {wrong} is another one, and nothing was said" if wrong else None
+            yield f"{scenario.name}, {after}: {wrong}, and nothing was said" if wrong else None
         shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 def rate() -> Iterator[float]:
     """Of a large product, which is timed for every estimate, but not in tests: it takes a second."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("gridsum.reproduction.costs.product_rate", lambda *_: 1e11)
+        patch.setattr("gridsum.costs.product_rate", lambda *_: 1e11)
         yield 1e11
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from gridsum.benchmark.measures import product_rate
+from gridsum.costs import Estimate, Work
 from gridsum.deltas import PAPER_VARIANTS
+from gridsum.devices import product_rate
 from gridsum.reproduction.campaign import QUICK, Campaign, machines
-from gridsum.reproduction.costs import Estimate
-from gridsum.reproduction.pieces import Work, pieces
+from gridsum.reproduction.pieces import pieces
 from gridsum.training.summary import read_summary
 from tests.reproduction.conftest import ROOT
 
@@ -25,7 +25,7 @@ def on_the_reference_gpu(monkeypatch: pytest.MonkeyPatch) -> Estimate:
     bench = json.loads((RECORDS / "bench-h200-2026-11-15.json").read_text())["records"]
     ten = next(r for r in bench if (r["measure"], r["variant"], r["runs"]) == ("training", "base", 10))
     rate = ten["operations_per_step"] / (ten["ms_per_step"] / 1e3) / ten["share_of_product_rate"]
-    monkeypatch.setattr("gridsum.reproduction.costs.product_rate", lambda *_: rate)
+    monkeypatch.setattr("gridsum.costs.product_rate", lambda *_: rate)
     return Estimate(GPU, "bf16")
 
 
@@ -39,13 +39,13 @@ def test_a_machine_half_as_fast_takes_twice_as_long(monkeypatch: pytest.MonkeyPa
     work = Work(training=1e15, inference=1e15)
     seconds = []
     for rate in (2e14, 1e14):
-        monkeypatch.setattr("gridsum.reproduction.costs.product_rate", lambda *_, rate=rate: rate)
+        monkeypatch.setattr("gridsum.costs.product_rate", lambda *_, rate=rate: rate)
         seconds.append(Estimate(GPU, "bf16").seconds(work))
     assert seconds[1] == pytest.approx(2 * seconds[0])
 
 
 def test_nothing_is_timed_where_nothing_is_left(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("gridsum.reproduction.costs.product_rate", lambda *_: pytest.fail("a product is timed"))
+    monkeypatch.setattr("gridsum.costs.product_rate", lambda *_: pytest.fail("a product is timed"))
     assert Estimate(torch.device("cpu"), "fp32").seconds(Work()) == 0
 
 
@@ -72,5 +72,5 @@ def test_networks_that_halt_early_are_less_work_where_samples_leave(tmp_path: Pa
 
 
 def test_the_product_is_timed_here(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("gridsum.reproduction.costs.product_rate", product_rate)
+    monkeypatch.setattr("gridsum.costs.product_rate", product_rate)
     assert 0 < Estimate(torch.device("cpu"), "fp32").seconds(Work(training=1e9)) < 60

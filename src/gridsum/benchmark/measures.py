@@ -4,7 +4,7 @@ Every figure is a record (a plain dictionary) that says what was measured; `grid
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,8 +12,9 @@ import numpy as np
 import torch
 
 from gridsum.benchmark.memory import PeakMemory
-from gridsum.config import Config, ModelConfig
-from gridsum.devices import on_gpu
+from gridsum.config import Config
+from gridsum.costs import cells_of_a_step, operations
+from gridsum.devices import fastest, product_rate, synchronise
 from gridsum.model.engine import served
 from gridsum.model.paper import Network
 from gridsum.solving import solve
@@ -24,54 +25,6 @@ from gridsum.training.process import set_for_training
 
 SHORT = 10
 """The digits of the terms that there are more and more of."""
-
-
-def synchronise(device: torch.device) -> None:
-    if on_gpu(device):
-        torch.cuda.synchronize(device)
-
-
-def fastest(work: Callable[[], Any], device: torch.device, times: int = 5) -> float:
-    """Seconds of the fastest of several calls, after one to warm up."""
-    work()
-    seconds = []
-    for _ in range(times):
-        synchronise(device)
-        start = time.perf_counter()
-        work()
-        synchronise(device)
-        seconds.append(time.perf_counter() - start)
-    return min(seconds)
-
-
-def product_rate(device: torch.device, precision: str) -> float:
-    """Floating-point operations a second of a large product: the machine's measured peak."""
-    size = 8192 if on_gpu(device) else 2048
-    kind = torch.bfloat16 if precision == "bf16" else torch.float32
-    before = torch.backends.cuda.matmul.allow_tf32
-    torch.backends.cuda.matmul.allow_tf32 = precision != "fp32"
-    matrix = torch.randn(size, size, device=device, dtype=kind)
-    seconds = fastest(lambda: matrix @ matrix, device)
-    torch.backends.cuda.matmul.allow_tf32 = before
-    return 2 * size**3 / seconds
-
-
-def operations(model: ModelConfig, cells: int) -> int:
-    """Floating-point operations of one recurrent step on `cells` cells, forward: products and local attention."""
-    width, hidden, around = model.width, model.step_hidden, model.kernel**2
-    projections = width * 3 * width
-    feed_forward = width * hidden + hidden * hidden + hidden * width
-    attention = 2 * around * width  # scores and sums
-    context = 2 * model.context_heads * model.context_length * width if model.halting == "ponder" else 0
-    return 2 * cells * (projections + feed_forward + attention + context)
-
-
-def cells_of_a_step(config: Config) -> float:
-    """Cells of one run's training step, at the sizes its grids have on average."""
-    task = config.task
-    problems = config.training.batch // len(task.groups)
-    shapes = [(*task.grid(space), *task.largest_grid(space)) for space in task.groups]
-    return sum(problems * (least + most) / 2 * (narrow + wide) / 2 for least, narrow, most, wide in shapes)
 
 
 def training(

@@ -29,8 +29,8 @@ from gridsum.progress import Progress, progress
 if TYPE_CHECKING:
     import torch
 
+    from gridsum.costs import Estimate
     from gridsum.reproduction.campaign import Campaign
-    from gridsum.reproduction.costs import Estimate
     from gridsum.reproduction.pieces import Piece, State, Surroundings
     from gridsum.reproduction.results import Results
     from gridsum.training.loop import Epoch
@@ -141,8 +141,8 @@ def run(arguments: Sequence[str]) -> int:
     device = pick_device(options.device)
     campaign = _campaign(options, device)
 
+    from gridsum.costs import Estimate
     from gridsum.reproduction.campaign import write_campaign
-    from gridsum.reproduction.costs import Estimate
     from gridsum.reproduction.pieces import pieces
 
     stages = options.only or _DEFAULT_STAGES
@@ -272,8 +272,8 @@ def _campaign(options: argparse.Namespace, device: "torch.device") -> "Campaign"
 
 def _plan(wanted: "list[Piece]", estimate: "Estimate", device: "torch.device") -> str:
     """What is done and what is left, with the time it takes."""
+    from gridsum.costs import UNCERTAINTY, duration
     from gridsum.devices import describe
-    from gridsum.reproduction.costs import UNCERTAINTY
 
     lines, total = [], 0.0
     width = max(_SUBJECT_WIDTH, *(len(piece.subject) + 2 for piece in wanted))
@@ -281,21 +281,15 @@ def _plan(wanted: "list[Piece]", estimate: "Estimate", device: "torch.device") -
         state = piece.state()
         seconds = 0.0 if state.finished else estimate.seconds(piece.work(device))
         total += seconds
-        left = "done" if state.finished else f"about {_duration(seconds)}"
+        left = "done" if state.finished else f"about {duration(seconds)}"
         lines.append(f"  {piece.stage:<11}{piece.subject:<{width}}{_amount(state):<20}{left}")
     machine = describe(device).split(";")[0]
-    end = f"left: about {_duration(total)} on {machine}, {UNCERTAINTY}" if total else "nothing is left to do"
+    end = f"left: about {duration(total)} on {machine}, {UNCERTAINTY}" if total else "nothing is left to do"
     return "\n".join([*lines, f"  {end}"])
 
 
 def _amount(state: "State") -> str:
     return f"{state.done} of {state.total} {state.unit}"
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{max(1, round(seconds))} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 def _deadline(started: float, limit: int | None) -> Callable[[], None]:

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import torch
 
-from gridsum.benchmark.measures import cells_of_a_step, operations
-from gridsum.config import Config, ModelConfig
+from gridsum.config import ModelConfig
+from gridsum.costs import Work, operations, steps_of_solving, training_work
 from gridsum.devices import describe, on_gpu
 from gridsum.disk import append_lines
 from gridsum.evaluation.records import append
@@ -68,15 +68,6 @@ class State:
         return self.done >= self.total
 
 
-@dataclass(frozen=True)
-class Work:
-    """Floating-point operations, about, and how many trainings have to be started up for them."""
-
-    training: float = 0.0
-    inference: float = 0.0
-    starts: int = 0
-
-
 # What a piece takes of memory where nothing is known: the process itself.
 _PROCESS_BYTES = 10**9
 
@@ -108,24 +99,8 @@ class Piece(ABC):
     def run(self, around: Surroundings) -> None: ...
 
 
-# The recurrent steps of a training step. The slowest of a fleet's samples decides on a GPU, where it often takes the
-# most there can be; on a CPU samples leave the computation, and it is the mean that counts (results/*/summary.json):
-# 2 to 5 under Explore-Reinforce, which halts early where a step's loss is divided by what still runs, 15 otherwise.
-_STEPS_ON_CPU, _STEPS_WHEN_EARLY = 15, 5
-# What networks take that decide themselves when to halt: shipped ones take 7 to 14.
-_STEPS_OF_INFERENCE = 12
 # Runs that will be overtrained, while they are not chosen yet: one for each aim.
 _EXPECTED_RUNS = 2
-
-
-def training_work(config: Config, runs: int, epochs: int, device: torch.device) -> Work:
-    model = config.model
-    early = config.objective.normalise == "running" and config.objective.regulariser == "explore-reinforce"
-    steps = model.max_steps if on_gpu(device) else _STEPS_WHEN_EARLY if early else _STEPS_ON_CPU
-    steps = model.fixed_steps if model.halting == "fixed" else steps
-    cells = round(cells_of_a_step(config) * runs)
-    total = 3.0 * operations(model, cells) * steps * epochs * config.training.steps_per_epoch
-    return Work(training=total, starts=1 if epochs else 0)
 
 
 class Train(Piece):
@@ -228,12 +203,11 @@ class Measure(Piece):
         model, training = self.model, self.training()
         total = 0.0
         for suite in self.collection:
-            steps = model.fixed_steps if model.halting == "fixed" else _STEPS_OF_INFERENCE
             runs = _EXPECTED_RUNS if training is None else len(self._missing(suite, training.seeds))
             rows, columns = suite.space.terms[1] + 1.5, suite.space.columns + 2.5
             cells = round(rows * columns * self.campaign.scale.samples_of(suite) * runs)
             placement = 2.0 * model.width * suite.space.symbols
-            total += steps * operations(model, cells) + placement * cells
+            total += steps_of_solving(model) * operations(model, cells) + placement * cells
         return Work(inference=total)
 
     def run(self, around: Surroundings) -> None:

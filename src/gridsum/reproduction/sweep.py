@@ -18,12 +18,13 @@ from typing import Any
 import torch
 
 from gridsum.config import Config, ConfigError
+from gridsum.costs import Work, training_work
 from gridsum.disk import write_atomically
 from gridsum.evaluation.records import append, read
 from gridsum.evaluation.runner import evaluate
 from gridsum.evaluation.suites import Suite
 from gridsum.fields import fields_of, from_dict, override, to_json
-from gridsum.reproduction.pieces import Piece, State, Surroundings, Work, load_seeds, training_work
+from gridsum.reproduction.pieces import Piece, State, Surroundings, load_seeds
 from gridsum.sizes import training_bytes
 from gridsum.training.folders import FolderError, read_setup, trained_epochs
 from gridsum.training.loop import train

@@ -20,6 +20,7 @@ from gridsum.automaton.consolidate import consolidate
 from gridsum.automaton.proof import TableSteps, prove
 from gridsum.automaton.rule import LearnedRule, RuleError, agreement
 from gridsum.config import ConfigError
+from gridsum.costs import check_time, exact_work
 from gridsum.disk import write_atomically
 from gridsum.model.rule import RuleNetwork
 from gridsum.recipe import ExactConfig
@@ -75,6 +76,7 @@ def train_exact(
     if len(set(seeds)) != len(seeds) or not seeds:
         raise ConfigError("seeds must be different from each other, and at least one")
     check_memory(f"training {len(seeds)} runs of exact at once", training_bytes(config, len(seeds)), device)
+    check_time(f"training {len(seeds)} runs of exact", exact_work(config, len(seeds)), device, "tf32")
     if resume:
         check_same(folder, config, seeds)  # before the lock, which needs a folder
     with opened(folder, warn):

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from gridsum.config import Config, ConfigError
+from gridsum.costs import check_time, training_work
 from gridsum.devices import on_gpu
 from gridsum.model.inference import UnsoundError, default_rule, infer
 from gridsum.model.paper import GridSize, Network
@@ -29,6 +30,7 @@ from gridsum.training.folders import (
     opened,
     seed_folder,
     take_up,
+    trained_epochs,
     write_setup,
     write_start,
 )
@@ -120,6 +122,9 @@ def train(
     check_memory(f"training {len(seeds)} runs of {config.variant} at once", training_bytes(config, len(seeds)), device)
     if resume:
         check_same(folder, config, seeds)  # before the lock, which needs a folder
+    left = config.training.epochs - (trained_epochs(folder) if resume else 0)
+    work = training_work(config, len(seeds), left, device)
+    check_time(f"training {len(seeds)} runs of {config.variant}", work, device, config.training.precision)
     with opened(folder, warn), set_for_training(device, config.training.precision):
         _train(config, seeds, folder, device, resume, report, warn, start, tick)
 
