@@ -27,8 +27,6 @@ from gridsum.problems import Space, sample
 from gridsum.recipe import RuleConfig
 from gridsum.streams import Stream
 from gridsum.tasks import (
-    FIRST_DIGIT,
-    PAD,
     Addition,
     Alphabet,
     ExpressionError,
@@ -39,6 +37,7 @@ from gridsum.tasks import (
     registry,
 )
 from gridsum.tasks.alphabet import LETTERS
+from tests.oracles.column_addition import by_columns
 
 bases = st.integers(2, 36)
 
@@ -227,44 +226,31 @@ def test_a_rule_in_another_base_is_a_table_of_that_base():
     assert meaning_of(again).base == 3
 
 
-def by_hand(task: Addition) -> RuleTable:
-    """Column addition in a base, from arithmetic: code 0 is a blank, then digits without and with a carry."""
-    base = task.alphabet.base
-    outside = 2 * base + 1
-    steps = np.zeros((base + 2, *[outside + 1] * 3), np.uint8)
-    for x, left, right, below in np.ndindex(*steps.shape):
-        digits, carries = (
-            (0, 0) if code in (0, outside) else ((code - 1) % base, (code - 1) // base) for code in (below, right)
-        )
-        carry, digit = divmod((x if x < base else 0) + digits[0] + carries[1], base)
-        units = right == outside and x < base
-        blank = digit == carry == 0 and left in (0, outside) and not units
-        steps[x, left, right, below] = 0 if blank else 1 + digit + base * carry
-    reading = (PAD, *(FIRST_DIGIT + digit for _ in (0, 1) for digit in range(base)))
-    actions = [2, *[0] * base, 1, 2]
-    return RuleTable(7, tuple(range(outside)), steps, reading, tuple(actions), task)
-
-
 @pytest.mark.parametrize("base", [2, 3, 16])
 def test_addition_in_a_base_is_proved_and_a_mistake_is_found(base: int):
     task = Addition(base)
-    table = by_hand(task)
+    table = by_columns(task)
     proof = prove(TableSteps(table))
     assert proof.proved, proof.failures[:3]
     assert proof.codes == list(range(2 * base + 1))
     assert meaning_of(table).is_addition
     largest = task.alphabet.digits[-1] * 9
     assert answer_by_rule(table, (largest, "1")).correct
-    wrong = RuleTable(7, table.codes, np.where(table.steps == 2, 1, table.steps), table.reading, table.actions, task)
+    wrong = RuleTable(
+        table.bits, table.codes, np.where(table.steps == 2, 1, table.steps), table.reading, table.actions, task
+    )
     assert not prove(TableSteps(wrong)).proved
 
 
 def test_the_command_line_knows_tasks(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    (tmp_path / "rule.json").write_text(by_hand(Addition(2)).to_json())
+    (tmp_path / "rule.json").write_text(by_columns(Addition(2)).to_json())
     assert main(["prove", "--table", str(tmp_path / "rule.json")]) == 0
     assert "the sum in base 2" in capsys.readouterr().out
     assert main(["rule", "--table", str(tmp_path / "rule.json")]) == 0
     assert "This is column addition in all 8 cases" in capsys.readouterr().out
+    (tmp_path / "less.json").write_text(by_columns(Subtraction()).to_json())
+    assert main(["prove", "--table", str(tmp_path / "less.json")]) == 2
+    assert "what can be proved is that a rule adds" in capsys.readouterr().err
     assert main(["train", "--task", "ad", "--out", str(tmp_path / "run")]) == 2
     assert "did you mean 'add'" in capsys.readouterr().err
 

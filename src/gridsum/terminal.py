@@ -122,7 +122,7 @@ def _heading(answer: "Answer", model: str, width: int) -> list[Line]:
     return [
         [(shortened(answer.expression, width), "title")],
         [(rules + _end_of(model, width - len(rules)), "quiet")],
-        [(f"{BLANK} blank   > row of the answer   [5] changed in this step", "quiet")],
+        [(f"{BLANK} blank   > row of the answer   [ ] changed in this step", "quiet")],
     ]
 
 

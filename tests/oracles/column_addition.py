@@ -7,6 +7,7 @@ import numpy as np
 
 from gridsum.automaton.table import EMPTY_CELL, PLUS_CELL, TEN, RuleTable
 from gridsum.symbols import ALPHABET, EQUALS, FIRST_DIGIT, PAD, PLUS, render
+from gridsum.tasks import Task
 
 BLANK = 0
 CODES = 1 + 2 * TEN
@@ -46,6 +47,31 @@ def column_addition() -> RuleTable:
     patterns = (0, *(16 + digit + 32 * carry for carry in (0, 1) for digit in range(TEN)))
     reading = (PAD, *(FIRST_DIGIT + digit for _ in (0, 1) for digit in range(TEN)))
     return RuleTable(6, patterns, steps, reading, USUAL_ACTIONS)
+
+
+def by_columns(task: Task) -> RuleTable:
+    """Sums or differences in any base, from arithmetic: code 0 is a blank, then digits without and with a carry.
+
+    The second term of a difference stands above the first, so a digit above a blank is the first term's own.
+    """
+    base, adds = task.alphabet.base, task.adds
+    outside = 2 * base + 1
+    x, left, right, below = np.indices((base + 2, *[outside + 1] * 3))
+    none = (BLANK, outside)
+    own = np.where(x < base, x, 0)
+    under = np.where(np.isin(below, none), 0, (below - 1) % base)
+    carried = np.where(np.isin(right, none), 0, (right - 1) // base)
+    value = own + under + carried
+    if not adds:
+        value = np.where(np.isin(below, none), value, under - own - carried)
+    carry, digit = abs(value // base), value % base
+    units = (right == outside) & (x < base)
+    blank = (digit == 0) & (carry == 0) & np.isin(left, none) & ~units
+    steps = np.where(blank, BLANK, 1 + digit + base * carry).astype(np.uint8)
+    bits = (base - 1).bit_length()
+    patterns = (0, *(2**bits + digit + 2 ** (bits + 1) * carry for carry in (0, 1) for digit in range(base)))
+    reading = (PAD, *(FIRST_DIGIT + digit for _ in (0, 1) for digit in range(base)))
+    return RuleTable(bits + 2, patterns, steps, reading, (2, *[0] * base, 1, 2), task)
 
 
 def random_table(codes: int, seed: int, actions: Sequence[int] = USUAL_ACTIONS) -> RuleTable:

@@ -64,7 +64,7 @@ def run(arguments: Sequence[str]) -> int:
     config, seeds = overridden(exact_for(options.task), options), options.seeds or (0,)
     from gridsum.costs import exact_work, foretold
     from gridsum.training.exact import train_exact
-    from gridsum.training.folders import read_exact_setup
+    from gridsum.training.folders import read_exact_setup, seed_folder
 
     if options.resume:
         there, seeds = read_exact_setup(folder)
@@ -95,9 +95,10 @@ def run(arguments: Sequence[str]) -> int:
         raise unwritable(error.filename or folder, error) from None
     for result in results:
         said = "proved" if result["proved"] else "not proved"
-        print_text(f"seed {result['seed']}: {said}, {len(result['rounds'])} rounds of consolidation\n")
+        why = f" ({result['why']})" if "why" in result else ""
+        print_text(f"seed {result['seed']}: {said}{why}, {len(result['rounds'])} rounds of consolidation\n")
     proved = [result["seed"] for result in results if result["proved"]]
-    tell(
-        f"gridsum: {len(proved)} of {len(results)} runs are proved; see one with: gridsum prove --model {folder}/seed-…"
-    )
+    seen = seed_folder(folder, proved[0] if proved else seeds[0])
+    look = f"gridsum prove --model {seen}" if proved else f"gridsum evaluate --model {seen}"
+    tell(f"gridsum: {len(proved)} of {len(results)} runs are proved; look at one with: {look}")
     return 0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gridsum.api.models import rule_model
 from gridsum.cli.output import print_text, tell, write_result
-from gridsum.cli.parsing import Parser, called_now
+from gridsum.cli.parsing import Parser, UsageError, called_now
 from gridsum.names import DEFAULT_MODEL
 
 if TYPE_CHECKING:
@@ -50,6 +50,11 @@ def run(arguments: Sequence[str]) -> int:
     else:
         name = called_now(options.model or DEFAULT_MODEL)
         table = rule_model(name).table
+    if not table.task.adds:
+        raise UsageError(
+            f"what can be proved is that a rule adds, in any base; the task of {name or options.table} is "
+            f"{table.task.name}. Measure it instead: gridsum evaluate --model {name or 'FOLDER'}"
+        )
     proof = prove(TableSteps(table))
     network = {} if name is None or not proof.proved else _of_network(name, table)
     proved = proof.proved and all(part["different"] == 0 for part in network.values())

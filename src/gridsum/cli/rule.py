@@ -112,7 +112,7 @@ def describe(name: str, table: "RuleTable", meaning: "Meaning") -> "list[Line]":
         [],
         *_carry(meaning),
         [],
-        [("A column", "title"), ("   own digit ↓ + digit below →; 13 is the digit 3 and a carry", "quiet")],
+        [("A column", "title"), ("   own digit ↓ + digit below →; a 1 before the digit is a carry", "quiet")],
         *_columns(meaning),
         [],
         *_verdict(meaning),
@@ -151,7 +151,8 @@ def _codes(table: "RuleTable", meaning: "Meaning") -> "list[Line]":
     width = max(len("no carry"), *(len(of(digit, 0)) for digit in range(meaning.base))) + 3
     lines: list[Line] = [[(f"  {'digit':<12}{'no carry':<{width}}carry", "quiet")]]
     lines += [
-        [(f"  {digit:<12}", "answer"), (f"{of(digit, 0):<{width}}{of(digit, 1)}", "")] for digit in range(meaning.base)
+        [(f"  {letter:<12}", "answer"), (f"{of(digit, 0):<{width}}{of(digit, 1)}", "")]
+        for digit, letter in enumerate(table.task.alphabet.digits)
     ]
     others: dict[str, list[Code]] = {}
     for code in meaning.codes:

@@ -198,6 +198,12 @@ def _how_to_resume(options: argparse.Namespace, folder: Path, epochs: "list[Epoc
     return f"gridsum: stopped {where}; go on with: {shlex.join(command)}"
 
 
+def _problem(config: Config) -> str:
+    """A problem of its task, to try it with."""
+    write, sign = config.task.task.alphabet.write, config.task.task.alphabet.sign
+    return shlex.quote(f"{write(523)}{sign}{write(102)}")
+
+
 def _farewell(config: Config, seeds: tuple[int, ...], folder: Path, epochs: "list[Epoch]") -> str:
     from gridsum.training.folders import seed_folder
     from gridsum.training.loop import news
@@ -211,6 +217,6 @@ def _farewell(config: Config, seeds: tuple[int, ...], folder: Path, epochs: "lis
     return (
         f"gridsum: {said}\n"
         f"  it is in:       {where}\n"
-        f"  solve with it:  gridsum solve 523+102 --model {shlex.quote(str(first))}\n"
+        f"  solve with it:  gridsum solve {_problem(config)} --model {shlex.quote(str(first))}\n"
         f"  measure it:     gridsum evaluate --model {shlex.quote(str(folder))} --out records.jsonl"
     )

@@ -181,6 +181,8 @@ def settle(config: ExactConfig, network: RuleNetwork, seed: int, report: Callabl
             result["rounds"].append(asdict(round_))
             result |= _examine(network)
             report(_verdict(result))
+            if not network.task.adds and round_.right == 1 and not result["leaves"]:
+                break  # nothing is left to learn from, and nothing can be proved
     except RuleError as error:
         result["why"] = str(error)
     return result | {"seconds": round(time.monotonic() - started, 1)}
@@ -190,15 +192,21 @@ def _examine(network: RuleNetwork) -> dict[str, Any]:
     """Whether the rule of a network is proved: its table is, and the network does what the table says."""
     rule = LearnedRule(network)
     table = rule.table()
-    proof, follows = prove(TableSteps(table)), agreement(rule, table)
-    return {
-        "proved": proof.proved and not follows.different,
-        "contexts": proof.contexts,
-        "evaluations": proof.evaluations,
+    follows = agreement(rule, table)
+    about = {
         "codes": len(table.codes),
         "entries": follows.entries,
         "leaves": follows.different,
         "margin": follows.margin,
+    }
+    if not network.task.adds:
+        return {**about, "proved": False, "why": f"what can be proved is that a rule adds, not {network.task.name}"}
+    proof = prove(TableSteps(table))
+    return {
+        **about,
+        "proved": proof.proved and not follows.different,
+        "contexts": proof.contexts,
+        "evaluations": proof.evaluations,
         "failures": len(proof.failures),
         "first_failures": [str(failure) for failure in proof.failures[:5]],
     }
@@ -207,6 +215,8 @@ def _examine(network: RuleNetwork) -> dict[str, Any]:
 def _verdict(result: dict[str, Any]) -> str:
     if result["proved"]:
         return f"proved: {result['contexts']} contexts, nearest logit {result['margin']:.2f} from 0"
+    if "failures" not in result:
+        return f"{result['why']}; {result['leaves']} of {result['entries']} entries lead out of its codes"
     return (
         f"{result['failures']} conditions fail, {result['leaves']} of {result['entries']} entries lead out of its codes"
     )
