@@ -1,5 +1,6 @@
 """Tasks: what is parsed is what was written, and samplers make what Python's own integers say."""
 
+import importlib.metadata
 import sys
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint
@@ -34,7 +35,6 @@ from gridsum.tasks import (
     Task,
     TaskError,
     find,
-    registry,
 )
 from gridsum.tasks.alphabet import LETTERS
 from tests.oracles.column_addition import by_columns
@@ -168,7 +168,7 @@ def nim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     (tmp_path / "task_of_ones_own.py").write_text(OWN)
     monkeypatch.syspath_prepend(str(tmp_path))
     point = EntryPoint("nim", "task_of_ones_own:Nim", "gridsum.tasks")
-    monkeypatch.setattr(registry, "entry_points", lambda group: [point] if group == "gridsum.tasks" else [])
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: [point] if group == "gridsum.tasks" else [])
     find.cache_clear()
     yield "nim:base=4"
     find.cache_clear()

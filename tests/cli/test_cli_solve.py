@@ -346,3 +346,28 @@ def test_csv_in_and_out(content: str, command: Command, tmp_path: Path):
     again = tmp_path / "again.csv"
     again.write_text(out)
     assert command("solve", "--file", str(again))[1] == "46\n11\n"
+
+
+def test_plain_lines_are_answered_as_those_that_are_not(command: Command, tmp_path: Path):
+    """A file of plain sums goes to the rule as it is; a space, a blank line or a mistake sends it line by line."""
+    plain = [f"{number}+{number * number}" for number in range(2500)]
+    wanted = [str(number + number * number) for number in range(2500)]
+    (tmp_path / "sums.txt").write_text("\n".join(plain) + "\n")
+    assert command("solve", "--file", str(tmp_path / "sums.txt")) == (0, "\n".join(wanted) + "\n", "")
+    mixed = [*plain[:2100], "", " 1 + 2 =", "1+x", *plain[2100:]]
+    (tmp_path / "mixed.txt").write_text("\r\n".join(mixed))
+    status, out, err = command("solve", "--file", str(tmp_path / "mixed.txt"))
+    assert (status, out.split("\n")) == (2, [*wanted[:2100], "", "3", "", *wanted[2100:], ""])
+    assert err.startswith("gridsum: error: line 2103: 'x' is not allowed")
+
+
+def test_the_rule_is_asked_without_torch(tmp_path: Path):
+    (tmp_path / "sums.txt").write_text("58+67\n1+1\n")
+    code = (
+        "import sys; from gridsum.cli import main; assert main(['solve', '58+67']) == 0; "
+        f"assert main(['solve', '--json', '--file', {str(tmp_path / 'sums.txt')!r}]) == 0; "
+        f"assert main(['solve', '--file', {str(tmp_path / 'sums.txt')!r}]) == 0; assert 'torch' not in sys.modules"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[0] == "125"

@@ -129,6 +129,10 @@ class Model(ABC):
     def answers(self, expressions: Sequence[tuple[str, ...]], how: How) -> Iterator[Answer]:
         """The answers to sums given as their terms, as they come."""
 
+    def answer_lines(self, lines: Sequence[bytes], how: How) -> bytes | None:  # noqa: ARG002
+        """What is answered to lines of a file, a line each, where that is quicker than one by one; None elsewhere."""
+        return None
+
     @abstractmethod
     def drawing(self, terms: tuple[str, ...], answer: Answer, how: How) -> "list[Line]":
         """How a sum was worked out, for a terminal."""
@@ -246,9 +250,17 @@ class RuleModel(Model):
 
             learned = LearnedRule(self.network)
             return (learned.answer(terms) for terms in expressions)
-        from gridsum.automaton.run import answer_by_rule
+        from gridsum.automaton.many import answers_by_rule
 
-        return (answer_by_rule(self.table, terms) for terms in expressions)
+        return answers_by_rule(self.table, expressions)
+
+    def answer_lines(self, lines: Sequence[bytes], how: How) -> bytes | None:
+        if how.network or not lines:
+            return None
+        from gridsum.automaton.many import answer_lines
+
+        self.check(how)
+        return answer_lines(self.table, lines)
 
     def check(self, how: How) -> None:
         """Refuse what a rule cannot do."""

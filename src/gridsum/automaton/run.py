@@ -6,7 +6,6 @@ state on the way and the number of steps are those of computing all cells at eve
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
@@ -40,8 +39,7 @@ class GridSize(NamedTuple):
     width: int
 
 
-@dataclass(frozen=True)
-class RuleAnswer:
+class RuleAnswer(NamedTuple):
     """What a rule said to one sum."""
 
     answer: str

@@ -7,10 +7,10 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from gridsum.api.models import Model
-from gridsum.cli.output import STANDARD, emit, print_text, tell
+from gridsum.cli.output import STANDARD, print_text, tell
 from gridsum.cli.parsing import (
     Parser,
     UsageError,
@@ -26,9 +26,12 @@ from gridsum.tasks import ExpressionError, Task, find
 if TYPE_CHECKING:
     from gridsum.answers import Answer
 
-# Lines of a file that are solved together, at most: more would only make the first answer wait.
+_Item = TypeVar("_Item")
+# Lines of a file that a network solves together, at most: more would only make the first answer wait.
 _LINES_AT_ONCE = 64
-_READ_SIZE = 1 << 16
+# The same for a rule, which solves lines that are plain sums as they stand.
+_PLAIN_LINES = 2000
+_READ_SIZE = 1 << 18
 _SIGNS = ("+", "-", "−")
 _DESCRIBED = ("expression", "answer", "exact", "correct", "steps", "halting", "placement", "capped")
 
@@ -110,14 +113,16 @@ def run(arguments: Sequence[str]) -> int:
             if shipped and all(isinstance(_read(asked, find()), ExpressionError) for asked in given):
                 return _answer_chunk(None, given, options)  # nothing to load a network for
             if options.csv:
-                emit(_csv_line([*_DESCRIBED, "model"]))
+                print_text(_csv_line([*_DESCRIBED, "model"]))
         else:
             standard = options.file == STANDARD
             # Unbuffered, a read returns what is there: a line typed into a terminal is answered at once.
             file = files.enter_context(open(0 if standard else options.file, "rb", buffering=0, closefd=not standard))
-            chunks = _csv_chunks(file.read) if options.file.lower().endswith(".csv") else _chunks(file.read)
+            if not options.file.lower().endswith(".csv"):
+                return _answer_lines(file.read, options)
+            chunks = _csv_chunks(file.read)
             if options.csv:
-                emit(_csv_line([*_DESCRIBED, "model"]))
+                print_text(_csv_line([*_DESCRIBED, "model"]))
         model = model_of(options, options.network)
         return max((_answer_chunk(model, chunk, options) for chunk in chunks), default=0)
 
@@ -146,25 +151,34 @@ def _csv_chunks(read: Callable[[int], bytes]) -> Iterator[list[Asked]]:
     column = names.index("expression") if "expression" in names else 0
     header = bool(rows) and bool(rows[0]) and not any(letter.isdigit() for letter in rows[0][column])
     texts = [row[column] if column < len(row) else "" for row in rows]
-    asked = [Asked("line", number, text) for number, text in enumerate(texts, 1)][header:]
-    for low in range(0, len(asked), _LINES_AT_ONCE):
-        yield asked[low : low + _LINES_AT_ONCE]
+    yield from _parts([Asked("line", number, text) for number, text in enumerate(texts, 1)][header:], _LINES_AT_ONCE)
 
 
 def _csv_line(cells: Sequence[Any]) -> str:
     buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="").writerow(cells)
+    csv.writer(buffer, lineterminator="\n").writerow(cells)
     return buffer.getvalue()
 
 
-def _chunks(read: Callable[[int], bytes]) -> Iterator[list[Asked]]:
-    """The lines of a file as they come in, some together where several are there already."""
-    number = 0
-    for lines in _lines(read):
-        for low in range(0, len(lines), _LINES_AT_ONCE):
-            asked = [_decoded(number + index, line) for index, line in enumerate(lines[low:][:_LINES_AT_ONCE], 1)]
-            number += len(asked)
-            yield asked
+def _parts(items: list[_Item], most: int) -> Iterator[list[_Item]]:
+    return (items[low : low + most] for low in range(0, len(items), most))
+
+
+def _answer_lines(read: Callable[[int], bytes], options: Any) -> int:
+    """Answer the lines of a file as they come in; returns the exit status."""
+    model, how, status, number = model_of(options, options.network), how_of(options, options.network), 0, 0
+    if options.csv:
+        print_text(_csv_line([*_DESCRIBED, "model"]))
+    plain = not (options.json or options.csv or options.show)
+    for lines in (part for whole in _lines(read) for part in _parts(whole, _PLAIN_LINES)):
+        said = model.answer_lines(lines, how) if plain else None
+        if said is not None:
+            print_text(said.decode())
+        else:
+            asked = [_decoded(number + index, line) for index, line in enumerate(lines, 1)]
+            status = max(status, *(_answer_chunk(model, chunk, options) for chunk in _parts(asked, _LINES_AT_ONCE)))
+        number += len(lines)
+    return status
 
 
 def _lines(read: Callable[[int], bytes]) -> Iterator[list[bytes]]:
@@ -210,36 +224,36 @@ def _answer_chunk(model: Model | None, chunk: list[Asked], options: Any) -> int:
     task = find() if model is None else model.task
     read = [None if _blank(asked) else _read(asked, task) for asked in chunk]
     expressions = [terms for terms in read if isinstance(terms, tuple)]
-    answers = iter(()) if model is None else model.answers(expressions, how_of(options, options.network))
+    printed = iter(()) if model is None else _printed(model, expressions, options)
     for asked, terms in zip(chunk, read, strict=True):
-        if terms is None:
-            if not (options.json or options.csv or options.show):
-                emit("")
-            continue
-        if isinstance(terms, ExpressionError):
+        if isinstance(terms, tuple):
+            print_text(next(printed))
+        elif isinstance(terms, ExpressionError):
             status = 2
             alone = asked.place == "argument" and len(chunk) == 1
             tell(f"gridsum: error: {'' if alone else f'{asked.place} {asked.number}: '}{terms}")
             if options.json:
-                emit(json.dumps({asked.place: asked.number, "error": str(terms)}))
+                print_text(json.dumps({asked.place: asked.number, "error": str(terms)}) + "\n")
             elif options.csv:
-                emit(_csv_line([asked.text or "", ""]))
+                print_text(_csv_line([asked.text or "", ""]))
             elif not options.show:
-                emit("")
-            continue
-        assert model is not None, "without a model there is nothing that can be solved"
-        _print(model, terms, next(answers), options)
+                print_text("\n")
+        elif not (options.json or options.csv or options.show):
+            print_text("\n")
     return status
 
 
-def _print(model: Model, terms: tuple[str, ...], answer: "Answer", options: Any) -> None:
-    if options.json:
-        emit(json.dumps(describe(answer, resolve(options.model)[0])))
-    elif options.csv:
-        emit(_csv_line(list(describe(answer, resolve(options.model)[0]).values())))
-    elif options.show:
-        from gridsum.terminal import render
+def _printed(model: Model, expressions: list[tuple[str, ...]], options: Any) -> Iterator[str]:
+    """What is printed of each answer."""
+    how, name = how_of(options, options.network), resolve(options.model)[0]
+    for terms, answer in zip(expressions, model.answers(expressions, how), strict=True):
+        if options.json:
+            yield json.dumps(describe(answer, name)) + "\n"
+        elif options.csv:
+            yield _csv_line(list(describe(answer, name).values()))
+        elif options.show:
+            from gridsum.terminal import render
 
-        print_text(render(model.drawing(terms, answer, how_of(options, options.network)), sys.stdout))
-    else:
-        emit(answer.answer)
+            yield render(model.drawing(terms, answer, how), sys.stdout)
+        else:
+            yield answer.answer + "\n"

@@ -10,7 +10,6 @@ What the entry point names is called with the parameters that follow the name: `
 
 import functools
 from collections.abc import Callable
-from importlib.metadata import entry_points
 from typing import Any
 
 from gridsum.names import did_you_mean
@@ -29,6 +28,8 @@ class TaskError(ValueError):
 
 def known() -> dict[str, Callable[..., Any]]:
     """The names of tasks, and what makes each; those of other packages are imported when they are made."""
+    from importlib.metadata import entry_points
+
     offered = {point.name: _loaded(point) for point in entry_points(group=_GROUP)}
     return {**offered, **_SHIPPED}
 
@@ -45,7 +46,7 @@ def find(name: str = DEFAULT) -> Task:
     '100'
     """
     kind, _, rest = name.partition(":")
-    makers = known()
+    makers = _SHIPPED if kind in _SHIPPED else known()
     if kind not in makers:
         mend = did_you_mean(kind, makers, f"the tasks are {', '.join(makers)}")
         raise TaskError(f"there is no task {kind!r}; {mend}")

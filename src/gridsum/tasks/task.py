@@ -1,7 +1,9 @@
 """What a task is."""
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import Any
 
 from gridsum.tasks.alphabet import Alphabet
@@ -67,7 +69,12 @@ class Task(ABC):
 
     def parse(self, text: str) -> tuple[str, ...]:
         """The terms of `text`; spaces and a closing `=` are optional."""
-        sign, example = self.alphabet.sign, self.example
+        sign = self.alphabet.sign
+        if self._usual.fullmatch(text):
+            terms = tuple(text.split(sign))
+            self.check(terms)
+            return terms
+        example = self.example
         if self.alphabet.base > 10:
             text = text.lower()
         compact = "".join(text.split())
@@ -93,6 +100,12 @@ class Task(ABC):
         self._refuse_split_numbers(text)
         self.check(terms)
         return terms
+
+    @cached_property
+    def _usual(self) -> re.Pattern[str]:
+        """A problem in which nothing is to be mended."""
+        number = f"[{self.alphabet.digits}]+"
+        return re.compile(f"{number}(?:{re.escape(self.alphabet.sign)}{number})*")
 
     @property
     def example(self) -> str:

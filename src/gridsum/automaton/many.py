@@ -1,0 +1,177 @@
+"""Many short sums by a rule, worked out together.
+
+Their grids lie flat one behind the other, in one array, each with its own width. A step is then a few operations of
+numpy on all cells. Sums that are at rest are left out as soon as they are half of those that are worked on. Answers
+and steps are those of `run.solve`, sum by sum.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gridsum.answers import Answer
+from gridsum.automaton.run import AT_REST, OPEN, SKIP, WRITE, RuleAnswer, grid_size, most_steps, solve
+from gridsum.automaton.table import RuleTable
+from gridsum.tasks import PAD
+
+_SHORT = 1000
+"""A sum of so many characters at most is short."""
+TOGETHER = 2000
+"""Sums that are worked on at once: more would not stay in a processor's cache."""
+_NEWLINE = ord("\n")
+
+
+def solve_many(table: RuleTable, expressions: Sequence[Sequence[str]]) -> Iterator[RuleAnswer]:
+    """The answers to sums in their order, as `solve` gives them one by one."""
+    sign, waiting = table.task.alphabet.sign, list[str]()
+    for terms in expressions:
+        text = sign.join(terms)
+        short = len(text) <= _SHORT and _placed_as_usual(table)
+        if short:
+            waiting.append(text)
+        if waiting and (not short or len(waiting) == TOGETHER):
+            yield from _one_by_one(table, waiting)
+            waiting = []
+        if not short:
+            yield solve(table, terms)
+    if waiting:
+        yield from _one_by_one(table, waiting)
+
+
+def answers_by_rule(table: RuleTable, expressions: Sequence[Sequence[str]]) -> Iterator[Answer]:
+    """The same with the truth beside each."""
+    task = table.task
+    for terms, found in zip(expressions, solve_many(table, expressions), strict=True):
+        yield Answer(task.render(terms), found.answer, task.answer(terms), found.steps, AT_REST, "hard", found.capped)
+
+
+def answer_lines(table: RuleTable, lines: Sequence[bytes]) -> bytes | None:
+    """The answers to sums that are lines of a file, a line each; None where one of them is not short and plain."""
+    if not _placed_as_usual(table) or table.task.most_terms is not None or max(map(len, lines)) > _SHORT:
+        return None
+    number, sign = b"[%b]+" % table.task.alphabet.digits.encode(), re.escape(table.task.alphabet.sign.encode())
+    text = b"\n".join((*lines, b""))
+    return _solve(table, text)[0] if re.fullmatch(b"(?:%b(?:%b%b)*\n)*" % (number, sign, number), text) else None
+
+
+def _placed_as_usual(table: RuleTable) -> bool:
+    return table.actions == (SKIP, *[WRITE] * table.task.alphabet.base, OPEN, SKIP)
+
+
+def _one_by_one(table: RuleTable, texts: list[str]) -> Iterator[RuleAnswer]:
+    read, *counted = _solve(table, "\n".join((*texts, "")).encode())
+    return map(RuleAnswer, read.decode().split("\n")[:-1], *(part.tolist() for part in counted))
+
+
+def _solve(table: RuleTable, lines: bytes) -> tuple[bytes, np.ndarray, np.ndarray, np.ndarray]:
+    """A line for each answer; its steps, the places computed for it, and whether it was ended by its limit."""
+    grids = _laid_out(table, lines)
+    steps, capped = _run(table, grids)
+    letters = np.zeros(256, np.uint8)
+    for code, symbol in enumerate(table.reading):
+        letters[code] = 0 if symbol == PAD else ord(table.task.alphabet.symbols[symbol])
+    letters[table.outside] = _NEWLINE  # behind every top row
+    read = letters[grids.codes[_ranges(grids.starts, grids.widths + 1)]].tobytes().translate(None, b"\0")
+    return read, steps, (steps + 1) * np.diff(grids.starts, append=len(grids.codes)), capped
+
+
+@dataclass(frozen=True)
+class _Grids:
+    """Sums on their grids, cell behind cell; behind every row, and before the first, is a place that is no cell."""
+
+    symbols: np.ndarray
+    codes: np.ndarray
+    below: np.ndarray
+    """How far it is to the place below; 0 in a lowest row."""
+    owners: np.ndarray
+    """The number of the sum that a place belongs to."""
+    starts: np.ndarray
+    """Where the grid of each sum begins."""
+    widths: np.ndarray
+    limits: np.ndarray
+    """The largest number of steps of each sum."""
+
+
+def _laid_out(table: RuleTable, lines: bytes) -> _Grids:
+    """A line for each sum, of terms with the sign between them."""
+    alphabet = table.task.alphabet
+    text = np.frombuffer(lines, np.uint8)
+    ends = np.flatnonzero((text == ord(alphabet.sign)) | (text == _NEWLINE))  # of terms
+    lengths = np.diff(ends, prepend=-1) - 1
+    last = np.flatnonzero(text[ends] == _NEWLINE)
+    first = np.append(0, last[:-1] + 1)
+    terms, digits = last - first + 1, np.maximum.reduceat(lengths, first)
+    shapes, which = np.unique(terms * len(lines) + digits, return_inverse=True)
+    sizes = [grid_size(shape // len(lines), shape % len(lines), table.task) for shape in shapes.tolist()]
+    heights, widths = (np.array(part)[which] for part in zip(*sizes, strict=True))
+    limits = np.array([most_steps(size) for size in sizes])[which]
+    strides = widths + 1
+    starts = 1 + np.cumsum(heights * strides) - heights * strides
+    total = int(starts[-1] + heights[-1] * strides[-1])
+
+    row_strides = np.repeat(strides, heights)
+    row_ends = np.cumsum(row_strides)  # after the place before the first, this is where a row's last place lies
+    symbols = np.full(total, alphabet.empty_cell, np.uint8)
+    codes = np.zeros(total, np.uint8)
+    for places in (0, row_ends):
+        symbols[places], codes[places] = len(table.steps), table.outside
+    down = row_strides.copy()
+    down[np.cumsum(heights) - 1] = 0
+    below = np.append(0, np.repeat(down, row_strides))
+    owners = np.append(0, np.repeat(np.arange(len(heights)), heights * strides))
+
+    # Every term stands at the right end of its row, the last one in the top row, the sign before it.
+    owner = np.repeat(np.arange(len(terms)), terms)
+    row = last[owner] - np.arange(len(ends))
+    signed = np.ones(len(ends), np.int64)
+    signed[first] = 0
+    begin = starts[owner] + row * strides[owner] + widths[owner] - lengths - signed
+    numbers = np.zeros(256, np.uint8)
+    numbers[[ord(symbol) for symbol in alphabet.cell_symbols]] = np.arange(len(alphabet.cell_symbols))
+    symbols[_ranges(begin, lengths + signed)] = numbers[text[text != _NEWLINE]]
+    return _Grids(symbols, codes, below, owners, starts, widths, limits)
+
+
+def _ranges(begin: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """The numbers from each beginning on, so many of each."""
+    return np.repeat(begin - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
+
+
+def _run(table: RuleTable, grids: _Grids) -> tuple[np.ndarray, np.ndarray]:
+    """All grids until rest, in place: the steps of each sum, and which were ended by their limit."""
+    side = table.outside + 1
+    steps = np.zeros(len(grids.starts), np.int64)
+    capped = np.zeros(len(grids.starts), bool)
+    places = np.arange(len(grids.codes))
+    active, number = len(steps), 0
+    while active:
+        # The place before the first belongs to no sum and stays.
+        codes, owners = grids.codes[places], grids.owners[places]
+        own = grids.symbols[places[1:-1]].astype(np.int32) * side**3
+        down = grids.below[places[1:-1]]
+        below = np.where(down > 0, np.arange(1, len(places) - 1) + down, 0)
+        context, going = np.empty_like(own), np.zeros(len(steps), bool)
+        while True:
+            number += 1
+            np.multiply(codes[:-2], side, out=context, dtype=np.int32, casting="unsafe")
+            context += codes[2:]
+            context *= side
+            context += codes.take(below)
+            context += own
+            new = table.flat.take(context)
+            changed = np.flatnonzero(new != codes[1:-1])
+            codes[1:-1] = new
+            going[:] = False
+            going[owners[1:-1][changed]] = True
+            steps[going] = number
+            ended = going & (grids.limits == number)
+            if 2 * int(going.sum()) <= active or ended.any():
+                break
+        grids.codes[places] = codes
+        capped |= ended
+        going &= ~ended
+        places = np.append(0, places[1:][going[owners[1:]]])
+        active = int(going.sum())
+    return steps, capped

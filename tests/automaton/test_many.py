@@ -1,0 +1,82 @@
+"""Many short sums at once: the answers, the steps and the limits are those of working them out one by one."""
+
+import random
+
+import pytest
+
+from gridsum.automaton.files import shipped_rule
+from gridsum.automaton.many import TOGETHER, answer_lines, answers_by_rule, solve_many
+from gridsum.automaton.run import answer_by_rule, solve
+from gridsum.automaton.table import RuleTable
+from gridsum.tasks import find
+from tests.oracles.column_addition import by_columns, column_addition, random_table
+
+Terms = tuple[str, ...]
+
+
+def drawn(table: RuleTable, count: int, seed: int = 0) -> list[Terms]:
+    """Sums of all shapes, many with long carries; of a task's most terms at most."""
+    chance, digits = random.Random(seed), table.task.alphabet.digits
+    found = []
+    for _ in range(count):
+        letters = chance.choice((digits, digits[0] + digits[-1], digits[-1]))
+        terms = chance.randint(1, table.task.most_terms or 6)
+        found.append(tuple("".join(chance.choices(letters, k=chance.randint(1, 12))) for _ in range(terms)))
+    return found
+
+
+def alone(table: RuleTable, expressions: list[Terms]) -> list[tuple[str, int, bool]]:
+    return [(found.answer, found.steps, found.capped) for found in (solve(table, terms) for terms in expressions)]
+
+
+def together(table: RuleTable, expressions: list[Terms]) -> list[tuple[str, int, bool]]:
+    return [(found.answer, found.steps, found.capped) for found in solve_many(table, expressions)]
+
+
+@pytest.mark.parametrize("name", ["add", "add:base=2", "add:base=16", "subtract"])
+def test_together_as_alone(name: str):
+    table = by_columns(find(name))
+    expressions = drawn(table, 300)
+    assert together(table, expressions) == alone(table, expressions)
+    assert all(answer.correct for answer in answers_by_rule(table, expressions[:50]) if table.task.adds)
+
+
+def test_the_shipped_rule_together_as_alone():
+    table = shipped_rule("exact")
+    assert table is not None
+    expressions = [*drawn(table, 200), ("9" * 300, "1"), ("7" * 2000, "5"), *drawn(table, 50, 1)]
+    assert together(table, expressions) == alone(table, expressions)
+    assert list(answers_by_rule(table, expressions[:9])) == [answer_by_rule(table, terms) for terms in expressions[:9]]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rules_that_never_rest_end_at_their_own_limit(seed: int):
+    table = random_table(5, seed)
+    expressions = drawn(table, 60, seed)
+    found = together(table, expressions)
+    assert found == alone(table, expressions)
+    assert len({steps for _, steps, capped in found if capped}) > 1 or not any(capped for *_, capped in found)
+
+
+def test_other_placements_are_worked_out_one_by_one():
+    table = random_table(4, 0, (2, 2, *[0] * 9, 1, 2))
+    expressions = drawn(table, 20)
+    assert together(table, expressions) == alone(table, expressions)
+    assert answer_lines(table, [b"1+2"]) is None
+
+
+def test_more_than_are_worked_out_at_once():
+    table = column_addition()
+    expressions = [(str(number), str(7 * number)) for number in range(TOGETHER + 5)]
+    assert [found.answer for found in solve_many(table, expressions)] == [
+        str(8 * number) for number in range(TOGETHER + 5)
+    ]
+    assert list(solve_many(table, [])) == []
+
+
+def test_lines_of_a_file():
+    table = column_addition()
+    assert answer_lines(table, [b"1+2", b"0+9999", b"7", b"99+1"]) == b"3\n9999\n7\n100\n"
+    for line in (b"", b"1 + 2", b"1+2=", b"a+1", b"1+", b"+1", b"1\r", b"12" * 1000):
+        assert answer_lines(table, [b"1+2", line]) is None
+    assert answer_lines(by_columns(find("subtract")), [b"3-1"]) is None, "what may not be asked is told line by line"
