@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from gridsum.deltas import variant
+from gridsum.devices import Replayed
 from gridsum.model.paper import Network
-from gridsum.training.graphs import Replayed
 from gridsum.training.optimiser import AdamW
 
 pytestmark = pytest.mark.gpu

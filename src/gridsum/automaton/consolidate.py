@@ -28,6 +28,7 @@ from gridsum.automaton.lesson import ANY, Lesson, lesson, merge
 from gridsum.automaton.mend import mend
 from gridsum.automaton.observe import kinds_of, observe
 from gridsum.automaton.rule import LearnedRule
+from gridsum.devices import Replayed, on_gpu
 from gridsum.model.rule import RuleNetwork
 from gridsum.recipe import ConsolidationConfig
 
@@ -82,7 +83,17 @@ def fit(
     school = _Schooling(rule, learnt)
     device, count = rule.device, len(school.targets)
     generator = torch.Generator(device).manual_seed(seed)
-    descent = torch.optim.Adam(free, betas=(0.9, 0.99))
+    rate = torch.zeros((), device=device)
+    descent = torch.optim.Adam(free, rate, betas=(0.9, 0.99), capturable=on_gpu(device))
+
+    def learn(drawn: Tensor) -> Tensor:
+        loss = school.loss(drawn, config.margin)
+        for parameter, gradient in zip(free, torch.autograd.grad(loss, free), strict=True):
+            parameter.grad = gradient
+        descent.step()
+        return loss.detach()
+
+    update = Replayed(learn) if on_gpu(device) else learn
     unsure, wrong = torch.zeros(0, dtype=torch.int64, device=device), 0
     for step in range(config.steps + 1):
         if step % _LOOK == 0:
@@ -96,10 +107,8 @@ def fit(
         if hard:
             drawn[:hard] = unsure[drawn[:hard] % len(unsure)]
         warm = min(1.0, (step + 1) / _WARM_UP)
-        descent.param_groups[0]["lr"] = config.rate * warm * (1 + math.cos(math.pi * step / config.steps)) / 2
-        descent.zero_grad()
-        school.loss(drawn, config.margin).backward()
-        descent.step()
+        rate.fill_(config.rate * warm * (1 + math.cos(math.pi * step / config.steps)) / 2)
+        update(drawn)
     return wrong
 
 

@@ -16,10 +16,16 @@ from gridsum.automaton.observe import asked
 from gridsum.automaton.rule import LearnedRule, around
 from gridsum.recipe import ConsolidationConfig
 
-# Sums of either sort that judge one context, sums of each grid size and sort that are kept, contexts tried at most.
-_JUDGES, _KEPT, _TRIES = 64, 2000, 500
+# Sums of either sort that judge one context, sums of each grid size and sort that are kept.
+_JUDGES, _KEPT = 64, 4000
+# Contexts tried at most, and tried in vain one after another before the rest is left.
+_TRIES, _PATIENCE = 500, 40
+# As many right sums more are taken to hold an entry, so that one seen once and by chance in a wrong sum ranks low.
+_CHANCE = 5
 # An entry is suspect if it stands in wrong sums so many times as often as entries do on the whole.
 _SUSPECT = 4.0
+# The share of the wrong sums that a code must mend.
+_CONVINCING = 0.4
 
 
 @dataclass(frozen=True)
@@ -56,12 +62,15 @@ class _Trial:
         state = torch.zeros_like(x)
         flat = (self.steps if tables is None else tables).flatten()
         count = len(flat) // self.steps.numel()
-        which = torch.arange(count, device=self.device).repeat_interleave(len(x) // count)[:, None, None]
+        first = torch.arange(count, device=self.device).repeat_interleave(len(x) // count)[:, None, None]
+        moving, now, first = torch.arange(len(x), device=self.device), state, first * self.steps.numel()
         for _ in range(4 * sum(x.shape[1:])):
-            after = flat[self.keys(x, state) + which * self.steps.numel()].long()
-            if torch.equal(after, state):
+            after = flat[self.keys(x, now) + first].long()
+            changed = (after != now).flatten(1).any(1)
+            state[moving] = after
+            if not changed.any():
                 break
-            state = after
+            x, now, first, moving = x[changed], after[changed], first[changed], moving[changed]
         return state
 
     def right(self, state: Tensor, wanted: Tensor) -> Tensor:
@@ -84,62 +93,81 @@ def mend(rule: LearnedRule, learnt: Lesson, config: ConsolidationConfig, seed: i
     share = of_wrong / of_all.clamp_min(1)
     usual = float(of_wrong.sum() / of_all.sum())
     suspect = ((of_all == 0) | (share > min(0.5, _SUSPECT * usual))).view_as(trial.steps)
-    ranks = torch.where(suspect.flatten(), share, 0.0)
-    tried: set[tuple[int, int, int]] = set()
-    found = 0
-    while len(tried) < _TRIES and (context := sums.worst(trial, ranks, tried)) is not None:
-        tried.add(context)
+    weights = torch.where(suspect, 1 / (of_all + _CHANCE).view_as(trial.steps), 0.0)
+    tried = found = in_vain = 0
+    sums.look(trial)
+    while tried < _TRIES and in_vain < _PATIENCE and (context := sums.worst(weights)) is not None:
+        tried, in_vain = tried + 1, in_vain + 1
         own, right, below = context
+        weights[own, :, right, below] = 0.0  # a context is tried once
         entries = (own, suspect[own, :, right, below], right, below)
-        code = _best(trial, entries, sums.holding(trial, context))
+        code = _best(trial, entries, sums.holding(trial.n + 1, context))
         if code is not None:
             trial.steps[entries] = code
             targets[own, entries[1].cpu().numpy(), right, below] = code
-            found += 1
-    return Mended(Lesson(learnt.codes, targets), wrong, len(tried), found)
+            found, in_vain = found + 1, 0
+            sums.look(trial)
+    return Mended(Lesson(learnt.codes, targets), wrong, tried, found)
+
+
+@dataclass
+class _Kept:
+    """Sums on grids of one size: cells [B,H,W], what should be read [B,W], and what they come to by the table."""
+
+    x: Tensor
+    wanted: Tensor
+    keys: Tensor
+    right: Tensor
 
 
 class _Sums:
-    """Some of the sums that were asked, by their grids' size, each as (cells, what should be read)."""
+    """Some of the sums that were asked, wrong ones and right ones."""
 
     def __init__(self) -> None:
-        self.wrong: dict[torch.Size, tuple[Tensor, Tensor]] = {}
-        self.right: dict[torch.Size, tuple[Tensor, Tensor]] = {}
+        self.kept: dict[tuple[int, ...], _Kept] = {}
 
     def keep(self, x: Tensor, wanted: Tensor, right: Tensor) -> None:
-        for kept, which in ((self.wrong, ~right), (self.right, right)):
-            before = kept.get(x.shape[1:], (x[:0], wanted[:0]))
-            more = (x[which], wanted[which])
-            kept[x.shape[1:]] = tuple(torch.cat(pair)[:_KEPT] for pair in zip(before, more, strict=True))  # type: ignore
+        size = tuple(x.shape[1:])
+        before = self.kept.get(size, _Kept(x[:0], wanted[:0], x[:0], right[:0]))
+        both = [torch.cat(pair) for pair in ((before.x, x), (before.wanted, wanted), (before.right, right))]
+        some = torch.cat([(both[2] == sort).nonzero().squeeze(1)[:_KEPT] for sort in (False, True)])
+        x, wanted, right = (part[some] for part in both)
+        self.kept[size] = _Kept(x, wanted, x, right)
 
-    def worst(self, trial: _Trial, ranks: Tensor, tried: set[tuple[int, int, int]]) -> tuple[int, int, int] | None:
-        """The context with the highest rank, of those that a sum which is still wrong shows."""
-        side, best = trial.n + 1, (0.0, None)
-        for size, (x, wanted) in self.wrong.items():
-            state = trial.rest(x)
-            still = ~trial.right(state, wanted)
-            self.wrong[size] = (x[still], wanted[still])
-            for key in trial.keys(x[still], state[still]).unique().tolist():
-                context = (key // side**3, key // side % side, key % side)
-                rank = float(ranks[key])
-                if rank > best[0] and context not in tried:
-                    best = (rank, context)
-        return best[1]
+    def look(self, trial: _Trial) -> None:
+        """What the sums come to by the table as it is now."""
+        for kept in self.kept.values():
+            state = trial.rest(kept.x)
+            kept.keys, kept.right = trial.keys(kept.x, state), trial.right(state, kept.wanted)
 
-    def holding(self, trial: _Trial, context: tuple[int, int, int]) -> list[tuple[Tensor, Tensor]]:
+    def worst(self, weights: Tensor) -> tuple[int, int, int] | None:
+        """The context that stands in the largest share of wrong sums, by how often they show it times its weight."""
+        shown = torch.zeros(weights.numel(), device=weights.device)
+        for kept in self.kept.values():
+            shown += torch.bincount(kept.keys[~kept.right].flatten(), minlength=len(shown))
+        ranked = shown * weights.flatten()
+        best, side = int(ranked.argmax()), weights.shape[-1]
+        return (best // side**3, best // side % side, best % side) if ranked[best] > 0 else None
+
+    def holding(self, side: int, context: tuple[int, int, int]) -> list[tuple[Tensor, Tensor]]:
         """Sums that show the context, wrong ones and right ones."""
-        side, found = trial.n + 1, []
-        for group in (self.wrong, self.right):
-            for x, wanted in group.values():
-                keys = trial.keys(x, trial.rest(x))
-                same = (keys // side**3 == context[0]) & (keys % side**2 == context[1] * side + context[2])
-                holds = same.flatten(1).any(1).nonzero().squeeze(1)[:_JUDGES]
-                found.append((x[holds], wanted[holds]))
+        found = []
+        for kept in self.kept.values():
+            keys = kept.keys
+            same = (keys // side**3 == context[0]) & (keys % side**2 == context[1] * side + context[2])
+            holds = same.flatten(1).any(1)
+            for sort in (False, True):
+                some = (holds & (kept.right == sort)).nonzero().squeeze(1)[:_JUDGES]
+                found.append((kept.x[some], kept.wanted[some]))
         return found
 
 
 def _best(trial: _Trial, entries: tuple[int, Tensor, int, int], judges: list[tuple[Tensor, Tensor]]) -> int | None:
-    """The code in these entries with which most of the sums are right, if there is one that beats the code now."""
+    """The code in these entries with which most of the sums are right, if it convinces.
+
+    It must mend many of the wrong sums, more than it spoils, and more than any other code does; a single sum could be
+    right by chance.
+    """
     tables = trial.steps.repeat(trial.n + 1, 1, 1, 1, 1)
     for code in range(trial.n):
         tables[(code, *entries)] = code
@@ -147,6 +175,7 @@ def _best(trial: _Trial, entries: tuple[int, Tensor, int, int], judges: list[tup
     for x, wanted in judges:
         state = trial.rest(x.repeat(len(tables), 1, 1), tables)
         right += trial.right(state, wanted.repeat(len(tables), 1)).view(len(tables), -1).sum(1)
-    best = int(right[:-1].argmax())
+    best, now = int(right[:-1].argmax()), right[-1]
+    gain, wrong = float(right[best] - now), sum(len(x) for x, _ in judges) - float(now)
     alone = int((right[:-1] == right[best]).sum()) == 1
-    return best if alone and right[best] > right[-1] else None
+    return best if alone and gain > _CONVINCING * wrong and (gain > 1 or gain == wrong) else None

@@ -78,8 +78,8 @@ class LearnedRule:
         cell, query, keys, values = prepared or self.prepare()
         hidden = torch.full_like(x, self.outside)
         seen = [contexts[:, PROVABLE.index(name)] if name in PROVABLE else hidden for name in self.opened]
-        around = [[part[:, code] for code in seen] for part in (keys, values)]
-        return self.network.react(cell[:, x], query[:, x], *around)[0]
+        around = [[_rows(part, code) for code in seen] for part in (keys, values)]
+        return self.network.react(_rows(cell, x), _rows(query, x), *around)[0]
 
     def codes_of(self, z: Tensor) -> Tensor:
         return ((z > 0).long() << torch.arange(self.bits, device=z.device)).sum(-1)
@@ -218,6 +218,11 @@ def agreement(rule: LearnedRule, table: RuleTable) -> Agreement:
         different += int((rule.codes_of(z) != wanted[part]).sum())
         margin = min(margin, float(z.abs().min()))
     return Agreement(len(wanted), different, margin)
+
+
+def _rows(part: Tensor, which: Tensor) -> Tensor:
+    """Some rows of [1,n,E]. The gradient of plain indexing would add up the copies of a row one by one."""
+    return F.embedding(which, part[0])[None]
 
 
 def around(state: Tensor, outside: int) -> tuple[Tensor, Tensor, Tensor]:

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from gridsum.config import Config, ConfigError
 from gridsum.costs import check_time, training_work
-from gridsum.devices import on_gpu
+from gridsum.devices import Replayed, on_gpu
 from gridsum.model.inference import UnsoundError, default_rule, infer
 from gridsum.model.paper import GridSize, Network
 from gridsum.objective import Cost
@@ -35,7 +35,7 @@ from gridsum.training.folders import (
     write_start,
 )
 from gridsum.training.gradients import EagerGradients
-from gridsum.training.graphs import GraphGradients, Replayed
+from gridsum.training.graphs import GraphGradients
 from gridsum.training.optimiser import AdamW, learning_rate
 from gridsum.training.process import set_for_training
 
