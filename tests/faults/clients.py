@@ -1,11 +1,18 @@
 """Clients that send slowly, or nothing, or break off: whoever asks is answered all the same."""
 
+import asyncio
+import json
+import os
 import random
-from collections.abc import Iterator
+import re
+import time
 from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
 
 import httpx
 
+from tests.faults.injection import Tries
 from tests.serve.test_network import served, slow, solve
 
 _BEGINNINGS = (
@@ -16,12 +23,14 @@ _BEGINNINGS = (
     b"\0\xff\0\xff",
     b"POST /solve HTTP/1.1\r\nhost: " + b"x" * 5000,
 )
+_SLOW, _CLIENTS, _TURNS = 1000, 200, 6
 
 
-def slow_clients(tries: int, seed: int = 0) -> Iterator[str | None]:
-    """Every tenth client asks for a sum, and has to be answered within a second or two."""
+def slow_clients(tries: int, seed: int = 0) -> Tries:
+    """Every tenth client asks for a sum, and has to be answered."""
     chance = random.Random(seed)
-    with served("--model", "base", "--max-connections", "100", "--read-seconds", "5") as (port, _), ExitStack() as held:
+    options = ("--model", "exact", "--max-connections", "100", "--read-seconds", "5")
+    with served(*options) as (port, _), ExitStack() as held:
         for index in range(tries):
             if index % 10 == 9:
                 try:
@@ -36,3 +45,87 @@ def slow_clients(tries: int, seed: int = 0) -> Iterator[str | None]:
                 with suppress(OSError):
                     connection.close()
             yield None
+
+
+@dataclass
+class Crowd:
+    """What 200 clients met that each asked for a short sum every second, beside 1,000 slow connections."""
+
+    model: str
+    seconds: list[float] = field(default_factory=list)
+    """How long each answer took, as its client saw it."""
+    wrong: list[str] = field(default_factory=list)
+    grown: int = 0
+    """Kilobytes that the server took more after the second round than after the first."""
+    server_seconds: float = 0.0
+    """The processor's time that the server took for an answer."""
+    load: float = 0.0
+    """Of the machine, at the end."""
+
+    def share(self, part: float) -> float:
+        """So much of the answers came within these seconds."""
+        return sorted(self.seconds)[int(part * len(self.seconds))]
+
+    def __str__(self) -> str:
+        return (
+            f"{self.model}: {len(self.seconds)} answers, half within {self.share(0.5):.3f} s, 99 of 100 within "
+            f"{self.share(0.99):.3f} s, {1000 * self.server_seconds:.1f} ms of a processor each; "
+            f"memory grew by {self.grown / 1000:.1f} MB; load {self.load:.1f}"
+        )
+
+
+def crowded(model: str, rounds: int = 2) -> Crowd:
+    crowd = Crowd(model)
+    with served("--model", model) as (port, server), ExitStack() as held:
+        status, stat = Path(f"/proc/{server.pid}/status"), Path(f"/proc/{server.pid}/stat")
+
+        def resident() -> int:
+            (kilobytes,) = re.findall(r"VmRSS:\s*(\d+)", status.read_text())
+            return int(kilobytes)
+
+        def computed() -> float:
+            fields = stat.read_text().rpartition(")")[2].split()
+            return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+        for _ in range(_SLOW):
+            held.enter_context(slow(port))
+        before, sizes = computed(), []
+        for _ in range(rounds):
+            asyncio.run(_everybody(port, crowd))
+            sizes.append(resident())
+        crowd.server_seconds = (computed() - before) / (rounds * _CLIENTS * _TURNS)
+    crowd.grown, crowd.load = sizes[-1] - sizes[0], os.getloadavg()[0]
+    return crowd
+
+
+async def _everybody(port: int, crowd: Crowd) -> None:
+    await asyncio.gather(*(_client(port, index, crowd) for index in range(_CLIENTS)))
+
+
+async def _client(port: int, index: int, crowd: Crowd) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    for turn in range(_TURNS):
+        expression = f"{index % 90 + 10}+{turn + 10}"
+        body = json.dumps({"expression": expression}).encode()
+        head = f"POST /solve HTTP/1.1\r\nhost: localhost\r\ncontent-length: {len(body)}\r\n"
+        began = time.monotonic()
+        writer.write(head.encode() + b"content-type: application/json\r\n\r\n" + body)
+        answer = await reader.readuntil(b"\r\n\r\n")
+        length = re.search(rb"content-length: (\d+)", answer)
+        content = await reader.readexactly(int(length[1])) if length else b""
+        if b" 200 " not in answer or json.loads(content)["expression"] != expression:
+            crowd.wrong.append(f"{crowd.model}, {expression}: {content!r}")
+        if turn:  # in the first they all connect
+            crowd.seconds.append(time.monotonic() - began)
+        await asyncio.sleep(1)
+    writer.close()
+
+
+def crowds(notes: list[str]) -> Tries:
+    """By the rule and by a network: everybody is answered, and the server's memory is steady."""
+    for model in ("exact", "base"):
+        crowd = crowded(model)
+        notes.append(str(crowd))
+        yield from crowd.wrong
+        yield from (None for _ in range(len(crowd.seconds) - len(crowd.wrong)))
+        yield f"{model}: the server grew by {crowd.grown} kB" if crowd.grown > 30_000 else None

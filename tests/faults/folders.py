@@ -3,16 +3,12 @@
 import os
 import random
 import shutil
-from collections.abc import Iterator
 from functools import partial
 from itertools import product
 from pathlib import Path
 
-from tests.faults.injection import FAILED, KILLED, UNTOLD, in_child
+from tests.faults.injection import FAILED, KILLED, UNTOLD, Tries, in_child
 from tests.faults.trainings import Scenario
-
-Try = str | None
-"""What was lost in a try; None where nothing was."""
 
 
 def _operations(scenario: Scenario, place: Path) -> int:
@@ -23,7 +19,7 @@ def _operations(scenario: Scenario, place: Path) -> int:
     return int(said)
 
 
-def _go_on(scenario: Scenario, folder: Path, after: str) -> Try:
+def _go_on(scenario: Scenario, folder: Path, after: str) -> str | None:
     status, said = in_child(partial(scenario.go_on, folder))
     if status != 0:
         return f"{scenario.name}, {after}: going on ended with {status}: {said}"
@@ -33,7 +29,7 @@ def _go_on(scenario: Scenario, folder: Path, after: str) -> Try:
 
 def killed_at_every_operation(
     scenarios: list[Scenario], place: Path, every: int = 1, hows: tuple[str, ...] = ("kill", "torn", "full")
-) -> Iterator[Try]:
+) -> Tries:
     """Then going on has to end as if nothing had been."""
     for scenario in scenarios:
         count = _operations(scenario, place)
@@ -49,7 +45,7 @@ def killed_at_every_operation(
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def killed_again_and_again(scenarios: list[Scenario], place: Path, tries: int, seed: int = 0) -> Iterator[Try]:
+def killed_again_and_again(scenarios: list[Scenario], place: Path, tries: int, seed: int = 0) -> Tries:
     """Killed at random, also while going on, until it comes to its end."""
     chance = random.Random(seed)
     for index in range(tries):
@@ -67,7 +63,7 @@ def killed_again_and_again(scenarios: list[Scenario], place: Path, tries: int, s
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def damaged(scenarios: list[Scenario], place: Path, tries: int, seed: int = 0) -> Iterator[Try]:
+def damaged(scenarios: list[Scenario], place: Path, tries: int, seed: int = 0) -> Tries:
     """A file of a stopped training flipped, cut or zeroed: going on ends as it should, or refuses and says why."""
     chance = random.Random(seed)
     for index in range(tries):
@@ -106,7 +102,7 @@ def _damage(path: Path, chance: random.Random) -> str:
     return f"{kind} at byte {at}"
 
 
-def two_writers(scenarios: list[Scenario], place: Path, tries: int) -> Iterator[Try]:
+def two_writers(scenarios: list[Scenario], place: Path, tries: int) -> Tries:
     """Two processes begin at once: one of them works, the other is told, and what comes out is one training."""
     for index in range(tries):
         scenario = scenarios[index % len(scenarios)]

@@ -5,9 +5,11 @@ import errno
 import os
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any
 
+Tries = Generator[str | None, None, None]
+"""What was lost in each try; None where nothing was."""
 KILLED, FAILED, UNTOLD = 137, 3, 4
 """How a child ends that was killed, that was told of an error, and that has raised what no user should see."""
 _OPERATIONS = ("open", "replace", "rename", "unlink", "remove", "mkdir", "rmdir", "fsync", "ftruncate", "write")

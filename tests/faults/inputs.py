@@ -2,7 +2,6 @@
 
 import json
 import random
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +16,12 @@ from gridsum.recipe import ExactConfig
 from gridsum.sealed import seal
 from gridsum.store import StoreError, load_exact, load_runs
 from gridsum.symbols import ExpressionError, parse
+from tests.faults.injection import Tries
 
 _LETTERS = "0123456789+= \t\n-−.,eE×*/()[]{}'\"\\\0\x1b٣५一１㊿½²\u202e\ud800😀abcxyz"
 
 
-def expressions(tries: int, seed: int = 0, solved: int = 0) -> Iterator[str | None]:
+def expressions(tries: int, seed: int = 0, solved: int = 0) -> Tries:
     """Mutated sums are read or refused; of those that can be read some are solved, and the rule is right."""
     chance = random.Random(seed)
     rule = shipped_rule("exact") if solved else None
@@ -51,7 +51,7 @@ def _expression(chance: random.Random) -> str:
     return "".join(letters)
 
 
-def hostile_files(place: Path, weights: list[Path], tries: int, seed: int = 0) -> Iterator[str | None]:
+def hostile_files(place: Path, weights: list[Path], tries: int, seed: int = 0) -> Tries:
     """Weights and configurations made by an enemy load or are refused, without a traceback and without much memory."""
     chance = random.Random(seed)
     path = place / "hostile.safetensors"

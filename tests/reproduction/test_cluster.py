@@ -1,6 +1,11 @@
 """Pieces on a cluster, and sweeps."""
 
 import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -23,10 +28,22 @@ from gridsum.reproduction.sweep import (
     sweep_pieces,
     write_sweep,
 )
-from gridsum.reproduction.whereabouts import sign, whereabouts
+from gridsum.reproduction.whereabouts import epochs_computed, sign, whereabouts
 from gridsum.training.folders import FolderError
 from tests.faults.nodes import TINY, killed_sweep
 from tests.faults.trainings import PAPER, outcome
+
+
+def wait_for_port(port: int) -> None:
+    end = time.monotonic() + 600  # however busy the machine is
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+        except OSError:
+            assert time.monotonic() < end, "the cluster did not come up"
+            time.sleep(0.5)
+        else:
+            return
 
 
 def test_every_combination_or_as_many_as_drawn():
@@ -83,6 +100,47 @@ def test_a_sweep_on_this_machine_is_listed_and_its_status_told(tmp_path: Path, c
     assert told.splitlines()[-1] == "1 done; 0 running; 0 waiting; 1 ready"
     assert main(["sweep", "--out", str(tmp_path / "t")]) == 2
     assert "say what to sweep over" in capsys.readouterr().err
+
+
+def test_a_sweep_of_exact_lists_what_is_proved(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    fields = ["rule.width", "rule.hidden", "rule.placement_hidden"]
+    small = [
+        *(f"--{field}=8" for field in fields),
+        "--rule.groups=2",
+        "--discovery.batch=4",
+        "--consolidation.rounds=1",
+    ]
+    small += [f"--phases.{name}.steps=1" for name in ("place", "soft", "anneal", "hard", "robust")]
+    small += ["--consolidation.problems=10", "--consolidation.steps=1", "--consolidation.batch=4"]
+    command = ["sweep", "--variant", "exact", "--out", str(tmp_path), "--grid", "rule.bits=2,3", *small]
+    assert main([*command, "--device", "cpu"]) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert out[0].split() == ["proved", "runs", "configuration"]
+    assert sorted(line.split() for line in out[1:]) == [["0", "1", "0-bits=2"], ["0", "1", "1-bits=3"]]
+    assert main(["status", str(tmp_path)]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "2 done; 0 running; 0 waiting; 0 ready"
+    assert main([*command, "--measure", "2x15"]) == 2
+    assert "leave --measure out" in capsys.readouterr().err
+    (tmp_path / "sweep.json").unlink()
+    (tmp_path / "0-bits=2").rename(tmp_path / "exact")  # as the study of exact has it
+    assert main(["status", str(tmp_path), "--all"]) == 0
+    assert "train exact" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", ["train", "sweep", "reproduce"])
+def test_an_address_is_no_folder(command: str, capsys: pytest.CaptureFixture[str]):
+    assert main([command, "--out", "s3://bucket/mine"]) == 2
+    assert "'s3://bucket/mine' is an address, and a folder is wanted" in capsys.readouterr().err
+
+
+def test_what_is_computed_twice_can_be_told(tmp_path: Path):
+    piece = "train 0-learning_rate=0.001"
+    for epochs in ((1, 2, 3), (3, 4)):
+        with sign(tmp_path, piece) as shown:
+            for epoch in epochs:
+                shown.epoch(epoch, 4)
+    assert epochs_computed(tmp_path, piece) == [1, 2, 3, 3, 4]
+    assert epochs_computed(tmp_path, "train another") == []
 
 
 def test_status_of_a_campaign(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -147,6 +205,33 @@ def test_a_local_cluster_does_what_this_process_does(tmp_path: Path):
         do_piece(piece, tmp_path / "here", None)
     for name in configs:
         assert outcome(tmp_path / "ray" / name) == outcome(tmp_path / "here" / name)
+
+
+@pytest.mark.slow
+def test_a_cluster_that_runs_is_reached_by_either_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    ray = Path(pytest.importorskip("ray").__file__).parents[4] / "bin" / "ray"
+    for name, value in (("RAY_AUTH_MODE", "disabled"), ("RAY_USAGE_STATS_ENABLED", "0")):
+        monkeypatch.setenv(name, value)
+    with socket.socket() as one, socket.socket() as other:
+        ports = [each.bind(("127.0.0.1", 0)) or each.getsockname()[1] for each in (one, other)]
+    command = f"{ray} start --head --block --node-ip-address 127.0.0.1 --num-cpus 2 --include-dashboard false"
+    command += f" --port {ports[0]} --ray-client-server-port {ports[1]} --temp-dir {tempfile.mkdtemp(dir='/tmp')}"
+    with subprocess.Popen(command.split(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as head:
+        try:
+            wait_for_port(ports[1])
+            for name, address in (("client", f"ray://127.0.0.1:{ports[1]}"), ("driver", f"127.0.0.1:{ports[0]}")):
+                line = ["sweep", "--out", str(tmp_path / name), "--grid", "training.learning_rate=1e-3", *TINY]
+                told = subprocess.run(
+                    [sys.executable, "-m", "gridsum", *line, "--training.epochs", "1", "--on", address],
+                    capture_output=True,
+                    text=True,
+                )
+                assert told.returncode == 0, told.stderr
+                assert "1 machines with 2 cores" in told.stderr
+        finally:
+            head.terminate()
+    same = [outcome(tmp_path / name / "0-learning_rate=1e-3") for name in ("client", "driver")]
+    assert same[0] == same[1] != {}
 
 
 @pytest.mark.slow

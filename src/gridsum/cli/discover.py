@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gridsum.cli.output import print_text, tell, unwritable
 from gridsum.cli.overrides import add_overrides, overridden
-from gridsum.cli.parsing import Parser, UsageError, add_device, add_task, pick_device
+from gridsum.cli.parsing import Parser, UsageError, add_device, add_task, folder_name, pick_device
 from gridsum.deltas import exact_for
 from gridsum.progress import progress
 from gridsum.recipe import ExactConfig
@@ -49,7 +49,9 @@ def _parser() -> Parser:
         "  gridsum rule --model runs/exact/seed-0",
     )
     parser.add_argument("--variant", metavar="NAME", help="exact")
-    parser.add_argument("--out", required=True, metavar="FOLDER", help="where weights, logs, checkpoint and proofs go")
+    parser.add_argument(
+        "--out", required=True, type=folder_name, metavar="FOLDER", help="where weights, logs, checkpoint and proofs go"
+    )
     parser.add_argument("--seeds", type=read_seeds, metavar="SEEDS", help="such as 3, 0-9 or 0,2,5-7 (default: 0)")
     add_task(parser)
     parser.add_argument("--resume", action="store_true", help="go on where FOLDER's training stopped")

@@ -216,6 +216,13 @@ def load_single(name: str, device: str) -> Any:
     return load_runs(name, paths, pick_device(device))
 
 
+def folder_name(text: str) -> str:
+    """The name of a folder as an option's value; what is kept elsewhere has to be mounted as one."""
+    if "://" in text:
+        raise argparse.ArgumentTypeError(f"{text!r} is an address, and a folder is wanted; mount that storage as one")
+    return text
+
+
 def add_cluster(parser: Parser) -> None:
     """Options for work in pieces that several machines can do."""
     parser.add_argument(

@@ -34,7 +34,9 @@ _QUICK = {
 
 def reproduce(options: argparse.Namespace) -> int:
     """The stages that were asked for; what is done is kept and skipped."""
+    from gridsum.cli.reproduce import do_on_cluster
     from gridsum.reproduction import proved
+    from gridsum.reproduction.sweep import Discover
     from gridsum.store import SHIPPED
     from gridsum.training.exact import train_exact
     from gridsum.training.folders import holds_exact
@@ -58,7 +60,10 @@ def reproduce(options: argparse.Namespace) -> int:
             def report(now: "Progress") -> None:
                 shown.update(now.phase, now.done, now.of, now.news)
 
-            if "train" in stages:
+            if "train" in stages and options.on is not None:
+                fleet = Discover(folder.parent, folder.name, config, seeds)
+                do_on_cluster([fleet], folder.parent, options, shown, lambda: None)
+            elif "train" in stages:
                 device, resume = pick_device(options.device), holds_exact(folder)
                 train_exact(config, seeds, folder, device, resume, report, shown.note)
             found = proved.outcomes(folder, seeds)

@@ -18,6 +18,7 @@ from gridsum.cli.parsing import (
     add_device,
     add_reading,
     columns,
+    folder_name,
     one_of,
     pick_device,
     whole_number,
@@ -74,7 +75,7 @@ def _parser() -> Parser:
         "  gridsum reproduce --reading text --out out/text\n"
         "  gridsum reproduce --only report",
     )
-    parser.add_argument("--out", metavar="FOLDER", help="where everything goes (default: results)")
+    parser.add_argument("--out", type=folder_name, metavar="FOLDER", help="where everything goes (default: results)")
     parser.add_argument(
         "--variants",
         nargs="+",

@@ -22,13 +22,20 @@ def _parser() -> Parser:
 
 def run(arguments: Sequence[str]) -> int:
     options = _parser().read(arguments)
-    from gridsum.reproduction.campaign import read_campaign
-    from gridsum.reproduction.pieces import pieces
-    from gridsum.reproduction.sweep import holds_sweep, read_sweep, sweep_pieces
+    from gridsum.reproduction.campaign import holds_campaign, read_campaign
+    from gridsum.reproduction.pieces import Piece, pieces
+    from gridsum.reproduction.proved import EXACT
+    from gridsum.reproduction.sweep import Discover, holds_sweep, read_sweep, sweep_pieces
     from gridsum.reproduction.whereabouts import whereabouts
+    from gridsum.training.folders import holds_exact, read_exact_setup
 
     folder = Path(options.folder)
-    wanted = sweep_pieces(folder, *read_sweep(folder)) if holds_sweep(folder) else pieces(read_campaign(folder))
+    exact = folder / EXACT
+    wanted: list[Piece] = [Discover(folder, EXACT, *read_exact_setup(exact))] if holds_exact(exact) else []
+    if holds_sweep(folder):
+        wanted += sweep_pieces(folder, *read_sweep(folder))
+    elif holds_campaign(folder) or not wanted:
+        wanted += pieces(read_campaign(folder))
     places = whereabouts(folder)
     counts = {"done": 0, "running": 0, "waiting": 0, "ready": 0}
     for piece in wanted:

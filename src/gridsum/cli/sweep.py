@@ -2,26 +2,36 @@
 
 import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gridsum.cli import FAILED
+from gridsum.cli import FAILED, discover
 from gridsum.cli.evaluate import source_commit
 from gridsum.cli.output import emit, tell, unwritable
 from gridsum.cli.overrides import add_overrides, overridden
-from gridsum.cli.parsing import Parser, UsageError, add_cluster, add_device, one_of, pick_device, whole_number
+from gridsum.cli.parsing import (
+    Parser,
+    UsageError,
+    add_cluster,
+    add_device,
+    folder_name,
+    one_of,
+    pick_device,
+    whole_number,
+)
 from gridsum.cli.reproduce import do_on_cluster
 from gridsum.cli.train import read_seeds
 from gridsum.deltas import VARIANTS, variant
 from gridsum.progress import Progress, progress
+from gridsum.recipe import ExactConfig
 
 if TYPE_CHECKING:
     from gridsum.config import Config
     from gridsum.reproduction.pieces import Piece
 
 
-def _parser() -> Parser:
+def _parser(exact: bool = False) -> Parser:
     parser = Parser(
         "sweep",
         "Train a fleet of seeds for each of many configurations, measure them if asked, and list how good each became. "
@@ -33,11 +43,16 @@ def _parser() -> Parser:
         "      --grid training.learning_rate=1e-3,3e-4 model.heads=8,64\n"
         "  gridsum sweep --out runs/drawn --on ray --random 50 \\\n"
         "      --range training.learning_rate=1e-4:1e-2:log\n"
-        "  gridsum sweep --out runs/mine --list changes.jsonl --measure 2x100",
+        "  gridsum sweep --out runs/mine --list changes.jsonl --measure 2x100\n"
+        "  gridsum sweep --variant exact --out runs/bits --grid rule.bits=6,7,8",
     )
-    parser.add_argument("--out", required=True, metavar="FOLDER", help="where everything goes")
+    parser.add_argument("--out", required=True, type=folder_name, metavar="FOLDER", help="where everything goes")
     parser.add_argument(
-        "--variant", type=one_of("variant", tuple(VARIANTS)), default="base", metavar="NAME", help="what is changed"
+        "--variant",
+        type=one_of("variant", (*VARIANTS, "exact")),
+        default="base",
+        metavar="NAME",
+        help="what is changed; with exact the options below are those of gridsum train --variant exact",
     )
     parser.add_argument("--seeds", type=read_seeds, default=(0,), metavar="SEEDS", help="such as 0-9 (default: 0)")
     parser.add_argument(
@@ -57,17 +72,24 @@ def _parser() -> Parser:
     parser.add_argument("--samples", type=whole_number(1, 10**6), metavar="N", help="of each suite (default: its own)")
     add_cluster(parser)
     add_device(parser, "auto")
-    add_overrides(parser)
+    add_overrides(parser, ExactConfig() if exact else None)
     return parser
 
 
 def run(arguments: Sequence[str]) -> int:
-    options = _parser().read(arguments)
+    options = _parser(discover.wanted(arguments)).read(arguments)
     from gridsum.evaluation.suites import find
     from gridsum.reproduction.sweep import configurations, sweep_pieces, write_sweep
 
     folder = Path(options.out)
-    configs = configurations(*_changes(overridden(variant(options.variant), options), options))
+    if options.variant == "exact":
+        if options.measure:
+            raise UsageError("what exact comes to is a proof; leave --measure out")
+        base = overridden(ExactConfig(), options)
+        configs = configurations(base, _changes(base, options))
+    else:
+        base = overridden(variant(options.variant), options)
+        configs = configurations(base, _changes(base, options))
     suites = [suite for name in options.measure for suite in find(name)]
     wanted = sweep_pieces(folder, configs, options.seeds, suites, options.samples)
     try:
@@ -89,18 +111,18 @@ def run(arguments: Sequence[str]) -> int:
     return FAILED if waiting else 0
 
 
-def _changes(base: "Config", options: Any) -> "tuple[Config, list[dict[str, Any]]]":
+def _changes(base: "Config | ExactConfig", options: Any) -> list[dict[str, Any]]:
     from gridsum.reproduction.sweep import drawn, grid, parse_axis, parse_range
 
     if sum((bool(options.grid), options.list is not None, options.random is not None)) != 1:
         raise UsageError("say what to sweep over: --grid, --list or --random with --range")
     if options.grid:
-        return base, grid(dict(parse_axis(base, text) for text in options.grid))
+        return grid(dict(parse_axis(base, text) for text in options.grid))
     if options.random is not None:
         if not options.range:
             raise UsageError("--random draws from --range; name at least one field")
         ranges = dict(parse_range(base, text) for text in options.range)
-        return base, drawn(base, ranges, options.random, options.random_seed)
+        return drawn(base, ranges, options.random, options.random_seed)
     lines = Path(options.list).read_text(encoding="utf-8").splitlines()
     found = []
     for number, line in enumerate(lines, 1):
@@ -111,7 +133,7 @@ def _changes(base: "Config", options: Any) -> "tuple[Config, list[dict[str, Any]
                 raise UsageError(f"{options.list}, line {number} is no JSON: {error}") from None
             if not isinstance(found[-1], dict):
                 raise UsageError(f"{options.list}, line {number} is no object of fields and values")
-    return base, found
+    return found
 
 
 def _do_here(wanted: "list[Piece]", device: str, shown: Progress) -> "list[Piece]":
@@ -130,10 +152,18 @@ def _do_here(wanted: "list[Piece]", device: str, shown: Progress) -> "list[Piece
     return []
 
 
-def _list(folder: Path, configs: "dict[str, Config]", seeds: tuple[int, ...]) -> None:
+def _list(folder: Path, configs: "Mapping[str, Config | ExactConfig]", seeds: tuple[int, ...]) -> None:
     """How good each configuration became at the end of its training, the best first."""
+    from gridsum.reproduction.proved import outcomes
     from gridsum.training.folders import read_metrics
 
+    if all(isinstance(config, ExactConfig) for config in configs.values()):
+        results = {name: outcomes(folder / name, seeds) for name in configs}
+        proved = {name: sum(result["proved"] for result in found) for name, found in results.items()}
+        emit(f"{'proved':>7} {'runs':>5}  configuration")
+        for name in sorted(proved, key=lambda name: -proved[name]):
+            emit(f"{proved[name]:>7} {len(results[name]):>5}  {name}")
+        return
     rows = []
     for name in configs:
         logs = [read_metrics(folder / name, seed) for seed in seeds]

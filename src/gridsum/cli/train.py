@@ -11,7 +11,16 @@ from gridsum.cli import discover
 from gridsum.cli.boards import Boards
 from gridsum.cli.output import tell, unwritable
 from gridsum.cli.overrides import add_overrides, overridden, variants_text
-from gridsum.cli.parsing import Parser, UsageError, add_device, add_reading, add_task, called_now, pick_device
+from gridsum.cli.parsing import (
+    Parser,
+    UsageError,
+    add_device,
+    add_reading,
+    add_task,
+    called_now,
+    folder_name,
+    pick_device,
+)
 from gridsum.config import Config, ConfigError
 from gridsum.deltas import VARIANTS, variant
 from gridsum.fields import MOST_SEEDS, following, from_dict, seeds_of
@@ -49,7 +58,9 @@ def _parser() -> Parser:
         "  gridsum train --start-from runs/base --out runs/more \\\n"
         "      --objective.weight 5e-4 --training.epochs 300",
     )
-    parser.add_argument("--out", required=True, metavar="FOLDER", help="where weights, logs and checkpoint go")
+    parser.add_argument(
+        "--out", required=True, type=folder_name, metavar="FOLDER", help="where weights, logs and checkpoint go"
+    )
     start = parser.add_mutually_exclusive_group()
     start.add_argument(
         "--variant",

@@ -205,6 +205,10 @@ def write_campaign(campaign: Campaign) -> None:
         write_atomically(path, content)
 
 
+def holds_campaign(folder: Path) -> bool:
+    return (folder / _CAMPAIGN).is_file()
+
+
 def read_campaign(folder: Path) -> Campaign:
     try:
         about = json.loads((folder / _CAMPAIGN).read_text())

@@ -15,6 +15,7 @@ from typing import Any
 from gridsum.disk import LockedError
 from gridsum.reproduction.pieces import Piece, Surroundings
 from gridsum.reproduction.whereabouts import sign
+from gridsum.sizes import told
 
 LOCAL = "ray"
 _PATIENCE = 120.0
@@ -53,7 +54,10 @@ class Cluster:
         try:
             ray.init(address, **quiet, **options)
         except (ConnectionError, ValueError, RuntimeError, TimeoutError) as error:
-            raise ClusterError(f"there is no cluster of Ray's at {where!r}: {error}") from None
+            raise ClusterError(
+                f"there is no cluster of Ray's at {where!r} that lets us in: {error}; if it asks for a token, set "
+                "RAY_AUTH_MODE=token and RAY_AUTH_TOKEN"
+            ) from None
 
     def __enter__(self) -> "Cluster":
         return self
@@ -85,7 +89,9 @@ class Cluster:
         # Ray tries again without end where a worker or a machine dies; an error of the piece itself ends the campaign.
         task = ray.remote(max_retries=-1, retry_exceptions=False)(do_piece)
         waiting: dict[Piece, str] = {}
-        running: dict[Any, tuple[Piece, float]] = {}
+        running: dict[Any, Piece] = {}
+
+        wants: set[str] = set()
 
         def look(piece: Piece) -> None:
             """Send a piece off, or keep it with what it waits for; to look costs reading folders."""
@@ -97,8 +103,11 @@ class Cluster:
                 waiting[piece] = state.waits_for
                 return
             options = {"num_cpus": share.cpus, "num_gpus": share.gpus, "memory": piece.memory()}
-            reference = task.options(name=piece.name, **options).remote(piece, folder.absolute(), commit)
-            running[reference] = piece, time.monotonic()
+            lacking = self._lacking(options)
+            if lacking and lacking not in wants:
+                wants.add(lacking)
+                note(f"{piece.name} waits for a machine with {lacking}; the cluster has none now")
+            running[task.options(name=piece.name, **options).remote(piece, folder.absolute(), commit)] = piece
 
         for piece in pieces:
             look(piece)
@@ -106,9 +115,9 @@ class Cluster:
             done, _ = ray.wait(list(running), num_returns=1, timeout=_LOOK_SECONDS)
             check()
             for reference in done:
-                piece, began = running.pop(reference)
-                where = self._result(reference, piece)
-                note(f"{piece.name}: done on {where} ({time.monotonic() - began:.0f} s)")
+                piece = running.pop(reference)
+                machine, seconds = self._result(reference, piece)
+                note(f"{piece.name}: done on {machine} in {seconds:.0f} s")
                 for other in [other for other, what in waiting.items() if what.endswith(f" {piece.subject}")]:
                     look(other)
         left = list(waiting)
@@ -116,7 +125,16 @@ class Cluster:
             note(f"{piece.name} is left out: it waits for {piece.state().waits_for}")
         return left
 
-    def _result(self, reference: Any, piece: Piece) -> str:
+    def _lacking(self, options: dict[str, float]) -> str:
+        """What of the options no machine of the cluster has enough of; empty where one has all."""
+        names = {"num_cpus": "CPU", "num_gpus": "GPU", "memory": "memory"}
+        machines = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
+        if any(all(held.get(names[name], 0) >= amount for name, amount in options.items()) for held in machines):
+            return ""
+        cores, gpus, memory = (options[name] for name in names)
+        return f"{cores:g} cores, {gpus:g} GPUs and {told(int(memory))} of memory"
+
+    def _result(self, reference: Any, piece: Piece) -> tuple[str, float]:
         try:
             return self._ray.get(reference)
         except self._ray.exceptions.RayTaskError as error:
@@ -137,16 +155,20 @@ def _check_reachable(address: str) -> None:
         ) from None
 
 
-def do_piece(piece: Piece, folder: Path, commit: str | None) -> str:
-    """Do a piece where this runs; returns the machine. What runs somewhere else at that moment is waited for."""
+def do_piece(piece: Piece, folder: Path, commit: str | None) -> tuple[str, float]:
+    """Do a piece where this runs; returns the machine and the seconds it took.
+
+    What runs somewhere else at that moment is waited for.
+    """
     import torch
 
+    began = time.monotonic()
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    with sign(folder, piece.name) as told:
+    with sign(folder, piece.name) as shown:
         around = Surroundings(
             device,
-            lambda _, epoch: told.tell(epoch.number, epoch.of),
-            lambda _, done, total: told.tell(done, total),
+            lambda _, epoch: shown.epoch(epoch.number, epoch.of),
+            lambda _, done, total: shown.tell(done, total),
             lambda _: None,
             commit,
         )
@@ -158,4 +180,4 @@ def do_piece(piece: Piece, folder: Path, commit: str | None) -> str:
                 if time.monotonic() > end:
                     raise
                 time.sleep(_LOOK_SECONDS)
-    return socket.gethostname()
+    return socket.gethostname(), time.monotonic() - began

@@ -14,13 +14,14 @@ from pathlib import Path
 
 import torch
 
-from gridsum.config import ModelConfig
+from gridsum.config import Config, ModelConfig
 from gridsum.costs import Work, operations, steps_of_solving, training_work
 from gridsum.devices import describe, on_gpu
 from gridsum.disk import append_lines
 from gridsum.evaluation.records import append
 from gridsum.evaluation.runner import evaluate
 from gridsum.evaluation.suites import COLLECTIONS, Suite
+from gridsum.recipe import ExactConfig
 from gridsum.reproduction.campaign import (
     REPORT_SEED,
     REPORTED,
@@ -72,6 +73,11 @@ class State:
 _PROCESS_BYTES = 10**9
 
 
+def fleet_bytes(config: Config | ExactConfig, runs: int) -> int:
+    """What a process that trains a fleet takes."""
+    return _PROCESS_BYTES + training_bytes(config, runs)
+
+
 class Piece(ABC):
     stage: str
     subject: str
@@ -119,7 +125,7 @@ class Train(Piece):
         return training_work(self.training.config, len(self.training.seeds), state.total - state.done, device)
 
     def memory(self) -> int:
-        return _PROCESS_BYTES + training_bytes(self.training.config, len(self.training.seeds))
+        return fleet_bytes(self.training.config, len(self.training.seeds))
 
     def run(self, around: Surroundings) -> None:
         _train(self.campaign, self.training, around, None)

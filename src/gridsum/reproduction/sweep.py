@@ -13,24 +13,28 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
 from gridsum.config import Config, ConfigError
-from gridsum.costs import Work, training_work
+from gridsum.costs import Work, exact_work, training_work
 from gridsum.disk import write_atomically
 from gridsum.evaluation.records import append, read
 from gridsum.evaluation.runner import evaluate
 from gridsum.evaluation.suites import Suite
 from gridsum.fields import fields_of, from_dict, override, to_json
-from gridsum.reproduction.pieces import Piece, State, Surroundings, load_seeds
-from gridsum.sizes import training_bytes
-from gridsum.training.folders import FolderError, read_setup, trained_epochs
+from gridsum.recipe import ExactConfig
+from gridsum.reproduction.pieces import Piece, State, Surroundings, fleet_bytes, load_seeds
+from gridsum.reproduction.proved import outcomes
+from gridsum.training.exact import Progress, train_exact
+from gridsum.training.folders import FolderError, read_exact_setup, read_setup, trained_epochs
 from gridsum.training.loop import train
 
 _SETUP = "sweep.json"
 _MOST = 10_000
+Kind = TypeVar("Kind", Config, ExactConfig)
+AnyConfig = Config | ExactConfig
 
 
 class SweepError(ValueError):
@@ -58,7 +62,7 @@ def grid(axes: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
     return [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
 
 
-def drawn(config: Config, ranges: Mapping[str, Range], count: int, seed: int) -> list[dict[str, Any]]:
+def drawn(config: AnyConfig, ranges: Mapping[str, Range], count: int, seed: int) -> list[dict[str, Any]]:
     """Changes at random, the same for the same seed."""
     chance, kinds = random.Random(seed), fields_of(config)
     return [
@@ -66,7 +70,7 @@ def drawn(config: Config, ranges: Mapping[str, Range], count: int, seed: int) ->
     ]
 
 
-def configurations(base: Config, changes: Sequence[Mapping[str, Any]]) -> dict[str, Config]:
+def configurations(base: Kind, changes: Sequence[Mapping[str, Any]]) -> dict[str, Kind]:
     """The configurations of a sweep by name; a name says what is changed."""
     if not 0 < len(changes) <= _MOST:
         raise SweepError(f"a sweep has 1 to {_MOST:,} configurations, not {len(changes):,}")
@@ -79,7 +83,7 @@ def configurations(base: Config, changes: Sequence[Mapping[str, Any]]) -> dict[s
     return found
 
 
-def write_sweep(folder: Path, configs: Mapping[str, Config], seeds: Sequence[int]) -> None:
+def write_sweep(folder: Path, configs: Mapping[str, AnyConfig], seeds: Sequence[int]) -> None:
     """Keep what a sweep is; refuse a folder that holds another one."""
     setup = {"seeds": list(seeds), "configurations": {name: json.loads(to_json(c)) for name, c in configs.items()}}
     path = folder / _SETUP
@@ -88,12 +92,17 @@ def write_sweep(folder: Path, configs: Mapping[str, Config], seeds: Sequence[int
     write_atomically(path, json.dumps(setup, indent=1).encode() + b"\n")
 
 
-def read_sweep(folder: Path) -> tuple[dict[str, Config], tuple[int, ...]]:
+def read_sweep(folder: Path) -> tuple[dict[str, AnyConfig], tuple[int, ...]]:
     try:
         setup = json.loads((folder / _SETUP).read_text())
-        return {name: from_dict(Config, data) for name, data in setup["configurations"].items()}, tuple(setup["seeds"])
+        configs = {name: from_dict(_kind_of(data), data) for name, data in setup["configurations"].items()}
+        return configs, tuple(setup["seeds"])
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise SweepError(f"{folder / _SETUP} cannot be read as a sweep: {error}") from None
+
+
+def _kind_of(data: dict[str, Any]) -> type[AnyConfig]:
+    return ExactConfig if data.get("variant") == "exact" else Config
 
 
 def holds_sweep(folder: Path) -> bool:
@@ -126,7 +135,7 @@ class SweepTrain(Piece):
         return training_work(self.config, len(self.seeds), state.total - state.done, device)
 
     def memory(self) -> int:
-        return training_bytes(self.config, len(self.seeds))
+        return fleet_bytes(self.config, len(self.seeds))
 
     def run(self, around: Surroundings) -> None:
         resume = (self.place / "config.json").exists()
@@ -135,6 +144,38 @@ class SweepTrain(Piece):
             around.epoch(self.subject, epoch)
 
         train(self.config, self.seeds, self.place, around.device, resume, report, around.note)
+
+
+class Discover(Piece):
+    """A fleet of `exact`: trained, consolidated and proved."""
+
+    stage = "train"
+
+    def __init__(self, folder: Path, subject: str, config: ExactConfig, seeds: tuple[int, ...]) -> None:
+        self.folder, self.subject, self.config, self.seeds = folder.absolute(), subject, config, seeds
+
+    @property
+    def place(self) -> Path:
+        return self.folder / self.subject
+
+    def state(self) -> State:
+        if (self.place / "config.json").exists() and read_exact_setup(self.place) != (self.config, self.seeds):
+            raise FolderError(f"{self.place} holds another training; choose another --out")
+        return State(len(outcomes(self.place, self.seeds)), len(self.seeds), "seeds")
+
+    def work(self, device: torch.device) -> Work:  # noqa: ARG002
+        return Work() if self.state().finished else exact_work(self.config, len(self.seeds))
+
+    def memory(self) -> int:
+        return fleet_bytes(self.config, len(self.seeds))
+
+    def run(self, around: Surroundings) -> None:
+        resume = (self.place / "config.json").exists()
+
+        def report(now: Progress) -> None:
+            around.problems(f"{self.subject}, {now.phase}", now.done, now.of)
+
+        train_exact(self.config, self.seeds, self.place, around.device, resume, report, around.note)
 
 
 class SweepMeasure(Piece):
@@ -168,16 +209,24 @@ class SweepMeasure(Piece):
 
 def sweep_pieces(
     folder: Path,
-    configs: Mapping[str, Config],
+    configs: Mapping[str, AnyConfig],
     seeds: tuple[int, ...],
     suites: Sequence[Suite] = (),
     samples: int | None = None,
 ) -> list[Piece]:
-    trainings = [SweepTrain(folder, name, config, seeds) for name, config in configs.items()]
-    return [*trainings, *(SweepMeasure(training, suite, samples) for training in trainings for suite in suites)]
+    """Suites are for networks of the paper; what `exact` comes to is a proof."""
+    found: list[Piece] = []
+    trainings: list[SweepTrain] = []
+    for name, config in configs.items():
+        if isinstance(config, ExactConfig):
+            found.append(Discover(folder, name, config, seeds))
+        else:
+            trainings.append(SweepTrain(folder, name, config, seeds))
+    measures = (SweepMeasure(training, suite, samples) for training in trainings for suite in suites)
+    return [*found, *trainings, *measures]
 
 
-def parse_axis(config: Config, text: str) -> tuple[str, list[str]]:
+def parse_axis(config: AnyConfig, text: str) -> tuple[str, list[str]]:
     """`training.learning_rate=1e-3,3e-4` as a field and its values; values of a field with commas are split by `;`."""
     name, _, values = text.partition("=")
     if not values:
@@ -190,7 +239,7 @@ def parse_axis(config: Config, text: str) -> tuple[str, list[str]]:
     return name, many
 
 
-def parse_range(config: Config, text: str) -> tuple[str, Range]:
+def parse_range(config: AnyConfig, text: str) -> tuple[str, Range]:
     """`training.learning_rate=1e-4:1e-2:log` as a field and the range to draw it from."""
     match = re.fullmatch(r"([\w.]+)=([^:]+):([^:]+)(:log)?", text)
     if match is None:

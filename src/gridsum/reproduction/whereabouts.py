@@ -1,6 +1,7 @@
 """Where pieces run: a small file for each, which whoever works on it renews.
 
     FOLDER/.pieces/STAGE-SUBJECT.json    machine, process, how far, since when
+    FOLDER/.pieces/STAGE-SUBJECT.epochs  every epoch that was computed, a line each: what was done again shows here
 
 They are for people to look at. What is done is read from folders and records, never from these.
 """
@@ -15,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from gridsum.disk import write_atomically
+from gridsum.disk import append_lines, write_atomically
 
 _FOLDER = ".pieces"
 _RENEWED, _STALE = 2.0, 60.0
@@ -61,6 +62,17 @@ class Sign:
         )
         write_atomically(self._path, json.dumps(asdict(place)).encode())
 
+    def epoch(self, number: int, of: int) -> None:
+        """An epoch of a training is done."""
+        append_lines(self._path.with_suffix(".epochs"), b"%d\n" % number, sync=False)
+        self.tell(number, of)
+
+
+def epochs_computed(folder: Path, piece: str) -> list[int]:
+    """The epochs of a training in the order they were computed in, all tries together."""
+    path = _path(folder, piece).with_suffix(".epochs")
+    return [int(line) for line in path.read_text().split()] if path.exists() else []
+
 
 @contextmanager
 def sign(folder: Path, piece: str) -> Iterator[Sign]:
@@ -86,4 +98,4 @@ def whereabouts(folder: Path) -> dict[str, Whereabouts]:
 
 
 def _path(folder: Path, piece: str) -> Path:
-    return folder / _FOLDER / (re.sub(r"[^\w.,=-]+", "-", piece) + ".json")
+    return folder / _FOLDER / (re.sub(r"[^\w,=-]+", "-", piece) + ".json")
