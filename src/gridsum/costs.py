@@ -13,7 +13,7 @@ from functools import cache, partial
 import torch
 
 from gridsum.config import Config, ModelConfig
-from gridsum.devices import describe, on_gpu, product_rate
+from gridsum.devices import on_gpu, product_rate
 from gridsum.recipe import ExactConfig
 from gridsum.sizes import TooLargeError
 
@@ -24,8 +24,6 @@ _LIMIT = 30 * 86400.0
 _UNITS = {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 # Operations a second that any machine reaches. A product is timed only for work that would not be short even so.
 _SLOWEST = 1e9
-# Operations that take minutes on a CPU.
-_WORTH_TELLING = 1e13
 _SHARES = {
     "cuda": {"bf16": 0.05, "tf32": 0.06, "fp32": 0.2},
     "cpu": {"bf16": 0.2, "tf32": 0.2, "fp32": 0.2},
@@ -77,14 +75,6 @@ def check_time(what: str, work: Work, device: torch.device, precision: str = "fp
             f"{what} takes about {duration(seconds)} on this machine, and the limit is {duration(limit)}; ask for "
             f"less, or allow more with {VARIABLE}={2 * seconds / _UNITS['d']:.0f}d"
         )
-
-
-def foretold(work: Work, device: torch.device, precision: str) -> str:
-    """How long work will take, in words; empty where it is so short that it need not be said."""
-    if work.training + work.inference < _WORTH_TELLING:
-        return ""
-    about = duration(Estimate(device, precision).seconds(work))
-    return f"about {about} on {describe(device).split(';')[0]}, {UNCERTAINTY}"
 
 
 def time_limit() -> float:

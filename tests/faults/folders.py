@@ -3,12 +3,25 @@
 import os
 import random
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from itertools import product
 from pathlib import Path
 
 from tests.faults.injection import FAILED, KILLED, UNTOLD, Tries, in_child
 from tests.faults.trainings import Scenario
+
+
+@contextmanager
+def _fresh(place: Path) -> Iterator[Path]:
+    """A folder for one try. It is gone afterwards, also where whoever asks for tries wants no more of them."""
+    folder = place / "run"
+    assert not folder.exists(), "every try begins with nothing"
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _operations(scenario: Scenario, place: Path) -> int:
@@ -34,15 +47,14 @@ def killed_at_every_operation(
     for scenario in scenarios:
         count = _operations(scenario, place)
         for how, at in product(hows, range(1, count + 1, every)):
-            folder = place / "run"
-            status, said = in_child(partial(scenario.begin, folder), at, how)
-            if status == UNTOLD:
-                yield f"{scenario.name}, {how} at operation {at}: {said}"
-            elif status not in (0, KILLED, FAILED):
-                yield f"{scenario.name}, {how} at operation {at}: ended with {status}"
-            else:
-                yield _go_on(scenario, folder, f"{how} at operation {at} of {count}")
-            shutil.rmtree(folder, ignore_errors=True)
+            with _fresh(place) as folder:
+                status, said = in_child(partial(scenario.begin, folder), at, how)
+                if status == UNTOLD:
+                    yield f"{scenario.name}, {how} at operation {at}: {said}"
+                elif status not in (0, KILLED, FAILED):
+                    yield f"{scenario.name}, {how} at operation {at}: ended with {status}"
+                else:
+                    yield _go_on(scenario, folder, f"{how} at operation {at} of {count}")
 
 
 def killed_again_and_again(scenarios: list[Scenario], place: Path, tries: int, seed: int = 0) -> Tries:
@@ -50,17 +62,16 @@ def killed_again_and_again(scenarios: list[Scenario], place: Path, tries: int, s
     chance = random.Random(seed)
     for index in range(tries):
         scenario = scenarios[index % len(scenarios)]
-        folder = place / "run"
         moments = [chance.randint(1, 90) for _ in range(3)]
-        for at in moments:
-            how = chance.choice(("kill", "torn"))
-            status, said = in_child(partial(scenario.go_on, folder), at, how)
-            if status not in (0, KILLED):
-                yield f"{scenario.name}, killed at {moments}: {said}"
-                break
-        else:
-            yield _go_on(scenario, folder, f"killed at {moments}")
-        shutil.rmtree(folder, ignore_errors=True)
+        with _fresh(place) as folder:
+            for at in moments:
+                how = chance.choice(("kill", "torn"))
+                status, said = in_child(partial(scenario.go_on, folder), at, how)
+                if status not in (0, KILLED):
+                    yield f"{scenario.name}, killed at {moments}: {said}"
+                    break
+            else:
+                yield _go_on(scenario, folder, f"killed at {moments}")
 
 
 def damaged(scenarios: list[Scenario], place: Path, tries: int, seed: int = 0) -> Tries:
@@ -68,23 +79,22 @@ def damaged(scenarios: list[Scenario], place: Path, tries: int, seed: int = 0) -
     chance = random.Random(seed)
     for index in range(tries):
         scenario = scenarios[index % len(scenarios)]
-        folder = place / "run"
-        # stopped late, when there are checkpoints
-        in_child(partial(scenario.begin, folder), chance.randint(80, 100))
-        files = sorted(path for path in folder.rglob("*") if path.is_file() and path.stat().st_size)
-        path = chance.choice([file for file in files if file.name not in (".lock", "start.json")])
-        done = _damage(path, chance)
-        after = f"{path.name} {done}"
-        status, said = in_child(partial(scenario.go_on, folder))
-        if status == FAILED:
-            # a refusal has to say which file, or what of it is not as it was
-            yield None if str(folder) in said else f"{scenario.name}, {after}: does not say where: {said}"
-        elif status:
-            yield f"{scenario.name}, {after}: {said}"
-        else:
-            wrong = scenario.differs(folder)
-            yield f"{scenario.name}, {after}: {wrong}, and nothing was said" if wrong else None
-        shutil.rmtree(folder, ignore_errors=True)
+        with _fresh(place) as folder:
+            # stopped late, when there are checkpoints
+            in_child(partial(scenario.begin, folder), chance.randint(80, 100))
+            files = sorted(path for path in folder.rglob("*") if path.is_file() and path.stat().st_size)
+            path = chance.choice([file for file in files if file.name not in (".lock", "start.json")])
+            done = _damage(path, chance)
+            after = f"{path.name} {done}"
+            status, said = in_child(partial(scenario.go_on, folder))
+            if status == FAILED:
+                # a refusal has to say which file, or what of it is not as it was
+                yield None if str(folder) in said else f"{scenario.name}, {after}: does not say where: {said}"
+            elif status:
+                yield f"{scenario.name}, {after}: {said}"
+            else:
+                wrong = scenario.differs(folder)
+                yield f"{scenario.name}, {after}: {wrong}, and nothing was said" if wrong else None
 
 
 def _damage(path: Path, chance: random.Random) -> str:
@@ -106,16 +116,15 @@ def two_writers(scenarios: list[Scenario], place: Path, tries: int) -> Tries:
     """Two processes begin at once: one of them works, the other is told, and what comes out is one training."""
     for index in range(tries):
         scenario = scenarios[index % len(scenarios)]
-        folder = place / "run"
-        other = os.fork()
-        if other == 0:
-            status, _ = in_child(partial(scenario.go_on, folder))
-            os._exit(status)
-        status, said = in_child(partial(scenario.go_on, folder))
-        _, ended = os.waitpid(other, 0)
-        ends = {status, os.waitstatus_to_exitcode(ended)}
-        if not ends <= {0, FAILED} or 0 not in ends:
-            yield f"{scenario.name}, two writers: they ended with {ends}: {said}"
-        else:
-            yield _go_on(scenario, folder, "two writers")
-        shutil.rmtree(folder, ignore_errors=True)
+        with _fresh(place) as folder:
+            other = os.fork()
+            if other == 0:
+                status, _ = in_child(partial(scenario.go_on, folder))
+                os._exit(status)
+            status, said = in_child(partial(scenario.go_on, folder))
+            _, ended = os.waitpid(other, 0)
+            ends = {status, os.waitstatus_to_exitcode(ended)}
+            if not ends <= {0, FAILED} or 0 not in ends:
+                yield f"{scenario.name}, two writers: they ended with {ends}: {said}"
+            else:
+                yield _go_on(scenario, folder, "two writers")

@@ -53,6 +53,9 @@ EXACT = override(
         "discovery.epoch_steps": 1,
         "phases.place.steps": 2,
         "phases.soft.steps": 1,
+        **{
+            f"phases.{name}.{field}": (1, 2) for name in ("place", "soft") for field in ("terms", "digits", "recurrent")
+        },
         **_NO_STEPS,
     },
 )

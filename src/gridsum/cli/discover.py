@@ -64,7 +64,6 @@ def run(arguments: Sequence[str]) -> int:
     options = _parser().read(arguments)
     folder = Path(options.out)
     config, seeds = overridden(exact_for(options.task), options), options.seeds or (0,)
-    from gridsum.costs import exact_work, foretold
     from gridsum.training.exact import train_exact
     from gridsum.training.folders import read_exact_setup, seed_folder
 
@@ -73,10 +72,6 @@ def run(arguments: Sequence[str]) -> int:
         if options.seeds is not None and options.seeds != seeds:
             raise UsageError(f"{folder} was started with other seeds; leave --seeds out")
         config = overridden(there, options)
-    device = pick_device(options.device)
-    about = foretold(exact_work(config, len(seeds)), device, "tf32")
-    if about:
-        tell(f"gridsum: from its beginning this takes {about}")
     try:
         with progress() as shown:
 
@@ -89,7 +84,9 @@ def run(arguments: Sequence[str]) -> int:
             def warn(text: str) -> None:
                 shown.note(f"gridsum: {text}")
 
-            results = train_exact(config, seeds, folder, device, options.resume, report, warn, tick)
+            results = train_exact(
+                config, seeds, folder, pick_device(options.device), options.resume, report, warn, tick
+            )
     except KeyboardInterrupt:
         tell(f"gridsum: stopped; go on with: {shlex.join(['gridsum', 'train', '--out', str(folder), '--resume'])}")
         raise

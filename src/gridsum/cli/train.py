@@ -117,14 +117,8 @@ def run(arguments: Sequence[str]) -> int:
     boards = Boards(folder) if options.tensorboard else None
     device = pick_device(options.device)
 
-    from gridsum.costs import foretold, training_work
-    from gridsum.training.folders import trained_epochs
     from gridsum.training.loop import train
 
-    left = config.training.epochs - (trained_epochs(folder) if options.resume else 0)
-    about = foretold(training_work(config, len(seeds), left, device), device, config.training.precision)
-    if about:
-        tell(f"gridsum: this takes {about}")
     epochs: list[Epoch] = []
     try:
         with progress() as shown:
