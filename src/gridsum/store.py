@@ -56,7 +56,7 @@ def run_state(network: nn.Module, run: int) -> dict[str, Tensor]:
     return {name: tensor[run].detach().cpu().contiguous() for name, tensor in network.state_dict().items()}
 
 
-def save_run(path: Path, network: nn.Module, run: int, config: Config | ExactConfig, seed: int) -> None:
+def save_run(path: Path, network: nn.Module, run: int, config: Any, seed: int) -> None:
     about = {"format": _FORMAT, "seed": seed, "config": json.loads(to_json(config))}
     write_atomically(path, seal(run_state(network, run), about))
 
@@ -77,7 +77,7 @@ def load_runs(name: str, paths: Sequence[Path], device: torch.device | str = "cp
     symbols = len(first.task.task.alphabet)
     shapes = Network(first.model, [], symbols)
     for path, state in zip(paths, states, strict=True):
-        _check_state(path, configs[0], state, shapes)
+        check_state(path, configs[0], state, shapes)
     network = Network(first.model, [0] * len(paths), symbols)
     network.load_state_dict({key: torch.stack([state[key] for state in states]) for key in states[0]})
     network.requires_grad_(False).to(device)
@@ -158,14 +158,14 @@ def read_config(path: Path) -> Config:
 
 def load_exact(path: Path) -> tuple[RuleNetwork, ExactConfig, int]:
     """A run of `exact`, its configuration and its seed."""
-    state, about = _read_file(path)
+    state, about = read_weights(path)
     if not _is_exact(about):
         raise StoreError(f"{path} keeps vectors in its cells, not bits; name a run of gridsum train --variant exact")
     try:
         config = from_dict(ExactConfig, about["config"])
     except ValueError as error:
         raise StoreError(f"{path} holds a configuration that this version cannot read: {error}") from None
-    _check_state(path, config, state, RuleNetwork(config.rule, [], find(config.task)))
+    check_state(path, config, state, RuleNetwork(config.rule, [], find(config.task)))
     network = RuleNetwork(config.rule, [0], find(config.task))
     network.load_state_dict({key: value[None] for key, value in state.items()})
     return network.requires_grad_(False), config, about["seed"]
@@ -176,15 +176,31 @@ def is_exact(path: Path) -> bool:
     return _is_exact(_about(path, about_file))
 
 
+def system_of(path: Path) -> str | None:
+    """The name of the system that a weights file is a run of, if it is one that ours is compared with."""
+    config = _about(path, about_file)["config"]
+    return config.get("variant") if is_system(config) else None
+
+
+def is_system(config: dict[str, Any]) -> bool:
+    """Whether a configuration, as JSON holds it, is of a system that ours is compared with: those have a setting."""
+    return "setting" in config
+
+
 def _is_exact(about: dict[str, Any]) -> bool:
     return about["config"].get("variant") == "exact"
 
 
 def _read(path: Path) -> tuple[dict[str, Tensor], Config, int]:
-    state, about = _read_file(path)
+    state, about = read_weights(path)
     if _is_exact(about):
         raise StoreError(
             f"{path} is a run of exact, whose cells hold bits; this looks inside the paper's networks, such as base"
+        )
+    if is_system(about["config"]):
+        raise StoreError(
+            f"{path} is a run of {about['config'].get('variant')}, a system that ours is compared with; "
+            "gridsum evaluate measures it"
         )
     try:
         return state, from_dict(Config, about["config"]), about["seed"]
@@ -192,7 +208,8 @@ def _read(path: Path) -> tuple[dict[str, Tensor], Config, int]:
         raise StoreError(f"{path} holds a configuration that this version cannot read: {error}") from None
 
 
-def _read_file(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+def read_weights(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """The tensors of a weights file, and what it says of itself."""
     state: dict[str, Tensor] = {}
 
     def read(path: Path) -> dict[str, Any]:
@@ -220,7 +237,7 @@ def _about(path: Path, read: Callable[[Path], dict[str, Any]]) -> dict[str, Any]
     return about
 
 
-def _check_state(path: Path, config: Config | ExactConfig, state: dict[str, Tensor], shapes: nn.Module) -> None:
+def check_state(path: Path, config: Any, state: dict[str, Tensor], shapes: nn.Module) -> None:
     """Refuse weights that are not those of `shapes`, a network of no runs, in name, shape and type, or no numbers."""
     found = {key: (tuple(value.shape), value.dtype) for key, value in state.items()}
     expected = {key: (tuple(value.shape[1:]), value.dtype) for key, value in shapes.state_dict().items()}

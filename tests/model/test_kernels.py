@@ -31,7 +31,7 @@ from gridsum.model.paper import (
 from gridsum.model.unroll import unroll
 from gridsum.streams import Stream, lane_threshold
 from gridsum.training.gradients import EagerGradients, part_gradient
-from gridsum.training.loop import Fleet
+from gridsum.training.loop import PaperFleet
 from tests.oracles import seq2grid as oracle
 
 if importlib.util.find_spec("triton") is None:
@@ -328,7 +328,7 @@ def test_graphs_give_the_gradients_of_eager_torch(name, precision):
     """Over steps in which the number of recurrent steps changes, so that several graphs share their memory."""
     seeds = (0, 1, 2)
     config = override(variant(name), {"training.batch": 32, "training.precision": precision})
-    fleet = Fleet(config, seeds, torch.device("cuda"))
+    fleet = PaperFleet(config, seeds, torch.device("cuda"))
     network = Network(config.model, seeds).cuda()
     eager = EagerGradients(network, config, seeds)
     for number in range(8):

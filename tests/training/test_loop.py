@@ -20,7 +20,7 @@ from gridsum.training.checkpoints import (
     save_checkpoint,
 )
 from gridsum.training.folders import FolderError, read_metrics
-from gridsum.training.loop import Fleet, TrainingError, TrainingStep, train
+from gridsum.training.loop import PaperFleet, TrainingError, TrainingStep, train
 from tests.training.test_gradients import tiny
 
 CPU = torch.device("cpu")
@@ -71,7 +71,7 @@ def test_training_on_in_pieces_ends_where_training_at_once_ends(tmp_path):
 @pytest.mark.parametrize("step", [2, 5, 6], ids=["after an epoch", "inside an epoch", "at an epoch's end"])
 def test_an_interrupted_run_keeps_its_last_whole_epoch(tmp_path, monkeypatch, step):
     """An epoch broken off, of two steps here, is forgotten, and its steps are taken again on resuming."""
-    taken = Fleet.train_step
+    taken = PaperFleet.train_step
 
     def interrupted(self, number):
         if number == step:
@@ -80,7 +80,7 @@ def test_an_interrupted_run_keeps_its_last_whole_epoch(tmp_path, monkeypatch, st
 
     config = short(**{"training.checkpoint_epochs": 100})
     with monkeypatch.context() as patch:
-        patch.setattr(Fleet, "train_step", interrupted)
+        patch.setattr(PaperFleet, "train_step", interrupted)
         with pytest.raises(KeyboardInterrupt):
             train(config, [1], tmp_path / "run", CPU)
     checkpoint = load_checkpoint(tmp_path / "run")
@@ -95,7 +95,7 @@ def test_an_interrupted_run_keeps_its_last_whole_epoch(tmp_path, monkeypatch, st
 
 @pytest.mark.parametrize("checkpoint_epochs", [1, 100])
 def test_a_stop_between_an_epochs_log_and_its_end_leaves_no_line_of_it(tmp_path, monkeypatch, checkpoint_epochs):
-    remembered = Fleet.keep_state
+    remembered = PaperFleet.keep_state
     ended = []
 
     def interrupted(self):
@@ -104,7 +104,7 @@ def test_a_stop_between_an_epochs_log_and_its_end_leaves_no_line_of_it(tmp_path,
             raise KeyboardInterrupt
         remembered(self)
 
-    monkeypatch.setattr(Fleet, "keep_state", interrupted)
+    monkeypatch.setattr(PaperFleet, "keep_state", interrupted)
     with pytest.raises(KeyboardInterrupt):
         train(short(**{"training.checkpoint_epochs": checkpoint_epochs}), [1, 2], tmp_path, CPU)
     checkpoint = load_checkpoint(tmp_path)
@@ -126,14 +126,14 @@ def test_log_lines_past_the_checkpoint_are_forgotten(tmp_path):
 
 def test_a_run_that_diverges_is_set_aside_and_the_others_go_on(tmp_path, monkeypatch):
     config = short()
-    poisoned = Fleet.__init__
+    poisoned = PaperFleet.__init__
 
     def poison(self, *arguments):
         poisoned(self, *arguments)
         self.optimiser.weights[0, 5] = float("inf")
         self.optimiser.publish()
 
-    monkeypatch.setattr(Fleet, "__init__", poison)
+    monkeypatch.setattr(PaperFleet, "__init__", poison)
     warnings, epochs = [], []
     train(config, [3, 4], tmp_path / "run", CPU, report=epochs.append, warn=warnings.append)
     assert len(warnings) == 1
@@ -150,7 +150,7 @@ def test_a_run_that_diverges_is_set_aside_and_the_others_go_on(tmp_path, monkeyp
 
 def test_when_every_run_has_diverged_training_stops_and_says_where(tmp_path, monkeypatch):
     monkeypatch.setattr(
-        Fleet, "train_step", lambda self, _: TrainingStep(self.alive.fill_(False) * torch.ones(6, 1), 1)
+        PaperFleet, "train_step", lambda self, _: TrainingStep(self.alive.fill_(False) * torch.ones(6, 1), 1)
     )
     with pytest.raises(TrainingError, match="epoch 1"):
         train(short(), [3], tmp_path, CPU)
@@ -292,7 +292,7 @@ def test_what_an_unfinished_start_left_is_no_part_of_another_training(tmp_path, 
         with pytest.raises(OSError, match="no space"):
             train(following(short(**{"training.epochs": 1})), [1], tmp_path / "run", CPU, start=start)
     with monkeypatch.context() as patch:
-        patch.setattr(Fleet, "train_step", fail)
+        patch.setattr(PaperFleet, "train_step", fail)
         with pytest.raises(OSError, match="no space"):
             train(short(), [1], tmp_path / "run", CPU)
     train(short(), [1], tmp_path / "run", CPU, resume=True)
@@ -353,7 +353,7 @@ def test_a_start_that_fails_in_its_first_epoch_resumes_from_the_weights_it_began
         raise MemoryError
 
     with monkeypatch.context() as patch:
-        patch.setattr(Fleet, "train_step", fail)
+        patch.setattr(PaperFleet, "train_step", fail)
         with pytest.raises(MemoryError):
             train(more, [1], tmp_path / "more", CPU, start=load(str(tmp_path / "first")))
     train(more, [1], tmp_path / "more", CPU, resume=True)
@@ -423,7 +423,8 @@ def test_new_problems_follow_the_old_ones():
     config = short(**{"model.dropout": 0.0, "training.epochs": 1, "training.steps_per_epoch": 1})
     later = override(config, {"training.first_step": 1})
     costs = [
-        Fleet(given, (3,), CPU).train_step(step).logged[0] for given, step in ((config, 1), (later, 0), (config, 0))
+        PaperFleet(given, (3,), CPU).train_step(step).logged[0]
+        for given, step in ((config, 1), (later, 0), (config, 0))
     ]
     assert torch.equal(costs[0], costs[1])
     assert not torch.equal(costs[0], costs[2])
@@ -432,7 +433,7 @@ def test_new_problems_follow_the_old_ones():
 def test_a_training_that_follows_another_begins_a_cosine_of_its_own(monkeypatch):
     """The problems go on from its first step; the rate does not."""
     asked = []
-    fleet = Fleet(short(**{"training.first_step": 5}), (3,), CPU)
+    fleet = PaperFleet(short(**{"training.first_step": 5}), (3,), CPU)
     monkeypatch.setattr(fleet, "update", lambda _gradient, costs, step: asked.append(int(step)) or costs)
     fleet.train_step(0)
     fleet.train_step(1)

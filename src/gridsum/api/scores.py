@@ -149,6 +149,15 @@ def measures_of(subject: Subject, setting: Setting) -> Iterator[Measure]:
 
 
 def _of_name(name: str, setting: Setting) -> Iterator[Measure]:
+    from gridsum.store import StoreError, locate, system_of
+
+    try:
+        system = system_of(locate(name)[0])
+    except StoreError:
+        system = None  # what is wrong is said where it is loaded
+    if system is not None:
+        yield _of_system(name, setting)
+        return
     if not has_rule(name):
         from gridsum.devices import pick_device
         from gridsum.store import load as load_all
@@ -156,7 +165,7 @@ def _of_name(name: str, setting: Setting) -> Iterator[Measure]:
         yield _of_runs(load_all(name, pick_device(setting.device)), setting)
         return
     from gridsum.automaton.files import shipped_rule
-    from gridsum.store import load_exact, locate
+    from gridsum.store import load_exact
 
     for path in locate(name):
         yield _of_rule(RuleModel(name, path, shipped_rule(name)), load_exact(path)[2], setting)
@@ -173,6 +182,22 @@ def _of_runs(runs: "Runs", setting: Setting) -> Measure:
             report(f"{runs.name} on {suite.name}:", count, total)
 
         return measure(runs, suite, setting.samples, setting.seed, how.halting, how.placement, setting.commit, done)
+
+    return of_suite
+
+
+def _of_system(name: str, setting: Setting) -> Measure:
+    from gridsum.baselines.evaluation import evaluate as measure
+    from gridsum.baselines.evaluation import load as load_system
+    from gridsum.devices import pick_device
+
+    runs = load_system(name, pick_device(setting.device))
+
+    def of_suite(suite: Suite, report: Report) -> list[Record]:
+        def done(count: int, total: int) -> None:
+            report(f"{name} on {suite.name}:", count, total)
+
+        return measure(runs, suite, setting.samples, setting.seed, setting.commit, done)
 
     return of_suite
 

@@ -20,7 +20,7 @@ from gridsum.model.paper import Network
 from gridsum.solving import solve
 from gridsum.store import Model
 from gridsum.streams import Stream
-from gridsum.training.loop import Fleet
+from gridsum.training.loop import PaperFleet
 from gridsum.training.process import set_for_training
 
 SHORT = 10
@@ -45,7 +45,7 @@ def _training(
     memory = PeakMemory(device)
     start = time.perf_counter()
     seeds = tuple(range(runs))
-    fleet = Fleet(config, seeds, device)
+    fleet = PaperFleet(config, seeds, device)
     if trained is not None:
         fleet.begin_from(_repeated(trained, seeds))
     fleet.train_step(0)

@@ -120,6 +120,8 @@ def run(arguments: Sequence[str]) -> int:
             for measure in measures:
                 for suite in suites:
                     found = measure(suite, report)
+                    if not found:
+                        shown.note(f"gridsum: {suite.name} is left out: its numbers are too long for this system")
                     for failed in (record for record in found if record.failed):
                         shown.note(f"gridsum: {_without_answers(failed)}")
                     if options.out is not None:

@@ -9,15 +9,14 @@ from gridsum.cli.parsing import HELP_WIDTH, Parser
 from gridsum.config import Config
 from gridsum.deltas import VARIANTS
 from gridsum.fields import describe_type, fields_of, meanings_of, override
-from gridsum.recipe import ExactConfig
 
 # The variant and the task have options of their own, which choose the other fields' defaults.
-_NOT_OFFERED = {"variant", "task", "task.name"}
+_NOT_OFFERED = {"variant", "setting", "task", "task.name"}
 _DESTINATION = "field:"
-Configuration = TypeVar("Configuration", Config, ExactConfig)
+Configuration = TypeVar("Configuration")
 
 
-def add_overrides(parser: Parser, config: Config | ExactConfig | None = None) -> None:
+def add_overrides(parser: Parser, config: Any = None) -> None:
     """Options for the fields of a configuration, the paper's by default."""
     config = config or Config()
     meanings = meanings_of(config)

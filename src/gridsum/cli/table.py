@@ -14,6 +14,8 @@ TABLES = {
     "examples": "the eight worked examples, answer by answer (Table V)",
     "ablation": "the variants, mean and spread over training seeds (Table VI)",
     "scores": "every record: accuracies, intervals and steps",
+    "systems": "systems side by side: median, best and every training seed",
+    "costs": "what systems took: parameters, problems seen, seconds",
 }
 FORMATS = ("text", "markdown", "latex")
 RECORDS_BY_DEFAULT = "those of the shipped models"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gridsum.cli import discover
+from gridsum.cli import discover, systems
 from gridsum.cli.boards import Boards
 from gridsum.cli.output import tell, unwritable
 from gridsum.cli.overrides import add_overrides, overridden, variants_text
@@ -53,6 +53,7 @@ def _parser() -> Parser:
         "  gridsum train --variant base --seeds 0-9 --out runs/base\n"
         "  gridsum train --variant SASA --training.epochs 30 --out runs/sasa\n"
         "  gridsum train --reading text --seeds 0-9 --out runs/text\n"
+        "  gridsum train --system dngpu --seeds 0-9 --out runs/dngpu\n"
         "  gridsum train --out runs/base --resume\n"
         "  gridsum train --out runs/base --resume --training.epochs 810\n"
         "  gridsum train --start-from runs/base --out runs/more \\\n"
@@ -67,6 +68,12 @@ def _parser() -> Parser:
         metavar="NAME",
         help=f"one of {', '.join(VARIANTS)} (default: base), or exact, which "
         "has options of its own: gridsum train --variant exact --help",
+    )
+    start.add_argument(
+        "--system",
+        metavar="NAME",
+        help="a system that ours is compared with, such as dngpu, which has options of its own: "
+        "gridsum train --system dngpu --help",
     )
     start.add_argument(
         "--config",
@@ -102,6 +109,8 @@ def _parser() -> Parser:
 def run(arguments: Sequence[str]) -> int:
     if discover.wanted(arguments):
         return discover.run(arguments)
+    if systems.wanted(arguments) is not None:
+        return systems.run(arguments)
     options = _parser().read(arguments)
     folder = Path(options.out)
     if options.resume and options.start_from is not None:

@@ -48,6 +48,13 @@ class Record:
     """How many samples a solver gave no answer to; None for our models."""
     failure: str | None = None
     """The first of these, and why."""
+    given: str | None = None
+    """What a system that ours is compared with was given beside results; None for ours. So is all that follows."""
+    parameters: int | None = None
+    problems_seen: int | None = None
+    """In training."""
+    training_seconds: float | None = None
+    """Of the whole fleet's training, shared out among its runs."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.sequences_right <= self.samples or self.samples == 0:
@@ -68,6 +75,15 @@ class Record:
         return self.sequences_right / self.samples
 
 
+def as_line(record: Record) -> str:
+    """A record as a line of a file; what is said of systems is left out for all others."""
+    data = dataclasses.asdict(record)
+    return (
+        json.dumps({name: value for name, value in data.items() if value is not None or name not in _OF_SYSTEMS}) + "\n"
+    )
+
+
+_OF_SYSTEMS = ("given", "parameters", "problems_seen", "training_seconds")
 _TYPES = typing.get_type_hints(Record)
 _RETIRED = ("hardened",)
 """Fields that records of 0.1.0 may have, and that say nothing any more."""
@@ -79,7 +95,7 @@ def append(path: str | Path, records: Iterable[Record]) -> None:
 
     What an interrupted writer left of a record is removed: that suite is measured again.
     """
-    lines = "".join(json.dumps(dataclasses.asdict(record)) + "\n" for record in records).encode()
+    lines = "".join(as_line(record) for record in records).encode()
     if lines:
         append_lines(Path(path), lines)
 

@@ -10,6 +10,10 @@ from itertools import zip_longest
 _CAPTION_WIDTH = 100
 
 
+class TableError(ValueError):
+    """A table that the records do not allow; the message says what to evaluate."""
+
+
 @dataclass(frozen=True)
 class Table:
     """What a renderer needs, all of it text."""

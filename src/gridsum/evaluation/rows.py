@@ -7,6 +7,7 @@ from typing import NamedTuple
 from gridsum.evaluation.paper import ABLATION
 from gridsum.evaluation.records import Record
 from gridsum.evaluation.solvers import EXTERNAL, NOTHING
+from gridsum.evaluation.systems import check_versions
 
 
 class Row(NamedTuple):
@@ -24,6 +25,8 @@ Cells = dict[Row, dict[str, Record]]
 
 def arrange(records: Iterable[Record], suites: Collection[str]) -> Cells:
     """The records of these suites by line and suite, the paper's variants first, external solvers last."""
+    records = list(records)
+    check_versions(records)
     cells: Cells = {}
     for record in records:
         if record.suite in suites:

@@ -13,10 +13,11 @@ from typing import NamedTuple
 from gridsum.evaluation import paper
 from gridsum.evaluation.metrics import wilson
 from gridsum.evaluation.records import Record
-from gridsum.evaluation.rendering import Table, to_latex, to_markdown, to_text
+from gridsum.evaluation.rendering import Table, TableError, to_latex, to_markdown, to_text
 from gridsum.evaluation.rows import Cells, Row, arrange, conditions, labels_of, used
 from gridsum.evaluation.solvers import EXTERNAL
 from gridsum.evaluation.suites import COLLECTIONS, EXAMPLES
+from gridsum.evaluation.systems import costs, systems
 from gridsum.symbols import exact_sum, render
 
 __all__ = ["TABLES", "Table", "TableError", "accuracy_text", "to_latex", "to_markdown", "to_text"]
@@ -27,10 +28,6 @@ _LONGEST_ANSWER = 24
 _INTERVALS = "In brackets the Wilson 95% interval, which takes characters as independent; 1.0 means no error."
 ROUNDING = "Values in [0.99, 1) print as 0.99; 1.0 means no error."
 _PAPERS_ROUNDING = "The paper prints [0.99, 1) as 0.99."
-
-
-class TableError(ValueError):
-    """A table that the records do not allow; the message says what to evaluate."""
 
 
 def accuracy_text(value: float) -> str:
@@ -247,4 +244,6 @@ TABLES: dict[str, Callable[[list[Record]], Table]] = {
     "examples": _examples,
     "ablation": _ablation,
     "scores": _everything,
+    "systems": systems,
+    "costs": costs,
 }

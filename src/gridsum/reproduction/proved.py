@@ -4,7 +4,6 @@ FOLDER/exact                  the training, as `gridsum train --variant exact` l
 FOLDER/exact/records.jsonl    what the chosen run came to on every suite
 """
 
-import dataclasses
 import functools
 import json
 from collections.abc import Callable, Sequence
@@ -14,7 +13,7 @@ from typing import Any
 from gridsum.automaton.rule import LearnedRule
 from gridsum.automaton.table import RuleTable
 from gridsum.disk import write_atomically
-from gridsum.evaluation.records import Record, append, read
+from gridsum.evaluation.records import Record, append, as_line, read
 from gridsum.evaluation.rules import evaluate_rule
 from gridsum.evaluation.suites import COLLECTIONS, Suite
 from gridsum.store import WEIGHTS, load_exact
@@ -80,7 +79,7 @@ def measure(
 def ship(folder: Path, seed: int, records: Sequence[Record], to: Path) -> None:
     """Weights, table and scores of the chosen run into `to`."""
     to.mkdir(parents=True, exist_ok=True)
-    lines = "".join(json.dumps(dataclasses.asdict(record)) + "\n" for record in records)
+    lines = "".join(as_line(record) for record in records)
     write_atomically(to / f"{EXACT}.safetensors", (seed_folder(folder, seed) / WEIGHTS).read_bytes())
     write_atomically(to / f"{EXACT}.rule.json", (rule_of(folder, seed).to_json() + "\n").encode())
     write_atomically(to / f"{EXACT}.jsonl", lines.encode())

@@ -5,14 +5,13 @@ because it was the best for that aim. `gridsum.names.MODELS` says which of these
 """
 
 import dataclasses
-import json
 from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
 from gridsum.deltas import PAPER_VARIANTS
 from gridsum.disk import write_atomically
-from gridsum.evaluation.records import Record
+from gridsum.evaluation.records import Record, as_line
 from gridsum.evaluation.suites import COLLECTIONS
 from gridsum.names import MODELS
 from gridsum.reproduction.results import Results, Trained
@@ -94,4 +93,4 @@ def _seeds(results: Results) -> bytes:
 
 def _lines(name: str, records: Iterable[Record]) -> bytes:
     renamed = (dataclasses.replace(record, model=name) for record in records)
-    return "".join(json.dumps(dataclasses.asdict(record)) + "\n" for record in renamed).encode()
+    return "".join(as_line(record) for record in renamed).encode()

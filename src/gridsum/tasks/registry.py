@@ -14,12 +14,13 @@ from typing import Any
 
 from gridsum.names import did_you_mean
 from gridsum.tasks.addition import Addition
+from gridsum.tasks.prefix import Prefix
 from gridsum.tasks.subtraction import Subtraction
 from gridsum.tasks.task import Task
 
 DEFAULT = "add"
 _GROUP = "gridsum.tasks"
-_SHIPPED: dict[str, Callable[..., Task]] = {"add": Addition, "subtract": Subtraction}
+_SHIPPED: dict[str, Callable[..., Task]] = {"add": Addition, "subtract": Subtraction, "prefix": Prefix}
 
 
 class TaskError(ValueError):

@@ -16,10 +16,8 @@ from typing import Any
 
 from torch import Tensor
 
-from gridsum.config import Config
 from gridsum.disk import sync_folder, write_atomically
 from gridsum.fields import to_json
-from gridsum.recipe import ExactConfig
 from gridsum.sealed import SealError, about_file, seal, unseal
 
 CHECKPOINT, BEFORE = "checkpoint.safetensors", "checkpoint-before.safetensors"
@@ -123,7 +121,7 @@ def drop_checkpoints(folder: Path) -> None:
         (folder / name).unlink(missing_ok=True)
 
 
-def config_of(config: Config | ExactConfig) -> dict[str, Any]:
+def config_of(config: Any) -> dict[str, Any]:
     """A configuration as a checkpoint keeps it."""
     return json.loads(to_json(config))
 

@@ -32,7 +32,7 @@ from gridsum.disk import (
 )
 from gridsum.fields import fields_of, from_dict, to_json
 from gridsum.recipe import ExactConfig
-from gridsum.store import WEIGHTS, Model
+from gridsum.store import WEIGHTS, Model, is_system
 from gridsum.training.checkpoints import (
     Checkpoint,
     Warn,
@@ -46,9 +46,9 @@ from gridsum.training.checkpoints import (
 _CONFIG = "config.json"
 _START = "start.json"
 _METRICS = "metrics.jsonl"
-Kind = TypeVar("Kind", Config, ExactConfig)
-_MAY_CHANGE = {Config: "training.epochs", ExactConfig: "consolidation.*"}
-"""What may be asked for otherwise on resuming."""
+Kind = TypeVar("Kind")
+_MAY_CHANGE = {ExactConfig: "consolidation.*"}
+"""What may be asked for otherwise on resuming; of all other kinds, the epochs."""
 
 
 class FolderError(ValueError):
@@ -82,7 +82,7 @@ def clear(folder: Path) -> None:
     drop_checkpoints(folder)
 
 
-def create(folder: Path, config: Config | ExactConfig, seeds: Sequence[int]) -> None:
+def create(folder: Path, config: Any, seeds: Sequence[int]) -> None:
     """Begin a training folder."""
     for seed in seeds:
         seed_folder(folder, seed).mkdir(parents=True, exist_ok=True)
@@ -90,16 +90,17 @@ def create(folder: Path, config: Config | ExactConfig, seeds: Sequence[int]) -> 
     write_setup(folder, config, seeds)
 
 
-def check_same(folder: Path, config: Config | ExactConfig, seeds: Sequence[int]) -> None:
+def check_same(folder: Path, config: Any, seeds: Sequence[int]) -> None:
     """Refuse to resume a folder that was started with other seeds or with another configuration."""
-    there, seeds_there = read_setup(folder) if isinstance(config, Config) else read_exact_setup(folder)
+    read = {Config: read_setup, ExactConfig: read_exact_setup}.get(type(config))
+    there, seeds_there = read_setup_of(folder, type(config)) if read is None else read(folder)
     if seeds_there != tuple(seeds):
         raise FolderError(f"{folder} was started with seeds {list(seeds_there)}; resume it with those")
     _check_configuration(folder, config, there)
 
 
-def _check_configuration(folder: Path, config: Config | ExactConfig, there: Config | ExactConfig) -> None:
-    ours, theirs, may_change = fields_of(config), fields_of(there), _MAY_CHANGE[type(config)]
+def _check_configuration(folder: Path, config: Any, there: Any) -> None:
+    ours, theirs, may_change = fields_of(config), fields_of(there), _MAY_CHANGE.get(type(config), "training.epochs")
     different = [name for name in ours if ours[name] != theirs[name] and not fnmatch(name, may_change)]
     if different:
         name = different[0]
@@ -111,7 +112,7 @@ def _check_configuration(folder: Path, config: Config | ExactConfig, there: Conf
 
 def take_up(
     folder: Path,
-    config: Config | ExactConfig,
+    config: Any,
     seeds: Sequence[int],
     expected: Callable[[Checkpoint], Mapping[str, Tensor]],
     warn: Warn,
@@ -144,7 +145,7 @@ def take_up(
     return checkpoint
 
 
-def _configuration(folder: Path, kind: type[Config] | type[ExactConfig], data: dict[str, Any]) -> Config | ExactConfig:
+def _configuration(folder: Path, kind: type[Kind], data: dict[str, Any]) -> Kind:
     try:
         return from_dict(kind, data)
     except ConfigError as error:
@@ -158,7 +159,7 @@ def _source(folder: Path) -> str:
         return "another training"
 
 
-def write_setup(folder: Path, config: Config | ExactConfig, seeds: Sequence[int]) -> None:
+def write_setup(folder: Path, config: Any, seeds: Sequence[int]) -> None:
     setup = {"seeds": list(seeds), **json.loads(to_json(config))}
     write_atomically(folder / _CONFIG, json.dumps(setup, indent=2).encode())
 
@@ -176,6 +177,11 @@ def read_setup(folder: Path) -> tuple[Config, tuple[int, ...]]:
     data, seeds = _read_setup(folder)
     if data.get("variant") == "exact":
         raise FolderError(f"{folder} holds a training of exact, which keeps bits in its cells; name another folder")
+    if is_system(data):
+        raise FolderError(
+            f"{folder} holds a training of {data.get('variant')}, a system that ours is compared with; "
+            "name another folder"
+        )
     return _read_config(folder, Config, data), seeds
 
 
@@ -185,6 +191,21 @@ def read_exact_setup(folder: Path) -> tuple[ExactConfig, tuple[int, ...]]:
     if data.get("variant") != "exact":
         raise FolderError(f"{folder} holds a training of {data.get('variant')}, not of exact")
     return _read_config(folder, ExactConfig, data), seeds
+
+
+def read_setup_of(folder: Path, kind: type[Kind]) -> tuple[Kind, tuple[int, ...]]:
+    """The same of a training of any other kind."""
+    data, seeds = _read_setup(folder)
+    return _read_config(folder, kind, data), seeds
+
+
+def system_in(folder: Path) -> str | None:
+    """The name of the system that a folder holds a training of, if it is one that ours is compared with."""
+    try:
+        data, _ = _read_setup(folder)
+    except FolderError:
+        return None
+    return data.get("variant") if is_system(data) else None
 
 
 def _read_config(folder: Path, kind: type[Kind], data: dict[str, Any]) -> Kind:
@@ -223,7 +244,7 @@ def trained_epochs(folder: Path) -> int:
     epoch = checkpoint_epoch(folder)
     if epoch is not None:
         return epoch
-    _, seeds = read_setup(folder)
+    _, seeds = _read_setup(folder)
     if not all((seed_folder(folder, seed) / WEIGHTS).is_file() for seed in seeds):
         return 0
     logs = [read_metrics(folder, seed) for seed in seeds]

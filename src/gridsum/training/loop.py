@@ -1,12 +1,14 @@
 """Training: a fleet of runs, epoch by epoch, into a folder that can be resumed."""
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any, Generic, TypeVar
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from gridsum.config import Config, ConfigError
 from gridsum.costs import check_time, training_work
@@ -34,7 +36,7 @@ from gridsum.training.folders import (
     write_setup,
     write_start,
 )
-from gridsum.training.gradients import EagerGradients
+from gridsum.training.gradients import EagerGradients, Gradients
 from gridsum.training.graphs import GraphGradients
 from gridsum.training.optimiser import AdamW, learning_rate
 from gridsum.training.process import set_for_training
@@ -42,9 +44,11 @@ from gridsum.training.process import set_for_training
 # What is logged of a step: the parts of its cost, and the norm of its gradient.
 _LOGGED = (*(part.name for part in fields(Cost)), "gradient_norm")
 # What the stream of the problems that are held out is for, and how many they are.
-_HELD_OUT, _HELD_OUT_PROBLEMS = -1, 64
+HELD_OUT, HELD_OUT_PROBLEMS = -1, 64
 
 Tick = Callable[[int, int], None]
+Trained = TypeVar("Trained", bound=Any)
+"""The configuration of what a fleet trains: it has a `training`."""
 
 
 class TrainingError(RuntimeError):
@@ -101,7 +105,7 @@ class TrainingStep:
 
 
 def train(
-    config: Config,
+    config: Any,
     seeds: Sequence[int],
     folder: Path,
     device: torch.device,
@@ -110,27 +114,29 @@ def train(
     warn: Warn = lambda _: None,
     start: Model | None = None,
     tick: Tick = lambda *_: None,
+    fleet: "type[Fleet[Any]] | None" = None,
 ) -> None:
     """Train a run for each seed, all together, leaving weights and logs in `folder`.
 
     The runs begin from random weights, or from those of `start`, a model with the same seeds; the optimiser then goes
     on with the moments that the checkpoint of its training folder holds, where there is one. `report` hears of every
-    epoch, `tick` of every training step: how many are done, and of how many.
+    epoch, `tick` of every training step: how many are done, and of how many. `fleet` is the kind of fleet: the paper's
+    networks if nothing is said.
     """
     if len(set(seeds)) != len(seeds) or not seeds:
         raise ConfigError("seeds must be different from each other, and at least one")
-    check_memory(f"training {len(seeds)} runs of {config.variant} at once", training_bytes(config, len(seeds)), device)
+    kind = fleet or PaperFleet
     if resume:
         check_same(folder, config, seeds)  # before the lock, which needs a folder
     left = config.training.epochs - (trained_epochs(folder) if resume else 0)
-    work = training_work(config, len(seeds), left, device)
-    check_time(f"training {len(seeds)} runs of {config.variant}", work, device, config.training.precision)
+    kind.check(config, len(seeds), left, device)
     with opened(folder, warn), set_for_training(device, config.training.precision):
-        _train(config, seeds, folder, device, resume, report, warn, start, tick)
+        _train(kind, config, seeds, folder, device, resume, report, warn, start, tick)
 
 
 def _train(
-    config: Config,
+    kind: "type[Fleet[Any]]",
+    config: Any,
     seeds: Sequence[int],
     folder: Path,
     device: torch.device,
@@ -142,7 +148,7 @@ def _train(
 ) -> None:
     if not resume:
         check_free(folder)
-    fleet = Fleet(config, tuple(seeds), device)
+    fleet = kind(config, tuple(seeds), device)
     if resume:
         done = fleet.restore(folder, warn)
         write_setup(folder, config, seeds)
@@ -185,17 +191,35 @@ def _train(
             fleet.save(folder, done)
 
 
-class Fleet:
+class Fleet(ABC, Generic[Trained]):
     """Runs in training: their network, optimiser and whether each is still sound."""
 
-    def __init__(self, config: Config, seeds: tuple[int, ...], device: torch.device) -> None:
+    def __init__(self, config: Trained, seeds: tuple[int, ...], device: torch.device) -> None:
         self.config, self.seeds, self.device = config, seeds, device
-        self.network = Network(config.model, seeds, len(config.task.task.alphabet)).to(device)
+        self.network = self.build()
         self.optimiser = AdamW(self.network, config.training)
-        graphs = on_gpu(device)
-        self.gradients = (GraphGradients if graphs else EagerGradients)(self.network, config, seeds)
-        self.update = Replayed(self._update) if graphs else self._update
+        self.gradients = self.gradients_of()
+        self.update = Replayed(self._update) if on_gpu(device) else self._update
         self.alive = torch.ones(len(seeds), dtype=torch.bool, device=device)
+
+    @classmethod
+    def check(cls, config: Trained, runs: int, epochs: int, device: torch.device) -> None:
+        """Refuse what memory or time is not enough for, where it can be told before."""
+
+    @abstractmethod
+    def build(self) -> nn.Module:
+        """The network, every parameter of which leads with the run."""
+
+    @abstractmethod
+    def gradients_of(self) -> Callable[[int], Gradients]:
+        """What computes a step's gradients by its number."""
+
+    @abstractmethod
+    def held_out(self) -> dict[str, tuple[float, ...]]:
+        """The share of whole results that each run gets right, of problems that are never trained on.
+
+        Nothing where a run has diverged so far that it cannot be asked.
+        """
 
     def begin_from(self, start: Model) -> bool:
         """Take up the weights of `start`, and the moments they were trained with; returns whether there were any."""
@@ -219,24 +243,6 @@ class Fleet:
             tick(step + 1, self.config.training.epochs * steps)
         means = torch.stack(logged).mean(0).tolist()
         return {name: tuple(values) for name, values in zip(_LOGGED, means, strict=True)}
-
-    @torch.no_grad()
-    def held_out(self) -> dict[str, tuple[float, ...]]:
-        """The share of whole results that each run gets right, of problems that are never trained on.
-
-        Nothing where a run has diverged so far that it cannot be asked.
-        """
-        task, stream = self.config.task, Stream.of_seeds([0], self.device).fold(_HELD_OUT)
-        space = Space(task.terms, task.digits)
-        batch, size = sample(space, _HELD_OUT_PROBLEMS, stream, task=task.task), GridSize(*task.grid(space))
-        draws = stream.fold(0).uniform(_HELD_OUT_PROBLEMS, self.config.model.max_evaluation_steps)
-        symbols, draws = (part.expand(len(self.seeds), -1, -1) for part in (batch.symbols, draws))
-        try:
-            outcome = infer(self.network, symbols, size, default_rule(self.network), draws)
-        except UnsoundError:
-            return {}
-        right = (outcome.predicted == batch.targets_for(size.width)).all(-1)
-        return {"held_out": tuple(right.double().mean(1).tolist())}
 
     def train_step(self, number: int) -> TrainingStep:
         """One update of every run, on the problems of step `number`."""
@@ -292,8 +298,41 @@ class Fleet:
         return checkpoint.epoch
 
 
+class PaperFleet(Fleet[Config]):
+    """Runs of the paper's system."""
+
+    network: Network
+
+    @classmethod
+    def check(cls, config: Config, runs: int, epochs: int, device: torch.device) -> None:
+        what, work = f"training {runs} runs of {config.variant}", training_work(config, runs, epochs, device)
+        check_memory(f"{what} at once", training_bytes(config, runs), device)
+        check_time(what, work, device, config.training.precision)
+
+    def build(self) -> Network:
+        return Network(self.config.model, self.seeds, len(self.config.task.task.alphabet)).to(self.device)
+
+    def gradients_of(self) -> Callable[[int], Gradients]:
+        kind = GraphGradients if on_gpu(self.device) else EagerGradients
+        return kind(self.network, self.config, self.seeds)
+
+    @torch.no_grad()
+    def held_out(self) -> dict[str, tuple[float, ...]]:
+        task, stream = self.config.task, Stream.of_seeds([0], self.device).fold(HELD_OUT)
+        space = Space(task.terms, task.digits)
+        batch, size = sample(space, HELD_OUT_PROBLEMS, stream, task=task.task), GridSize(*task.grid(space))
+        draws = stream.fold(0).uniform(HELD_OUT_PROBLEMS, self.config.model.max_evaluation_steps)
+        symbols, draws = (part.expand(len(self.seeds), -1, -1) for part in (batch.symbols, draws))
+        try:
+            outcome = infer(self.network, symbols, size, default_rule(self.network), draws)
+        except UnsoundError:
+            return {}
+        right = (outcome.predicted == batch.targets_for(size.width)).all(-1)
+        return {"held_out": tuple(right.double().mean(1).tolist())}
+
+
 def _log(
-    folder: Path, fleet: Fleet, epoch: int, means: dict[str, tuple[float, ...]], rate: float, seconds: float
+    folder: Path, fleet: Fleet[Any], epoch: int, means: dict[str, tuple[float, ...]], rate: float, seconds: float
 ) -> None:
     for run, (seed, alive) in enumerate(zip(fleet.seeds, fleet.alive.tolist(), strict=True)):
         if alive:
@@ -301,7 +340,7 @@ def _log(
             append_metrics(folder, seed, {"epoch": epoch, **values, "learning_rate": rate, "seconds": seconds})
 
 
-def _warn_of_divergence(fleet: Fleet, before: list[bool], epoch: int, warn: Callable[[str], None]) -> None:
+def _warn_of_divergence(fleet: Fleet[Any], before: list[bool], epoch: int, warn: Callable[[str], None]) -> None:
     steps = fleet.config.training.steps_per_epoch
     for seed, was, is_now in zip(fleet.seeds, before, fleet.alive.tolist(), strict=True):
         if was and not is_now:

@@ -1,0 +1,166 @@
+"""A fleet of runs of a system: its function mapped over stacked weights, trained by the loop that trains ours.
+
+A run computes in a fleet what it computes alone, because its problems and what is dropped are functions of its seed and
+of the step, and nothing mixes runs.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call, grad, vmap
+
+from gridsum.baselines.registry import find
+from gridsum.baselines.system import Baseline, Problem, Read, SystemConfig, until_blank
+from gridsum.devices import Replayed, on_gpu
+from gridsum.model.paper import flatten
+from gridsum.objective import Cost
+from gridsum.problems import Batch, Space, sample
+from gridsum.streams import Stream
+from gridsum.tasks import PAD
+from gridsum.training.gradients import Gradients
+from gridsum.training.loop import HELD_OUT, HELD_OUT_PROBLEMS, Fleet
+
+# What a step's random numbers are for.
+_PROBLEMS, _ENCODING, _INSIDE = range(3)
+_PASSES = 32
+"""How often at most an answer is read back, where it is too long to be read back digit by digit."""
+_TOGETHER = 256
+"""Runs are asked together up to so many symbols of a problem, one by one beyond."""
+
+
+def stacked(config: SystemConfig, seeds: Sequence[int]) -> Baseline:
+    """The network of a system with a run for each seed: every parameter leads with the run."""
+    build, runs = find(config.variant).network, []
+    for seed in seeds:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            runs.append(dict(build(config).named_parameters()))
+    network = build(config)
+    for name, parameter in list(network.named_parameters()):
+        path, _, leaf = name.rpartition(".")
+        rows = torch.stack([run[name].detach() for run in runs]) if runs else parameter.detach()[None][:0]
+        setattr(network.get_submodule(path), leaf, nn.Parameter(rows))
+    return network
+
+
+class _Costs(NamedTuple):
+    """Of one run."""
+
+    total: Tensor
+    loss: Tensor
+    regulariser: Tensor
+    accuracy: Tensor
+    steps: Tensor
+
+
+def cost(read: Read, targets: Tensor, weight: Tensor) -> _Costs:
+    """Cross-entropy over the places that count, and what the system adds to it."""
+    losses = -read.logits.log_softmax(-1).gather(-1, targets[..., None])[..., 0]
+    loss = (losses * weight).sum() / weight.sum()
+    right = (read.logits.detach().argmax(-1) == targets) & (targets != PAD)
+    accuracy = (right * (weight > 0)).sum() / ((targets != PAD) & (weight > 0)).sum().clamp_min(1)
+    return _Costs(loss + read.regulariser, loss.detach(), read.regulariser.detach(), accuracy, read.steps.detach())
+
+
+class MappedGradients:
+    """The gradients of all runs as one computation; on a GPU it is a CUDA graph."""
+
+    def __init__(self, network: Baseline, config: SystemConfig, seeds: tuple[int, ...]) -> None:
+        self.network, self.config = network, config
+        self.device = next(network.parameters()).device
+        self.stream = Stream.of_seeds(seeds, self.device)
+        self.rows = Replayed(self._rows) if on_gpu(self.device) else self._rows
+
+    def __call__(self, step: int) -> Gradients:
+        rows = self.rows(torch.full((), step, dtype=torch.int64, device=self.device))
+        costs = Cost(*rows[:, -len(_Costs._fields) :].unbind(1))
+        return Gradients(rows[:, : -len(_Costs._fields)], costs, 0.0)
+
+    def _rows(self, step: Tensor) -> Tensor:
+        """The gradient of every run, and its costs behind it: [R,P+5]."""
+        stream, training = self.stream.fold(step), self.config.training
+        space, task = self.config.space, self.config.task.task
+        batch = sample(space, training.batch, stream.fold(_PROBLEMS), task=task)
+        problem = self.network.encode(batch, space, stream.fold(_ENCODING))
+        named = {name: parameter.detach() for name, parameter in self.network.named_parameters()}
+
+        def of_run(
+            weights: dict[str, Tensor], inputs: dict[str, Tensor], targets: Tensor, weight: Tensor, key: Tensor
+        ) -> tuple[Tensor, _Costs]:
+            read = functional_call(self.network, weights, (inputs, Stream(key[None])))
+            costs = cost(read, targets, weight)
+            return costs.total, _Costs(costs.total.detach(), *costs[1:])
+
+        gradients, costs = vmap(grad(of_run, has_aux=True))(named, *problem, stream.fold(_INSIDE).key)
+        return torch.cat((flatten(gradients[name] for name in named), torch.stack(costs, 1)), 1)
+
+
+@torch.no_grad()
+def answers(network: Baseline, runs: int, batch: Batch, space: Space) -> tuple[Tensor, Tensor]:
+    """What every run answers to the problems of one, as rows of columns [R,B,W]; and its mean steps [R].
+
+    A system that reads what it has written is read back all at once, again and again, until nothing changes: that is
+    what writing digit by digit comes to. It begins with the right answer, so one that is right takes one pass. After
+    so many passes, digits that have not settled count as blank.
+    """
+    problem = network.encode(batch, space, None)
+    targets = problem.targets[0]
+    given = problem.inputs["given"].expand(runs, *targets.shape) if network.feeds_back else None
+    settled = torch.zeros(runs, *targets.shape, dtype=torch.bool, device=targets.device)
+    passes = max(_PASSES, targets.shape[-1]) if targets.shape[-1] <= _TOGETHER else _PASSES
+    predicted, steps = _asked(network, problem, given)
+    for _ in range(passes if given is not None else 0):
+        written = until_blank(predicted)
+        agrees = torch.cumprod((written == given).long(), -1)
+        settled = torch.cat((torch.ones_like(agrees[..., :1]), agrees[..., :-1]), -1) > 0
+        if bool(settled.all()):
+            break
+        given = written
+        predicted, steps = _asked(network, problem, given)
+    if given is not None:
+        predicted = torch.where(settled, until_blank(predicted), PAD)
+    return network.written(predicted, Problem(*_expanded(problem, runs))), steps
+
+
+def _asked(network: Baseline, problem: Problem, given: Tensor | None) -> tuple[Tensor, Tensor]:
+    named = {name: parameter.detach() for name, parameter in network.named_parameters()}
+    inputs = {name: value[0] for name, value in problem.inputs.items() if given is None or name != "given"}
+
+    def of_run(weights: dict[str, Tensor], written: Tensor) -> tuple[Tensor, Tensor]:
+        full = inputs if given is None else {**inputs, "given": written}
+        read = functional_call(network, weights, (full, None))
+        return read.logits.argmax(-1), read.steps
+
+    runs = len(next(iter(named.values())))
+    written = given if given is not None else torch.zeros(runs, device=problem.targets.device)
+    longest = max(value.shape[1:].numel() // value.shape[1] for value in problem.inputs.values() if value.dim() > 2)
+    return vmap(of_run, chunk_size=None if longest <= _TOGETHER else 1)(named, written)
+
+
+def _expanded(problem: Problem, runs: int) -> tuple[dict[str, Tensor], Tensor, Tensor]:
+    def all_runs(value: Tensor) -> Tensor:
+        return value.expand(runs, *value.shape[1:])
+
+    inputs = {name: all_runs(value) for name, value in problem.inputs.items()}
+    return inputs, all_runs(problem.targets), all_runs(problem.weight)
+
+
+class SystemFleet(Fleet[SystemConfig]):
+    """Runs of a system in training."""
+
+    network: Baseline
+
+    def build(self) -> Baseline:
+        return stacked(self.config, self.seeds).to(self.device)
+
+    def gradients_of(self) -> MappedGradients:
+        return MappedGradients(self.network, self.config, self.seeds)
+
+    def held_out(self) -> dict[str, tuple[float, ...]]:
+        stream, space = Stream.of_seeds([0], self.device).fold(HELD_OUT), self.config.space
+        batch = sample(space, HELD_OUT_PROBLEMS, stream, task=self.config.task.task)
+        read, _ = answers(self.network, len(self.seeds), batch, space)
+        right = (read == batch.targets_for(read.shape[-1])).all(-1)
+        return {"held_out": tuple(right.double().mean(1).tolist())}

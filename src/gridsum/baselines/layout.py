@@ -1,0 +1,55 @@
+"""Where the symbols of a problem stand: in which term, at which place. What systems are given is made of it."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from gridsum.problems import Batch, Space
+from gridsum.tasks import PAD
+
+
+class Layout(NamedTuple):
+    """Of every symbol, [R,B,S]."""
+
+    term: Tensor
+    """The number of its term, from 0."""
+    place: Tensor
+    """The digits behind it in its term: 0 for the units, -1 for a sign."""
+    digit: Tensor
+    """Whether it is a digit."""
+
+
+def layout(batch: Batch) -> Layout:
+    symbols = batch.symbols
+    ends = symbols >= batch.task.alphabet.sign_code  # the sign and the = come last in every alphabet
+    position = torch.arange(symbols.shape[-1], device=symbols.device)
+    end = torch.where(ends, position, symbols.shape[-1]).flip(-1).cummin(-1).values.flip(-1)
+    return Layout(ends.cumsum(-1) - ends.long(), end - position - 1, (symbols != PAD) & ~ends)
+
+
+def terms_of(batch: Batch) -> Tensor:
+    """How many terms each problem has, [R,B]."""
+    return (batch.symbols >= batch.task.alphabet.sign_code).sum(-1)
+
+
+def table_of(batch: Batch, space: Space) -> Tensor:
+    """The digits by term and place, the units first, as symbols: [R,B,N,D], PAD where there is none."""
+    where, (terms, digits) = layout(batch), (space.terms[1], space.digits[1])
+    index = torch.where(where.digit, where.term * digits + where.place, terms * digits)
+    table = batch.symbols.new_full((*batch.symbols.shape[:-1], terms * digits + 1), PAD)
+    return table.scatter(-1, index, batch.symbols)[..., :-1].unflatten(-1, (terms, digits))
+
+
+def tape_of(batch: Batch) -> tuple[Tensor, Tensor]:
+    """The input backwards, without its `=`: [R,B,S-1], so every term begins with its units; and its length [R,B].
+
+    >>> from gridsum.problems import batch_of
+    >>> tape, length = tape_of(batch_of([("58", "67")]))
+    >>> batch_of([("0",)]).task.decode(tape[0, 0].tolist()), int(length)
+    ('76+85', 5)
+    """
+    symbols = batch.symbols
+    length = (symbols != PAD).sum(-1) - 1
+    index = length[..., None] - 1 - torch.arange(symbols.shape[-1] - 1, device=symbols.device)
+    return torch.where(index >= 0, symbols.gather(-1, index.clamp_min(0)), PAD), length

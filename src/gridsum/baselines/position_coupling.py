@@ -1,0 +1,136 @@
+"""Position coupling (Cho et al. 2024, arXiv 2405.20671): a decoder whose positions are the places of the digits.
+
+Digits of one place have one position, in every term and in the result; signs have the position before the units. In
+training all positions of a problem are moved by a random number, so that each of them is learned. Terms are padded with
+zeros to one length, the result is written from its units on. Smaller than there: 256 features instead of 512. For more
+than two terms the same labels are used, without the scratchpad of the later paper (Cho et al. 2025, arXiv 2410.15787).
+"""
+
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from gridsum.baselines.layers import Attention, one_hot
+from gridsum.baselines.layout import table_of, terms_of
+from gridsum.baselines.system import Baseline, Problem, Read, Setting, System, SystemConfig, lesson, until_blank
+from gridsum.config import described
+from gridsum.problems import Batch, Space
+from gridsum.streams import Stream
+from gridsum.tasks import FIRST_DIGIT, PAD
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The network."""
+
+    width: int = described(256, "Features of a symbol.")
+    heads: int = described(4, "Heads of the attention.")
+    hidden: int = described(1024, "Hidden features of the gated feed-forward network.")
+    layers: int = described(1, "How deep it is.")
+    positions: int = described(128, "The largest position there is, which limits the digits that it can be asked for.")
+
+
+@dataclass(frozen=True)
+class Config(SystemConfig):
+    network: Shape = field(default_factory=Shape)
+
+
+class Layer(nn.Module):
+    """Normalised before and after, as in that paper: x + norm(f(norm(x))), f attention and then a gated GELU."""
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        self.norms = nn.ModuleList(nn.RMSNorm(shape.width) for _ in range(4))
+        self.attention = Attention(shape.width, shape.heads)
+        self.gate, self.up, self.down = (
+            nn.Linear(*sizes, bias=False)
+            for sizes in ((shape.width, shape.hidden), (shape.width, shape.hidden), (shape.hidden, shape.width))
+        )
+
+    def forward(self, x: Tensor, sees: Tensor) -> Tensor:
+        x = x + self.norms[1](self.attention(self.norms[0](x), sees))
+        y = self.norms[2](x)
+        return x + self.norms[3](self.down(F.gelu(self.gate(y)) * self.up(y)))
+
+
+class CoupledDecoder(Baseline):
+    feeds_back = True
+
+    def __init__(self, config: SystemConfig) -> None:
+        super().__init__(config)
+        self.shape: Shape = config.network
+        self.embedding = nn.Linear(self.symbols, self.shape.width, bias=False)
+        self.position = nn.Linear(self.shape.positions + 1, self.shape.width, bias=False)
+        self.layers = nn.ModuleList(Layer(self.shape) for _ in range(self.shape.layers))
+        self.norm = nn.RMSNorm(self.shape.width)
+        self.output = nn.Linear(self.shape.width, self.symbols, bias=False)
+
+    def fits(self, space: Space) -> bool:
+        return space.columns_of(self.task) + 2 <= self.shape.positions
+
+    def encode(self, batch: Batch, space: Space, draws: Stream | None) -> Problem:
+        """Every term has a slot as long as terms can be; what a problem does not need of it is blank and not seen.
+
+        The result's positions are those of what it is written after: `=`, then its own digits.
+        """
+        table, count = table_of(batch, space), terms_of(batch)
+        terms, digits = table.shape[-2:]
+        columns = space.columns_of(self.task) + 1
+        longest = (table != PAD).sum(-1).amax(-1)
+        term, place = (torch.arange(size, device=table.device) for size in (terms, digits))
+        used = (term < count[..., None])[..., None] & (place < longest[..., None, None])
+        written = torch.where(used & (table == PAD), FIRST_DIGIT, table).flip(-1)
+        sign = torch.where(term < count[..., None] - 1, self.task.alphabet.sign_code, PAD)
+        start = torch.ones_like(longest)
+        if draws is not None:
+            room = self.shape.positions - 2 - torch.maximum(longest, torch.full_like(longest, columns - 1))
+            start = start + (draws.uniform(longest.shape[-1]) * (room + 1)).long()
+        ids = torch.cat((place.flip(0) + 1, torch.zeros_like(place[:1])))
+        targets = batch.targets_for(columns).flip(-1)
+        before = torch.cat((torch.ones_like(targets[..., :1]), targets[..., :-1]), -1)
+        inputs = {
+            "terms": torch.cat((written, sign[..., None]), -1).flatten(-2),
+            "positions": (ids.repeat(terms) + start[..., None]).clamp_max(self.shape.positions),
+            "start": start,
+            "given": targets,
+        }
+        return Problem(inputs, targets, (before != PAD).float())
+
+    def forward(self, inputs: dict[str, Tensor], draws: Stream | None) -> Read:  # noqa: ARG002
+        given = inputs["given"]
+        equals = torch.full_like(given[:, :1], self.task.alphabet.equals_code)
+        symbols = torch.cat((inputs["terms"], equals, given[:, :-1]), 1)
+        result = torch.arange(given.shape[1], device=given.device) + inputs["start"][:, None]
+        ids = torch.cat((inputs["positions"], result), 1)
+        place = torch.arange(symbols.shape[1], device=symbols.device)
+        sees = (place[:, None] >= place) & ((symbols != PAD)[:, None] | (place == place[:, None]))
+        x = self.embedding(one_hot(symbols, self.symbols)) + self.position(one_hot(ids, self.shape.positions + 1))
+        for layer in self.layers:
+            x = layer(x, sees)
+        logits = self.output(self.norm(x[:, -given.shape[1] :]))
+        return Read(logits, logits.new_zeros(()), logits.new_full((), self.shape.layers))
+
+    def written(self, predicted: Tensor, problem: Problem) -> Tensor:  # noqa: ARG002
+        return until_blank(predicted).flip(-1)
+
+
+SYSTEM = System(
+    name="position-coupling",
+    title="Position coupling",
+    source="Cho et al. 2024",
+    network=CoupledDecoder,
+    config=Config,
+    own=Setting(
+        ("alignment by position labels", "reversed digits"),
+        {
+            "task.terms": (2, 2),
+            "task.digits": (1, 30),
+            "network.positions": 202,
+            **lesson(8000, 256, 1e-3),
+        },
+    ),
+    paper=Setting(("alignment by position labels", "reversed digits"), lesson(10000, 256, 1e-3)),
+    claim="trained on 1 to 30 digits, adds up to 200",
+)

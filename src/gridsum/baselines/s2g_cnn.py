@@ -1,0 +1,137 @@
+"""S2G-CNN: sequence to grid, then a convolutional network (Kim et al. 2021, arXiv 2101.04921).
+
+A recurrent controller reads the symbols and gives each one three probabilities: write into the top row (TLU), begin a
+new row (NLP), do nothing (NOP). The grid that they make goes through residual blocks of convolutions; the result is
+read from the top row. Other than there: features of a cell are normalised by themselves instead of over the batch, and
+the grid grows with the problem.
+"""
+
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from gridsum.baselines.layers import Convolution, dropped, one_hot
+from gridsum.baselines.system import Baseline, Problem, Read, Setting, System, SystemConfig, lesson
+from gridsum.config import described
+from gridsum.problems import Batch, Space
+from gridsum.streams import Stream
+from gridsum.tasks import PAD
+
+ACTIONS = 3
+"""TLU, NLP, NOP, in this order."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The network."""
+
+    width: int = described(128, "Features of the controller, and of a cell.")
+    layers: int = described(3, "Layers of the controller.")
+    blocks: int = described(3, "Residual blocks that read the grid.")
+    dropout: float = described(0.2, "The share of a cell's features that is dropped before every block.")
+    rows: int = described(3, "The fewest rows of the grid.")
+    columns: int = described(14, "The fewest columns of the grid.")
+
+
+@dataclass(frozen=True)
+class Config(SystemConfig):
+    network: Shape = field(default_factory=Shape)
+
+
+class GRU(nn.Module):
+    """Cho et al. 2014: h' = z ⊙ h + (1 - z) ⊙ tanh(W x + r ⊙ (U h))."""
+
+    def __init__(self, inputs: int, width: int) -> None:
+        super().__init__()
+        self.enter, self.back = nn.Linear(inputs, 3 * width), nn.Linear(width, 3 * width)
+
+    def forward(self, sequence: Tensor) -> Tensor:
+        """[B,S,inputs] to [B,S,width]."""
+        entering = self.enter(sequence)
+        h, shown = entering.new_zeros(len(sequence), entering.shape[-1] // 3), []
+        for t in range(sequence.shape[1]):
+            (r, z, new), (r_h, z_h, new_h) = entering[:, t].chunk(3, -1), self.back(h).chunk(3, -1)
+            z = (z + z_h).sigmoid()
+            h = z * h + (1 - z) * (new + (r + r_h).sigmoid() * new_h).tanh()
+            shown.append(h)
+        return torch.stack(shown, 1)
+
+
+def place(symbols: Tensor, actions: Tensor, height: int, width: int) -> Tensor:
+    """Section 3.2: symbols [B,S,V] under action probabilities [B,S,3] on a grid [B,H,W,V], symbol by symbol."""
+    grid = symbols.new_zeros(len(symbols), height, width, symbols.shape[-1])
+    for t in range(symbols.shape[1]):
+        entering = symbols[:, t, None, None]
+        top, rest = grid[:, :1], grid[:, 1:]
+        written = torch.cat((torch.cat((top[:, :, 1:], entering), 2), rest), 1)
+        begun = torch.cat((F.pad(entering, (0, 0, width - 1, 0)), grid[:, :-1]), 1)
+        write, begin, nothing = (part[:, None, None] for part in actions[:, t].split(1, -1))
+        grid = write * written + begin * begun + nothing * grid
+    return grid
+
+
+class Bottleneck(nn.Module):
+    """A residual block: features are narrowed, mixed with those of the 3 × 3 cells around, and widened."""
+
+    def __init__(self, inputs: int, width: int) -> None:
+        super().__init__()
+        self.narrow, self.around = Convolution(1, 1, inputs, width), Convolution(3, 3, width, width)
+        self.widen, self.past = Convolution(1, 1, width, 4 * width), Convolution(1, 1, inputs, 4 * width)
+        self.norms = nn.ModuleList(nn.LayerNorm(size) for size in (width, width, 4 * width, 4 * width))
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = self.norms[0](self.narrow(x)).relu()
+        y = self.norms[1](self.around(y)).relu()
+        return (self.norms[2](self.widen(y)) + self.norms[3](self.past(x))).relu()
+
+
+class SequenceToGrid(Baseline):
+    def __init__(self, config: SystemConfig) -> None:
+        super().__init__(config)
+        self.shape: Shape = config.network
+        width = self.shape.width
+        self.controller = nn.Sequential(
+            *(GRU(self.symbols if layer == 0 else width, width) for layer in range(self.shape.layers))
+        )
+        self.action = nn.Linear(width, ACTIONS)
+        self.embedding = nn.Linear(self.symbols, width, bias=False)
+        self.blocks = nn.ModuleList(
+            Bottleneck(width if block == 0 else 4 * width, width) for block in range(self.shape.blocks)
+        )
+        self.output = nn.Linear(4 * width, self.symbols)
+
+    def encode(self, batch: Batch, space: Space, draws: Stream | None) -> Problem:  # noqa: ARG002
+        """Blanks count a tenth, as they do for ours."""
+        targets = batch.targets_for(max(self.shape.columns, space.columns_of(self.task) + 2))
+        rows = batch.symbols.new_zeros(*batch.symbols.shape[:2], max(self.shape.rows, space.terms[1] + 1))
+        weight = torch.where(targets == PAD, 0.1, 1.0)
+        return Problem({"symbols": batch.symbols, "rows": rows, "columns": targets}, targets, weight)
+
+    def forward(self, inputs: dict[str, Tensor], draws: Stream | None) -> Read:
+        symbols = one_hot(inputs["symbols"], self.symbols)
+        grid = place(symbols, self.actions(symbols), inputs["rows"].shape[-1], inputs["columns"].shape[-1])
+        x = self.embedding(grid)
+        for site, block in enumerate(self.blocks):
+            x = block(dropped(x, self.shape.dropout, draws, site))
+        logits = self.output(x[:, 0])
+        return Read(logits, logits.new_zeros(()), logits.new_full((), self.shape.blocks))
+
+    def actions(self, symbols: Tensor) -> Tensor:
+        """The probabilities of the three actions [B,S,3]; behind the end, nothing is done."""
+        chosen = self.action(self.controller(symbols)).softmax(-1)
+        nothing = one_hot(torch.full_like(chosen[..., 0], ACTIONS - 1), ACTIONS)
+        return torch.where(symbols[..., :1] > 0, nothing, chosen)
+
+
+SYSTEM = System(
+    name="s2g-cnn",
+    title="Seq2Grid CNN",
+    source="Kim et al. 2021",
+    network=SequenceToGrid,
+    config=Config,
+    own=Setting((), {"task.terms": (2, 2), "task.digits": (1, 5), **lesson(5000, 128, 1e-3, clip=2.0)}),
+    paper=Setting((), lesson(5000, 128, 1e-3, clip=2.0)),
+    claim="number sequences .954 within, .975 beyond its lengths; its toy sums of 1 to 5 digits, tested to 8",
+)

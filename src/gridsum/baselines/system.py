@@ -1,0 +1,157 @@
+"""What a system that ours is compared with is: data, and a network of one run.
+
+A system is a `System`: its name, its source, and two settings as data. `own` is what its own paper trained it on,
+`paper` is Π([1,4],[1,10]) with results only, as ours. Its network is a `Baseline`, written for one run as its paper has
+it; a fleet of seeds is the same function mapped over stacked weights (see `gridsum.baselines.fleet`).
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from gridsum.config import TaskConfig, TrainingConfig, described
+from gridsum.fields import override
+from gridsum.problems import Batch, Space
+from gridsum.streams import Stream
+from gridsum.tasks import PAD
+
+
+@dataclass(frozen=True)
+class SystemConfig:
+    """One run of a system, but for its seed. Each system adds `network`, the shape of its own."""
+
+    variant: str = ""
+    setting: str = described("paper", "Which of the system's settings it is: own or paper.")
+    task: TaskConfig = field(default_factory=lambda: TaskConfig(group_bounds=()))
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+    network: Any = None
+
+    @property
+    def space(self) -> Space:
+        """What it is trained on."""
+        return Space(self.task.terms, self.task.digits)
+
+    @property
+    def samples(self) -> int:
+        """How many problems a run sees in training."""
+        return self.training.epochs * self.training.steps_per_epoch * self.training.batch
+
+
+class Problem(NamedTuple):
+    """A batch as a system takes it; every tensor leads with the run."""
+
+    inputs: dict[str, Tensor]
+    targets: Tensor
+    """[R,B,P]: the symbols that it is to write, at the places P where it writes."""
+    weight: Tensor
+    """[R,B,P]: how much each of them counts in the loss."""
+
+
+class Read(NamedTuple):
+    """What one run makes of a problem."""
+
+    logits: Tensor
+    """[B,P,symbols]."""
+    regulariser: Tensor
+    """What is added to the cross-entropy."""
+    steps: Tensor
+    """The mean number of recurrent steps."""
+
+
+class Baseline(nn.Module, ABC):
+    """A network of one run. Weights are drawn from torch's generator; all else that is random comes from a stream."""
+
+    feeds_back = False
+    """Whether it reads what it has written: `inputs["given"]` then holds that [R,B,P], in training the targets."""
+
+    def __init__(self, config: SystemConfig) -> None:
+        super().__init__()
+        self.task, self.trained_on = config.task.task, config.space
+        self.symbols = len(self.task.alphabet)
+
+    @abstractmethod
+    def encode(self, batch: Batch, space: Space, draws: Stream | None) -> Problem:
+        """Problems of `space` as it takes them; without `draws`, as it is asked and not trained."""
+
+    @abstractmethod
+    def forward(self, inputs: dict[str, Tensor], draws: Stream | None) -> Read:
+        """One run; without `draws` nothing is dropped."""
+
+    def written(self, predicted: Tensor, problem: Problem) -> Tensor:  # noqa: ARG002
+        """What it writes, [R,B,P], as a row of columns with the units last."""
+        return predicted
+
+    def fits(self, space: Space) -> bool:  # noqa: ARG002
+        """Whether problems of `space` can be given to it at all."""
+        return True
+
+
+class Setting(NamedTuple):
+    """What a system is trained on and how, as what it changes of its defaults; and what it was given beside results."""
+
+    given: tuple[str, ...]
+    changes: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class System:
+    """A system by name."""
+
+    name: str
+    title: str
+    source: str
+    network: type[Baseline]
+    config: type[SystemConfig]
+    own: Setting
+    paper: Setting
+    claim: str
+    """What its own paper says of it, that `own` is held against."""
+
+    def configured(self, setting: str) -> SystemConfig:
+        changes = {"paper": self.paper, "own": self.own}[setting].changes
+        return override(self.config(variant=self.name, setting=setting), dict(changes))
+
+    def given(self, setting: str) -> str:
+        return ", ".join({"paper": self.paper, "own": self.own}[setting].given) or "nothing"
+
+
+def lesson(steps: int, batch: int, rate: float, clip: float = 1.0, every: int = 100) -> dict[str, Any]:
+    """A training of so many steps at a rate that falls to a twentieth, logged every so many steps."""
+    return {
+        "training.epochs": steps // every,
+        "training.steps_per_epoch": every,
+        "training.restart_epochs": steps // every,
+        "training.batch": batch,
+        "training.learning_rate": rate,
+        "training.final_learning_rate": rate / 20,
+        "training.weight_decay": 0.0,
+        "training.clip": clip,
+        "training.precision": "tf32",
+        "training.checkpoint_epochs": 10,
+    }
+
+
+def until_blank(predicted: Tensor) -> Tensor:
+    """What is written up to the first blank; the rest is blank."""
+    return torch.where((predicted == PAD).cumsum(-1) > 0, PAD, predicted)
+
+
+def flush_right(written: Tensor) -> Tensor:
+    """Rows that begin at the left and end with blanks, moved to the right."""
+    return _moved(written, (written != PAD).sum(-1, keepdim=True) - written.shape[-1])
+
+
+def flush_left(written: Tensor) -> Tensor:
+    """Rows that begin with blanks, moved to the left."""
+    return _moved(written, (written == PAD).sum(-1, keepdim=True))
+
+
+def _moved(rows: Tensor, by: Tensor) -> Tensor:
+    """Rows [...,W] read from `by` [...,1] places further on; blank where there are none."""
+    place = torch.arange(rows.shape[-1], device=rows.device) + by
+    inside = (place >= 0) & (place < rows.shape[-1])
+    return torch.where(inside, rows.gather(-1, place.clamp(0, rows.shape[-1] - 1)), PAD)

@@ -1,0 +1,116 @@
+"""Tables of systems side by side: one line for all training seeds of a system, ours among them.
+
+A system that is compared with ours says in its records what it was given. Its records of two versions are never mixed,
+because a version may have another network by the same name.
+"""
+
+import statistics
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from gridsum.evaluation.metrics import wilson
+from gridsum.evaluation.records import Record, RecordError
+from gridsum.evaluation.rendering import Table, TableError
+from gridsum.evaluation.suites import COLLECTIONS
+
+_NOTHING = "–"
+_OURS = "nothing"
+
+
+class Line(NamedTuple):
+    """Whose numbers they are."""
+
+    model: str
+    variant: str
+    given: str
+
+
+Found = dict[Line, dict[str, dict[int | None, Record]]]
+"""By line, suite and training seed."""
+
+
+def check_versions(records: Iterable[Record]) -> None:
+    """Refuse records of one system that were made by different versions."""
+    versions: dict[str, str] = {}
+    for record in records:
+        if record.given is not None and versions.setdefault(record.variant, record.version) != record.version:
+            raise RecordError(
+                f"the records of {record.variant} are of gridsum {versions[record.variant]} and {record.version}, and "
+                "its network may differ between them; evaluate it anew with one version, or name records of one alone"
+            )
+
+
+def by_system(records: Iterable[Record]) -> Found:
+    """Of several records for one seed and suite the last one counts. Systems come in the order of their names."""
+    records = list(records)
+    check_versions(records)
+    if not records:
+        raise TableError(
+            "there are no records; train a system and measure it: gridsum train --system dngpu --out FOLDER, then "
+            "gridsum evaluate --model FOLDER --suite comparison --out records.jsonl"
+        )
+    found: Found = {}
+    for record in records:
+        line = Line(record.model, record.variant, _OURS if record.given is None else record.given)
+        found.setdefault(line, {}).setdefault(record.suite, {})[record.seed] = record
+    return {line: found[line] for line in sorted(found, key=lambda line: (line.given != _OURS, line.variant, line))}
+
+
+def systems(records: list[Record]) -> Table:
+    """Whole results right by suite: median over the seeds, best seed with its interval, every seed."""
+    found = by_system(records)
+    rows = []
+    for suite in _ordered(found):
+        first = True
+        for line, suites in found.items():
+            if suite in suites:
+                rows.append((suite if first else "", line.variant, line.given, *_spread(suites[suite])))
+                first = False
+    caption = (
+        "Whole results right. Median over training seeds; in brackets the best seed's Wilson 95% interval; every seed "
+        f"in order. {_conditions(records)} A system that cannot be given such numbers at all has no line."
+    )
+    header = ("suite", "system", "was given", "seeds", "median", "best", "every seed")
+    return Table("Systems side by side", caption, header, tuple(rows))
+
+
+def costs(records: list[Record]) -> Table:
+    """What each system took."""
+    rows = []
+    for line, suites in by_system(records).items():
+        known = [record for seeds in suites.values() for record in seeds.values()]
+        last, seeds = known[-1], {record.seed for record in known}
+        took = (last.parameters, last.problems_seen, last.training_seconds)
+        told = (_NOTHING if value is None else f"{value:,}" for value in took)
+        rows.append((line.variant, line.given, str(len(seeds)), *told))
+    caption = "Of one run; seconds are those of the fleet's training, shared out among its runs."
+    header = ("system", "was given", "seeds", "parameters", "problems seen", "seconds")
+    return Table("What the systems took", caption, header, tuple(rows))
+
+
+def _ordered(found: Found) -> list[str]:
+    """The suites of the paper's table first, then the others as they come."""
+    known = [suite.name for suite in COLLECTIONS["comparison"]]
+    met = dict.fromkeys(suite for suites in found.values() for suite in suites)
+    return [name for name in known if name in met] + [name for name in met if name not in known]
+
+
+def _spread(seeds: Mapping[int | None, Record]) -> tuple[str, str, str, str]:
+    values = [seeds[seed] for seed in sorted(seeds, key=lambda seed: -1 if seed is None else seed)]
+    best = max(values, key=lambda record: record.seq)
+    low, high = wilson(best.sequences_right, best.samples)
+    median = statistics.median(record.seq for record in values)
+    shown = f"{_share(best.seq)} ({low:.3f}–{high:.3f})"
+    return str(len(values)), _share(median), shown, " ".join(_share(record.seq) for record in values)
+
+
+def _share(value: float) -> str:
+    """Three digits; 1.0 is only for no error and 0.0 only for nothing right."""
+    return f"{value:.1f}" if value in (0, 1) else f"{min(max(value, 0.001), 0.999):.3f}"
+
+
+def _conditions(records: Iterable[Record]) -> str:
+    records = list(records)
+    seeds = ", ".join(sorted({str(record.evaluation_seed) for record in records}))
+    samples = ", ".join(map(str, sorted({record.samples for record in records})))
+    return f"Evaluation seed {seeds}; {samples} problems per suite."

@@ -1,0 +1,3 @@
+from tests.evaluation.conftest import make_record
+
+__all__ = ["make_record"]

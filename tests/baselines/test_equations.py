@@ -1,0 +1,305 @@
+"""Each system's core equation against an oracle that is written plainly, cell by cell and number by number."""
+
+import math
+import re
+
+import pytest
+import torch
+from torch import Tensor
+
+from gridsum.baselines.deep_thinking import DeepThinking
+from gridsum.baselines.dngpu import DiagonalUnit
+from gridsum.baselines.grid_lstm import Block, GridLSTM
+from gridsum.baselines.layers import Attention, Convolution, Pondering
+from gridsum.baselines.layout import layout, table_of, tape_of
+from gridsum.baselines.lstm_act import PonderingLSTM
+from gridsum.baselines.position_coupling import CoupledDecoder
+from gridsum.baselines.registry import SYSTEMS
+from gridsum.baselines.s2g_cnn import GRU, SequenceToGrid, place
+from gridsum.baselines.universal import coordinates
+from gridsum.fields import override
+from gridsum.problems import Space, batch_of, sample
+from gridsum.streams import Stream
+from gridsum.tasks import find
+
+DIGITS = find()
+
+
+@pytest.fixture(autouse=True)
+def _without_gradients():
+    with torch.no_grad():
+        yield
+
+
+def close(ours: Tensor, oracle: Tensor) -> None:
+    torch.testing.assert_close(ours, oracle, rtol=1e-4, atol=1e-5)
+
+
+def test_the_convolution_is_torchs():
+    torch.manual_seed(0)
+    grid = torch.randn(2, 4, 5, 3)
+    for rows, columns in ((1, 1), (1, 3), (3, 3)):
+        ours = Convolution(rows, columns, 3, 7)
+        kernel = ours.weight.view(7, rows, columns, 3).permute(0, 3, 1, 2)
+        theirs = torch.nn.functional.conv2d(
+            grid.permute(0, 3, 1, 2), kernel, ours.bias, padding=(rows // 2, columns // 2)
+        )
+        close(ours(grid), theirs.permute(0, 2, 3, 1))
+
+
+def test_the_diagonal_gated_unit():
+    """Of every cell and map by itself, with the gates' sums over three neighbours."""
+    torch.manual_seed(1)
+    unit, s = DiagonalUnit(6), torch.randn(1, 1, 5, 6)
+
+    def linear(layer: Convolution, state: Tensor, cell: int, to: int) -> float:
+        total = float(layer.bias[to])
+        for offset in (-1, 0, 1):
+            if 0 <= cell + offset < 5:
+                weights = layer.weight[to, (offset + 1) * 6 : (offset + 2) * 6]
+                total += float(weights @ state[cell + offset])
+        return total
+
+    state = s[0, 0]
+    reset = torch.tensor(
+        [[min(1.0, max(0.0, 0.5 * linear(unit.reset, state, c, m) + 0.5)) for m in range(6)] for c in range(5)]
+    )
+    after = torch.zeros(5, 6)
+    for c in range(5):
+        for m in range(6):
+            gate = min(1.0, max(0.0, 0.5 * linear(unit.gate, state, c, m) + 0.5))
+            new = min(1.0, max(-1.0, linear(unit.candidate, reset * state, c, m)))
+            source = c if m < 2 else c - 1 if m < 4 else c + 1  # maps 2 and 3 move right, 4 and 5 left
+            moved = float(state[source, m]) if 0 <= source < 5 else 0.0
+            after[c, m] = gate * moved + (1 - gate) * new
+    close(unit(s, (0.0, None, 0))[0][0, 0], after)
+
+
+def _lstm(layer: torch.nn.Linear, both: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
+    gates = layer.weight @ both + layer.bias
+    size = len(memory)
+    i, f, o, g = (gates[k * size : (k + 1) * size] for k in range(4))
+    m = torch.sigmoid(f) * memory + torch.sigmoid(i) * torch.tanh(g)
+    return torch.sigmoid(o) * torch.tanh(m), m
+
+
+def test_the_grid_lstms_block():
+    torch.manual_seed(2)
+    block = Block(4)
+    h1, m1, h2, m2 = torch.randn(4, 4)
+    time, depth = block((h1[None], m1[None]), (h2[None], m2[None]))
+    both = torch.cat((h1, h2))
+    for ours, oracle in zip(
+        (*time, *depth), (*_lstm(block.time, both, m1), *_lstm(block.depth, both, m2)), strict=True
+    ):
+        close(ours[0], oracle)
+
+
+def test_the_assembly_line_is_layer_by_layer_and_time_by_time():
+    config = override(SYSTEMS["grid-lstm"].configured("paper"), {"network.width": 4, "network.layers": 3})
+    torch.manual_seed(3)
+    network = GridLSTM(config)
+    space = Space((2, 2), (1, 2))
+    problem = network.encode(sample(space, 2, Stream.of_seeds([5])), space, None)
+    inputs = {name: value[0] for name, value in problem.inputs.items()}
+    read = network(inputs, None)
+    tokens, columns = inputs["tokens"], inputs["columns"].shape[-1]
+    for row in range(2):
+        state = [(torch.zeros(4), torch.zeros(4)) for _ in range(3)]
+        shown = []
+        for token in tokens[row]:
+            entered = torch.tanh(network.enter.weight[:, token] + network.enter.bias)
+            depth = (entered[:4], entered[4:])
+            for layer in range(3):
+                both = torch.cat((state[layer][0], depth[0]))
+                state[layer], depth = (
+                    _lstm(network.block.time, both, state[layer][1]),
+                    _lstm(network.block.depth, both, depth[1]),
+                )
+            shown.append(network.output(depth[0]))
+        close(read.logits[row], torch.stack(shown[-columns:]))
+
+
+def test_halting_by_adaptive_computation_time():
+    """Graves's Eq. 5 to 9, problem by problem."""
+    h = torch.tensor([[0.3, 0.9999, 0.1], [0.3, 0.5, 0.2], [0.5, 0.5, 0.3], [0.6, 0.5, 0.1]])
+    pondering = Pondering(h[0])
+    ours = [pondering.step(step, last=n == 3) for n, step in enumerate(h)]
+    for problem in range(3):
+        total, p, n = 0.0, [0.0] * 4, 0
+        for n in range(4):
+            total += float(h[n, problem])
+            if total >= 0.99 or n == 3:
+                p[n] = 1 - sum(p[:n])
+                break
+            p[n] = float(h[n, problem])
+        close(torch.stack(ours)[:, problem], torch.tensor(p))
+        assert float(pondering.steps[problem]) == n + 1
+        assert float(pondering.cost[problem]) == pytest.approx(n + 1 + p[n], abs=1e-5)
+
+
+def test_a_number_is_pondered_as_one_by_one():
+    """State and output are means under p of those of every step."""
+    config = override(SYSTEMS["lstm-act"].configured("own"), {"network.width": 6, "network.ponder": 3})
+    torch.manual_seed(4)
+    network = PonderingLSTM(config)
+    x, h, m = torch.randn(1, network.gates.in_features - 7), torch.randn(1, 6), torch.randn(1, 6)
+    ours = network.ponder(x, h, m)
+    states, halts, hidden, memory = [], [], h[0], m[0]
+    for n in range(3):
+        hidden, memory = _lstm(network.gates, torch.cat((x[0], torch.tensor([float(n == 0)]), hidden)), memory)
+        states.append((hidden, memory, network.output(hidden)))
+        halts.append(float(torch.sigmoid(network.halt(hidden))))
+    p = [halts[0], halts[1], 1 - halts[0] - halts[1]] if sum(halts[:2]) < 0.99 else [halts[0], 1 - halts[0], 0.0]
+    if halts[0] >= 0.99:
+        p = [1.0, 0.0, 0.0]
+    for part in range(3):
+        oracle = torch.stack([share * state[part] for share, state in zip(p, states, strict=True)]).sum(0)
+        close(ours[part][0], oracle)
+
+
+def test_coordinates_are_sines_of_position_and_step():
+    ours = coordinates(3, 2, 8, torch.zeros(1))
+    for position in range(3):
+        for j in range(4):
+            rate = 10000 ** (2 * j / 8)
+            assert float(ours[position, 2 * j]) == pytest.approx(
+                math.sin(position / rate) + math.sin(2 / rate), abs=1e-5
+            )
+            assert float(ours[position, 2 * j + 1]) == pytest.approx(
+                math.cos(position / rate) + math.cos(2 / rate), abs=1e-5
+            )
+
+
+def test_attention_head_by_head():
+    torch.manual_seed(6)
+    attention, x = Attention(4, 2), torch.randn(1, 3, 4)
+    sees = torch.tensor([[[1, 0, 0], [1, 1, 0], [1, 0, 1]]]).bool()
+    query, key, value = attention.enter(x[0]).split(4, -1)
+    rows = []
+    for i in range(3):
+        parts = []
+        for head in (slice(0, 2), slice(2, 4)):
+            scores = [float(query[i, head] @ key[j, head]) / math.sqrt(2) for j in range(3)]
+            weights = [math.exp(score) * bool(sees[0, i, j]) for j, score in enumerate(scores)]
+            parts.append(sum(w / sum(weights) * value[j, head] for j, w in enumerate(weights)))
+        rows.append(attention.leave(torch.cat(parts)))
+    close(attention(x, sees)[0], torch.stack(rows))
+
+
+def test_coupled_positions_are_the_places():
+    """58+7= with its result: digits of one place have one number; signs have that before the units."""
+    config = override(SYSTEMS["position-coupling"].configured("paper"), {"network.width": 8, "network.hidden": 8})
+    network = CoupledDecoder(config)
+    space = Space((2, 3), (1, 3))
+    problem = network.encode(batch_of([("58", "7")]), space, None)
+    tokens, ids = problem.inputs["terms"][0, 0].tolist(), problem.inputs["positions"][0, 0].tolist()
+    shown = [(DIGITS.alphabet.symbols[code], place) for code, place in zip(tokens, ids, strict=True) if code]
+    assert shown == [("5", 3), ("8", 2), ("+", 1), ("0", 3), ("7", 2)]
+    assert DIGITS.decode(problem.targets[0, 0].tolist()).strip() == "56"
+    assert int(problem.inputs["start"][0, 0]) == 1  # so the units are written after =, which has position 1
+    batch = sample(space, 200, Stream.of_seeds([0]))
+    moved = network.encode(batch, space, Stream.of_seeds([1]))
+    longest = moved.inputs["start"] + moved.targets.shape[-1]
+    assert int(moved.inputs["start"].min()) == 1
+    assert 120 <= int(longest.max()) <= network.shape.positions
+
+
+def test_the_controllers_recurrence_is_torchs():
+    torch.manual_seed(7)
+    ours, theirs = GRU(3, 4), torch.nn.GRU(3, 4, batch_first=True)
+    theirs.load_state_dict(
+        {
+            "weight_ih_l0": ours.enter.weight,
+            "bias_ih_l0": ours.enter.bias,
+            "weight_hh_l0": ours.back.weight,
+            "bias_hh_l0": ours.back.bias,
+        }
+    )
+    x = torch.randn(2, 5, 3)
+    close(ours(x), theirs(x)[0])
+
+
+def test_certain_actions_write_rows():
+    """Signs begin a row with the digit that follows; digits are written behind it."""
+    symbols = torch.eye(13)[torch.tensor([DIGITS.encode(("523", "10"))])]
+    text = "523+10="
+    chosen = [
+        2 if sign in "+=" else 1 if index == 0 or text[index - 1] == "+" else 0 for index, sign in enumerate(text)
+    ]
+    grid = place(symbols, torch.eye(3)[torch.tensor([chosen])], 3, 4)
+    rows = [DIGITS.decode(row) for row in (grid.argmax(-1) * (grid.sum(-1) > 0))[0].tolist()]
+    assert [row.strip() for row in rows] == ["10", "523", ""]
+
+
+def test_soft_actions_mix_the_grids_they_lead_to():
+    symbols = torch.eye(13)[torch.tensor([[3, 5]])]
+    actions = torch.tensor([[[0.2, 0.7, 0.1], [0.5, 0.3, 0.2]]])
+    total = torch.zeros(1, 2, 2, 13)
+    for first in range(3):
+        for second in range(3):
+            certain = torch.eye(3)[torch.tensor([[first, second]])]
+            total += float(actions[0, 0, first] * actions[0, 1, second]) * place(symbols, certain, 2, 2)
+    close(place(symbols, actions, 2, 2), total)
+
+
+def test_behind_the_end_the_controller_does_nothing():
+    config = override(SYSTEMS["s2g-cnn"].configured("paper"), {"network.width": 8, "network.layers": 1})
+    symbols = torch.eye(13)[torch.tensor([[1, 2, 0]])]
+    assert SequenceToGrid(config).actions(symbols)[0, 2].tolist() == [0, 0, 1]
+
+
+def test_steps_without_a_gradient_and_after_the_last():
+    """A problem with n steps without gradient and k with one is read as after n + k steps, and learns from k."""
+    config = override(
+        SYSTEMS["deep-thinking"].configured("paper"), {"network.width": 8, "network.steps": 5, "network.blocks": 1}
+    )
+    torch.manual_seed(8)
+    network, space = DeepThinking(config), Space((1, 2), (1, 2))
+    problem = network.encode(sample(space, 1, Stream.of_seeds([0])), space, Stream.of_seeds([0]))
+    inputs = {name: value[0] for name, value in problem.inputs.items()}
+    inputs |= {"without": torch.tensor([2]), "last": torch.tensor([4])}
+    seen = (inputs["grid"][..., None] == torch.arange(13)).float()
+    state = network.enter(seen).relu()
+    for _ in range(4):
+        state = network.step(state, seen)
+    for layer in network.head:
+        state = layer(state).relu()
+    oracle = network.output(state)[:, 0]
+    with torch.enable_grad():
+        ours = network(inputs, Stream.of_seeds([0])).logits
+        ours.sum().backward()
+    close(ours, oracle)
+    assert network.recall.weight.grad.any()
+    assert network.enter.weight.grad is None or not network.enter.weight.grad.any()
+
+
+def test_symbols_know_their_term_and_place():
+    batch = batch_of([("507", "12", "9"), ("8",)])
+    where = layout(batch)
+    assert where.term[0, 0].tolist()[:9] == [0, 0, 0, 0, 1, 1, 1, 2, 2]
+    assert where.place[0, 0].tolist()[:9] == [2, 1, 0, -1, 1, 0, -1, 0, -1]
+    table = table_of(batch, Space((1, 3), (1, 3)))
+    assert [DIGITS.decode(row.flip(0).tolist()).strip() for row in table[0, 0]] == ["507", "12", "9"]
+    assert [DIGITS.decode(row.tolist()).strip() for row in table[0, 1]] == ["8", "", ""]
+    tape, length = tape_of(batch)
+    assert DIGITS.decode(tape[0, 0].tolist()) == "9+21+705"
+    assert length[0].tolist() == [8, 1]
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_parameters_are_counted_and_sources_named(name: str):
+    system = SYSTEMS[name]
+    counts = {
+        "s2g-cnn": 1_649_552,
+        "dngpu": 85_837,
+        "grid-lstm": 268_429,
+        "lstm-act": 1_392_784,
+        "universal-transformer": 201_358,
+        "deep-thinking": 258_336,
+        "position-coupling": 1_089_536,
+    }
+    config = system.configured("paper")
+    assert sum(parameter.numel() for parameter in system.network(config).parameters()) == counts[name]
+    assert (config.task.terms, config.task.digits) == ((1, 4), (1, 10))
+    assert re.search(r"20\d\d", system.source)

@@ -1,0 +1,211 @@
+"""Systems in training and measured: fleets, resuming, masks, records."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+import gridsum
+from gridsum.baselines.evaluation import evaluate, load
+from gridsum.baselines.fleet import MappedGradients, SystemFleet, answers, stacked
+from gridsum.baselines.registry import SYSTEMS, find
+from gridsum.baselines.system import SystemConfig
+from gridsum.cli import main
+from gridsum.config import ConfigError
+from gridsum.evaluation.records import RecordError
+from gridsum.evaluation.suites import Suite
+from gridsum.evaluation.tables import TABLES
+from gridsum.fields import override
+from gridsum.problems import Space, batch_of, sample
+from gridsum.store import StoreError
+from gridsum.store import load as load_ours
+from gridsum.streams import Stream
+from gridsum.training.folders import FolderError
+from gridsum.training.loop import train
+from gridsum.training.optimiser import AdamW
+
+CPU = torch.device("cpu")
+SMALL = {
+    "s2g-cnn": {"network.width": 16, "network.layers": 1, "network.blocks": 1, "network.columns": 4},
+    "dngpu": {"network.maps": 24, "network.dropout": 0.0},
+    "grid-lstm": {"network.width": 16, "network.layers": 2},
+    "lstm-act": {"network.width": 32, "network.ponder": 2},
+    "universal-transformer": {"network.width": 32, "network.hidden": 32, "network.steps": 2, "network.dropout": 0.0},
+    "deep-thinking": {"network.width": 16, "network.steps": 3, "network.blocks": 1},
+    "position-coupling": {"network.width": 32, "network.hidden": 32, "network.positions": 12},
+}
+RATES = {"lstm-act": 2e-2}
+
+
+def small(name: str, **changes: object) -> SystemConfig:
+    usual = {
+        "task.terms": (2, 2),
+        "task.digits": (1, 1),
+        "training.batch": 8,
+        "training.steps_per_epoch": 2,
+        "training.epochs": 2,
+        "training.checkpoint_epochs": 1,
+        "training.learning_rate": RATES.get(name, 1e-2),
+    }
+    return override(find(name).configured("paper"), {**usual, **SMALL[name], **changes})
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_a_small_one_overfits_a_small_batch(name: str):
+    config = small(name, **{"training.batch": 4})
+    if name == "s2g-cnn":
+        config = override(config, {"network.dropout": 0.0})
+    network = stacked(config, (0,))
+    gradients, optimiser = MappedGradients(network, config, (0,)), AdamW(network, config.training)
+    alive, losses = torch.ones(1, dtype=torch.bool), []
+    for _ in range(24):
+        found = gradients(0)  # the same problems every time
+        losses.append(float(found.cost.expected_loss))
+        optimiser.update(found.gradient, torch.tensor(0), alive)
+    assert losses[-1] < 0.6 * losses[0]
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_a_run_learns_the_same_alone_and_in_a_fleet(name: str):
+    config = small(name)
+    if "network.dropout" in SMALL[name]:
+        config = override(config, {"network.dropout": 0.25})
+    together = SystemFleet(config, (3, 5), CPU)
+    alone = SystemFleet(config, (5,), CPU)
+    both, one = together.gradients(7), alone.gradients(7)
+    torch.testing.assert_close(both.gradient[1], one.gradient[0], rtol=1e-3, atol=1e-5)
+    torch.testing.assert_close(both.cost.total[1], one.cost.total[0])
+    assert not torch.allclose(both.gradient[0], both.gradient[1])
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_a_problem_is_answered_the_same_beside_longer_ones(name: str):
+    """Masks are exact: what a batch has beside it changes no answer, but for the width of the row."""
+    network = stacked(small(name, **{"task.terms": (1, 2), "task.digits": (1, 3)}), (0, 1))
+    space, short = Space((1, 2), (1, 3)), ("4", "7")
+    alone, _ = answers(network, 2, batch_of([short]), space)
+    beside, _ = answers(network, 2, batch_of([("123", "998"), short]), space)
+    width = min(alone.shape[-1], beside.shape[-1])
+    assert torch.equal(alone[:, 0, -width:], beside[:, 1, -width:])
+    assert beside.shape[:2] == (2, 2)
+
+
+def test_reading_back_all_at_once_is_writing_digit_by_digit():
+    network = stacked(small("position-coupling"), (0, 1))
+    space = Space((2, 2), (3, 3))
+    batch = sample(space, 4, Stream.of_seeds([1]))
+    read, _ = answers(network, 2, batch, space)
+    problem = network.encode(batch, space, None)
+    for run in range(2):
+        weights = {name: value[run] for name, value in network.named_parameters()}
+        given = torch.zeros_like(problem.targets[0])
+        inputs = {name: value[0] for name, value in problem.inputs.items()}
+        for place in range(given.shape[-1]):
+            logits = torch.func.functional_call(network, weights, ({**inputs, "given": given}, None)).logits
+            given[:, place] = logits[:, place].argmax(-1)
+        assert torch.equal(read[run], network.written(given, problem))
+
+
+def test_resuming_is_going_on(tmp_path: Path):
+    config = small("dngpu", **{"network.dropout": 0.25, "network.maps": 12})
+    train(config, (0, 1), tmp_path / "whole", CPU, fleet=SystemFleet)
+    train(override(config, {"training.epochs": 1}), (0, 1), tmp_path / "parts", CPU, fleet=SystemFleet)
+    train(config, (0, 1), tmp_path / "parts", CPU, resume=True, fleet=SystemFleet)
+    for seed in (0, 1):
+        whole, parts = (tmp_path / name / f"seed-{seed}" / "weights.safetensors" for name in ("whole", "parts"))
+        assert whole.read_bytes() == parts.read_bytes()
+    with pytest.raises(FolderError, match=r"network\.maps = 12, not 24"):
+        train(small("dngpu"), (0, 1), tmp_path / "whole", CPU, resume=True, fleet=SystemFleet)
+    with pytest.raises(StoreError, match="a run of dngpu"):
+        load_ours(str(tmp_path / "whole"))
+
+
+def test_from_the_command_line_to_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    folder, records = tmp_path / "coupled", tmp_path / "records.jsonl"
+    shape = [f"--{key}={value}" for key, value in SMALL["position-coupling"].items()]
+    size = ["--training.epochs=1", "--training.steps_per_epoch=1", "--training.batch=4"]
+    common = ["--device", "cpu", "--task.terms", "1,2", "--task.digits", "1,2"]
+    assert (
+        main(["train", "--system", "position-coupling", "--out", str(folder), "--seeds", "0-1", *shape, *size, *common])
+        == 0
+    )
+    assert main(["train", "--resume", "--out", str(folder), "--training.epochs=2", "--device", "cpu"]) == 0
+    asked = ["--suite", "2x2", "2x100", "--samples", "4", "--device", "cpu"]
+    assert main(["evaluate", "--model", str(folder), *asked, "--out", str(records)]) == 0
+    assert "2x100 is left out" in capsys.readouterr().err
+    lines = [json.loads(line) for line in records.read_text().splitlines()]
+    assert [(line["variant"], line["seed"], line["suite"]) for line in lines] == [
+        ("position-coupling/paper", 0, "2x2"),
+        ("position-coupling/paper", 1, "2x2"),
+    ]
+    assert lines[0]["problems_seen"] == 8
+    assert lines[0]["given"] == "alignment by position labels, reversed digits"
+    assert main(["table", "systems", "--records", str(records)]) == 0
+    assert "position-coupling/paper" in capsys.readouterr().out
+    assert main(["table", "costs", "--records", str(records)]) == 0
+    assert f"{lines[0]['parameters']:,}" in capsys.readouterr().out
+    scores = gridsum.evaluate(str(folder), "1x1", samples=2)
+    assert [score.seed for score in scores] == [0, 1]
+    weights = folder / "seed-0" / "weights.safetensors"
+    assert load(str(weights)).seeds == (0,)
+
+
+def test_records_of_another_version_are_not_mixed_in(make_record):
+    ours = make_record(given="alignment", variant="dngpu/paper", version="1.0")
+    other = make_record(given="alignment", variant="dngpu/paper", version="1.1", seed=4)
+    for table in ("systems", "costs", "comparison", "scores"):
+        with pytest.raises(RecordError, match=r"dngpu/paper are of gridsum 1\.0 and 1\.1"):
+            TABLES[table]([ours, other])
+    shown = TABLES["systems"]([ours, make_record(), make_record(variant="exact", version="1.1")])
+    assert len(shown.rows) == 3
+
+
+def test_median_best_and_every_seed(make_record):
+    records = [
+        make_record(given="nothing else", variant="dngpu/own", seed=seed, sequences_right=right)
+        for seed, right in ((2, 0), (0, 320), (1, 640))
+    ]
+    ((_, system, given, seeds, median, best, every),) = TABLES["systems"](records).rows
+    assert (system, given, seeds, median, every) == ("dngpu/own", "nothing else", "3", "0.500", "0.500 1.0 0.0")
+    assert best.startswith("1.0 (0.994")
+
+
+def test_an_unknown_system_is_named(capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(ConfigError, match="did you mean 'dngpu'"):
+        find("dngp")
+    assert main(["train", "--system", "dngp", "--out", "nowhere"]) == 2
+    assert "did you mean 'dngpu'" in capsys.readouterr().err
+
+
+def test_partial_sums_are_told_where_the_setting_says_so():
+    for setting, told in (("own", [2, 3]), ("paper", [3])):
+        changes = {"network.width": 8, "task.terms": (1, 3), "task.digits": (1, 2)}
+        config = override(find("lstm-act").configured(setting), changes)
+        network = find("lstm-act").network(config)
+        space = Space((1, 3), (1, 2))
+        problem = network.encode(batch_of([("12", "9", "3")]), space, None)
+        rows = problem.weight[0, 0].unflatten(0, (3, -1)).amax(-1)
+        assert [number + 1 for number in range(3) if rows[number]] == told
+        sums = [config.task.task.decode(row.tolist()).strip() for row in problem.targets[0, 0].unflatten(0, (3, -1))]
+        assert sums == ["12", "21", "24"]
+        assert not network.fits(Space((2, 2), (3, 3)))
+
+
+def test_prefix_sums():
+    task = override(find("deep-thinking").configured("own"), {"network.width": 8}).task.task
+    batch = sample(Space((1, 1), (6, 6)), 20, Stream.of_seeds([0]), task=task)
+    for problem in range(20):
+        bits = batch.expression(0, problem).rstrip("=")
+        odd = "".join(str(bits[: end + 1].count("1") % 2) for end in range(6)).lstrip("0") or "0"
+        assert batch.answer(0, problem).strip() == odd == task.answer((bits,))
+
+
+def test_a_suite_is_measured_once_for_all_runs(tmp_path: Path):
+    config = small("deep-thinking")
+    train(config, (0, 1), tmp_path, CPU, fleet=SystemFleet)
+    runs = load(str(tmp_path))
+    first, second = evaluate(runs, Suite.parse("2x3"), 5)
+    assert (first.samples, second.seed) == (5, 1)
+    assert runs.seconds is not None
+    assert runs.seconds > 0
