@@ -6,6 +6,7 @@ so nothing is built from it before its checksum, shapes, types and values have b
 
 import dataclasses
 import json
+import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ from gridsum.model.paper import Network, parameter_count
 from gridsum.model.rule import RuleNetwork
 from gridsum.names import MODELS, did_you_mean, resolve
 from gridsum.recipe import ExactConfig
-from gridsum.sealed import SealError, about_file, seal, unseal
+from gridsum.sealed import SealError, about_file, seal, shapes_of, unseal
 from gridsum.tasks import find
 
 WEIGHTS = "weights.safetensors"
@@ -137,6 +138,11 @@ def facts(model: Model) -> dict[str, Any]:
 
 def facts_of_file(name: str, path: Path) -> dict[str, Any]:
     """The same of a weights file of either kind; `exact` counts training steps by the hundred."""
+    if system_of(path) is not None:
+        about = _about(path, about_file)
+        config, sizes = about["config"], [math.prod(shape) for shape, _ in shapes_of(path).values()]
+        known = {"name": name, "variant": f"{config['variant']}/{config['setting']}", "seed": about["seed"]}
+        return {**known, "parameters": sum(sizes), "epochs": config["training"]["epochs"]}
     if not is_exact(path):
         return facts(load_runs(name, [path]))
     network, config, seed = load_exact(path)
@@ -149,6 +155,13 @@ def facts_of_file(name: str, path: Path) -> dict[str, Any]:
 def configuration_of(path: Path) -> Config | ExactConfig:
     """The configuration of a weights file of either kind."""
     return load_exact(path)[1] if is_exact(path) else read_config(path)
+
+
+def written_configuration(path: Path) -> dict[str, Any]:
+    """The same of a weights file of any kind, as JSON holds it, with what this version adds."""
+    if system_of(path) is not None:
+        return _about(path, about_file)["config"]
+    return json.loads(to_json(configuration_of(path)))
 
 
 def read_config(path: Path) -> Config:

@@ -121,7 +121,7 @@ def test_the_assembly_line_is_layer_by_layer_and_time_by_time():
 
 
 def test_halting_by_adaptive_computation_time():
-    """Graves's Eq. 5 to 9, problem by problem."""
+    """Graves 2016, Section 2, problem by problem."""
     h = torch.tensor([[0.3, 0.9999, 0.1], [0.3, 0.5, 0.2], [0.5, 0.5, 0.3], [0.6, 0.5, 0.1]])
     pondering = Pondering(h[0])
     ours = [pondering.step(step, last=n == 3) for n, step in enumerate(h)]

@@ -1,5 +1,6 @@
 """Systems in training and measured: fleets, resuming, masks, records."""
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -7,13 +8,16 @@ import pytest
 import torch
 
 import gridsum
+from gridsum.baselines import campaign
 from gridsum.baselines.evaluation import evaluate, load
 from gridsum.baselines.fleet import MappedGradients, SystemFleet, answers, stacked
+from gridsum.baselines.page import page
 from gridsum.baselines.registry import SYSTEMS, find
 from gridsum.baselines.system import SystemConfig
 from gridsum.cli import main
+from gridsum.cli.table import record_files
 from gridsum.config import ConfigError
-from gridsum.evaluation.records import RecordError
+from gridsum.evaluation.records import RecordError, read
 from gridsum.evaluation.suites import Suite
 from gridsum.evaluation.tables import TABLES
 from gridsum.fields import override
@@ -21,11 +25,12 @@ from gridsum.problems import Space, batch_of, sample
 from gridsum.store import StoreError
 from gridsum.store import load as load_ours
 from gridsum.streams import Stream
-from gridsum.training.folders import FolderError
+from gridsum.training.folders import FolderError, trained_epochs
 from gridsum.training.loop import train
 from gridsum.training.optimiser import AdamW
 
 CPU = torch.device("cpu")
+ROOT = Path(__file__).parent.parent.parent
 SMALL = {
     "s2g-cnn": {"network.width": 16, "network.layers": 1, "network.blocks": 1, "network.columns": 4},
     "dngpu": {"network.maps": 24, "network.dropout": 0.0},
@@ -209,3 +214,48 @@ def test_a_suite_is_measured_once_for_all_runs(tmp_path: Path):
     assert (first.samples, second.seed) == (5, 1)
     assert runs.seconds is not None
     assert runs.seconds > 0
+
+
+def test_all_of_it_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Stopped by the time, taken up again; what is measured is not measured twice; the page shows what there is."""
+    said: list[str] = []
+    (piece,) = campaign.chosen(["lstm-act/own"])
+    monkeypatch.setattr(campaign, "suites_for", lambda _: [Suite.parse("2x1"), Suite.parse("2x9")])
+    changes = {**SMALL["lstm-act"], "task.terms": (1, 2), "task.digits": (1, 2), "training.batch": 4}
+    changes |= {"training.epochs": 2, "training.steps_per_epoch": 1}
+    with pytest.raises(campaign.OutOfTime):
+        campaign.work(piece, tmp_path, (0, 1), CPU, changes, said.append, until=0.0)
+    assert trained_epochs(tmp_path / "lstm-act-own") == 1
+    for _ in range(2):
+        campaign.work(piece, tmp_path, (5,), CPU, {}, said.append, samples=4)
+    records = read([tmp_path / campaign.RECORDS])
+    assert [(record.variant, record.seed, record.suite) for record in records] == [
+        ("lstm-act/own", 0, "2x1"),
+        ("lstm-act/own", 1, "2x1"),
+    ]
+    assert "[1,5]x[1,5]" not in page([*records]).split("## Against their own papers")[1]
+    shown = page([dataclasses.replace(record, suite="[1,5]x[1,5]") for record in records])
+    assert "lstm-act/own" in shown
+    assert "## Measured" not in page([])
+    with pytest.raises(ConfigError, match="did you mean 'dngpu'"):
+        campaign.chosen(["dngp"])
+
+
+def test_the_document_is_what_the_records_say():
+    """Made by gridsum compare, of the records that are kept and of those of the shipped models."""
+    kept = ROOT / "results" / "records" / "systems.jsonl"
+    records = read([*record_files(None), kept]) if kept.exists() else []
+    assert (ROOT / "docs" / "comparison.md").read_text() == page(records)
+
+
+def test_a_shipped_run_is_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    train(small("lstm-act"), (4,), tmp_path / "run", CPU, fleet=SystemFleet)
+    (tmp_path / "run" / "seed-4" / "weights.safetensors").rename(tmp_path / "lstm-act.safetensors")
+    monkeypatch.setattr("gridsum.store.SHIPPED", tmp_path)
+    assert main(["models", "--json"]) == 0
+    (known,) = json.loads(capsys.readouterr().out)
+    assert (known["variant"], known["seed"], known["epochs"]) == ("lstm-act/paper", 4, 2)
+    assert known["parameters"] == sum(part.numel() for part in stacked(small("lstm-act"), (0,)).parameters())
+    assert known["configuration"]["network"]["width"] == 32
+    assert main(["models"]) == 0
+    assert "lstm-act" in capsys.readouterr().out

@@ -1,8 +1,7 @@
 """The Neural GPU (Kaiser & Sutskever 2016) in its improved form, DNGPU (Freivalds & Liepins 2017, arXiv 1702.08727).
 
 A tape of n cells, one for each symbol, takes n steps of a convolutional gated unit. Both ends of the paper are here:
-diagonal gates, and hard nonlinearities with a cost for saturation. Other than there: one Adam instead of AdaMax, no
-gradient noise, the weight of the saturation cost stays, and each problem takes as many steps as its own tape has cells.
+diagonal gates, and hard nonlinearities with a cost for saturation.
 """
 
 from dataclasses import dataclass, field
@@ -37,7 +36,7 @@ class Config(SystemConfig):
 
 
 class DiagonalUnit(nn.Module):
-    """One step (Section 3): s' = g ⊙ moved(s) + (1 - g) ⊙ tanh(C * (r ⊙ s)), r and g convolutions of s too.
+    """One step: s' = g ⊙ moved(s) + (1 - g) ⊙ tanh(C * (r ⊙ s)), r and g convolutions of s too.
 
     `moved` is the diagonal gate: a third of the maps comes from the left neighbour, a third from the right.
     """
@@ -113,4 +112,14 @@ SYSTEM = System(
     ),
     paper=Setting(("reversed digits",), lesson(5000, 128, 3e-3, clip=1.0)),
     claim="2x100 decimal above .99 (Price et al. 2016, with a curriculum); all lengths 8 to 41 at once",
+    held_against=("2x20", "2x100"),
+    differs=(
+        "Adam instead of AdaMax, no gradient noise, a fixed weight of the saturation cost; each problem takes as "
+        "many steps as its own tape has cells"
+    ),
+    reach=(
+        "Every cell sees its two neighbours in a step, and there are as many steps as symbols, so any carry can "
+        "arrive and any length can be asked. Terms are not aligned for it: it has to carry digits along the tape "
+        "to where they meet."
+    ),
 )

@@ -27,7 +27,7 @@ _PROBLEMS, _ENCODING, _INSIDE = range(3)
 _PASSES = 32
 """How often at most an answer is read back, where it is too long to be read back digit by digit."""
 _TOGETHER = 256
-"""Runs are asked together up to so many symbols of a problem, one by one beyond."""
+"""Runs that attend to all symbols are asked together up to so many of them, one by one beyond."""
 
 
 def stacked(config: SystemConfig, seeds: Sequence[int]) -> Baseline:
@@ -136,7 +136,7 @@ def _asked(network: Baseline, problem: Problem, given: Tensor | None) -> tuple[T
     runs = len(next(iter(named.values())))
     written = given if given is not None else torch.zeros(runs, device=problem.targets.device)
     longest = max(value.shape[1:].numel() // value.shape[1] for value in problem.inputs.values() if value.dim() > 2)
-    return vmap(of_run, chunk_size=None if longest <= _TOGETHER else 1)(named, written)
+    return vmap(of_run, chunk_size=1 if network.feeds_back and longest > _TOGETHER else None)(named, written)
 
 
 def _expanded(problem: Problem, runs: int) -> tuple[dict[str, Tensor], Tensor, Tensor]:

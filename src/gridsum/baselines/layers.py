@@ -68,7 +68,7 @@ class Attention(nn.Module):
 
 
 class Pondering:
-    """Adaptive computation time (Graves 2016, Eq. 5 to 9), one number of steps for each of `shape`.
+    """Adaptive computation time (Graves 2016, Section 2), one number of steps for each of `shape`.
 
     With h_n the halting probability of step n, it ends at N, the first n at which they add up to 1 - ε, or the last.
     p_n is h_n before N and what remains of 1 at N; pondering costs N plus that remainder.

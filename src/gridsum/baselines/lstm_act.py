@@ -1,7 +1,7 @@
 """An LSTM with adaptive computation time (Graves 2016, arXiv 1603.08983).
 
 Each number is one input, its digits one-hot side by side, so numbers have a fixed width. The LSTM ponders over it for
-as many steps as it likes. After a number it writes the sum so far. Other than there: at most 10 steps for a number.
+as many steps as it likes. After a number it writes the sum so far.
 """
 
 from dataclasses import dataclass, field
@@ -80,7 +80,7 @@ class PonderingLSTM(Baseline):
         return Read(torch.cat(read, 1), self.shape.ponder_cost * ponder.mean(), steps)
 
     def ponder(self, x: Tensor, h: Tensor, m: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Eq. 3 to 13 for one input x [B,·]: state and output are means under p_n; and what pondering cost [B]."""
+        """Section 2 for one input x [B,·]: state and output are means under p_n; and what pondering cost [B]."""
         pondering, mean = Pondering(x[:, 0]), [torch.zeros_like(h), torch.zeros_like(m)]
         for n in range(self.shape.ponder):
             first = x.new_full((len(x), 1), float(n == 0))
@@ -112,4 +112,10 @@ SYSTEM = System(
     ),
     paper=Setting(("alignment",), lesson(8000, 256, 1e-3)),
     claim="[1,5]x[1,5] above .99 with partial sums",
+    held_against=("[1,5]x[1,5]",),
+    differs="at most 10 steps for a number; larger batches at a higher rate",
+    reach=(
+        "A number is one input of a fixed width. Longer numbers than in training cannot be given to it at all; "
+        "more numbers can."
+    ),
 )

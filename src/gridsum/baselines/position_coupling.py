@@ -2,8 +2,7 @@
 
 Digits of one place have one position, in every term and in the result; signs have the position before the units. In
 training all positions of a problem are moved by a random number, so that each of them is learned. Terms are padded with
-zeros to one length, the result is written from its units on. Smaller than there: 256 features instead of 512. For more
-than two terms the same labels are used, without the scratchpad of the later paper (Cho et al. 2025, arXiv 2410.15787).
+zeros to one length, the result is written from its units on.
 """
 
 from dataclasses import dataclass, field
@@ -133,4 +132,13 @@ SYSTEM = System(
     ),
     paper=Setting(("alignment by position labels", "reversed digits"), lesson(10000, 256, 1e-3)),
     claim="trained on 1 to 30 digits, adds up to 200",
+    held_against=("2x20", "2x100", "2x200"),
+    differs=(
+        "256 features instead of 512, 8,000 to 10,000 steps of 256 instead of 50,000 of 1,000; for more than two "
+        "terms the same labels, without the scratchpad of the later paper"
+    ),
+    reach=(
+        "It is told which digits belong together, and learned positions set the longest number that it can be "
+        "asked. With more terms than in training, attention has to share itself among more digits than ever."
+    ),
 )

@@ -109,14 +109,23 @@ class System:
     own: Setting
     paper: Setting
     claim: str
-    """What its own paper says of it, that `own` is held against."""
+    """What its own paper says of it."""
+    held_against: tuple[str, ...]
+    """The suites on which its own setting is held against that."""
+    differs: str
+    """In which it is other than there."""
+    reach: str
+    """What it can and cannot do by its make, and why."""
+
+    @property
+    def settings(self) -> dict[str, Setting]:
+        return {"own": self.own, "paper": self.paper}
 
     def configured(self, setting: str) -> SystemConfig:
-        changes = {"paper": self.paper, "own": self.own}[setting].changes
-        return override(self.config(variant=self.name, setting=setting), dict(changes))
+        return override(self.config(variant=self.name, setting=setting), dict(self.settings[setting].changes))
 
     def given(self, setting: str) -> str:
-        return ", ".join({"paper": self.paper, "own": self.own}[setting].given) or "nothing"
+        return ", ".join(self.settings[setting].given) or "nothing"
 
 
 def lesson(steps: int, batch: int, rate: float, clip: float = 1.0, every: int = 100) -> dict[str, Any]:

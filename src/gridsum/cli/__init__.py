@@ -34,6 +34,7 @@ COMMANDS = {
     "serve": "open a page on which the network can be watched at work",
     "page": "write the page as files that run anywhere, without a server",
     "reproduce": "reproduce the paper, from training to the page of results",
+    "compare": "train and measure the systems that ours is compared with",
     "sweep": "train many configurations, on this machine or on a cluster",
     "status": "show how far a reproduction or a sweep is, and where it runs",
     "export": "write a model for the Hugging Face Hub, as ONNX, or as JSON",

@@ -55,13 +55,13 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _described(name: str, path: Path) -> dict[str, Any]:
-    from gridsum.store import configuration_of, facts_of_file
+    from gridsum.store import facts_of_file, written_configuration
 
     return {
         **facts_of_file(name, path),
         "use": MODELS.get(name),
         "file": str(path),
-        "configuration": dataclasses.asdict(configuration_of(path)),
+        "configuration": written_configuration(path),
         "records": [dataclasses.asdict(record) for record in _records(name)],
     }
 

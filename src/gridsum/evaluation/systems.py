@@ -5,7 +5,7 @@ because a version may have another network by the same name.
 """
 
 import statistics
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from gridsum.evaluation.metrics import wilson
@@ -64,7 +64,7 @@ def systems(records: list[Record]) -> Table:
         first = True
         for line, suites in found.items():
             if suite in suites:
-                rows.append((suite if first else "", line.variant, line.given, *_spread(suites[suite])))
+                rows.append((suite if first else "", line.variant, line.given, *spread_of(suites[suite])))
                 first = False
     caption = (
         "Whole results right. Median over training seeds; in brackets the best seed's Wilson 95% interval; every seed "
@@ -72,6 +72,27 @@ def systems(records: list[Record]) -> Table:
     )
     header = ("suite", "system", "was given", "seeds", "median", "best", "every seed")
     return Table("Systems side by side", caption, header, tuple(rows))
+
+
+def across(records: list[Record], names: Sequence[str], title: str) -> Table:
+    """The same in brief: a line for each system, a column for each suite, with the median and the best seed."""
+    found = by_system(records)
+    names = [name for name in names if any(name in suites for suites in found.values())]
+    rows = []
+    for line, suites in found.items():
+        if any(name in suites for name in names):
+            seeds = max(len(suites[name]) for name in names if name in suites)
+            name = line.model if line.given == _OURS and "/" not in line.variant else line.variant
+            rows.append((name, line.given, str(seeds), *(_brief(suites.get(suite, {})) for suite in names)))
+    caption = f"Whole results right: the median over training seeds, then the best seed. {_conditions(records)}"
+    return Table(title, caption, ("system", "was given", "seeds", *names), tuple(rows))
+
+
+def _brief(seeds: Mapping[int | None, Record]) -> str:
+    values = [record.seq for record in seeds.values()]
+    if len(values) < 2:
+        return _share(values[0]) if values else _NOTHING
+    return f"{_share(statistics.median(values))}, {_share(max(values))}"
 
 
 def costs(records: list[Record]) -> Table:
@@ -95,7 +116,8 @@ def _ordered(found: Found) -> list[str]:
     return [name for name in known if name in met] + [name for name in met if name not in known]
 
 
-def _spread(seeds: Mapping[int | None, Record]) -> tuple[str, str, str, str]:
+def spread_of(seeds: Mapping[int | None, Record]) -> tuple[str, str, str, str]:
+    """How many seeds, their median, the best with its interval, and every one."""
     values = [seeds[seed] for seed in sorted(seeds, key=lambda seed: -1 if seed is None else seed)]
     best = max(values, key=lambda record: record.seq)
     low, high = wilson(best.sequences_right, best.samples)

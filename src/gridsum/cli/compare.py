@@ -1,0 +1,67 @@
+"""`gridsum compare`: all systems that ours is compared with, trained, measured, and the page of it."""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from gridsum.cli.evaluate import source_commit
+from gridsum.cli.output import tell, unwritable
+from gridsum.cli.parsing import Parser, add_device, pick_device, seconds, whole_number
+from gridsum.cli.train import read_seeds
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        "compare",
+        "Train the systems that ours is compared with, each in its own setting and in the paper's, measure them on the "
+        "same problems, and write the page that compares them. What is done is kept and skipped: after an interruption "
+        "the same command goes on. On a large GPU all of it takes about an hour with eight seeds.",
+        "gridsum compare --out FOLDER [options]",
+        "examples:\n"
+        "  gridsum compare --out runs/systems --seeds 0-7\n"
+        "  gridsum compare --out runs/systems --only dngpu lstm-act/own --minutes 9\n"
+        "  gridsum compare --out runs/trial --seeds 0-1 --epochs 1 --samples 8",
+    )
+    parser.add_argument("--out", required=True, metavar="FOLDER", help="where trainings, records and the page go")
+    parser.add_argument("--seeds", type=read_seeds, default=(0,), metavar="SEEDS", help="such as 0-7 (default: 0)")
+    parser.add_argument(
+        "--only", nargs="+", default=[], metavar="SYSTEM", help="these alone, such as dngpu or dngpu/own (default: all)"
+    )
+    parser.add_argument(
+        "--minutes", type=seconds, metavar="M", help="stop after so many minutes; the same command goes on"
+    )
+    parser.add_argument(
+        "--epochs", type=whole_number(1, 10**6), metavar="N", help="train for so many epochs (default: its own number)"
+    )
+    parser.add_argument("--samples", type=whole_number(1, 10**6), metavar="N", help="problems of each suite")
+    add_device(parser, "auto")
+    return parser
+
+
+def run(arguments: Sequence[str]) -> int:
+    options = _parser().read(arguments)
+    from gridsum.baselines.campaign import PAGE, RECORDS, OutOfTime, chosen, work
+    from gridsum.baselines.page import page
+    from gridsum.cli.table import record_files
+    from gridsum.disk import write_atomically
+    from gridsum.evaluation.records import read
+
+    folder, device = Path(options.out), pick_device(options.device)
+    until = None if options.minutes is None else time.monotonic() + 60 * options.minutes
+    changes = {} if options.epochs is None else {"training.epochs": options.epochs}
+
+    def say(text: str) -> None:
+        tell(f"gridsum: {text}")
+
+    try:
+        for piece in chosen(options.only):
+            work(piece, folder, options.seeds, device, changes, say, until, options.samples, source_commit())
+    except OutOfTime:
+        say("the time is over; what is done is kept, and the same command goes on")
+    except OSError as error:
+        raise unwritable(error.filename or folder, error) from None
+    records = folder / RECORDS
+    if records.exists():
+        write_atomically(folder / PAGE, page(read([*record_files(None), records])).encode())
+        say(f"the page is {folder / PAGE}, made of {records} and of the records of ours that come with gridsum")
+    return 0
