@@ -17,8 +17,9 @@ from gridsum.baselines.system import SystemConfig
 from gridsum.cli import main
 from gridsum.cli.table import record_files
 from gridsum.config import ConfigError
-from gridsum.evaluation.records import RecordError, read
+from gridsum.evaluation.records import RecordError, append, read
 from gridsum.evaluation.suites import Suite
+from gridsum.evaluation.systems import curves
 from gridsum.evaluation.tables import TABLES
 from gridsum.fields import override
 from gridsum.problems import Space, batch_of, sample
@@ -259,3 +260,24 @@ def test_a_shipped_run_is_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert known["configuration"]["network"]["width"] == 32
     assert main(["models"]) == 0
     assert "lstm-act" in capsys.readouterr().out
+
+
+def test_the_curves_of_systems_are_drawn(make_record, tmp_path: Path):
+    records = [
+        make_record(given=given, variant=f"{name}/paper", model=name, seed=seed, suite=suite, sequences_right=right)
+        for name, given in (("dngpu", "reversed digits"), ("lstm-act", "alignment"))
+        for seed, right in ((0, 64), (1, 640), (2, 320))
+        for suite in ("2x15", "2x100", "4x5", "10x5")
+    ]
+    found = curves(records)
+    assert [(curve.label, curve.axis) for curve in found] == [
+        ("dngpu/paper", "digits"),
+        ("lstm-act/paper", "digits"),
+        ("dngpu/paper", "terms"),
+        ("lstm-act/paper", "terms"),
+    ]
+    assert found[0].points == ((15, 0.1, 0.5, 1.0), (100, 0.1, 0.5, 1.0))
+    append(tmp_path / "records.jsonl", records)
+    picture = tmp_path / "systems.svg"
+    assert main(["figure", "systems", "--records", str(tmp_path / "records.jsonl"), "--out", str(picture)]) == 0
+    assert "lstm-act/paper" in picture.read_text()

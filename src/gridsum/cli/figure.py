@@ -52,6 +52,7 @@ FIGURES = {
     "attention": Kind("a position-based and a content-based rule (Fig. 5)", ("expression", "model")),
     "ring": Kind("digit vectors on principal components (Fig. 6); all seeds of MODEL", ("model",)),
     "terms": Kind("accuracy and steps against the number of terms (Fig. 2)", ("records",)),
+    "systems": Kind("systems side by side: results right against digits and terms", ("records",)),
     "training": Kind("mean steps during training, a curve for each folder (Fig. 3)", ("runs",)),
 }
 _OF_TRACES = ("placement", "steps", "halting")
@@ -98,7 +99,7 @@ def _parser() -> Parser:
     parser.add_argument(
         "--data",
         metavar="FILE",
-        help="write the numbers of attention, ring, terms or training as JSON too; - is standard output",
+        help="write the numbers of attention, ring, terms, systems or training as JSON too; - is standard output",
     )
     add_rules(parser)
     add_seed(parser, "of the draws of sampled halting; for ring, of its problems")
@@ -221,6 +222,14 @@ def _terms(options: Any) -> "Drawn":
     return load_figures().plot_terms(curves, LONG_TERMS), curves
 
 
+def _systems(options: Any) -> "Drawn":
+    from gridsum.evaluation.records import read
+    from gridsum.evaluation.systems import curves
+
+    found = curves(read(record_files(options.records)))
+    return load_figures().plot_systems(found), found
+
+
 def _training(options: Any) -> "Drawn":
     from gridsum.analysis.curves import training_curves
 
@@ -262,5 +271,6 @@ _DRAW: dict[str, Callable[[Any], Drawn]] = {
     "attention": _attention,
     "ring": _ring,
     "terms": _terms,
+    "systems": _systems,
     "training": _training,
 }

@@ -4,6 +4,7 @@ A system that is compared with ours says in its records what it was given. Its r
 because a version may have another network by the same name.
 """
 
+import re
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -107,6 +108,47 @@ def costs(records: list[Record]) -> Table:
     caption = "Of one run; seconds are those of the fleet's training, shared out among its runs."
     header = ("system", "was given", "seeds", "parameters", "problems seen", "seconds")
     return Table("What the systems took", caption, header, tuple(rows))
+
+
+class Point(NamedTuple):
+    """Whole results right at one size, over the training seeds."""
+
+    size: int
+    worst: float
+    median: float
+    best: float
+
+
+class Curve(NamedTuple):
+    """One system on problems that grow in `axis`: digits of two terms, or terms of five digits."""
+
+    label: str
+    axis: str
+    points: tuple[Point, ...]
+
+
+_GROWING = {"digits": re.compile(r"2x([0-9]+)"), "terms": re.compile(r"([0-9]+)x5")}
+
+
+def curves(records: Iterable[Record]) -> list[Curve]:
+    """A curve for each system and axis that it has been measured along at two sizes or more."""
+    found = []
+    for axis, pattern in _GROWING.items():
+        for line, suites in by_system(records).items():
+            points = []
+            for suite, seeds in suites.items():
+                size, values = pattern.fullmatch(suite), [record.seq for record in seeds.values()]
+                if size is not None:
+                    points.append(Point(int(size[1]), min(values), statistics.median(values), max(values)))
+            if len(points) > 1:
+                label = line.model if line.given == _OURS else line.variant
+                found.append(Curve(label, axis, tuple(sorted(points))))
+    if not found:
+        raise TableError(
+            "the records hold no system at two sizes, such as 2x15 and 2x100; evaluate it there: "
+            "gridsum evaluate --model FOLDER --suite comparison --out records.jsonl"
+        )
+    return found
 
 
 def _ordered(found: Found) -> list[str]:

@@ -23,6 +23,7 @@ from gridsum.figures.ring import plot_rings
 from gridsum.figures.rule import plot_rule
 from gridsum.figures.steps import plot_placement, plot_steps
 from gridsum.figures.style import save
+from gridsum.figures.systems import plot_systems
 
 __all__ = [
     "animation_frames",
@@ -32,6 +33,7 @@ __all__ = [
     "plot_rings",
     "plot_rule",
     "plot_steps",
+    "plot_systems",
     "plot_terms",
     "plot_training",
     "save",
