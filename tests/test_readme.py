@@ -13,6 +13,10 @@ from PIL import Image, ImageSequence
 
 from gridsum.cli import main
 from gridsum.cli.figure import FIGURES
+from gridsum.evaluation.paper import COMPARISON
+from gridsum.evaluation.records import read
+from gridsum.evaluation.tables import accuracy_text
+from gridsum.store import shipped_records
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -84,10 +88,19 @@ def test_make_knows_its_targets(target: str):
     assert "gridsum" in result.stdout or "pytest" in result.stdout
 
 
-def test_the_table_is_what_its_command_prints(capsys: pytest.CaptureFixture[str]):
-    (command,) = re.findall(r"`gridsum (table \S+ --records [^`]*)` prints", README)
-    assert main([*shlex.split(command), "--format", "markdown"]) == 0
-    assert capsys.readouterr().out in README
+def test_the_table_is_what_the_records_and_the_paper_say(capsys: pytest.CaptureFixture[str]):
+    (command,) = re.findall(r"`gridsum (table comparison --records [^`]*)`", README)
+    assert main(shlex.split(command)) == 0
+    assert "2x602" in capsys.readouterr().out
+    names = command.split("--records ")[1].split()
+    rows = re.findall(r"^\| `(\S+)`(?: \([^)]*\))? \| ([\d. |]+) \|$", README, re.MULTILINE)
+    assert [suite for suite, _ in rows] == list(COMPARISON["base"])
+    for suite, numbers in rows:
+        expected = []
+        for name in names:
+            (record,) = [record for record in read([shipped_records(name)]) if record.suite == suite]
+            expected += [record.seq, COMPARISON[record.variant][suite].seq]
+        assert numbers.split(" | ") == [accuracy_text(value) for value in expected]
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
