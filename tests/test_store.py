@@ -26,19 +26,12 @@ from gridsum.store import (
     save_run,
     shipped,
 )
-
-TINY = {
-    "model.width": 16,
-    "model.groups": 4,
-    "model.heads": 16,
-    "model.step_hidden": 16,
-    "model.context_heads": 4,
-}
+from tests.oracles.sizes import SMALLEST
 
 
 @pytest.fixture
 def config():
-    return override(variant("base"), TINY)
+    return override(variant("base"), SMALLEST)
 
 
 @pytest.fixture
@@ -144,7 +137,7 @@ def of_somebody_else(path):
 
 def of_another_variant(path):
     tensors = load_file(path)
-    other = json.loads(to_json(override(variant("noGroups"), {**TINY, "model.groups": 1})))
+    other = json.loads(to_json(override(variant("noGroups"), {**SMALLEST, "model.groups": 1})))
     save_file(tensors, path, about(other))
 
 
@@ -170,12 +163,12 @@ def without_checksum(path):
 def not_numbers(path):
     tensors = load_file(path)
     tensors["output.bias"][3] = float("nan")
-    save_file(tensors, path, about(json.loads(to_json(override(variant("base"), TINY)))))
+    save_file(tensors, path, about(json.loads(to_json(override(variant("base"), SMALLEST)))))
 
 
 def of_another_type(path):
     tensors = {name: tensor.double() for name, tensor in load_file(path).items()}
-    save_file(tensors, path, about(json.loads(to_json(override(variant("base"), TINY)))))
+    save_file(tensors, path, about(json.loads(to_json(override(variant("base"), SMALLEST)))))
 
 
 def larger_than_it_is(path):
@@ -209,7 +202,7 @@ def test_a_harmed_file_says_what_is_wrong_with_it(weights, harm, message):
 
 
 def test_runs_of_different_configurations_are_not_stacked(tmp_path, weights):
-    other = override(variant("base"), {**TINY, "model.heads": 8})
+    other = override(variant("base"), {**SMALLEST, "model.heads": 8})
     save_run(tmp_path / "other.safetensors", Network(other.model, (0,)), 0, other, 0)
     with pytest.raises(StoreError, match="another model configuration"):
         load_runs("both", [weights, tmp_path / "other.safetensors"])

@@ -38,6 +38,7 @@ from gridsum.tasks import (
 )
 from gridsum.tasks.alphabet import LETTERS
 from tests.oracles.column_addition import by_columns
+from tests.oracles.sizes import SMALLEST
 
 bases = st.integers(2, 36)
 
@@ -186,8 +187,7 @@ def test_a_task_of_ones_own_is_found_and_drawn(nim: str):
 
 
 def test_a_task_of_ones_own_is_trained_and_solved(nim: str, tmp_path: Path):
-    tiny = {"training.epochs": 1, "training.steps_per_epoch": 1, "training.batch": 4, "model.width": 16,
-            "model.groups": 4, "model.heads": 16, "model.context_heads": 4}  # fmt: skip
+    tiny = {"training.epochs": 1, "training.steps_per_epoch": 1, **SMALLEST}
     (model,) = gridsum.train("base", 0, tmp_path, tiny, task=nim, device="cpu", quiet=True)
     assert model.task.name == nim
     assert model.network.embedding.weight.shape[1] == 4 + 3

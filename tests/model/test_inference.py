@@ -12,19 +12,13 @@ from gridsum.model.paper import GridSize, Network
 from gridsum.model.unroll import trace
 from gridsum.problems import batch_of
 from gridsum.symbols import parse
+from tests.oracles.sizes import SMALLEST
 
-TINY = {
-    "model.width": 16,
-    "model.groups": 4,
-    "model.heads": 16,
-    "model.step_hidden": 16,
-    "model.context_heads": 4,
-}
 SIZE = GridSize(3, 6)
 
 
 def network(name="base", seeds=(0,), **changes: Any):
-    return Network(override(variant(name), {**TINY, **changes}).model, seeds).requires_grad_(False)
+    return Network(override(variant(name), {**SMALLEST, **changes}).model, seeds).requires_grad_(False)
 
 
 def symbols(*expressions):

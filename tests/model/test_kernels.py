@@ -33,6 +33,7 @@ from gridsum.streams import Stream, lane_threshold
 from gridsum.training.gradients import EagerGradients, part_gradient
 from gridsum.training.loop import PaperFleet
 from tests.oracles import seq2grid as oracle
+from tests.oracles.sizes import SMALLEST
 
 if importlib.util.find_spec("triton") is None:
     pytest.skip("Triton is not installed here (Linux on x86 has it)", allow_module_level=True)
@@ -236,17 +237,8 @@ def test_transition(shape, features, hidden, kind, dropout):
     assert float(only(size, fast).sub(fast).detach().abs().max()) == 0, "outside its own grid a run has zeros"
 
 
-SMALL = {
-    "training.batch": 4,
+SMALL = SMALLEST | {
     "model.max_steps": 2,
-    "model.width": 16,
-    "model.groups": 4,
-    "model.heads": 16,
-    "model.step_hidden": 16,
-    "model.placement_hidden": 16,
-    "model.context_heads": 4,
-    "model.context_hidden": 16,
-    "model.halting_hidden": 16,
     "task.digits": (1, 1),
     "task.spare_columns": 1,
     "task.random_rows": 1,

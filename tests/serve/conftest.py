@@ -11,20 +11,13 @@ from pathlib import Path
 import pytest
 
 from gridsum.config import Config, ModelConfig
+from gridsum.fields import override
 from gridsum.model.paper import Network
 from gridsum.store import save_run
+from tests.oracles.sizes import SMALLEST
 
 SOURCE = Path(__file__).parents[2] / "src"
-SMALL = ModelConfig(
-    width=16,
-    groups=4,
-    heads=16,
-    step_hidden=16,
-    placement_hidden=16,
-    context_heads=4,
-    context_hidden=16,
-    halting_hidden=16,
-)
+SMALL = override(Config(), SMALLEST).model
 
 
 def saved(folder: Path, model: ModelConfig, variant: str, seed: int) -> str:

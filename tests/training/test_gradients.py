@@ -21,13 +21,9 @@ from gridsum.training.gradients import (
 )
 from gridsum.training.graphs import GraphGradients
 from gridsum.training.optimiser import AdamW
+from tests.oracles.sizes import SMALLEST
 
-TINY = {
-    "model.width": 16,
-    "model.groups": 4,
-    "model.heads": 16,
-    "model.step_hidden": 16,
-    "model.context_heads": 4,
+TINY = SMALLEST | {
     "model.max_steps": 6,
     "model.fixed_steps": 3,
     "training.batch": 8,

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from gridsum.symbols import ALPHABET, FIRST_DIGIT, PAD, PLUS
+from gridsum.symbols import PAD
 from gridsum.tasks import Task, TaskError, find
 
 _DEFAULT = find()
@@ -28,15 +28,6 @@ FORMAT = "gridsum-rule-1"
 
 class TableError(ValueError):
     """A rule that cannot be read; the message says what to mend."""
-
-
-def cell_symbol(symbol: int) -> int:
-    """The cell symbol of a symbol of Σ that placement writes onto the grid."""
-    if FIRST_DIGIT <= symbol < FIRST_DIGIT + TEN:
-        return symbol - FIRST_DIGIT
-    if symbol == PLUS:
-        return PLUS_CELL
-    raise ValueError(f"{ALPHABET[symbol]!r} is never written onto the grid by a placement that is right")
 
 
 @dataclass(frozen=True)
