@@ -19,6 +19,8 @@ from gridsum.solving import solve, trace_expression
 from gridsum.store import load
 from gridsum.symbols import ALPHABET, parse
 from gridsum.terminal import draw_trace, render
+from tests.children import command as work_of
+from tests.children import in_child
 
 Command = Callable[..., tuple[int, str, str]]
 SUMS = ["523+102+9416", "7", "99 + 1 =", "000+0", "12+34+56"]
@@ -299,15 +301,10 @@ def test_without_rich_the_drawing_is_plain(command: Command, model: str, monkeyp
     assert command("solve", "12+34", "--model", model, "--show")[1] == plain
 
 
-def test_letters_that_the_terminal_lacks_are_replaced(model: str, environment: dict[str, str]):
-    done = subprocess.run(
-        [sys.executable, "-m", "gridsum", "solve", "12+34", "--model", model, "--show"],
-        capture_output=True,
-        env=environment | {"PYTHONIOENCODING": "ascii"},
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert b"? 0." in done.stdout
+def test_letters_that_the_terminal_lacks_are_replaced(model: str):
+    done = in_child(work_of("solve", "12+34", "--model", model, "--show"), encoding="ascii")
+    assert done.status == 0, done.err
+    assert "? 0." in done.out
 
 
 def test_a_line_may_come_in_pieces():

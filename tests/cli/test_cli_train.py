@@ -3,11 +3,10 @@
 import errno
 import json
 import os
+import resource
 import signal
-import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,12 +17,10 @@ from gridsum.cli import main
 from gridsum.cli.train import read_seeds
 from gridsum.training.checkpoints import load_checkpoint
 from gridsum.training.loop import Epoch, news
-from tests.interruption import stopped
+from tests.children import command as work_of
+from tests.children import in_child, stopped
 
 Command = Callable[..., tuple[int, str, str]]
-
-# Set before the command line starts: a shell that runs tests in the background has interrupts ignored.
-INTERRUPTIBLE = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
 
 
 def _lines(folder: Path, seed: int = 0) -> list[str]:
@@ -52,18 +49,6 @@ def _assert_same_training(one: Path, other: Path, seeds: tuple[int, ...]) -> Non
         assert _logged(one, seed) == _logged(other, seed)
 
 
-@contextmanager
-def _started(environment: dict[str, str], prelude: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
-    code = f"import sys\n{prelude}\nfrom gridsum.cli import main\nsys.exit(main())"
-    command = [sys.executable, "-c", code, *arguments]
-    running = subprocess.Popen(command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    try:
-        yield running
-    finally:
-        running.kill()
-        running.communicate()
-
-
 @pytest.fixture(scope="module")
 def training(tiny_options: list[str]) -> list[str]:
     """Long enough to be stopped in the middle; the log runs ahead of the checkpoint."""
@@ -80,12 +65,11 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory, training: list[str])
 
 
 def test_a_killed_run_goes_on_as_if_it_had_not_been(
-    training: list[str], uninterrupted: Path, environment: dict[str, str], command: Command, tmp_path: Path
+    training: list[str], uninterrupted: Path, command: Command, tmp_path: Path
 ):
     folder = tmp_path / "run"
-    command_line = stopped(["train", "--out", str(folder), *training], signal.SIGKILL, "seed-0/metrics.jsonl", 4)
-    done = subprocess.run(command_line, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == -signal.SIGKILL, done.stderr
+    done = stopped(["train", "--out", str(folder), *training], signal.SIGKILL, "seed-0/metrics.jsonl", 4)
+    assert done.status == -signal.SIGKILL, done.err
     assert len(_lines(folder)) == 4
     status, _, err = command("train", "--out", str(folder), "--resume", "--device", "cpu")
     assert status == 0, err
@@ -94,15 +78,12 @@ def test_a_killed_run_goes_on_as_if_it_had_not_been(
 
 
 def test_an_interrupted_run_loses_nothing_and_says_how_to_go_on(
-    training: list[str], uninterrupted: Path, environment: dict[str, str], command: Command, tmp_path: Path
+    training: list[str], uninterrupted: Path, command: Command, tmp_path: Path
 ):
     folder = tmp_path / "a run"
-    command_line = stopped(
-        ["train", "--out", str(folder), *training], signal.SIGINT, "seed-3/metrics.jsonl", 4, INTERRUPTIBLE
-    )
-    ended = subprocess.run(command_line, env=environment, capture_output=True, text=True, check=False)
-    err, done = ended.stderr, len(_lines(folder))
-    assert (ended.returncode, done) == (130, 4), "an epoch that has been logged, but not ended, is forgotten"
+    ended = stopped(["train", "--out", str(folder), *training], signal.SIGINT, "seed-3/metrics.jsonl", 4)
+    err, done = ended.err, len(_lines(folder))
+    assert (ended.status, done) == (130, 4), "an epoch that has been logged, but not ended, is forgotten"
     assert "Traceback" not in err
     assert err.splitlines()[-1] == (
         f"gridsum: stopped after epoch {done}; go on with: gridsum train --out '{folder}' --resume --device cpu"
@@ -115,16 +96,12 @@ def test_an_interrupted_run_loses_nothing_and_says_how_to_go_on(
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1], ids=lambda number: number.name)
-def test_a_signal_to_stop_loses_nothing_either(
-    number: int, training: list[str], environment: dict[str, str], tmp_path: Path
-):
+def test_a_signal_to_stop_loses_nothing_either(number: signal.Signals, training: list[str], tmp_path: Path):
     folder = tmp_path / "run"
-    listening = f"import signal; signal.signal({int(number)}, signal.SIG_DFL)"  # which `nohup` has ignored
-    command_line = stopped(["train", "--out", str(folder), *training], number, "seed-3/metrics.jsonl", 5, listening)
-    ended = subprocess.run(command_line, env=environment, capture_output=True, text=True, check=False)
-    assert ended.returncode == 143, ended.stderr
-    assert "Traceback" not in ended.stderr
-    assert "stopped after epoch 5; go on with" in ended.stderr.splitlines()[-1]
+    ended = stopped(["train", "--out", str(folder), *training], number, "seed-3/metrics.jsonl", 5)
+    assert ended.status == 143, ended.err
+    assert "Traceback" not in ended.err
+    assert "stopped after epoch 5; go on with" in ended.err.splitlines()[-1]
     held = load_checkpoint(folder)
     assert held is not None
     assert held.epoch == 5, "checkpoints are due every three epochs"
@@ -254,13 +231,16 @@ def test_resuming_what_is_done_does_nothing(command: Command, trained: Path):
     assert all(torch.equal(weights[key], tensor) for key, tensor in _weights(trained)[0].items())
 
 
-def test_a_disk_that_fills_up_is_told(environment: dict[str, str], tiny_options: list[str], tmp_path: Path):
-    # A limit on the size of files stands in for a full disk: the weights do not fit.
-    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))"
+def test_a_disk_that_fills_up_is_told(tiny_options: list[str], tmp_path: Path):
     folder = tmp_path / "run"
-    with _started(environment, limit, "train", "--out", str(folder), *tiny_options, "--seeds", "0") as running:
-        out, err = running.communicate()
-    assert (running.returncode, out) == (2, "")
+
+    def train() -> int:
+        # A limit on the size of files stands in for a full disk: the weights do not fit.
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+        return work_of("train", "--out", str(folder), *tiny_options, "--seeds", "0")()
+
+    status, out, err = in_child(train)
+    assert (status, out) == (2, "")
     assert err.splitlines()[-1].startswith(
         f"gridsum: error: {folder} could not be written ({os.strerror(errno.EFBIG)})"
     )

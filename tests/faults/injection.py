@@ -8,6 +8,8 @@ import traceback
 from collections.abc import Callable, Generator
 from typing import Any
 
+from tests import children
+
 Tries = Generator[str | None, None, None]
 """What was lost in each try; None where nothing was."""
 KILLED, FAILED, UNTOLD = 137, 3, 4
@@ -60,10 +62,8 @@ class Injector:
 
 def in_child(work: Callable[[], None], at: int | None = None, how: str = "kill") -> tuple[int, str]:
     """Do the work in a process of its own, with a fault; returns how it ended and what it said."""
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(reading)
+
+    def faulty() -> int:
         try:
             injector = Injector(at, how)
             injector.install()
@@ -72,11 +72,8 @@ def in_child(work: Callable[[], None], at: int | None = None, how: str = "kill")
         except BaseException as error:
             told = isinstance(error, OSError) or type(error).__module__.split(".")[0] == "gridsum"
             said, status = (f"{type(error).__name__}: {error}", FAILED) if told else (traceback.format_exc(), UNTOLD)
-        os.writev(writing, [said.encode()[-60_000:]])
-        os._exit(status)
-    os.close(writing)
-    with os.fdopen(reading, "rb") as pipe:
-        said = pipe.read().decode(errors="replace")
-    _, status = os.waitpid(child, 0)
-    sys.stdout.flush()
-    return os.waitstatus_to_exitcode(status), said
+        sys.stdout.write(said)
+        return status
+
+    ended = children.in_child(faulty)
+    return ended.status, ended.out

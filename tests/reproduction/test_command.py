@@ -2,9 +2,7 @@
 
 import dataclasses
 import itertools
-import os
 import signal
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +15,8 @@ from gridsum.cli import main
 from gridsum.cli.reproduce import OUT_OF_TIME, STAGES
 from gridsum.evaluation.records import read
 from gridsum.reproduction.page import APPENDICES
-from tests.interruption import stopped
+from tests.children import as_new, in_child, stopped
+from tests.children import command as work_of
 from tests.reproduction.conftest import ROOT
 
 
@@ -39,10 +38,6 @@ def reproduce(capsys: pytest.CaptureFixture[str]) -> Callable[..., Result]:
 
 
 Reproduce = Callable[..., Result]
-
-
-def _environment() -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"}
 
 
 def _told(path: Path) -> list[str]:
@@ -105,9 +100,8 @@ def test_killed_at_any_moment_it_ends_with_the_same(reproduce: Reproduce, quick:
     log, validation = tmp_path / "SASA" / "seed-0" / "metrics.jsonl", tmp_path / "SASA" / "validation.jsonl"
     records = tmp_path / "records" / "SASA.jsonl"
     for moment in (log, records):
-        command = stopped(["reproduce", "--device", "cpu", *arguments], signal.SIGKILL, str(moment), 1)
-        done = subprocess.run(command, env=_environment(), capture_output=True, text=True, check=False)
-        assert done.returncode == -signal.SIGKILL, done.stderr
+        done = stopped(["reproduce", "--device", "cpu", *arguments], signal.SIGKILL, str(moment), 1)
+        assert done.status == -signal.SIGKILL, done.err
         assert moment.stat().st_size
     assert reproduce(*arguments, "--only", "train", "validate", "measure").status == 0
     assert _told(records) == _told(quick / "records" / "SASA.jsonl")
@@ -193,16 +187,16 @@ def test_the_results_of_the_repository_are_done_or_say_what_to_do(reproduce: Rep
 
 
 def test_training_and_measuring_need_no_figures(tmp_path: Path):
-    code = (
-        "import sys\n"
-        "sys.modules['matplotlib'] = sys.modules['scipy'] = None\n"
-        "from gridsum.cli import main\n"
-        "assert main(['reproduce', '--quick', '--variants', 'fixedTime', '--seeds', '0', '--device', 'cpu', '--only', "
-        f"'train', 'validate', 'figures', 'report', '--out', {str(tmp_path)!r}]) == 0\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], env=_environment(), capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "left out" in done.stderr
+    def without() -> int:
+        as_new("gridsum", "matplotlib", "scipy")
+        sys.modules |= dict.fromkeys(("matplotlib", "scipy"))  # pyright: ignore[reportAttributeAccessIssue]
+        stages = ("train", "validate", "figures", "report")
+        quick = ("--quick", "--variants", "fixedTime", "--seeds", "0", "--device", "cpu", "--out", str(tmp_path))
+        return work_of("reproduce", *quick, "--only", *stages)()
+
+    done = in_child(without)
+    assert done.status == 0, done.err
+    assert "left out" in done.err
 
 
 def test_the_names_in_the_help_are_those_that_exist(reproduce: Reproduce):
