@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import statistics
 from collections.abc import Callable
 from random import Random
 
@@ -25,7 +26,7 @@ from gridsum.evaluation.statistics import (
     judgements,
     pairs_of,
     rank_test,
-    welch_interval,
+    student_interval,
 )
 
 small = st.integers(0, 4).map(float)
@@ -80,15 +81,13 @@ def test_holm_follows_its_definition(p_values: list[float]):
         assert found == pytest.approx(min(1.0, max(steps)))
 
 
-def test_the_interval_is_welchs():
-    """At confidence 1 − p the interval ends at no difference."""
-    first, second = (0.7, 0.2, 10), (0.5, 0.25, 8)
-    p = scipy.stats.ttest_ind_from_stats(*first, *second, equal_var=False).pvalue
-    low, high = welch_interval(first, second, confidence=1 - float(p))
-    assert low == pytest.approx(0, abs=1e-6)
-    assert (low + high) / 2 == pytest.approx(0.2)
-    assert welch_interval((0.5, 0.0, 10), (0.4, 0.0, 10)) == pytest.approx((0.1, 0.1))
-    assert welch_interval((0.5, 0.0, 1), (0.4, 0.1, 10)) == (-math.inf, math.inf)
+def test_the_interval_is_students():
+    values = [0.7, 0.2, 0.5, 0.9, 0.6]
+    mean, sd = statistics.fmean(values), statistics.stdev(values)
+    expected = scipy.stats.ttest_1samp(values, 0).confidence_interval(0.9)
+    assert student_interval(mean, sd, 5, 0.9) == pytest.approx((expected.low, expected.high))
+    assert student_interval(0.5, 0.0, 10) == (0.5, 0.5)
+    assert student_interval(0.5, 0.0, 1) == (-math.inf, math.inf)
 
 
 @pytest.fixture

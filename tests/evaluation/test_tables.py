@@ -192,9 +192,10 @@ def test_ablation_is_no_table_of_single_runs(make_record: Make) -> None:
 
 
 @given(shares)
-def test_a_score_lies_in_its_interval_as_printed(share: tuple[int, int]) -> None:
+def test_a_score_lies_in_its_interval_as_printed(make_record: Make, share: tuple[int, int]) -> None:
     right, total = share
-    value, low, high = map(float, re.split(r"[ (–)]+", score_text(right, total))[:3])
+    record = make_record(sequences_right=right, samples=total)
+    value, low, high = map(float, re.split(r"[ (–)]+", score_text(record, "seq"))[:3])
     assert low <= value <= high
     assert (value == 1) == (right == total)
     assert (value == 0) == (right == 0)

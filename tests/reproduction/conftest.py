@@ -54,10 +54,10 @@ def around() -> Surroundings:
 
 
 def rewrite_records(path: Path, change: dict[tuple[int, str], dict[str, int]]) -> None:
-    """The records of a file with counts replaced."""
+    """The records of a file with counts replaced; those of single grids are not kept then."""
     records = read([path])
     path.unlink()
-    append(path, [dataclasses.replace(r, **change.get((r.seed or 0, r.suite), {})) for r in records])
+    append(path, [dataclasses.replace(r, batches=None, **change.get((r.seed or 0, r.suite), {})) for r in records])
 
 
 def table_lines(page: str, title: str) -> list[list[str]]:

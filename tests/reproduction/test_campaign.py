@@ -14,11 +14,14 @@ from gridsum.evaluation.records import Record, append, read
 from gridsum.evaluation.suites import COLLECTIONS
 from gridsum.fields import override
 from gridsum.reproduction.campaign import (
+    AS_PUBLISHED,
     FULL,
+    ON_EVERY_GRID,
     OVERTRAINED,
     QUICK,
+    REPORT,
     REPORTED,
-    VALIDATION_SEED,
+    VALIDATION,
     Campaign,
     current,
     machines,
@@ -184,9 +187,21 @@ def test_an_evaluation_stopped_goes_on_with_what_is_missing(
 
     with pytest.raises(Stop):
         piece.run(dataclasses.replace(around, check=stop))
-    assert piece.state().done == 3
+    assert piece.state().done == 1, "stopped among the ways of the second suite"
     piece.run(around)
     assert _without_origin(path) == _without_origin(quick / "records" / "SASA.jsonl")
+
+
+def test_every_suite_is_measured_on_every_grid_and_on_the_published_ones(quick: Path):
+    ways: dict[str, set[tuple[str, str]]] = {}
+    for record in read([quick / "records" / "base.jsonl"]):
+        ways.setdefault(record.suite, set()).add(record.way)
+    both = {ON_EVERY_GRID, AS_PUBLISHED}
+    long = both | {("every", "hard"), ("published", "hard")}
+    assert ways.pop("examples") == {ON_EVERY_GRID}
+    assert {suite for suite, found in ways.items() if found == long} == {"2x100", "2x602", "2x[1,1000]"}
+    assert all(found >= both for found in ways.values())
+    assert {record.way for record in read([quick / "base" / "validation.jsonl"])} == {ON_EVERY_GRID}
 
 
 def test_a_run_that_lacks_a_record_is_measured_alone(copied: Path, campaign: Make, around: Surroundings):
@@ -203,12 +218,12 @@ def test_a_run_that_lacks_a_record_is_measured_alone(copied: Path, campaign: Mak
 
 def test_records_of_too_few_problems_or_another_seed_do_not_count(quick: Path):
     path = quick / "base" / "validation.jsonl"
-    suites = COLLECTIONS["validation"]
-    assert len(current(path, (0, 1), suites, VALIDATION_SEED, QUICK)) == 4
-    assert len(current(path, (0,), suites, VALIDATION_SEED, QUICK)) == 2
-    assert not current(path, (0, 1), suites, VALIDATION_SEED + 1, QUICK)
-    assert not current(path, (0, 1), suites, VALIDATION_SEED, FULL)
-    assert not current(path, (0, 1), REPORTED, VALIDATION_SEED, QUICK)
+    assert len(current(path, (0, 1), VALIDATION, QUICK)) == 4
+    assert len(current(path, (0,), VALIDATION, QUICK)) == 2
+    assert not current(path, (0, 1), dataclasses.replace(VALIDATION, evaluation_seed=8), QUICK)
+    assert not current(path, (0, 1), dataclasses.replace(VALIDATION, ways=lambda _: (AS_PUBLISHED,)), QUICK)
+    assert not current(path, (0, 1), VALIDATION, FULL)
+    assert not current(path, (0, 1), REPORT, QUICK)
 
 
 def test_a_folder_of_another_training_is_refused(quick: Path, campaign: Make):

@@ -24,7 +24,7 @@ def _make_best(folder: Path, training: str, seed: int) -> None:
     append(
         path,
         [
-            dataclasses.replace(record, sequences_right=record.samples if record.seed == seed else 0)
+            dataclasses.replace(record, batches=None, sequences_right=record.samples if record.seed == seed else 0)
             for record in records
         ],
     )

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gridsum.evaluation.metrics import wilson
+from gridsum.evaluation.intervals import interval
 from gridsum.evaluation.records import Record
-from gridsum.evaluation.rows import Row, arrange, labels_of
+from gridsum.evaluation.rows import Cells, Row, arrange, labels_of
 from gridsum.model.unroll import Trace
 from gridsum.training.folders import FolderError, read_setup
 from gridsum.training.summary import read_summary
@@ -80,7 +80,7 @@ def terms_curves(records: Iterable[Record]) -> list[TermsCurve]:
     Where a model has several digits to choose from, the curve of most points counts.
     """
     records = [record for record in records if _TERMS_SUITE.fullmatch(record.suite)]
-    by_row = arrange(records, {record.suite for record in records})
+    by_row = _in_one_way(arrange(records, {record.suite for record in records}))
     curves: dict[Row, TermsCurve] = {}
     for row, by_suite in by_row.items():
         by_digits: dict[str, list[TermsPoint]] = {}
@@ -99,6 +99,12 @@ def terms_curves(records: Iterable[Record]) -> list[TermsCurve]:
     return [replace(curve, label=label) for curve, label in zip(curves.values(), _labels(list(curves)), strict=True)]
 
 
+def _in_one_way(by_row: Cells) -> Cells:
+    """Where a run was measured on several choices of grids, those on every size are shown alone."""
+    every = {(row.model, row.seed) for row in by_row if row.grids == "every"}
+    return {row: found for row, found in by_row.items() if row.grids == "every" or (row.model, row.seed) not in every}
+
+
 def _labels(rows: Sequence[Row]) -> list[str]:
     """As short as tells the curves apart."""
     by_name = [row.model for row in rows]
@@ -111,9 +117,9 @@ def _point(terms: int, record: Record) -> TermsPoint:
     return TermsPoint(
         terms,
         record.char,
-        wilson(record.chars_right, record.chars_valid),
+        interval(record, "char"),
         record.seq,
-        wilson(record.sequences_right, record.samples),
+        interval(record, "seq"),
         record.steps_mean,
     )
 

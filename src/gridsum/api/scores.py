@@ -33,6 +33,8 @@ class Setting:
     seed: int = 0
     how: How = field(default_factory=How)
     device: str = "auto"
+    grids: Any = "every"
+    """Of networks (`gridsum.evaluation.grids`)."""
     commit: str | None = None
     timeout: float | None = None
     """Seconds that a function may take for a problem, or for a list of them if it takes lists."""
@@ -99,6 +101,7 @@ def evaluate(
     *,
     halting: Any = None,
     placement: Any = "auto",
+    grids: Any = "every",
     device: str = "auto",
     timeout: float | None = None,
     report: Report = lambda *_: None,
@@ -107,14 +110,15 @@ def evaluate(
 
     A model is given as itself, by its name or by its folder (with all its seeds), a function as itself or as
     "module:function". A suite is a collection of `gridsum.suites`, a problem space such as "2x100" or "[1,4]x[1,10]",
-    or a family in one such as "nines+1:2x100". All get the same problems for one `seed`. A function whose parameter is
+    or a family in one such as "nines+1:2x100". All get the same problems for one `seed`, and networks get them on
+    `grids` of "every" size alike, or of the "published" test code's sizes. A function whose parameter is
     a list gets many problems at once. Where it fails, or takes longer than `timeout` seconds, its answer is wrong, and
     the record says why (`failed`, `failure`).
 
     >>> evaluate(lambda text: str(sum(map(int, text.rstrip("=").split("+")))), "examples")[0].seq
     1.0
     """
-    setting = Setting(samples, seed, How(halting, placement, seed), device, timeout=timeout)
+    setting = Setting(samples, seed, How(halting, placement, seed), device, grids, timeout=timeout)
     listed = what if isinstance(what, list | tuple) else [what]
     chosen = suites_of(suites)
     measures = [measure for one in listed for measure in measures_of(one, setting)]
@@ -181,7 +185,8 @@ def _of_runs(runs: "Runs", setting: Setting) -> Measure:
         def done(count: int, total: int) -> None:
             report(f"{runs.name} on {suite.name}:", count, total)
 
-        return measure(runs, suite, setting.samples, setting.seed, how.halting, how.placement, setting.commit, done)
+        asked = (setting.samples, setting.seed, how.halting, how.placement, setting.grids, setting.commit, done)
+        return measure(runs, suite, *asked)
 
     return of_suite
 

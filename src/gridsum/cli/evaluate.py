@@ -14,6 +14,7 @@ from gridsum.cli.parsing import (
     add_seed,
     called_now,
     columns,
+    one_of,
     seconds,
     whole_number,
 )
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from gridsum.api.scores import Measure
     from gridsum.evaluation.records import Record
 
-# Stands here too, to be told without torch.
+# These stand here too, to be told without torch.
 FAMILIES = {
     "nines+1": "9…9 + 1, in either order: one carry through all columns",
     "nines": "the same 9…9 again and again: the largest carries",
@@ -34,6 +35,7 @@ FAMILIES = {
     "one-term": "a single term, which is the answer without its leading zeros",
     "permuted": "one long term among single digits, four orders of each",
 }
+GRIDS = ("every", "published", "drawn")
 
 
 def _parser() -> Parser:
@@ -96,6 +98,14 @@ def _parser() -> Parser:
     add_seed(parser, "of the problems, grid sizes and halting draws")
     parser.add_argument("--out", metavar="FILE", help="add the records to this file; without it they are only printed")
     add_rules(parser)
+    parser.add_argument(
+        "--grids",
+        type=one_of("choice of grids", GRIDS),
+        default="every",
+        metavar="NAME",
+        help="which grids networks get. every: all sizes that training draws from, equally often; published: the five "
+        "of the published test code; drawn: one drawn for every 64 problems, as in records of 0.1.0 (default: every)",
+    )
     add_device(parser, "auto")
     return parser
 
@@ -146,7 +156,8 @@ def _measures(options: Any) -> "Iterator[Measure]":
     from gridsum.evaluation.solvers import load_solver
 
     how = How(options.halting, options.placement, options.seed)
-    setting = Setting(options.samples, options.seed, how, options.device, source_commit(), options.timeout)
+    asked = (options.samples, options.seed, how, options.device, options.grids)
+    setting = Setting(*asked, source_commit(), options.timeout)
     for name in options.model or ([] if options.solver else [DEFAULT_MODEL]):
         yield from measures_of(called_now(name), setting)
     for name in options.solver:

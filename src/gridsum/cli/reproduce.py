@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from gridsum.cli import FAILED, for_users
 from gridsum.cli.evaluate import source_commit
-from gridsum.cli.output import check_writable, emit, tell, unwritable, write_result
+from gridsum.cli.output import check_writable, emit, tell, terminal_width, unwritable, write_result
 from gridsum.cli.parsing import (
     Parser,
     UsageError,
@@ -40,17 +40,22 @@ STAGES = {
     "train": "ten seeds of every variant, each variant as one fleet",
     "validate": "runs to choose among, on problems that no table reports",
     "overtrain": "the best runs of base and noGroups, further",
-    "measure": "all runs on every suite of the paper",
+    "measure": "all runs on every suite of the paper, on every grid size and on the published test code's",
+    "further": "seeds 10 to 19 of every variant, which decide the paper's orderings; only if asked for by --only",
     "figures": "the paper's figures beside the page; left out without matplotlib",
     "report": "the page of results and its appendices, from what is there by then",
     "ship": "the best runs into the package; only if asked for by --only",
 }
-_DEFAULT_STAGES = tuple(STAGES)[:-1]
+_DEFAULT_STAGES = tuple(stage for stage in STAGES if stage not in ("further", "ship"))
 OUT_OF_TIME = 3
 """The exit status when the time limit ended the campaign before it was done."""
 _SUBJECT_WIDTH = 24
 """Of the column of trainings in a plan, at least."""
 _QUICK_SEEDS, _SEEDS = tuple(range(2)), tuple(range(10))
+
+
+_CHECK_SECONDS = 540
+"""How long --check looks if nothing else is said."""
 
 
 class OutOfTime(RuntimeError):
@@ -73,7 +78,8 @@ def _parser() -> Parser:
         "  gridsum reproduce --variants noGroups --only train --time-limit 3000\n"
         "  gridsum reproduce --on ray --out mine\n"
         "  gridsum reproduce --reading text --out out/text\n"
-        "  gridsum reproduce --only report",
+        "  gridsum reproduce --only report\n"
+        "  gridsum reproduce --check",
     )
     parser.add_argument("--out", type=folder_name, metavar="FOLDER", help="where everything goes (default: results)")
     parser.add_argument(
@@ -98,7 +104,7 @@ def _parser() -> Parser:
         nargs="+",
         type=one_of("stage", tuple(STAGES)),
         metavar="STAGE",
-        help="do these stages alone (default: all but ship)",
+        help="do these stages alone (default: all but further and ship)",
     )
     parser.add_argument(
         "--page",
@@ -107,13 +113,21 @@ def _parser() -> Parser:
         "OUT/results.md)",
     )
     parser.add_argument(
-        "--ship-to", metavar="FOLDER", help="where ship puts models and scores (default: the package itself)"
+        "--ship-to",
+        metavar="FOLDER",
+        help="where ship puts models and scores, and --check finds them (default: the package itself)",
     )
     parser.add_argument(
         "--time-limit",
         type=whole_number(1, 10**9),
         metavar="SECONDS",
         help="stop, with everything kept, when so much time has passed (default: none)",
+    )
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="train nothing: measure the models of the package (or of --ship-to) again, part by part, and say which "
+        f"numbers of their records that confirms; for {_CHECK_SECONDS} seconds, or --time-limit",
     )
     parser.add_argument("--dry-run", action="store_true", help="print what is done, what is left and what that costs")
     parser.add_argument(
@@ -140,14 +154,16 @@ def run(arguments: Sequence[str]) -> int:
             raise UsageError("exact is a study of its own; leave the other variants out")
         return importlib.import_module("gridsum.cli.proved").reproduce(options)
     device = pick_device(options.device)
+    if options.check:
+        return _check(options, device, started)
     campaign = _campaign(options, device)
 
     from gridsum.costs import Estimate
     from gridsum.reproduction.campaign import write_campaign
-    from gridsum.reproduction.pieces import pieces
+    from gridsum.reproduction.pieces import further_pieces, pieces
 
     stages = options.only or _DEFAULT_STAGES
-    wanted = [piece for piece in pieces(campaign) if piece.stage in stages]
+    wanted = [piece for piece in (*pieces(campaign), *further_pieces(campaign)) if piece.stage in stages]
     page = Path(options.page or (campaign.folder / "results.md" if options.quick else "docs/results.md"))
     if "report" in stages:
         check_writable(str(page))
@@ -190,6 +206,32 @@ def run(arguments: Sequence[str]) -> int:
     if "ship" in stages:
         _ship(campaign.folder, options.ship_to, campaign.variants)
     return FAILED if waiting else 0
+
+
+def _check(options: argparse.Namespace, device: "torch.device", started: float) -> int:
+    from gridsum.evaluation.rendering import to_text
+    from gridsum.reproduction.check import Checked, account, check, in_brief
+    from gridsum.store import SHIPPED
+
+    folder = SHIPPED if options.ship_to is None else Path(options.ship_to)
+    limit = options.time_limit or _CHECK_SECONDS
+    total = 0
+    with progress() as shown:
+
+        def goes_on(done: Checked, of: int) -> bool:
+            nonlocal total
+            total = of
+            shown.update(f"{done.part.record.model} on {done.part.record.suite}:", len(found) + 1, of, unit="parts")
+            found.append(done)
+            return time.monotonic() - started < limit
+
+        found: list[Checked] = []
+        check(folder, device, goes_on)
+    if not found:
+        raise UsageError(f"{folder} holds no models with records")
+    write_result("-", to_text(account(found), terminal_width()))
+    tell(f"gridsum: {in_brief(found, total)}")
+    return FAILED if any(checked.verdict == "differs" for checked in found) else 0
 
 
 def _report(folder: Path, page: Path) -> None:

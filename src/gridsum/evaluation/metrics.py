@@ -25,26 +25,24 @@ class Counts:
     sequences_right: Tensor
     sequences: Tensor
 
-    def __add__(self, other: "Counts") -> "Counts":
+    def total(self) -> "Counts":
+        """Over the problems, the last dimension."""
         return Counts(
-            self.chars_right + other.chars_right,
-            self.chars_valid + other.chars_valid,
-            self.sequences_right + other.sequences_right,
-            self.sequences + other.sequences,
+            self.chars_right.sum(-1), self.chars_valid.sum(-1), self.sequences_right.sum(-1), self.sequences.sum(-1)
         )
 
 
 def count(predicted: Tensor, target: Tensor) -> Counts:
-    """Compare symbols [..., B, W] and sum over the B problems; leading dimensions (runs) are kept."""
+    """Compare symbols [..., B, W] problem by problem: counts [..., B]."""
     assert predicted.shape[-2:] == target.shape[-2:], "a prediction for every position of every problem"
     right = predicted == target
     valid = (predicted != PAD) | (target != PAD)
-    sequences_right = (right | ~valid).all(-1).sum(-1)
+    sequences_right = (right | ~valid).all(-1).long()
     return Counts(
-        chars_right=(right & valid).sum((-2, -1)),
-        chars_valid=valid.sum((-2, -1)),
+        chars_right=(right & valid).sum(-1),
+        chars_valid=valid.sum(-1),
         sequences_right=sequences_right,
-        sequences=torch.full_like(sequences_right, predicted.shape[-2]),
+        sequences=torch.ones_like(sequences_right),
     )
 
 
@@ -63,7 +61,7 @@ def count_text(answers: Sequence[str], truths: Sequence[str]) -> Counts:
     return Counts(*(torch.tensor(total, dtype=torch.int64) for total in totals))
 
 
-def wilson(right: int, total: int, confidence: float = 0.95) -> tuple[float, float]:
+def wilson(right: float, total: float, confidence: float = 0.95) -> tuple[float, float]:
     """Wilson's score interval of a proportion; of nothing it is [0, 1]."""
     if total == 0:
         return 0.0, 1.0

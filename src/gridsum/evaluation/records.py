@@ -10,7 +10,7 @@ import typing
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from gridsum.disk import append_lines, is_json, split_torn
 from gridsum.names import did_you_mean
@@ -18,6 +18,21 @@ from gridsum.names import did_you_mean
 
 class RecordError(ValueError):
     """A record that cannot be used; the message says where it stands and what to mend."""
+
+
+class OnGrid(NamedTuple):
+    """What was right on one grid, of problems that follow each other in the suite."""
+
+    rows: int
+    columns: int
+    problems: int
+    sequences_right: int
+    chars_right: int
+    chars_valid: int
+    right_right: int
+    """Over problems, the sum of right characters squared; then of right times valid, and of valid squared."""
+    right_valid: int
+    valid_valid: int
 
 
 @dataclass(frozen=True)
@@ -48,6 +63,10 @@ class Record:
     """How many samples a solver gave no answer to; None for our models."""
     failure: str | None = None
     """The first of these, and why."""
+    grids: str = "drawn"
+    """Which grids it is of (`gridsum.evaluation.grids`); solvers and rules have none to choose."""
+    batches: tuple[OnGrid, ...] | None = None
+    """The counts grid by grid; None where they were not kept."""
     given: str | None = None
     """What a system that ours is compared with was given beside results; None for ours. So is all that follows."""
     parameters: int | None = None
@@ -63,6 +82,15 @@ class Record:
             raise RecordError(f"chars_right {self.chars_right} does not fit chars_valid {self.chars_valid}")
         if self.steps_mean is not None and not math.isfinite(self.steps_mean):
             raise RecordError("steps_mean must be a finite number or null")
+
+        for name in ("chars_right", "chars_valid", "sequences_right") if self.batches is not None else ():
+            if sum(getattr(batch, name) for batch in self.batches or ()) != getattr(self, name):
+                raise RecordError(f"{name} {getattr(self, name)} is not the sum of the batches")
+
+    @property
+    def way(self) -> tuple[str, str]:
+        """How it was measured: on which grids, and by which placement."""
+        return self.grids, self.placement
 
     @property
     def char(self) -> float:
@@ -161,4 +189,12 @@ def _checked(key: str, value: Any) -> Any:
         if isinstance(value, list) and all(isinstance(item, str) for item in value):
             return tuple(value)
         raise RecordError(f"answers takes a list of texts or null, not {value!r}")
+    if key == "batches":
+        if isinstance(value, list) and all(_is_on_grid(item) for item in value):
+            return tuple(OnGrid(*item) for item in value)
+        raise RecordError(f"batches takes lists of {len(OnGrid._fields)} whole numbers or null, not {value!r}")
     raise RecordError(f"{key} takes {' or '.join(_WORDS[kind] for kind in allowed)}, not {value!r}")
+
+
+def _is_on_grid(item: Any) -> bool:
+    return isinstance(item, list) and len(item) == len(OnGrid._fields) and all(type(part) is int for part in item)

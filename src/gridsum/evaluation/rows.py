@@ -18,6 +18,7 @@ class Row(NamedTuple):
     seed: int | None
     halting: str
     placement: str
+    grids: str
 
 
 Cells = dict[Row, dict[str, Record]]
@@ -30,14 +31,14 @@ def arrange(records: Iterable[Record], suites: Collection[str]) -> Cells:
     cells: Cells = {}
     for record in records:
         if record.suite in suites:
-            row = Row(record.model, record.variant, record.seed, record.halting, record.placement)
+            row = Row(record.model, record.variant, record.seed, record.halting, *record.way[::-1])
             cells.setdefault(row, {})[record.suite] = record
     order = list(ABLATION)
 
     def place(row: Row) -> tuple:
         known = order.index(row.variant) if row.variant in order else len(order)
         seed = -1 if row.seed is None else row.seed
-        return row.variant == EXTERNAL, known, row.variant, row.model, seed, row.halting, row.placement
+        return row.variant == EXTERNAL, known, row.variant, row.model, seed, row.halting, row.placement, row.grids
 
     return {row: cells[row] for row in sorted(cells, key=place)}
 
@@ -54,6 +55,8 @@ def labels_of(rows: Collection[Row]) -> dict[str, Callable[[Row], str]]:
         labels["halting"] = lambda row: row.halting
     if len({row.placement for row in ours}) > 1:
         labels["placement"] = lambda row: row.placement
+    if len({row.grids for row in ours}) > 1:
+        labels["grids"] = lambda row: row.grids
     return labels
 
 
@@ -64,6 +67,7 @@ def conditions(records: Collection[Record]) -> str:
     if ours:
         parts.append(_several("halting rule", (record.halting for record in ours)))
         parts.append(_several("placement", (record.placement for record in ours)))
+        parts.append(_several("grids", (record.grids for record in ours), plural=""))
         seeds = {record.seed for record in ours} - {None}
         if seeds:
             parts.append(_several("training seed", seeds))

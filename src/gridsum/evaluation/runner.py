@@ -1,12 +1,13 @@
 """Evaluation of our models: all runs of a model on a suite at once, one record a run."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import torch
 
+from gridsum.evaluation.grids import DEFAULT, Grids, parts_of
 from gridsum.evaluation.metrics import Counts, count
-from gridsum.evaluation.records import Record
-from gridsum.evaluation.suites import Suite, problems_of
+from gridsum.evaluation.records import OnGrid, Record
+from gridsum.evaluation.suites import Suite, in_parts
 from gridsum.model.inference import HaltingRule, check_rule, default_rule
 from gridsum.model.paper import GridSize
 from gridsum.solving import PlacementRule, choose_placement, infer_in_parts
@@ -14,8 +15,8 @@ from gridsum.store import Model
 from gridsum.streams import Stream
 from gridsum.version import __version__
 
-# What an evaluation's random numbers are for, beside its problems.
-_ROWS, _COLUMNS, _HALTING = 1, 2, 3
+# What an evaluation's random numbers are for, beside its problems and grids.
+_HALTING = 3
 
 
 def evaluate(
@@ -25,36 +26,43 @@ def evaluate(
     seed: int = 0,
     halting: HaltingRule | None = None,
     placement: PlacementRule = "auto",
+    grids: Grids = DEFAULT,
     commit: str | None = None,
     report: Callable[[int, int], None] | None = None,
+    only: Collection[int] | None = None,
 ) -> list[Record]:
     """A record for each run of `model`; every run is given the same problems and grids.
 
-    `report` hears how many of how many problems are done.
+    `report` hears how many of how many problems are done. `only` leaves out all parts of the suite but these, by their
+    number: what a record says of a part can be looked at again alone.
     """
-    network = model.network
+    network, task = model.network, model.config.task
     rule = halting or default_rule(network)
     check_rule(network, rule)
     device = next(network.parameters()).device
-    batches = suite.batches(samples)
-    counts: Counts | None = None
+    parts = parts_of(grids, suite, samples, task, seed)
+    total, done = sum(part.problems for part in parts), 0
+    counted: list[list[OnGrid]] = [[] for _ in model.seeds]
     steps, capped, used, predictions = [], [], "", []
-    for index, problems in enumerate(batches):
-        batch = problems_of(suite, index, problems, seed, device, model.config.task.task)
-        size = _grid(model, suite, index, seed)
+    problems_of_parts = in_parts(suite, [part.problems for part in parts], seed, device, task.task)
+    for index, (part, batch) in enumerate(zip(parts, problems_of_parts, strict=True)):
+        if only is not None and index not in only:
+            continue
+        size = GridSize(*task.grid(suite.space, *part.drawn))
         symbols = batch.symbols.expand(network.runs, -1, -1)
         stream = Stream.of_seeds(model.seeds, device).fold(seed).fold(_HALTING).fold(index)
-        draws = stream.uniform(problems, network.config.max_evaluation_steps)
+        draws = stream.uniform(part.problems, network.config.max_evaluation_steps)
         used = choose_placement(placement, symbols.shape[-1], size)
         outcome = infer_in_parts(network, symbols, size, rule, draws, used == "hard")
-        counted = count(outcome.predicted, batch.targets_for(size.width))
-        counts = counted if counts is None else counts + counted
+        for run, on_grid in enumerate(_on_grid(size, count(outcome.predicted, batch.targets_for(size.width)))):
+            counted[run].append(on_grid)
         steps.append(outcome.steps)
         capped.append(outcome.capped)
         predictions.append(outcome.predicted)
+        done += part.problems
         if report is not None:
-            report(sum(batches[: index + 1]), sum(batches))
-    assert counts is not None, "a suite has at least one problem"
+            report(done, total)
+    assert steps, "a suite has at least one problem"
     taken, ended = torch.cat(steps, 1), torch.cat(capped, 1)
     return [
         Record(
@@ -64,10 +72,10 @@ def evaluate(
             suite=suite.name,
             halting=rule,
             placement=used,
-            samples=int(counts.sequences[run]),
-            chars_right=int(counts.chars_right[run]),
-            chars_valid=int(counts.chars_valid[run]),
-            sequences_right=int(counts.sequences_right[run]),
+            samples=sum(batch.problems for batch in batches),
+            chars_right=sum(batch.chars_right for batch in batches),
+            chars_valid=sum(batch.chars_valid for batch in batches),
+            sequences_right=sum(batch.sequences_right for batch in batches),
             steps_mean=float(taken[run].double().mean()),
             steps_max=int(taken[run].max()),
             evaluation_seed=seed,
@@ -75,20 +83,21 @@ def evaluate(
             commit=commit,
             answers=_answers(model, predictions, run) if suite.expressions else None,
             capped=int(ended[run].sum()),
+            grids=grids,
+            batches=tuple(batches),
         )
-        for run, run_seed in enumerate(model.seeds)
+        for run, (run_seed, batches) in enumerate(zip(model.seeds, counted, strict=True))
     ]
+
+
+def _on_grid(size: GridSize, counts: Counts) -> list[OnGrid]:
+    """The counts [R,B] of every run, summed over its problems."""
+    right, valid = counts.chars_right, counts.chars_valid
+    columns = (counts.sequences_right, right, valid, right * right, right * valid, valid * valid)
+    sums = torch.stack([column.sum(-1) for column in columns], -1).tolist()
+    return [OnGrid(size.height, size.width, right.shape[-1], *run) for run in sums]
 
 
 def _answers(model: Model, predictions: list[torch.Tensor], run: int) -> tuple[str, ...]:
     decode = model.config.task.task.decode
     return tuple(decode(row.tolist()) for part in predictions for row in part[run])
-
-
-def _grid(model: Model, suite: Suite, index: int, seed: int) -> GridSize:
-    """A grid size drawn as in training, but never too narrow for the result."""
-    task = model.config.task
-    stream = Stream.of_seeds([seed]).fold(index)
-    rows = int(stream.fold(_ROWS).integers(0, task.random_rows))
-    columns = int(stream.fold(_COLUMNS).integers(0, task.random_columns))
-    return GridSize(*task.grid(suite.space, rows, columns))

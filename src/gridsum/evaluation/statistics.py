@@ -62,23 +62,14 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return corrected
 
 
-def welch_interval(
-    first: tuple[float, float, int], second: tuple[float, float, int], confidence: float = 0.95
-) -> tuple[float, float]:
-    """The interval of the difference of two means, each given as mean, sample sd and number of values."""
+def student_interval(mean: float, sd: float, count: int, confidence: float = 0.95) -> tuple[float, float]:
+    """The interval of a mean of `count` values with this sample sd; of a single value it is everything."""
     from scipy.special import stdtrit  # only tables that compare with the paper need scipy
 
-    (mean, sd, n), (other_mean, other_sd, other_n) = first, second
-    if min(n, other_n) < 2:
+    if count < 2:
         return -math.inf, math.inf
-    share, other_share = sd**2 / n, other_sd**2 / other_n
-    spread = share + other_share
-    difference = mean - other_mean
-    if spread == 0:
-        return difference, difference
-    freedom = spread**2 / (share**2 / (n - 1) + other_share**2 / (other_n - 1))
-    reach = float(stdtrit(freedom, (1 + confidence) / 2)) * math.sqrt(spread)
-    return difference - reach, difference + reach
+    reach = float(stdtrit(count - 1, (1 + confidence) / 2)) * sd / math.sqrt(count)
+    return mean - reach, mean + reach
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,11 @@
 
 A suite is a problem space with a number of samples, named by its space (`2x602`), a family of problems within a space
 (`nines+1:2x[1,100]`, see `gridsum.evaluation.families`), or the paper's worked examples. A collection is the suites of
-one table. Networks and external solvers get their problems from `problems_of`, so that under one seed all of them see
-the same.
+one table. Networks and external solvers get their problems from here, so that under one seed all of them see the same.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from zlib import crc32
 
@@ -169,3 +168,21 @@ def problems_of(
     if suite.family:
         return draw(suite.family, suite.space, problems, stream, task)
     return sample(suite.space, problems, stream, task=task)
+
+
+def in_parts(
+    suite: Suite, sizes: Sequence[int], seed: int, device: torch.device | str = "cpu", task: Task | None = None
+) -> Iterator[Batch]:
+    """The problems of a suite, in their order, in parts of these sizes: they are the same however it is divided."""
+    waiting: list[Batch] = []
+    drawn, batches = 0, suite.batches(sum(sizes))
+    for size in sizes:
+        while sum(batch.symbols.shape[1] for batch in waiting) < size:
+            waiting.append(problems_of(suite, drawn, batches[drawn], seed, device, task))
+            drawn += 1
+        symbols, targets = (
+            torch.cat(parts, 1) for parts in zip(*((batch.symbols, batch.targets) for batch in waiting), strict=True)
+        )
+        known = waiting[0].task
+        yield Batch(symbols[:, :size], targets[:, :size], known)
+        waiting = [Batch(symbols[:, size:], targets[:, size:], known)]

@@ -11,7 +11,7 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from gridsum.evaluation import paper
-from gridsum.evaluation.metrics import wilson
+from gridsum.evaluation.intervals import Measure, interval
 from gridsum.evaluation.records import Record
 from gridsum.evaluation.rendering import Table, TableError, to_latex, to_markdown, to_text
 from gridsum.evaluation.rows import Cells, Row, arrange, conditions, labels_of, used
@@ -25,7 +25,6 @@ __all__ = ["TABLES", "Table", "TableError", "accuracy_text", "to_latex", "to_mar
 MISSING = "–"
 RIGHT = "✓"
 _LONGEST_ANSWER = 24
-_INTERVALS = "In brackets the Wilson 95% interval, which takes characters as independent; 1.0 means no error."
 ROUNDING = "Values in [0.99, 1) print as 0.99; 1.0 means no error."
 _PAPERS_ROUNDING = "The paper prints [0.99, 1) as 0.99."
 
@@ -37,14 +36,20 @@ def accuracy_text(value: float) -> str:
     return f"{min(value, 0.99):.2f}"
 
 
-def score_text(right: int, total: int) -> str:
+def _about_intervals(records: Iterable[Record]) -> str:
+    whole = all(record.batches for record in records)
+    how = "taken over the problems of each grid" if whole else "which takes characters as independent"
+    return f"In brackets the Wilson 95% interval, {how}; 1.0 means no error."
+
+
+def score_text(record: Record, measure: Measure) -> str:
     """An accuracy and its interval, with three digits each, so that the one is seen to lie in the other.
 
     The interval is rounded outwards; `1.0` is only for no error and `0.0` only for nothing right.
     """
-    low, high = wilson(right, total)
+    low, high = interval(record, measure)
     low, high = math.floor(low * 1000) / 1000, math.ceil(high * 1000) / 1000
-    value = right / total
+    value = getattr(record, measure)
     shown = f"{value:.1f}" if value in (0, 1) else f"{min(max(value, 0.001), 0.999):.3f}"
     return f"{shown} ({low:.3f}–{high:.3f})"
 
@@ -74,7 +79,7 @@ def _against_paper(
                 record, known = by_suite.get(name), published.get(row.variant, {}).get(name)
                 rows.append((name, *(label(row) for label in labels.values()), *_scores(record, known)))
         caption = (
-            f"{conditions(used(cells))} {_INTERVALS} "
+            f"{conditions(used(cells))} {_about_intervals(used(cells))} "
             f"The paper's numbers are of its best overtrained {' and '.join(published)}. {_PAPERS_ROUNDING}"
         )
         return Table(title, caption, ("suite", *labels, "char", "paper", "seq", "paper"), _grouped(rows))
@@ -85,8 +90,7 @@ def _against_paper(
 def _scores(record: Record | None, known: paper.Score | None) -> tuple[str, str, str, str]:
     char = seq = paper_char = paper_seq = MISSING
     if record is not None:
-        char = score_text(record.chars_right, record.chars_valid)
-        seq = score_text(record.sequences_right, record.samples)
+        char, seq = score_text(record, "char"), score_text(record, "seq")
     if known is not None:
         paper_char, paper_seq = accuracy_text(known.char), accuracy_text(known.seq)
     return char, paper_char, seq, paper_seq
@@ -227,7 +231,7 @@ def _everything(records: list[Record]) -> Table:
                 char, _, seq, _ = _scores(record, None)
                 marks = (label(row) for label in labels.values())
                 lines.append((name, *marks, str(record.samples), char, seq, _steps(record)))
-    caption = f"{conditions(used(cells))} {_INTERVALS} Steps: mean (most)."
+    caption = f"{conditions(used(cells))} {_about_intervals(used(cells))} Steps: mean (most)."
     return Table("Scores", caption, ("suite", *labels, "samples", "char", "seq", "steps"), _grouped(lines))
 
 

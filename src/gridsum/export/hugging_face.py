@@ -90,7 +90,7 @@ def _index(name: str, records: Sequence[Record]) -> list[str]:
                 {
                     "type": "exact_match",
                     "value": round(record.seq, 6),
-                    "name": f"whole results right, {score_text(record.sequences_right, record.samples)}",
+                    "name": f"whole results right, {score_text(record, 'seq')}",
                 }
             ],
         }

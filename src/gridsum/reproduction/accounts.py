@@ -7,9 +7,10 @@ from gridsum.deltas import PAPER_VARIANTS
 from gridsum.evaluation.records import Record
 from gridsum.evaluation.rendering import Table, to_markdown
 from gridsum.evaluation.statistics import rank_test
+from gridsum.evaluation.suites import COLLECTIONS
 from gridsum.evaluation.tables import MISSING, accuracy_text, spread
-from gridsum.reproduction.campaign import OVERTRAINED, REPORTED, overtrained_name
-from gridsum.reproduction.comparison import ABLATION_SUITES, p_text
+from gridsum.reproduction.campaign import LEAKY_DIGITS, OVERTRAINED, REPORTED, overtrained_name
+from gridsum.reproduction.comparison import ABLATION_SUITES, both_text, p_text
 from gridsum.reproduction.results import Results, Trained
 from gridsum.reproduction.selection import AIMS, DIGITS, TERMS
 
@@ -102,10 +103,32 @@ def every_seed(results: Results) -> str:
 
 def _scores(records: list[Record], seed: int) -> list[str]:
     found = {record.suite: record for record in records if record.seed == seed}
-    return [
-        f"{accuracy_text(found[suite].char)} / {accuracy_text(found[suite].seq)}" if suite in found else MISSING
-        for suite in ABLATION_SUITES
-    ]
+    return [both_text(found.get(suite)) for suite in ABLATION_SUITES]
+
+
+def placement(results: Results) -> str:
+    """What soft placement loses of long terms, run by run."""
+    suites = [suite.name for suite in COLLECTIONS["comparison"] if suite.space.digits[1] >= LEAKY_DIGITS]
+    rows = []
+    for trained in results.trained.values():
+        for seed, leak in sorted(trained.leakage.items()):
+            digit, share = leak.worst
+            row = [trained.name, str(seed), f"{digit}: {share:.1e}", f"{leak.lost:.2g}"]
+            for suite in suites:
+                for way in (("every", "soft"), ("every", "hard")):
+                    found = [r for r in trained.measured(way) if (r.seed, r.suite) == (seed, suite)]
+                    row.append(both_text(found[0] if found else None))
+            rows.append(tuple(row))
+    if not rows:
+        return "Nothing is known of it yet (`gridsum reproduce --only measure`).\n"
+    header = ("training", "seed", "worst digit: 1 − p", "lost per 100 digits")
+    header += tuple(f"{suite} {placement}" for suite in suites for placement in ("soft", "hard"))
+    caption = (
+        "A digit should move all that stands before it (TLU). 1 − p is how much of it the most probable action does "
+        "not get. Lost: how many positions 100 digits are expected to lose. Then accuracy by character / by sequence, "
+        "on every grid size, by soft placement, which is the paper's, and by the most probable actions."
+    )
+    return to_markdown(Table("Placement", caption, header, tuple(rows)))
 
 
 def cost(results: Results) -> str:

@@ -4,8 +4,10 @@
                                   with -overtrained
     FOLDER/NAME/machine.jsonl     where and how long it was trained, one line for each stretch
     FOLDER/NAME/validation.jsonl  records of the problems that models are chosen by
+    FOLDER/NAME/leakage.jsonl     how much of every symbol soft placement puts elsewhere
     FOLDER/NAME/summary.json      its logs in few numbers (see `gridsum.training.summary`)
     FOLDER/records/NAME.jsonl     records of the problems that are reported
+    FOLDER/further/               the same of further seeds, by which the paper's orderings are decided
     FOLDER/manifest.json          checksums of all of these, and of the weights
     FOLDER/campaign.json          what was asked for last; `gridsum status` reads it
 
@@ -14,8 +16,9 @@ be kept of a training that has been measured: it counts as done.
 """
 
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -31,15 +34,44 @@ from gridsum.training.folders import FolderError, read_setup, trained_epochs
 OVERTRAINED = ("base", "noGroups")
 """The variants whose best runs the paper trains further."""
 OVERTRAINING_WEIGHT = 5e-4
-VALIDATION_SEED, REPORT_SEED = 7, 0
-"""Of the problems that models are chosen by, and of those that are reported."""
+
+Way = tuple[str, str]
+"""How problems are measured: on which grids, and by which placement."""
+ON_EVERY_GRID: Way = ("every", "soft")
+"""What models are chosen by, and the orderings decided."""
+AS_PUBLISHED: Way = ("published", "soft")
+"""What the paper's numbers are of."""
+LEAKY_DIGITS = 100
+"""Of terms so long, soft placement loses positions where it leaks; so they are placed hard, too."""
 
 _BY_NAME = {suite.name: suite for collection in ("all", "terms") for suite in COLLECTIONS[collection]}
 REPORTED = tuple(_BY_NAME.values())
 """The suites of the paper's tables and of its figure of accuracy against terms."""
 
 
-_CAMPAIGN = "campaign.json"
+@dataclass(frozen=True)
+class Sheet:
+    """What is measured of every run."""
+
+    suites: tuple[Suite, ...]
+    evaluation_seed: int
+    ways: Callable[[Suite], tuple[Way, ...]]
+
+
+def _all_ways(suite: Suite) -> tuple[Way, ...]:
+    if suite.expressions:
+        return (ON_EVERY_GRID,)
+    placements = ("soft", "hard") if suite.space.digits[1] >= LEAKY_DIGITS else ("soft",)
+    return tuple((grids, placement) for placement in placements for grids in ("every", "published"))
+
+
+VALIDATION = Sheet(COLLECTIONS["validation"], 7, lambda _: (ON_EVERY_GRID,))
+"""What models are chosen by: problems that no table reports."""
+REPORT = Sheet(REPORTED, 0, _all_ways)
+FURTHER = Sheet(COLLECTIONS["ablation"], 0, lambda _: (ON_EVERY_GRID,))
+"""Of the seeds that only the orderings need."""
+
+_CAMPAIGN, _FURTHER = "campaign.json", "further"
 
 # Where a training was done in another way than asked in these alone, it is still the training that was asked for.
 _INDIFFERENT = ("training.precision", "training.checkpoint_epochs")
@@ -57,15 +89,15 @@ class Scale:
     samples: int | None = None
     long_samples: int | None = None
     """Of each suite, and of those with long terms; None for each suite's own number."""
-    longest: int | None = None
-    """Suites of more digits are left out."""
+    suites: tuple[str, ...] | None = None
+    """The names of those that are measured; None for all."""
 
     def samples_of(self, suite: Suite) -> int:
         asked = self.long_samples if suite.space.digits[1] >= LONG_DIGITS else self.samples
         return suite.samples if asked is None or suite.expressions else asked
 
     def within(self, suites: Iterable[Suite]) -> tuple[Suite, ...]:
-        return tuple(suite for suite in suites if self.longest is None or suite.space.digits[1] <= self.longest)
+        return tuple(suite for suite in suites if self.suites is None or suite.name in self.suites)
 
 
 FULL = Scale()
@@ -84,7 +116,11 @@ QUICK = Scale(
     overtraining_epochs=1,
     samples=2,
     long_samples=1,
-    longest=1000,
+    suites=(
+        *("2x15", "2x100", "2x602", "[1,4]x[1,10]", "[5,6]x[1,10]", "[7,10]x[1,10]", "5x5", "6x5", "examples"),
+        "2x[1,1000]",
+        *(suite.name for suite in COLLECTIONS["validation"]),
+    ),
 )
 
 
@@ -109,7 +145,7 @@ class Campaign:
     reading: str | None = None
     """How the paper is read, if otherwise than by default."""
 
-    @property
+    @cached_property
     def trainings(self) -> list[Training]:
         """The standard ones."""
         changes = {"training.precision": self.precision, **self.scale.changes}
@@ -132,9 +168,9 @@ class Campaign:
 
     def chosen(self, name: str) -> dict[str, int]:
         """The seed that is best on each of the validation's suites; empty while not all have been measured."""
-        suites = COLLECTIONS["validation"]
-        records = current(self.validation_records(name), self.seeds, suites, VALIDATION_SEED, self.scale)
-        return choose(records) if len(records) == len(self.seeds) * len(suites) else {}
+        path = self.validation_records(name)
+        whole = complete(path, self.seeds, VALIDATION, self.scale)
+        return choose(current(path, self.seeds, VALIDATION, self.scale)) if whole else {}
 
     def validation_records(self, name: str) -> Path:
         return self.folder / name / "validation.jsonl"
@@ -175,16 +211,20 @@ class Campaign:
 
     def _measured(self, training: Training) -> bool:
         """Whether all records of a training's runs are there."""
-        name, scale = training.name, self.scale
-        wanted = (
-            (self.report_records(name), REPORTED, REPORT_SEED),
-            (self.validation_records(name), COLLECTIONS["validation"], VALIDATION_SEED),
+        reported, validated = self.report_records(training.name), self.validation_records(training.name)
+        if self.is_further:
+            return complete(reported, training.seeds, FURTHER, self.scale)
+        return complete(reported, training.seeds, REPORT, self.scale) and complete(
+            validated, training.seeds, VALIDATION, self.scale
         )
-        return all(
-            len(current(path, training.seeds, within, seed, scale)) == len(training.seeds) * len(within)
-            for path, suites, seed in wanted
-            for within in [scale.within(suites)]
-        )
+
+    @property
+    def is_further(self) -> bool:
+        return self.folder.name == _FURTHER
+
+    def further(self, seeds: Sequence[int]) -> "Campaign":
+        """The same trainings of other seeds."""
+        return replace(self, folder=self.folder / _FURTHER, seeds=tuple(seeds))
 
 
 _SCALES = {"full": FULL, "quick": QUICK}
@@ -224,21 +264,27 @@ def overtrained_name(name: str) -> str:
     return f"{name}-overtrained"
 
 
-def current(
-    path: Path, seeds: Sequence[int], suites: Iterable[Suite], evaluation_seed: int, scale: Scale
-) -> list[Record]:
-    """The records in a file that count: of these runs and suites, with problems enough; of several, the last."""
+def current(path: Path, seeds: Sequence[int], sheet: Sheet, scale: Scale) -> list[Record]:
+    """The records in a file that count: of these runs, on this sheet, with problems enough; of several, the last."""
     if not path.exists():
         return []
-    wanted = {suite.name: scale.samples_of(suite) for suite in suites}
+    wanted = {
+        (suite.name, way): scale.samples_of(suite) for suite in scale.within(sheet.suites) for way in sheet.ways(suite)
+    }
     found = {
-        (record.seed, record.suite): record
+        (record.seed, record.suite, record.way): record
         for record in read([path], pass_over_torn=True)
         if record.seed in seeds
-        and record.samples >= wanted.get(record.suite, record.samples + 1)
-        and record.evaluation_seed == evaluation_seed
+        and record.samples >= wanted.get((record.suite, record.way), record.samples + 1)
+        and record.evaluation_seed == sheet.evaluation_seed
     }
     return list(found.values())
+
+
+def complete(path: Path, seeds: Sequence[int], sheet: Sheet, scale: Scale) -> bool:
+    """Whether a file holds all records of these runs on the sheet."""
+    each = sum(len(sheet.ways(suite)) for suite in scale.within(sheet.suites))
+    return len(current(path, seeds, sheet, scale)) == len(seeds) * each
 
 
 def machines(folder: Path) -> list[dict[str, Any]]:

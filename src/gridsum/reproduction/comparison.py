@@ -5,37 +5,53 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gridsum.evaluation import paper
+from gridsum.evaluation.intervals import Measure
 from gridsum.evaluation.records import Record, read
 from gridsum.evaluation.rendering import Table, to_markdown
 from gridsum.evaluation.suites import COLLECTIONS
 from gridsum.evaluation.tables import MISSING, ROUNDING, TABLES, accuracy_text, spread, spread_text
-from gridsum.evaluation.verdicts import Comparison, MeanComparison, Standing, against_paper, means_against_paper
-from gridsum.reproduction.campaign import OVERTRAINED
+from gridsum.evaluation.verdicts import (
+    CONFIDENCE,
+    MARGIN,
+    STANDINGS,
+    Comparison,
+    Standing,
+    against_paper,
+    means_against_paper,
+)
+from gridsum.reproduction.campaign import ON_EVERY_GRID, OVERTRAINED, Way
 from gridsum.reproduction.results import Results
 
 HEADLINE = {"base": "terms", "noGroups": "digits"}
 """What the paper shows each of its two best models for: the run that its numbers are compared with."""
 ABLATION_SUITES = tuple(suite.name for suite in COLLECTIONS["ablation"])
-_MEASURES = ("char", "seq")
+_MEASURES: tuple[Measure, ...] = ("char", "seq")
+REACHED = ("passed", "reached")
+_CRITERION = (
+    f"By the {CONFIDENCE:.0%} interval of ours and a margin of {MARGIN}, or half the paper's number if that is less: "
+    + "; ".join(f"{name}, {meaning}" for name, meaning in STANDINGS.items())
+    + "."
+)
 
 
-def best_models(results: Results) -> list[Record]:
-    """The reported records of the runs that Tables III to V show: those overtrained, or chosen to be."""
+def best_models(results: Results, way: Way | None = None) -> list[Record]:
+    """The records of the runs that Tables III to V show: those overtrained, or chosen to be. As the paper's numbers
+    were measured, if not in another way."""
     records: list[Record] = []
     for variant in OVERTRAINED:
         further = results.overtrained(variant)
         if further is not None and further.reported:
-            records += further.reported
+            records += further.measured(way)
         elif variant in results.trained:
             chosen = set(results.chosen(variant).values())
-            records += [record for record in results.trained[variant].reported if record.seed in chosen]
+            records += [record for record in results.trained[variant].measured(way) if record.seed in chosen]
     return records
 
 
-def headline(results: Results, variant: str) -> list[Record]:
+def headline(results: Results, variant: str, way: Way | None = None) -> list[Record]:
     """The records of the run of a variant that stands beside the paper's."""
     seed = results.chosen(variant).get(HEADLINE[variant])
-    return [record for record in best_models(results) if record.variant == variant and record.seed == seed]
+    return [record for record in best_models(results, way) if record.variant == variant and record.seed == seed]
 
 
 def table(name: str, records: Sequence[Record]) -> str:
@@ -49,21 +65,17 @@ class Cell(NamedTuple):
     """One number of the paper's Tables III and IV beside ours."""
 
     record: Record
-    measure: str
+    measure: Measure
     known: float
 
     @property
     def comparison(self) -> Comparison:
-        record = self.record
-        counts = {"char": (record.chars_right, record.chars_valid), "seq": (record.sequences_right, record.samples)}
-        return against_paper(*counts[self.measure], self.known)
+        return against_paper(self.record, self.measure, self.known)
 
     @property
     def standing(self) -> str:
-        standing, difference = self.comparison
-        if standing != "short":
-            return standing
-        return f"short by {-difference:.3f}" if difference < -0.0005 else "short by less than 0.001"
+        standing, difference, *_ = self.comparison
+        return standing if standing in REACHED else f"{standing}, {difference:+.3f}"
 
 
 def cells(results: Results) -> list[Cell]:
@@ -83,18 +95,27 @@ def best_in_brief(results: Results) -> str:
     found = cells(results)
     if not found:
         return "Nothing can be compared with Tables III and IV yet (`gridsum reproduce --only measure`).\n"
+    every = {(r.variant, r.suite): r for name in OVERTRAINED for r in headline(results, name, ON_EVERY_GRID)}
     rows = []
     for char, seq in zip(found[::2], found[1::2], strict=True):
         record = char.record
-        ours = f"{accuracy_text(record.char)} / {accuracy_text(record.seq)}"
-        known = f"{accuracy_text(char.known)} / {accuracy_text(seq.known)}"
-        short = [f"{cell.measure} {cell.standing}" for cell in (char, seq) if cell.comparison.standing == "short"]
-        rows.append((record.suite, f"{record.model} {record.seed}", ours, known, ", ".join(short)))
+        ours, known = both_text(record), f"{accuracy_text(char.known)} / {accuracy_text(seq.known)}"
+        others = [both_text(every.get((record.variant, record.suite)))] if every else []
+        short = [f"{cell.measure} {cell.standing}" for cell in (char, seq) if cell.comparison.standing not in REACHED]
+        rows.append((record.suite, f"{record.model} {record.seed}", ours, *others, known, "; ".join(short)))
+    grids = ", ".join(sorted({cell.record.grids for cell in found}))
     caption = (
-        f"Characters / whole results right. The model's number is its training seed. {ROUNDING} Short: the 95% "
-        "interval of ours lies below all that the printed number can mean."
+        f"Characters / whole results right. The model's number is its training seed. Ours is on {grids} grids"
+        + (", then on every size equally" if every else "")
+        + f". {ROUNDING} {_CRITERION}"
     )
-    return to_markdown(Table("The best models", caption, ("suite", "model", "ours", "paper", "short"), tuple(rows)))
+    header = ("suite", "model", "ours", *(["every grid"] if every else []), "paper", "not reached")
+    return to_markdown(Table("The best models", caption, header, tuple(rows)))
+
+
+def both_text(record: Record | None) -> str:
+    """Accuracy by characters / of whole results."""
+    return MISSING if record is None else f"{accuracy_text(record.char)} / {accuracy_text(record.seq)}"
 
 
 def standings(results: Results) -> str:
@@ -116,9 +137,7 @@ def standings(results: Results) -> str:
     return to_markdown(
         Table(
             "Number by number (Tables III and IV)",
-            f"{tally([cell.comparison.standing for cell in found])} Passed: the 95% interval of ours lies above all "
-            "that the printed number can mean. Reached: at least the printed number, or the interval touches it. "
-            "Short: by how much ours lies below the printed number.",
+            f"{tally([cell.comparison.standing for cell in found])} {_CRITERION}",
             ("model", "suite", "measure", "ours", "paper", "standing"),
             tuple(rows),
         )
@@ -126,17 +145,17 @@ def standings(results: Results) -> str:
 
 
 def tally(found: Sequence[Standing]) -> str:
-    counts = ", ".join(f"{found.count(kind)} {kind}" for kind in ("passed", "reached", "short"))
+    counts = ", ".join(f"{found.count(kind)} {kind}" for kind in STANDINGS)
     return f"Of {len(found)} numbers: {counts}."
 
 
 class Mean(NamedTuple):
-    """One number of Table VI: a variant's mean over seeds, minus the paper's."""
+    """One number of Table VI: a variant's mean over seeds beside the paper's."""
 
     suite: str
     variant: str
-    measure: str
-    comparison: MeanComparison
+    measure: Measure
+    comparison: Comparison
 
 
 def means(records: Sequence[Record]) -> Iterator[Mean]:
@@ -183,18 +202,18 @@ def mean_standings(records: Sequence[Record]) -> str:
             mean.variant,
             mean.measure,
             f"{of.difference:+.2f}",
-            f"{of.low:+.2f} to {of.high:+.2f}",
+            f"{of.low:.2f} to {of.high:.2f}",
             of.standing,
         )
         for mean in found
         for of in [mean.comparison]
     )
     caption = (
-        f"{tally([mean.comparison.standing for mean in found])} The interval is Welch's at 95%. Passed and short: it "
-        "excludes zero. Reached: it does not, which is no proof that the means are equal. The paper's spreads are "
-        "taken as the sample's."
+        f"{tally([mean.comparison.standing for mean in found])} Minus the paper's: the difference of the means. The "
+        f"interval is Student's of our mean over seeds. {_CRITERION} The paper's sd, if it is larger, takes "
+        f"the place of {MARGIN}."
     )
-    header = ("suite", "variant", "measure", "difference", "95% interval", "standing")
+    header = ("suite", "variant", "measure", "minus the paper's", f"{CONFIDENCE:.0%} interval", "standing")
     return to_markdown(Table("Our means minus the paper's (Table VI)", caption, header, rows))
 
 

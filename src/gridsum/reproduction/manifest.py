@@ -12,7 +12,7 @@ from gridsum.training.folders import seed_folder
 from gridsum.training.summary import write_summary
 
 MANIFEST = "manifest.json"
-_KEPT = ("config.json", "start.json", "machine.jsonl", "summary.json", "validation.jsonl")
+_KEPT = ("config.json", "start.json", "machine.jsonl", "summary.json", "validation.jsonl", "leakage.jsonl")
 
 
 def keep(results: Results) -> None:
@@ -36,7 +36,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 def _files(results: Results) -> dict[str, str]:
     folder = results.folder
     paths = [folder / name / kept for name in results.trained for kept in _KEPT]
-    paths += [folder / "records" / f"{name}.jsonl" for name in results.trained]
+    paths += [place / "records" / f"{name}.jsonl" for place in (folder, folder / "further") for name in results.trained]
     return {path.relative_to(folder).as_posix(): checksum(path) for path in paths if path.exists()}
 
 

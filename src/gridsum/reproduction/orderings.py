@@ -2,12 +2,13 @@
 
 from gridsum.evaluation.rendering import Table, to_markdown
 from gridsum.evaluation.statistics import Finding, Judgement, Pair, findings, judgements
+from gridsum.reproduction import rule
 from gridsum.reproduction.comparison import p_text
 from gridsum.reproduction.results import Results
 
-_LOOKS = 3
-"""How often the claims had been put to the test when further seeds were there: with the first ten seeds, again after
-one variant had been trained anew, and with all."""
+_LOOKS_IN_0_1_0 = 3
+"""How often the claims had been put to the test in 0.1.0 when further seeds were there: with the first ten seeds, again
+after one variant had been trained anew, and with all."""
 _ABOUT_THE_TEST = (
     "Mann–Whitney's test, exact, two-sided, over training seeds. δ is Cliff's: 1 where every seed of the first is "
     "above every seed of the second, −1 the other way round. p is not corrected; Holm's is, for all comparisons made "
@@ -18,12 +19,21 @@ _ABOUT_CLAIMS = (
     "test). Its p is the largest of theirs, 1 if any comes out even or the other way, and is corrected for the number "
     "of claims and of looks. It is refuted when one of its comparisons is."
 )
+_BY_THE_RULE = (
+    f"Decided once, by the rule in `gridsum/reproduction/rule.py`, when all of seeds {rule.SEEDS[0]} to "
+    f"{rule.SEEDS[-1]} of every variant are measured; until then nothing is tested."
+)
 
 
 def _tested(results: Results) -> tuple[dict[Pair, Finding], list[tuple[str, Judgement]], int]:
-    """Every comparison, every claim, and how many looks they are corrected for."""
-    records = [record for trained in results.variants for record in (*trained.reported, *trained.further)]
-    looks = _LOOKS if any(trained.further for trained in results.variants) else 1
+    """Every comparison, every claim, and how many looks they are corrected for: by the rule, from its records alone."""
+    every = [r for trained in results.variants for r in (*trained.measured(rule.WAY), *trained.further)]
+    records, looks = rule.counting(every), 1
+    if not records:
+        records = [r for trained in results.variants for r in (*trained.reported, *trained.further)]
+        looks = _LOOKS_IN_0_1_0 if any(trained.further for trained in results.variants) else 1
+    elif not rule.decidable(records):
+        records = []
     found = findings(records, looks=looks)
     return found, [(claim.text, judged) for claim, judged in judgements(found, looks=looks).items()], looks
 
@@ -31,7 +41,9 @@ def _tested(results: Results) -> tuple[dict[Pair, Finding], list[tuple[str, Judg
 def in_brief(results: Results) -> str:
     """A line for each claim."""
     _, judged, _ = _tested(results)
-    return "".join(f"- {text}: **{found.verdict}**{_claim_p(found)}\n" for text, found in judged)
+    return "".join(f"- {text}: **{found.verdict}**{_claim_p(found)}\n" for text, found in judged) + (
+        f"\n{_BY_THE_RULE}\n" if any(trained.measured(rule.WAY) for trained in results.variants) else ""
+    )
 
 
 def account(results: Results) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from gridsum.deltas import PAPER_VARIANTS
 from gridsum.evaluation.verdicts import Standing
 from gridsum.reproduction import accounts, comparison, orderings
-from gridsum.reproduction.campaign import OVERTRAINED
+from gridsum.reproduction.campaign import ON_EVERY_GRID, OVERTRAINED
 from gridsum.reproduction.comparison import HEADLINE
 from gridsum.reproduction.results import Results
 
@@ -107,11 +107,14 @@ def _steps_of_both(results: Results) -> str:
 
 def _best(results: Results) -> list[str]:
     best = comparison.best_models(results)
+    every = comparison.best_models(results, ON_EVERY_GRID)
     return [
         "# The best models\n",
         _about_the_best(results),
         *(comparison.table(name, best) for name in ("comparison", "long-digits", "long-terms", "examples")),
         comparison.standings(results),
+        *(["## On every grid size\n"] if every else []),
+        *(comparison.table(name, every) for name in ("comparison", "long-digits", "long-terms") if every),
     ]
 
 
@@ -134,6 +137,8 @@ def _runs(results: Results) -> list[str]:
         accounts.selection(results),
         "## Every seed\n",
         accounts.every_seed(results),
+        "## Placement: what leaks\n",
+        accounts.placement(results),
         "## Halting: Explore-Reinforce against KL\n",
         accounts.halting(results),
         "## What it took\n",

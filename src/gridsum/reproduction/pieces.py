@@ -20,17 +20,21 @@ from gridsum.devices import describe, on_gpu
 from gridsum.disk import append_lines
 from gridsum.evaluation.records import append
 from gridsum.evaluation.runner import evaluate
-from gridsum.evaluation.suites import COLLECTIONS, Suite
+from gridsum.evaluation.suites import Suite
 from gridsum.recipe import ExactConfig
 from gridsum.reproduction.campaign import (
-    REPORT_SEED,
-    REPORTED,
-    VALIDATION_SEED,
+    FURTHER,
+    REPORT,
+    VALIDATION,
     Campaign,
+    Sheet,
     Training,
+    Way,
     current,
     overtrained_name,
 )
+from gridsum.reproduction.leakage import keep_leakage, leakage, read_leakage
+from gridsum.reproduction.rule import FURTHER_SEEDS
 from gridsum.sizes import training_bytes
 from gridsum.store import WEIGHTS, Model, load_runs
 from gridsum.training.checkpoints import drop_checkpoints
@@ -112,10 +116,8 @@ _EXPECTED_RUNS = 2
 class Train(Piece):
     """The standard training of a variant."""
 
-    stage = "train"
-
-    def __init__(self, campaign: Campaign, training: Training) -> None:
-        self.campaign, self.training, self.subject = campaign, training, training.name
+    def __init__(self, campaign: Campaign, training: Training, stage: str = "train") -> None:
+        self.campaign, self.training, self.subject, self.stage = campaign, training, training.name, stage
 
     def state(self) -> State:
         return State(self.campaign.epochs_done(self.training), self.training.config.training.epochs, "epochs")
@@ -163,8 +165,11 @@ class Overtrain(Piece):
         drop_checkpoints(self.campaign.folder / name)
 
 
+_SHEETS: dict[str, Sheet] = {"validate": VALIDATION, "measure": REPORT, "further": FURTHER}
+
+
 class Measure(Piece):
-    """Records of a training's runs on a collection of suites."""
+    """Records of a training's runs on a sheet of suites."""
 
     def __init__(
         self,
@@ -176,9 +181,8 @@ class Measure(Piece):
         suites: Sequence[Suite] | None = None,
     ) -> None:
         self.campaign, self.subject, self.training, self.stage, self.model = campaign, name, training, stage, model
-        all_suites = campaign.scale.within(COLLECTIONS["validation"] if stage == "validate" else REPORTED)
-        self.collection = all_suites if suites is None else tuple(suites)
-        self.evaluation_seed = VALIDATION_SEED if stage == "validate" else REPORT_SEED
+        self.sheet = _SHEETS[stage]
+        self.collection = campaign.scale.within(self.sheet.suites) if suites is None else tuple(suites)
         self.path = (campaign.validation_records if stage == "validate" else campaign.report_records)(name)
 
     @property
@@ -193,9 +197,12 @@ class Measure(Piece):
             for suite in self.collection
         ]
 
-    def _missing(self, suite: Suite, seeds: Sequence[int]) -> list[int]:
-        found = current(self.path, seeds, [suite], self.evaluation_seed, self.campaign.scale)
-        return [seed for seed in seeds if seed not in {record.seed for record in found}]
+    def _missing(self, suite: Suite, seeds: Sequence[int]) -> dict[Way, list[int]]:
+        """The runs that lack a record, by the way it is measured."""
+        records = current(self.path, seeds, self.sheet, self.campaign.scale)
+        found = {(record.way, record.seed) for record in records if record.suite == suite.name}
+        lacking = {way: [seed for seed in seeds if (way, seed) not in found] for way in self.sheet.ways(suite)}
+        return {way: runs for way, runs in lacking.items() if runs}
 
     def state(self) -> State:
         training = self.training()
@@ -209,12 +216,16 @@ class Measure(Piece):
         model, training = self.model, self.training()
         total = 0.0
         for suite in self.collection:
-            runs = _EXPECTED_RUNS if training is None else len(self._missing(suite, training.seeds))
+            ways = self.sheet.ways(suite)
+            runs = _EXPECTED_RUNS * len(ways) if training is None else self._left(suite, training.seeds)
             rows, columns = suite.space.terms[1] + 1.5, suite.space.columns + 2.5
             cells = round(rows * columns * self.campaign.scale.samples_of(suite) * runs)
             placement = 2.0 * model.width * suite.space.symbols
             total += steps_of_solving(model) * operations(model, cells) + placement * cells
         return Work(inference=total)
+
+    def _left(self, suite: Suite, seeds: Sequence[int]) -> int:
+        return sum(map(len, self._missing(suite, seeds).values()))
 
     def run(self, around: Surroundings) -> None:
         if on_gpu(around.device):
@@ -223,24 +234,28 @@ class Measure(Piece):
         training = self.training()
         assert training is not None, "runs are trained before they are measured"
         model = None
+        folder = self.campaign.folder / self.subject
+        if self.stage == "measure":
+            known = read_leakage(folder)
+            unknown = [seed for seed in training.seeds if seed not in known]
+            if unknown:
+                keep_leakage(folder, leakage(load_seeds(folder, self.subject, unknown, around.device)))
         for suite in self.collection:
-            missing = self._missing(suite, training.seeds)
-            if not missing:
-                continue
-            if model is None or model.seeds != tuple(missing):
-                model = load_seeds(self.campaign.folder / self.subject, self.subject, missing, around.device)
+            for (grids, placement), missing in self._missing(suite, training.seeds).items():
+                if model is None or model.seeds != tuple(missing):
+                    model = load_seeds(folder, self.subject, missing, around.device)
 
-            def report(done: int, total: int, label: str = f"{self.subject} on {suite.name}") -> None:
-                around.problems(label, done, total)
+                def report(done: int, total: int, label: str = f"{self.subject} on {suite.name}") -> None:
+                    around.problems(label, done, total)
 
-            samples = self.campaign.scale.samples_of(suite)
-            found = evaluate(model, suite, samples, self.evaluation_seed, commit=around.commit, report=report)
-            append(self.path, found)
-            around.check()
+                samples = self.campaign.scale.samples_of(suite)
+                asked = (samples, self.sheet.evaluation_seed, None, placement, grids, around.commit, report)
+                append(self.path, evaluate(model, suite, *asked))  # pyright: ignore[reportArgumentType]
+                around.check()
 
 
 def pieces(campaign: Campaign) -> Iterator[Piece]:
-    """All of a campaign but its report, in the order they are done."""
+    """All of a campaign but its report and further seeds, in the order they are done."""
     standard = campaign.trainings
     further = [training for training in standard if training.name in campaign.overtrained]
 
@@ -259,6 +274,14 @@ def pieces(campaign: Campaign) -> Iterator[Piece]:
     yield from measures_further("validate")
     yield from measures("measure", standard)
     yield from measures_further("measure")
+
+
+def further_pieces(campaign: Campaign) -> Iterator[Piece]:
+    """What decides the paper's orderings beside the campaign."""
+    others = campaign.further(FURTHER_SEEDS)
+    for training in others.trainings:
+        yield Train(others, training, "further")
+        yield Measure(others, training.name, lambda found=training: found, "further", training.config.model)
 
 
 def load_seeds(folder: Path, name: str, seeds: Sequence[int], device: torch.device | str = "cpu") -> Model:
@@ -292,7 +315,8 @@ def _train(campaign: Campaign, training: Training, around: Surroundings, start: 
         gc.collect()
         if on_gpu(around.device):
             torch.cuda.empty_cache()
-    if training.name not in campaign.overtrained:  # overtraining goes on with the optimiser's moments
+    # Overtraining goes on with the optimiser's moments.
+    if campaign.is_further or training.name not in campaign.overtrained:
         drop_checkpoints(folder)
 
 

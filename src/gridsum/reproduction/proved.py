@@ -64,10 +64,12 @@ def measure(
     folder: Path, seed: int, samples: int | None, commit: str | None, report: Callable[[str, int, int], None]
 ) -> list[Record]:
     """The chosen run on every suite; suites that are measured are kept."""
-    path, table = folder / RECORDS, rule_of(folder, seed)
+    path = folder / RECORDS
     known = {record.suite: record for record in (read([path]) if path.exists() else []) if record.seed == seed}
-    for suite in SUITES:
-        if suite.name not in known:
+    missing = [suite for suite in SUITES if suite.name not in known]
+    if missing:
+        table = rule_of(folder, seed)
+        for suite in missing:
             record = evaluate_rule(
                 EXACT, table, seed, suite, samples, commit=commit, report=functools.partial(report, suite.name)
             )

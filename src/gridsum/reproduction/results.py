@@ -9,10 +9,13 @@ from gridsum.config import Config
 from gridsum.deltas import PAPER_VARIANTS
 from gridsum.evaluation.records import Record, read
 from gridsum.evaluation.suites import COLLECTIONS
-from gridsum.reproduction.campaign import OVERTRAINED, machines, overtrained_name
+from gridsum.reproduction.campaign import AS_PUBLISHED, ON_EVERY_GRID, OVERTRAINED, Way, machines, overtrained_name
+from gridsum.reproduction.leakage import Leakage, read_leakage
 from gridsum.reproduction.selection import choose
 from gridsum.training.folders import read_setup
 from gridsum.training.summary import Summary, read_summary
+
+_IN_0_1_0: Way = ("drawn", "soft")
 
 
 @dataclass(frozen=True)
@@ -24,9 +27,21 @@ class Trained:
     summary: Summary
     machines: list[dict[str, Any]]
     validation: list[Record]
-    reported: list[Record]
+    by_way: dict[Way, list[Record]]
+    """The reported records, by how they were measured."""
     further: list[Record]
-    """Records of other seeds: they are in no table of means, but the paper's orderings are tested with them too."""
+    """Records of other seeds: they are in no table of means, but the paper's orderings are decided by them too."""
+    leakage: dict[int, Leakage]
+    """By seed."""
+
+    @property
+    def reported(self) -> list[Record]:
+        """As the paper's numbers were measured; of results of 0.1.0, as they were then."""
+        return self.by_way.get(AS_PUBLISHED) or self.by_way.get(_IN_0_1_0, [])
+
+    def measured(self, way: Way | None = None) -> list[Record]:
+        """The records of a way; of none, the reported ones."""
+        return self.reported if way is None else self.by_way.get(way, [])
 
     @property
     def seeds(self) -> tuple[int, ...]:
@@ -71,23 +86,31 @@ def load_results(folder: Path) -> Results:
 
 def _load(folder: Path, name: str) -> Trained:
     config, seeds = read_setup(folder / name)
-    reported = _last(folder / "records" / f"{name}.jsonl")
+    found = _last(folder / "records" / f"{name}.jsonl")
+    by_way: dict[Way, list[Record]] = {}
+    for record in _of(seeds, found):
+        by_way.setdefault(record.way, []).append(record)
+        if record.answers is not None and record.way == ON_EVERY_GRID:  # worked examples have one grid
+            by_way.setdefault(AS_PUBLISHED, []).append(record)
+    others = _last(folder / "further" / "records" / f"{name}.jsonl")
     return Trained(
         name,
         config,
         read_summary(folder / name),
         machines(folder / name),
         _of(seeds, _last(folder / name / "validation.jsonl")),
-        _of(seeds, reported),
-        [record for record in reported if record.seed not in seeds],
+        by_way,
+        [record for record in (*found, *others) if record.seed not in seeds],
+        read_leakage(folder / name),
     )
 
 
 def _last(path: Path) -> list[Record]:
-    """The records of a file, of several for one run and suite the last."""
+    """The records of a file, of several for one run, suite and way the last."""
     if not path.exists():
         return []
-    return list({(record.seed, record.suite): record for record in read([path], pass_over_torn=True)}.values())
+    records = read([path], pass_over_torn=True)
+    return list({(record.seed, record.suite, record.way): record for record in records}.values())
 
 
 def _of(seeds: Collection[int], records: list[Record]) -> list[Record]:

@@ -35,7 +35,8 @@ class Run(NamedTuple):
 
     @property
     def records(self) -> list[Record]:
-        return [record for record in self.training.reported if record.seed == self.seed]
+        """As they were measured in every way."""
+        return [record for records in self.training.by_way.values() for record in records if record.seed == self.seed]
 
 
 def shipments(results: Results, variants: Collection[str] = tuple(PAPER_VARIANTS)) -> dict[str, Run]:

@@ -1,0 +1,159 @@
+"""On which grids problems are measured, and how sure the scores are."""
+
+import dataclasses
+import random
+import statistics
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+import torch
+
+from gridsum.config import TaskConfig
+from gridsum.deltas import variant
+from gridsum.evaluation.grids import GRIDS, PUBLISHED, parts_of
+from gridsum.evaluation.intervals import independent_trials, interval
+from gridsum.evaluation.metrics import wilson
+from gridsum.evaluation.records import OnGrid, Record, RecordError, append, read
+from gridsum.evaluation.runner import evaluate
+from gridsum.evaluation.suites import EXAMPLES, find, in_parts, problems_of
+from gridsum.fields import override
+from gridsum.model.paper import Network
+from gridsum.store import Model
+from tests.oracles.sizes import SMALLEST
+
+Make = Callable[..., Record]
+TASK = TaskConfig()
+
+
+def test_every_size_gets_equally_many_problems():
+    (suite,) = find("2x15")
+    parts = parts_of("every", suite, None, TASK, 0)
+    assert Counter(part.drawn for part in parts) == {(r, c): 1 for r in range(4) for c in range(4)}
+    assert {part.problems for part in parts} == {40}
+    few = parts_of("every", suite, 4, TASK, 0)
+    assert [part.problems for part in few] == [1] * 4
+    assert {part.drawn[0] for part in few} == {part.drawn[1] for part in few} == set(range(4))
+    assert sum(part.problems for part in parts_of("every", suite, 130, TASK, 0)) == 130
+
+
+def test_the_published_sizes_are_what_the_published_test_code_draws():
+    """It seeds Python's `random` with 0 and asks it once for each of 128 problems, then for rows and columns."""
+    chance = random.Random(0)
+    drawn = []
+    for _ in range(5):
+        for _ in range(128):
+            chance.random()
+        drawn.append((chance.randint(0, 3), chance.randint(0, 3)))
+    assert tuple(drawn) == PUBLISHED
+    (suite,) = find("2x15")
+    assert [(part.problems, part.drawn) for part in parts_of("published", suite, None, TASK, 0)] == [
+        (128, size) for size in PUBLISHED
+    ]
+
+
+def test_worked_examples_stand_on_one_grid():
+    for grids in ("every", "published"):
+        assert parts_of(grids, EXAMPLES, None, TASK, 0) == [(8, (0, 0))]
+
+
+@pytest.mark.parametrize("sizes", [[130], [64, 64, 2], [1, 100, 29], [26] * 5])
+def test_problems_are_the_same_however_they_are_divided(sizes: list[int]):
+    (suite,) = find("[1,4]x[1,10]")
+    whole = torch.cat([problems_of(suite, index, n, 3).symbols for index, n in enumerate((64, 64, 2))], 1)
+    found = [batch.symbols for batch in in_parts(suite, sizes, 3)]
+    assert [part.shape[1] for part in found] == sizes
+    assert torch.equal(torch.cat(found, 1), whole)
+
+
+@pytest.fixture(scope="module")
+def model() -> Model:
+    config = override(variant("base"), SMALLEST | {"model.max_evaluation_steps": 3})
+    return Model("tiny", config, (4, 5), Network(config.model, (4, 5)).requires_grad_(False))
+
+
+def test_a_record_keeps_its_counts_grid_by_grid(model: Model, tmp_path):
+    (suite,) = find("2x3")
+    records = evaluate(model, suite, 32)
+    for record in records:
+        assert (record.grids, record.way, record.samples) == ("every", ("every", "soft"), 32)
+        assert record.batches is not None
+        assert {batch.problems for batch in record.batches} == {2}
+        assert {(b.rows, b.columns) for b in record.batches} == {(r, c) for r in range(3, 7) for c in range(6, 10)}
+        assert sum(batch.chars_valid for batch in record.batches) == record.chars_valid
+    append(tmp_path / "records.jsonl", records)
+    assert read([tmp_path / "records.jsonl"]) == records
+
+
+@pytest.mark.parametrize("grids", GRIDS)
+def test_a_part_can_be_measured_again_alone(model: Model, grids):
+    (suite,) = find("2x3")
+    whole = evaluate(model, suite, 70, grids=grids)
+    for number in (0, len(whole[0].batches or ()) - 1):
+        again = evaluate(model, suite, 70, grids=grids, only=[number])
+        for record, part in zip(whole, again, strict=True):
+            assert record.batches is not None
+            assert part.batches == (record.batches[number],)
+
+
+def test_a_record_whose_batches_do_not_add_up_is_refused(make_record: Make):
+    batch = OnGrid(3, 6, 2, 1, 5, 6, 13, 15, 18)
+    whole = make_record(samples=2, sequences_right=1, chars_right=5, chars_valid=6, batches=(batch,))
+    with pytest.raises(RecordError, match="chars_right 4 is not the sum of the batches"):
+        dataclasses.replace(whole, chars_right=4)
+
+
+def of_problems(make_record: Make, batches: list[list[tuple[int, int]]]) -> Record:
+    """A record of problems, each with its right and valid characters, on one grid after the other."""
+    kept = [
+        OnGrid(
+            3,
+            6 + index,
+            len(batch),
+            sum(right == valid for right, valid in batch),
+            sum(right for right, _ in batch),
+            sum(valid for _, valid in batch),
+            sum(right**2 for right, _ in batch),
+            sum(right * valid for right, valid in batch),
+            sum(valid**2 for _, valid in batch),
+        )
+        for index, batch in enumerate(batches)
+    ]
+    return make_record(
+        samples=sum(batch.problems for batch in kept),
+        sequences_right=sum(batch.sequences_right for batch in kept),
+        chars_right=sum(batch.chars_right for batch in kept),
+        chars_valid=sum(batch.chars_valid for batch in kept),
+        batches=tuple(kept),
+    )
+
+
+def drawn(chance: random.Random, shares: list[float]) -> list[list[tuple[int, int]]]:
+    """40 problems on each grid; one that fails has hardly a character right."""
+    return [
+        [(valid if chance.random() < share else chance.randint(0, 2), valid) for valid in chance.choices((8, 9), k=40)]
+        for share in shares
+    ]
+
+
+def test_the_interval_holds_what_it_says_where_grids_differ(make_record: Make):
+    """Problems are drawn again and again on grids that are good, bad and in between."""
+    chance, shares = random.Random(0), [0.95, 0.9, 0.5, 0.1]
+    records = [of_problems(make_record, drawn(chance, shares)) for _ in range(300)]
+    for measure in ("char", "seq"):
+        truth = statistics.fmean(getattr(record, measure) for record in records)
+        ends = [interval(record, measure) for record in records]
+        held = sum(low <= truth <= high for low, high in ends)
+        assert 0.92 * len(records) <= held <= len(records)
+    # Characters of a problem are right or wrong together, so they are worth fewer than they are.
+    assert statistics.fmean(independent_trials(record, "char") for record in records) < 0.5 * 160 * 8.5
+    naive = [wilson(record.chars_right, record.chars_valid) for record in records]
+    truth = statistics.fmean(record.char for record in records)
+    assert sum(low <= truth <= high for low, high in naive) < 0.75 * len(records)
+
+
+def test_where_nothing_varies_problems_count(make_record: Make):
+    right = of_problems(make_record, [[(9, 9)] * 40, [(8, 8)] * 40])
+    assert interval(right, "char") == interval(right, "seq") == wilson(80, 80)
+    split = of_problems(make_record, [[(9, 9)] * 40, [(0, 9)] * 40])
+    assert interval(split, "seq") == wilson(40, 80)
