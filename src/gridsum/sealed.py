@@ -50,6 +50,16 @@ def unseal(path: Path, older: Callable[[dict[str, Any]], bool]) -> tuple[dict[st
     return held, about
 
 
+def shapes_of(path: Path) -> dict[str, tuple[tuple[int, ...], str]]:
+    """The shape and the type of every tensor of a file, without reading them."""
+
+    def shapes(file: Any) -> dict[str, Any]:
+        parts = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
+        return {name: (tuple(part.get_shape()), part.get_dtype()) for name, part in parts.items()}
+
+    return _open(path, shapes)[0]
+
+
 def _open(path: Path, look: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     try:
         with safe_open(path, framework="pt") as file:

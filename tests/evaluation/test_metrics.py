@@ -62,6 +62,11 @@ def test_a_prediction_of_another_width_is_refused() -> None:
         count(torch.zeros(1, 4), torch.zeros(1, 1))
 
 
+def test_counts_add_up() -> None:
+    parts = count_text(["12"], ["12"]) + count_text(["9", "77"], ["8", "777"])
+    assert numbers(parts) == numbers(count_text(["12", "9", "77"], ["12", "8", "777"])) == (4, 6, 1, 3)
+
+
 @pytest.mark.parametrize(
     ("answer", "right", "valid", "whole"),
     [

@@ -16,7 +16,7 @@ def trainings(tmp_path_factory: pytest.TempPathFactory) -> list[Scenario]:
 
 
 def test_nothing_is_lost_in_a_run_folder(trainings: list[Scenario], tmp_path: Path):
-    kills = [*killed_at_every_operation(trainings, tmp_path, 41), *killed_again_and_again(trainings, tmp_path, 2)]
+    kills = [*killed_at_every_operation(trainings, tmp_path, 67), *killed_again_and_again(trainings, tmp_path, 2)]
     assert [lost for lost in kills if lost] == []
     assert len(kills) >= 20
     assert [lost for lost in two_writers(trainings, tmp_path, 2) if lost] == []

@@ -365,8 +365,8 @@ def test_a_small_network_learns_a_small_batch(config):
         step_hidden=64,
         placement_hidden=16,
         dropout=0.0,
-        max_steps=8,
-        fixed_steps=6,
+        max_steps=4,
+        fixed_steps=4,
     )
     network = Network(config, (0,))
     batch = sample(Space((1, 2), (1, 2)), 8, Stream.of_seeds([0]))

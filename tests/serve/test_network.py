@@ -67,7 +67,7 @@ def slow(port: int, sent: bytes = b"POST /solve HTTP/1.1\r\nhost: local") -> soc
 @pytest.fixture(scope="module")
 def guarded() -> Iterator[int]:
     """At most 20 connections; another name."""
-    options = ("--model", "base", "--read-seconds", "600", "--max-connections", "20", "--host-name", "sums.example")
+    options = ("--model", "exact", "--read-seconds", "600", "--max-connections", "20", "--host-name", "sums.example")
     with served(*options) as (port, _):
         yield port
 
@@ -75,7 +75,7 @@ def guarded() -> Iterator[int]:
 @pytest.fixture(scope="module")
 def impatient() -> Iterator[int]:
     """A second to send a request."""
-    with served("--read-seconds", "1") as (port, _):
+    with served("--model", "exact", "--read-seconds", "1") as (port, _):
         yield port
 
 
@@ -138,7 +138,7 @@ def test_a_host_that_is_not_this_one_is_refused(guarded: int, host: str, status:
 def test_a_token_is_asked_for(tmp_path: Path):
     file = tmp_path / "token"
     file.write_text("open-sesame\n")
-    with served("--model", "base", "--token-file", str(file)) as (port, _):
+    with served("--model", "exact", "--token-file", str(file)) as (port, _):
         page = f"http://127.0.0.1:{port}/"
         assert httpx.get(page).status_code == 401
         assert "Bearer TOKEN" in solve(port).json()["error"]

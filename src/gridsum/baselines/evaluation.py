@@ -86,7 +86,7 @@ def evaluate(
     for index, problems in enumerate(batches):
         batch = problems_of(suite, index, problems, seed, device, runs.config.task.task)
         predicted, taken = answers(runs.network, len(runs.seeds), batch, suite.space)
-        counts.append(count(predicted, batch.targets_for(predicted.shape[-1])))
+        counts.append(count(predicted, batch.targets_for(predicted.shape[-1])).total())
         steps.append(taken)
         written.append(predicted)
         if report is not None:

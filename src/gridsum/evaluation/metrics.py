@@ -25,6 +25,14 @@ class Counts:
     sequences_right: Tensor
     sequences: Tensor
 
+    def __add__(self, other: "Counts") -> "Counts":
+        return Counts(
+            self.chars_right + other.chars_right,
+            self.chars_valid + other.chars_valid,
+            self.sequences_right + other.sequences_right,
+            self.sequences + other.sequences,
+        )
+
     def total(self) -> "Counts":
         """Over the problems, the last dimension."""
         return Counts(
