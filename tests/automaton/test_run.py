@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gridsum.automaton import front, run, wave
@@ -92,14 +92,18 @@ fields = obstacles.map(lambda found: "".join("0" * free + digit for free, digit 
     st.integers(0, 3),
     st.sampled_from([2, 5, 64]),
 )
-def test_running_ahead_of_a_wave_changes_nothing(rows, source, to_the_left, patience, first):
+@example(["0" * 30, "0" * 10 + "7" + "0" * 15], 0, True, 2, 64)  # what the wave passes below reacts
+@example(["0" * 30, "0" * 10 + "5" + "0" * 15], 1, True, 2, 64)
+@example(["0" * 8 + "8" + "0" * 15], 0, True, 2, 64)
+@example(["0" * 15 + "5" + "0" * 8], 0, False, 2, 64)
+def test_moving_a_wave_ahead_changes_nothing(rows, source, to_the_left, patience, longest):
     source %= len(rows)
     rows[source] = rows[source] + "1" if to_the_left else "1" + rows[source]
     table, sum_ = spreading(to_the_left), tuple(rows)
     expected = every_state(table, sum_, 10**4)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(wave, "_PATIENCE", patience)
-        patch.setattr(wave, "_FIRST", first)
+        patch.setattr(wave, "_LONGEST", longest)
         for until in (*range(0, len(expected), 5), len(expected) - 1):
             at_work = run.Run(table, sum_)
             at_work.advance(until)

@@ -278,13 +278,13 @@ class Run:
         rule, symbols = self._table.flat_bytes, self._symbol_bytes
         square = side * side
         by_symbol = [symbol * side * square for symbol in range(len(self._table.steps) + 1)]
-        wave = Wave(self._table, np.frombuffer(codes, np.uint8), self._symbols, stride)
+        wave = Wave(np.frombuffer(codes, np.uint8), self._symbols, stride)
         steps, computed = self.steps, 0
         changed: list[int] = self._changed.tolist()
         while changed and steps < until and len(changed) <= 2 * _FEW:
             near = {place + distance for place in changed for distance in (-1, 1, -stride)}
             news = [
-                (place, new)
+                (place, codes[place], new)
                 for place in near
                 if (
                     new := rule[
@@ -297,14 +297,14 @@ class Run:
                 != codes[place]
             ]
             computed += len(near)
-            for place, new in news:
+            for place, _, new in news:
                 codes[place] = new
-            changed = [place for place, _ in news]
+            changed = [place for place, _, _ in news]
             steps += bool(changed)
-            if len(changed) == 1 and (ahead := wave.follow(changed[0], until - steps)):
+            if changed and (ahead := wave.follow(news, until - steps)):
                 steps += ahead
-                changed[0] += ahead * wave.direction
-        self.cells_computed += computed + wave.computed
+                changed = [place + ahead * wave.direction for place in changed]
+        self.cells_computed += computed
         self.steps = steps
         self._changed = np.array(changed, np.intp)
         if changed:
