@@ -132,6 +132,14 @@ def test_a_reader_that_has_enough_is_no_error(tmp_path: Path, environment: dict[
     assert done.stdout.splitlines() == ["46", "46", "141"]
 
 
+def test_closed_streams_are_no_bug(environment: dict[str, str]):
+    script = f"{sys.executable} -m gridsum solve 12+34 2>&1 >&-; echo $?; {sys.executable} -m gridsum solve 12+34 2>&-"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, env=environment, check=False)
+    told, status, answer = done.stdout.splitlines()
+    assert told.startswith("gridsum: error: standard output could not be written")
+    assert (status, answer) == ("2", "46")
+
+
 @full
 def test_a_full_standard_output_is_told(environment: dict[str, str]):
     with open("/dev/full", "w") as full:

@@ -6,6 +6,7 @@ are answered at once and a command loads only what it needs.
 
 import errno
 import importlib
+import io
 import os
 import re
 import sys
@@ -50,6 +51,7 @@ USAGE, INTERRUPTED, BROKEN_PIPE, STOPPED, FAILED = 2, 130, 141, 143, 1
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status."""
+    _have_streams()
     _never_fail_on_encoding()
     try:
         with stoppable():
@@ -184,6 +186,21 @@ def _close_quietly() -> None:
         os.close(devnull)
     except (OSError, ValueError):  # stdout has been replaced by something without a descriptor
         pass
+
+
+class _Closed(io.TextIOBase):
+    """Standard output that was closed before we began: what would be printed there is an error, not a traceback."""
+
+    def write(self, _: str) -> int:
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF), "standard output")
+
+
+def _have_streams() -> None:
+    """Python has none where they are closed."""
+    if sys.stdout is None:
+        sys.stdout = _Closed()
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
 
 
 def _never_fail_on_encoding() -> None:
