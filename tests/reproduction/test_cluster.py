@@ -190,6 +190,17 @@ def test_without_a_cluster_it_says_so():
             Cluster(address)
 
 
+def test_a_cluster_that_does_not_come_up_is_told_of(monkeypatch: pytest.MonkeyPatch):
+    ray = pytest.importorskip("ray")
+
+    def too_busy(*_: object, **__: object) -> None:
+        raise Exception("The current node timed out during startup.")  # as Ray does
+
+    monkeypatch.setattr(ray, "init", too_busy)
+    with pytest.raises(ClusterError, match="no cluster could be started here: The current node timed out"):
+        Cluster("ray")
+
+
 @pytest.mark.slow
 def test_a_local_cluster_does_what_this_process_does(tmp_path: Path):
     pytest.importorskip("ray")

@@ -53,7 +53,9 @@ class Cluster:
         quiet = {"log_to_driver": False, "logging_level": logging.ERROR, "include_dashboard": False}
         try:
             ray.init(address, **quiet, **options)
-        except (ConnectionError, ValueError, RuntimeError, TimeoutError) as error:
+        except Exception as error:  # Ray raises plain ones, too
+            if address is None:
+                raise ClusterError(f"no cluster could be started here: {error}") from None
             raise ClusterError(
                 f"there is no cluster of Ray's at {where!r} that lets us in: {error}; if it asks for a token, set "
                 "RAY_AUTH_MODE=token and RAY_AUTH_TOKEN"
