@@ -6,7 +6,7 @@ DEMO := out/demo.jsonl
 # Compiled tests are kept: several processes read them.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo serve page test faults docs benchmark clean
+.PHONY: demo discover serve page test faults docs benchmark clean
 
 .venv/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -36,6 +36,12 @@ demo: .venv/.installed
 	@$(BIN)/gridsum rule
 	@$(BIN)/gridsum prove
 	@echo; echo "Yours: $(BIN)/gridsum solve --show 99999+1"
+
+# From nothing to a proved rule on a CPU. Stopped, it goes on where it was.
+discover: .venv/.installed
+	$(BIN)/gridsum train --variant exact --small --out out/discover --device cpu $(if $(wildcard out/discover/config.json),--resume)
+	$(BIN)/gridsum rule --model out/discover/seed-0
+	$(BIN)/gridsum prove --model out/discover/seed-0
 
 serve: .venv/.installed-serve
 	$(BIN)/gridsum serve

@@ -57,9 +57,24 @@ def variant(name: str, reading: str | None = None, task: str | None = None) -> C
     return override(Config(variant=name), changes)
 
 
-def exact_for(task: str | None = None) -> ExactConfig:
+SMALL: dict[str, Any] = {
+    "rule.hidden": 128,
+    "discovery.batch": 64,
+    **{f"phases.{phase}.terms": (1, 3) for phase in ("soft", "anneal", "hard", "robust")},
+    **{f"phases.{phase}.digits": (1, 3) for phase in ("soft", "anneal", "hard")},
+    "phases.soft.recurrent": (3, 8),
+    "phases.anneal.recurrent": (4, 8),
+    "phases.hard.recurrent": (4, 8),
+    "phases.robust.digits": (1, 5),
+    "phases.robust.recurrent": (6, 12),
+    "consolidation.problems": 300_000,
+}
+"""What makes `exact` small enough for a CPU: a smaller network, and shorter sums to learn from."""
+
+
+def exact_for(task: str | None = None, small: bool = False) -> ExactConfig:
     """The configuration of `exact` for a task: phases have no more terms than it takes."""
-    config = ExactConfig(task=task or DEFAULT)
+    config = override(ExactConfig(task=task or DEFAULT), SMALL if small else {})
     most = find(config.task).most_terms
     if most is None:
         return config

@@ -10,6 +10,7 @@ import torch
 from gridsum.automaton.proof import TableSteps, prove
 from gridsum.automaton.rule import LearnedRule
 from gridsum.config import ConfigError
+from gridsum.deltas import exact_for
 from gridsum.fields import override
 from gridsum.model.rule import RuleNetwork
 from gridsum.recipe import ExactConfig, Phase, RuleConfig
@@ -179,6 +180,26 @@ def test_an_epoch_is_reported_when_it_is_over():
     yielded = list(train_steps(fleet, 0, 5, lambda number, means: told.append((number, tuple(means.shape)))))
     assert yielded == [2, 4, 5]
     assert told == [(2, (5, 1)), (4, (5, 1)), (5, (5, 1))]
+
+
+def test_what_is_held_out_is_solved_as_it_would_be_asked():
+    """A run is told how many of 64 new results it has right, and in how many codes its cells rest."""
+    fleet = Discovery(TINY, (0, 1), CPU)
+    found = fleet.held_out()
+    assert found.held_out.shape == found.codes.shape == (2,)
+    assert ((found.held_out * 64) % 1 == 0).all()
+    assert ((found.codes >= 1) & (found.codes <= 2**TINY.rule.bits)).all()
+    with torch.no_grad():
+        fleet.network.logits.weight.zero_()
+        fleet.network.logits.bias.fill_(-1.0)  # type: ignore[union-attr]
+    assert fleet.held_out().codes.tolist() == [1, 1], "where no bit ever comes on, all cells hold one code"
+
+
+def test_the_small_recipe_is_for_short_sums():
+    small, whole = exact_for(small=True), exact_for()
+    assert all(a.digits[1] <= b.digits[1] for (_, a), (_, b) in zip(phases(small), phases(whole), strict=True))
+    assert small.rule.hidden < whole.rule.hidden
+    assert exact_for("subtract", small=True).phases.robust.terms[1] <= 2
 
 
 def test_a_gradient_that_is_no_number_leaves_a_run_as_it_is():

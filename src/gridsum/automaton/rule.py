@@ -247,9 +247,13 @@ def _check_neighbours(network: RuleNetwork) -> None:
 
 
 def cells(symbols: Tensor, actions: Tensor, height: int, width: int) -> Tensor:
-    """What every cell holds [B,H,W] after placing symbols [B,S] by the actions [13] of one run."""
+    """What every cell holds [B,H,W] after placing symbols [B,S] by the actions [13] of one run.
+
+    PAD and `=` on a grid count as nothing.
+    """
     one_hot = F.one_hot(symbols, len(actions)).float()[None]
     certain = F.one_hot(actions, 3).float()[symbols][None]
     grid = place_hard(one_hot, certain, height, width)[0]
     empty = len(actions) - 2  # Σ has PAD and `=` beside what a cell can hold, and a cell may hold nothing
-    return torch.where(grid.sum(-1) > 0, grid.argmax(-1) - FIRST_DIGIT, empty)
+    written = grid.argmax(-1)
+    return torch.where((grid.sum(-1) > 0) & (written >= FIRST_DIGIT), written - FIRST_DIGIT, empty)

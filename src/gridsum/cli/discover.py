@@ -44,6 +44,7 @@ def _parser() -> Parser:
         "       gridsum train --out FOLDER --resume",
         "examples:\n"
         "  gridsum train --variant exact --seeds 0-9 --out runs/exact\n"
+        "  gridsum train --variant exact --small --out runs/small\n"
         "  gridsum train --variant exact --task add:base=2 --out runs/binary\n"
         "  gridsum prove --model runs/exact/seed-0\n"
         "  gridsum rule --model runs/exact/seed-0",
@@ -54,6 +55,9 @@ def _parser() -> Parser:
     )
     parser.add_argument("--seeds", type=read_seeds, metavar="SEEDS", help="such as 3, 0-9 or 0,2,5-7 (default: 0)")
     add_task(parser)
+    parser.add_argument(
+        "--small", action="store_true", help="a smaller network and shorter sums: within an hour on two cores of a CPU"
+    )
     parser.add_argument("--resume", action="store_true", help="go on where FOLDER's training stopped")
     add_device(parser, "auto")
     add_overrides(parser, ExactConfig())
@@ -63,7 +67,7 @@ def _parser() -> Parser:
 def run(arguments: Sequence[str]) -> int:
     options = _parser().read(arguments)
     folder = Path(options.out)
-    config, seeds = overridden(exact_for(options.task), options), options.seeds or (0,)
+    config, seeds = overridden(exact_for(options.task, options.small), options), options.seeds or (0,)
     from gridsum.training.exact import train_exact
     from gridsum.training.folders import read_exact_setup, seed_folder
 

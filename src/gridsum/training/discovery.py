@@ -62,6 +62,15 @@ class Logged(NamedTuple):
     bits_on: Tensor
 
 
+class HeldOut(NamedTuple):
+    """How runs do on problems that are never trained on, for each run [R]."""
+
+    held_out: Tensor
+    """The share of whole results that are right at rest."""
+    codes: Tensor
+    """How many codes their cells rest in."""
+
+
 def setting(phase: Phase, index: int) -> Setting:
     """At step `index` of the phase."""
     along = index / max(1, phase.steps)
@@ -277,11 +286,8 @@ class Discovery:
         return logged
 
     @torch.no_grad()
-    def held_out(self) -> Tensor:
-        """The share of whole results [R] that are right at rest, of problems that are never trained on.
-
-        They are as in the last phase. As it would solve: by certain actions and with bits, from all bits off.
-        """
+    def held_out(self) -> HeldOut:
+        """On problems like those of the last phase, as runs would solve them: by certain actions and with bits."""
         last = [phase for _, phase in phases(self.config) if phase.steps][-1]
         network, space = self.network, Space(last.terms, last.digits)
         stream = Stream.of_seeds([0], self.device).fold(_HELD_OUT)
@@ -294,7 +300,9 @@ class Discovery:
         for _ in range(2 * (height + width)):
             bits = torch.where(network.step(cell, query, bits, inside, gates) > 0, 1.0, -1.0)
         read = network.read(bits[:, :, 0]).argmax(-1)
-        return (read == batch.targets_for(width)).all(-1).double().mean(1)
+        right = (read == batch.targets_for(width)).all(-1).double().mean(1)
+        numbers = ((bits > 0).long() << torch.arange(network.config.bits, device=self.device)).sum(-1)
+        return HeldOut(right, torch.stack([torch.tensor(len(codes.unique())) for codes in numbers]))
 
     def gates(self, phase: Phase) -> Tensor | None:
         """Open until a phase makes them cost something; then as far as training opens them; from its end on hard."""

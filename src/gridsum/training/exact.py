@@ -129,15 +129,16 @@ def _discover(
 
     def log(number: int, means: Tensor) -> None:
         phase, _, _ = at_step(config, number - 1)
-        values = dict(zip(Logged._fields, means.tolist(), strict=True)) | {"held_out": fleet.held_out().tolist()}
+        values = dict(zip(Logged._fields, means.tolist(), strict=True))
+        values |= {name: value.tolist() for name, value in fleet.held_out()._asdict().items()}
         for run, seed in enumerate(seeds):
             line = {name: value[run] for name, value in values.items()}
             hardened = bool(fleet.network.decided[run])
             append_metrics(folder, seed, {"epoch": number, "phase": phase, **line, "hardened": hardened})
         best, mean = max(values["results"]), sum(values["results"]) / len(seeds)
         placed = int(fleet.network.decided.sum())
-        new = sum(values["held_out"]) / len(seeds)
-        right = f"results right {mean:.3f} (best {best:.3f}), held out {new:.3f}"
+        new, codes = (sum(values[name]) / len(seeds) for name in ("held_out", "codes"))
+        right = f"results right {mean:.3f} (best {best:.3f}), held out {new:.3f}, {codes:.0f} codes in use"
         news = f"{right}, placement hard in {placed} of {len(seeds)} runs"
         report(Progress(phase, number, last, f"{news}, {time.monotonic() - started:.0f} s"))
 
