@@ -26,6 +26,8 @@ from gridsum.fields import override
 from gridsum.model.rule import RuleNetwork
 from gridsum.problems import Space, sample
 from gridsum.recipe import RuleConfig
+from gridsum.serve.collection import Asked, Rule, ServedRule, Worked
+from gridsum.serve.views import trace_view
 from gridsum.streams import Stream
 from gridsum.tasks import (
     Addition,
@@ -266,3 +268,16 @@ def test_exact_is_trained_for_a_task(tmp_path: Path):
     assert model.task.name == "add:base=2"
     assert model.network.embedding.weight.shape[1] == 5
     assert model.solve("101+11", network=True).exact == "1000"
+
+
+def test_a_rule_in_another_base_is_served_in_that_base():
+    served = ServedRule(Rule("binary", by_columns(Addition(2)), {}))
+    terms = served.task.parse("1111+1111+1111+1111+1")
+    assert served.cells(terms) == 6 * 8
+    asked = Asked("binary", terms, None, 0, "auto")
+    answer, trace = served.trace(asked, lambda: None)
+    shown = trace_view(Worked(answer, trace, 0.0), "binary")
+    assert answer.answer == "111101"
+    assert shown.input == "1111+1111+1111+1111+1="
+    assert shown.readings[-1].symbols[0].strip() == "111101"
+    assert {letter for row in shown.placed.symbols for letter in row} == set("1+ ")

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from gridsum.config import ObjectiveConfig
 from gridsum.model.unroll import Rollout
-from gridsum.symbols import PAD
+from gridsum.tasks import PAD
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,20 @@ from gridsum.automaton.consolidate import fit
 from gridsum.automaton.lesson import ANY, Behaviour, Lesson, merge, siblings
 from gridsum.automaton.observe import KINDS, Observed, kinds_of
 from gridsum.automaton.rule import LearnedRule, agreement
-from gridsum.automaton.table import CELL_SYMBOLS, EMPTY_CELL, PLUS_CELL, RuleTable
+from gridsum.automaton.table import RuleTable
 from gridsum.model.rule import RuleNetwork
 from gridsum.recipe import ConsolidationConfig, RuleConfig
-from tests.oracles.column_addition import BLANK, CODES, OUTSIDE, carry_of, code, column_addition
+from tests.oracles.column_addition import (
+    BLANK,
+    CELL_SYMBOLS,
+    CODES,
+    EMPTY_CELL,
+    OUTSIDE,
+    PLUS_CELL,
+    carry_of,
+    code,
+    column_addition,
+)
 
 RULE = column_addition()
 ZERO = code(0, 0)

@@ -8,12 +8,11 @@ import torch
 from gridsum.automaton.files import shipped_rule
 from gridsum.automaton.rule import LearnedRule
 from gridsum.automaton.run import Run, states
-from gridsum.automaton.table import EMPTY_CELL
 from gridsum.model.rule import RuleNetwork
 from gridsum.recipe import RuleConfig
 from gridsum.store import load_exact, locate
 from gridsum.symbols import FIRST_DIGIT, parse
-from tests.oracles.column_addition import USUAL_ACTIONS
+from tests.oracles.column_addition import EMPTY_CELL, USUAL_ACTIONS
 
 STEPS = 12
 SMALL = RuleConfig(bits=4, width=16, hidden=16, placement_hidden=8, groups=4)

@@ -11,12 +11,15 @@ from hypothesis import strategies as st
 
 from gridsum.automaton.proof import Proof, TableSteps, prove
 from gridsum.automaton.run import grid_size, solve
-from gridsum.automaton.table import EMPTY_CELL, PLUS_CELL, TEN, RuleTable
+from gridsum.automaton.table import RuleTable
 from gridsum.symbols import ALPHABET, EQUALS, FIRST_DIGIT, PAD, PLUS
 from tests.oracles.column_addition import (
     BLANK,
     CODES,
+    EMPTY_CELL,
     OUTSIDE,
+    PLUS_CELL,
+    TEN,
     carry_of,
     code,
     column_addition,

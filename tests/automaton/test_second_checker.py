@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 from gridsum.automaton.proof import TableSteps, prove
-from gridsum.automaton.table import EMPTY_CELL, PLUS_CELL, RuleTable
+from gridsum.automaton.table import RuleTable
 from tests.oracles.column_addition import (
     BLANK,
+    EMPTY_CELL,
     OUTSIDE,
+    PLUS_CELL,
     code,
     column_addition,
     column_addition_in_other_codes,

@@ -5,10 +5,13 @@ from functools import cache
 
 import numpy as np
 
-from gridsum.automaton.table import EMPTY_CELL, PLUS_CELL, TEN, RuleTable
+from gridsum.automaton.table import RuleTable
 from gridsum.symbols import ALPHABET, EQUALS, FIRST_DIGIT, PAD, PLUS, render
-from gridsum.tasks import Task
+from gridsum.tasks import Task, find
 
+_DECIMAL = find().alphabet
+TEN, PLUS_CELL, EMPTY_CELL = _DECIMAL.base, _DECIMAL.sign_cell, _DECIMAL.empty_cell
+CELL_SYMBOLS = _DECIMAL.cell_symbols
 BLANK = 0
 CODES = 1 + 2 * TEN
 OUTSIDE = CODES

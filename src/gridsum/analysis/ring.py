@@ -26,9 +26,10 @@ from gridsum.model.unroll import unroll
 from gridsum.problems import Space, sample
 from gridsum.store import Model
 from gridsum.streams import Stream
-from gridsum.symbols import FIRST_DIGIT
+from gridsum.tasks import FIRST_DIGIT, find
 
-DIGITS = 10
+DIGITS = find().alphabet.base
+"""The ring is the paper's: of decimal digits."""
 # Five times around, even and odd digits stand on two opposite points, which is no ring.
 _WINDINGS = range(1, DIGITS // 2)
 Moments = Literal["every step", "last step"]
@@ -107,9 +108,13 @@ def digit_vectors(
 ) -> list[DigitVectors]:
     """Those of every run of `model` on problems drawn from its own task, halted without chance."""
     network, task = model.network, model.config.task
+    if task.task.alphabet.base != DIGITS:
+        raise RingError(f"the ring is one of {DIGITS} digits, and {model.name} was trained on {task.name}")
     space = Space(task.terms, task.digits)
     device = next(network.parameters()).device
-    symbols = sample(space, problems, Stream.of_seeds([seed], device)).symbols.expand(network.runs, -1, -1)
+    symbols = sample(space, problems, Stream.of_seeds([seed], device), task=task.task).symbols.expand(
+        network.runs, -1, -1
+    )
     size = GridSize(*task.grid(space))
     own = default_rule(network)
     rule = "median" if own == "sampled" else own

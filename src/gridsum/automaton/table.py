@@ -15,14 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from gridsum.symbols import PAD
-from gridsum.tasks import Task, TaskError, find
+from gridsum.tasks import PAD, Task, TaskError, find
 
 _DEFAULT = find()
-TEN = _DEFAULT.alphabet.base
-PLUS_CELL, EMPTY_CELL = _DEFAULT.alphabet.sign_cell, _DEFAULT.alphabet.empty_cell
-"""What a cell can hold beside the digits, in the default task: a `+`, or nothing."""
-CELL_SYMBOLS = _DEFAULT.alphabet.cell_symbols
 FORMAT = "gridsum-rule-1"
 
 

@@ -23,7 +23,6 @@ from gridsum.cli.parsing import (
 from gridsum.cli.table import RECORDS_BY_DEFAULT, record_files
 from gridsum.cli.watching import watch
 from gridsum.names import DEFAULT_MODEL, INSIDE_MODEL, did_you_mean
-from gridsum.symbols import parse
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -183,8 +182,9 @@ def _attention(options: Any) -> "Drawn":
 
 def _traced(options: Any, beyond: int = 0) -> "tuple[Model, Trace, Answer]":
     """The sum that the options name worked out, and what happened until `beyond` steps after halting."""
-    terms, name = parse(options.expression or _EXPRESSION), options.model or INSIDE_MODEL
+    name = options.model or INSIDE_MODEL
     model = load_single(name, options.device)
+    terms = model.config.task.task.parse(options.expression or _EXPRESSION)
     check_halting(model.network, options.halting, name)
     from gridsum.solving import solve, trace_expression
 

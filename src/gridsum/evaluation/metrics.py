@@ -13,7 +13,7 @@ from statistics import NormalDist
 import torch
 from torch import Tensor
 
-from gridsum.symbols import PAD
+from gridsum.tasks import PAD
 
 
 @dataclass(frozen=True)

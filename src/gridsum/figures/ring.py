@@ -68,7 +68,7 @@ def _title(ring: Ring) -> str:
     probability = "p < .0001" if found.p_value < 1e-4 else f"p = {found.p_value:.2g}"
     return (
         f"seed {ring.seed}: winds {times} (fit {found.phase:.2f})\n"
-        f"{round(found.adjacent * DIGITS)} of 10 pairs adjacent ({probability})"
+        f"{round(found.adjacent * DIGITS)} of {DIGITS} pairs adjacent ({probability})"
     )
 
 

@@ -98,7 +98,7 @@ def _draw_codes(axes: Axes, table: RuleTable, meaning: Meaning, codes: list[Code
         group = (0, code.value.digit) if code.value is not None else (1, code.meaning)
         at += gap if before is not None and group != before else 0
         before = group
-        name = str(code.value.digit) if code.value is not None else code.meaning
+        name = table.task.alphabet.digits[code.value.digit] if code.value is not None else code.meaning
         spans.setdefault(name, []).append(at)
         for bit in range(table.bits):
             on = code.pattern >> bit & 1
@@ -114,7 +114,7 @@ def _draw_codes(axes: Axes, table: RuleTable, meaning: Meaning, codes: list[Code
     for name, places in spans.items():
         start, stop = places[0], places[-1] + 1
         axes.plot([start + 0.1, stop - 0.1], [-0.3, -0.3], color=LINE, linewidth=1)
-        if name.isdigit():
+        if name in table.task.alphabet.digits:
             axes.text((start + stop) / 2, -0.45, name, ha="center", va="bottom", fontsize=10.5)
         else:
             words = name.replace("on the", "on\nthe").replace(", ", ",\n")

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from gridsum.model.unroll import Trace
     from gridsum.solving import Answer
 
+_MOST_COLUMNS = 60
+
 ACTION_MEANINGS = {"TLU": "append to the top row", "NLP": "push a new row", "NOP": "leave out"}
 _CELL = 0.32
 """Inches."""
@@ -110,8 +112,8 @@ def steps_of(answer: "Answer") -> str:
 
 def check_size(trace: "Trace") -> None:
     height, width = trace.grids.shape[1:3]
-    if height * width > MOST_CELLS or width > MOST_CELLS // 10:
+    if height * width > MOST_CELLS or width > _MOST_COLUMNS:
         raise FigureError(
             f"a grid of {height} × {width} cells is too large for a picture; choose a sum of at most "
-            f"{MOST_CELLS // 10 - 1} digits and {MOST_CELLS} cells"
+            f"{_MOST_COLUMNS - 1} digits and {MOST_CELLS} cells"
         )

@@ -20,7 +20,7 @@ from torch import Generator, Tensor, nn
 from torch.nn import functional as F
 
 from gridsum.config import ModelConfig
-from gridsum.symbols import ALPHABET
+from gridsum.tasks import find
 
 TLU, NLP, NOP = 0, 1, 2
 ACTIONS = ("TLU", "NLP", "NOP")
@@ -410,7 +410,7 @@ def halting_distribution(halting: Tensor, epsilon: float | Tensor) -> tuple[Tens
 class Network(RunsModule):
     """R networks of one configuration, computed together; run r begins from seeds[r]."""
 
-    def __init__(self, config: ModelConfig, seeds: Sequence[int] = (0,), symbols: int = len(ALPHABET)) -> None:
+    def __init__(self, config: ModelConfig, seeds: Sequence[int] = (0,), symbols: int = len(find().alphabet)) -> None:
         """`symbols` is the size of the task's alphabet."""
         super().__init__()
         self.config, self.runs = config, len(seeds)

@@ -12,7 +12,7 @@ from gridsum.model.engine import Engine, engine_of
 from gridsum.model.engine.plain import Plain, Sites, Start
 from gridsum.model.paper import GridSize, Network, halting_distribution, survival
 from gridsum.streams import Stream
-from gridsum.symbols import ALPHABET
+from gridsum.tasks import find
 
 
 class Moment(NamedTuple):
@@ -153,7 +153,7 @@ class Trace:
     """[N+1], λ_n."""
     probability: Tensor | None
     """[N+1], p_n without truncation before the last step."""
-    alphabet: tuple[str, ...] = ALPHABET
+    alphabet: tuple[str, ...] = find().alphabet.symbols
     """What the numbers of symbols stand for."""
 
 

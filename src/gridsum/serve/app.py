@@ -46,7 +46,7 @@ from gridsum.serve.views import (
 )
 from gridsum.serve.workshop import Closing, GivenUp, GoOn, Workshop
 from gridsum.store import Model
-from gridsum.symbols import ExpressionError, parse
+from gridsum.tasks import ExpressionError
 from gridsum.version import __version__
 
 UNREADABLE, BUSY, CLIENT_GONE, STOPPING = 422, 429, 499, 503
@@ -92,7 +92,8 @@ def create_app(
     _explain_errors(app)
 
     def asked(request: SumRequest) -> Asked:
-        terms, served = parse(request.expression), collection.find(request.model)
+        served = collection.find(request.model)
+        terms = served.task.parse(request.expression)
         limits.check_terms(terms)
         limits.check_cells(served.cells(terms))
         wanted = Asked(served.name, terms, request.halting, request.seed, request.placement)

@@ -73,6 +73,7 @@ class ServedRule:
 
     def __init__(self, rule: Rule) -> None:
         self.name, self.table, self.about = rule
+        self.task = self.table.task
 
     def shape(self) -> dict[str, Any]:
         return {"heads": 0, "kernel": 3, "halting_rules": {AT_REST: "halt when a step changes nothing"}}
@@ -82,7 +83,7 @@ class ServedRule:
             raise RequestError(f"{self.name} halts at rest and places by certain actions; leave both out")
 
     def cells(self, terms: tuple[str, ...]) -> int:
-        height, width = size_of(terms)
+        height, width = size_of(terms, self.task)
         return height * width
 
     def most_steps(self, terms: tuple[str, ...]) -> int:
@@ -106,6 +107,7 @@ class ServedNetwork:
 
     def __init__(self, model: Model) -> None:
         self.model, self.name, self.about = model, model.name, facts(model)
+        self.task = model.config.task.task
         self.inside = Inside(model)
         self._lock = threading.Lock()
         self._scripts: dict[str, str] = {}

@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from gridsum.model.inference import HaltingRule
 from gridsum.solving import PlacementRule
+from gridsum.tasks import find
 
 Probability = Annotated[float, Field(ge=0, le=1)]
 Index = Annotated[int, Field(strict=True, ge=0)]
@@ -17,6 +18,11 @@ class Closed(BaseModel):
     model_config = ConfigDict(extra="forbid", populate_by_name=True)
 
 
+_NUMBER = rf"\s*[{find().alphabet.digits}]+\s*"
+_SUM = rf"^{_NUMBER}(\+{_NUMBER})*(=\s*)?$"
+"""A sum of the models that come with gridsum; another model reads those of its own task."""
+
+
 class SumRequest(Closed):
     """A sum, and how to work it out."""
 
@@ -26,7 +32,7 @@ class SumRequest(Closed):
             description="a sum of non-negative whole numbers",
             examples=["523+102+9416"],
             # Told, not enforced: parsing explains what is wrong in words.
-            json_schema_extra={"pattern": r"^\s*[0-9]+\s*(\+\s*[0-9]+\s*)*(=\s*)?$"},
+            json_schema_extra={"pattern": _SUM},
         ),
     ]
     model: Annotated[str | None, Field(description="a name from GET /models; the first one if left out")] = None

@@ -29,7 +29,6 @@ from gridsum.serve.schemas import (
     TraceView,
 )
 from gridsum.solving import Answer
-from gridsum.symbols import ALPHABET
 
 UNSURE = "?"
 """Stands in a cell that several symbols share, none of them more than half."""
@@ -55,7 +54,7 @@ def trace_view(worked: Worked, model: str) -> TraceView:
         **_answered(worked.answer, model, worked.seconds),
         rows=rows,
         columns=columns,
-        input="".join(ALPHABET[code] for code in trace.symbols.tolist()),
+        input="".join(trace.alphabet[code] for code in trace.symbols.tolist()),
         actions=[Action(write=write, push=push, skip=skip) for write, push, skip in _rounded(trace.actions)],
         placed=_placed(worked),
         readings=_readings(worked),
@@ -112,7 +111,8 @@ def _answered(answer: Answer, model: str, seconds: float) -> dict[str, Any]:
 
 def _placed(worked: Worked) -> Cells:
     placed = written(worked.trace, worked.answer.placement)
-    symbols = ["".join(UNSURE if code == SHARED else ALPHABET[code] for code in row) for row in placed.symbols.tolist()]
+    letters = {**dict(enumerate(worked.trace.alphabet)), SHARED: UNSURE}
+    symbols = ["".join(letters[code] for code in row) for row in placed.symbols.tolist()]
     return Cells(symbols=symbols, confidence=_per_cent(placed.shares.amax(-1)))
 
 
@@ -129,7 +129,7 @@ def _readings(worked: Worked) -> list[Reading]:
             probability=None if curve is None else curve.probability[n],
             cumulated=None if curve is None else curve.halted[n],
             change=change[n],
-            symbols=["".join(ALPHABET[code] for code in row) for row in read[n]],
+            symbols=["".join(trace.alphabet[code] for code in row) for row in read[n]],
             confidence=per_cent[n],
         )
         for n in range(len(read))
