@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from gridsum.baselines.layers import Convolution, dropped, one_hot
+from gridsum.baselines.layers import Convolution, dropped, neighbours, one_hot
 from gridsum.baselines.layout import tape_of
 from gridsum.baselines.system import Baseline, Problem, Read, Setting, System, SystemConfig, lesson
 from gridsum.config import described
@@ -50,7 +50,8 @@ class DiagonalUnit(nn.Module):
 
     def forward(self, s: Tensor, drop: tuple[float, Stream | None, int]) -> tuple[Tensor, Tensor]:
         """s [B,1,n,m] after a step, and how far its parts are saturated [B,1,n]."""
-        reset, gate = self.reset(s), self.gate(s)
+        around = neighbours(s, 1, 3)  # of both gates, so once
+        reset, gate = (F.linear(around, layer.weight, layer.bias) for layer in (self.reset, self.gate))
         candidate = self.candidate(_hard_sigmoid(reset) * s)
         g, new = _hard_sigmoid(gate), dropped(candidate.clamp(-1, 1), *drop)
         saturated = sum((part.abs() - _LIMIT).relu().sum(-1) for part in (reset, gate, candidate))
