@@ -1,0 +1,100 @@
+"""What each part of `exact`'s recipe is good for: fleets with one part left out or changed, from nothing to proofs.
+
+    python benchmarks/ablations.py --out FOLDER [--json FILE] [--seeds 0-5] [--small] [NAME ...]
+
+Each fleet is trained into a folder of its own, so what was stopped goes on. A table comes last.
+"""
+
+import argparse
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+from gridsum.cli.train import read_seeds
+from gridsum.deltas import exact_for
+from gridsum.devices import describe, pick_device
+from gridsum.fields import override
+from gridsum.recipe import POSITIONS
+from gridsum.training.exact import Progress, train_exact
+from gridsum.training.folders import read_metrics
+
+LATE = ("anneal", "hard", "robust")
+EVERY_NEIGHBOUR = {"rule.neighbours": " ".join(POSITIONS)}
+ABLATIONS: dict[str, dict[str, Any]] = {
+    "the whole recipe": {},
+    "bits at once, no annealing": {
+        **{f"phases.{phase}.hard_start": 1.0 for phase in ("anneal", "hard")},
+        "phases.anneal.hard_end": 1.0,
+        "phases.anneal.noise_start": 1.0,
+    },
+    "no random starts": {f"phases.{phase}.random_starts": 0.0 for phase in LATE},
+    "no corruption": {"phases.robust.corruption": 0.0},
+    "no robust phase": {"phases.robust.steps": 0},
+    "bits cost nothing": {f"phases.{phase}.bit_cost": 0.0 for phase in LATE},
+    "no short sums first": {"phases.place.steps": 0, "phases.soft.steps": 3000},
+    **{f"{bits} bits": {"rule.bits": bits} for bits in (5, 6, 7, 10, 12)},
+    "sees right and below only": {"rule.neighbours": "right below"},
+    "sees all nine places": EVERY_NEIGHBOUR,
+    "nine places behind gates": EVERY_NEIGHBOUR | {"rule.gates": True, "phases.soft.gate_cost": 0.02},
+}
+
+
+def measure(name: str, options: argparse.Namespace) -> list[dict[str, Any]]:
+    """What each run of one fleet came to."""
+    config = override(exact_for(small=options.small), ABLATIONS[name])
+    config = override(config, {"consolidation.problems": 300_000, "consolidation.rounds": 2})
+    folder, started = options.out / name.replace(" ", "-").replace(",", ""), time.monotonic()
+
+    def report(now: Progress) -> None:
+        print(f"{name}: {now.phase} {now.done} of {now.of}, {now.news}", flush=True)
+
+    runs = train_exact(config, options.seeds, folder, options.device, (folder / "config.json").exists(), report)
+    seconds = round(time.monotonic() - started, 1)
+    logs = {run["seed"]: read_metrics(folder, run["seed"])[-1] for run in runs}
+    return [run | {"fleet": name, "fleet_seconds": seconds, "log": logs[run["seed"]]} for run in runs]
+
+
+def table(runs: list[dict[str, Any]]) -> str:
+    """A line for each fleet."""
+    lines = [
+        "| fleet | seeds | placement certain | new results right, each seed | codes | proved |",
+        "|---|---|---|---|---|---|",
+    ]
+    for name in dict.fromkeys(run["fleet"] for run in runs):
+        fleet = [run for run in runs if run["fleet"] == name]
+        right = " ".join(f"{run['log']['held_out']:.2f}".removeprefix("0") for run in fleet)
+        codes = [run["rounds"][0]["codes"] for run in fleet if run["rounds"]]
+        used = f"{min(codes)} to {max(codes)}" if codes else "no rule can be taken"
+        placed, proved = (
+            sum(flags) for flags in zip(*((run["log"]["hardened"], run["proved"]) for run in fleet), strict=True)
+        )
+        lines.append(f"| {name} | {len(fleet)} | {placed} | {right} | {used} | {proved} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(ABLATIONS)} (default: all)")
+    parser.add_argument("--out", required=True, type=Path, metavar="FOLDER", help="where the fleets are trained")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="the record")
+    parser.add_argument("--seeds", type=read_seeds, default=tuple(range(6)))
+    parser.add_argument("--small", action="store_true", help="the recipe for a CPU: a smaller network, shorter sums")
+    parser.add_argument("--device", default="auto")
+    options = parser.parse_args()
+    unknown = [name for name in options.names if name not in ABLATIONS]
+    if unknown:
+        parser.error(f"there is no fleet {unknown[0]!r}; they are {', '.join(ABLATIONS)}")
+    options.device = pick_device(options.device)
+    runs: list[dict[str, Any]] = []
+    for name in options.names or ABLATIONS:
+        runs += measure(name, options)
+        if options.json:
+            command = f"python benchmarks/ablations.py{' --small' if options.small else ''}"
+            record = {"command": command, "device": describe(options.device), "runs": runs}
+            options.json.write_text(json.dumps(record, indent=1) + "\n")
+        print(table(runs), flush=True)
+
+
+if __name__ == "__main__":
+    main()
