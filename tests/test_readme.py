@@ -70,12 +70,15 @@ def test_the_campaigns_commands_work(
     """A piece of each, otherwise as written."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("gridsum.costs.product_rate", lambda *_: 1e11)  # which takes a second to time
-    planned, quick, whole = (command for command in commands() if command[0] == "reproduce")
+    planned, quick, whole, check = (command for command in commands() if command[0] == "reproduce")
     assert main(planned) == 0
     assert "0 of 510 epochs" in capsys.readouterr().out
     assert main([*quick, "--variants", "fixedTime", "--seeds", "0", "--only", "train", "report"]) == 0
     assert (tmp_path / "out" / "quick" / "results.md").exists()
     assert main([*whole, "--dry-run"]) == 0
+    capsys.readouterr()
+    assert main([*check, "--time-limit", "1"]) == 0
+    assert "0 differs" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("target", ["demo", "serve", "test"])
