@@ -59,7 +59,7 @@ test: .venv/.installed-dev
 	$(BIN)/pytest --numprocesses 2 --dist worksteal; tests=$$?; \
 	wait $$types; types=$$?; cat out/types.txt; exit $$((tests || types))
 
-# Faults injected on purpose, for at most 20 minutes: a table of tries and losses.
+# Faults injected on purpose, for about half an hour: a table of tries and losses.
 faults: .venv/.installed-dev
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults
 
