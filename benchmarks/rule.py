@@ -117,7 +117,7 @@ def _table(source: argparse.Namespace) -> Any:
 
         return read_rule(source.table)
     if source.model:
-        from gridsum.api.models import rule_model
+        from gridsum.api.loading import rule_model
 
         return rule_model(source.model).table
     from tests.oracles.column_addition import column_addition

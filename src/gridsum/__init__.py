@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from gridsum.answers import Answer
     from gridsum.api.fleets import Training, train
     from gridsum.api.listings import models, suites, variants
-    from gridsum.api.models import Model, load, solve, trace
+    from gridsum.api.loading import load, solve, trace
+    from gridsum.api.models import Model
     from gridsum.api.scores import Scores, evaluate
     from gridsum.api.traces import Trace
 
@@ -50,9 +51,9 @@ _HOMES = {
     "suites": "gridsum.api.listings",
     "variants": "gridsum.api.listings",
     "Model": "gridsum.api.models",
-    "load": "gridsum.api.models",
-    "solve": "gridsum.api.models",
-    "trace": "gridsum.api.models",
+    "load": "gridsum.api.loading",
+    "solve": "gridsum.api.loading",
+    "trace": "gridsum.api.loading",
     "Scores": "gridsum.api.scores",
     "evaluate": "gridsum.api.scores",
     "Trace": "gridsum.api.traces",

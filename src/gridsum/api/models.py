@@ -1,4 +1,4 @@
-"""Models as they are held in Python: load one, let it solve, look inside.
+"""Models as they are held in Python: let one solve, look inside.
 
 A model answers by a rule that it learned (`exact`) or by a network of the paper's. Torch is imported only where a
 network is asked.
@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from gridsum.answers import Answer
-from gridsum.names import DEFAULT_MODEL, resolve
 from gridsum.tasks import ExpressionError, Task
 
 if TYPE_CHECKING:
@@ -53,7 +52,8 @@ class How(NamedTuple):
 class Model(ABC):
     """One trained run. It answers sums and shows how it does.
 
-    >>> model = load("exact")
+    >>> import gridsum
+    >>> model = gridsum.load("exact")
     >>> model
     <gridsum model exact: a rule of ... codes>
     >>> model.solve("999 + 1")
@@ -79,7 +79,8 @@ class Model(ABC):
         The paper's models take `halting` ("sampled", "median", "fixed"), `placement` ("auto", "soft", "hard") and
         `seed`; `exact` takes `network=True` to let its network answer instead of its rule.
 
-        >>> [str(answer) for answer in load("exact").solve(["58+67", "0+9999"])]
+        >>> import gridsum
+        >>> [str(answer) for answer in gridsum.load("exact").solve(["58+67", "0+9999"])]
         ['125', '9999']
         """
         one = isinstance(expressions, str)
@@ -102,7 +103,8 @@ class Model(ABC):
         `patch` changes the state of cells on the way: {(n, row, column): state} puts a vector, or a code of a rule,
         into a cell of the grid after n steps, and the computation goes on from there.
 
-        >>> model = load("exact")
+        >>> import gridsum
+        >>> model = gridsum.load("exact")
         >>> trace = model.trace("58+67")
         >>> trace.readings[-1][0]
         '·125'
@@ -120,7 +122,8 @@ class Model(ABC):
         A part that is called once a recurrent step has its outputs stacked, [calls,...]; runs and problems, of which
         there is one each, are left out. `names` are the parts to keep (default: all).
 
-        >>> answer, cache = load("base").run_with_cache("58+67", ["step", "step.attention"])
+        >>> import gridsum
+        >>> answer, cache = gridsum.load("base").run_with_cache("58+67", ["step", "step.attention"])
         >>> len(cache["step"]) == answer.steps
         True
         """
@@ -367,93 +370,3 @@ def read_expressions(texts: Iterable[str], task: Task) -> list[tuple[str, ...]]:
         except ExpressionError as error:
             raise ExpressionError(f"expression {number}: {error}") from None
     return found
-
-
-def load(name: str | Path = DEFAULT_MODEL, seed: int | None = None, device: str = "cpu") -> Model:
-    """A model by the name of a shipped one, by the folder of a training, or by a weights file.
-
-    A folder of several seeds needs `seed` to say which.
-
-    >>> load("base")
-    <gridsum model base: base, 157,585 parameters>
-    """
-    name = resolve(str(name))[0]
-    if seed is None and has_rule(name):
-        return rule_model(name)
-    from gridsum.store import is_exact, load_runs, locate
-
-    paths = locate(name)
-    if seed is not None:
-        paths = [path for path in paths if path.parent.name == f"seed-{seed}"] or _no_such_seed(name, seed, paths)
-        name = str(paths[0].parent)
-    if len(paths) > 1:
-        raise ModelError(f"{name} holds {len(paths)} trained seeds; choose one with {_seeds(paths)}")
-    if is_exact(paths[0]):
-        return RuleModel(name, paths[0])
-    from gridsum.devices import pick_device
-
-    return PaperModel(load_runs(name, paths, pick_device(device)))
-
-
-def _seeds(paths: Sequence[Path]) -> str:
-    found = [path.parent.name.removeprefix("seed-") for path in paths]
-    shown = ", ".join(found[:12]) + (f" and {len(found) - 12} more" if len(found) > 12 else "")
-    return f"seed={found[0]} (there are {shown})" if len(found) > 1 else f"seed={found[0]}"
-
-
-def _no_such_seed(name: str, seed: int, paths: Sequence[Path]) -> list[Path]:
-    if len(paths) == 1 and not paths[0].parent.name.startswith("seed-"):
-        raise ModelError(f"{name} is one run; leave seed out")
-    raise ModelError(f"{name} has no seed {seed}; use {_seeds(paths)}")
-
-
-def has_rule(name: str) -> bool:
-    """Whether a model answers by a rule; a name that means nothing does not."""
-    from gridsum.automaton.files import shipped_rule
-
-    if shipped_rule(name) is not None:
-        return True
-    from gridsum.store import StoreError, is_exact, locate
-
-    try:
-        return is_exact(locate(name)[0])
-    except StoreError:
-        return False
-
-
-def rule_model(name: str) -> RuleModel:
-    """A run of `exact`, without torch where its rule is shipped as a file."""
-    from gridsum.automaton.files import shipped_rule
-
-    table = shipped_rule(name)
-    if table is not None:
-        return RuleModel(name, Path(__file__).parents[1] / "shipped" / f"{name}.safetensors", table)
-    from gridsum.store import is_exact, locate
-
-    paths = locate(name)
-    if not is_exact(paths[0]):
-        raise ModelError(
-            f"{name} keeps vectors in its cells, not bits: what it does in a cell is no finite table, so no rule can "
-            "be taken from it and nothing be proved of all sums; name exact, or a run of gridsum train --variant exact"
-        )
-    if len(paths) > 1:
-        raise ModelError(f"{name} holds {len(paths)} trained seeds; name one of them, such as {paths[0].parent}")
-    return RuleModel(name, paths[0])
-
-
-def solve(expressions: Any, model: str | Path | Model = DEFAULT_MODEL, **how: Any) -> Any:
-    """The answer of a model, by default `exact`, to a sum; or the list of its answers to several.
-
-    >>> solve("523+102+9416")
-    <523+102+9416=10041, right, ... steps>
-    """
-    return as_model(model).solve(expressions, **how)
-
-
-def trace(expression: str, model: str | Path | Model = DEFAULT_MODEL, **how: Any) -> "Trace":
-    """All that happens inside a model, by default `exact`, while it works out a sum."""
-    return as_model(model).trace(expression, **how)
-
-
-def as_model(model: str | Path | Model) -> Model:
-    return model if isinstance(model, Model) else load(model)

@@ -46,14 +46,14 @@ def run(arguments: Sequence[str]) -> int:
     name, place = called_now(options.model), Path(options.out)
     if options.to == "json":
         check_writable(options.out)
-        from gridsum.api.models import rule_model
+        from gridsum.api.loading import rule_model
 
         write_result(options.out, rule_model(name).table.to_json() + "\n")
         tell(f"gridsum: wrote {options.out}")
         return 0
     if place.exists() and not place.is_dir():
         raise UsageError(f"{place} is a file; name a folder for --to {options.to}")
-    from gridsum.api.models import load
+    from gridsum.api.loading import load
     from gridsum.store import locate
 
     model = load(name)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from gridsum.api.models import rule_model
+from gridsum.api.loading import rule_model
 from gridsum.cli.output import print_text, tell, write_result
 from gridsum.cli.parsing import Parser, UsageError, called_now
 from gridsum.names import DEFAULT_MODEL

@@ -87,7 +87,7 @@ def _find(options: Any) -> "tuple[str, RuleTable]":
     if options.table is not None:
         return options.table, read_rule(options.table)
     name = called_now(options.model or DEFAULT_MODEL)
-    from gridsum.api.models import rule_model
+    from gridsum.api.loading import rule_model
 
     return name, rule_model(name).table
 

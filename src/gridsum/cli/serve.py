@@ -195,7 +195,7 @@ def _room_for(most: int) -> int:
 
 def _load(name: str, device: str) -> "Model | Rule":
     """What serves: the table of a rule, or a network."""
-    from gridsum.api.models import has_rule, rule_model
+    from gridsum.api.loading import has_rule, rule_model
     from gridsum.serve.collection import Rule
     from gridsum.store import facts_of_file
 

@@ -3,7 +3,8 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from gridsum.api.models import How, Model, PaperModel, has_rule, rule_model
+from gridsum.api.loading import has_rule, rule_model
+from gridsum.api.models import How, Model, PaperModel
 from gridsum.cli.parsing import (
     UsageError,
     add_device,
