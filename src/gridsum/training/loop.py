@@ -45,7 +45,7 @@ from gridsum.training.process import set_for_training
 _LOGGED = (*(part.name for part in fields(Cost)), "gradient_norm")
 # What the stream of the problems that are held out is for, and how many they are.
 HELD_OUT, HELD_OUT_PROBLEMS = -1, 64
-# They are asked after the first epoch, the last, and every so many between.
+# They are asked after each of the first so many epochs, then every so many: in pieces or at once, the log is the same.
 _HELD_OUT_EPOCHS = 5
 
 Tick = Callable[[int, int], None]
@@ -171,7 +171,7 @@ def _train(
             before = fleet.alive.tolist()
             begun = time.monotonic()
             means = fleet.epoch(epoch, tick)
-            if epoch == 1 or epoch % _HELD_OUT_EPOCHS == 0 or epoch == config.training.epochs:
+            if epoch <= _HELD_OUT_EPOCHS or epoch % _HELD_OUT_EPOCHS == 0:
                 means |= fleet.held_out()
             rate = float(learning_rate(torch.tensor((epoch - 1) * config.training.steps_per_epoch), config.training))
             _log(folder, fleet, epoch, means, rate, time.monotonic() - begun)
