@@ -280,7 +280,7 @@ def test_one_slow_request_does_not_hold_up_the_others(base: Model, endless: Mode
             wait_until(lambda: taken() == 1)
             for _ in range(3):
                 assert post(address, "/solve", expression="58+67").json()["answer"] == "125"
-            assert taken() == 1
+            wait_until(lambda: taken() == 1)  # a worker is free a moment after its answer
             assert httpx.get(f"{address}/health").json() == {"status": "ok", "taken": 1}
         wait_until(lambda: taken() == 0)
 
