@@ -168,10 +168,12 @@ class ConsolidationConfig:
     batch: int = described(16384, "Contexts of a step.")
     rate: float = described(1e-3, "The learning rate at the start of a round.")
     margin: float = described(1.0, "How far from 0 every logit must be at the end.")
+    enough: float = described(0.5, "The share of sums right below which there is nothing to learn from.")
     rare: float = described(2e-4, "Codes in a smaller share of the cells are taken for mistakes.")
 
     def __post_init__(self) -> None:
         check_bounds(self, "consolidation")
+        _require(0 < self.enough <= 1, "consolidation.enough must lie in (0, 1]")
 
 
 @dataclass(frozen=True)

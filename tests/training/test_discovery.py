@@ -53,6 +53,7 @@ TINY = override(
         "consolidation.steps": 3,
         "consolidation.batch": 64,
         "consolidation.digits": (1, 2),
+        "consolidation.enough": 1e-6,  # they learn little in so few steps
     },
 )
 GATES = override(
@@ -290,6 +291,16 @@ def test_a_stopped_training_is_resumed_as_if_it_had_not_been(
             assert (path / f"seed-{seed}" / name).read_bytes() == (folder / f"seed-{seed}" / name).read_bytes()
         results = [json.loads((where / f"seed-{seed}" / "proof.json").read_text()) for where in (path, folder)]
         assert results[0] | {"seconds": 0} == results[1] | {"seconds": 0}
+
+
+def test_a_run_that_learned_nothing_is_left_as_it_is():
+    network = RuleNetwork(TINY.rule, [0])
+    before = {name: tensor.clone() for name, tensor in network.state_dict().items()}
+    result = exact.settle(override(TINY, {"consolidation.enough": 1.0}), network, 0, lambda _: None)
+    assert not result["proved"]
+    assert result["why"].startswith("training failed")
+    assert len(result["rounds"]) == 1
+    assert all(torch.equal(tensor, before[name]) for name, tensor in network.state_dict().items())
 
 
 def test_another_training_is_refused(folder: Path, tmp_path: Path):

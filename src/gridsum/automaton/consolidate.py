@@ -131,8 +131,8 @@ def consolidate(
     """One round of looking and learning, in place, for a network of one run."""
     rule = LearnedRule(network)
     observed = observe(rule, config, seed)
-    if not len(observed.counts):
-        report("no sum is answered right, so there is nothing to learn from")
+    if observed.right < config.enough:
+        report(f"{observed.right:.4f} of the sums right, which is too few to learn from")
         return Round(observed.right, 0, 0, 0, 0, 0, 0)
     behaviour = merge(observed, rule.reading().cpu().numpy(), config.rare)
     shown = lesson(behaviour, kinds_of(rule.actions()))

@@ -180,6 +180,9 @@ def settle(config: ExactConfig, network: RuleNetwork, seed: int, report: Callabl
                 break
             round_ = consolidate(network, config.consolidation, seed * 1000 + index, report)
             result["rounds"].append(asdict(round_))
+            if not round_.contexts:
+                result["why"] = f"training failed: {round_.right:.4f} of the sums are right"
+                break
             result |= _examine(network)
             report(_verdict(result))
             if not network.task.adds and round_.right == 1 and not result["leaves"]:
