@@ -1,13 +1,15 @@
 """What each part of `exact`'s recipe is good for: fleets with one part left out or changed, from nothing to proofs.
 
-    python benchmarks/ablations.py --out FOLDER [--json FILE] [--seeds 0-5] [--small] [NAME ...]
+    python benchmarks/ablations.py --out FOLDER [--json FILE] [--seeds 0-5] [--small] [--at-once N] [NAME ...]
 
-Each fleet is trained into a folder of its own, so what was stopped goes on. A table comes last.
+Each fleet is trained into a folder of its own, so what was stopped goes on. A table comes last. A fleet of few seeds
+leaves most of a large GPU idle: with `nvidia-cuda-mps-control -d` running, several fit on it side by side.
 """
 
 import argparse
 import json
-import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -44,15 +46,14 @@ def measure(name: str, options: argparse.Namespace) -> list[dict[str, Any]]:
     """What each run of one fleet came to."""
     config = override(exact_for(small=options.small), ABLATIONS[name])
     config = override(config, {"consolidation.problems": 300_000, "consolidation.rounds": 2})
-    folder, started = options.out / name.replace(" ", "-").replace(",", ""), time.monotonic()
+    folder = options.out / name.replace(" ", "-").replace(",", "")
 
     def report(now: Progress) -> None:
         print(f"{name}: {now.phase} {now.done} of {now.of}, {now.news}", flush=True)
 
     runs = train_exact(config, options.seeds, folder, options.device, (folder / "config.json").exists(), report)
-    seconds = round(time.monotonic() - started, 1)
     logs = {run["seed"]: read_metrics(folder, run["seed"])[-1] for run in runs}
-    return [run | {"fleet": name, "fleet_seconds": seconds, "log": logs[run["seed"]]} for run in runs]
+    return [run | {"fleet": name, "log": logs[run["seed"]]} for run in runs]
 
 
 def table(runs: list[dict[str, Any]]) -> str:
@@ -80,6 +81,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, metavar="FILE", help="the record")
     parser.add_argument("--seeds", type=read_seeds, default=tuple(range(6)))
     parser.add_argument("--small", action="store_true", help="the recipe for a CPU: a smaller network, shorter sums")
+    parser.add_argument("--at-once", type=int, default=1, metavar="N", help="fleets trained side by side")
     parser.add_argument("--device", default="auto")
     options = parser.parse_args()
     unknown = [name for name in options.names if name not in ABLATIONS]
@@ -87,13 +89,15 @@ def main() -> None:
         parser.error(f"there is no fleet {unknown[0]!r}; they are {', '.join(ABLATIONS)}")
     options.device = pick_device(options.device)
     runs: list[dict[str, Any]] = []
-    for name in options.names or ABLATIONS:
-        runs += measure(name, options)
-        if options.json:
-            command = f"python benchmarks/ablations.py{' --small' if options.small else ''}"
-            record = {"command": command, "device": describe(options.device), "runs": runs}
-            options.json.write_text(json.dumps(record, indent=1) + "\n")
-        print(table(runs), flush=True)
+    names = options.names or list(ABLATIONS)
+    with ProcessPoolExecutor(options.at_once, get_context("spawn")) as pool:
+        for fleet in pool.map(measure, names, [options] * len(names)):
+            runs += fleet
+            if options.json:
+                command = f"python benchmarks/ablations.py{' --small' if options.small else ''}"
+                record = {"command": command, "device": describe(options.device), "runs": runs}
+                options.json.write_text(json.dumps(record, indent=1) + "\n")
+            print(table(runs), flush=True)
 
 
 if __name__ == "__main__":
