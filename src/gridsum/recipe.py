@@ -165,7 +165,7 @@ class ConsolidationConfig:
     digits: tuple[int, int] = described((1, 10), "The fewest and the most digits of their terms.")
     rounds: int = described(4, "How often it looks and learns at most.")
     steps: int = described(1500, "Training steps of a round at most.")
-    batch: int = described(16384, "Contexts of a step.")
+    batch: int = described(16384, "Contexts of a step, at most all.")
     rate: float = described(1e-3, "The learning rate at the start of a round.")
     margin: float = described(1.0, "How far from 0 every logit must be at the end.")
     enough: float = described(0.5, "The share of sums right below which there is nothing to learn from.")

@@ -82,6 +82,7 @@ def fit(
     free = [p for name, p in rule.network.named_parameters() if not name.startswith(_FROZEN)]
     school = _Schooling(rule, learnt)
     device, count = rule.device, len(school.targets)
+    batch = min(config.batch, count)
     generator = torch.Generator(device).manual_seed(seed)
     rate = torch.zeros((), device=device)
     descent = torch.optim.Adam(free, rate, betas=(0.9, 0.99), capturable=on_gpu(device))
@@ -102,8 +103,8 @@ def fit(
             report(step, wrong)
             if not len(unsure) or step == config.steps:
                 break
-        drawn = torch.randint(count, (config.batch,), generator=generator, device=device)
-        hard = min(config.batch // 4, _COPIES * len(unsure))
+        drawn = torch.randint(count, (batch,), generator=generator, device=device)
+        hard = min(batch // 4, _COPIES * len(unsure))
         if hard:
             drawn[:hard] = unsure[drawn[:hard] % len(unsure)]
         warm = min(1.0, (step + 1) / _WARM_UP)
