@@ -37,11 +37,13 @@ demo: .venv/.installed
 	@$(BIN)/gridsum prove
 	@echo; echo "Yours: $(BIN)/gridsum solve --show 99999+1"
 
-# From nothing to a proved rule on a CPU. Stopped, it goes on where it was.
+# From nothing to a proved rule on a CPU. Stopped, it goes on where it was. TASK=add:base=2 has the smaller table.
+TASK ?= add
+FOUND = out/discover-$(subst :,-,$(subst =,-,$(TASK)))
 discover: .venv/.installed
-	$(BIN)/gridsum train --variant exact --small --out out/discover --device cpu $(if $(wildcard out/discover/config.json),--resume)
-	$(BIN)/gridsum rule --model out/discover/seed-0
-	$(BIN)/gridsum prove --model out/discover/seed-0
+	$(BIN)/gridsum train --variant exact --task $(TASK) --small --out $(FOUND) --device cpu $(if $(wildcard $(FOUND)/config.json),--resume)
+	$(BIN)/gridsum rule --model $(FOUND)/seed-0
+	$(BIN)/gridsum prove --model $(FOUND)/seed-0
 
 serve: .venv/.installed-serve
 	$(BIN)/gridsum serve

@@ -59,7 +59,6 @@ def variant(name: str, reading: str | None = None, task: str | None = None) -> C
 
 SMALL: dict[str, Any] = {
     "rule.hidden": 128,
-    "discovery.batch": 64,
     **{f"phases.{phase}.terms": (1, 3) for phase in ("soft", "anneal", "hard", "robust")},
     **{f"phases.{phase}.digits": (1, 3) for phase in ("soft", "anneal", "hard")},
     "phases.soft.recurrent": (3, 8),

@@ -1,12 +1,14 @@
 """The way from a trained run to a proof, in other bases than ten: nothing on it knows how many digits there are."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
 from gridsum.automaton import lesson, mend, observe
+from gridsum.automaton.files import read_rule
 from gridsum.automaton.lesson import ANY
 from gridsum.automaton.observe import kinds_of
 from gridsum.automaton.proof import TableSteps, prove
@@ -18,6 +20,7 @@ from tests.automaton.test_consolidate import TableRule
 from tests.oracles.column_addition import by_columns
 
 LOOK = ConsolidationConfig(problems=12_000)
+RECORDS = Path(__file__).parents[2] / "benchmarks" / "records"
 
 
 def consolidated(table: RuleTable, look: ConsolidationConfig = LOOK) -> RuleTable:
@@ -39,6 +42,15 @@ def test_what_a_right_run_shows_of_itself_is_proved(name: str):
     assert prove(TableSteps(table)).proved
     taught = consolidated(table)
     assert not prove(TableSteps(taught)).failures
+
+
+def test_the_rule_that_was_learned_in_base_2_is_proved():
+    """Two digits, a carry and a blank, one code for each, and the start."""
+    table = read_rule(RECORDS / "binary-rule-2026-11-16.json")
+    assert prove(TableSteps(table)).proved
+    assert len(table.codes) == 6
+    for a, b in ((0, 2**70 - 1), (2**70 - 1, 1), (0b1011, 0b1101)):
+        assert solve(table, (f"{a:b}", f"{b:b}")).answer == f"{a + b:b}"
 
 
 def test_what_was_never_right_is_found_in_base_2():
