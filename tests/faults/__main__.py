@@ -50,6 +50,7 @@ def _kinds(place: Path, notes: list[str]) -> list[tuple[str, float, Tries]]:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="make faults", description=__doc__)
     parser.add_argument("--minutes", type=float, default=30, help="after which nothing new is tried (default: 30)")
+    parser.add_argument("--only", default="", metavar="TEXT", help="the kinds of faults with this in their name")
     parser.add_argument("--json", type=Path, help="also write the table to this file")
     options = parser.parse_args()
     end = time.monotonic() + 60 * options.minutes
@@ -57,7 +58,7 @@ def main() -> int:
     notes: list[str] = []
     losses: list[str] = []
     with tempfile.TemporaryDirectory(dir=_MEMORY if os.access(_MEMORY, os.W_OK) else None) as folder:
-        kinds = _kinds(Path(folder), notes)
+        kinds = [kind for kind in _kinds(Path(folder), notes) if options.only in kind[0]]
         _told(f"{'fault':<48}{'tries':>10}{'losses':>8}{'seconds':>9}")
         for index, (name, share, tries) in enumerate(kinds):
             began, done, lost = time.monotonic(), 0, len(losses)

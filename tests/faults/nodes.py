@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from gridsum.cli import main
+from gridsum.reproduction.cluster import DRIVER
 from gridsum.reproduction.whereabouts import epochs_computed, whereabouts
 from tests.faults.injection import Tries
 from tests.faults.trainings import outcome
@@ -36,13 +37,9 @@ def _driver(command: Sequence[str], address: str) -> subprocess.Popen[str]:
     return subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
 
-def _kill_worker(folder: Path, chance: random.Random) -> bool:
-    places = [place for place in whereabouts(folder).values() if place.current]
-    if not places:
-        return False
-    with suppress(ProcessLookupError):
-        os.kill(chance.choice(places).process, signal.SIGKILL)
-    return True
+def _workers(folder: Path) -> list[int]:
+    """The processes that work on pieces."""
+    return [place.process for place in whereabouts(folder).values() if place.current and place.piece != DRIVER]
 
 
 def killed_cluster(
@@ -65,7 +62,8 @@ def killed_cluster(
             what = chance.choice(("worker", "worker", "node", "driver"))
             if driver.poll() is not None:
                 break
-            if not any(place.current for place in whereabouts(folder).values()):
+            workers = _workers(folder)
+            if not workers:
                 continue  # nothing to lose at this moment
             if what == "node":
                 gone = alive.pop(chance.randrange(len(alive)))
@@ -75,8 +73,9 @@ def killed_cluster(
                 driver.kill()
                 driver.communicate()
                 driver = _driver(command, cluster.address)
-            elif not _kill_worker(folder, chance):
-                continue
+            else:
+                with suppress(ProcessLookupError):
+                    os.kill(chance.choice(workers), signal.SIGKILL)
             done += 1
             yield None
         _, said = driver.communicate()
@@ -87,14 +86,18 @@ def killed_cluster(
         cluster.shutdown()
 
 
-def killed_sweep(place: Path, kills: int, seed: int = 0, notes: list[str] | None = None) -> Tries:
+def killed_sweep(
+    place: Path, kills: int, seed: int = 0, notes: list[str] | None = None, at_address: bool = False
+) -> Tries:
     """A small sweep, undisturbed in this process and then on a cluster under kills.
 
-    Nothing may be lost, and nothing computed twice that a checkpoint holds.
+    Nothing may be lost, and nothing computed twice that a checkpoint holds. Either all nodes see one folder, or each
+    piece has a copy of its own of what lies at an address.
     """
     axis = ["--grid", "training.learning_rate=1e-3,2e-3,3e-3", "--seeds", "0", "--training.epochs", str(_EPOCHS)]
     axis += ["--training.checkpoint_epochs", str(_KEPT)]
     here, there = place / "here", place / "killed"
+    out = there.as_uri() if at_address else str(there)
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         assert main(["sweep", "--out", str(here), *TINY, *axis, "--device", "cpu"]) == 0
     names = [path.parent.name for path in here.glob("*/config.json")]
@@ -103,7 +106,7 @@ def killed_sweep(place: Path, kills: int, seed: int = 0, notes: list[str] | None
         return next((name for name in names if outcome(here / name) != outcome(there / name)), None)
 
     done = 0
-    for lost in killed_cluster(["sweep", "--out", str(there), *TINY, *axis], there, differs, kills, seed=seed):
+    for lost in killed_cluster(["sweep", "--out", out, *TINY, *axis], there, differs, kills, seed=seed):
         done += 1
         yield lost
     computed = {name: epochs_computed(there, f"train {name}") for name in names}

@@ -26,11 +26,14 @@ from gridsum.reproduction.campaign import (
     current,
     machines,
 )
+from gridsum.reproduction.cluster import do_piece
 from gridsum.reproduction.pieces import Measure, Overtrain, Surroundings, Train, pieces
+from gridsum.reproduction.storage import Copy
 from gridsum.store import load
 from gridsum.training.checkpoints import Checkpoint, save_checkpoint
 from gridsum.training.folders import FolderError, read_metrics, read_setup, trained_epochs
 from gridsum.training.loop import Epoch
+from tests.faults.trainings import outcome
 
 Make = Callable[..., Campaign]
 
@@ -259,3 +262,27 @@ def test_where_it_was_trained_is_kept(quick: Path):
 
 def test_models_of_the_campaign_can_be_loaded(quick: Path):
     assert load(str(quick / "noGroups-overtrained")).config.variant == "noGroups"
+
+
+def test_a_campaign_at_an_address_is_the_one_in_a_folder(copied: Path, tmp_path: Path, campaign: Make):
+    """Overtraining, and measuring by the suite, from what the training has left there."""
+    shutil.rmtree(copied / "base-overtrained")
+    (copied / "records" / "base-overtrained.jsonl").unlink()
+    address = (tmp_path / "there").as_uri()
+    driver = Copy(address, Path(shutil.copytree(copied, tmp_path / "driver")), "driver")
+    driver.send()
+    for folder, there in ((copied, None), (driver.folder, address)):
+        made = campaign(folder, ("base",))
+        do_piece(Overtrain(made, made.trainings[0]), folder, None, there)
+        whole = Measure(made, made.trainings[0], "measure", overtrained=True)
+        for part in whole.parts()[:2]:
+            do_piece(part, folder, None, there)
+            if there:
+                driver.fetch()
+            assert part.state().finished
+        assert whole.state().done == 2
+    assert outcome(driver.folder / "base-overtrained") == outcome(copied / "base-overtrained") != {}
+    for name in ("records/base-overtrained.jsonl", "base-overtrained/leakage.jsonl"):
+        ours, theirs = (sorted((folder / name).read_text().splitlines()) for folder in (driver.folder, copied))
+        assert ours == theirs
+    assert len(list((tmp_path / "there" / "records" / "base-overtrained.jsonl").iterdir())) == 2

@@ -127,12 +127,6 @@ def test_a_sweep_of_exact_lists_what_is_proved(tmp_path: Path, capsys: pytest.Ca
     assert "train exact" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("command", ["train", "sweep", "reproduce"])
-def test_an_address_is_no_folder(command: str, capsys: pytest.CaptureFixture[str]):
-    assert main([command, "--out", "s3://bucket/mine"]) == 2
-    assert "'s3://bucket/mine' is an address, and a folder is wanted" in capsys.readouterr().err
-
-
 def test_what_is_computed_twice_can_be_told(tmp_path: Path):
     piece = "train 0-learning_rate=0.001"
     for epochs in ((1, 2, 3), (3, 4)):
@@ -246,8 +240,9 @@ def test_a_cluster_that_runs_is_reached_by_either_address(tmp_path: Path, monkey
 
 
 @pytest.mark.slow
-def test_nodes_workers_and_driver_are_killed_and_nothing_is_lost(tmp_path: Path):
+@pytest.mark.parametrize("at_address", [False, True])
+def test_nodes_workers_and_driver_are_killed_and_nothing_is_lost(at_address: bool, tmp_path: Path):
     pytest.importorskip("ray")
-    ended = list(killed_sweep(tmp_path, 6))
+    ended = list(killed_sweep(tmp_path, 6, at_address=at_address))
     assert [lost for lost in ended if lost] == []
     assert len(ended) >= 4, "some kills came before the end"

@@ -24,5 +24,5 @@ def test_it_says_where_it_listens_and_stops_when_asked():
         with urllib.request.urlopen(f"http://127.0.0.1:{found[1]}/") as page:
             assert b"<title>gridsum" in page.read()
         server.send_signal(signal.SIGINT)
-        out, err = server.communicate(timeout=120)
+        out, err = server.communicate(timeout=600)
     assert (server.returncode, out, err) == (0, "", "stopped\n")

@@ -106,7 +106,7 @@ def test_slow_connections_do_not_keep_others_out(guarded: int):
         for _ in range(60):
             held.enter_context(slow(guarded))
         assert solve(guarded).json()["answer"] == "125"
-        told = httpx.get(f"http://127.0.0.1:{guarded}/metrics").text
+        told = httpx.get(f"http://127.0.0.1:{guarded}/metrics", timeout=600).text
         displaced = re.search(r"gridsum_connections_displaced_total (\d+)", told)
         assert displaced
         assert 40 <= int(displaced[1]) <= 45, "no more than have to be"
@@ -128,7 +128,7 @@ def test_slow_connections_do_not_keep_others_out(guarded: int):
     ],
 )
 def test_a_host_that_is_not_this_one_is_refused(guarded: int, host: str, status: int):
-    answer = httpx.get(f"http://127.0.0.1:{guarded}/limits", headers={"host": host})
+    answer = httpx.get(f"http://127.0.0.1:{guarded}/limits", headers={"host": host}, timeout=600)
     assert answer.status_code == status
     assert "content-security-policy" in answer.headers
     if status == 421:
@@ -140,12 +140,12 @@ def test_a_token_is_asked_for(tmp_path: Path):
     file.write_text("open-sesame\n")
     with served("--model", "exact", "--token-file", str(file)) as (port, _):
         page = f"http://127.0.0.1:{port}/"
-        assert httpx.get(page).status_code == 401
+        assert httpx.get(page, timeout=600).status_code == 401
         assert "Bearer TOKEN" in solve(port).json()["error"]
         assert solve(port, authorization="Bearer wrong-token").status_code == 401
         assert solve(port, authorization="Bearer open-sesame").json()["answer"] == "125"
-        assert httpx.get(f"{page}health").status_code == 200
-        with httpx.Client() as browser:
+        assert httpx.get(f"{page}health", timeout=600).status_code == 200
+        with httpx.Client(timeout=600) as browser:
             assert browser.get(f"{page}?token=open-sesame").status_code == 200
             assert "HttpOnly" in browser.get(f"{page}?token=open-sesame").headers["set-cookie"]
             assert browser.get(f"{page}limits").status_code == 200, "a cookie keeps it"
@@ -196,7 +196,7 @@ def test_short_sums_by_a_rule_do_not_wait_for_workers(endless: str):
                 clients.submit(
                     httpx.post, f"{address}/solve", json={"expression": "1+1", "model": endless}, timeout=600
                 )
-                _wait_until(lambda taken=taken: httpx.get(f"{address}/health").json()["taken"] == taken)
+                _wait_until(lambda taken=taken: httpx.get(f"{address}/health", timeout=600).json()["taken"] == taken)
             assert solve(port, "999+1").json()["answer"] == "1000"
             assert solve(port, "+".join(["123456789"] * 40)).status_code == 429, "a long one finds all places taken"
         finally:

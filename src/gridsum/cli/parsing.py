@@ -229,7 +229,8 @@ def add_cluster(parser: Parser) -> None:
         "--on",
         metavar="WHERE",
         help="let machines of a Ray cluster do the pieces: ray for one on this machine, ray://HOST:10001 or HOST:6379 "
-        "for one elsewhere; --out must be a folder that all of them see (default: this process)",
+        "for one elsewhere; --out must be a folder that all of them see, or an address such as s3://BUCKET/NAME "
+        "(default: this process)",
     )
     parser.add_argument(
         "--gpus-per-piece",

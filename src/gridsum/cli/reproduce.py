@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gridsum.cli import FAILED, for_users
+from gridsum.cli.addresses import kept_at
 from gridsum.cli.evaluate import source_commit
 from gridsum.cli.output import check_writable, emit, tell, terminal_width, unwritable, write_result
 from gridsum.cli.parsing import (
@@ -18,7 +19,6 @@ from gridsum.cli.parsing import (
     add_device,
     add_reading,
     columns,
-    folder_name,
     one_of,
     pick_device,
     whole_number,
@@ -81,7 +81,7 @@ def _parser() -> Parser:
         "  gridsum reproduce --only report\n"
         "  gridsum reproduce --check",
     )
-    parser.add_argument("--out", type=folder_name, metavar="FOLDER", help="where everything goes (default: results)")
+    parser.add_argument("--out", metavar="FOLDER", help="where everything goes (default: results)")
     parser.add_argument(
         "--variants",
         nargs="+",
@@ -147,8 +147,12 @@ def _parser() -> Parser:
 
 
 def run(arguments: Sequence[str]) -> int:
-    started = time.monotonic()
     options = _parser().read(arguments)
+    with kept_at(options):
+        return _run(options, arguments, time.monotonic())
+
+
+def _run(options: argparse.Namespace, arguments: Sequence[str], started: float) -> int:
     if "exact" in options.variants:
         if len(set(options.variants)) > 1:
             raise UsageError("exact is a study of its own; leave the other variants out")
@@ -198,7 +202,7 @@ def run(arguments: Sequence[str]) -> int:
     except OSError as error:
         raise unwritable(error.filename or campaign.folder, error) from None
     if wanted:
-        tell(f"gridsum: it is in {campaign.folder}")
+        tell(f"gridsum: it is in {options.place or campaign.folder}")
     if "figures" in stages:
         _draw(campaign.folder, page)
     if "report" in stages:
@@ -384,8 +388,13 @@ def do_on_cluster(
     with Cluster(options.on) as cluster:
         gpus = cluster.gpus_for_a_piece if options.gpus_per_piece is None else options.gpus_per_piece
         commit = getattr(options, "commit", None) or source_commit()
-        shown.note(f"gridsum: {len(parts)} pieces on {cluster.described}; gridsum status {folder} says how far")
-        return cluster.run(parts, folder, commit, Share(gpus=gpus), lambda text: shown.note(f"gridsum: {text}"), check)
+        where = options.place or folder
+        shown.note(f"gridsum: {len(parts)} pieces on {cluster.described}; gridsum status {where} says how far")
+
+        def note(text: str) -> None:
+            shown.note(f"gridsum: {text}")
+
+        return cluster.run(parts, folder, commit, Share(gpus=gpus), note, check, options.copy)
 
 
 def _go_on(arguments: Sequence[str]) -> str:

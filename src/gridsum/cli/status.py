@@ -11,9 +11,10 @@ def _parser() -> Parser:
     parser = Parser(
         "status",
         "Show the pieces of a reproduction or a sweep: what is done, what runs where and how long it will still take, "
-        "what waits. It reads the folder alone, so it can be called on any machine that sees it.",
+        "what waits. It reads the folder alone, or what lies at an address, so it can be called on any machine that "
+        "sees it.",
         "gridsum status FOLDER [--all]",
-        "examples:\n  gridsum status mine\n  gridsum status out/quick --all",
+        "examples:\n  gridsum status mine\n  gridsum status out/quick --all\n  gridsum status s3://bucket/mine",
     )
     parser.add_argument("folder", metavar="FOLDER", help="the --out of gridsum reproduce or gridsum sweep")
     parser.add_argument("--all", action="store_true", help="also show pieces that are done")
@@ -22,6 +23,17 @@ def _parser() -> Parser:
 
 def run(arguments: Sequence[str]) -> int:
     options = _parser().read(arguments)
+    from gridsum.reproduction.storage import copied, is_address
+
+    if not is_address(options.folder):
+        _tell(Path(options.folder), options.all)
+        return 0
+    with copied(options.folder, "status", whole=False) as copy:
+        _tell(copy.folder, options.all)
+    return 0
+
+
+def _tell(folder: Path, everything: bool) -> None:
     from gridsum.reproduction.campaign import holds_campaign, read_campaign
     from gridsum.reproduction.pieces import Piece, pieces
     from gridsum.reproduction.proved import EXACT
@@ -29,7 +41,6 @@ def run(arguments: Sequence[str]) -> int:
     from gridsum.reproduction.whereabouts import whereabouts
     from gridsum.training.folders import holds_exact, read_exact_setup
 
-    folder = Path(options.folder)
     exact = folder / EXACT
     wanted: list[Piece] = [Discover(folder, EXACT, *read_exact_setup(exact))] if holds_exact(exact) else []
     if holds_sweep(folder):
@@ -43,7 +54,7 @@ def run(arguments: Sequence[str]) -> int:
             state, place = part.state(), places.get(part.name)
             if state.finished:
                 counts["done"] += 1
-                told = "done" if options.all else ""
+                told = "done" if everything else ""
             elif place is not None and place.current:
                 counts["running"] += 1
                 left = place.seconds_left
@@ -51,11 +62,10 @@ def run(arguments: Sequence[str]) -> int:
                 told += "" if left is None else f", about {left / 60:.0f} min left"
             elif state.waits_for:
                 counts["waiting"] += 1
-                told = f"waits for {state.waits_for}" if options.all else ""
+                told = f"waits for {state.waits_for}" if everything else ""
             else:
                 counts["ready"] += 1
                 told = "not running"
             if told:
                 emit(f"{part.name:<44} {state.done:>5} of {state.total} {state.unit:<8} {told}")
     emit("; ".join(f"{count} {name}" for name, count in counts.items()))
-    return 0

@@ -1,5 +1,6 @@
 """`gridsum sweep`: a fleet of seeds for each of many configurations."""
 
+import argparse
 import json
 import shlex
 from collections.abc import Mapping, Sequence
@@ -7,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gridsum.cli import FAILED, discover
+from gridsum.cli.addresses import kept_at
 from gridsum.cli.evaluate import source_commit
 from gridsum.cli.output import emit, tell, unwritable
 from gridsum.cli.overrides import add_overrides, overridden
@@ -15,7 +17,6 @@ from gridsum.cli.parsing import (
     UsageError,
     add_cluster,
     add_device,
-    folder_name,
     one_of,
     pick_device,
     whole_number,
@@ -46,7 +47,7 @@ def _parser(exact: bool = False) -> Parser:
         "  gridsum sweep --out runs/mine --list changes.jsonl --measure 2x100\n"
         "  gridsum sweep --variant exact --out runs/bits --grid rule.bits=6,7,8",
     )
-    parser.add_argument("--out", required=True, type=folder_name, metavar="FOLDER", help="where everything goes")
+    parser.add_argument("--out", required=True, metavar="FOLDER", help="where everything goes")
     parser.add_argument(
         "--variant",
         type=one_of("variant", (*VARIANTS, "exact")),
@@ -78,6 +79,11 @@ def _parser(exact: bool = False) -> Parser:
 
 def run(arguments: Sequence[str]) -> int:
     options = _parser(discover.wanted(arguments)).read(arguments)
+    with kept_at(options):
+        return _run(options, arguments)
+
+
+def _run(options: argparse.Namespace, arguments: Sequence[str]) -> int:
     from gridsum.evaluation.suites import find
     from gridsum.reproduction.sweep import configurations, sweep_pieces, write_sweep
 

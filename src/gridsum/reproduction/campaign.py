@@ -222,6 +222,10 @@ class Campaign:
     def is_further(self) -> bool:
         return self.folder.name == _FURTHER
 
+    def moved(self, old: Path, new: Path) -> "Campaign":
+        """The same campaign in another folder."""
+        return replace(self, folder=new / self.folder.absolute().relative_to(old))
+
     def further(self, seeds: Sequence[int]) -> "Campaign":
         """The same trainings of other seeds."""
         return replace(self, folder=self.folder / _FURTHER, seeds=tuple(seeds))

@@ -1,23 +1,28 @@
 """Pieces on many machines, as tasks of Ray.
 
-A piece keeps what it has done in a folder that all machines see, and goes on from there. So a piece whose worker or
-machine dies is simply done again, somewhere else; and a driver that dies is started again by the same command.
+A piece keeps what it has done in a folder that all machines see, or at an address, and goes on from there. So a piece
+whose worker or machine dies is simply done again, somewhere else; and a driver that dies is started again by the same
+command.
 """
 
 import logging
+import os
 import socket
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from gridsum.disk import LockedError
 from gridsum.reproduction.pieces import Piece, Surroundings
-from gridsum.reproduction.whereabouts import sign
+from gridsum.reproduction.storage import Copy, copied
+from gridsum.reproduction.whereabouts import epochs_path, file_name, sign, whereabouts
 from gridsum.sizes import told
+from gridsum.training.loop import Epoch
 
-LOCAL = "ray"
+LOCAL, DRIVER = "ray", "driver"
 _PATIENCE = 120.0
 """How long a piece waits for a folder that a dying process has not let go of, in seconds."""
 _LOOK_SECONDS = 1.0
@@ -85,9 +90,13 @@ class Cluster:
         share: Share,
         note: Callable[[str], None],
         check: Callable[[], None] = lambda: None,
+        copy: Copy | None = None,
     ) -> list[Piece]:
-        """Do all pieces, each as soon as what it waits for is done; returns those that still wait in the end."""
-        ray = self._ray
+        """Do all pieces, each as soon as what it waits for is done; returns those that still wait in the end.
+
+        Where `folder` is a copy of what lies at an address, the pieces work there.
+        """
+        ray, folder = self._ray, folder.absolute()
         # Ray tries again without end where a worker or a machine dies; an error of the piece itself ends the campaign.
         task = ray.remote(max_retries=-1, retry_exceptions=False)(do_piece)
         waiting: dict[Piece, str] = {}
@@ -109,19 +118,24 @@ class Cluster:
             if lacking and lacking not in wants:
                 wants.add(lacking)
                 note(f"{piece.name} waits for a machine with {lacking}; the cluster has none now")
-            running[task.options(name=piece.name, **options).remote(piece, folder.absolute(), commit)] = piece
+            asked = (piece, folder, commit, copy and copy.address)
+            running[task.options(name=piece.name, **options).remote(*asked)] = piece
 
-        for piece in pieces:
-            look(piece)
-        while running:
-            done, _ = ray.wait(list(running), num_returns=1, timeout=_LOOK_SECONDS)
-            check()
-            for reference in done:
-                piece = running.pop(reference)
-                machine, seconds = self._result(reference, piece)
-                note(f"{piece.name}: done on {machine} in {seconds:.0f} s")
-                for other in [other for other, what in waiting.items() if what.endswith(f" {piece.subject}")]:
-                    look(other)
+        with _alone(copy) as renew:
+            for piece in pieces:
+                look(piece)
+            while running:
+                done, _ = ray.wait(list(running), num_returns=1, timeout=_LOOK_SECONDS)
+                renew()
+                check()
+                for reference in done:
+                    piece = running.pop(reference)
+                    machine, seconds = self._result(reference, piece)
+                    note(f"{piece.name}: done on {machine} in {seconds:.0f} s")
+                    if copy is not None:
+                        copy.fetch(_within(folder, piece))
+                    for other in [other for other, what in waiting.items() if what.endswith(f" {piece.subject}")]:
+                        look(other)
         left = list(waiting)
         for piece in left:
             note(f"{piece.name} is left out: it waits for {piece.state().waits_for}")
@@ -157,23 +171,79 @@ def _check_reachable(address: str) -> None:
         ) from None
 
 
-def do_piece(piece: Piece, folder: Path, commit: str | None) -> tuple[str, float]:
-    """Do a piece where this runs; returns the machine and the seconds it took.
+@contextmanager
+def _alone(copy: Copy | None) -> Iterator[Callable[[], None]]:
+    """Be the one driver of what lies at an address; gives what has to be called now and then to stay it.
 
-    What runs somewhere else at that moment is waited for.
+    A folder has locks instead. A sign that was not renewed for a minute, or whose process on this machine is gone, is
+    that of a dead driver.
     """
+    if copy is None:
+        yield lambda: None
+        return
+    other = whereabouts(copy.folder).get(DRIVER)
+    if other is not None and other.current and not (other.machine == socket.gethostname() and _is_gone(other.process)):
+        raise LockedError(
+            f"{copy.address} is being worked on by process {other.process} on {other.machine}; stop that one, or wait "
+            "for a minute if it is dead"
+        )
+    with sign(copy.folder, DRIVER) as shown:
+        copy.send()
+
+        def renew() -> None:
+            shown.tell()
+            if copy.is_due:
+                copy.send()
+
+        yield renew
+
+
+def _is_gone(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        pass
+    return False
+
+
+def _within(folder: Path, piece: Piece) -> list[str]:
+    """What a piece reads and writes, as it is called in the campaign's folder."""
+    return [str(path.absolute().relative_to(folder)) for path in piece.places()]
+
+
+def do_piece(piece: Piece, folder: Path, commit: str | None, address: str | None = None) -> tuple[str, float]:
+    """Do a piece where this runs; returns the machine and the seconds it took."""
+    began = time.monotonic()
+    if address is None:
+        _do(piece, folder, commit, lambda: None)
+    else:
+        notes = str(epochs_path(folder, piece.name).relative_to(folder))
+        with copied(address, file_name(piece.name), [*_within(folder, piece), notes]) as copy:
+            try:
+                _do(piece.moved(folder, copy.folder), copy.folder, commit, copy.keep)
+            finally:
+                copy.send()
+    return socket.gethostname(), time.monotonic() - began
+
+
+def _do(piece: Piece, folder: Path, commit: str | None, keep: Callable[[], None]) -> None:
+    """What runs somewhere else at that moment is waited for."""
     import torch
 
-    began = time.monotonic()
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     with sign(folder, piece.name) as shown:
-        around = Surroundings(
-            device,
-            lambda _, epoch: shown.epoch(epoch.number, epoch.of),
-            lambda _, done, total: shown.tell(done, total),
-            lambda _: None,
-            commit,
-        )
+
+        def epoch(_: str, done: Epoch) -> None:
+            shown.epoch(done.number, done.of)
+            keep()
+
+        def problems(_: str, done: int, total: int) -> None:
+            shown.tell(done, total)
+            keep()
+
+        around = Surroundings(device, epoch, problems, lambda _: None, commit, keep)
         end = time.monotonic() + _PATIENCE
         while not piece.state().finished:
             try:
@@ -182,4 +252,3 @@ def do_piece(piece: Piece, folder: Path, commit: str | None) -> tuple[str, float
                 if time.monotonic() > end:
                     raise
                 time.sleep(_LOOK_SECONDS)
-    return socket.gethostname(), time.monotonic() - began

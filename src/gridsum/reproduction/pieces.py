@@ -9,12 +9,11 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import torch
 
-from gridsum.config import Config, ModelConfig
+from gridsum.config import Config
 from gridsum.costs import Work, operations, steps_of_solving, training_work
 from gridsum.devices import describe, on_gpu
 from gridsum.disk import append_lines
@@ -99,6 +98,14 @@ class Piece(ABC):
         return [self]
 
     @abstractmethod
+    def places(self) -> list[Path]:
+        """The folders and files that it reads or writes."""
+
+    @abstractmethod
+    def moved(self, old: Path, new: Path) -> "Piece":
+        """The same piece of a campaign that lies in another folder."""
+
+    @abstractmethod
     def state(self) -> State: ...
 
     @abstractmethod
@@ -129,6 +136,12 @@ class Train(Piece):
     def memory(self) -> int:
         return fleet_bytes(self.training.config, len(self.training.seeds))
 
+    def places(self) -> list[Path]:
+        return [self.campaign.folder / self.subject]
+
+    def moved(self, old: Path, new: Path) -> Piece:
+        return Train(self.campaign.moved(old, new), self.training, self.stage)
+
     def run(self, around: Surroundings) -> None:
         _train(self.campaign, self.training, around, None)
 
@@ -154,6 +167,12 @@ class Overtrain(Piece):
         runs = _EXPECTED_RUNS if training is None else len(training.seeds)
         return training_work(self.standard.config, runs, state.total - state.done, device)
 
+    def places(self) -> list[Path]:
+        return [self.campaign.folder / self.standard.name, self.campaign.folder / self.subject]
+
+    def moved(self, old: Path, new: Path) -> Piece:
+        return Overtrain(self.campaign.moved(old, new), self.standard)
+
     def run(self, around: Surroundings) -> None:
         name = self.standard.name
         training = self.campaign.overtraining(name)
@@ -174,16 +193,16 @@ class Measure(Piece):
     def __init__(
         self,
         campaign: Campaign,
-        name: str,
-        training: Callable[[], Training | None],
+        standard: Training,
         stage: str,
-        model: ModelConfig,
+        overtrained: bool = False,
         suites: Sequence[Suite] | None = None,
     ) -> None:
-        self.campaign, self.subject, self.training, self.stage, self.model = campaign, name, training, stage, model
+        self.campaign, self.standard, self.stage, self.overtrained = campaign, standard, stage, overtrained
+        self.subject = overtrained_name(standard.name) if overtrained else standard.name
         self.sheet = _SHEETS[stage]
         self.collection = campaign.scale.within(self.sheet.suites) if suites is None else tuple(suites)
-        self.path = (campaign.validation_records if stage == "validate" else campaign.report_records)(name)
+        self.path = (campaign.validation_records if stage == "validate" else campaign.report_records)(self.subject)
 
     @property
     def name(self) -> str:
@@ -192,10 +211,19 @@ class Measure(Piece):
 
     def parts(self) -> list[Piece]:
         """A suite each."""
-        return [
-            Measure(self.campaign, self.subject, self.training, self.stage, self.model, [suite])
-            for suite in self.collection
-        ]
+        return [Measure(self.campaign, self.standard, self.stage, self.overtrained, [s]) for s in self.collection]
+
+    def places(self) -> list[Path]:
+        folder = self.campaign.folder
+        return [folder / name for name in dict.fromkeys((self.standard.name, self.subject))] + [self.path]
+
+    def moved(self, old: Path, new: Path) -> Piece:
+        campaign = self.campaign.moved(old, new)
+        return Measure(campaign, self.standard, self.stage, self.overtrained, self.collection)
+
+    def training(self) -> Training | None:
+        """What is measured; None while it cannot be told yet."""
+        return self.campaign.overtraining(self.standard.name) if self.overtrained else self.standard
 
     def _missing(self, suite: Suite, seeds: Sequence[int]) -> dict[Way, list[int]]:
         """The runs that lack a record, by the way it is measured."""
@@ -213,7 +241,7 @@ class Measure(Piece):
         return State(done, total, "suites")
 
     def work(self, device: torch.device) -> Work:  # noqa: ARG002
-        model, training = self.model, self.training()
+        model, training = self.standard.config.model, self.training()
         total = 0.0
         for suite in self.collection:
             ways = self.sheet.ways(suite)
@@ -261,12 +289,11 @@ def pieces(campaign: Campaign) -> Iterator[Piece]:
 
     def measures(stage: str, trainings: Sequence[Training]) -> Iterator[Piece]:
         for training in trainings:
-            yield Measure(campaign, training.name, lambda found=training: found, stage, training.config.model)
+            yield Measure(campaign, training, stage)
 
     def measures_further(stage: str) -> Iterator[Piece]:
         for training in further:
-            name, model = training.name, training.config.model
-            yield Measure(campaign, overtrained_name(name), partial(campaign.overtraining, name), stage, model)
+            yield Measure(campaign, training, stage, overtrained=True)
 
     yield from (Train(campaign, training) for training in standard)
     yield from measures("validate", standard)
@@ -281,7 +308,7 @@ def further_pieces(campaign: Campaign) -> Iterator[Piece]:
     others = campaign.further(FURTHER_SEEDS)
     for training in others.trainings:
         yield Train(others, training, "further")
-        yield Measure(others, training.name, lambda found=training: found, "further", training.config.model)
+        yield Measure(others, training, "further")
 
 
 def load_seeds(folder: Path, name: str, seeds: Sequence[int], device: torch.device | str = "cpu") -> Model:

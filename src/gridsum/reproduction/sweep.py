@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 import torch
 
@@ -109,17 +109,30 @@ def holds_sweep(folder: Path) -> bool:
     return (folder / _SETUP).is_file()
 
 
-class SweepTrain(Piece):
+class _Fleet(Piece, Generic[Kind]):
     """The fleet of one configuration."""
 
     stage = "train"
 
-    def __init__(self, folder: Path, subject: str, config: Config, seeds: tuple[int, ...]) -> None:
+    def __init__(self, folder: Path, subject: str, config: Kind, seeds: tuple[int, ...]) -> None:
         self.folder, self.subject, self.config, self.seeds = folder.absolute(), subject, config, seeds
 
     @property
     def place(self) -> Path:
         return self.folder / self.subject
+
+    def places(self) -> list[Path]:
+        return [self.place]
+
+    def moved(self, old: Path, new: Path) -> Self:
+        return type(self)(new / self.folder.relative_to(old), self.subject, self.config, self.seeds)
+
+    def memory(self) -> int:
+        return fleet_bytes(self.config, len(self.seeds))
+
+
+class SweepTrain(_Fleet[Config]):
+    """One of the paper's networks."""
 
     def state(self) -> State:
         total = self.config.training.epochs
@@ -134,9 +147,6 @@ class SweepTrain(Piece):
         state = self.state()
         return training_work(self.config, len(self.seeds), state.total - state.done, device)
 
-    def memory(self) -> int:
-        return fleet_bytes(self.config, len(self.seeds))
-
     def run(self, around: Surroundings) -> None:
         resume = (self.place / "config.json").exists()
 
@@ -146,17 +156,8 @@ class SweepTrain(Piece):
         train(self.config, self.seeds, self.place, around.device, resume, report, around.note)
 
 
-class Discover(Piece):
+class Discover(_Fleet[ExactConfig]):
     """A fleet of `exact`: trained, consolidated and proved."""
-
-    stage = "train"
-
-    def __init__(self, folder: Path, subject: str, config: ExactConfig, seeds: tuple[int, ...]) -> None:
-        self.folder, self.subject, self.config, self.seeds = folder.absolute(), subject, config, seeds
-
-    @property
-    def place(self) -> Path:
-        return self.folder / self.subject
 
     def state(self) -> State:
         if (self.place / "config.json").exists() and read_exact_setup(self.place) != (self.config, self.seeds):
@@ -165,9 +166,6 @@ class Discover(Piece):
 
     def work(self, device: torch.device) -> Work:  # noqa: ARG002
         return Work() if self.state().finished else exact_work(self.config, len(self.seeds))
-
-    def memory(self) -> int:
-        return fleet_bytes(self.config, len(self.seeds))
 
     def run(self, around: Surroundings) -> None:
         resume = (self.place / "config.json").exists()
@@ -187,6 +185,12 @@ class SweepMeasure(Piece):
         self.training, self.suite, self.samples = training, suite, samples
         self.subject = f"{training.subject} on {suite.name}"
         self.path = training.folder / "records" / f"{training.subject}.jsonl"
+
+    def places(self) -> list[Path]:
+        return [self.training.place, self.path]
+
+    def moved(self, old: Path, new: Path) -> Piece:
+        return SweepMeasure(self.training.moved(old, new), self.suite, self.samples)
 
     def state(self) -> State:
         if not self.training.state().finished:

@@ -47,7 +47,7 @@ class Sign:
     """Tells where a piece is being worked on, every few seconds."""
 
     def __init__(self, folder: Path, piece: str) -> None:
-        self._path, self._piece = _path(folder, piece), piece
+        self._path, self._notes, self._piece = _path(folder, piece), epochs_path(folder, piece), piece
         self._began, self._told, self._first = time.time(), 0.0, None
 
     def tell(self, done: int = 0, total: int = 0) -> None:
@@ -64,13 +64,13 @@ class Sign:
 
     def epoch(self, number: int, of: int) -> None:
         """An epoch of a training is done."""
-        append_lines(self._path.with_suffix(".epochs"), b"%d\n" % number, sync=False)
+        append_lines(self._notes, b"%d\n" % number, sync=False)
         self.tell(number, of)
 
 
 def epochs_computed(folder: Path, piece: str) -> list[int]:
     """The epochs of a training in the order they were computed in, all tries together."""
-    path = _path(folder, piece).with_suffix(".epochs")
+    path = epochs_path(folder, piece)
     return [int(line) for line in path.read_text().split()] if path.exists() else []
 
 
@@ -97,5 +97,14 @@ def whereabouts(folder: Path) -> dict[str, Whereabouts]:
     return found
 
 
+def file_name(piece: str) -> str:
+    """A piece as part of the name of a file."""
+    return re.sub(r"[^\w,=-]+", "-", piece)
+
+
+def epochs_path(folder: Path, piece: str) -> Path:
+    return folder / _FOLDER / f"{file_name(piece)}.epochs"
+
+
 def _path(folder: Path, piece: str) -> Path:
-    return folder / _FOLDER / (re.sub(r"[^\w,=-]+", "-", piece) + ".json")
+    return folder / _FOLDER / f"{file_name(piece)}.json"

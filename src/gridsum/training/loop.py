@@ -179,10 +179,10 @@ def _train(
             fleet.keep_state()
             done = epoch
             alive = tuple(fleet.alive.tolist())
-            report(Epoch(epoch, config.training.epochs, fleet.seeds, alive, means, rate, time.monotonic() - started))
             if epoch % config.training.checkpoint_epochs == 0 or epoch == config.training.epochs:
                 fleet.save(folder, epoch)
                 saved = epoch
+            report(Epoch(epoch, config.training.epochs, fleet.seeds, alive, means, rate, time.monotonic() - started))
             if not any(alive):
                 raise TrainingError(f"every run has diverged by epoch {epoch}; try a smaller training.learning_rate")
     finally:
