@@ -1,7 +1,7 @@
 """What this checkout costs on a CPU beside another: both do the same work in turns, on one thread.
 
     git worktree add ../before COMMIT
-    python benchmarks/compare.py ../before [--rounds N] [--json FILE]
+    python benchmarks/compare.py ../before [--rounds N] [--only TEXT] [--json FILE]
 
 Each time is of the processor, not of a clock, and both checkouts take turns within seconds, so that other work on the
 machine slows them down alike. A ratio is the median over the rounds. Weights and configurations are those that the
@@ -28,8 +28,12 @@ import dataclasses, json, sys, time
 import torch
 torch.set_num_threads(1)
 from gridsum.solving import solve
+from gridsum.deltas import exact_for
 from gridsum.store import load
+from gridsum.training.discovery import Discovery, at_step, total_steps
 from gridsum.training.gradients import EagerGradients
+from gridsum.training.process import keep_freed_memory
+keep_freed_memory()  # as training does
 
 def training(name, **changes):
     model = load(f"{sys.argv[1]}/{name}")
@@ -38,12 +42,19 @@ def training(name, **changes):
     gradients = EagerGradients(network, config, model.seeds)
     return lambda number: gradients(number)
 
+def discovering(phase):
+    config = exact_for("add", True)
+    fleet = Discovery(config, (0,), torch.device("cpu"))
+    (first,) = [n for n in range(total_steps(config)) if at_step(config, n)[0] == phase and not at_step(config, n)[2]]
+    return lambda number: fleet.train_step(first + 200 + number)
+
 def solving(count, digits):
     model = load(f"{sys.argv[1]}/base")
     return lambda number: list(solve(model, [("3" * digits, "8" * digits)] * count, "median", number))
 
 work = {f"training step of {name}": training(name) for name in sys.argv[2:]}
 work["training step of base, success in expectation"] = training("base", success="expected")
+work |= {f"training step of exact, small, in phase {name}": discovering(name) for name in ("soft", "robust")}
 for count, digits in ((1, 10), (64, 10), (1, 1000)):
     work[f"solving {count} × (2 × {digits} digits)"] = solving(count, digits)
 print(json.dumps(list(work)), flush=True)
@@ -82,6 +93,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("before", type=Path, help="another checkout")
     parser.add_argument("--rounds", type=int, default=10, help="how often each is measured (default: 10)")
+    parser.add_argument("--only", default="", metavar="TEXT", help="only the work whose name has this in it")
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
     options = parser.parse_args()
     found: list[dict[str, Any]] = []
@@ -91,7 +103,7 @@ def main() -> None:
             shipped = options.before / "src" / "gridsum" / "shipped" / f"{name}.safetensors"
             shutil.copy(shipped, Path(models) / name / "weights.safetensors")
         (before, names), (now, _) = (start(path.resolve(), Path(models)) for path in (options.before, HERE))
-        for name in names:
+        for name in (name for name in names if options.only in name):
             for each in (before, now):
                 measure(each, name, 0)  # to warm up
             pairs = [(measure(before, name, number), measure(now, name, number)) for number in range(options.rounds)]

@@ -31,8 +31,8 @@ from gridsum.recipe import POSITIONS, RuleConfig
 from gridsum.tasks import Task, find
 
 _DEFAULT = find()
-# Logits are this many times as large as a layer makes them, so that bits are decided early in training.
-_SHARPNESS = 3.0
+SHARPNESS = 3.0
+"""Logits are so many times as large as a layer makes them, so that bits are decided early in training."""
 # Gates move as much faster than other parameters.
 _GATE_SCALE = 10.0
 
@@ -112,22 +112,26 @@ class RuleNetwork(RunsModule):
         shape = (-1, *[1] * (cell.dim() - 2), cell.shape[-1])
         return cell, linear(cell, self.looking.matrices()[:, 0]) + self.looking.query.view(shape)
 
+    def sight(self) -> tuple[Tensor, Tensor]:
+        """Matrix [R,m,2E] and bias [R,2E] that make keys and values of bits."""
+        both = torch.cat(self.looking.matrices()[:, 1:].unbind(1), -1)
+        return torch.bmm(self.view.weight, both), torch.bmm(self.view.bias[:, None], both)[:, 0]
+
     def show(self, bits: Tensor, inside: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """What cells show to those beside them, of their bits [R,...,m]: keys and values, zero outside the grid."""
-        both = torch.cat(self.looking.matrices()[:, 1:].unbind(1), -1)
-        shown = linear(bits, torch.bmm(self.view.weight, both), torch.bmm(self.view.bias[:, None], both)[:, 0])
+        shown = linear(bits, *self.sight())
         keys, values = (shown if inside is None else shown * inside).chunk(2, -1)
         return keys, values
 
     def react(self, cell: Tensor, query: Tensor, keys: Sequence[Tensor], values: Sequence[Tensor]) -> Tensor:
         """The logits [R,...,m] of cells with these neighbours: the rule."""
-        return _SHARPNESS * self.logits(self.transition(cell, self.looking(query, keys, values)))
+        return SHARPNESS * self.logits(self.transition(cell, self.looking(query, keys, values)))
 
     def step(
         self, cell: Tensor, query: Tensor, bits: Tensor, inside: Tensor | None = None, gates: Tensor | None = None
     ) -> Tensor:
         """The logits of every cell of grids: bits [R,B,H,W,m], inside [R,B,H,W,1]."""
-        keys, values = (self._around(part) for part in self.show(bits, inside))
+        keys, values = (neighbours(part, self.places) for part in self.show(bits, inside))
         if gates is not None:
             opened = gates.unbind(1)
             keys, values = ([o.view(-1, 1, 1, 1, 1) * part for o, part in zip(opened, parts, strict=True)]
@@ -136,7 +140,7 @@ class RuleNetwork(RunsModule):
 
     def attention(self, query: Tensor, bits: Tensor) -> Tensor:
         """What cells of grids pay to their neighbours: [K,R,B,H,W,E]."""
-        return self.looking.weights(query, self._around(self.show(bits)[0]))
+        return self.looking.weights(query, neighbours(self.show(bits)[0], self.places))
 
     def read(self, bits: Tensor) -> Tensor:
         """The logits over Σ that the output layer reads in cells with these bits."""
@@ -144,10 +148,12 @@ class RuleNetwork(RunsModule):
         bias = torch.bmm(self.view.bias[:, None], self.reading.weight)[:, 0] + self.reading.bias
         return linear(bits, matrix, bias)
 
-    def _around(self, part: Tensor) -> list[Tensor]:
-        height, width = part.shape[2:4]
-        padded = F.pad(part, (0, 0, 1, 1, 1, 1))
-        return [padded[:, :, 1 + y : 1 + y + height, 1 + x : 1 + x + width] for y, x in self.places]
+
+def neighbours(part: Tensor, places: Sequence[tuple[int, int]], outside: float = 0) -> list[Tensor]:
+    """part [R,B,H,W,F] as seen from every cell: a tensor of that shape for each place; `outside` beyond the grid."""
+    height, width = part.shape[2:4]
+    padded = F.pad(part, (0, 0, 1, 1, 1, 1), value=outside)
+    return [padded[:, :, 1 + y : 1 + y + height, 1 + x : 1 + x + width] for y, x in places]
 
 
 def soft_bits(z: Tensor, noise: Tensor, hard: Tensor) -> Tensor:

@@ -14,7 +14,7 @@ from torch.func import functional_call
 from torch.nn import functional as F
 
 from gridsum.devices import on_gpu
-from gridsum.model.engine import ends_for, full_precision
+from gridsum.model.engine import cells_of, ends_for, full_precision
 from gridsum.model.engine.placement import place_soft
 from gridsum.model.paper import GridSize, flatten, most_probable
 from gridsum.model.rule import RuleNetwork, soft_bits
@@ -180,51 +180,65 @@ def rollout_cost(
     problems = draw(phase, config, stream, task)
     inside, targets = problems.inside, problems.targets
     runs, count, height, width = inside.shape[:4]
+    cells, bits = cells_of(network, inside), network.config.bits
     with full_precision(inside):
         grid = place(network, problems, int(config.certain * count))
-    cell, query = network.meet(grid)
+    cell, query = network.meet(cells.take(grid))
     numbers = torch.arange(count * height * width, device=inside.device).view(count, height, width)
-    lanes = lane_index(numbers, network.config.bits + -network.config.bits % 4)
+    lanes = lane_index(numbers, bits + -bits % 4)
 
     def random_bits(source: Stream) -> Tensor:
-        return source.normal(lanes)[..., : network.config.bits].sign()
+        return cells.take(source.normal(lanes)[..., :bits].sign())
 
     def each(source: Stream) -> Tensor:
         return source.uniform(count).view(runs, count, 1, 1, 1)
 
-    def each_cell(source: Stream) -> Tensor:
-        return source.uniform(count, height, width)[..., None]
+    def of_cells(each: Tensor) -> Tensor:
+        """What each problem has, for each of its cells."""
+        return cells.take(each.expand(-1, -1, height, width, -1))
 
-    hard = each(stream.fold(_HARD)) < hard_share
+    def each_cell(source: Stream) -> Tensor:
+        return cells.take(source.uniform(count, height, width)[..., None])
+
+    hard = of_cells(each(stream.fold(_HARD)) < hard_share)
     scattered = random_bits(stream.fold(_RANDOM))
-    others = torch.where(each_cell(stream.fold(_WHERE)) < each(stream.fold(_SHARE)), scattered, before)
-    chance = each(stream.fold(_START))
-    state = torch.where(chance < starts / 2, scattered, torch.where(chance < starts, others, -1.0)) * inside
+    others = torch.where(
+        each_cell(stream.fold(_WHERE)) < of_cells(each(stream.fold(_SHARE))), scattered, cells.take(before)
+    )
+    chance = of_cells(each(stream.fold(_START)))
+    state = torch.where(chance < starts / 2, scattered, torch.where(chance < starts, others, -1.0)) * cells.inside
     corrupted = (each(stream.fold(_CORRUPTED)) < 0.5) & (torch.as_tensor(corruption) > 0)
+    corrupted_cells = of_cells(corrupted)
+    # of every recurrent step at once: [steps,R,B,H,W,m]
+    numbered = torch.arange(1, steps + 1, device=inside.device)
+    drawn = Stream(stream.fold(_NOISE + numbered[:, None]).key.flatten()).normal(lanes)[..., :bits]
+    drawn = noise * drawn.unflatten(0, (steps, runs))
+    rows, bits_on = [], torch.zeros(runs, device=inside.device)
+    for n in range(1, steps + 1):
+        z = cells.step(cell, query, state, gates).float()
+        between = soft_bits(z, cells.take(drawn[n - 1]), hard)
+        state = (2 * between - 1) * cells.inside
+        if 2 * n <= steps and phase.corruption:
+            hit = corrupted_cells & (each_cell(stream.fold(_CORRUPTION + n)) < corruption)
+            state = torch.where(hit, random_bits(stream.fold(_CORRUPT_BITS + n)) * cells.inside, state)
+        rows.append(cells.top_rows(state))
+        bits_on = bits_on + (between * cells.inside).flatten(1).sum(1)
+    bits_on = bits_on / (inside.flatten(1).sum(1) * bits)
     columns = inside[:, :, 0, :, 0]
     weight = torch.where(targets == PAD, config.pad_weight, 1.0) * columns
-    halves = (slice(0, count // 2), slice(count // 2, count))
-    scale = [weight[:, part].sum((1, 2)) for part in halves]
-    loss, bits_on, logits = torch.zeros(runs, device=inside.device), torch.zeros(runs, device=inside.device), None
-    for n in range(1, steps + 1):
-        z = network.step(cell, query, state, inside, gates).float()
-        drawn = noise * stream.fold(_NOISE + n).normal(lanes)[..., : network.config.bits]
-        between = soft_bits(z, drawn, hard)
-        state = (2 * between - 1) * inside
-        early = 2 * n <= steps
-        if early and phase.corruption:
-            hit = corrupted & (each_cell(stream.fold(_CORRUPTION + n)) < corruption)
-            state = torch.where(hit, random_bits(stream.fold(_CORRUPT_BITS + n)) * inside, state)
-        logits = network.read(state[:, :, 0]).float()
-        losses = -F.log_softmax(logits, -1).gather(-1, targets[..., None]).squeeze(-1) * weight
-        losses = n * (losses.masked_fill(corrupted[..., 0, 0], 0.0) if early and phase.corruption else losses)
-        loss = loss + sum(losses[:, part].sum((1, 2)) / size for part, size in zip(halves, scale, strict=True)) / 2
-        bits_on = bits_on + (between * inside).sum((1, 2, 3, 4)) / (inside.sum((1, 2, 3, 4)) * between.shape[-1])
+    halves = weight.unflatten(1, (2, -1)).sum((2, 3))
+    logits = network.read(torch.stack(rows, 1)).float()
+    losses = F.cross_entropy(logits.movedim(-1, 1), targets[:, None].expand(-1, steps, -1, -1), reduction="none")
+    losses = losses * weight[:, None]
+    if phase.corruption:
+        early = (2 * numbered <= steps).view(-1, 1, 1)
+        losses = losses.masked_fill(corrupted[:, None, :, :, 0, 0] & early, 0.0)
+    losses = losses.unflatten(2, (2, -1)).sum((3, 4)) / halves[:, None]
+    loss, logits = (losses.mean(2) * numbered).sum(1), logits[:, -1]
     loss, bits_on = loss / (steps * (steps + 1) / 2), bits_on / steps
     cost = loss + bit_cost * bits_on
     if gates is not None:
         cost = cost + gate_cost * gates.sum(1)
-    assert logits is not None, "a rollout takes at least one step"
     predicted = logits.detach().argmax(-1)
     valid = ((predicted != PAD) | (targets != PAD)) & (columns > 0)
     right = (valid & (predicted == targets)).sum(-1)
@@ -232,7 +246,7 @@ def rollout_cost(
     certain = characters[:, -max(1, int(config.certain * count)) :].mean(1)
     results = (right == valid.sum(-1)).float().mean(1)
     logged = Logged(loss.detach(), characters.mean(1), results, certain, bits_on.detach())
-    return cost, logged, torch.where(state > 0, 1.0, -1.0)
+    return cost, logged, torch.where(cells.grids(state) > 0, 1.0, -1.0)
 
 
 class _Costs(nn.Module):

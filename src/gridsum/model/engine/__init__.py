@@ -3,6 +3,7 @@
     plain       as the paper has them: what the others are held against
     eager       torch operation by operation, with the shortcuts that pay on a CPU
     cuda/       Triton kernels, packed dropout and compiled parts
+    bits        the network of bits (`gridsum.model.rule`) in training
 
 An engine begins a rollout and takes its steps (`Engine` and `Course` in `plain`); the loop over the steps is
 `gridsum.model.unroll`.
@@ -14,12 +15,14 @@ import importlib.util
 import torch
 
 from gridsum.devices import multiplies_bf16, on_gpu
+from gridsum.model.engine.bits import Cells, Packed, Whole
 from gridsum.model.engine.eager import Eager, full_precision
 from gridsum.model.engine.placement import Ends
 from gridsum.model.engine.plain import Engine, Plain
 from gridsum.model.paper import Network, watched
+from gridsum.model.rule import RuleNetwork
 
-__all__ = ["Engine", "ends_for", "engine_of", "full_precision", "served"]
+__all__ = ["Cells", "Engine", "cells_of", "ends_for", "engine_of", "full_precision", "served"]
 
 
 def engine_of(network: Network, precision: str = "fp32", static: bool = False) -> Engine:
@@ -37,6 +40,11 @@ def engine_of(network: Network, precision: str = "fp32", static: bool = False) -
         return Cuda(network, static)
     reduced = not weight.is_cuda and served(precision, weight.device) == "bf16"
     return Eager(network, torch.bfloat16 if reduced else None)
+
+
+def cells_of(network: RuleNetwork, inside: torch.Tensor) -> Cells:
+    """How grids of the network of bits are computed: shapes must stay for a GPU, a CPU leaves out what is masked."""
+    return Whole(network, inside) if inside.is_cuda or watched(network) else Packed(network, inside)
 
 
 def ends_for(actions: torch.Tensor) -> Ends | None:

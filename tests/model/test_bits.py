@@ -1,0 +1,95 @@
+"""The network of bits in training: cells in a line compute what whole grids do."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from gridsum.fields import override
+from gridsum.model.engine import cells_of
+from gridsum.model.engine.bits import Packed, PackedLooking, Whole
+from gridsum.model.rule import RuleNetwork
+from gridsum.training import discovery
+from gridsum.training.discovery import Discovery, total_steps
+from tests.model.test_rule import MANY, SMALL
+from tests.training.test_discovery import GATES, TINY
+
+SIZES = st.lists(st.tuples(st.integers(1, 4), st.integers(1, 5)), min_size=2, max_size=2)
+
+
+def inside_of(sizes: list[list[tuple[int, int]]], dtype: torch.dtype) -> Tensor:
+    """[R,B,4,5,1] of the rows and columns of each run's problems: from the top, from the right."""
+    inside = torch.zeros(len(sizes), len(sizes[0]), 4, 5, 1, dtype=dtype)
+    for run, problems in enumerate(sizes):
+        for problem, (rows, columns) in enumerate(problems):
+            inside[run, problem, :rows, 5 - columns :] = 1
+    return inside
+
+
+@settings(max_examples=25)
+@given(st.lists(SIZES, min_size=1, max_size=3), st.booleans(), st.integers(0, 10**6))
+def test_cells_in_a_line_step_as_whole_grids_do(sizes, gated, seed):
+    """Logits, and every gradient; with soft bits, and each grid of a size of its own."""
+    config = MANY if gated else SMALL
+    network = RuleNetwork(config, range(len(sizes))).double()
+    inside = inside_of(sizes, torch.float64)
+    numbers = torch.Generator().manual_seed(seed)
+    bits, grid, weight = (
+        torch.randn(*inside.shape[:4], size, generator=numbers, dtype=torch.float64)
+        for size in (config.bits, config.width, config.bits)
+    )
+    bits, grid = (bits * inside).requires_grad_(), (grid * inside).requires_grad_()
+    found = []
+    for cells in (Whole(network, inside), Packed(network, inside)):
+        cell, query = network.meet(cells.take(grid))
+        z = cells.grids(cells.step(cell, query, cells.take(bits), network.gates(hard=False)))
+        inputs = [bits, grid, *(part for name, part in network.named_parameters() if _used(name, gated))]
+        found.append([z, *torch.autograd.grad((z * weight).sum(), inputs)])
+    for whole, packed in zip(*found, strict=True):
+        torch.testing.assert_close(packed, whole)
+
+
+def _used(name: str, gated: bool) -> bool:
+    return not name.startswith(("embedding", "placement", "reading")) and (gated or name != "gate")
+
+
+def test_every_cell_has_its_place():
+    network = RuleNetwork(SMALL, [0, 1])
+    inside = inside_of([[(2, 3), (4, 5)], [(1, 1), (3, 2)]], torch.float32)
+    cells = Packed(network, inside)
+    assert cells.inside.sum((1, 2)).tolist() == [26, 7]
+    assert cells.order.shape == (2, 26), "as many as the run with the most"
+    grids = torch.arange(2.0 * 2 * 4 * 5).view(2, 2, 4, 5, 1) + 1
+    assert torch.equal(cells.grids(cells.take(grids)), grids * inside)
+    shown = cells.take(grids) * cells.inside
+    assert torch.equal(cells.top_rows(shown), (grids * inside)[:, :, 0])
+
+
+def test_the_gradient_of_attention_is_right():
+    network = RuleNetwork(SMALL, [0, 1]).double()
+    cells = Packed(network, inside_of([[(2, 3), (1, 2)], [(2, 2), (2, 2)]], torch.float64))
+    length = cells.order.shape[1]
+    query, shown = (torch.randn(2, length, size, dtype=torch.float64, requires_grad=True) for size in (4, 8))
+    relative = torch.randn(2, 3, 4, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(PackedLooking.apply, (query, shown, relative, cells.beside, cells.seen_by))
+
+
+@pytest.mark.parametrize("config", [TINY, GATES], ids=["plain", "gates"])
+def test_training_is_the_same_by_either(config, monkeypatch):
+    """Through all phases, for a fleet: what is logged, weights, moments and the last states."""
+    config, states = override(config, {"discovery.batch": 12}), []
+    for kind in (Packed, Whole):
+        monkeypatch.setattr(discovery, "cells_of", kind)
+        fleet = Discovery(config, (3, 8), torch.device("cpu"))
+        logged = torch.stack([fleet.train_step(number) for number in range(total_steps(config))])
+        states.append({"logged": logged, **{name: part.detach() for name, part in fleet.state().items()}})
+    for name, packed in states[0].items():
+        torch.testing.assert_close(packed, states[1][name], rtol=1e-4, atol=1e-5, msg=name)
+
+
+def test_a_network_that_is_watched_computes_by_its_modules():
+    network, inside = RuleNetwork(SMALL, [0]), inside_of([[(2, 2)]], torch.float32)
+    assert isinstance(cells_of(network, inside), Packed)
+    network.transition.register_forward_hook(lambda *_: None)
+    assert isinstance(cells_of(network, inside), Whole)
