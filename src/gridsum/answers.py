@@ -52,4 +52,5 @@ def shortened(text: str, room: int = _SHOWN) -> str:
         return text
     count = f" ({len(text)} symbols)"
     end = max(3, (room - len(count) - 1) // 2)
-    return f"{text[:end]}…{text[-end:]}{count}"
+    ends = f"{text[:end]}…{text[-end:]}{count}"
+    return ends if len(ends) < len(text) else text

@@ -5,6 +5,7 @@ same is written as plain lines: nothing is said by colour alone.
 """
 
 import os
+import re
 import shutil
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TextIO
@@ -29,7 +30,7 @@ _STYLES = {
     "right": "bold green",
     "wrong": "bold red",
 }
-_MARGIN, _CELL = 4, 3
+_MARGIN, _CELL, _MODEL_NAME = 4, 3, 16
 _MOST_ROWS = 16
 _MOST_STEPS = 41
 
@@ -121,7 +122,7 @@ def _heading(answer: "Answer", model: str, width: int) -> list[Line]:
     rules = f"{answer.halting} halting, {answer.placement} placement, model "
     return [
         [(shortened(answer.expression, width), "title")],
-        [(rules + _end_of(model, width - len(rules)), "quiet")],
+        [(rules + _end_of(model, max(width - len(rules), _MODEL_NAME)), "quiet")],
         [(f"{BLANK} blank   > row of the answer   [ ] changed in this step", "quiet")],
     ]
 
@@ -203,7 +204,10 @@ def _end_of(path: str, room: int) -> str:
 
 
 def render(lines: Sequence[Line], stream: TextIO) -> str:
-    """The lines as text for `stream`, in colour where that is a terminal that has any."""
+    """The lines as text for `stream`, in colour where that is a terminal that has any, and folded to its width."""
+    if stream.isatty():
+        width = shutil.get_terminal_size().columns
+        lines = [part for line in lines for part in _folded(line, width)]
     colours = rich_console(stream) if stream.isatty() or "FORCE_COLOR" in os.environ else None
     if colours is None:
         return "".join("".join(text for text, _ in line).rstrip() + "\n" for line in lines)
@@ -214,6 +218,22 @@ def render(lines: Sequence[Line], stream: TextIO) -> str:
             styled = Text.assemble(*((text, _STYLES.get(style, "")) for text, style in line))
             colours.print(styled, soft_wrap=True)
     return captured.get()
+
+
+def _folded(line: Line, width: int) -> list[Line]:
+    """A line that is too wide, broken at spaces."""
+    if sum(len(text) for text, _ in line) <= width:
+        return [line]
+    lines: list[Line] = [[]]
+    room = width
+    for text, style in line:
+        for word in re.findall(r"\s*\S+|\s+", text):
+            if len(word.rstrip()) > room and lines[-1]:
+                lines.append([])
+                word, room = word.lstrip(), width
+            lines[-1].append((word, style))
+            room -= len(word)
+    return lines
 
 
 def rich_console(stream: TextIO) -> Any:

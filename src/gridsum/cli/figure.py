@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gridsum.cli.output import STANDARD, check_writable, emit, tell, write_result
+from gridsum.cli.output import STANDARD, check_writable, emit, tell, terminal_width, write_result
 from gridsum.cli.parsing import (
     Parser,
     UsageError,
@@ -112,7 +112,7 @@ def run(arguments: Sequence[str]) -> int:
     if options.name is None:
         if given or options.out is not None:
             raise UsageError(f"which figure? Name one of: {', '.join(FIGURES)}")
-        emit(columns({name: kind.shows for name, kind in FIGURES.items()}, 0))
+        emit(columns({name: kind.shows for name, kind in FIGURES.items()}, 0, terminal_width()))
         return 0
     _check(options, given)
     suffix = load_figures().style.check_format(options.out)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -94,12 +95,18 @@ def _listed(name: str, path: Path) -> str:
 
     known = facts_of_file(name, path)
     meaning = MEANINGS.get(known["variant"])
-    title = (
+    lines = [
         f"{name}: variant {known['variant']}, seed {known['seed']}, {known['parameters']:,} parameters, "
-        f"trained for {known['epochs']} epochs\n"
-        + (f"  {meaning}\n" if meaning else "")
-        + (f"  use it for {MODELS[name]}\n" if name in MODELS else "")
-        + (f"  {_ANSWERS}\n" if name == DEFAULT_MODEL else "")
+        f"trained for {known['epochs']} epochs",
+        meaning or "",
+        f"use it for {MODELS[name]}" if name in MODELS else "",
+        _ANSWERS if name == DEFAULT_MODEL else "",
+    ]
+    width = terminal_width() or max(map(len, lines)) + 2
+    title = "".join(
+        textwrap.fill(line, width, initial_indent="  " * (number > 0), subsequent_indent="  ") + "\n"
+        for number, line in enumerate(lines)
+        if line
     )
     records = _records(name)
     if not records:
@@ -108,7 +115,7 @@ def _listed(name: str, path: Path) -> str:
     from gridsum.evaluation.tables import TABLES
 
     table = to_text(TABLES["scores"](records), terminal_width()).split("\n", 2)[2]  # the title is this model's
-    return title + "\n" + "".join(f"  {line}\n" if line else "\n" for line in table.splitlines())
+    return f"{title}\n{table}"
 
 
 def _records(name: str) -> "list[Record]":

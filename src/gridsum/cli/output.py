@@ -4,6 +4,8 @@ import errno
 import os
 import shutil
 import sys
+import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 
 from gridsum.cli.parsing import UsageError
@@ -31,6 +33,17 @@ def print_text(text: str) -> None:
 def terminal_width() -> int | None:
     """Of standard output, where it is a terminal."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def print_prose(paragraphs: Sequence[str]) -> None:
+    """A line each, or as many as fit a terminal; what is indented stays so."""
+    width = terminal_width()
+    for text in paragraphs:
+        if width is None:
+            emit(text)
+            continue
+        margin = " " * (len(text) - len(text.lstrip()))
+        emit(textwrap.fill(text, width, subsequent_indent=margin, break_on_hyphens=False))
 
 
 def tell(line: str) -> None:

@@ -55,10 +55,13 @@ class Parser(argparse.ArgumentParser):
         return f"there is no option {name}; {mend}"
 
 
-def columns(meanings: Mapping[str, str], indent: int = 2) -> str:
-    """Names and what they mean, one a line."""
-    width = max(map(len, meanings)) + 2
-    return "\n".join(f"{'':{indent}}{name:<{width}}{meaning}" for name, meaning in meanings.items())
+def columns(meanings: Mapping[str, str], indent: int = 2, width: int | None = None) -> str:
+    """Names and what they mean, one a line, or folded to a width."""
+    wide = max(map(len, meanings)) + 2
+    lines = (f"{'':{indent}}{name:<{wide}}{meaning}" for name, meaning in meanings.items())
+    if width is None:
+        return "\n".join(lines)
+    return "\n".join(textwrap.fill(line, width, subsequent_indent=" " * (indent + wide)) for line in lines)
 
 
 def one_of(what: str, known: Sequence[str], aliases: dict[str, str] | None = None) -> Callable[[str], str]:

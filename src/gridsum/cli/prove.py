@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from gridsum.api.loading import rule_model
-from gridsum.cli.output import print_text, tell, write_result
+from gridsum.cli.output import print_prose, print_text, tell, write_result
 from gridsum.cli.parsing import Parser, UsageError, called_now
 from gridsum.names import DEFAULT_MODEL
 
@@ -32,7 +32,9 @@ def _parser() -> Parser:
         "  gridsum prove --table rule.json --out proof.json",
     )
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--model", metavar="MODEL", help=f"a run of exact: its name, folder or file ({DEFAULT_MODEL})")
+    what.add_argument(
+        "--model", metavar="MODEL", help=f"a run of exact: its name, folder or file (default: {DEFAULT_MODEL})"
+    )
     what.add_argument("--table", metavar="FILE", help="a rule that `gridsum rule --out` wrote")
     parser.add_argument("--json", action="store_true", help="print what was found as a JSON object")
     parser.add_argument("--out", metavar="FILE", help="also write that object to a file")
@@ -62,7 +64,7 @@ def run(arguments: Sequence[str]) -> int:
     lines = [_line(proof), *(_network_line(precision, part) for precision, part in network.items())]
     lines += _theorem(table) if proved else _failure(proof, wrong)
     if not options.json:
-        print_text("\n".join(lines) + "\n")
+        print_prose(lines)
     if options.json or options.out is not None:
         found = {"proved": proved, **_told(proof), "network": network}
         text = json.dumps(found, indent=2) + "\n"
@@ -105,12 +107,12 @@ def _network_line(precision: str, part: dict[str, Any]) -> str:
 def _theorem(table: "RuleTable") -> list[str]:
     return [
         "",
-        "Theorem. For any number of terms N of at most D digits, D any number, on a grid of N + 1 rows and as many",
-        "columns as the sum needs, at least D + 2: from any state of its cells that is made of its codes, the rule",
-        f"({len(table.codes)} codes of {table.bits} bits) comes to rest within 2 · rows · columns steps, and the top",
+        "Theorem. For any number of terms N of at most D digits, D any number, on a grid of N + 1 rows and as many "
+        "columns as the sum needs, at least D + 2: from any state of its cells that is made of its codes, the rule "
+        f"({len(table.codes)} codes of {table.bits} bits) comes to rest within 2 · rows · columns steps, and the top "
         f"row then reads as the sum in base {table.task.alphabet.base}, without leading zeros.",
         "",
-        "Placement writes every digit, opens a row at every '+', and skips the rest. Rows come to rest from the lowest",
+        "Placement writes every digit, opens a row at every '+', and skips the rest. Rows come to rest from the lowest "
         "up; in a row digits and carries are right from right to left, then leading zeros from left to right.",
     ]
 

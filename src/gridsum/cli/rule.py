@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gridsum.cli.output import check_writable, print_text, tell, write_result
+from gridsum.cli.output import check_writable, print_text, tell, terminal_width, write_result
 from gridsum.cli.parsing import Parser, UsageError, called_now
 from gridsum.names import DEFAULT_MODEL
 
@@ -62,7 +62,7 @@ def run(arguments: Sequence[str]) -> int:
 
         meaning = meaning_of(table)
         if not options.json:
-            print_text(render(describe(name, table, meaning), sys.stdout))
+            print_text(render(describe(name, table, meaning, terminal_width()), sys.stdout))
         if drawing is not None:
             drawing(table, meaning)
     if options.out is not None:
@@ -92,8 +92,8 @@ def _find(options: Any) -> "tuple[str, RuleTable]":
     return name, rule_model(name).table
 
 
-def describe(name: str, table: "RuleTable", meaning: "Meaning") -> "list[Line]":
-    """All that a person needs to see what the rule does."""
+def describe(name: str, table: "RuleTable", meaning: "Meaning", width: int | None = None) -> "list[Line]":
+    """All that a person needs to see what the rule does, on a terminal of so many columns."""
     seen = f"{meaning.windows:,} of them seen at rest in {meaning.sums_shown} sums"
     return [
         [(f"The rule of {name}", "title")],
@@ -113,7 +113,7 @@ def describe(name: str, table: "RuleTable", meaning: "Meaning") -> "list[Line]":
         *_carry(meaning),
         [],
         [("A column", "title"), ("   own digit ↓ + digit below →; a 1 before the digit is a carry", "quiet")],
-        *_columns(meaning),
+        *_columns(meaning, width),
         [],
         *_verdict(meaning),
     ]
@@ -171,26 +171,37 @@ def _carry(meaning: "Meaning") -> "list[Line]":
     return lines
 
 
-def _columns(meaning: "Meaning") -> "list[Line]":
+def _columns(meaning: "Meaning", width: int | None) -> "list[Line]":
+    """What a column becomes, without and with a carry: side by side where there is room."""
+    plain, carried = (_column(meaning, carry) for carry in (0, 1))
+    wide = 3 * meaning.base + 3
+    apart = max(wide, 23) + 6
+    if width is not None and 2 + apart + wide > width:
+        return [[("  ", ""), *line] if line else [] for line in (*plain, [], *carried)]
+
+    def beside(left: "Line", right: "Line") -> "Line":
+        return [("  ", ""), *left, (" " * (apart - sum(len(text) for text, _ in left)), ""), *right]
+
+    return [beside(left, right) for left, right in zip(plain, carried, strict=True)]
+
+
+def _column(meaning: "Meaning", carry: int) -> "list[Line]":
     from gridsum.automaton.meaning import Sum
 
-    def cell(x: int, below: int, carry: int) -> str:
+    def cell(x: int, below: int) -> str:
         found = meaning.sums.get((x, below, carry), frozenset())
         return _written(min(found), meaning.base) if len(found) == 1 else "?"
 
     def row(cells: Sequence[str]) -> str:
         return "".join(f"{text:>3}" for text in cells)
 
-    digits, wide = range(meaning.base), 3 * meaning.base + 6
-    head = row([_written(Sum(digit, 0), meaning.base) for digit in digits])
+    digits = [_written(Sum(digit, 0), meaning.base) for digit in range(meaning.base)]
     lines: list[Line] = [
-        [(f"  {'':3}{'no carry from the right':<{max(wide, 26)}}{'':3}a carry from the right", "")],
-        [(f"  {'':3}{head:<{max(wide, 26)}}{'':3}{head}", "quiet")],
+        [(f"{'':3}{'a carry' if carry else 'no carry'} from the right", "")],
+        [(f"{'':3}{row(digits)}", "quiet")],
     ]
-    for x in digits:
-        plain, carried = (row([cell(x, below, carry) for below in digits]) for carry in (0, 1))
-        own = f"{_written(Sum(x, 0), meaning.base):<3}"
-        lines.append([(f"  {own}", "quiet"), (f"{plain:<{max(wide, 26)}}", ""), (own, "quiet"), (carried, "")])
+    for x, own in enumerate(digits):
+        lines.append([(f"{own:<3}", "quiet"), (row([cell(x, below) for below in range(meaning.base)]), "")])
     return lines
 
 

@@ -61,7 +61,7 @@ def run(arguments: Sequence[str]) -> int:
     if options.name is None:
         if options.records:
             raise UsageError(f"which table? Name one of: {', '.join(TABLES)}")
-        emit(columns(TABLES, 0))
+        emit(columns(TABLES, 0, terminal_width()))
         return 0
     if options.name not in TABLES:
         mend = did_you_mean(options.name, TABLES, f"the tables are {', '.join(TABLES)}")

@@ -3,11 +3,17 @@
 import html
 import textwrap
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import combinations, pairwise, zip_longest
 
 _CAPTION_WIDTH = 100
+_LONG_WORD = 24
+"""What is longer than this is broken anywhere, where there is not enough room."""
+_NARROW = 5
+"""No column is made narrower than this."""
+_APART = 2
+"""Spaces between columns."""
 
 
 class TableError(ValueError):
@@ -22,6 +28,8 @@ class Table:
     caption: str
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    keys: int = 1
+    """The first columns, which say what a row is about; a table in parts repeats them."""
 
 
 def _printable(text: str) -> str:
@@ -45,36 +53,77 @@ def _escaped(table: Table, escape: Callable[[str], str]) -> list[list[str]]:
 
 
 def to_text(table: Table, width: int | None = None) -> str:
-    """For a terminal of so many columns: where a table is wider, cells are broken at spaces; None for any width."""
+    """For a terminal of so many columns; None for any width.
+
+    Where a table is wider, its cells are broken at spaces. Where that is not enough, it is shown in parts that all
+    begin with the same columns.
+    """
     cells = _escaped(table, str)
-    if width is not None:
-        cells = _broken(cells, width)
-    first = len(_lines_of(cells[0]))
-    lines = [line for row in cells for line in _lines_of(row)]
-    aligned = _aligned(lines)
-    rule = ["─" * len(cell) for cell in aligned[0]]
-    shown = ["  ".join(row).rstrip() for row in (*aligned[:first], rule, *aligned[first:])]
+    parts = [cells] if width is None else _fitted(cells, table.keys, width)
     caption = textwrap.fill(
         _printable(table.caption), min(width or _CAPTION_WIDTH, _CAPTION_WIDTH), break_on_hyphens=False
     )
-    return "\n".join([table.title, "", *shown, "", caption]) + "\n"
+    title = table.title if width is None else textwrap.fill(table.title, width)
+    return "\n\n".join([title, *map(_drawn, parts), caption]) + "\n"
 
 
-def _broken(cells: list[list[str]], width: int) -> list[list[str]]:
-    """The cells with line breaks at spaces, the widest columns first, until the lines fit or no space is left."""
+def _drawn(cells: list[list[str]]) -> str:
+    first = len(_lines_of(cells[0]))
+    aligned = _aligned([line for row in cells for line in _lines_of(row)])
+    rule = ["─" * len(cell) for cell in aligned[0]]
+    return "\n".join((" " * _APART).join(row).rstrip() for row in (*aligned[:first], rule, *aligned[first:]))
+
+
+def _fitted(cells: list[list[str]], keys: int, width: int) -> list[list[list[str]]]:
+    """The table, or its parts, with cells broken so that they are no wider than this."""
     columns = [list(column) for column in zip(*cells, strict=True)]
-    least = [max(_width(word) for cell in column for word in [*cell.split(), ""]) for column in columns]
-    widths = [max(_width(cell) for cell in column) for column in columns]
-    while sum(widths) + 2 * (len(widths) - 1) > width:
+    whole = [max(_width(word) for cell in column for word in [*cell.split(), ""]) for column in columns]
+    least = [min(most, _LONG_WORD) for most in whole]
+    shares = [tuple(range(len(columns)))] if _total(whole) <= width else _shares(least, keys, width)
+    parts = []
+    for share in shares:
+        chosen = [columns[index] for index in share]
+        widths = _narrowed([max(map(_width, column)) for column in chosen], [whole[index] for index in share], width)
+        widths = _narrowed(widths, [least[index] for index in share], width)
+        widths = _narrowed(widths, [_NARROW] * len(share), width)
+        folded = [
+            ["\n".join(textwrap.wrap(cell, most, break_on_hyphens=False)) for cell in column]
+            for column, most in zip(chosen, widths, strict=True)
+        ]
+        parts.append([list(row) for row in zip(*folded, strict=True)])
+    return parts
+
+
+def _total(widths: Sequence[int]) -> int:
+    return sum(widths) + _APART * (len(widths) - 1)
+
+
+def _narrowed(widths: list[int], least: list[int], width: int) -> list[int]:
+    """Column widths, the widest taken from first, until their sum fits or all are as narrow as they may be."""
+    widths = list(widths)
+    while _total(widths) > width:
         able = [index for index in range(len(widths)) if widths[index] > least[index]]
         if not able:
             break
         widths[max(able, key=lambda index: widths[index])] -= 1
-    folded = [
-        ["\n".join(textwrap.wrap(cell, most, break_long_words=False, break_on_hyphens=False)) for cell in column]
-        for column, most in zip(columns, (max(1, most) for most in widths), strict=True)
-    ]
-    return [list(row) for row in zip(*folded, strict=True)]
+    return [max(1, most) for most in widths]
+
+
+def _shares(least: list[int], keys: int, width: int) -> list[tuple[int, ...]]:
+    """Which columns stand in which part: in as few as can be, and those as narrow as can be."""
+    count, kept = len(least), tuple(range(keys))
+
+    def cut(places: tuple[int, ...]) -> list[tuple[int, ...]]:
+        return [(*kept, *range(start, end)) for start, end in pairwise((keys, *places, count))]
+
+    def widest(parts: list[tuple[int, ...]]) -> int:
+        return max(_total([least[index] for index in part]) for part in parts)
+
+    for cuts in range(count - keys):
+        best = min((cut(places) for places in combinations(range(keys + 1, count), cuts)), key=widest)
+        if widest(best) <= width:
+            return best
+    return cut(tuple(range(keys + 1, count)))
 
 
 def _lines_of(row: list[str]) -> list[list[str]]:

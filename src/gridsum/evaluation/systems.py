@@ -72,7 +72,7 @@ def systems(records: list[Record]) -> Table:
         f"in order. {_conditions(records)} A system that cannot be given such numbers at all has no line."
     )
     header = ("suite", "system", "was given", "seeds", "median", "best", "every seed")
-    return Table("Systems side by side", caption, header, tuple(rows))
+    return Table("Systems side by side", caption, header, tuple(rows), keys=2)
 
 
 def across(records: list[Record], names: Sequence[str], title: str) -> Table:

@@ -82,7 +82,7 @@ def _against_paper(
             f"{conditions(used(cells))} {_about_intervals(used(cells))} "
             f"The paper's numbers are of its best overtrained {' and '.join(published)}. {_PAPERS_ROUNDING}"
         )
-        return Table(title, caption, ("suite", *labels, "char", "paper", "seq", "paper"), _grouped(rows))
+        return Table(title, caption, ("suite", *labels, "char", "paper", "seq", "paper"), _grouped(rows), keys=2)
 
     return table
 
@@ -132,7 +132,7 @@ def _ablation(records: list[Record]) -> Table:
         f"a single seed has none; the paper's are over 10 seeds. {ROUNDING}"
     )
     header = ("suite", *labels, "n", "char", "paper", "seq", "paper")
-    return Table("Variants over training seeds (Table VI)", caption, header, _grouped(lines))
+    return Table("Variants over training seeds (Table VI)", caption, header, _grouped(lines), keys=2)
 
 
 class Group(NamedTuple):
@@ -232,7 +232,7 @@ def _everything(records: list[Record]) -> Table:
                 marks = (label(row) for label in labels.values())
                 lines.append((name, *marks, str(record.samples), char, seq, _steps(record)))
     caption = f"{conditions(used(cells))} {_about_intervals(used(cells))} Steps: mean (most)."
-    return Table("Scores", caption, ("suite", *labels, "samples", "char", "seq", "steps"), _grouped(lines))
+    return Table("Scores", caption, ("suite", *labels, "samples", "char", "seq", "steps"), _grouped(lines), keys=2)
 
 
 def _steps(record: Record) -> str:
