@@ -12,7 +12,7 @@ class Answer:
 
     It prints as what was answered::
 
-        >>> answer = Answer("58+67=", "125", "125", 3, "at rest", "hard", False)
+        >>> answer = Answer("58+67=", "125", "125", 3, "at rest", "hard", False, base=10)
         >>> print(answer)
         125
         >>> int(answer)
@@ -29,6 +29,8 @@ class Answer:
     placement: str
     capped: bool
     """Whether the largest number of steps ended the computation, and not the halting rule."""
+    base: int
+    """In which numbers are written: `int(answer)` is what is meant, not what is read."""
 
     @property
     def correct(self) -> bool:
@@ -38,7 +40,7 @@ class Answer:
         return self.answer
 
     def __int__(self) -> int:
-        return int(self.answer)
+        return int(self.answer, self.base)
 
     def __repr__(self) -> str:
         verdict = "right" if self.correct else f"wrong: it is {shortened(self.exact)}"

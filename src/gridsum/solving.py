@@ -201,6 +201,7 @@ def _solve_batch(
             rule,
             chosen,
             bool(outcome.capped[0, index]),
+            task.alphabet.base,
         )
 
 

@@ -55,7 +55,7 @@ def test_the_network_of_exact_answers_as_its_rule_does():
 
 
 def test_a_wrong_answer_says_so():
-    answer = gridsum.Answer("0+9999=", "19999", "9999", 4, "sampled", "soft", False)
+    answer = gridsum.Answer("0+9999=", "19999", "9999", 4, "sampled", "soft", False, base=10)
     assert repr(answer) == "<0+9999=19999, wrong: it is 9999, 4 steps>"
 
 

@@ -215,4 +215,5 @@ def test_an_answer_has_all_that_solving_tells():
         "halting": "at rest",
         "placement": "hard",
         "capped": False,
+        "base": 10,
     }

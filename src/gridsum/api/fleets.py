@@ -15,7 +15,8 @@ from gridsum.names import did_you_mean
 from gridsum.progress import progress
 from gridsum.recipe import ExactConfig
 
-EXACT = "exact"
+EXACT, VARIANT = "exact", "base"
+"""One with options of its own, and what is trained where nothing is said, here as on the command line."""
 
 
 class Training(Sequence[Model]):
@@ -50,7 +51,7 @@ class Training(Sequence[Model]):
 
 
 def train(
-    variant: str = EXACT,
+    variant: str = VARIANT,
     seeds: "int | str | Iterable[int]" = 0,
     out: "str | Path | None" = None,
     settings: Mapping[str, Any] | None = None,
@@ -59,6 +60,7 @@ def train(
     resume: bool = False,
     reading: str | None = None,
     task: str | None = None,
+    small: bool = False,
     device: str = "auto",
     quiet: bool = False,
 ) -> Training:
@@ -66,7 +68,8 @@ def train(
 
     `seeds` is a number, numbers, or text such as "0-9". `settings` are fields by their dotted names, such as
     {"training.epochs": 3}; `gridsum train --help` lists them. `start_from` goes on with a trained model, `resume` with
-    the folder itself. `task` is what to learn, such as "add:base=2". Progress goes to standard error unless `quiet`.
+    the folder itself. `task` is what to learn, such as "add:base=2"; `small` is the recipe of `exact` for a CPU.
+    Progress goes to standard error unless `quiet`.
 
     >>> import tempfile
     >>> steps = {f"phases.{phase}.steps": 0 for phase in ("soft", "anneal", "hard", "robust")}
@@ -87,12 +90,13 @@ def train(
         if start_from is not None:
             return _continued(start_from, folder, settings or {}, chosen, shown)
         if variant == EXACT:
-            return _exact(override(exact_for(task), dict(settings or {})), numbers, folder, chosen, False, shown)
+            return _exact(override(exact_for(task, small), dict(settings or {})), numbers, folder, chosen, False, shown)
         if variant not in VARIANTS:
             names = (EXACT, *VARIANTS)
-            raise ModelError(
-                f"there is no variant {variant!r}; {did_you_mean(variant, names, f'the variants are {names}')}"
-            )
+            mend = did_you_mean(variant, names, f"the variants are {', '.join(names)}")
+            raise ModelError(f"there is no variant {variant!r}; {mend}")
+        if small:
+            raise ModelError(f"small is for exact; {variant} has one recipe")
         return _paper(
             override(variant_of(variant, reading, task), dict(settings or {})), numbers, folder, chosen, shown
         )
@@ -101,7 +105,7 @@ def train(
 def _numbers(seeds: "int | str | Iterable[int]") -> tuple[int, ...]:
     if isinstance(seeds, str):
         return seeds_of(seeds)
-    return (seeds,) if isinstance(seeds, int) else tuple(seeds)
+    return seeds_of(",".join(map(str, seeds if isinstance(seeds, Iterable) else [seeds])))
 
 
 def _ticks(shown: Any) -> Any:

@@ -190,10 +190,13 @@ class PaperModel(Model):
 
         terms, chosen = self.read(expression), how_of(how)
         self.check(chosen)
-        change = None if patch is None else _change(patch)
+        change = None if patch is None else _change(_checked(patch))
         (answer,) = solve(
             self.runs, [terms], chosen.halting, chosen.seed, chosen.placement, change=change
         )  # fmt: skip
+        late = next((place for place in patch or () if place[0] > answer.steps), None)
+        if late is not None:
+            raise ModelError(f"the patch at {late} comes too late: the network halts after {answer.steps} steps")
         inside = trace_expression(self.runs, terms, answer.steps, chosen.placement, change)
         return Trace(self, terms, answer, chosen, inside)
 
@@ -281,7 +284,8 @@ class RuleModel(Model):
         terms, chosen = self.read(expression), how_of(how)
         self.check(chosen)
         if patch is not None:
-            answer, grids = patched(self.table, terms, {place: int(code) for place, code in patch.items()})
+            codes = {place: int(code) for place, code in _checked(patch).items()}
+            answer, grids = patched(self.table, terms, codes)
             return Trace(self, terms, answer, chosen, np.stack(grids))
         (answer,) = self.answers([terms], chosen)
         height, width = size_of(terms, self.task)
@@ -305,6 +309,13 @@ class RuleModel(Model):
         from gridsum.terminal import draw_rule
 
         return draw_rule(answer, self.table, terms, self.name)
+
+
+def _checked(patch: "Patch") -> "Patch":
+    for place in patch:
+        if not isinstance(place, tuple) or len(place) != 3 or not all(isinstance(index, int) for index in place):
+            raise ModelError(f"{place!r} is no place for a patch; write (n, row, column): state")
+    return patch
 
 
 def _change(patch: "Patch") -> "Change":

@@ -119,6 +119,8 @@ def evaluate(
     >>> evaluate(lambda text: str(sum(map(int, text.rstrip("=").split("+")))), "examples")[0].seq
     1.0
     """
+    if samples is not None and not isinstance(samples, int):
+        raise SuiteError(f"{samples!r} samples cannot be evaluated; write a whole number")
     setting = Setting(samples, seed, How(halting, placement, seed), device, grids, timeout=timeout)
     listed = what if isinstance(what, list | tuple) else [what]
     chosen = suites_of(suites)

@@ -44,7 +44,16 @@ def answers_by_rule(table: RuleTable, expressions: Sequence[Sequence[str]]) -> I
     """The same with the truth beside each."""
     task = table.task
     for terms, found in zip(expressions, solve_many(table, expressions), strict=True):
-        yield Answer(task.render(terms), found.answer, task.answer(terms), found.steps, AT_REST, "hard", found.capped)
+        yield Answer(
+            task.render(terms),
+            found.answer,
+            task.answer(terms),
+            found.steps,
+            AT_REST,
+            "hard",
+            found.capped,
+            task.alphabet.base,
+        )
 
 
 def answer_lines(table: RuleTable, lines: Sequence[bytes]) -> bytes | None:

@@ -141,7 +141,16 @@ class LearnedRule:
                 break
             bits, steps = after, steps + 1
         read = network.read(bits[:, :, 0])[0, 0].argmax(-1).tolist()
-        return Answer(task.render(terms), task.decode(read), task.answer(terms), steps, AT_REST, "hard", steps == limit)
+        return Answer(
+            task.render(terms),
+            task.decode(read),
+            task.answer(terms),
+            steps,
+            AT_REST,
+            "hard",
+            steps == limit,
+            task.alphabet.base,
+        )
 
     @torch.no_grad()
     def reading(self) -> Tensor:

@@ -129,13 +129,24 @@ def patched(
         grids.append(grid)
     steps = len(grids) - 1
     said = read(table, grids[-1][0].tobytes())
-    return Answer(task.render(terms), said, task.answer(terms), steps, AT_REST, "hard", steps == limit), grids
+    return Answer(
+        task.render(terms), said, task.answer(terms), steps, AT_REST, "hard", steps == limit, task.alphabet.base
+    ), grids
 
 
 def answer_by_rule(table: RuleTable, terms: Sequence[str]) -> Answer:
     """The rule's answer to one expression."""
     found, task = solve(table, terms), table.task
-    return Answer(task.render(terms), found.answer, task.answer(terms), found.steps, AT_REST, "hard", found.capped)
+    return Answer(
+        task.render(terms),
+        found.answer,
+        task.answer(terms),
+        found.steps,
+        AT_REST,
+        "hard",
+        found.capped,
+        task.alphabet.base,
+    )
 
 
 def read(table: RuleTable, codes: bytes) -> str:

@@ -78,7 +78,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _dispatch(arguments: list[str]) -> int:
     if arguments and arguments[0] in COMMANDS:
-        with _patience(arguments[0]):
+        with _patience(arguments):
             command = importlib.import_module(f"gridsum.cli.{arguments[0]}")
         return command.run(arguments[1:])
     parser = _parser()
@@ -91,10 +91,10 @@ def _dispatch(arguments: list[str]) -> int:
 
 
 @contextmanager
-def _patience(command: str) -> Iterator[None]:
+def _patience(arguments: list[str]) -> Iterator[None]:
     """A word for who waits for a training while torch is being loaded, which may take seconds."""
     word = threading.Timer(_WAIT, lambda: sys.stderr.write("gridsum: starting\n"))
-    if command == "train":
+    if arguments[0] == "train" and not {"-h", "--help"} & set(arguments):
         word.daemon = True
         word.start()
     try:
@@ -114,9 +114,10 @@ def _parser() -> Parser:
         "examples:\n"
         "  gridsum solve 523+102+9416\n"
         "  gridsum solve --show 99999+1\n"
-        "  gridsum train --variant base --seeds 0-9 --out runs/base\n"
-        "  gridsum evaluate --model runs/base --suite comparison --out records.jsonl\n"
-        "  gridsum table comparison --records records.jsonl",
+        "  gridsum train --variant exact --small --out runs/small   (within an hour)\n"
+        "  gridsum watch runs/small\n"
+        "  gridsum evaluate --model base noGroups --suite 2x100 --out records.jsonl\n"
+        "  gridsum table scores --records records.jsonl",
     )
     parser.add_argument(
         "--version", action="version", version=f"gridsum {__version__}", help="show the version and exit"

@@ -40,7 +40,7 @@ def _parser() -> Parser:
         "train --variant exact",
         "Train networks whose cells hold bits, on results alone; then let each consolidate its own rule, and check the "
         "proof that it adds any number of terms of any length. Ten seeds take minutes on a large GPU, hours on a CPU.",
-        "gridsum train --variant exact --out FOLDER [options] [--SECTION.FIELD VALUE ...]\n"
+        "gridsum train --variant exact --out FOLDER [--small] [--SECTION.FIELD VALUE ...]\n"
         "       gridsum train --out FOLDER --resume",
         "examples:\n"
         "  gridsum train --variant exact --seeds 0-9 --out runs/exact\n"

@@ -26,7 +26,7 @@ def add_overrides(parser: Parser, config: Any = None) -> None:
             continue
         section = path.split(".")[0]
         if section not in sections:
-            sections[section] = parser.add_argument_group(section, meanings[section])
+            sections[section] = parser.add_argument_group(section, textwrap.fill(meanings[section], HELP_WIDTH - 2))
         sections[section].add_argument(
             f"--{path}",
             dest=_DESTINATION + path,
@@ -71,4 +71,6 @@ def _written(value: Any) -> str:
     """A value as an option takes it."""
     if isinstance(value, bool):
         return str(value).lower()
-    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    if isinstance(value, float):
+        return str(float(f"{value:.12g}"))
+    return ",".join(map(str, value)) or "none" if isinstance(value, tuple) else str(value)

@@ -235,7 +235,7 @@ def _answer_chunk(model: Model | None, chunk: list[Asked], options: Any) -> int:
             if options.json:
                 print_text(json.dumps({asked.place: asked.number, "error": str(terms)}) + "\n")
             elif options.csv:
-                print_text(_csv_line([asked.text or "", ""]))
+                print_text(_csv_line([asked.text or "", *[""] * len(_DESCRIBED)]))
             elif not options.show:
                 print_text("\n")
         elif not (options.json or options.csv or options.show):

@@ -41,7 +41,7 @@ def _parser(config: "SystemConfig") -> Parser:
         "Train a system that ours is compared with, a run for each seed, all together, into a folder that can be "
         "resumed. In its own setting it learns what its own paper trained it on; in the paper's, [1,4]x[1,10] with "
         "results only, as ours.",
-        "gridsum train --system NAME --out FOLDER [options] [--SECTION.FIELD VALUE ...]\n"
+        "gridsum train --system NAME --out FOLDER [--setting NAME] [options]\n"
         "       gridsum train --out FOLDER --resume",
         f"systems:\n{columns({name: f'{system.title}, {system.source}' for name, system in SYSTEMS.items()})}\n\n"
         "examples:\n"

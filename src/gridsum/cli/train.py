@@ -50,6 +50,7 @@ def _parser() -> Parser:
         "variants, and what they change of the defaults above:\n"
         f"{variants_text()}\n\n"
         "examples:\n"
+        "  gridsum train --variant base --out runs/one\n"
         "  gridsum train --variant base --seeds 0-9 --out runs/base\n"
         "  gridsum train --variant SASA --training.epochs 30 --out runs/sasa\n"
         "  gridsum train --reading text --seeds 0-9 --out runs/text\n"

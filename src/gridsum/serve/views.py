@@ -101,8 +101,10 @@ def path_view(served: ServedNetwork, worked: Worked, row: int, column: int) -> P
 
 
 def _answered(answer: Answer, model: str, seconds: float) -> dict[str, Any]:
+    told = dataclasses.asdict(answer)
+    told.pop("base")  # which the task says
     return {
-        **dataclasses.asdict(answer),
+        **told,
         "correct": answer.correct,
         "model": model,
         "milliseconds": round(1000 * seconds, 1),

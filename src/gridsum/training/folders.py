@@ -71,7 +71,10 @@ def opened(folder: Path, warn: Warn) -> Iterator[None]:
 def check_free(folder: Path) -> None:
     """Refuse a folder that holds a training run already: nothing is overwritten."""
     if (folder / _CONFIG).exists():
-        raise FolderError(f"{folder} already holds a training run; add --resume to go on, or choose another folder")
+        raise FolderError(
+            f"{folder} already holds a training run; add --resume to go on (in Python resume=True), "
+            "or choose another folder"
+        )
     if (folder / WEIGHTS).exists():
         raise FolderError(f"{folder} already holds the weights of a run; choose another folder")
 

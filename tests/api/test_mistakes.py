@@ -1,0 +1,61 @@
+"""What goes wrong in Python is answered as well as on the command line."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import gridsum
+from gridsum.api.models import ModelError
+from gridsum.config import ConfigError
+from gridsum.evaluation.suites import SuiteError
+from gridsum.training.folders import FolderError
+
+TINY = {"training.epochs": 1, "training.steps_per_epoch": 1, "training.batch": 4}
+
+
+@pytest.mark.parametrize(
+    ("seeds", "said"),
+    [(-1, "'-1' does not name seeds"), (1.5, "'1.5' does not name seeds"), ([True], "'True' does not name seeds"),
+     ([3, 3], "seed 3 is named twice"), ([], "does not name seeds")],
+)  # fmt: skip
+def test_seeds(seeds: Any, said: str, tmp_path: Path):
+    with pytest.raises(ConfigError, match=said):
+        gridsum.train("base", seeds, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_that_is_taken(tmp_path: Path):
+    assert len(gridsum.train("fixedTime", range(2), tmp_path / "a", TINY, quiet=True)) == 2
+    with pytest.raises(FolderError, match=r"in Python resume=True"):
+        gridsum.train("fixedTime", range(2), tmp_path / "a", TINY, quiet=True)
+
+
+def test_variants(tmp_path: Path):
+    with pytest.raises(ModelError, match=r"did you mean 'exact'\? The variants are exact, base, "):
+        gridsum.train("exat", out=tmp_path / "a")
+    with pytest.raises(ModelError, match="small is for exact"):
+        gridsum.train("base", out=tmp_path / "a", small=True)
+
+
+def test_samples():
+    with pytest.raises(SuiteError, match="write a whole number"):
+        gridsum.evaluate("exact", "2x2", samples="4")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("model", ["exact", "fixedTime"])
+@pytest.mark.parametrize("place", [(1, 0), 3, (1, 0, "a")])
+def test_places_of_patches(model: str, place: Any):
+    with pytest.raises(ModelError, match=r"write \(n, row, column\): state"):
+        gridsum.load(model).trace("58+67", patch={place: 1})
+
+
+def test_a_patch_after_the_end():
+    with pytest.raises(ModelError, match="comes too late: the network halts after 12 steps"):
+        gridsum.load("fixedTime").trace("58+67", patch={(13, 0, 0): torch.zeros(64)})
+
+
+def test_numbers_are_read_in_their_base():
+    answer = gridsum.Answer("ff+1=", "100", "100", 4, "at rest", "hard", False, base=16)
+    assert int(answer) == 256
