@@ -1,7 +1,10 @@
 """Every Python block of the documents runs, and every command of theirs exists with its options."""
 
+import os
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -42,3 +45,14 @@ def test_commands_exist_with_their_options(path: Path):
         for argument in arguments:
             if argument.startswith("--"):
                 assert argument.split("=")[0] in known, f"{path.name}: gridsum {command} {argument}"
+
+
+def test_the_site_is_built_without_a_warning(tmp_path: Path):
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, "WARNING" in done.stderr) == (0, False), done.stderr
+    assert "discovers column addition" in (tmp_path / "index.html").read_text()
+    reference = (tmp_path / "api" / "index.html").read_text()
+    for name in ("loading.load", "models.Model.trace", "fleets.train", "scores.evaluate"):
+        assert f'id="gridsum.api.{name}"' in reference

@@ -71,14 +71,15 @@ def train(
     the folder itself. `task` is what to learn, such as "add:base=2"; `small` is the recipe of `exact` for a CPU.
     Progress goes to standard error unless `quiet`.
 
-    >>> import tempfile
-    >>> steps = {f"phases.{phase}.steps": 0 for phase in ("soft", "anneal", "hard", "robust")}
-    >>> short = {**steps, "phases.place.steps": 2, "discovery.epoch_steps": 1, "consolidation.rounds": 0}
-    >>> short["rule.bits"] = 5
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     training = train("exact", seeds=[0, 1], out=folder, settings=short, quiet=True)
-    ...     len(training), len(training.log())
-    (2, 2)
+    Examples:
+        >>> import tempfile
+        >>> steps = {f"phases.{phase}.steps": 0 for phase in ("soft", "anneal", "hard", "robust")}
+        >>> short = {**steps, "phases.place.steps": 2, "discovery.epoch_steps": 1, "consolidation.rounds": 0}
+        >>> short["rule.bits"] = 5
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     training = train("exact", seeds=[0, 1], out=folder, settings=short, quiet=True)
+        ...     len(training), len(training.log())
+        (2, 2)
     """
     if out is None:
         raise ModelError("where should the training go? Name a folder: out='runs/mine'")

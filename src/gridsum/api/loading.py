@@ -16,8 +16,9 @@ def load(name: str | Path = DEFAULT_MODEL, seed: int | None = None, device: str 
 
     A folder of several seeds needs `seed` to say which.
 
-    >>> load("base")
-    <gridsum model base: base, 157,585 parameters>
+    Examples:
+        >>> load("base")
+        <gridsum model base: base, 157,585 parameters>
     """
     name = resolve(str(name))[0]
     if seed is None and has_rule(name):
@@ -86,8 +87,9 @@ def rule_model(name: str) -> RuleModel:
 def solve(expressions: Any, model: str | Path | Model = DEFAULT_MODEL, **how: Any) -> Any:
     """The answer of a model, by default `exact`, to a sum; or the list of its answers to several.
 
-    >>> solve("523+102+9416")
-    <523+102+9416=10041, right, ... steps>
+    Examples:
+        >>> solve("523+102+9416")
+        <523+102+9416=10041, right, ... steps>
     """
     return as_model(model).solve(expressions, **how)
 

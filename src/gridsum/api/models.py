@@ -52,12 +52,13 @@ class How(NamedTuple):
 class Model(ABC):
     """One trained run. It answers sums and shows how it does.
 
-    >>> import gridsum
-    >>> model = gridsum.load("exact")
-    >>> model
-    <gridsum model exact: a rule of ... codes>
-    >>> model.solve("999 + 1")
-    <999+1=1000, right, ... steps>
+    Examples:
+        >>> import gridsum
+        >>> model = gridsum.load("exact")
+        >>> model
+        <gridsum model exact: a rule of ... codes>
+        >>> model.solve("999 + 1")
+        <999+1=1000, right, ... steps>
     """
 
     name: str
@@ -79,9 +80,10 @@ class Model(ABC):
         The paper's models take `halting` ("sampled", "median", "fixed"), `placement` ("auto", "soft", "hard") and
         `seed`; `exact` takes `network=True` to let its network answer instead of its rule.
 
-        >>> import gridsum
-        >>> [str(answer) for answer in gridsum.load("exact").solve(["58+67", "0+9999"])]
-        ['125', '9999']
+        Examples:
+            >>> import gridsum
+            >>> [str(answer) for answer in gridsum.load("exact").solve(["58+67", "0+9999"])]
+            ['125', '9999']
         """
         one = isinstance(expressions, str)
         terms = [self.read(expressions)] if one else read_expressions(expressions, self.task)
@@ -103,14 +105,15 @@ class Model(ABC):
         `patch` changes the state of cells on the way: {(n, row, column): state} puts a vector, or a code of a rule,
         into a cell of the grid after n steps, and the computation goes on from there.
 
-        >>> import gridsum
-        >>> model = gridsum.load("exact")
-        >>> trace = model.trace("58+67")
-        >>> trace.readings[-1][0]
-        '·125'
-        >>> patched = model.trace("58+67", patch={(1, 0, 3): trace.codes[-1, 0, 1]})
-        >>> patched.readings[1][0][3], patched.answer.answer
-        ('1', '125')
+        Examples:
+            >>> import gridsum
+            >>> model = gridsum.load("exact")
+            >>> trace = model.trace("58+67")
+            >>> trace.readings[-1][0]
+            '·125'
+            >>> patched = model.trace("58+67", patch={(1, 0, 3): trace.codes[-1, 0, 1]})
+            >>> patched.readings[1][0][3], patched.answer.answer
+            ('1', '125')
         """
 
     @abstractmethod
@@ -122,10 +125,11 @@ class Model(ABC):
         A part that is called once a recurrent step has its outputs stacked, [calls,...]; runs and problems, of which
         there is one each, are left out. `names` are the parts to keep (default: all).
 
-        >>> import gridsum
-        >>> answer, cache = gridsum.load("base").run_with_cache("58+67", ["step", "step.attention"])
-        >>> len(cache["step"]) == answer.steps
-        True
+        Examples:
+            >>> import gridsum
+            >>> answer, cache = gridsum.load("base").run_with_cache("58+67", ["step", "step.attention"])
+            >>> len(cache["step"]) == answer.steps
+            True
         """
 
     @abstractmethod

@@ -44,16 +44,17 @@ class Setting:
 class Scores(Sequence[Record]):
     """Records of an evaluation, one for each run and suite, that show themselves as a table.
 
-    >>> import gridsum
-    >>> scores = gridsum.evaluate("exact", "2x15", samples=8)
-    >>> scores[0].seq
-    1.0
-    >>> print(scores)
-    Scores
-    <BLANKLINE>
-    suite  model  samples  char               seq                steps
-    ─────  ─────  ───────  ─────────────────  ─────────────────  ───────
-    2x15   exact  8        1.0 (0.969–1.000)  1.0 (0.675–1.000)  ...
+    Examples:
+        >>> import gridsum
+        >>> scores = gridsum.evaluate("exact", "2x15", samples=8)
+        >>> scores[0].seq
+        1.0
+        >>> print(scores)
+        Scores
+        <BLANKLINE>
+        suite  model  samples  char               seq                steps
+        ─────  ─────  ───────  ─────────────────  ─────────────────  ───────
+        2x15   exact  8        1.0 (0.969–1.000)  1.0 (0.675–1.000)  ...
     """
 
     def __init__(self, records: Iterable[Record]) -> None:
@@ -116,8 +117,9 @@ def evaluate(
     a list gets many problems at once. Where it fails, or takes longer than `timeout` seconds, its answer is wrong, and
     the record says why (`failed`, `failure`).
 
-    >>> evaluate(lambda text: str(sum(map(int, text.rstrip("=").split("+")))), "examples")[0].seq
-    1.0
+    Examples:
+        >>> evaluate(lambda text: str(sum(map(int, text.rstrip("=").split("+")))), "examples")[0].seq
+        1.0
     """
     if samples is not None and not isinstance(samples, int):
         raise SuiteError(f"{samples!r} samples cannot be evaluated; write a whole number")

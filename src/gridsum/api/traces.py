@@ -27,14 +27,15 @@ class TraceError(ValueError):
 class Trace:
     """How a model worked out one sum. It has `len(trace)` grids: the first before any step.
 
-    >>> import gridsum
-    >>> trace = gridsum.trace("99+1")
-    >>> trace
-    <trace of 99+1=100: ... grids of 3 × 4 cells, model exact>
-    >>> for row in trace.readings[-1]: print(row)
-    ·100
-    ··99
-    ····
+    Examples:
+        >>> import gridsum
+        >>> trace = gridsum.trace("99+1")
+        >>> trace
+        <trace of 99+1=100: ... grids of 3 × 4 cells, model exact>
+        >>> for row in trace.readings[-1]: print(row)
+        ·100
+        ··99
+        ····
     """
 
     def __init__(self, model: "Model", terms: tuple[str, ...], answer: Answer, how: "How", states: Any) -> None:

@@ -43,8 +43,9 @@ def _loaded(point: Any) -> Callable[..., Any]:
 def find(name: str = DEFAULT) -> Task:
     """The task of a name, such as add, add:base=2 or subtract.
 
-    >>> find("add:base=16").answer(("ff", "1"))
-    '100'
+    Examples:
+        >>> find("add:base=16").answer(("ff", "1"))
+        '100'
     """
     kind, _, rest = name.partition(":")
     makers = _SHIPPED if kind in _SHIPPED else known()
