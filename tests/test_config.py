@@ -5,7 +5,8 @@ import pytest
 from gridsum.config import Config, ConfigError
 from gridsum.deltas import MEANINGS, PAPER_VARIANTS, VARIANTS, variant
 from gridsum.fields import fields_of, from_dict, override
-from gridsum.model.paper import Network, parameter_count
+from gridsum.model.paper import Network
+from gridsum.model.runs import parameter_count
 from gridsum.problems import Space
 
 

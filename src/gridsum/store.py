@@ -19,8 +19,9 @@ from torch import Tensor, nn
 from gridsum.config import Config
 from gridsum.disk import write_atomically
 from gridsum.fields import from_dict, to_json
-from gridsum.model.paper import Network, parameter_count
+from gridsum.model.paper import Network
 from gridsum.model.rule import RuleNetwork
+from gridsum.model.runs import parameter_count
 from gridsum.names import MODELS, did_you_mean, resolve
 from gridsum.recipe import ExactConfig
 from gridsum.sealed import SealError, about_file, seal, shapes_of, unseal

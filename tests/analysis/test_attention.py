@@ -19,7 +19,8 @@ from gridsum.analysis.attention import (
 )
 from gridsum.deltas import variant
 from gridsum.fields import override
-from gridsum.model.paper import GridSize, LocalAttention, Network, generators
+from gridsum.model.paper import GridSize, LocalAttention, Network
+from gridsum.model.runs import generators
 from gridsum.model.unroll import Trace, trace
 from gridsum.solving import solve_and_trace
 from gridsum.store import load

@@ -7,7 +7,8 @@ from gridsum.config import ModelConfig
 from gridsum.model.engine import attention
 from gridsum.model.engine.attention import FusedAttention, block_matrix
 from gridsum.model.engine.eager import Eager
-from gridsum.model.paper import LocalAttention, Network, attention_weights, gather, generators, neighbours
+from gridsum.model.paper import LocalAttention, Network, attention_weights, gather, neighbours
+from gridsum.model.runs import generators
 from tests.oracles import attention as oracle
 
 # width, groups, heads, kernel, query encoding

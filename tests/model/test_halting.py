@@ -7,15 +7,8 @@ from hypothesis import strategies as st
 
 from gridsum.config import ModelConfig
 from gridsum.model.engine.context import answer, ask, attend
-from gridsum.model.paper import (
-    ContextAttention,
-    ContextTransformer,
-    GridSize,
-    alibi,
-    generators,
-    halting_distribution,
-    linear,
-)
+from gridsum.model.paper import ContextAttention, ContextTransformer, GridSize, alibi, halting_distribution, linear
+from gridsum.model.runs import generators
 from tests.oracles import halting as oracle
 
 SMALL = ModelConfig(width=8, groups=2, heads=8, context_heads=2, context_hidden=4, halting_hidden=4)

@@ -24,10 +24,10 @@ from gridsum.model.paper import (
     Transition,
     attention_weights,
     gather,
-    generators,
     linear,
     only_inside,
 )
+from gridsum.model.runs import generators
 from gridsum.model.unroll import unroll
 from gridsum.streams import Stream, lane_threshold
 from gridsum.training.gradients import EagerGradients, part_gradient

@@ -11,7 +11,8 @@ from gridsum.config import ModelConfig
 from gridsum.model.dropout import Dropout, NumberedCells
 from gridsum.model.engine.eager import Eager
 from gridsum.model.engine.feed_forward import FusedFeedForward
-from gridsum.model.paper import FeedForward, LayerNorm, Linear, Network, RunModule, generators, linear
+from gridsum.model.paper import FeedForward, LayerNorm, Linear, Network, linear
+from gridsum.model.runs import RunModule, generators
 from gridsum.streams import Stream
 
 EAGER = Eager(Network(ModelConfig()))

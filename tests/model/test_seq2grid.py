@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gridsum.model.engine.placement import BackwardEnds, place_hard, place_soft
-from gridsum.model.paper import ACTIONS, NLP, NOP, TLU, Placement, generators, seq2grid
+from gridsum.model.paper import ACTIONS, NLP, NOP, TLU, Placement, seq2grid
+from gridsum.model.runs import generators
 from tests.oracles import seq2grid as oracle
 
 SIZES = [(1, 1), (1, 4), (4, 1), (2, 3), (3, 5), (6, 4)]

@@ -8,7 +8,8 @@ from gridsum.fields import override
 from gridsum.model.engine import engine_of
 from gridsum.model.engine.eager import Eager
 from gridsum.model.engine.plain import Plain
-from gridsum.model.paper import GridSize, Network, flatten
+from gridsum.model.paper import GridSize, Network
+from gridsum.model.runs import flatten
 from gridsum.model.unroll import roll_out
 from gridsum.objective import cost, sampled_success
 from gridsum.problems import Space

@@ -14,7 +14,7 @@ from torch.func import functional_call, grad, vmap
 from gridsum.baselines.registry import find
 from gridsum.baselines.system import Baseline, Problem, Read, SystemConfig, until_blank
 from gridsum.devices import Replayed, on_gpu
-from gridsum.model.paper import flatten
+from gridsum.model.runs import flatten
 from gridsum.objective import Cost
 from gridsum.problems import Batch, Space, sample
 from gridsum.streams import Stream

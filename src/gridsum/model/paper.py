@@ -9,17 +9,17 @@ fleet.
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
 
 import torch
 from torch import Generator, Tensor, nn
 from torch.nn import functional as F
 
 from gridsum.config import ModelConfig
+from gridsum.model.runs import RunModule, RunsModule, constant, generators, normal, uniform
 from gridsum.tasks import find
 
 TLU, NLP, NOP = 0, 1, 2
@@ -67,57 +67,6 @@ def only_inside(size: GridSize | None, grid: Tensor) -> Tensor:
     """
     inside = size and size.inside
     return grid if inside is None else torch.where(inside[:, None, :, :, None], grid, 0.0)
-
-
-def generators(seeds: Sequence[int]) -> list[Generator]:
-    """What the parameters of each run are drawn from, so that a seed gives the same weights in any fleet."""
-    return [torch.Generator().manual_seed(seed) for seed in seeds]
-
-
-def uniform(runs: Sequence[Generator], bound: float, *shape: int) -> nn.Parameter:
-    return _stacked([torch.empty(shape).uniform_(-bound, bound, generator=run) for run in runs], shape)
-
-
-def normal(runs: Sequence[Generator], deviation: float, *shape: int) -> nn.Parameter:
-    return _stacked([torch.empty(shape).normal_(0, deviation, generator=run) for run in runs], shape)
-
-
-def _stacked(runs: list[Tensor], shape: Sequence[int]) -> nn.Parameter:
-    """Of no runs, a network has shapes and takes no memory: what it would be can be looked at before it is built."""
-    return nn.Parameter(torch.stack(runs) if runs else torch.empty(0, *shape))
-
-
-def constant(runs: Sequence[Generator], value: float, *shape: int) -> nn.Parameter:
-    return nn.Parameter(torch.full((len(runs), *shape), value))
-
-
-def watched(module: nn.Module) -> bool:
-    """Whether anyone has hooked into a module or a part of it."""
-    kinds = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
-    return any(getattr(part, kind) for part in module.modules() for kind in kinds)
-
-
-class RunsModule(nn.Module):
-    """A network of R runs. The `state_dict` of one run, as a weights file holds it, loads into a network of one."""
-
-    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
-        own = self.state_dict()
-        single = all(len(value) == 1 for value in own.values())
-        lifted = {
-            name: value[None] if single and name in own and value.dim() + 1 == own[name].dim() else value
-            for name, value in state_dict.items()
-        }
-        return super().load_state_dict(lifted, strict, assign)
-
-
-class RunModule(nn.Module):
-    """A module with parameters of its own. It is made from a generator for each run, and draws them as it is made."""
-
-    decayed: tuple[str, ...] = ()
-    """The parameters that weight decay applies to."""
-
-    def extra_repr(self) -> str:
-        return ", ".join(f"{name} {list(part.shape)}" for name, part in self.named_parameters(recurse=False))
 
 
 class Linear(RunModule):
@@ -434,13 +383,3 @@ class Network(RunsModule):
     def read(self, vectors: Tensor, drop: Drop | None = None) -> Tensor:
         """The logits of vectors [R,...,E]; the answer is read in the top row."""
         return self.output(drop(vectors) if drop else vectors)
-
-
-def flatten(tensors: Iterable[Tensor]) -> Tensor:
-    """[R, ...] tensors side by side: [R,P]."""
-    return torch.cat([tensor.reshape(tensor.shape[0], -1) for tensor in tensors], 1)
-
-
-def parameter_count(network: Network) -> int:
-    """The parameters of one run."""
-    return sum(math.prod(parameter.shape[1:]) for parameter in network.parameters())

@@ -14,19 +14,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from gridsum.model.paper import (
-    Embedding,
-    Linear,
-    Placement,
-    RunModule,
-    RunsModule,
-    Transition,
-    constant,
-    generators,
-    linear,
-    most_probable,
-    normal,
-)
+from gridsum.model.paper import Embedding, Linear, Placement, Transition, linear, most_probable
+from gridsum.model.runs import RunModule, RunsModule, constant, generators, normal
 from gridsum.recipe import POSITIONS, RuleConfig
 from gridsum.tasks import Task, find
 

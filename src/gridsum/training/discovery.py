@@ -16,8 +16,9 @@ from torch.nn import functional as F
 from gridsum.devices import on_gpu
 from gridsum.model.engine import cells_of, ends_for, full_precision
 from gridsum.model.engine.placement import place_soft
-from gridsum.model.paper import GridSize, flatten, most_probable
+from gridsum.model.paper import GridSize, most_probable
 from gridsum.model.rule import RuleNetwork, soft_bits
+from gridsum.model.runs import flatten
 from gridsum.problems import Batch, Space, sample
 from gridsum.recipe import DiscoveryConfig, ExactConfig, Phase
 from gridsum.streams import Stream, lane_index

@@ -11,7 +11,8 @@ from torch import Tensor
 
 from gridsum.config import Config, ModelConfig, TaskConfig
 from gridsum.model.engine import Engine, engine_of
-from gridsum.model.paper import GridSize, Network, flatten
+from gridsum.model.paper import GridSize, Network
+from gridsum.model.runs import flatten
 from gridsum.model.unroll import Rollout, roll_out
 from gridsum.objective import Cost, cost, sampled_success, samples_success
 from gridsum.problems import Batch, Space, sample

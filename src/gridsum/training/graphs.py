@@ -6,7 +6,8 @@ import torch
 
 from gridsum.config import Config
 from gridsum.model.engine import engine_of
-from gridsum.model.paper import Network, watched
+from gridsum.model.paper import Network
+from gridsum.model.runs import watched
 from gridsum.objective import Cost
 from gridsum.streams import Stream
 from gridsum.training.gradients import EagerGradients, Gradients, Part, mean_of, part_gradient

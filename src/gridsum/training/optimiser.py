@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from gridsum.config import TrainingConfig
-from gridsum.model.paper import RunModule, flatten
+from gridsum.model.runs import RunModule, flatten
 
 
 def learning_rate(step: Tensor, config: TrainingConfig) -> Tensor:

@@ -19,8 +19,9 @@ from gridsum.model.engine.bits import Cells, Packed, Whole
 from gridsum.model.engine.eager import Eager, full_precision
 from gridsum.model.engine.placement import Ends
 from gridsum.model.engine.plain import Engine, Plain
-from gridsum.model.paper import Network, watched
+from gridsum.model.paper import Network
 from gridsum.model.rule import RuleNetwork
+from gridsum.model.runs import watched
 
 __all__ = ["Cells", "Engine", "cells_of", "ends_for", "engine_of", "full_precision", "served"]
 

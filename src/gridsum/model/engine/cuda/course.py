@@ -25,7 +25,8 @@ from gridsum.model.engine.cuda.transition import KernelTransition
 from gridsum.model.engine.eager import Eager, EagerCourse
 from gridsum.model.engine.placement import place_hard, place_soft
 from gridsum.model.engine.plain import Course, Sites, Start
-from gridsum.model.paper import ContextTransformer, Drop, FeedForward, GridSize, Linear, Network, Transition, flatten
+from gridsum.model.paper import ContextTransformer, Drop, FeedForward, GridSize, Linear, Network, Transition
+from gridsum.model.runs import flatten
 from gridsum.streams import Stream
 
 # Kernels hold a sample's whole grid, in registers or as one tile, which is for grids of training size.
