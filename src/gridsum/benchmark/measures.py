@@ -47,7 +47,7 @@ def _training(
     seeds = tuple(range(runs))
     fleet = PaperFleet(config, seeds, device)
     if trained is not None:
-        fleet.begin_from(_repeated(trained, seeds))
+        fleet.begin_from(repeated(trained, seeds))
     fleet.train_step(0)
     synchronise(device)
     start_up = time.perf_counter() - start
@@ -80,7 +80,7 @@ def _training(
     }
 
 
-def _repeated(model: Model, seeds: tuple[int, ...]) -> Model:
+def repeated(model: Model, seeds: tuple[int, ...]) -> Model:
     """A single run, as the runs of a fleet."""
     network = Network(model.config.model, seeds)
     state = model.network.state_dict()

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from gridsum.benchmark.limits import limits
 from gridsum.benchmark.measures import series
 from gridsum.evaluation.rendering import Table
 from gridsum.evaluation.tables import MISSING
@@ -13,14 +14,49 @@ _LONG = 1.0
 
 
 def tables(records: Records, device: str) -> list[Table]:
-    """Of training, of more digits and of more terms: those that there are records for."""
+    """Of profiles, of training, of more digits and of more terms: those that there are records for."""
+    found = [_profile(record, device) for record in records if record["measure"] == "profile"]
     chosen = [record for record in records if record["measure"] == "training"]
-    found = [_training(chosen, device)] if chosen else []
+    if chosen:
+        found.append(_training(chosen, device))
     for varied, solved in series(records).items():
         if solved:
             unique = {record[varied]: record for record in solved}
             found.append(_solving(list(unique.values()), varied, _remarks(records, varied), device))
     return found
+
+
+def _profile(record: dict[str, Any], device: str) -> Table:
+    rows = []
+    for part in record["parts"]:
+        least = limits(record, part)
+        bound = max(least, key=lambda name: least[name])
+        rows.append(
+            (
+                part["part"],
+                f"{100 * part['share']:.1f} %",
+                f"{1e3 * part['seconds']:.2f}",
+                f"{part['calls']:,.0f}",
+                f"{part['flops'] / 1e9:.2f}",
+                f"{part['bytes'] / 1e9:.3f}",
+                *(f"{100 * seconds / part['seconds']:.0f} %" for seconds in least.values()),
+                bound if least[bound] else MISSING,
+            )
+        )
+    ratio = record["kernel_ms_per_step"] and record["kernel_ms_per_step"] / record["ms_per_step"]
+    side = "" if ratio is None else f" Its kernels, one after the other, take {ratio:.2f} of that."
+    return Table(
+        f"Where the time of a training step of {record['variant']} goes",
+        f"{device}; {record['precision']}; {record['runs']} runs. {record['ms_per_step']:.1f} ms a step by the "
+        f"clock, of {record['recurrent_steps_computed']:.1f} recurrent steps.{side} The times of the parts are of "
+        f"{'kernels' if ratio else 'operations, each the fastest of three'}. Calls: "
+        f"{'kernels' if ratio else 'operations of torch'}. GFLOP: of products. GB: read and written, if no cache held "
+        "any. Then the least that the part takes by each limit of this machine, as a share of its time: of arithmetic, "
+        f"{record['product_rate'] / 1e9:,.0f} GFLOP/s in a large product; of memory, {record['copy_rate'] / 1e9:,.0f} "
+        f"GB/s in a copy; of launches, {1e6 * record['call_seconds']:.1f} µs a call. The highest is what bounds it.",
+        ("part", "share", "ms", "calls", "GFLOP", "GB", "arithmetic", "memory", "launches", "bound by"),
+        tuple(rows),
+    )
 
 
 def _training(records: Records, device: str) -> Table:

@@ -2,7 +2,7 @@
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +12,14 @@ from gridsum.deltas import PAPER_VARIANTS, VARIANTS
 from gridsum.names import INSIDE_MODEL
 
 if TYPE_CHECKING:
+    import torch
+
     from gridsum.config import Config
     from gridsum.store import Model
 
 _RUNS = (1, 2, 5, 10, 20)
+_EXACT = ("exact", "exact-small")
+_PROFILED = ("base", "fixedTime", "exact")
 _DIGITS = (10, 100, 1000, 10_000, 100_000)
 _TERMS = (2, 5, 10, 20, 50, 100, 200)
 
@@ -37,24 +41,35 @@ def _parser() -> Parser:
         "several sizes, the share of the machine's fastest product that is reached, and the time of a sum against "
         "its digits and terms. Runs begin from the weights that come with gridsum, as trained networks take more "
         "steps than new ones. On a CPU the whole takes long; ask for less.",
-        "gridsum bench [options]\n       gridsum bench --from FILE [--figure FILE] [--markdown]",
+        "gridsum bench [options]\n"
+        "       gridsum bench --profile [--variants NAME ...] [--out FILE] [--markdown]\n"
+        "       gridsum bench --from FILE [--figure FILE] [--markdown]",
         "examples:\n"
+        "  gridsum bench --profile --variants base exact --device cpu\n"
         "  gridsum bench --device cuda --precision bf16 --out bench.json\n"
         "  gridsum bench --from bench.json --figure bench.svg --markdown\n"
         "  gridsum bench --variants base --runs 1 --steps 3 --digits 10,1000 --terms 2,20",
     )
     parser.add_argument(
-        "--variants",
-        nargs="+",
-        type=one_of("variant", tuple(VARIANTS), {}),
-        default=list(PAPER_VARIANTS),
-        metavar="NAME",
-        help="which variants to train (default: the paper's)",
+        "--profile",
+        action="store_true",
+        help="instead of all that: where the time of a training step goes, part by part, and what bounds each",
     )
     parser.add_argument(
-        "--runs", type=_numbers, default=_RUNS, metavar="N,...", help="sizes of fleets (default: 1,2,5,10,20)"
+        "--variants",
+        nargs="+",
+        type=one_of("variant", (*VARIANTS, *_EXACT), {}),
+        metavar="NAME",
+        help="which variants to train (default: the paper's); a profile takes exact and exact-small as well (default: "
+        "base fixedTime exact)",
     )
-    parser.add_argument("--steps", type=int, default=20, metavar="N", help="training steps to time (default: 20)")
+    parser.add_argument(
+        "--runs",
+        type=_numbers,
+        metavar="N,...",
+        help="sizes of fleets (default: 1,2,5,10,20; of a profile, 10 on a GPU and 1 on a CPU)",
+    )
+    parser.add_argument("--steps", type=int, metavar="N", help="training steps to time (default: 20; of a profile, 3)")
     parser.add_argument(
         "--precision",
         type=one_of("precision", ("fp32", "tf32", "bf16"), {}),
@@ -111,25 +126,53 @@ def _measured(options: argparse.Namespace) -> dict[str, Any]:
     """What is measured, kept figure by figure: what is done is not lost if the rest is broken off."""
     device = pick_device(options.device)
 
-    from gridsum.benchmark.measures import all_measures
-    from gridsum.deltas import variant
     from gridsum.devices import describe
-    from gridsum.fields import override
-    from gridsum.store import load
 
-    configs = [override(variant(name), {"training.precision": options.precision}) for name in options.variants]
-    starts = [(config, _shipped(config)) for config in configs]
-    model = load(called_now(options.model), device)
     records: list[dict[str, Any]] = []
     data = {"device": describe(device), "records": records}
-    for record in all_measures(starts, options.runs, model, device, options.digits, options.terms, options.steps):
+    for record in _profiles(options, device) if options.profile else _measures(options, device):
         records.append(record)
         emit(_line(record))
         if options.out is not None:
             write_result(options.out, json.dumps(data, indent=2) + "\n")
     if options.out is not None:
-        tell(f"gridsum: wrote {len(records)} figures to {options.out}")
+        tell(f"gridsum: wrote {len(records)} {'profiles' if options.profile else 'figures'} to {options.out}")
     return data
+
+
+def _measures(options: argparse.Namespace, device: "torch.device") -> Iterator[dict[str, Any]]:
+    from gridsum.benchmark.measures import all_measures
+    from gridsum.store import load
+
+    if set(options.variants or ()) & set(_EXACT):
+        raise UsageError("exact is measured by its profile alone; ask for --profile")
+    starts = [_start(name, options.precision) for name in options.variants or PAPER_VARIANTS]
+    model, runs, steps = load(called_now(options.model), device), options.runs or _RUNS, options.steps or 20
+    return all_measures(starts, runs, model, device, options.digits, options.terms, steps)
+
+
+def _profiles(options: argparse.Namespace, device: "torch.device") -> Iterator[dict[str, Any]]:
+    from gridsum.benchmark.profiles import profile
+    from gridsum.deltas import exact_for
+    from gridsum.devices import on_gpu
+
+    for name in options.variants or _PROFILED:
+        for runs in options.runs or ((10,) if on_gpu(device) else (1,)):
+            if name in _EXACT:
+                record = profile(exact_for(small=name == "exact-small"), runs, device, options.steps or 3)
+                yield record | {"variant": name}
+            else:
+                config, trained = _start(name, options.precision)
+                yield profile(config, runs, device, options.steps or 3, trained)
+
+
+def _start(name: str, precision: str) -> "tuple[Config, Model | None]":
+    """The configuration of a variant, and the weights that its runs begin from."""
+    from gridsum.deltas import variant
+    from gridsum.fields import override
+
+    config = override(variant(name), {"training.precision": precision})
+    return config, _shipped(config)
 
 
 def _shipped(config: "Config") -> "Model | None":
@@ -154,6 +197,12 @@ def _read(path: str) -> dict[str, Any]:
 
 
 def _line(record: dict[str, Any]) -> str:
+    if record["measure"] == "profile":
+        first = record["parts"][0]
+        return (
+            f"profile of {record['variant']}, {record['runs']} runs: {record['ms_per_step']:.1f} ms a step, "
+            f"{100 * first['share']:.0f} % of it {first['part']}"
+        )
     if record["measure"] == "training":
         share = 100 * record["share_of_product_rate"]
         gigabytes = record["peak_gigabytes"]

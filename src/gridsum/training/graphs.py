@@ -90,19 +90,23 @@ class GraphGradients:
             costs = Cost(*(getattr(part.cost, item.name).clone() for item in fields(Cost)))
             return Part(part.gradient.clone(), costs, part.recurrent_steps, part.truncation.clone())
 
-    def _capture(self, group: int, length: int | None) -> tuple[torch.cuda.CUDAGraph, Part]:
-        def compute() -> Part:
-            stream = self.stream.fold(self.step)
-            with torch.autocast("cuda", torch.bfloat16, enabled=self.config.training.precision == "bf16"):
-                return part_gradient(self.engine, self.config, stream, group, length, True)
+    def without_graphs(self, step: int) -> Gradients:
+        """What the graphs of a step hold, operation by operation, for who wants to look at these."""
+        self.step.fill_(step)
+        return mean_of([self._compute(group, self._guess(group)) for group in range(len(self.config.task.groups))])
 
+    def _compute(self, group: int, length: int | None) -> Part:
+        with torch.autocast("cuda", torch.bfloat16, enabled=self.config.training.precision == "bf16"):
+            return part_gradient(self.engine, self.config, self.stream.fold(self.step), group, length, True)
+
+    def _capture(self, group: int, length: int | None) -> tuple[torch.cuda.CUDAGraph, Part]:
         torch.cuda.synchronize()
         lane, pool = self.lanes[group]
         if not any(other == group for other, _ in self.captured):
             with torch.cuda.stream(lane):  # what is compiled or allocated once must be so before the capture
-                compute()
+                self._compute(group, length)
             torch.cuda.synchronize()
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph, pool=pool, stream=lane):
-            part = compute()
+            part = self._compute(group, length)
         return graph, part
