@@ -17,7 +17,7 @@ from typing import Any
 
 from gridsum.deltas import variant
 from gridsum.fields import override
-from gridsum.reproduction.cluster import Cluster, Share
+from gridsum.reproduction.cluster import Cluster
 from gridsum.reproduction.sweep import configurations, grid, sweep_pieces
 
 
@@ -33,8 +33,8 @@ def main() -> None:
     seconds: list[float] = []
 
     class Timed(Cluster):
-        def _result(self, reference: Any, piece: Any) -> tuple[str, float]:
-            found = super()._result(reference, piece)
+        def result(self, begun: Any, piece: Any) -> tuple[str, float]:
+            found = super().result(begun, piece)
             seconds.append(found[1])
             return found
 
@@ -47,7 +47,7 @@ def main() -> None:
                 """Seconds from the first to the last of these fleets, and those that were spent in them."""
                 seconds.clear()
                 began = time.monotonic()
-                cluster.run(sweep_pieces(place / name, configs, (0,)), place / name, None, Share(), print)
+                cluster.run(sweep_pieces(place / name, configs, (0,)), place / name, None, print)
                 return time.monotonic() - began, sum(seconds)
 
             first, within_first = took("first", {"one": tiny})

@@ -26,9 +26,9 @@ from gridsum.reproduction.campaign import (
     current,
     machines,
 )
-from gridsum.reproduction.cluster import do_piece
 from gridsum.reproduction.pieces import Measure, Overtrain, Surroundings, Train, pieces
 from gridsum.reproduction.storage import Copy
+from gridsum.reproduction.workers import do_piece
 from gridsum.store import load
 from gridsum.training.checkpoints import Checkpoint, save_checkpoint
 from gridsum.training.folders import FolderError, read_metrics, read_setup, trained_epochs

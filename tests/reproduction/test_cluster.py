@@ -13,9 +13,11 @@ import pytest
 from gridsum.cli import main
 from gridsum.config import Config, ConfigError
 from gridsum.disk import locked
+from gridsum.fields import override
 from gridsum.reproduction.campaign import QUICK, Campaign, read_campaign, write_campaign
-from gridsum.reproduction.cluster import Cluster, ClusterError, Share, do_piece
+from gridsum.reproduction.cluster import Cluster
 from gridsum.reproduction.pieces import Measure, pieces
+from gridsum.reproduction.processes import Processes
 from gridsum.reproduction.sweep import (
     Range,
     SweepError,
@@ -29,6 +31,7 @@ from gridsum.reproduction.sweep import (
     write_sweep,
 )
 from gridsum.reproduction.whereabouts import epochs_computed, sign, whereabouts
+from gridsum.reproduction.workers import WorkersError, do_piece
 from gridsum.training.folders import FolderError
 from tests.faults.nodes import TINY, killed_sweep
 from tests.faults.trainings import PAPER, outcome
@@ -171,7 +174,7 @@ def test_a_piece_waits_for_a_folder_that_is_being_let_go_of(tmp_path: Path, monk
         held.__exit__(None, None, None)
 
     held.__enter__()
-    monkeypatch.setattr("gridsum.reproduction.cluster.time.sleep", sleep)
+    monkeypatch.setattr("gridsum.reproduction.workers.time.sleep", sleep)
     do_piece(piece, tmp_path, None)
     assert len(waits) == 1
     assert piece.state().finished
@@ -180,7 +183,7 @@ def test_a_piece_waits_for_a_folder_that_is_being_let_go_of(tmp_path: Path, monk
 def test_without_a_cluster_it_says_so():
     pytest.importorskip("ray")
     for address in ("127.0.0.1:1", "ray://127.0.0.1:1", "nonsense"):
-        with pytest.raises(ClusterError, match="no cluster of Ray's at"):
+        with pytest.raises(WorkersError, match="no cluster of Ray's at"):
             Cluster(address)
 
 
@@ -191,8 +194,51 @@ def test_a_cluster_that_does_not_come_up_is_told_of(monkeypatch: pytest.MonkeyPa
         raise Exception("The current node timed out during startup.")  # as Ray does
 
     monkeypatch.setattr(ray, "init", too_busy)
-    with pytest.raises(ClusterError, match="no cluster could be started here: The current node timed out"):
+    with pytest.raises(WorkersError, match="no cluster could be started here: The current node timed out"):
         Cluster("ray")
+
+
+def test_processes_side_by_side_do_what_this_process_does(tmp_path: Path):
+    configs = configurations(PAPER, grid({"training.learning_rate": [1e-3, 2e-3, 3e-3]}))
+    told: list[str] = []
+    with Processes(2) as processes:
+        left = processes.run(sweep_pieces(tmp_path / "beside", configs, (1,)), tmp_path / "beside", None, told.append)
+    assert left == []
+    assert len(told) == 3
+    for piece in sweep_pieces(tmp_path / "here", configs, (1,)):
+        do_piece(piece, tmp_path / "here", None)
+    for name in configs:
+        assert outcome(tmp_path / "beside" / name) == outcome(tmp_path / "here" / name) != {}
+
+
+def test_processes_are_stopped_with_their_driver_and_an_error_is_told(tmp_path: Path):
+    class Enough(Exception):
+        pass
+
+    def enough() -> None:
+        if whereabouts(tmp_path / "run"):  # it has begun
+            raise Enough
+
+    endless = configurations(override(PAPER, {"training.epochs": 10**6}), grid({}))
+    with pytest.raises(Enough), Processes(1) as processes:
+        processes.run(sweep_pieces(tmp_path / "run", endless, (1,)), tmp_path / "run", None, print, enough)
+    (piece,) = sweep_pieces(tmp_path / "run", endless, (1,))
+    with locked(piece.places()[0]):  # nobody holds it any more
+        pass
+    broken = configurations(PAPER, grid({}))
+    (piece,) = sweep_pieces(tmp_path / "broken", broken, (1,))
+    piece.places()[0].mkdir(parents=True)
+    (piece.places()[0] / "config.json").write_text("{")
+    with pytest.raises((ValueError, RuntimeError), match=r"config\.json"), Processes(1) as processes:
+        processes.run([piece], tmp_path / "broken", None, print)
+
+
+@pytest.mark.parametrize("where", ["processes", "processes:", "processes:0", "processes:many"])
+def test_how_many_processes_has_to_be_said(where: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    out = tmp_path / "sweep"
+    assert main(["sweep", "--out", str(out), "--grid", "training.learning_rate=1e-3", "--on", where]) == 2
+    assert "write processes:4 for four" in capsys.readouterr().err
+    assert not out.exists()
 
 
 @pytest.mark.slow
@@ -201,9 +247,7 @@ def test_a_local_cluster_does_what_this_process_does(tmp_path: Path):
     configs = configurations(PAPER, grid({"training.learning_rate": [1e-3, 2e-3]}))
     told: list[str] = []
     with Cluster("ray", cpus=2) as cluster:
-        left = cluster.run(
-            sweep_pieces(tmp_path / "ray", configs, (1, 2)), tmp_path / "ray", None, Share(), told.append
-        )
+        left = cluster.run(sweep_pieces(tmp_path / "ray", configs, (1, 2)), tmp_path / "ray", None, told.append)
     assert left == []
     assert len(told) == 2
     for piece in sweep_pieces(tmp_path / "here", configs, (1, 2)):

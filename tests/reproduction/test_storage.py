@@ -10,10 +10,10 @@ import pytest
 
 from gridsum.cli import main
 from gridsum.disk import LockedError
-from gridsum.reproduction.cluster import _alone, do_piece
 from gridsum.reproduction.pieces import Piece
 from gridsum.reproduction.storage import Copy, StorageError, copied
 from gridsum.reproduction.sweep import Discover, SweepTrain, sweep_pieces, write_sweep
+from gridsum.reproduction.workers import _alone, do_piece
 from tests.faults.trainings import EXACT, PAPER, outcome
 
 ADDRESS = "memory://bucket/mine"

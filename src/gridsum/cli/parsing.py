@@ -226,14 +226,23 @@ def folder_name(text: str) -> str:
     return text
 
 
+def _workers_name(text: str) -> str:
+    """Who does pieces: a cluster's address, or a number of processes."""
+    kind, _, most = text.partition(":")
+    if kind == "processes" and not (most.isdecimal() and int(most) > 0):
+        raise argparse.ArgumentTypeError(f"{text!r} does not say how many processes; write processes:4 for four")
+    return text
+
+
 def add_cluster(parser: Parser) -> None:
     """Options for work in pieces that several machines can do."""
     parser.add_argument(
         "--on",
+        type=_workers_name,
         metavar="WHERE",
-        help="let machines of a Ray cluster do the pieces: ray for one on this machine, ray://HOST:10001 or HOST:6379 "
-        "for one elsewhere; --out must be a folder that all of them see, or an address such as s3://BUCKET/NAME "
-        "(default: this process)",
+        help="let others do the pieces, several at once: processes:N of this machine, which share its GPU, or a Ray "
+        "cluster, ray for one on this machine, ray://HOST:10001 or HOST:6379 for one elsewhere; --out must be a folder "
+        "that all of them see, or an address such as s3://BUCKET/NAME (default: this process)",
     )
     parser.add_argument(
         "--gpus-per-piece",

@@ -34,7 +34,7 @@ _QUICK = {
 
 def reproduce(options: argparse.Namespace) -> int:
     """The stages that were asked for; what is done is kept and skipped."""
-    from gridsum.cli.reproduce import do_on_cluster
+    from gridsum.cli.reproduce import do_by_workers
     from gridsum.reproduction import proved
     from gridsum.reproduction.sweep import Discover
     from gridsum.store import SHIPPED
@@ -62,7 +62,7 @@ def reproduce(options: argparse.Namespace) -> int:
 
             if "train" in stages and options.on is not None:
                 fleet = Discover(folder.parent, folder.name, config, seeds)
-                do_on_cluster([fleet], folder.parent, options, shown, lambda: None)
+                do_by_workers([fleet], folder.parent, options, shown, lambda: None)
             elif "train" in stages:
                 device, resume = pick_device(options.device), holds_exact(folder)
                 train_exact(config, seeds, folder, device, resume, report, shown.note)

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from gridsum.reproduction.campaign import Campaign
     from gridsum.reproduction.pieces import Piece, State, Surroundings
     from gridsum.reproduction.results import Results
+    from gridsum.reproduction.workers import Workers
     from gridsum.training.loop import Epoch
 
 STAGES = {
@@ -190,7 +191,7 @@ def _run(options: argparse.Namespace, arguments: Sequence[str], started: float) 
                 around = _surroundings(device, shown, options, check)
                 waiting = [piece for piece in wanted if not _do(piece, around)]
             else:
-                waiting = do_on_cluster(wanted, campaign.folder, options, shown, check)
+                waiting = do_by_workers(wanted, campaign.folder, options, shown, check)
     except OutOfTime:
         tell(f"gridsum: the time limit is reached; {_go_on(arguments)}")
         return OUT_OF_TIME
@@ -378,23 +379,30 @@ def _do(piece: "Piece", around: "Surroundings") -> bool:
     return True
 
 
-def do_on_cluster(
+def do_by_workers(
     wanted: "Sequence[Piece]", folder: Path, options: argparse.Namespace, shown: Progress, check: Callable[[], None]
 ) -> "list[Piece]":
-    """Do the pieces on a cluster, in parts as small as can be done apart; returns those that wait for others."""
-    from gridsum.reproduction.cluster import Cluster, Share
+    """Do the pieces by the workers that --on names; returns those that wait for others."""
 
-    parts = [part for piece in wanted for part in piece.parts()]
-    with Cluster(options.on) as cluster:
-        gpus = cluster.gpus_for_a_piece if options.gpus_per_piece is None else options.gpus_per_piece
+    def note(text: str) -> None:
+        shown.note(f"gridsum: {text}")
+
+    with _workers(options, note) as workers:
+        parts = workers.parts(wanted)
         commit = getattr(options, "commit", None) or source_commit()
         where = options.place or folder
-        shown.note(f"gridsum: {len(parts)} pieces on {cluster.described}; gridsum status {where} says how far")
+        note(f"{len(parts)} pieces on {workers.described}; gridsum status {where} says how far")
+        return workers.run(parts, folder, commit, note, check, options.copy)
 
-        def note(text: str) -> None:
-            shown.note(f"gridsum: {text}")
 
-        return cluster.run(parts, folder, commit, Share(gpus=gpus), note, check, options.copy)
+def _workers(options: argparse.Namespace, note: Callable[[str], None]) -> "Workers":
+    from gridsum.reproduction.cluster import Cluster
+    from gridsum.reproduction.processes import Processes
+
+    kind, _, most = options.on.partition(":")
+    if kind == "processes":
+        return Processes(int(most))
+    return Cluster(options.on, gpus_per_piece=options.gpus_per_piece, note=note)
 
 
 def _go_on(arguments: Sequence[str]) -> str:

@@ -21,7 +21,7 @@ from gridsum.cli.parsing import (
     pick_device,
     whole_number,
 )
-from gridsum.cli.reproduce import do_on_cluster
+from gridsum.cli.reproduce import do_by_workers
 from gridsum.cli.train import read_seeds
 from gridsum.deltas import VARIANTS, variant
 from gridsum.progress import Progress, progress
@@ -102,7 +102,7 @@ def _run(options: argparse.Namespace, arguments: Sequence[str]) -> int:
         write_sweep(folder, configs, options.seeds)
         with progress() as shown:
             if options.on is not None:
-                waiting = do_on_cluster(wanted, folder, options, shown, lambda: None)
+                waiting = do_by_workers(wanted, folder, options, shown, lambda: None)
             else:
                 waiting = _do_here(wanted, options.device, shown)
     except KeyboardInterrupt:
