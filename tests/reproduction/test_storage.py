@@ -17,7 +17,7 @@ from gridsum.reproduction.workers import _alone, do_piece
 from tests.faults.trainings import EXACT, PAPER, outcome
 
 ADDRESS = "memory://bucket/mine"
-STRIDE = 11
+STRIDE = 17
 """Every so many files a kill; with 1 at every file, in some minutes."""
 Kill = type("Kill", (BaseException,), {})
 
@@ -161,6 +161,16 @@ def test_status_reads_an_address_without_its_weights(
     assert out[-1] == "1 done; 0 running; 0 waiting; 1 ready"
     assert main(["status", "memory://bucket/nothing"]) == 2
     assert "memory://bucket/nothing holds neither a campaign nor a sweep" in capsys.readouterr().err
+
+
+def test_status_sees_a_piece_as_soon_as_it_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    told: list[bytes] = []
+    (piece,) = sweep_pieces(tmp_path, {"one": PAPER}, (1,))
+    monkeypatch.setattr(SweepTrain, "run", lambda *_: told.extend(there(".pieces/").values()) or exit())
+    with pytest.raises(SystemExit):
+        do_piece(piece, tmp_path, None, ADDRESS)
+    assert [f'"process": {os.getpid()}' in line.decode() for line in told] == [True]
+    assert there() == {}, "it has gone"
 
 
 def test_one_driver_at_a_time(tmp_path: Path):

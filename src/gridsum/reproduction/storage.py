@@ -8,6 +8,7 @@ such a file is a folder, with a file for each writer:
     ADDRESS/records/NAME.jsonl/WRITER.jsonl the lines that one piece has written
 """
 
+import math
 import os
 import secrets
 import tempfile
@@ -60,7 +61,7 @@ class Copy:
         """What the system said of each file here when it was last as it is there."""
         self._others: dict[str, int] = {}
         """Of a file of lines, how many bytes other writers have written."""
-        self._sent = time.monotonic()
+        self._sent = -math.inf
 
     def fetch(self, places: Sequence[str] = ("",), whole: bool = True) -> None:
         """Have these parts here as they are there; if not `whole`, of tensors only what they are, not their values."""

@@ -178,6 +178,7 @@ def _do(piece: Piece, folder: Path, commit: str | None, keep: Callable[[], None]
             shown.tell(done, total)
             keep()
 
+        keep()  # whoever asks is told that the work goes on
         around = Surroundings(device, epoch, problems, lambda _: None, commit, keep)
         end = time.monotonic() + _PATIENCE
         while not piece.state().finished:
