@@ -6,7 +6,7 @@ DEMO := out/demo.jsonl
 # Compiled tests are kept: several processes read them.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo discover serve page test faults docs benchmark clean
+.PHONY: demo discover serve page test faults docs benchmark bench-check clean
 
 .venv/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -70,6 +70,10 @@ docs: .venv/.installed-dev
 
 benchmark: .venv/.installed
 	$(BIN)/python benchmarks/cpu.py
+
+# Ratios of processor time against the bounds of benchmarks/bounds.json: ends with 1 and names what has become slower.
+bench-check: .venv/.installed
+	$(BIN)/python benchmarks/check.py
 
 clean:
 	rm -rf .venv out

@@ -1,0 +1,55 @@
+"""`make bench-check`: how it judges, and that its bounds are of what it measures."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+
+_PATH = Path(__file__).parents[1] / "benchmarks" / "check.py"
+_SPEC = importlib.util.spec_from_file_location("bench_check", _PATH)
+assert _SPEC is not None
+assert _SPEC.loader is not None
+check = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(check)
+
+
+def test_what_lies_above_its_bound_is_named():
+    lines, fallen = check.judge({"a": 0.5, "b": 1.2, "c": float("nan")}, {"a": 0.5, "b": 1.0, "c": 1.0, "d": 1.0})
+    assert fallen == ["b", "c", "d"], "the same is not above; no number, and nothing measured, is"
+    assert [line.endswith("SLOWER") for line in lines] == [False, False, True, True, True]
+    assert check.judge({"new": 0.1}, {})[1] == ["new"], "what has no bound cannot pass"
+    assert check.judge({"a": 0.4}, {"a": 0.5})[1] == []
+
+
+def test_every_measure_has_a_bound():
+    assert set(json.loads(check.BOUNDS.read_text())) == set(check.MEASURES)
+
+
+def test_a_ratio_is_that_of_what_is_computed(monkeypatch):
+    """One side three times as much as the other, of a clock that counts calls."""
+    spent = {"seconds": 0.0}
+    monkeypatch.setattr(check, "_spent", lambda: spent["seconds"])
+
+    def work(seconds: float):
+        return lambda: spent.update(seconds=spent["seconds"] + seconds)
+
+    assert check.ratio(work(3.0), work(1.0), 3) == pytest.approx(3)
+
+
+def test_its_end_tells(monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["check.py", "--rounds", "1"])
+    monkeypatch.setattr(check, "MEASURES", {"start": lambda: (lambda: None, lambda: None)})
+    monkeypatch.setattr(check, "ratio", lambda *_: 2.0)
+    for bound, status in ((3.0, 0), (1.0, 1)):
+        monkeypatch.setattr(check, "BOUNDS", _Bounds({"start": bound}))
+        assert check.main() == status
+    assert "slower than its bound: start" in capsys.readouterr().err
+
+
+class _Bounds:
+    def __init__(self, bounds):
+        self.bounds = bounds
+
+    def read_text(self):
+        return json.dumps(self.bounds)
