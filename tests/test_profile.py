@@ -163,7 +163,7 @@ def test_a_profile_is_printed_kept_and_shown_again(tmp_path, capsys, monkeypatch
     assert main(["bench", "--from", str(path)]) == 0
     assert capsys.readouterr().out.strip() == shown.strip()
     assert main(["bench", "--from", str(path), "--markdown"]) == 0
-    assert "| FFN_3 " in capsys.readouterr().out
+    assert "| local attention " in capsys.readouterr().out
     assert main(["bench", "--variants", "exact"]) == 2
     assert "--profile" in capsys.readouterr().err
 

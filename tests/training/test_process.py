@@ -1,6 +1,7 @@
 """What the C library does with freed memory: it is asked itself, as pages and their faults differ between machines."""
 
 import ctypes
+import os
 import subprocess
 import sys
 
@@ -72,6 +73,7 @@ def test_another_c_library_is_no_error(monkeypatch):
 
 
 @pytest.mark.parametrize("before", [False, True])
+@pytest.mark.usefixtures("cache")
 def test_the_process_is_given_back_as_it_was(before, monkeypatch, request):
     """Of a GPU, how it multiplies; of a CPU, how freed memory is kept."""
     found = torch.backends.cuda.matmul.allow_tf32
@@ -87,3 +89,35 @@ def test_the_process_is_given_back_as_it_was(before, monkeypatch, request):
         during = list(asked)
     assert during == [("mallopt", -1, -1), ("mallopt", -4, 0)]
     assert asked[2:] == [("mallopt", -1, 128 * 1024), ("mallopt", -4, 65536), ("malloc_trim", 0)]
+
+
+VARIABLES = ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR")
+
+
+@pytest.fixture
+def cache(monkeypatch, tmp_path):
+    """A user's folder for what can be computed again; the variables are as they were after the test."""
+    for name in VARIABLES:
+        monkeypatch.setenv(name, "")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "gridsum" / "compiled"
+
+
+def test_what_is_compiled_is_kept_for_the_next_process(cache):
+    with set_for_training(torch.device("cpu"), "fp32"):
+        assert not cache.exists(), "nothing is compiled for a CPU"
+    with set_for_training(torch.device("cuda"), "fp32"):
+        assert [os.environ[name] for name in VARIABLES] == [str(cache / "inductor"), str(cache / "triton")]
+    assert (cache / "triton").is_dir()
+
+
+def test_a_folder_that_the_user_names_is_left(cache, monkeypatch):
+    monkeypatch.setenv("TRITON_CACHE_DIR", "mine")
+    assert process.compiled_folders() == {"TORCHINDUCTOR_CACHE_DIR": str(cache / "inductor")}
+
+
+def test_without_a_folder_torch_chooses(tmp_path, monkeypatch, cache):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert process.compiled_folders() == {}
+    assert not cache.exists()
