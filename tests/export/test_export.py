@@ -81,9 +81,18 @@ def test_completion_knows_commands_and_options(shell: str, capsys: pytest.Captur
     assert "base-terms" in script
     if shell == "bash":
         subprocess.run(["bash", "-n"], input=script, text=True, check=True)
-        asked = f"{script}\nCOMP_WORDS=(gridsum so); COMP_CWORD=1; _gridsum; echo ${{COMPREPLY[@]}}"
-        done = subprocess.run(["bash"], input=asked, text=True, check=True, capture_output=True)
-        assert done.stdout.strip() == "solve"
+        for words, meant in {
+            "so": "solve",
+            "solve --mod": "--model",
+            "evaluate --model noG": "noGroups",
+            "train --variant exa": "exact",
+            "train --phases.soft.st": "--phases.soft.steps",
+            "table compa": "comparison",
+        }.items():
+            count = len(words.split())
+            asked = f"{script}\nCOMP_WORDS=(gridsum {words}); COMP_CWORD={count}; _gridsum; echo ${{COMPREPLY[@]}}"
+            done = subprocess.run(["bash"], input=asked, text=True, check=True, capture_output=True)
+            assert done.stdout.strip() == meant
 
 
 def test_options_of_a_command_are_those_of_its_help():

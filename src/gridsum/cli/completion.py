@@ -1,4 +1,4 @@
-"""`gridsum completion`: what a shell needs to complete commands, options and names of models."""
+"""`gridsum completion`: what a shell needs to complete commands, options and names."""
 
 import importlib
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ _SHELLS = ("bash", "zsh", "fish")
 def _parser() -> Parser:
     parser = Parser(
         "completion",
-        "Print a script that lets a shell complete commands, options and names of models.",
+        "Print a script that lets a shell complete commands, options and names.",
         "gridsum completion bash|zsh|fish",
         "examples:\n"
         "  gridsum completion bash > ~/.local/share/bash-completion/completions/gridsum\n"
@@ -31,14 +31,44 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def options_of(command: str) -> list[str]:
-    """The options of a command, those of its fields among them."""
-    parser = importlib.import_module(f"gridsum.cli.{command}")._parser()
-    return sorted(option for option in parser._option_string_actions if option.startswith("--"))
+    """The options of a command, those of its fields among them; of `train`, also those of `exact`."""
+    modules = [command, "discover"] if command == "train" else [command]
+    parsers = [importlib.import_module(f"gridsum.cli.{module}")._parser() for module in modules]
+    found = {option for parser in parsers for option in parser._option_string_actions}
+    return sorted(option for option in found if option.startswith("--"))
+
+
+def names_after() -> dict[str, Sequence[str]]:
+    """What can follow a command or an option, where that is one of a few names."""
+    from gridsum.baselines.registry import SYSTEMS
+    from gridsum.cli.figure import FIGURES
+    from gridsum.cli.table import FORMATS, TABLES
+    from gridsum.deltas import VARIANTS
+    from gridsum.evaluation.suites import COLLECTIONS
+    from gridsum.tasks.registry import known
+
+    models = list(MODELS)
+    return {
+        **dict.fromkeys(("--model", "--start-from", "export", "models"), models),
+        "--variant": ["exact", *VARIANTS],
+        "--system": list(SYSTEMS),
+        "--task": list(known()),
+        "--suite": list(COLLECTIONS),
+        "--to": ["hf", "onnx", "json"],
+        "--format": FORMATS,
+        "table": list(TABLES),
+        "figure": list(FIGURES),
+        "completion": _SHELLS,
+    }
 
 
 def _bash(zsh: bool) -> str:
     from gridsum.cli import COMMANDS
 
+    named = "\n".join(
+        f'    {before}) COMPREPLY=($(compgen -W "{" ".join(names)}" -- "$word") $(compgen -f -- "$word")); return ;;'
+        for before, names in names_after().items()
+    )
     cases = "\n".join(f'    {command}) words="{" ".join(options_of(command))}" ;;' for command in COMMANDS)
     return f"""{"autoload -U +X bashcompinit && bashcompinit" if zsh else "# bash completion of gridsum"}
 _gridsum() {{
@@ -48,9 +78,7 @@ _gridsum() {{
     return
   fi
   case "$before" in
-    --model|--start-from|export)
-      COMPREPLY=($(compgen -W "{" ".join(MODELS)}" -- "$word") $(compgen -f -- "$word"))
-      return ;;
+{named}
   esac
   case "${{COMP_WORDS[1]}}" in
 {cases}
@@ -67,12 +95,14 @@ complete -o filenames -F _gridsum gridsum
 def _fish() -> str:
     from gridsum.cli import COMMANDS
 
-    lines = []
+    lines, after = [], names_after()
     for command, meaning in COMMANDS.items():
         lines.append(f"complete -c gridsum -n __fish_use_subcommand -a {command} -d {_quoted(meaning)}")
         used = f"-n '__fish_seen_subcommand_from {command}'"
+        if command in after:
+            lines.append(f"complete -c gridsum {used} -a '{' '.join(after[command])}'")
         for option in options_of(command):
-            names = f" -x -a '{' '.join(MODELS)}'" if option == "--model" else ""
+            names = f" -r -a '{' '.join(after[option])}'" if option in after else ""
             lines.append(f"complete -c gridsum {used} -l {option.removeprefix('--')}{names}")
     return "\n".join(lines) + "\n"
 
