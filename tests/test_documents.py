@@ -1,5 +1,6 @@
 """Every Python block of the documents runs, and every command of theirs exists with its options."""
 
+import importlib.metadata
 import os
 import re
 import shlex
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gridsum.cli import COMMANDS
+from gridsum.cli import COMMANDS, main
 from gridsum.cli.completion import options_of
 
 ROOT = Path(__file__).parent.parent
@@ -52,3 +53,52 @@ def test_the_site_is_built_without_a_warning(tmp_path: Path):
     reference = (tmp_path / "api" / "index.html").read_text()
     for name in ("loading.load", "models.Model.trace", "fleets.train", "scores.evaluate"):
         assert f'id="gridsum.api.{name}"' in reference
+
+
+_TINY_RULE = shlex.split(
+    "--seeds 0,7 --rule.bits 3 --rule.width 8 --rule.hidden 8 --rule.placement_hidden 8 --rule.groups 2 "
+    "--discovery.batch 4 --discovery.epoch_steps 1 --phases.place.steps 1 --phases.soft.steps 0 "
+    "--phases.anneal.steps 0 --phases.hard.steps 0 --phases.robust.steps 0 --consolidation.rounds 0 --device cpu"
+)
+_TINY = shlex.split(
+    "--training.epochs 1 --training.steps_per_epoch 1 --training.batch 4 --task.digits 1,2 --device cpu"
+)
+
+
+def small(command: list[str]) -> list[str]:
+    """The same command with less to do."""
+    if command[0] == "train":
+        return [*command, *(_TINY_RULE if "exact" in command else [*_TINY, "--seeds", "0"])]
+    if command[0] == "evaluate":
+        return [*command, "--samples", "1", "--suite", "2x2"]
+    return command
+
+
+@pytest.mark.parametrize("name", ["exact.md", "tasks.md", "comparison.md"])
+def test_commands_of_the_documents_run(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    """At toy size, one after the other in one folder. Those of `scale.md` need a cluster (tests of reproduction)."""
+    monkeypatch.chdir(tmp_path)
+    others = importlib.metadata.entry_points
+    offered = lambda **chosen: [_Nim()] if chosen == {"group": "gridsum.tasks"} else others(**chosen)  # noqa: E731
+    monkeypatch.setattr(importlib.metadata, "entry_points", offered)
+    for command in commands(ROOT / "docs" / name):
+        if command[0] == "compare":
+            continue  # a campaign of hours, with tests of its own
+        status = main(small(command))
+        # A rule of random weights proves nothing, and may place what no cell can hold, which is said.
+        learned_nothing = command[0] in ("solve", "prove") and any(part.startswith("runs/") for part in command)
+        assert status in ((0, 1, 2) if learned_nothing else (0,)), command
+        assert "no such folder" not in capsys.readouterr().err
+
+
+class _Nim:
+    """What offers the task of docs/tasks.md."""
+
+    name = "nim"
+
+    def load(self) -> object:
+        found: dict[str, object] = {}
+        exec(next(code.values[0] for code in _IN_PYTHON if "class Nim" in str(code.values[0])), found)  # type: ignore[arg-type]
+        return found["Nim"]
