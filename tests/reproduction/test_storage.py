@@ -17,7 +17,7 @@ from gridsum.reproduction.workers import _alone, do_piece
 from tests.faults.trainings import EXACT, PAPER, outcome
 
 ADDRESS = "memory://bucket/mine"
-STRIDE = 17
+STRIDE = 7
 """Every so many files a kill; with 1 at every file, in some minutes."""
 Kill = type("Kill", (BaseException,), {})
 
