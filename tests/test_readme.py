@@ -54,7 +54,9 @@ def test_training_commands_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     """At toy size: fewer epochs and samples, otherwise as written."""
     monkeypatch.chdir(tmp_path)
     short, watch, first, again, evaluate, table = (command for command in commands() if command[0] != "reproduce")
-    assert main([*short, "--phases.place.steps", "2", "--discovery.epoch_steps", "1", "--discovery.batch", "4"]) == 0
+    none = [f"--phases.{phase}.steps=0" for phase in ("soft", "anneal", "hard", "robust")]
+    few = ["--phases.place.steps=2", "--discovery.epoch_steps=1", "--discovery.batch=4", "--consolidation.rounds=0"]
+    assert main([*short, *none, *few, "--rule.bits=5"]) == 0
     assert main(watch) == 0
     assert main([*first, *(part for name, value in TINY.items() for part in (f"--{name}", str(value)))]) == 0
     assert main([*again, "--training.epochs", "2"]) == 0
@@ -62,6 +64,19 @@ def test_training_commands_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     capsys.readouterr()
     assert main(table) == 0
     assert "2x3" in capsys.readouterr().out
+
+
+def test_the_curve_to_expect_is_the_record_s():
+    record = json.loads((ROOT / "benchmarks" / "records" / "binary-curve-2026-11-16.json").read_text())
+    (steps,) = re.findall(r"^\| training step \| (.*) \|$", README, re.MULTILINE)
+    for seed, shown in re.findall(r"^\| (?:results right, )?seed (\d) \| (.*) \|$", README, re.MULTILINE):
+        right = {step: held_out for step, _, held_out in record["curves"][seed]}
+        assert shown.split(" | ") == [f"{right[int(step.replace(',', ''))]:.2f}" for step in steps.split(" | ")]
+    place, soft = record["cpu_seconds_per_step"].values()
+    (minutes,) = re.findall(r"^\| minutes on one core \| (.*) \|$", README, re.MULTILINE)
+    for step, told in zip(steps.split(" | ")[:-1], minutes.split(" | "), strict=False):
+        number = int(step.replace(",", ""))
+        assert told == f"{(min(number, 800) * place + max(0, number - 800) * soft) / 60:.0f}"
 
 
 def test_the_campaigns_commands_work(
