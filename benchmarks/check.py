@@ -38,7 +38,8 @@ def judge(ratios: Mapping[str, float], bounds: Mapping[str, float]) -> tuple[lis
 
 def ratio(one: Side, other: Side, rounds: int) -> float:
     """The median of the rounds, after one to warm up."""
-    one(), other()
+    one()
+    other()
     return statistics.median(_seconds(one) / _seconds(other) for _ in range(rounds))
 
 
