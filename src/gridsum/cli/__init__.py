@@ -114,7 +114,7 @@ def _parser() -> Parser:
         "examples:\n"
         "  gridsum solve 523+102+9416\n"
         "  gridsum solve --show 99999+1\n"
-        "  gridsum train --variant exact --small --out runs/small   (the recipe for a CPU)\n"
+        "  gridsum train --variant exact --small --out runs/small   (for a CPU)\n"
         "  gridsum watch runs/small\n"
         "  gridsum evaluate --model base noGroups --suite 2x100 --out records.jsonl\n"
         "  gridsum table scores --records records.jsonl",

@@ -55,9 +55,7 @@ def _parser() -> Parser:
     )
     parser.add_argument("--seeds", type=read_seeds, metavar="SEEDS", help="such as 3, 0-9 or 0,2,5-7 (default: 0)")
     add_task(parser)
-    parser.add_argument(
-        "--small", action="store_true", help="a smaller network and shorter sums, for a CPU"
-    )
+    parser.add_argument("--small", action="store_true", help="a smaller network and shorter sums, for a CPU")
     parser.add_argument("--resume", action="store_true", help="go on where FOLDER's training stopped")
     add_device(parser, "auto")
     add_overrides(parser, ExactConfig())
