@@ -13,12 +13,14 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
 
+import torch
+
 from gridsum.reproduction.pieces import Piece
 from gridsum.reproduction.workers import LOOK_SECONDS, Workers, WorkersError, do_piece
 
 
 class Processes(Workers):
-    """So many processes at a time at most. Left early, each saves what it has and ends."""
+    """So many processes at a time at most, which share the cores. Left early, each saves what it has and ends."""
 
     def __init__(self, most: int) -> None:
         self.described = f"{most} processes of this machine"
@@ -34,7 +36,7 @@ class Processes(Workers):
             job.process.join()
 
     def begin(self, piece: Piece, asked: tuple[Any, ...]) -> "_Job":
-        job = _Job(self._context, piece, asked)
+        job = _Job(self._context, piece, max(1, torch.get_num_threads() // self._most), asked)
         self._queue.append(job)
         self._fill()
         return job
@@ -65,18 +67,19 @@ class Processes(Workers):
 class _Job:
     """A piece in a process, and where it tells how it ended."""
 
-    def __init__(self, context: Any, piece: Piece, asked: tuple[Any, ...]) -> None:
+    def __init__(self, context: Any, piece: Piece, threads: int, asked: tuple[Any, ...]) -> None:
         self.told, there = context.Pipe(duplex=False)
-        self.process: BaseProcess = context.Process(target=_work, args=(there, asked), name=piece.name)
+        self.process: BaseProcess = context.Process(target=_work, args=(there, threads, asked), name=piece.name)
 
 
-def _work(told: Connection, asked: tuple[Any, ...]) -> None:
+def _work(told: Connection, threads: int, asked: tuple[Any, ...]) -> None:
     def stop(*_: object) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second one must not interrupt what is saved
         raise KeyboardInterrupt
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the driver hears it, and tells
     signal.signal(signal.SIGTERM, stop)
+    torch.set_num_threads(threads)
     try:
         _, seconds = do_piece(*asked)
         told.send(seconds)
