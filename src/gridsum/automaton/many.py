@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gridsum.answers import Answer
-from gridsum.automaton.run import AT_REST, OPEN, SKIP, WRITE, RuleAnswer, grid_size, most_steps, solve
+from gridsum.automaton.run import OPEN, SKIP, WRITE, RuleAnswer, grid_size, most_steps, solve, with_truth
 from gridsum.automaton.table import RuleTable
 from gridsum.tasks import PAD
 
@@ -42,18 +42,8 @@ def solve_many(table: RuleTable, expressions: Sequence[Sequence[str]]) -> Iterat
 
 def answers_by_rule(table: RuleTable, expressions: Sequence[Sequence[str]]) -> Iterator[Answer]:
     """The same with the truth beside each."""
-    task = table.task
     for terms, found in zip(expressions, solve_many(table, expressions), strict=True):
-        yield Answer(
-            task.render(terms),
-            found.answer,
-            task.answer(terms),
-            found.steps,
-            AT_REST,
-            "hard",
-            found.capped,
-            task.alphabet.base,
-        )
+        yield with_truth(table, terms, found)
 
 
 def answer_lines(table: RuleTable, lines: Sequence[bytes]) -> bytes | None:

@@ -136,7 +136,12 @@ def patched(
 
 def answer_by_rule(table: RuleTable, terms: Sequence[str]) -> Answer:
     """The rule's answer to one expression."""
-    found, task = solve(table, terms), table.task
+    return with_truth(table, terms, solve(table, terms))
+
+
+def with_truth(table: RuleTable, terms: Sequence[str], found: RuleAnswer) -> Answer:
+    """What was found, with the truth beside it."""
+    task = table.task
     return Answer(
         task.render(terms),
         found.answer,

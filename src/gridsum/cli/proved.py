@@ -34,7 +34,7 @@ _QUICK = {
 
 def reproduce(options: argparse.Namespace) -> int:
     """The stages that were asked for; what is done is kept and skipped."""
-    from gridsum.cli.reproduce import do_by_workers
+    from gridsum.cli.workers import do_by_workers
     from gridsum.reproduction import proved
     from gridsum.reproduction.sweep import Discover
     from gridsum.store import SHIPPED

@@ -24,6 +24,7 @@ from gridsum.cli.parsing import (
     whole_number,
 )
 from gridsum.cli.train import read_seeds
+from gridsum.cli.workers import do_by_workers
 from gridsum.deltas import PAPER_VARIANTS
 from gridsum.progress import Progress, progress
 
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from gridsum.reproduction.campaign import Campaign
     from gridsum.reproduction.pieces import Piece, State, Surroundings
     from gridsum.reproduction.results import Results
-    from gridsum.reproduction.workers import Workers
     from gridsum.training.loop import Epoch
 
 STAGES = {
@@ -377,32 +377,6 @@ def _do(piece: "Piece", around: "Surroundings") -> bool:
     if not state.finished:
         piece.run(around)
     return True
-
-
-def do_by_workers(
-    wanted: "Sequence[Piece]", folder: Path, options: argparse.Namespace, shown: Progress, check: Callable[[], None]
-) -> "list[Piece]":
-    """Do the pieces by the workers that --on names; returns those that wait for others."""
-
-    def note(text: str) -> None:
-        shown.note(f"gridsum: {text}")
-
-    with _workers(options, note) as workers:
-        parts = workers.parts(wanted)
-        commit = getattr(options, "commit", None) or source_commit()
-        where = options.place or folder
-        note(f"{len(parts)} pieces on {workers.described}; gridsum status {where} says how far")
-        return workers.run(parts, folder, commit, note, check, options.copy)
-
-
-def _workers(options: argparse.Namespace, note: Callable[[str], None]) -> "Workers":
-    from gridsum.reproduction.cluster import Cluster
-    from gridsum.reproduction.processes import Processes
-
-    kind, _, most = options.on.partition(":")
-    if kind == "processes":
-        return Processes(int(most))
-    return Cluster(options.on, gpus_per_piece=options.gpus_per_piece, note=note)
 
 
 def _go_on(arguments: Sequence[str]) -> str:

@@ -21,8 +21,8 @@ from gridsum.cli.parsing import (
     pick_device,
     whole_number,
 )
-from gridsum.cli.reproduce import do_by_workers
 from gridsum.cli.train import read_seeds
+from gridsum.cli.workers import do_by_workers
 from gridsum.deltas import VARIANTS, variant
 from gridsum.progress import Progress, progress
 from gridsum.recipe import ExactConfig
