@@ -66,9 +66,17 @@ def draw_trace(answer: "Answer", trace: "Trace", model: str, width: int | None =
 
 
 def draw_rule(
-    answer: "Answer", table: "RuleTable", terms: Sequence[str], model: str, width: int | None = None
+    answer: "Answer",
+    table: "RuleTable",
+    terms: Sequence[str],
+    model: str,
+    width: int | None = None,
+    grids: Sequence[Any] | None = None,
 ) -> list[Line]:
-    """As `draw_trace`, for a rule that is run until rest; of many steps, the first and the last ones."""
+    """As `draw_trace`, for a rule; of many steps, the first and the last ones.
+
+    `grids` are the codes after each step, where they are at hand; else the rule is run.
+    """
     from gridsum.automaton.run import Run, read
 
     width, alphabet = width or shutil.get_terminal_size().columns, table.task.alphabet.symbols
@@ -77,6 +85,12 @@ def draw_rule(
     shown = _kept(run.size.width, max(3, (width - _MARGIN) // _CELL))
     columns = [column for column in shown if column is not None]
     places = [place for place, column in enumerate(shown) if column is not None]
+
+    def after(n: int) -> Any:
+        if grids is not None:
+            return grids[n]
+        run.advance(n)
+        return run.grid
 
     def visible(grid: Any, symbols: Sequence[int]) -> list[list[int | str]]:
         """The symbols of the columns that are shown; of the others nothing is looked at."""
@@ -95,21 +109,20 @@ def draw_rule(
         [("placed on the grid", "title")],
         *_grid(visible(run.symbols, _held(table)), None, rows, gaps, alphabet),
     ]
-    before = visible(run.grid, table.reading)
+    before, last = visible(after(0), table.reading), 0
     for n in _kept(answer.steps + 1, _MOST_STEPS):
         if n is None:
             lines += [[], [(f"{ELIDED_ROWS}  {answer.steps + 1 - (_MOST_STEPS - 1)} steps are left out", "quiet")]]
             continue
-        if n > run.steps + 1:
-            run.advance(n - 1)
-            before = visible(run.grid, table.reading)
-        run.advance(n)
-        symbols = visible(run.grid, table.reading)
+        if n > last + 1:
+            before = visible(after(n - 1), table.reading)
+        grid = after(n)
+        symbols = visible(grid, table.reading)
         title: Line = [(f"step {n}" if n else "before any step", "title"), ("   ", "")]
         room = width - sum(len(text) for text, _ in title) - len("reads ")
-        title.append((f"reads {shortened(read(table, run.top_row) or 'nothing', room)}", "answer"))
+        title.append((f"reads {shortened(read(table, grid[0].tobytes()) or 'nothing', room)}", "answer"))
         lines += [[], title, *_grid(symbols, before, rows, gaps, alphabet)]
-        before = symbols
+        before, last = symbols, n
     return [*lines, [], *_verdict(answer, width), []]
 
 

@@ -1,5 +1,6 @@
 """`import gridsum` as a person would use it."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -133,6 +134,16 @@ def test_a_trace_of_a_rule_and_of_a_network():
     assert rule.codes is not None
     assert network.codes is None
     torch.testing.assert_close(rule.attention.sum(1), torch.ones_like(rule.attention.sum(1)))
+
+
+def test_a_patched_trace_shows_what_it_kept(capsys: pytest.CaptureFixture[str]):
+    for name, state in (("exact", 1), ("base", [0.0] * 64)):
+        trace = gridsum.load(name).trace("58+67", patch={(1, 0, 2): state})
+        trace.show()
+        lines = capsys.readouterr().out.splitlines()
+        (title,) = (number for number, line in enumerate(lines) if line.startswith("step 1 "))
+        shown = [re.sub(r"[^·\d]", "", line) for line in lines[title + 1 :]]
+        assert shown[: len(trace.readings[1])] == trace.readings[1]
 
 
 def test_the_bits_of_a_rules_trace_are_those_of_its_network():

@@ -141,8 +141,8 @@ class Model(ABC):
         return None
 
     @abstractmethod
-    def drawing(self, terms: tuple[str, ...], answer: Answer, how: How) -> "list[Line]":
-        """How a sum was worked out, for a terminal."""
+    def drawing(self, terms: tuple[str, ...], answer: Answer, how: How, states: Any = None) -> "list[Line]":
+        """How a sum was worked out, for a terminal; `states`, as a trace keeps them, spare doing it again."""
 
     @property
     @abstractmethod
@@ -213,11 +213,13 @@ class PaperModel(Model):
             answer = self.solve(expression, **how)
         return answer, _stacked(found)
 
-    def drawing(self, terms: tuple[str, ...], answer: Answer, how: How) -> "list[Line]":
+    def drawing(self, terms: tuple[str, ...], answer: Answer, how: How, states: Any = None) -> "list[Line]":
         from gridsum.solving import trace_expression
         from gridsum.terminal import draw_trace
 
-        return draw_trace(answer, trace_expression(self.runs, terms, answer.steps, how.placement), self.name)
+        if states is None:
+            states = trace_expression(self.runs, terms, answer.steps, how.placement)
+        return draw_trace(answer, states, self.name)
 
 
 class RuleModel(Model):
@@ -309,10 +311,16 @@ class RuleModel(Model):
             answer = self.solve(expression, **{**how, "network": True})
         return answer, _stacked(found)
 
-    def drawing(self, terms: tuple[str, ...], answer: Answer, how: How) -> "list[Line]":  # noqa: ARG002
+    def drawing(
+        self,
+        terms: tuple[str, ...],
+        answer: Answer,
+        how: How,  # noqa: ARG002
+        states: Any = None,
+    ) -> "list[Line]":
         from gridsum.terminal import draw_rule
 
-        return draw_rule(answer, self.table, terms, self.name)
+        return draw_rule(answer, self.table, terms, self.name, grids=states)
 
 
 def _checked(patch: "Patch") -> "Patch":

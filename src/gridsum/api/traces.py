@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from gridsum.api.models import How, Model
     from gridsum.model.unroll import Trace as Inside
+    from gridsum.terminal import Line
 
 _PLOTS = ("steps", "placement", "halting")
 _BLANK = "·"
@@ -118,7 +119,7 @@ class Trace:
         return f"<trace of {said}: {len(self)} grids of {height} × {width} cells, model {self.model.name}>"
 
     def __str__(self) -> str:
-        lines = self.model.drawing(self.terms, self.answer, self.how)
+        lines = self._drawing()
         return "".join("".join(text for text, _ in line).rstrip() + "\n" for line in lines)
 
     def _repr_html_(self) -> str:
@@ -130,7 +131,11 @@ class Trace:
         """Print every step, as `gridsum solve --show` does."""
         from gridsum.terminal import render as rendered
 
-        sys.stdout.write(rendered(self.model.drawing(self.terms, self.answer, self.how), sys.stdout))
+        sys.stdout.write(rendered(self._drawing(), sys.stdout))
+
+    def _drawing(self) -> "list[Line]":
+        states = self.inside if self.codes is None else self.codes
+        return self.model.drawing(self.terms, self.answer, self.how, states)
 
     def plot(self, what: str = "steps") -> Any:
         """A matplotlib figure: "steps", "placement", or "halting" where the model decides by chance."""
