@@ -1,5 +1,6 @@
-"""The site begins with the README."""
+"""The site begins with the README, and runs the tutorial."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -12,3 +13,9 @@ def on_files(files: Files, config: Any) -> Files:
         text = text.replace(f"{before}docs/", before)
     files.append(File.generated(config, "index.md", content=text))
     return files
+
+
+def on_config(config: Any) -> Any:
+    """The kernel that runs the tutorial is described in docs/kernels."""
+    os.environ["JUPYTER_PATH"] = config.docs_dir
+    return config

@@ -1,6 +1,7 @@
 """Every Python block of the documents runs, and every command of theirs exists with its options."""
 
 import importlib.metadata
+import json
 import os
 import re
 import shlex
@@ -53,6 +54,12 @@ def test_the_site_is_built_without_a_warning(tmp_path: Path):
     reference = (tmp_path / "api" / "index.html").read_text()
     for name in ("loading.load", "models.Model.trace", "fleets.train", "scores.evaluate"):
         assert f'id="gridsum.api.{name}"' in reference
+    assert "image/gif" in (tmp_path / "tutorial" / "index.html").read_text(), "the notebook was run, and shows its film"
+
+
+def test_the_notebook_is_kept_without_outputs():
+    cells = json.loads((ROOT / "docs" / "tutorial.ipynb").read_text())["cells"]
+    assert not any(cell.get("outputs") for cell in cells)
 
 
 _TINY_RULE = shlex.split(
