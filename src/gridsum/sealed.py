@@ -12,8 +12,10 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
+from safetensors.torch import load, save
 from torch import Tensor
+
+from gridsum.packed import SUFFIX, unpacked
 
 # safetensors writes several entries of metadata in no fixed order; with one, equal content is an equal file.
 _ABOUT = "gridsum"
@@ -33,7 +35,7 @@ def seal(tensors: Mapping[str, Tensor], about: dict[str, Any]) -> bytes:
 
 def about_file(path: Path) -> dict[str, Any]:
     """What a file says of its tensors, without reading them."""
-    return _open(path, lambda _: {})[1]
+    return _open(path, whole=False)[1]
 
 
 def unseal(path: Path, older: Callable[[dict[str, Any]], bool]) -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -41,7 +43,7 @@ def unseal(path: Path, older: Callable[[dict[str, Any]], bool]) -> tuple[dict[st
 
     A file of an earlier release carries no checksum; `older` says whether a file is one, by what it says of itself.
     """
-    held, about = _open(path, lambda file: {name: file.get_tensor(name) for name in file.keys()})  # noqa: SIM118
+    held, about = _open(path, whole=True)
     told = about.pop(_CHECKSUM, None)
     if told is None and not older(about):
         raise SealError("its checksum is missing")
@@ -50,20 +52,20 @@ def unseal(path: Path, older: Callable[[dict[str, Any]], bool]) -> tuple[dict[st
     return held, about
 
 
-def shapes_of(path: Path) -> dict[str, tuple[tuple[int, ...], str]]:
-    """The shape and the type of every tensor of a file, without reading them."""
-
-    def shapes(file: Any) -> dict[str, Any]:
-        parts = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
-        return {name: (tuple(part.get_shape()), part.get_dtype()) for name, part in parts.items()}
-
-    return _open(path, shapes)[0]
-
-
-def _open(path: Path, look: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+def _open(path: Path, whole: bool) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """The tensors of a file, if the whole is wanted, and what it says of them."""
+    held: dict[str, Tensor] = {}
     try:
-        with safe_open(path, framework="pt") as file:
-            metadata, seen = file.metadata() or {}, look(file)
+        if path.suffix == SUFFIX:
+            content = unpacked(path)
+            held = load(content)
+            header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+            metadata = header.get("__metadata__") or {}
+        else:
+            with safe_open(path, framework="pt") as file:
+                metadata = file.metadata() or {}
+                if whole:
+                    held = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except FileNotFoundError:
         raise
     except (SafetensorError, OSError, ValueError, RuntimeError) as error:
@@ -76,7 +78,7 @@ def _open(path: Path, look: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         raise SealError(f"what it says of itself cannot be read: {error}") from None
     if not isinstance(about, dict):
         raise SealError("what it says of itself cannot be read: it is no object with named fields")
-    return seen, about
+    return held, about
 
 
 def _checksum(tensors: Mapping[str, Tensor], about: dict[str, Any]) -> str:

@@ -6,7 +6,6 @@ so nothing is built from it before its checksum, shapes, types and values have b
 
 import dataclasses
 import json
-import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,8 +22,9 @@ from gridsum.model.paper import Network
 from gridsum.model.rule import RuleNetwork
 from gridsum.model.runs import parameter_count
 from gridsum.names import MODELS, did_you_mean, resolve
+from gridsum.packed import SUFFIX
 from gridsum.recipe import ExactConfig
-from gridsum.sealed import SealError, about_file, seal, shapes_of, unseal
+from gridsum.sealed import SealError, about_file, seal, unseal
 from gridsum.tasks import find
 
 WEIGHTS = "weights.safetensors"
@@ -88,7 +88,8 @@ def load_runs(name: str, paths: Sequence[Path], device: torch.device | str = "cp
 
 def shipped() -> dict[str, Path]:
     """The models that come with the package, by name, in the order of `gridsum.names.MODELS`."""
-    found = {path.stem: path for path in SHIPPED.glob("*.safetensors")}
+    ends = (f".safetensors{SUFFIX}", ".safetensors")
+    found = {path.name.removesuffix(end): path for end in ends for path in SHIPPED.glob(f"*{end}")}
     order = [*MODELS, *sorted(found.keys() - MODELS.keys())]
     return {name: found[name] for name in order if name in found}
 
@@ -140,8 +141,8 @@ def facts(model: Model) -> dict[str, Any]:
 def facts_of_file(name: str, path: Path) -> dict[str, Any]:
     """The same of a weights file of either kind; `exact` counts training steps by the hundred."""
     if system_of(path) is not None:
-        about = _about(path, about_file)
-        config, sizes = about["config"], [math.prod(shape) for shape, _ in shapes_of(path).values()]
+        state, about = read_weights(path)
+        config, sizes = about["config"], [tensor.numel() for tensor in state.values()]
         known = {"name": name, "variant": f"{config['variant']}/{config['setting']}", "seed": about["seed"]}
         return {**known, "parameters": sum(sizes), "epochs": config["training"]["epochs"]}
     if not is_exact(path):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from gridsum.api.models import Model, ModelError, PaperModel, RuleModel
 from gridsum.names import DEFAULT_MODEL, resolve
+from gridsum.packed import plain_or_packed
 
 if TYPE_CHECKING:
     from gridsum.api.traces import Trace
@@ -70,7 +71,7 @@ def rule_model(name: str) -> RuleModel:
 
     table = shipped_rule(name)
     if table is not None:
-        return RuleModel(name, Path(__file__).parents[1] / "shipped" / f"{name}.safetensors", table)
+        return RuleModel(name, plain_or_packed(Path(__file__).parents[1] / "shipped" / f"{name}.safetensors"), table)
     from gridsum.store import is_exact, locate
 
     paths = locate(name)

@@ -9,7 +9,6 @@
 """
 
 import json
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from gridsum.evaluation.rendering import to_markdown
 from gridsum.evaluation.tables import TABLES, score_text
 from gridsum.fields import to_json
 from gridsum.names import MODELS
+from gridsum.packed import content
 from gridsum.store import EXPORTED, configuration_of, facts_of_file, write_atomically
 from gridsum.version import __version__
 
@@ -37,7 +37,7 @@ def write_folder(model: Model, weights: Path, folder: Path, records: Sequence[Re
         files["rule.json"] = model.table.to_json() + "\n"
     for name, text in files.items():
         write_atomically(folder / name, text.encode())
-    shutil.copyfile(weights, folder / EXPORTED)
+    write_atomically(folder / EXPORTED, content(weights))
     return [*(folder / name for name in files), folder / EXPORTED]
 
 

@@ -17,6 +17,7 @@ from gridsum.evaluation.rendering import Table
 from gridsum.evaluation.rules import evaluate_rule
 from gridsum.evaluation.runner import evaluate
 from gridsum.evaluation.suites import find
+from gridsum.packed import plain_or_packed
 from gridsum.store import Model, load_runs
 
 # Another processor rounds otherwise: a network that is undecided about a symbol then answers otherwise.
@@ -81,7 +82,7 @@ def parts(records: Iterable[Record]) -> list[Part]:
 def check(folder: Path, device: torch.device, goes_on: Callable[[Checked, int], bool]) -> list[Checked]:
     """Measure the models of a folder again; `goes_on` hears of each part and how many there are, and may end it."""
     records = {path.stem: read([path]) for path in sorted(folder.glob("*.jsonl"))}
-    weights = {name: folder / f"{name}.safetensors" for name in records}
+    weights = {name: plain_or_packed(folder / f"{name}.safetensors") for name in records}
     known = [record for name in records if weights[name].exists() for record in records[name]]
     models: dict[str, Model] = {}
     found: list[Checked] = []

@@ -1,0 +1,25 @@
+"""The wheel carries its weights packed: see `gridsum.packed`."""
+
+import runpy
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+
+class PackedWeights(BuildHookInterface):
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        if version == "editable":
+            return
+        package = Path(self.root, "src", "gridsum")
+        packing = runpy.run_path(str(package / "packed.py"))
+        self.folder = tempfile.TemporaryDirectory()
+        for plain in sorted(package.glob("shipped/*.safetensors")):
+            packed = Path(self.folder.name, plain.name + packing["SUFFIX"])
+            packed.write_bytes(packing["pack"](plain.read_bytes()))
+            build_data["force_include"][str(packed)] = f"gridsum/shipped/{packed.name}"
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:  # noqa: ARG002
+        if version != "editable":
+            self.folder.cleanup()
