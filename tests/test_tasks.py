@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import gridsum
 from gridsum.automaton.meaning import meaning_of
-from gridsum.automaton.proof import TableSteps, prove
+from gridsum.automaton.proof import prove
 from gridsum.automaton.rule import LearnedRule
 from gridsum.automaton.run import answer_by_rule
 from gridsum.automaton.table import RuleTable
@@ -232,7 +232,7 @@ def test_a_rule_in_another_base_is_a_table_of_that_base():
 def test_addition_in_a_base_is_proved_and_a_mistake_is_found(base: int):
     task = Addition(base)
     table = by_columns(task)
-    proof = prove(TableSteps(table))
+    proof = prove(table)
     assert proof.proved, proof.failures[:3]
     assert proof.codes == list(range(2 * base + 1))
     assert meaning_of(table).is_addition
@@ -241,7 +241,7 @@ def test_addition_in_a_base_is_proved_and_a_mistake_is_found(base: int):
     wrong = RuleTable(
         table.bits, table.codes, np.where(table.steps == 2, 1, table.steps), table.reading, table.actions, task
     )
-    assert not prove(TableSteps(wrong)).proved
+    assert not prove(wrong).proved
 
 
 def test_the_command_line_knows_tasks(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

@@ -11,7 +11,7 @@ from gridsum.automaton import lesson, mend, observe
 from gridsum.automaton.files import read_rule
 from gridsum.automaton.lesson import ANY
 from gridsum.automaton.observe import kinds_of
-from gridsum.automaton.proof import TableSteps, prove
+from gridsum.automaton.proof import prove
 from gridsum.automaton.run import solve
 from gridsum.automaton.table import RuleTable
 from gridsum.recipe import ConsolidationConfig
@@ -39,15 +39,15 @@ def consolidated(table: RuleTable, look: ConsolidationConfig = LOOK) -> RuleTabl
 def test_what_a_right_run_shows_of_itself_is_proved(name: str):
     """Also in base 2, where few contexts show that a zero and a blank are one but for what stands to their left."""
     table = by_columns(find(name))
-    assert prove(TableSteps(table)).proved
+    assert prove(table).proved
     taught = consolidated(table)
-    assert not prove(TableSteps(taught)).failures
+    assert not prove(taught).failures
 
 
 def test_the_rule_that_was_learned_in_base_2_is_proved():
     """Two digits, a carry and a blank, one code for each, and the start."""
     table = read_rule(RECORDS / "binary-rule-2026-11-16.json")
-    assert prove(TableSteps(table)).proved
+    assert prove(table).proved
     assert len(table.codes) == 6
     for a, b in ((0, 2**70 - 1), (2**70 - 1, 1), (0b1011, 0b1101)):
         assert solve(table, (f"{a:b}", f"{b:b}")).answer == f"{a + b:b}"
@@ -59,8 +59,8 @@ def test_what_was_never_right_is_found_in_base_2():
     one, forgets = 2, table.steps.copy()
     forgets[1, :, table.outside, one] = 1
     broken = replace(table, steps=forgets)
-    assert not prove(TableSteps(broken)).proved
-    assert prove(TableSteps(consolidated(broken))).proved
+    assert not prove(broken).proved
+    assert prove(consolidated(broken)).proved
 
 
 def test_differences_are_consolidated_as_sums_are():

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gridsum.automaton.proof import Proof, TableSteps, prove
+from gridsum.automaton.proof import Proof, prove
 from gridsum.automaton.run import grid_size, solve
 from gridsum.automaton.table import RuleTable
 from gridsum.symbols import ALPHABET, EQUALS, FIRST_DIGIT, PAD, PLUS
@@ -24,6 +24,7 @@ from tests.oracles.column_addition import (
     code,
     column_addition,
     column_addition_in_other_codes,
+    column_addition_with_two_meanings,
     digit_of,
     place_slowly,
     random_table,
@@ -41,7 +42,7 @@ Context = tuple[int, int, int]
 
 
 def proof_of(table: RuleTable) -> Proof:
-    return prove(TableSteps(table))
+    return prove(table)
 
 
 def conditions(proof: Proof) -> set[str]:
@@ -109,7 +110,7 @@ def test_every_feasible_context_is_enumerated_and_no_other():
     assert {(x, right, below) for x, _, right, below in RESTING} <= feasible()
     for (kind, number), meaning in proof.meanings.items():
         assert meaning == (digit_of(number), carry_of(number))
-        assert kind in range(4)
+        assert kind in range(7)
     assert proof.codes == list(range(CODES))
 
 
@@ -124,7 +125,11 @@ def test_any_broken_entry_of_a_feasible_context_is_found(context, left, shift):
     after = (before + shift) % CODES
     if {before, after} == {BLANK, ZERO}:
         return  # the digit stays; whether it has to be shown is another test's
-    assert "digits" in conditions(proof_of(with_entry(entry, after)))
+    found = conditions(proof_of(with_entry(entry, after)))
+    if carry_of(before) != carry_of(after):
+        assert "digits" in found
+    elif entry in at_rest():
+        assert found, "a wrong digit that carries as the right one does must be read where it can stand"
 
 
 @settings(max_examples=12)
@@ -223,6 +228,15 @@ def test_the_ground_may_have_a_code_of_its_own():
     assert not proof_of(dataclasses.replace(table, steps=counted)).proved
 
 
+def test_a_code_may_mean_one_thing_over_a_number_and_another_over_a_blank():
+    table = column_addition_with_two_meanings()
+    proof = proof_of(table)
+    assert proof.proved, proof.failures[:3]
+    taken = table.steps.copy()
+    taken[EMPTY_CELL, :, code(1, 1), BLANK] = RULE.steps[EMPTY_CELL, :, code(1, 1), BLANK]
+    assert not proof_of(dataclasses.replace(table, steps=taken)).proved, "its left neighbour takes a carry from it"
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_a_rule_without_sense_is_not_proved(seed):
     assert not proof_of(random_table(1 + seed, seed)).proved
@@ -256,8 +270,8 @@ TERMS = ["".join(digits) for length in (1, 2, 3) for digits in itertools.product
 
 @pytest.mark.parametrize(
     ("table", "count"),
-    [(RULE, 1), (RULE, 2), (RULE, 3), (column_addition_in_other_codes(5), 2)],
-    ids=["one", "two", "three", "two in other codes"],
+    [(RULE, 1), (RULE, 2), (RULE, 3), (column_addition_in_other_codes(5), 2), (column_addition_with_two_meanings(), 2)],
+    ids=["one", "two", "three", "two in other codes", "two with a code of two meanings"],
 )
 def test_a_proved_rule_adds_from_any_state(table, count):
     """All sums of up to three terms of up to three of the digits 0, 1, 9; codes of chance in all cells."""

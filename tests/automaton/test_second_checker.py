@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from gridsum.automaton.proof import TableSteps, prove
+from gridsum.automaton.proof import prove
 from gridsum.automaton.table import RuleTable
 from tests.oracles.column_addition import (
     BLANK,
@@ -17,6 +17,7 @@ from tests.oracles.column_addition import (
     code,
     column_addition,
     column_addition_in_other_codes,
+    column_addition_with_two_meanings,
     place_slowly,
 )
 from tests.oracles.second_checker import SHIPPED, Entry, SecondChecker, every_small_sum, grids, placement_is_right
@@ -46,7 +47,7 @@ def changed(table: RuleTable, changes: Mapping[Entry, int]) -> RuleTable:
     return dataclasses.replace(table, steps=steps)
 
 
-@pytest.mark.parametrize("rule", [shipped, column_addition])
+@pytest.mark.parametrize("rule", [shipped, column_addition, column_addition_with_two_meanings])
 def test_no_cell_breaks_a_condition_and_every_small_sum_is_right(rule: Callable[[], RuleTable]):
     verdict = checker(rule).check()
     assert verdict.proved, verdict
@@ -71,7 +72,7 @@ def test_a_broken_entry_is_the_counterexample(condition: str):
     cell = verdict.counterexample
     entry = (cell["x"], cell["left"], cell["right"], cell["below"])
     assert int(changed(column_addition(), BROKEN[condition]).steps[entry]) == cell["after"]
-    assert not prove(TableSteps(changed(column_addition(), BROKEN[condition]))).proved
+    assert not prove(changed(column_addition(), BROKEN[condition])).proved
 
 
 @pytest.mark.slow
@@ -80,7 +81,7 @@ def test_a_broken_entry_in_the_lowest_row_is_found():
     changes = {(EMPTY_CELL, OUTSIDE, BLANK, OUTSIDE): ZERO, (EMPTY_CELL, OUTSIDE, ZERO, OUTSIDE): BLANK}
     verdict = checker(column_addition).check(changes)
     assert (verdict.proved, verdict.condition) == (False, "rest")
-    assert not prove(TableSteps(changed(column_addition(), changes))).proved
+    assert not prove(changed(column_addition(), changes)).proved
 
 
 def test_small_sums_show_a_wrong_entry():
@@ -100,9 +101,9 @@ def test_what_never_stands_at_rest_may_be_shown_or_not(x: int, left: int, below:
     both = {entry: ZERO if int(table.steps[entry]) == BLANK else BLANK for entry in entries}
     one = {entries[0]: both[entries[0]]}
     assert checker(column_addition).check(both).proved
-    assert prove(TableSteps(changed(table, both))).proved
+    assert prove(changed(table, both)).proved
     assert checker(column_addition).check(one).condition == "rest"
-    assert not prove(TableSteps(changed(table, one))).proved
+    assert not prove(changed(table, one)).proved
 
 
 def test_wrong_placement_is_no_proof():
@@ -132,14 +133,14 @@ def random_change(table: RuleTable, chance: np.random.Generator) -> dict[Entry, 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rule", [shipped, column_addition, other_codes])
+@pytest.mark.parametrize("rule", [shipped, column_addition, other_codes, column_addition_with_two_meanings])
 def test_both_checkers_agree_on_changed_rules(rule: Callable[[], RuleTable]):
     chance = np.random.default_rng(1)
     seen = set()
     for _ in range(40):
         change = random_change(rule(), chance)
         table = changed(rule(), change)
-        first, second = prove(TableSteps(table)), checker(rule).check(change)
+        first, second = prove(table), checker(rule).check(change)
         assert first.proved == second.proved, (change, first.failures[:2], second)
         assert second.proved or second.condition in {failure.condition for failure in first.failures}, change
         if second.proved:

@@ -126,6 +126,21 @@ def states_slowly(table: RuleTable, terms: Sequence[str], height: int, width: in
     return found
 
 
+@cache
+def column_addition_with_two_meanings() -> RuleTable:
+    """Column addition, but a 1 made by a carry alone, over a blank, has the code of a 1 that gives a carry.
+
+    No harm is done: what stands to its left stands over a blank as well, and takes no carry from it there.
+    """
+    plain, both = column_addition(), code(1, 1)
+    steps = plain.steps.copy()
+    with_carry = [number for number in range(CODES) if carry_of(number)]
+    for x in (PLUS_CELL, EMPTY_CELL):
+        steps[x][:, with_carry, BLANK] = both
+    steps[EMPTY_CELL, :, both, BLANK] = plain.steps[EMPTY_CELL, :, code(1, 0), BLANK]
+    return RuleTable(plain.bits, plain.codes, steps, plain.reading, plain.actions)
+
+
 def column_addition_in_other_codes(seed: int) -> RuleTable:
     """Column addition with two more blanks, one for the lowest row and one that no sum shows, in patterns of chance."""
     plain = column_addition()

@@ -25,8 +25,12 @@ from gridsum.tasks import find
 
 TEN, PLUS_SIGN, NOTHING = 10, 10, 11
 DIGIT_KIND, PLUS_KIND, NOTHING_KIND, GROUND_KIND = "digit", "plus", "nothing", "ground"
-TERM_KINDS = (DIGIT_KIND, PLUS_KIND, NOTHING_KIND)
+LOW = "low "
+"""Before the kind of a cell that stands over a blank or the ground, as all cells to its left then do."""
+TERM_KINDS = tuple(low + kind for low in ("", LOW) for kind in (DIGIT_KIND, PLUS_KIND, NOTHING_KIND))
 SHIPPED = Path(__file__).parents[2] / "src" / "gridsum" / "shipped" / "exact.rule.json"
+
+DIGIT_KINDS = (DIGIT_KIND, LOW + DIGIT_KIND)
 
 Formula = Any
 """A truth value or a number, as z3 writes it. Its own types say little."""
@@ -131,8 +135,9 @@ class SecondChecker:
 
     def _cell(self, found: _Found, kind: str, right_kind: str | None) -> Formula:
         """From the shape of rows: which kinds stand beside and below which. `right_kind` is None at the border."""
-        last = right_kind is None
-        own = {DIGIT_KIND: z3.ULT(self.x, TEN), PLUS_KIND: self.x == PLUS_SIGN, NOTHING_KIND: self.x == NOTHING}[kind]
+        last, low, held = right_kind is None, kind.startswith(LOW), kind.removeprefix(LOW)
+        beside = (right_kind or "").removeprefix(LOW)
+        own = {DIGIT_KIND: z3.ULT(self.x, TEN), PLUS_KIND: self.x == PLUS_SIGN, NOTHING_KIND: self.x == NOTHING}[held]
         if last:
             right = z3.And(self.right == self.outside, self.carry_in == 0)
         else:
@@ -144,27 +149,34 @@ class SecondChecker:
             self.digit_below == 0,
             self.carry_in == 0,
             # Left of its digits the first term has cells of value 0 alone.
-            self._means(found, right_kind, self.right, 0, 0) if right_kind == NOTHING_KIND else True,
+            self._means(found, right_kind, self.right, 0, 0) if beside == NOTHING_KIND else True,
         )
         shown = self._number(found, self.below, self.digit_below)
         blank = z3.And(self._one_of(self.below, self._blanks(found)), self.digit_below == 0)
-        under_later = z3.And(z3.Not(self.first), shown if last else z3.Or(shown, blank))
-        in_first = kind != PLUS_KIND and right_kind != PLUS_KIND
-        in_later = not (kind == NOTHING_KIND and right_kind == DIGIT_KIND)
+        under_later = z3.And(z3.Not(self.first), blank if low else shown)
+        in_first = low and held != PLUS_KIND and (last or (right_kind.startswith(LOW) and beside != PLUS_KIND))
+        in_later = not (held == NOTHING_KIND and beside == DIGIT_KIND) and not (last and low)
         return z3.And(own, right, z3.Or(z3.And(in_first, under_first), z3.And(in_later, under_later)))
 
     PAIRS: Sequence[tuple[str, str | None]] = (
         (DIGIT_KIND, None),
-        (DIGIT_KIND, DIGIT_KIND),
-        (PLUS_KIND, DIGIT_KIND),
-        (NOTHING_KIND, DIGIT_KIND),
-        (NOTHING_KIND, PLUS_KIND),
-        (NOTHING_KIND, NOTHING_KIND),
+        (LOW + DIGIT_KIND, None),
+        *(
+            (low + kind, right_low + right_kind)
+            for kind, right_kind in (
+                (DIGIT_KIND, DIGIT_KIND),
+                (PLUS_KIND, DIGIT_KIND),
+                (NOTHING_KIND, DIGIT_KIND),
+                (NOTHING_KIND, PLUS_KIND),
+                (NOTHING_KIND, NOTHING_KIND),
+            )
+            for low, right_low in (("", ""), (LOW, ""), (LOW, LOW))
+        ),
     )
     """A cell's kind, and its right neighbour's."""
 
     def _value(self, kind: str) -> Formula:
-        own = z3.ZeroExt(1, self.x) if kind == DIGIT_KIND else z3.BitVecVal(0, 5)
+        own = z3.ZeroExt(1, self.x) if kind in DIGIT_KINDS else z3.BitVecVal(0, 5)
         return own + self.digit_below + self.carry_in
 
     def _ground_cell(self, found: _Found, last: bool) -> Formula:
@@ -258,7 +270,7 @@ class SecondChecker:
             for cell in cells:
                 if cell["after"] in found.meaning[kind]:
                     return cell
-                own = cell["x"] if kind == DIGIT_KIND else 0
+                own = cell["x"] if kind in DIGIT_KINDS else 0
                 carry_out, digit = divmod(own + cell["digit below"] + cell["carry in"], TEN)
                 found.meaning[kind][cell["after"]] = (digit, carry_out)
             closed = 0 if cells else closed + 1
@@ -269,15 +281,17 @@ class SecondChecker:
     def _left_at_rest(self, found: _Found, kind: str) -> tuple[Formula, Formula]:
         """The left neighbour is nothing; it is a number. The border is beside empty cells alone."""
         blanks, numbers = self._blanks(found), self._numbers(found)
-        nothing = self._one_of(self.left, {*blanks, self.outside} if kind == NOTHING_KIND else blanks)
+        nothing = self._one_of(self.left, {*blanks, self.outside} if kind.endswith(NOTHING_KIND) else blanks)
         return nothing, self._one_of(self.left, numbers)
 
     def _never(self, found: _Found, kind: str, nothing: Formula, number: Formula) -> Formula:
-        """The two combinations with value 0 that do not occur at rest, outside the last column."""
-        low_below = z3.Or(self.first, self._one_of(self.below, self._blanks(found)))
-        with_nothing = z3.And(nothing, z3.Not(low_below))
-        with_number = z3.And(number, low_below, kind != DIGIT_KIND)
-        return z3.And(self._value(kind) == 0, z3.Or(with_nothing, with_number))
+        """What does not stand beside a value of 0 at rest, outside the last column."""
+        low = kind.startswith(LOW)
+        if not low:
+            return z3.And(self._value(kind) == 0, nothing)
+        plain = {code for code, (_, carry) in found.meaning[LOW + DIGIT_KIND].items() if carry == 0}
+        beside = z3.Not(self._one_of(self.left, plain)) if kind in DIGIT_KINDS else True
+        return z3.And(self._value(kind) == 0, number, beside)
 
     def _add_twin(self, found: _Found, changes: Mapping[Entry, int]) -> None:
         """A second cell, the same but for the code on its right, which is of the same kind and meaning."""

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from gridsum.automaton.files import read_rule
-from gridsum.automaton.proof import TableSteps, prove
+from gridsum.automaton.proof import prove
 from gridsum.automaton.run import Run, solve, states
 from gridsum.page.data import model_script
 from gridsum.solving import solve as solve_by_network
@@ -94,7 +94,7 @@ def test_its_proof_counts_what_ours_counts(node: Node):
       told.push(proof.proved, proof.contexts.size, proof.evaluations, codes.size);
       told.push(gridsum.data.proof);"""
     proved, contexts, evaluations, codes, data = node(script)
-    ours = prove(TableSteps(TABLE))
+    ours = prove(TABLE)
     assert proved
     assert (contexts, evaluations, codes) == (ours.contexts, ours.evaluations, len(ours.codes))
     assert data == {"contexts": contexts, "evaluations": evaluations, "codes": codes}
@@ -119,7 +119,7 @@ def test_its_proof_fails_where_ours_fails(node: Node):
         steps = TABLE.steps.copy()
         steps.reshape(-1)[at] = code
         changed = dataclasses.replace(TABLE, steps=steps)
-        assert prove(TableSteps(changed)).proved == proved
+        assert prove(changed).proved == proved
 
 
 _SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("noGroups", "SASA")]

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect
 
 from gridsum.analysis.attention import score_terms
 from gridsum.automaton.files import read_rule
-from gridsum.automaton.proof import TableSteps, prove
+from gridsum.automaton.proof import prove
 from gridsum.automaton.run import solve as solve_by_rule
 from gridsum.automaton.run import states
 from gridsum.solving import solve, trace_expression
@@ -228,7 +228,7 @@ def test_the_figures_are_live(window: Visit):
     assert box is not None
     page.locator("#spacetime canvas").click(position={"x": box["width"] / 2, "y": box["height"] - 4})
     expect(carry.locator(".moment")).to_contain_text("The top row holds the answer: 999999999.")
-    proof = prove(TableSteps(TABLE))
+    proof = prove(TABLE)
     expect(page.locator("#states h2")).to_contain_text(f"{len(proof.codes)} states")
     expect(page.locator("#codes button")).to_have_count(len(proof.codes))
     page.get_by_role("button", name=re.compile("^State 5 with a carry")).click()

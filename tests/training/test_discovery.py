@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from gridsum.automaton.proof import TableSteps, prove
+from gridsum.automaton.proof import prove
 from gridsum.automaton.rule import LearnedRule
 from gridsum.config import ConfigError
 from gridsum.deltas import exact_for
@@ -240,7 +240,7 @@ def test_from_nothing_to_proofs(folder: Path):
         assert log[-1]["phase"] == "robust"
         network, config, seed_there = load_exact(folder / f"seed-{seed}" / "weights.safetensors")
         assert (config, seed_there) == (TINY, seed)
-        again = prove(TableSteps(LearnedRule(network).table()))
+        again = prove(LearnedRule(network).table())
         assert [str(failure) for failure in again.failures[:5]] == result["first_failures"], (
             "of the weights that are kept"
         )

@@ -9,45 +9,21 @@ meaning gives one to what follows.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 
 from gridsum.automaton.table import RuleTable
 from gridsum.tasks import FIRST_DIGIT, PAD, Alphabet
 
-DIGIT_KIND, PLUS_KIND, EMPTY_KIND, GROUND_KIND = range(4)
-"""Of cells: with a digit, with a `+`, with nothing left of a term, with nothing in the lowest row (the ground)."""
+DIGIT, PLUS, EMPTY, LOW_DIGIT, LOW_PLUS, LOW_EMPTY, GROUND = range(7)
+"""Kinds of cells: with a digit, with a `+`, with nothing left of a term. Each over a number, or low: over a blank or
+the ground, as then are all cells further left. The ground is the lowest row, which holds no term."""
 PUSH, OPEN, SKIP = 0, 1, 2
 
 Context = tuple[int, int, int]
 """Own symbol, right, below."""
-
-
-class Steps(Protocol):
-    """A rule that can be enumerated: numbers of codes from 0, `outside` after the last."""
-
-    outside: int
-    reading: tuple[int, ...]
-    actions: tuple[int, ...]
-    alphabet: Alphabet
-
-    def after(self, x: np.ndarray, left: np.ndarray, right: np.ndarray, below: np.ndarray) -> np.ndarray:
-        """The codes after one step in these contexts."""
-        ...
-
-
-class TableSteps:
-    """The rule of a table."""
-
-    def __init__(self, table: RuleTable) -> None:
-        self.table, self.outside = table, table.outside
-        self.reading, self.actions, self.alphabet = table.reading, table.actions, table.task.alphabet
-
-    def after(self, x: np.ndarray, left: np.ndarray, right: np.ndarray, below: np.ndarray) -> np.ndarray:
-        return self.table.steps[x, left, right, below].astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -103,26 +79,23 @@ def check_placement(actions: tuple[int, ...], alphabet: Alphabet) -> list[Failur
     ]
 
 
-def prove(rule: Steps, report: Callable[[str], None] = lambda _: None) -> Proof:
+def prove(table: RuleTable) -> Proof:
     """Enumerate every condition."""
-    proof = Proof(check_placement(rule.actions, rule.alphabet))
-    enumeration = _Enumeration(rule, proof)
+    proof = Proof(check_placement(table.actions, table.task.alphabet))
+    enumeration = _Enumeration(table, proof)
     enumeration.digits()
-    report(f"digits and carries: {proof.contexts} contexts, {proof.evaluations} evaluations")
     if proof.proved:
         enumeration.blanks()
-        report("leading zeros, readings and rest")
     return proof
 
 
 class _Enumeration:
     """The codes that mean something so far, and what follows each context for every left neighbour."""
 
-    def __init__(self, rule: Steps, proof: Proof) -> None:
-        self.rule, self.proof = rule, proof
-        alphabet = rule.alphabet
+    def __init__(self, table: RuleTable, proof: Proof) -> None:
+        self.table, self.proof = table, proof
+        alphabet = table.task.alphabet
         self.base, self.plus, self.empty = alphabet.base, alphabet.sign_cell, alphabet.empty_cell
-        self.lefts = np.arange(rule.outside + 1)
         self.classes: dict[tuple[int, int, int], set[int]] = defaultdict(set)
         self.after = proof.after
         self.value: dict[Context, int] = {}
@@ -142,10 +115,10 @@ class _Enumeration:
         """The codes that can stand at rest in a term's row: the blank ones, and those of a number with their digits."""
         blank, numbers = set(), defaultdict(set)
         for (kind, code), (digit, carry) in self.proof.meanings.items():
-            if kind != GROUND_KIND:
-                if self.rule.reading[code] == FIRST_DIGIT + digit:
+            if kind != GROUND:
+                if self.table.reading[code] == FIRST_DIGIT + digit:
                     numbers[code].add(digit)
-                elif self.rule.reading[code] == PAD and (digit, carry) == (0, 0):
+                elif self.table.reading[code] == PAD and (digit, carry) == (0, 0):
                     blank.add(code)
         return blank, numbers
 
@@ -154,28 +127,36 @@ class _Enumeration:
 
         The value is x + the digit below + the carry from the right.
         """
-        outside, every = self.rule.outside, range(self.base)
+        outside, every = self.table.outside, range(self.base)
         blank, numbers = self.resting()
-        for right in (outside, *self.members((GROUND_KIND,), 0, 0)):  # the row without a term, which is the lowest
-            yield GROUND_KIND, (self.empty, right, outside), 0
-        nothing = self.members((EMPTY_KIND,), 0, 0)
-        single = {code for digit in every for code in self.members((DIGIT_KIND,), digit, 0)}
+        for right in (outside, *self.members((GROUND,), 0, 0)):  # the row without a term, which is the lowest
+            yield GROUND, (self.empty, right, outside), 0
+        nothing = self.members((LOW_EMPTY,), 0, 0)
+        single = {code for digit in every for code in self.members((LOW_DIGIT,), digit, 0)}
         for below in self.corner:  # the first term, which stands on it: no carries, and no `+` before it
-            yield from ((DIGIT_KIND, (x, outside, below), x) for x in every)
+            yield from ((LOW_DIGIT, (x, outside, below), x) for x in every)
         for below in self.ground:
-            yield from ((DIGIT_KIND, (x, right, below), x) for x in every for right in single)
-            yield from ((EMPTY_KIND, (self.empty, right, below), 0) for right in (*single, *nothing))
-        for below, digits in numbers.items():  # every other term, in the last column
-            yield from ((DIGIT_KIND, (x, outside, below), x + digit) for digit in digits for x in every)
-        under = [(code, digit) for code, digits in numbers.items() for digit in digits] + [(code, 0) for code in blank]
-        for below, digit in under:  # and elsewhere
-            for carry in (0, 1):
-                for beside in every:
-                    for right in self.members((DIGIT_KIND,), beside, carry):
-                        yield from ((DIGIT_KIND, (x, right, below), x + digit + carry) for x in every)
-                        yield PLUS_KIND, (self.plus, right, below), digit + carry
-                    for right in self.members((PLUS_KIND, EMPTY_KIND), beside, carry):
-                        yield EMPTY_KIND, (self.empty, right, below), digit + carry
+            yield from ((LOW_DIGIT, (x, right, below), x) for x in every for right in single)
+            yield from ((LOW_EMPTY, (self.empty, right, below), 0) for right in (*single, *nothing))
+        for below, digits in numbers.items():  # every other term, over a number
+            for digit in digits:
+                yield from ((DIGIT, (x, outside, below), x + digit) for x in every)
+                yield from self._inside((DIGIT, PLUS, EMPTY), (), below, digit)
+        for below in blank:  # and over a blank
+            yield from self._inside((LOW_DIGIT, LOW_PLUS, LOW_EMPTY), (DIGIT, PLUS, EMPTY), below, 0)
+
+    def _inside(
+        self, own: tuple[int, int, int], other: tuple[int, ...], below: int, digit: int
+    ) -> Iterator[tuple[int, Context, int]]:
+        """Cells of these kinds, not in the last column. The cell to the right is of the same kinds, or of the other."""
+        with_digit, with_plus, with_nothing = own
+        for carry in (0, 1):
+            for beside in range(self.base):
+                for right in self.members((with_digit, *other[:1]), beside, carry):
+                    yield from ((with_digit, (x, right, below), x + digit + carry) for x in range(self.base))
+                    yield with_plus, (self.plus, right, below), digit + carry
+                for right in self.members((with_plus, with_nothing, *other[1:]), beside, carry):
+                    yield with_nothing, (self.empty, right, below), digit + carry
 
     def digits(self) -> None:
         """Conditions 1 and 4: with any left neighbour, a cell goes to a code that means its digit and carry."""
@@ -184,7 +165,7 @@ class _Enumeration:
             for kind, context, value in self.feasible():
                 known = self.value.setdefault(context, value)
                 if known != value:
-                    self._fail("digits", context, self.rule.outside, -1, f"both {known} and {value}")
+                    self._fail("digits", context, self.table.outside, -1, f"both {known} and {value}")
                 elif kind not in self.kinds[context]:
                     self.kinds[context].add(kind)
                     fresh.append((kind, context))
@@ -198,25 +179,21 @@ class _Enumeration:
 
     def _settle_ground(self) -> None:
         """What the row without a term comes to, from left to right."""
-        contexts = [context for context, kinds in self.kinds.items() if GROUND_KIND in kinds]
+        contexts = [context for context, kinds in self.kinds.items() if GROUND in kinds]
         size = -1
         while size != len(self.ground):
             size = len(self.ground)
             for context in contexts:
-                if context[1] != self.rule.outside:
-                    self.ground |= set(self.after[context][[self.rule.outside, *self.ground]].tolist())
+                if context[1] != self.table.outside:
+                    self.ground |= set(self.after[context][[self.table.outside, *self.ground]].tolist())
         for context in contexts:
-            if context[1] == self.rule.outside:
+            if context[1] == self.table.outside:
                 self.corner |= set(self.after[context][[*self.ground]].tolist())
 
     def _evaluate(self, contexts: list[Context]) -> None:
-        if not contexts:
-            return
-        count = len(self.lefts)
-        x, right, below = (np.repeat(part, count) for part in np.array(contexts).T)
-        after = self.rule.after(x, np.tile(self.lefts, len(contexts)), right, below).reshape(-1, count)
-        self.proof.evaluations += after.size
-        self.after.update(zip(contexts, after, strict=True))
+        for x, right, below in contexts:
+            self.after[x, right, below] = self.table.steps[x, :, right, below]
+        self.proof.evaluations += len(contexts) * (self.table.outside + 1)
 
     def _give_meaning(self, kind: int, context: Context, meaning: tuple[int, int]) -> None:
         for code in np.unique(self.after[context]).tolist():
@@ -229,27 +206,30 @@ class _Enumeration:
 
     def blanks(self) -> None:
         """Condition 2: a row comes to rest from left to right, and reads as its number without leading zeros."""
-        outside = self.rule.outside
+        outside = self.table.outside
         blank, numbers = self.resting()
         ground = [outside, *sorted(self.ground)]
+        low = {code for (kind, code), (_, carry) in self.proof.meanings.items() if kind == LOW_DIGIT and not carry}
         for context, value in self.value.items():
             x, right, below = context
             # Grids have at least two columns more than the longest term: the first column holds nothing.
             nothing_left = [outside, *sorted(blank)] if x == self.empty else sorted(blank)
             number_left = sorted(numbers)
             kinds = self.kinds[context]
-            if GROUND_KIND in kinds:
-                self._rests(context, (GROUND_KIND,), ground)
-            if kinds == {GROUND_KIND}:
+            if GROUND in kinds:
+                self._rests(context, (GROUND,), ground)
+            if kinds == {GROUND}:
                 continue  # nobody reads a row without a term
-            beside = (DIGIT_KIND, PLUS_KIND, EMPTY_KIND) if x == self.empty else (DIGIT_KIND,)
+            beside = tuple(range(GROUND)) if x == self.empty else (DIGIT, LOW_DIGIT)
             self._rests(context, beside, nothing_left + number_left)
             if value != 0 or right == outside:
                 self._read(context, nothing_left + number_left, value % self.base)
                 continue
             if below in self.ground or below in blank:
                 self._read(context, nothing_left, None)
-            if x == 0 or below in numbers:
+                if x == 0:  # all to its left is low, and it gives no carry
+                    self._read(context, sorted(low & set(numbers)), 0)
+            if below in numbers:
                 self._read(context, number_left, 0)
 
     def _rests(self, context: Context, beside: tuple[int, ...], lefts: list[int]) -> None:
@@ -270,10 +250,10 @@ class _Enumeration:
         symbol = PAD if digit is None else FIRST_DIGIT + digit
         for left in lefts:
             code = int(self.after[context][left])
-            if self.rule.reading[code] != symbol:
+            if self.table.reading[code] != symbol:
                 self._fail("reading", context, left, code, "a blank" if digit is None else f"one that reads {digit}")
 
     def _fail(self, condition: str, context: Context, left: int, code: int, wanted: str) -> None:
         x, right, below = context
-        holds = "nothing" if x == self.empty else self.rule.alphabet.cell_symbols[x]
+        holds = "nothing" if x == self.empty else self.table.task.alphabet.cell_symbols[x]
         self.proof.failures.append(Failure(condition, holds, left, right, below, code, wanted))

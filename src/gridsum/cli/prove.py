@@ -43,7 +43,7 @@ def _parser() -> Parser:
 
 def run(arguments: Sequence[str]) -> int:
     options = _parser().read(arguments)
-    from gridsum.automaton.proof import TableSteps, prove
+    from gridsum.automaton.proof import prove
 
     if options.table is not None:
         from gridsum.automaton.files import read_rule
@@ -57,7 +57,7 @@ def run(arguments: Sequence[str]) -> int:
             f"what can be proved is that a rule adds, in any base; the task of {name or options.table} is "
             f"{table.task.name}. Measure it instead: gridsum evaluate --model {name or 'FOLDER'}"
         )
-    proof = prove(TableSteps(table))
+    proof = prove(table)
     network = {} if name is None or not proof.proved else _of_network(name, table)
     proved = proof.proved and all(part["different"] == 0 for part in network.values())
     wrong = None if proof.proved else counterexample(table)

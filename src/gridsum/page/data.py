@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gridsum.automaton.meaning import meaning_of
-from gridsum.automaton.proof import TableSteps, prove
+from gridsum.automaton.proof import prove
 from gridsum.automaton.table import RuleTable
 from gridsum.page.inside import Inside
 from gridsum.store import Model, facts
@@ -27,7 +27,7 @@ class PageError(ValueError):
 
 def rule_script(table: RuleTable, about: Mapping[str, Any]) -> str:
     """`gridsum.data`: the table, what its codes mean, and what its proof counted."""
-    proof = prove(TableSteps(table))
+    proof = prove(table)
     if not proof.proved:
         raise PageError(
             f"the page tells of a proved rule, and this one is not ({proof.failures[0]}); see: gridsum prove"

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from gridsum.automaton.consolidate import consolidate
-from gridsum.automaton.proof import TableSteps, prove
+from gridsum.automaton.proof import prove
 from gridsum.automaton.rule import LearnedRule, RuleError, agreement
 from gridsum.config import ConfigError
 from gridsum.costs import check_time, exact_work
@@ -205,7 +205,7 @@ def _examine(network: RuleNetwork) -> dict[str, Any]:
     }
     if not network.task.adds:
         return {**about, "proved": False, "why": f"what can be proved is that a rule adds, not {network.task.name}"}
-    proof = prove(TableSteps(table))
+    proof = prove(table)
     return {
         **about,
         "proved": proof.proved and not follows.different,

@@ -2,8 +2,10 @@
 // The checker of the proof, as docs/proof.md has it: every condition of the induction, in every context.
 // A context is (own symbol, right, below). What follows is looked up for every left neighbour.
 {
-  // Kinds of cells: with a digit, with a `+`, with nothing left of a term, with nothing in the lowest row (the ground).
-  const DIGIT = 0, PLUS = 1, EMPTY = 2, GROUND = 3;
+  // Kinds of cells: with a digit, with a `+`, with nothing left of a term. Each over a number, or low: over a blank or the
+  // ground, as then are all cells further left. The ground is the lowest row, which holds no term.
+  const OVER_NUMBER = [0, 1, 2], LOW = [3, 4, 5], GROUND = 6;
+  const [LOW_DIGIT, , LOW_EMPTY] = LOW;
   const PLUS_CELL = 10, EMPTY_CELL = 11;
   const TEN = 10;
 
@@ -65,26 +67,34 @@
       const { blank, numbers } = this.#resting();
       // The row without a term, which is the lowest.
       for (const right of [outside, ...this.#members([GROUND], 0, 0)]) yield [GROUND, EMPTY_CELL, right, outside, 0];
-      const nothing = this.#members([EMPTY], 0, 0);
-      const single = Array.from({ length: TEN }, (_, digit) => this.#members([DIGIT], digit, 0)).flat();
+      const nothing = this.#members([LOW_EMPTY], 0, 0);
+      const single = Array.from({ length: TEN }, (_, digit) => this.#members([LOW_DIGIT], digit, 0)).flat();
       // The first term, which stands on it: no carries, and no `+` before it.
-      for (const below of this.corner) for (let x = 0; x < TEN; x += 1) yield [DIGIT, x, outside, below, x];
+      for (const below of this.corner) for (let x = 0; x < TEN; x += 1) yield [LOW_DIGIT, x, outside, below, x];
       for (const below of this.ground) {
-        for (let x = 0; x < TEN; x += 1) for (const right of single) yield [DIGIT, x, right, below, x];
-        for (const right of [...single, ...nothing]) yield [EMPTY, EMPTY_CELL, right, below, 0];
+        for (let x = 0; x < TEN; x += 1) for (const right of single) yield [LOW_DIGIT, x, right, below, x];
+        for (const right of [...single, ...nothing]) yield [LOW_EMPTY, EMPTY_CELL, right, below, 0];
       }
-      const under = [...numbers].flatMap(([code, digits]) => [...digits].map((digit) => [code, digit]));
-      for (const [below, digit] of under) { // every other term, in the last column
-        for (let x = 0; x < TEN; x += 1) yield [DIGIT, x, outside, below, x + digit];
+      for (const [below, digits] of numbers) { // every other term, over a number
+        for (const digit of digits) {
+          for (let x = 0; x < TEN; x += 1) yield [OVER_NUMBER[0], x, outside, below, x + digit];
+          yield* this.#inside(OVER_NUMBER, [], below, digit);
+        }
       }
-      for (const [below, digit] of [...under, ...[...blank].map((code) => [code, 0])]) { // and elsewhere
-        for (const carry of [0, 1]) {
-          for (let beside = 0; beside < TEN; beside += 1) {
-            for (const right of this.#members([DIGIT], beside, carry)) {
-              for (let x = 0; x < TEN; x += 1) yield [DIGIT, x, right, below, x + digit + carry];
-              yield [PLUS, PLUS_CELL, right, below, digit + carry];
-            }
-            for (const right of this.#members([PLUS, EMPTY], beside, carry)) yield [EMPTY, EMPTY_CELL, right, below, digit + carry];
+      for (const below of blank) yield* this.#inside(LOW, OVER_NUMBER, below, 0); // and over a blank
+    }
+
+    // Cells of these kinds, not in the last column. The cell to the right is of the same kinds, or of the other.
+    * #inside(own, other, below, digit) {
+      const [withDigit, withPlus, withNothing] = own;
+      for (const carry of [0, 1]) {
+        for (let beside = 0; beside < TEN; beside += 1) {
+          for (const right of this.#members([withDigit, ...other.slice(0, 1)], beside, carry)) {
+            for (let x = 0; x < TEN; x += 1) yield [withDigit, x, right, below, x + digit + carry];
+            yield [withPlus, PLUS_CELL, right, below, digit + carry];
+          }
+          for (const right of this.#members([withPlus, withNothing, ...other.slice(1)], beside, carry)) {
+            yield [withNothing, EMPTY_CELL, right, below, digit + carry];
           }
         }
       }
@@ -149,19 +159,23 @@
     #blanks() {
       const { outside } = this.rule, { blank, numbers } = this.#resting();
       const number = [...numbers.keys()];
+      const low = number.filter((code) => this.meanings.get(LOW_DIGIT * 256 + code)?.carry === 0);
       for (const context of this.contexts.values()) {
         const { x, right, below, value, kinds } = context;
         // Grids have at least two columns more than the longest term: the first column holds nothing.
         const nothing = x === EMPTY_CELL ? [outside, ...blank] : [...blank];
         if (kinds.has(GROUND)) this.#rests(context, [GROUND], [outside, ...this.ground]);
         if (kinds.has(GROUND) && kinds.size === 1) continue; // nobody reads a row without a term
-        this.#rests(context, x === EMPTY_CELL ? [DIGIT, PLUS, EMPTY] : [DIGIT], [...nothing, ...number]);
+        this.#rests(context, x === EMPTY_CELL ? [...OVER_NUMBER, ...LOW] : [OVER_NUMBER[0], LOW_DIGIT], [...nothing, ...number]);
         if (value !== 0 || right === outside) {
           this.#read(context, [...nothing, ...number], 1 + (value % TEN));
           continue;
         }
-        if (this.ground.has(below) || blank.has(below)) this.#read(context, nothing, 0);
-        if (x === 0 || numbers.has(below)) this.#read(context, number, 1);
+        if (this.ground.has(below) || blank.has(below)) {
+          this.#read(context, nothing, 0);
+          if (x === 0) this.#read(context, low, 1); // all to its left is low, and it gives no carry
+        }
+        if (numbers.has(below)) this.#read(context, number, 1);
       }
     }
 
