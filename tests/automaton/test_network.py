@@ -57,3 +57,15 @@ def test_the_shipped_network_takes_the_steps_of_its_table(expression: str):
     symbols = torch.tensor(Run(table, terms).symbols.astype(int))
     assert len(found) > 1
     assert network_states(network, symbols, len(found)) == [*found, found[-1]]
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_step_is_the_same_whether_answers_are_kept_or_not(seed: int, monkeypatch: pytest.MonkeyPatch):
+    """Too many bits are too many answers to keep; here the limit is lowered instead."""
+    generator = torch.Generator().manual_seed(seed)
+    x = torch.randint(EMPTY_CELL + 1, (5, 4, 6), generator=generator)
+    state = torch.randint(2**SMALL.bits, x.shape, generator=generator)
+    rule = LearnedRule(RuleNetwork(SMALL, [seed]))
+    kept = rule.step(x, state)
+    monkeypatch.setattr("gridsum.automaton.rule._KEPT", 0)
+    assert torch.equal(rule.step(x, state), kept)

@@ -30,8 +30,8 @@ _AT_ONCE = 1 << 16
 _SHAPES = ((1, 4, 10), (1, 2, 20), (5, 8, 6), (2, 3, 3))
 _SUMS = 2000
 _RARE = 1e-4
-# What a kept answer holds before it is known.
-_UNKNOWN = -1
+# What a kept answer holds before it is known, and how many answers are kept: those of 10 bits are too many.
+_UNKNOWN, _KEPT = -1, 1 << 30
 
 
 class RuleError(ValueError):
@@ -95,18 +95,26 @@ class LearnedRule:
     def step(self, x: Tensor, state: Tensor) -> Tensor:
         """Whole grids [B,H,W] of symbols and codes, one step on."""
         side = self.outside + 1
-        if self._known is None:
-            shape = (len(self.task.alphabet.cell_symbols) * side**3,)
-            self._known = torch.full(shape, _UNKNOWN, dtype=torch.int16, device=self.device)
         left, right, below = around(state, self.outside)
         key = ((x * side + left) * side + right) * side + below
+        contexts = len(self.task.alphabet.cell_symbols) * side**3
+        if contexts > _KEPT:
+            asked, where = key.unique(return_inverse=True)
+            return self._follow(asked)[where]
+        if self._known is None:
+            self._known = torch.full((contexts,), _UNKNOWN, dtype=torch.int16, device=self.device)
         after = self._known[key]
         unknown = key[after == _UNKNOWN].unique()
         if len(unknown):
-            contexts = torch.stack((unknown // side**2 % side, unknown // side % side, unknown % side), 1)
-            self._known[unknown] = self(unknown // side**3, contexts).to(torch.int16)
+            self._known[unknown] = self._follow(unknown).to(torch.int16)
             after = self._known[key]
         return after.long()
+
+    def _follow(self, key: Tensor) -> Tensor:
+        """The codes after contexts that are written as one number each."""
+        side = self.outside + 1
+        contexts = torch.stack((key // side**2 % side, key // side % side, key % side), 1)
+        return self(key // side**3, contexts)
 
     def rest(self, x: Tensor, limit: int, start: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """The codes [B,H,W] that grids come to within `limit` steps, and which of them [B] are at rest by then."""
