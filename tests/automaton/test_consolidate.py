@@ -27,6 +27,7 @@ from tests.oracles.column_addition import (
     carry_of,
     code,
     column_addition,
+    column_addition_in_other_codes,
 )
 
 RULE = column_addition()
@@ -116,6 +117,16 @@ def test_only_problems_answered_right_count():
     nothing = observed_of(wrong, ConsolidationConfig(problems=400, digits=(1, 1)))
     assert nothing.right == 0
     assert len(nothing.windows) == len(nothing.counts) == 0
+
+
+def test_a_term_right_above_the_lowest_row_is_read():
+    """A rule that hides the digit 0 where nothing but the lowest row lies below it is wrong on the sum `0` alone."""
+    table = column_addition_in_other_codes(2)
+    lowest = int(table.steps[EMPTY_CELL, table.outside, table.outside, table.outside])
+    steps = table.steps.copy()
+    steps[0, :, table.outside, lowest] = BLANK
+    assert observed_of(table, GLANCE).right == 1.0
+    assert observed_of(replace(table, steps=steps), GLANCE).right < 1.0
 
 
 def test_where_a_digit_is_misread_its_windows_are_not_seen():

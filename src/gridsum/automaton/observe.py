@@ -14,8 +14,9 @@ from gridsum.recipe import ConsolidationConfig
 from gridsum.streams import Stream
 from gridsum.tasks import FIRST_DIGIT, find
 
-# Empty rows under the terms, columns beyond the longest result, and how many problems have few digits.
-_GRIDS = ((1, 1, 1.0), (1, 2, 1.0), (2, 1, 1.0), (1, 1, 0.0))
+# Terms at most, empty rows under so many, columns beyond the longest result, and how many problems have few digits.
+# With few terms at most the first of them is read right above the lowest row, as solving has it.
+_GRIDS = ((4, 1, 1, 1.0), (4, 1, 2, 1.0), (4, 2, 1, 1.0), (4, 1, 1, 0.0), (1, 1, 1, 1.0), (2, 1, 1, 1.0))
 _AT_ONCE = 25_000
 KINDS = 3
 """Of cells: what placement does with the symbol that a cell holds; a cell with nothing is like one that is skipped."""
@@ -46,8 +47,8 @@ def asked(rule: LearnedRule, config: ConsolidationConfig, seed: int) -> Iterator
     actions = rule.actions()
     parts = max(len(_GRIDS), config.problems // _AT_ONCE)
     for part in range(parts):
-        rows, columns, few = _GRIDS[part % len(_GRIDS)]
-        space = Space((1, min(4, rule.task.most_terms or 4)), config.digits)
+        terms, rows, columns, few = _GRIDS[part % len(_GRIDS)]
+        space = Space((1, min(terms, rule.task.most_terms or terms)), config.digits)
         stream = Stream.of_seeds([seed], rule.device).fold(part)
         batch = sample(space, config.problems // parts, stream, few, rule.task)
         height, width = space.terms[1] + rows, max(space.columns_of(rule.task), space.digits[1] + 1) + columns
