@@ -122,7 +122,7 @@ def test_families_in_another_base(family: str):
         ("ad", "did you mean 'add'"),
         ("add:base=1", "between 2 and 36"),
         ("add:base=37", "between 2 and 36"),
-        ("add:bass=2", "does not take bass"),
+        ("add:bass=2", "takes no 'bass'; did you mean 'base'"),
         ("add:2", "is no parameter"),
     ],
 )

@@ -42,7 +42,11 @@ MEANINGS: dict[str, str] = {
 def variant(name: str, reading: str | None = None, task: str | None = None) -> Config:
     """The configuration of a variant, under another reading of the paper and for another task if one is named."""
     if name not in VARIANTS:
-        mend = did_you_mean(name, VARIANTS, f"the variants are {', '.join(VARIANTS)}")
+        exact = ExactConfig().variant
+        if name == exact:
+            raise ConfigError(f"{name} has a recipe of its own; here name one of the paper's, {', '.join(VARIANTS)}")
+        known = (exact, *VARIANTS)
+        mend = did_you_mean(name, known, f"the variants are {', '.join(known)}")
         raise ConfigError(f"there is no variant {name!r}; {mend}")
     if reading is not None and reading not in READINGS:
         mend = did_you_mean(reading, READINGS, f"the other readings are {', '.join(READINGS)}")

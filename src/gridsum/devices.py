@@ -23,7 +23,7 @@ def pick_device(device: str) -> torch.device:
     if chosen.type not in ("cpu", "cuda"):
         raise DeviceError(f"gridsum runs on cpu and cuda, not on {device!r}")
     if on_gpu(chosen) and not torch.cuda.is_available():
-        raise DeviceError("no CUDA device can be used here; use --device cpu")
+        raise DeviceError("no CUDA device can be used here; use the device cpu")
     if (chosen.index or 0) >= max(1, torch.cuda.device_count()):
         raise DeviceError(f"there is no {device!r} here; CUDA devices: {torch.cuda.device_count()}, counted from 0")
     return chosen

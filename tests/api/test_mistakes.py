@@ -1,5 +1,6 @@
 """What goes wrong in Python is answered as well as on the command line."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,40 @@ def test_places_of_patches(model: str, place: Any):
 def test_a_patch_after_the_end():
     with pytest.raises(ModelError, match="comes too late: the network halts after 12 steps"):
         gridsum.load("fixedTime").trace("58+67", patch={(13, 0, 0): torch.zeros(64)})
+
+
+@pytest.mark.parametrize(
+    ("ask", "said"),
+    [
+        (lambda: gridsum.load(None), "None names no model; write 'exact', "),  # type: ignore[arg-type]
+        (lambda: gridsum.load(""), "'' names no model"),
+        (lambda: gridsum.solve(b"5+3"), "b'5[+]3' is no text"),
+        (lambda: gridsum.solve("5+3", "base", seed="x"), "'x' is no seed"),
+        (lambda: gridsum.trace("5+3").plot(None), "no plot None; use steps"),  # type: ignore[arg-type]
+        (lambda: gridsum.trace("5+3", patch=5), "5 is no patch; write {"),
+        (lambda: gridsum.trace("5+3", patch={(1, 0, 0): "x"}), "'x' is no code"),
+        (lambda: gridsum.trace("5+3", "base", patch={(1, 0, 0): None}), "does not fit a grid"),
+        (lambda: gridsum.evaluate([], "2x2"), "there is nothing to measure"),
+        (lambda: gridsum.evaluate("exact", 5), "5 names no suite"),  # type: ignore[arg-type]
+        (lambda: gridsum.train(out="a", settings=5), "write them as {'training.epochs': 3}"),  # type: ignore[arg-type]
+    ],
+)
+def test_wrong_types_are_answered_with_the_mend(ask: Callable[[], Any], said: str):
+    with pytest.raises(ValueError, match=said):
+        ask()
+
+
+def test_one_part_is_named_without_a_list():
+    assert list(gridsum.load("base").run_with_cache("5+3", "step")[1]) == ["step"]
+
+
+def test_a_function_that_fails_is_told_of():
+    def fails(problem: str) -> str:
+        raise RuntimeError(problem)
+
+    with pytest.warns(UserWarning, match="fails gave no answer to 4 of 4 problems of 2x2; the first: .* RuntimeError"):
+        scores = gridsum.evaluate(fails, "2x2", samples=4)
+    assert scores[0].seq == 0
 
 
 def test_numbers_are_read_in_their_base():

@@ -83,6 +83,8 @@ def train(
     """
     if out is None:
         raise ModelError("where should the training go? Name a folder: out='runs/mine'")
+    if settings is not None and not isinstance(settings, Mapping):
+        raise ModelError(f"{settings!r} are no settings; write them as {{'training.epochs': 3}}")
     folder, numbers = Path(out), _numbers(seeds)
     chosen = pick_device(device)
     with progress(quiet) as shown:

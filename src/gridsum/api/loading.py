@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gridsum.api.models import Model, ModelError, PaperModel, RuleModel
-from gridsum.names import DEFAULT_MODEL, resolve
+from gridsum.names import DEFAULT_MODEL, MODELS, resolve
 from gridsum.packed import plain_or_packed
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ def load(name: str | Path = DEFAULT_MODEL, seed: int | None = None, device: str 
         >>> load("base")
         <gridsum model base: base, 157,585 parameters>
     """
+    if not isinstance(name, str | Path) or name == "":
+        raise ModelError(f"{name!r} names no model; write {', '.join(map(repr, MODELS))}, or the path of a trained one")
     name = resolve(str(name))[0]
     if seed is None and has_rule(name):
         return rule_model(name)

@@ -4,6 +4,7 @@ A model answers by a rule that it learned (`exact`) or by a network of the paper
 network is asked.
 """
 
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -290,7 +291,7 @@ class RuleModel(Model):
         terms, chosen = self.read(expression), how_of(how)
         self.check(chosen)
         if patch is not None:
-            codes = {place: int(code) for place, code in _checked(patch).items()}
+            codes = {place: _code(code) for place, code in _checked(patch).items()}
             answer, grids = patched(self.table, terms, codes)
             return Trace(self, terms, answer, chosen, np.stack(grids))
         (answer,) = self.answers([terms], chosen)
@@ -324,10 +325,19 @@ class RuleModel(Model):
 
 
 def _checked(patch: "Patch") -> "Patch":
+    if not isinstance(patch, Mapping):
+        raise ModelError(f"{patch!r} is no patch; write {{(n, row, column): state}}")
     for place in patch:
         if not isinstance(place, tuple) or len(place) != 3 or not all(isinstance(index, int) for index in place):
             raise ModelError(f"{place!r} is no place for a patch; write (n, row, column): state")
     return patch
+
+
+def _code(state: Any) -> int:
+    try:
+        return operator.index(state)
+    except TypeError:
+        raise ModelError(f"{state!r} is no code of a rule; a cell holds the number of one, such as 1") from None
 
 
 def _change(patch: "Patch") -> "Change":
@@ -342,7 +352,7 @@ def _change(patch: "Patch") -> "Change":
         for (_, row, column), state in here.items():
             try:
                 grid[0, 0, row, column] = torch.as_tensor(state, dtype=grid.dtype, device=grid.device)
-            except (IndexError, RuntimeError) as error:
+            except (IndexError, RuntimeError, TypeError) as error:
                 raise ModelError(
                     f"the patch at {(n, row, column)} does not fit a grid {list(grid.shape)}: {error}"
                 ) from None
@@ -372,19 +382,21 @@ def how_of(given: dict[str, Any]) -> How:
     if unknown is not None:
         mend = did_you_mean(unknown, How._fields, f"there are {', '.join(How._fields)}")
         raise ModelError(f"solving takes no {unknown!r}; {mend}")
+    if not isinstance(given.get("seed", 0), int):
+        raise ModelError(f"{given['seed']!r} is no seed; write a whole number")
     return How(**given)
 
 
 def read_expression(text: str, task: Task) -> tuple[str, ...]:
     """The terms of one sum."""
     if not isinstance(text, str):
-        raise ExpressionError(f"{text!r} is no text; write a sum such as '58+67', or a list of them")
+        raise ExpressionError(f"{text!r} is no text; write a sum such as '58+67'")
     return task.parse(text)
 
 
 def read_expressions(texts: Iterable[str], task: Task) -> list[tuple[str, ...]]:
     """The terms of several sums; a message says which of them cannot be read."""
-    if not isinstance(texts, Iterable):
+    if not isinstance(texts, Iterable) or isinstance(texts, bytes):
         raise ExpressionError(f"{texts!r} is no text; write a sum such as '58+67', or a list of them")
     found = []
     for number, text in enumerate(texts, 1):

@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -125,13 +126,26 @@ def evaluate(
         raise SuiteError(f"{samples!r} samples cannot be evaluated; write a whole number")
     setting = Setting(samples, seed, How(halting, placement, seed), device, grids, timeout=timeout)
     listed = what if isinstance(what, list | tuple) else [what]
+    if not listed:
+        raise SuiteError("there is nothing to measure; give a model, its name, or a function from '12+34=' to '46'")
     chosen = suites_of(suites)
     measures = [measure for one in listed for measure in measures_of(one, setting)]
-    return Scores(record for measure in measures for suite in chosen for record in measure(suite, report))
+    scores = Scores(record for measure in measures for suite in chosen for record in measure(suite, report))
+    for record in filter(lambda record: record.failed, scores):
+        warnings.warn(without_answers(record), stacklevel=2)
+    return scores
+
+
+def without_answers(record: Record) -> str:
+    """What is said of a function that failed on some problems."""
+    count = f"{record.failed} of {record.samples} problems of {record.suite}"
+    return f"{record.model} gave no answer to {count}; the first: {record.failure}"
 
 
 def suites_of(names: "str | Suite | Iterable[str | Suite]") -> list[Suite]:
     """Suites, each once, of names of collections, suites and spaces."""
+    if not isinstance(names, Iterable | Suite):
+        raise SuiteError(f"{names!r} names no suite; name one such as 2x100")
     listed = [names] if isinstance(names, str | Suite) else list(names)
     if not listed:
         raise SuiteError("no suite is named; name one such as 2x100")

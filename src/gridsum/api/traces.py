@@ -142,7 +142,7 @@ class Trace:
         from gridsum.names import did_you_mean
 
         if what not in _PLOTS:
-            mend = did_you_mean(what, _PLOTS, f"use {', '.join(_PLOTS)}")
+            mend = did_you_mean(str(what), _PLOTS, f"use {', '.join(_PLOTS)}")
             raise TraceError(f"there is no plot {what!r}; {mend}")
         if what == "halting" and self.halting is None:
             raise TraceError(f"{self.model.name} does not decide by chance when to halt; plot steps or placement")

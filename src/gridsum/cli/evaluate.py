@@ -115,7 +115,7 @@ def run(arguments: Sequence[str]) -> int:
     if options.out is not None:
         check_writable(options.out)
 
-    from gridsum.api.scores import Scores, suites_of
+    from gridsum.api.scores import Scores, suites_of, without_answers
     from gridsum.evaluation.rendering import to_text
 
     suites = suites_of(options.suite or "comparison")
@@ -133,7 +133,7 @@ def run(arguments: Sequence[str]) -> int:
                     if not found:
                         shown.note(f"gridsum: {suite.name} is left out: its numbers are too long for this system")
                     for failed in (record for record in found if record.failed):
-                        shown.note(f"gridsum: {_without_answers(failed)}")
+                        shown.note(f"gridsum: {without_answers(failed)}")
                     if options.out is not None:
                         _keep(options.out, found)
                     records += found
@@ -172,11 +172,6 @@ def _keep(name: str, records: "list[Record]") -> None:
         append(name, records)
     except OSError as error:
         raise unwritable(name, error) from None
-
-
-def _without_answers(record: "Record") -> str:
-    count = f"{record.failed} of {record.samples} problems of {record.suite}"
-    return f"{record.model} gave no answer to {count}; the first: {record.failure}"
 
 
 def _counted(records: "list[Record]") -> str:

@@ -21,7 +21,7 @@ def recorded(network: nn.Module, names: Iterable[str] | None = None) -> Iterator
     recurrent step are called once a step.
     """
     parts = {name: part for name, part in network.named_modules() if name}
-    wanted = list(parts if names is None else names)
+    wanted = [names] if isinstance(names, str) else list(parts if names is None else names)
     for name in wanted:
         if name not in parts:
             mend = did_you_mean(name, parts, f"the parts are {', '.join(parts)}")

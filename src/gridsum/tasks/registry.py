@@ -9,6 +9,7 @@ What the entry point names is called with the parameters that follow the name: `
 """
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -61,7 +62,12 @@ def find(name: str = DEFAULT) -> Task:
     try:
         task = makers[kind](**parameters)
     except TypeError as error:
-        raise TaskError(f"the task {kind} does not take {', '.join(parameters) or 'nothing'}: {error}") from None
+        takes = tuple(inspect.signature(makers[kind]).parameters)
+        unknown = next((key for key in parameters if key not in takes), None)
+        if unknown is None:
+            raise TaskError(f"the task {kind} cannot be made of {name!r}: {error}") from None
+        mend = did_you_mean(unknown, takes, f"it takes {', '.join(takes) or 'nothing'}")
+        raise TaskError(f"the task {kind} takes no {unknown!r}; {mend}") from None
     except ValueError as error:
         raise TaskError(f"the task {name}: {error}") from None
     if not isinstance(task, Task):
