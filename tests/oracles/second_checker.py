@@ -135,10 +135,11 @@ class SecondChecker:
 
     def _cell(self, found: _Found, kind: str, right_kind: str | None) -> Formula:
         """From the shape of rows: which kinds stand beside and below which. `right_kind` is None at the border."""
-        last, low, held = right_kind is None, kind.startswith(LOW), kind.removeprefix(LOW)
-        beside = (right_kind or "").removeprefix(LOW)
+        low, held = kind.startswith(LOW), kind.removeprefix(LOW)
+        beside = None if right_kind is None else right_kind.removeprefix(LOW)
         own = {DIGIT_KIND: z3.ULT(self.x, TEN), PLUS_KIND: self.x == PLUS_SIGN, NOTHING_KIND: self.x == NOTHING}[held]
-        if last:
+        last = right_kind is None
+        if right_kind is None:
             right = z3.And(self.right == self.outside, self.carry_in == 0)
         else:
             digits = [z3.And(self.right == k, self.carry_in == c) for k, (_, c) in found.meaning[right_kind].items()]
@@ -149,12 +150,14 @@ class SecondChecker:
             self.digit_below == 0,
             self.carry_in == 0,
             # Left of its digits the first term has cells of value 0 alone.
-            self._means(found, right_kind, self.right, 0, 0) if beside == NOTHING_KIND else True,
+            self._means(found, right_kind, self.right, 0, 0) if right_kind and beside == NOTHING_KIND else True,
         )
         shown = self._number(found, self.below, self.digit_below)
         blank = z3.And(self._one_of(self.below, self._blanks(found)), self.digit_below == 0)
         under_later = z3.And(z3.Not(self.first), blank if low else shown)
-        in_first = low and held != PLUS_KIND and (last or (right_kind.startswith(LOW) and beside != PLUS_KIND))
+        in_first = (
+            low and held != PLUS_KIND and (right_kind is None or (right_kind.startswith(LOW) and beside != PLUS_KIND))
+        )
         in_later = not (held == NOTHING_KIND and beside == DIGIT_KIND) and not (last and low)
         return z3.And(own, right, z3.Or(z3.And(in_first, under_first), z3.And(in_later, under_later)))
 
