@@ -81,6 +81,7 @@ def small(command: list[str]) -> list[str]:
     return command
 
 
+@pytest.mark.usefixtures("network_follows_its_rule")
 @pytest.mark.parametrize("name", ["exact.md", "tasks.md", "comparison.md"])
 def test_commands_of_the_documents_run(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

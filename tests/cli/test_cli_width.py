@@ -30,6 +30,7 @@ class _Terminal(io.StringIO):
         return True
 
 
+@pytest.mark.usefixtures("network_follows_its_rule")
 @pytest.mark.parametrize("columns", [40, 80])
 @pytest.mark.parametrize("command", COMMANDS)
 def test_it_fits_the_terminal(command: str, columns: int, monkeypatch: pytest.MonkeyPatch):

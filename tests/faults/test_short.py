@@ -23,11 +23,11 @@ def test_nothing_is_lost_in_a_run_folder(trainings: list[Scenario], tmp_path: Pa
 
 
 def test_damage_is_mended_or_said(trainings: list[Scenario], tmp_path: Path):
-    assert [lost for lost in damaged(trainings, tmp_path, 12) if lost] == []
+    assert [lost for lost in damaged(trainings, tmp_path, 6) if lost] == []
 
 
 def test_no_input_breaks_anything(tmp_path: Path):
-    assert [lost for lost in expressions(20_000, solved=50) if lost] == []
+    assert [lost for lost in expressions(5_000, solved=50) if lost] == []
     assert [lost for lost in hostile_files(tmp_path, list(shipped().values()), 200) if lost] == []
 
 
