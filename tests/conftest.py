@@ -1,4 +1,4 @@
-"""Set up once for all tests: one thread, no waiting for a disk, and property tests that try the same examples every time."""
+"""Set up once for all tests: one thread, no waiting for a disk, and properties tried on the same examples each time."""
 
 import os
 from collections.abc import Iterator

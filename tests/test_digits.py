@@ -23,15 +23,24 @@ def names_of_digits(text: str, seeds: bool = False) -> list[str]:
     """Where a module spells the digits out, counts to ten, or asks Python what a digit is."""
     found = []
     for node in ast.walk(ast.parse(text)):
-        told = ast.unparse(node) if isinstance(node, ast.expr) else ""
+        told = ast.unparse(node) if _tells(node) else ""
         spelt = isinstance(node, ast.Constant) and isinstance(node.value, str) and "123456789" in node.value
-        sums = spelt and "+" in ast.literal_eval(told)  # an example of a sum
+        sums = spelt and "+" in node.value  # an example of a sum
         counted = re.fullmatch(r"range\((0, )?10\)|divmod\(.*, 10\)|.* (%|//) 10", told) is not None
         named = told == "string.digits"
         taken = isinstance(node, ast.Assign) and ast.unparse(node) in ("DIGITS = 10", "TEN = 10", "BASE = 10")
         if (spelt and not sums) or (counted and not seeds) or named or taken:
             found.append(f"line {getattr(node, 'lineno', 0)}: {ast.unparse(node)[:60]}")
     return found
+
+
+def _tells(node: ast.AST) -> bool:
+    """Whether it may count to ten or ask Python: to write a whole module out again takes seconds."""
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id in ("range", "divmod")
+    if isinstance(node, ast.BinOp):
+        return isinstance(node.op, ast.Mod | ast.FloorDiv)
+    return isinstance(node, ast.Attribute) and node.attr == "digits"
 
 
 def test_no_module_knows_the_ten_digits():

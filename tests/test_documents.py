@@ -13,6 +13,7 @@ import pytest
 
 from gridsum.cli import COMMANDS, main
 from gridsum.cli.completion import options_of
+from gridsum.evaluation.suites import COLLECTIONS
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -77,7 +78,7 @@ def small(command: list[str]) -> list[str]:
     if command[0] == "train":
         return [*command, *(_TINY_RULE if "exact" in command else [*_TINY, "--seeds", "0"])]
     if command[0] == "evaluate":
-        return [*command, "--samples", "1", "--suite", "2x2"]
+        return [*command, "--samples", "1"]
     return command
 
 
@@ -88,6 +89,7 @@ def test_commands_of_the_documents_run(
 ):
     """At toy size, one after the other in one folder. Those of `scale.md` need a cluster (tests of reproduction)."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(COLLECTIONS, "comparison", COLLECTIONS["comparison"][:1])
     others = importlib.metadata.entry_points
     offered = lambda **chosen: [_Nim()] if chosen == {"group": "gridsum.tasks"} else others(**chosen)  # noqa: E731
     monkeypatch.setattr(importlib.metadata, "entry_points", offered)

@@ -56,7 +56,7 @@ def test_training_commands_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     short, watch, first, again, evaluate, table = (command for command in commands() if command[0] != "reproduce")
     none = [f"--phases.{phase}.steps=0" for phase in ("soft", "anneal", "hard", "robust")]
     few = ["--phases.place.steps=2", "--discovery.epoch_steps=1", "--discovery.batch=4", "--consolidation.rounds=0"]
-    assert main([*short, *none, *few, "--rule.bits=5"]) == 0
+    assert main([*short, *none, *few, "--rule.bits=3", "--rule.hidden=8"]) == 0
     assert main(watch) == 0
     assert main([*first, *(part for name, value in TINY.items() for part in (f"--{name}", str(value)))]) == 0
     assert main([*again, "--training.epochs", "2"]) == 0

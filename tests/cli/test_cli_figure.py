@@ -2,12 +2,14 @@ import json
 import shutil
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 import torch
 from PIL import Image, ImageSequence
 
+from gridsum.analysis.ring import digit_vectors
 from gridsum.cli.figure import FIGURES
 from gridsum.evaluation.records import read
 from gridsum.store import WEIGHTS, load, locate, save_run, shipped_records
@@ -30,6 +32,13 @@ def _as_a_run(name: str, folder: Path) -> None:
     shutil.copy(locate(name)[0], folder / WEIGHTS)
 
 
+@pytest.fixture
+def few_problems(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For rings, which else are of 64."""
+    monkeypatch.setattr("gridsum.analysis.ring.digit_vectors", partial(digit_vectors, problems=24))
+
+
+@pytest.mark.usefixtures("few_problems")
 def test_rings_of_all_seeds_with_their_numbers(command: Command, tmp_path: Path):
     for seed, name in enumerate(("base", "base-terms")):
         _as_a_run(name, tmp_path / "runs" / f"seed-{seed}")
@@ -40,6 +49,7 @@ def test_rings_of_all_seeds_with_their_numbers(command: Command, tmp_path: Path)
     assert [(found["seed"], found["roundness"]["adjacent"]) for found in rings] == [(8, 1.0), (2, 1.0)]
 
 
+@pytest.mark.usefixtures("few_problems")
 def test_a_seed_that_writes_no_digits_is_left_out_or_explained(command: Command, tmp_path: Path):
     """A network whose output layer reads PAD everywhere."""
     _as_a_run("base", tmp_path / "runs" / "seed-0")

@@ -47,7 +47,7 @@ TINY = override(
         "phases.hard.steps": 2,
         "phases.robust.steps": 2,
         "phases.robust.digits": (1, 4),
-        "phases.robust.recurrent": (2, 4),
+        **{f"phases.{name}.recurrent": (2, 4) for name in ("place", "soft", "anneal", "hard", "robust")},
         "consolidation.problems": 40,
         "consolidation.rounds": 1,
         "consolidation.steps": 3,
