@@ -24,12 +24,12 @@ def names_of_digits(text: str, seeds: bool = False) -> list[str]:
     found = []
     for node in ast.walk(ast.parse(text)):
         told = ast.unparse(node) if _tells(node) else ""
-        spelt = isinstance(node, ast.Constant) and isinstance(node.value, str) and "123456789" in node.value
-        sums = spelt and "+" in node.value  # an example of a sum
+        text_in_it = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+        spelt = "123456789" in text_in_it and "+" not in text_in_it  # with a plus, an example of a sum
         counted = re.fullmatch(r"range\((0, )?10\)|divmod\(.*, 10\)|.* (%|//) 10", told) is not None
         named = told == "string.digits"
         taken = isinstance(node, ast.Assign) and ast.unparse(node) in ("DIGITS = 10", "TEN = 10", "BASE = 10")
-        if (spelt and not sums) or (counted and not seeds) or named or taken:
+        if spelt or (counted and not seeds) or named or taken:
             found.append(f"line {getattr(node, 'lineno', 0)}: {ast.unparse(node)[:60]}")
     return found
 

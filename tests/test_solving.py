@@ -134,8 +134,8 @@ def test_every_run_of_a_model_is_evaluated_on_the_same_problems(tmp_path, base):
         save_run(tmp_path / f"{seed}.safetensors", base.network, 0, base.config, seed)
     suite = find("[1,4]x[1,10]")[0]
     both = load_runs("x", [tmp_path / "1.safetensors", tmp_path / "2.safetensors"])
-    fleet = evaluate(both, suite, 8)
-    alone = [evaluate(load_runs("x", [tmp_path / f"{seed}.safetensors"]), suite, 8)[0] for seed in (1, 2)]
+    fleet = evaluate(both, suite, 24)
+    alone = [evaluate(load_runs("x", [tmp_path / f"{seed}.safetensors"]), suite, 24)[0] for seed in (1, 2)]
     assert [record.seed for record in fleet] == [1, 2]
     assert fleet == alone
 
