@@ -281,6 +281,19 @@ def test_where_all_is_right_nothing_is_tried(seen: Observed):
     assert (found.wrong, found.tried, found.found) == (0, 0, 0)
 
 
+def test_results_are_also_judged_from_random_codes(seen: Observed, monkeypatch: pytest.MonkeyPatch):
+    """Every second batch of sums begins with codes of chance, all others with the start."""
+    starts, rest = [], mend._Trial.rest
+
+    def watched(trial: mend._Trial, x: torch.Tensor, start: torch.Tensor, *tables: torch.Tensor) -> torch.Tensor:
+        starts.append(start)
+        return rest(trial, x, start, *tables)
+
+    monkeypatch.setattr(mend._Trial, "rest", watched)
+    mend.mend(TableRule(RULE), lesson_of(seen), GLANCE, 0)  # type: ignore[arg-type]
+    assert [len(start.unique()) for start in starts] == [1, CODES] * (len(starts) // 2)
+
+
 def test_a_network_learns_its_lesson():
     """A small table with entries that are free: the network ends within its codes and does what is asked."""
     network = RuleNetwork(RuleConfig(bits=4, width=16, hidden=16, placement_hidden=8, groups=4), [0])

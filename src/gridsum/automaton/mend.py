@@ -2,7 +2,7 @@
 
 A sum that is answered wrong holds a context, at rest, that wrong sums show far more often than right ones do. For each
 such context every code in use is tried, and the results of sums that hold it, wrong and right ones, are the judge.
-Nothing here knows what is added.
+Every second grid begins with random codes: a result must not depend on the start. Nothing here knows what is added.
 """
 
 from dataclasses import dataclass
@@ -57,9 +57,9 @@ class _Trial:
         left, right, below = around(state, self.n)
         return ((x * side + left) * side + right) * side + below
 
-    def rest(self, x: Tensor, tables: Tensor | None = None) -> Tensor:
+    def rest(self, x: Tensor, start: Tensor, tables: Tensor | None = None) -> Tensor:
         """The codes that grids come to by the table; or an equal share of the grids by each of these tables."""
-        state = torch.zeros_like(x)
+        state = start.clone()
         flat = (self.steps if tables is None else tables).flatten()
         count = len(flat) // self.steps.numel()
         first = torch.arange(count, device=self.device).repeat_interleave(len(x) // count)[:, None, None]
@@ -83,19 +83,20 @@ def mend(rule: LearnedRule, learnt: Lesson, config: ConsolidationConfig, seed: i
     trial, targets = _Trial(rule, learnt), learnt.targets.copy()
     of_wrong, of_all = (torch.zeros(trial.steps.numel(), dtype=torch.int64, device=trial.device) for _ in range(2))
     wrong, sums = 0, _Sums()
-    for x, wanted in asked(rule, config, seed):
-        state = trial.rest(x)
+    generator = torch.Generator(trial.device).manual_seed(seed)
+    for part, (x, wanted) in enumerate(asked(rule, config, seed)):
+        start = torch.randint(trial.n, x.shape, generator=generator, device=trial.device) * (part % 2)
+        state = trial.rest(x, start)
         right, keys = trial.right(state, wanted), trial.keys(x, state)
         of_all += torch.bincount(keys.flatten(), minlength=len(of_all))
         of_wrong += torch.bincount(keys[~right].flatten(), minlength=len(of_all))
         wrong += int((~right).sum())
-        sums.keep(x, wanted, right)
+        sums.keep(_Kept(x, start, wanted, keys, right))
     share = of_wrong / of_all.clamp_min(1)
     usual = float(of_wrong.sum() / of_all.sum())
     suspect = ((of_all == 0) | (share > min(0.5, _SUSPECT * usual))).view_as(trial.steps)
     weights = torch.where(suspect, 1 / (of_all + _CHANCE).view_as(trial.steps), 0.0)
     tried = found = in_vain = 0
-    sums.look(trial)
     while tried < _TRIES and in_vain < _PATIENCE and (context := sums.worst(weights)) is not None:
         tried, in_vain = tried + 1, in_vain + 1
         own, right, below = context
@@ -112,12 +113,16 @@ def mend(rule: LearnedRule, learnt: Lesson, config: ConsolidationConfig, seed: i
 
 @dataclass
 class _Kept:
-    """Sums on grids of one size: cells [B,H,W], what should be read [B,W], and what they come to by the table."""
+    """Sums on grids of one size: cells and first codes [B,H,W], what should be read [B,W], what they come to."""
 
     x: Tensor
+    start: Tensor
     wanted: Tensor
     keys: Tensor
     right: Tensor
+
+    def of(self, which: Tensor) -> "_Kept":
+        return _Kept(self.x[which], self.start[which], self.wanted[which], self.keys[which], self.right[which])
 
 
 class _Sums:
@@ -126,18 +131,18 @@ class _Sums:
     def __init__(self) -> None:
         self.kept: dict[tuple[int, ...], _Kept] = {}
 
-    def keep(self, x: Tensor, wanted: Tensor, right: Tensor) -> None:
-        size = tuple(x.shape[1:])
-        before = self.kept.get(size, _Kept(x[:0], wanted[:0], x[:0], right[:0]))
-        both = [torch.cat(pair) for pair in ((before.x, x), (before.wanted, wanted), (before.right, right))]
-        some = torch.cat([(both[2] == sort).nonzero().squeeze(1)[:_KEPT] for sort in (False, True)])
-        x, wanted, right = (part[some] for part in both)
-        self.kept[size] = _Kept(x, wanted, x, right)
+    def keep(self, sums: _Kept) -> None:
+        size = tuple(sums.x.shape[1:])
+        if size in self.kept:
+            pairs = zip(vars(self.kept[size]).values(), vars(sums).values(), strict=True)
+            sums = _Kept(*(torch.cat(pair) for pair in pairs))
+        some = torch.cat([(sums.right == sort).nonzero().squeeze(1)[:_KEPT] for sort in (False, True)])
+        self.kept[size] = sums.of(some)
 
     def look(self, trial: _Trial) -> None:
         """What the sums come to by the table as it is now."""
         for kept in self.kept.values():
-            state = trial.rest(kept.x)
+            state = trial.rest(kept.x, kept.start)
             kept.keys, kept.right = trial.keys(kept.x, state), trial.right(state, kept.wanted)
 
     def worst(self, weights: Tensor) -> tuple[int, int, int] | None:
@@ -149,7 +154,7 @@ class _Sums:
         best, side = int(ranked.argmax()), weights.shape[-1]
         return (best // side**3, best // side % side, best % side) if ranked[best] > 0 else None
 
-    def holding(self, side: int, context: tuple[int, int, int]) -> list[tuple[Tensor, Tensor]]:
+    def holding(self, side: int, context: tuple[int, int, int]) -> list[_Kept]:
         """Sums that show the context, wrong ones and right ones."""
         found = []
         for kept in self.kept.values():
@@ -157,12 +162,11 @@ class _Sums:
             same = (keys // side**3 == context[0]) & (keys % side**2 == context[1] * side + context[2])
             holds = same.flatten(1).any(1)
             for sort in (False, True):
-                some = (holds & (kept.right == sort)).nonzero().squeeze(1)[:_JUDGES]
-                found.append((kept.x[some], kept.wanted[some]))
+                found.append(kept.of((holds & (kept.right == sort)).nonzero().squeeze(1)[:_JUDGES]))
         return found
 
 
-def _best(trial: _Trial, entries: tuple[int, Tensor, int, int], judges: list[tuple[Tensor, Tensor]]) -> int | None:
+def _best(trial: _Trial, entries: tuple[int, Tensor, int, int], judges: list[_Kept]) -> int | None:
     """The code in these entries with which most of the sums are right, if it convinces.
 
     It must mend many of the wrong sums, more than it spoils, and more than any other code does; a single sum could be
@@ -172,10 +176,12 @@ def _best(trial: _Trial, entries: tuple[int, Tensor, int, int], judges: list[tup
     for code in range(trial.n):
         tables[(code, *entries)] = code
     right = torch.zeros(len(tables), device=trial.device)
-    for x, wanted in judges:
-        state = trial.rest(x.repeat(len(tables), 1, 1), tables)
-        right += trial.right(state, wanted.repeat(len(tables), 1)).view(len(tables), -1).sum(1)
+    for sums in judges:
+        x, start, wanted = (
+            part.repeat(len(tables), *[1] * (part.ndim - 1)) for part in (sums.x, sums.start, sums.wanted)
+        )
+        right += trial.right(trial.rest(x, start, tables), wanted).view(len(tables), -1).sum(1)
     best, now = int(right[:-1].argmax()), right[-1]
-    gain, wrong = float(right[best] - now), sum(len(x) for x, _ in judges) - float(now)
+    gain, wrong = float(right[best] - now), sum(len(sums.x) for sums in judges) - float(now)
     alone = int((right[:-1] == right[best]).sum()) == 1
     return best if alone and gain > _CONVINCING * wrong and (gain > 1 or gain == wrong) else None
