@@ -19,6 +19,9 @@ _LABELS_INSIDE = 2
 """Of more curves than this, labels would cover some."""
 _LINE_OF_LABELS = 0.16
 """Inches."""
+_BAR = 0.75
+_ROOM_FOR_WORDS = 0.35
+"""What a few words take of the width."""
 _REGULARISERS = {"explore-reinforce": "Explore-Reinforce", "kl": "KL to a geometric", "none": "no regulariser"}
 
 
@@ -113,7 +116,7 @@ def plot_halting(trace: "Trace", answer: "Answer") -> Picture:
         axes.set_ylim(0, 1.05 * max(moved, default=1))
     else:
         n = range(len(curve.halting))
-        axes.bar(n, curve.probability, color=SERIES[4], width=0.75, label="$p_n$: halts at n")
+        axes.bar(n, curve.probability, color=SERIES[4], width=_BAR, label="$p_n$: halts at n")
         conditional = "$λ_n$: halts at n if still running"
         axes.plot(n, curve.halting, color=SERIES[0], marker="o", markersize=4, label=conditional)
         axes.plot(n, curve.halted, color=SERIES[1], linestyle="--", marker="s", markersize=3, label="has halted by n")
@@ -122,9 +125,11 @@ def plot_halting(trace: "Trace", answer: "Answer") -> Picture:
         axes.legend(loc="upper left", fontsize=8)
     axes.axvline(answer.steps, color=QUIET, linestyle=":", linewidth=1)
     end = "stopped by the limit" if answer.capped else "halted here"
-    beside = {"xytext": (-4, 0), "textcoords": "offset points", "ha": "right", "va": "center"}
-    middle = (answer.steps, 0.55 * axes.get_ylim()[1])
-    axes.annotate(f"{end} ({answer.halting})", middle, color=QUIET, fontsize=8, **beside)
+    first, last = axes.get_xlim()
+    side = 1 if last - answer.steps > _ROOM_FOR_WORDS * (last - first) else -1
+    place = (answer.steps + side * _BAR, 0.55 * axes.get_ylim()[1])
+    beside = {"ha": "left" if side > 0 else "right", "va": "center"}
+    axes.annotate(f"{end} ({answer.halting})", place, color=QUIET, fontsize=8, **beside)
     axes.set_title(f"{answer.expression}{answer.answer}")
     axes.set_xlabel("step n")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))

@@ -13,9 +13,9 @@ from matplotlib.figure import Figure
 from gridsum.disk import write_atomically
 
 INK, QUIET, LINE = "#1b1f24", "#5f6a75", "#aeb6bf"
-# Okabe and Ito's colours, which people with any colour vision can tell apart; yellow is left out, too pale for lines.
-SERIES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+# Okabe and Ito's colours, which people with any colour vision can tell apart; wine for yellow, too pale for lines.
+SERIES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#882255")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
 RIGHT, WRONG = "#0072B2", "#D55E00"
 
