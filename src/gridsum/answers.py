@@ -39,6 +39,9 @@ class Answer:
     def __str__(self) -> str:
         return self.answer
 
+    def __format__(self, form: str) -> str:
+        return format(self.answer, form)
+
     def __int__(self) -> int:
         return int(self.answer, self.base)
 
