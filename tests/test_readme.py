@@ -53,11 +53,14 @@ def test_solving_prints_what_the_readme_prints(capsys: pytest.CaptureFixture[str
 def test_training_commands_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     """At toy size: fewer epochs and samples, otherwise as written."""
     monkeypatch.chdir(tmp_path)
-    short, watch, first, again, evaluate, table = (command for command in commands() if command[0] != "reproduce")
+    short, watch, proving, first, again, evaluate, table = (
+        command for command in commands() if command[0] != "reproduce"
+    )
     none = [f"--phases.{phase}.steps=0" for phase in ("soft", "anneal", "hard", "robust")]
     few = ["--phases.place.steps=2", "--discovery.epoch_steps=1", "--discovery.batch=4", "--consolidation.rounds=0"]
     assert main([*short, *none, *few, "--rule.bits=3", "--rule.hidden=8"]) == 0
     assert main(watch) == 0
+    assert main(proving) == 1, "what has hardly been trained is not proved"
     assert main([*first, *(part for name, value in TINY.items() for part in (f"--{name}", str(value)))]) == 0
     assert main([*again, "--training.epochs", "2"]) == 0
     assert main([*evaluate, "--samples", "2", "--suite", "2x3"]) == 0
@@ -67,16 +70,13 @@ def test_training_commands_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
 
 
 def test_the_curve_to_expect_is_the_record_s():
-    record = json.loads((ROOT / "benchmarks" / "records" / "binary-curve-2026-11-16.json").read_text())
-    (steps,) = re.findall(r"^\| training step \| (.*) \|$", README, re.MULTILINE)
-    for seed, shown in re.findall(r"^\| (?:results right, )?seed (\d) \| (.*) \|$", README, re.MULTILINE):
-        right = {step: held_out for step, _, held_out in record["curves"][seed]}
-        assert shown.split(" | ") == [f"{right[int(step.replace(',', ''))]:.2f}" for step in steps.split(" | ")]
-    place, soft = record["cpu_seconds_per_step"].values()
-    (minutes,) = re.findall(r"^\| minutes on one core \| (.*) \|$", README, re.MULTILINE)
-    for step, told in zip(steps.split(" | ")[:-1], minutes.split(" | "), strict=False):
-        number = int(step.replace(",", ""))
-        assert told == f"{(min(number, 800) * place + max(0, number - 800) * soft) / 60:.0f}"
+    record = json.loads((ROOT / "benchmarks" / "records" / "discover-2026-11-17.json").read_text())
+    right = {step: (seconds, held_out) for _, step, seconds, _, held_out, _ in record["curve"]["rows"]}
+    told = {name: row.split(" | ") for name, row in re.findall(r"^\| ([a-z ]+) \| (\d.*) \|$", README, re.MULTILINE)}
+    asked = [right[int(step.replace(",", ""))] for step in told["training step"]]
+    assert told["minutes"] == [f"{seconds / 60:.0f}" for seconds, _ in asked]
+    assert told["new results right"] == [f"{held_out:.2f}" for _, held_out in asked]
+    assert record["runs"][0]["proved"]
 
 
 def test_the_campaigns_commands_work(
