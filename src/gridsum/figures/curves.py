@@ -127,9 +127,8 @@ def plot_halting(trace: "Trace", answer: "Answer") -> Picture:
     end = "stopped by the limit" if answer.capped else "halted here"
     first, last = axes.get_xlim()
     side = 1 if last - answer.steps > _ROOM_FOR_WORDS * (last - first) else -1
-    place = (answer.steps + side * _BAR, 0.55 * axes.get_ylim()[1])
-    beside = {"ha": "left" if side > 0 else "right", "va": "center"}
-    axes.annotate(f"{end} ({answer.halting})", place, color=QUIET, fontsize=8, **beside)
+    x, y, words = answer.steps + side * _BAR, 0.55 * axes.get_ylim()[1], f"{end} ({answer.halting})"
+    axes.text(x, y, words, color=QUIET, fontsize=8, ha="left" if side > 0 else "right", va="center")
     axes.set_title(f"{answer.expression}{answer.answer}")
     axes.set_xlabel("step n")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
