@@ -52,6 +52,35 @@ def _work(work: Callable[[], int | None], out: int, err: int, encoding: str) -> 
     return status
 
 
+class Beside:
+    """Work in a child that goes on beside this process, with what it says on its standard error."""
+
+    def __init__(self, work: Callable[[], int | None]) -> None:
+        read, write = os.pipe()
+        self.pid = os.fork()
+        if self.pid == 0:
+            os.close(read)
+            os._exit(_work(work, os.open(os.devnull, os.O_WRONLY), write, "utf-8"))
+        os.close(write)
+        self.said = os.fdopen(read, encoding="utf-8", errors="replace")
+        self._status: int | None = None
+
+    def signal(self, number: signal.Signals) -> None:
+        if self._status is None:
+            os.kill(self.pid, number)
+
+    def wait(self) -> int:
+        """How it ends; negative for the signal that ended it."""
+        if self._status is None:
+            self._status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        return self._status
+
+    def end(self) -> None:
+        self.signal(signal.SIGKILL)
+        self.wait()
+        self.said.close()
+
+
 def command(*arguments: str) -> Callable[[], int]:
     """`gridsum` with these arguments, as work."""
 

@@ -13,7 +13,8 @@ from pathlib import Path
 import httpx
 
 from tests.faults.injection import Tries
-from tests.serve.test_network import served, slow, solve
+from tests.serve.conftest import served
+from tests.serve.test_network import slow, solve
 
 _BEGINNINGS = (
     b"",

@@ -25,6 +25,9 @@ def shipped(quick: Path, tmp_path: Path) -> Path:
 
 
 def test_what_was_shipped_is_what_its_records_say(shipped: Path, capsys: pytest.CaptureFixture[str]):
+    for path in shipped.glob("*.jsonl"):
+        if path.stem not in ("SASA", "noGroups-overtrained", "seeds"):
+            path.unlink()  # two of them show it
     assert main(["reproduce", "--check", "--ship-to", str(shipped), "--device", "cpu"]) == 0
     told = capsys.readouterr().err
     records = [record for path in shipped.glob("*.jsonl") if path.stem != "seeds" for record in read([path])]

@@ -3,9 +3,8 @@
 import dataclasses
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -14,10 +13,29 @@ from gridsum.config import Config, ModelConfig
 from gridsum.fields import override
 from gridsum.model.paper import Network
 from gridsum.store import save_run
+from tests.children import Beside, command
 from tests.oracles.sizes import SMALLEST
 
 SOURCE = Path(__file__).parents[2] / "src"
 SMALL = override(Config(), SMALLEST).model
+
+
+@contextmanager
+def served(*options: str, **variables: str) -> Iterator[tuple[int, Beside]]:
+    """A real server: its port and its process."""
+
+    def work() -> int:
+        os.environ.update(variables)
+        return command("serve", "--port", "0", *options)()
+
+    server = Beside(work)
+    try:
+        told = server.said.readline()
+        port = re.search(r"http://[^ ]*:(\d+) ", told)
+        assert port, told + server.said.read()
+        yield int(port[1]), server
+    finally:
+        server.end()
 
 
 def saved(folder: Path, model: ModelConfig, variant: str, seed: int) -> str:
@@ -43,28 +61,6 @@ def fixed(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture(scope="session")
 def server(untrained: str, fixed: str) -> Iterator[str]:
     """The address of `gridsum serve`."""
-    arguments = [
-        "serve",
-        "--port",
-        "0",
-        "--max-digits",
-        "400",
-        "--model",
-        "exact",
-        "--model",
-        "base",
-        "--model",
-        untrained,
-        "--model",
-        fixed,
-    ]
-    environment = os.environ | {"PYTHONPATH": str(SOURCE), "OMP_NUM_THREADS": "1"}
-    with subprocess.Popen(
-        [sys.executable, "-m", "gridsum", *arguments], env=environment, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stderr is not None
-        told = process.stderr.readline()
-        address = re.search(r"http://127\.0\.0\.1:\d+", told)
-        assert address, told + process.stderr.read()
-        yield address[0]
-        process.terminate()
+    models = (part for name in ("exact", "base", untrained, fixed) for part in ("--model", name))
+    with served("--max-digits", "400", *models) as (port, _):
+        yield f"http://127.0.0.1:{port}"

@@ -2,16 +2,13 @@
 
 import dataclasses
 import logging
-import os
 import re
 import signal
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -25,7 +22,7 @@ from gridsum.model.paper import Network
 from gridsum.serve.metrics import FewLines, Metrics
 from gridsum.serve.together import Elsewhere, Together
 from gridsum.store import save_run
-from tests.serve.conftest import SMALL, SOURCE
+from tests.serve.conftest import SMALL, served
 
 
 @pytest.fixture(scope="module")
@@ -36,22 +33,6 @@ def endless(tmp_path_factory: pytest.TempPathFactory) -> str:
     whole = dataclasses.replace(Config(), variant="fixedTime", model=config)
     save_run(folder / "weights.safetensors", Network(config, (0,)), 0, whole, 0)
     return str(folder)
-
-
-@contextmanager
-def served(*options: str, **variables: str) -> Iterator[tuple[int, subprocess.Popen[str]]]:
-    """A real server: its port and its process."""
-    environment = os.environ | {"PYTHONPATH": str(SOURCE), "OMP_NUM_THREADS": "1"} | variables
-    command = [sys.executable, "-m", "gridsum", "serve", "--port", "0", *options]
-    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as server:
-        assert server.stderr is not None
-        told = server.stderr.readline()
-        port = re.search(r"http://[^ ]*:(\d+) ", told)
-        try:
-            assert port, told + server.stderr.read()
-            yield int(port[1]), server
-        finally:
-            server.kill()
 
 
 def solve(port: int, expression: str = "58+67", **headers: str) -> httpx.Response:
@@ -178,13 +159,12 @@ def test_requests_in_flight_end_or_are_told_when_the_server_is_stopped(endless: 
             _wait_until(lambda: taken() == 1)
             short = clients.submit(solve, port)
             _wait_until(lambda: taken() == 2 or short.done())
-            server.send_signal(signal.SIGTERM)
+            server.signal(signal.SIGTERM)
             assert going.result().status_code == 503
             assert "being stopped" in going.result().json()["error"]
             assert short.result().json()["answer"] == "125"
-        assert server.wait(600) == 0
-        assert server.stderr is not None
-        assert "Traceback" not in server.stderr.read()
+        assert server.wait() == 0
+        assert "Traceback" not in server.said.read()
 
 
 def test_short_sums_by_a_rule_do_not_wait_for_workers(endless: str):
@@ -200,7 +180,7 @@ def test_short_sums_by_a_rule_do_not_wait_for_workers(endless: str):
             assert solve(port, "999+1").json()["answer"] == "1000"
             assert solve(port, "+".join(["123456789"] * 40)).status_code == 429, "a long one finds all places taken"
         finally:
-            server.kill()  # which ends the clients
+            server.signal(signal.SIGKILL)  # which ends the clients
 
 
 def test_a_log_says_how_much_it_leaves_out(monkeypatch: pytest.MonkeyPatch):
