@@ -42,7 +42,8 @@ def training(name, **changes):
 
 def discovering(phase):
     from gridsum.deltas import exact_for
-    from gridsum.training.discovery import Discovery, at_step, total_steps
+    from gridsum.training.discovery import Discovery
+    from gridsum.training.phases import at_step, total_steps
     config = exact_for("add", True)
     fleet = Discovery(config, (0,), torch.device("cpu"))
     (first,) = [n for n in range(total_steps(config)) if at_step(config, n)[0] == phase and not at_step(config, n)[2]]

@@ -18,7 +18,8 @@ from gridsum.cli import main
 from gridsum.config import Config
 from gridsum.recipe import ExactConfig
 from gridsum.streams import Stream
-from gridsum.training.discovery import at_step, draw, recurrent_steps, total_steps
+from gridsum.training.discovery import draw
+from gridsum.training.phases import at_step, recurrent_steps, total_steps
 from tests.training.test_discovery import TINY
 from tests.training.test_gradients import tiny
 

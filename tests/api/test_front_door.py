@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import gridsum
-from gridsum.api.models import ModelError
+from gridsum.api.asking import ModelError
 from gridsum.api.traces import Film, TraceError
 from gridsum.cli import main
 from gridsum.evaluation.suites import SuiteError

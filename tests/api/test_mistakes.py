@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import gridsum
-from gridsum.api.models import ModelError
+from gridsum.api.asking import ModelError
 from gridsum.config import ConfigError
 from gridsum.evaluation.suites import SuiteError
 from gridsum.training.folders import FolderError

@@ -11,7 +11,8 @@ from gridsum.model.engine import cells_of
 from gridsum.model.engine.bits import Packed, PackedLooking, Whole
 from gridsum.model.rule import RuleNetwork
 from gridsum.training import discovery
-from gridsum.training.discovery import Discovery, total_steps
+from gridsum.training.discovery import Discovery
+from gridsum.training.phases import total_steps
 from tests.model.test_rule import MANY, SMALL
 from tests.training.test_discovery import GATES, TINY
 

@@ -5,7 +5,7 @@ import torch
 from safetensors.torch import load_file
 
 import gridsum
-from gridsum.api.models import ModelError
+from gridsum.api.asking import ModelError
 from gridsum.automaton.table import TableError
 from gridsum.deltas import variant
 from gridsum.fields import override

@@ -19,20 +19,10 @@ from gridsum.streams import Stream
 from gridsum.symbols import decode, parse
 from gridsum.training import exact
 from gridsum.training.checkpoints import load_checkpoint
-from gridsum.training.discovery import (
-    Discovery,
-    at_step,
-    draw,
-    grid_of,
-    phases,
-    place,
-    recurrent_steps,
-    setting,
-    total_steps,
-    train_steps,
-)
+from gridsum.training.discovery import Discovery, draw, place, train_steps
 from gridsum.training.exact import train_exact
 from gridsum.training.folders import FolderError, read_metrics
+from gridsum.training.phases import at_step, grid_of, phases, recurrent_steps, setting, total_steps
 
 CPU = torch.device("cpu")
 TINY = override(

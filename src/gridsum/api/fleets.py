@@ -4,8 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from gridsum.api.asking import ModelError
 from gridsum.api.loading import load
-from gridsum.api.models import Model, ModelError
+from gridsum.api.models import Model
 from gridsum.config import Config
 from gridsum.deltas import VARIANTS, exact_for
 from gridsum.deltas import variant as variant_of

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gridsum.api.models import Model, ModelError, PaperModel, RuleModel
+from gridsum.api.asking import ModelError
+from gridsum.api.models import Model, PaperModel, RuleModel
 from gridsum.names import DEFAULT_MODEL, MODELS, resolve
 from gridsum.packed import plain_or_packed
 

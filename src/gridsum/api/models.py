@@ -9,21 +9,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from gridsum.answers import Answer
-from gridsum.tasks import ExpressionError, Task
+from gridsum.api.asking import How, ModelError, how_of, read_expression, read_expressions
+from gridsum.tasks import Task
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from gridsum.api.traces import Trace
     from gridsum.automaton.table import RuleTable
-    from gridsum.model.inference import HaltingRule
     from gridsum.model.paper import Network
     from gridsum.model.rule import RuleNetwork
     from gridsum.model.unroll import Change
-    from gridsum.solving import PlacementRule
     from gridsum.store import Model as Runs
     from gridsum.terminal import Line
 
@@ -33,21 +32,6 @@ _MOST_CODES = 5 * 10**7
 
 Patch = Mapping[tuple[int, int, int], Any]
 """(n, row, column) → the state that the cell is to have after n steps: a vector, or the number of a code."""
-
-
-class ModelError(ValueError):
-    """A model that cannot be had or cannot do as asked; the message says what to mend."""
-
-
-class How(NamedTuple):
-    """How a model is to work. What is not said is as the model was made for."""
-
-    halting: "HaltingRule | None" = None
-    placement: "PlacementRule" = "auto"
-    seed: int = 0
-    """Of the draws of sampled halting."""
-    network: bool = False
-    """Whether the network itself answers, where its rule would."""
 
 
 class Model(ABC):
@@ -372,36 +356,3 @@ def _stacked(found: "dict[str, list[Tensor]]") -> "dict[str, Tensor]":
         alike = [output for output in outputs if output.shape == outputs[-1].shape]
         stacked[name] = torch.stack(alike)[:, 0]
     return stacked
-
-
-def how_of(given: dict[str, Any]) -> How:
-    """Keywords as a `How`; one that does not exist is told the nearest."""
-    from gridsum.names import did_you_mean
-
-    unknown = next((name for name in given if name not in How._fields), None)
-    if unknown is not None:
-        mend = did_you_mean(unknown, How._fields, f"there are {', '.join(How._fields)}")
-        raise ModelError(f"solving takes no {unknown!r}; {mend}")
-    if not isinstance(given.get("seed", 0), int):
-        raise ModelError(f"{given['seed']!r} is no seed; write a whole number")
-    return How(**given)
-
-
-def read_expression(text: str, task: Task) -> tuple[str, ...]:
-    """The terms of one sum."""
-    if not isinstance(text, str):
-        raise ExpressionError(f"{text!r} is no text; write a sum such as '58+67'")
-    return task.parse(text)
-
-
-def read_expressions(texts: Iterable[str], task: Task) -> list[tuple[str, ...]]:
-    """The terms of several sums; a message says which of them cannot be read."""
-    if not isinstance(texts, Iterable) or isinstance(texts, bytes):
-        raise ExpressionError(f"{texts!r} is no text; write a sum such as '58+67', or a list of them")
-    found = []
-    for number, text in enumerate(texts, 1):
-        try:
-            found.append(read_expression(text, task))
-        except ExpressionError as error:
-            raise ExpressionError(f"expression {number}: {error}") from None
-    return found

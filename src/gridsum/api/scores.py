@@ -8,8 +8,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gridsum.api.asking import How
 from gridsum.api.loading import has_rule
-from gridsum.api.models import How, PaperModel, RuleModel
+from gridsum.api.models import PaperModel, RuleModel
 from gridsum.evaluation.records import Record, append
 from gridsum.evaluation.rendering import Table, to_html, to_markdown, to_text
 from gridsum.evaluation.solvers import evaluate_solver, load_solver

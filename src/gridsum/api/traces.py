@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     import numpy as np
     from torch import Tensor
 
-    from gridsum.api.models import How, Model
+    from gridsum.api.asking import How
+    from gridsum.api.models import Model
     from gridsum.model.unroll import Trace as Inside
     from gridsum.terminal import Line
 

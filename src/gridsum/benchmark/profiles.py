@@ -25,9 +25,10 @@ from gridsum.devices import fastest, on_gpu, product_rate, synchronise
 from gridsum.model.engine import served
 from gridsum.recipe import ExactConfig
 from gridsum.store import Model
-from gridsum.training.discovery import Discovery, at_step, recurrent_steps, total_steps
+from gridsum.training.discovery import Discovery
 from gridsum.training.graphs import GraphGradients
 from gridsum.training.loop import PaperFleet
+from gridsum.training.phases import at_step, recurrent_steps, total_steps
 from gridsum.training.process import set_for_training
 
 _BACKWARD = "autograd::engine::evaluate_function"

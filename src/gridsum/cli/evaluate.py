@@ -151,7 +151,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def _measures(options: Any) -> "Iterator[Measure]":
     """Every model and solver, loaded and checked."""
-    from gridsum.api.models import How
+    from gridsum.api.asking import How
     from gridsum.api.scores import Setting, measure_of_solver, measures_of
     from gridsum.evaluation.solvers import load_solver
 

@@ -77,7 +77,7 @@ def look(folder: Path) -> Seen:
     from gridsum.training.folders import holds_exact, read_exact_setup, read_metrics, read_setup, seed_folder
 
     if holds_exact(folder):
-        from gridsum.training.discovery import total_steps
+        from gridsum.training.phases import total_steps
 
         config, seeds = read_exact_setup(folder)
         variant, of = "exact", total_steps(config)

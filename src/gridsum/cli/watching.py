@@ -3,8 +3,9 @@
 import argparse
 from typing import TYPE_CHECKING
 
+from gridsum.api.asking import How
 from gridsum.api.loading import has_rule, rule_model
-from gridsum.api.models import How, Model, PaperModel
+from gridsum.api.models import Model, PaperModel
 from gridsum.cli.parsing import (
     UsageError,
     add_device,

@@ -5,7 +5,7 @@ learns the same alone or in a fleet, and resuming needs weights, moments, the la
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
@@ -24,13 +24,12 @@ from gridsum.recipe import DiscoveryConfig, ExactConfig, Phase
 from gridsum.streams import Stream, lane_index
 from gridsum.tasks import PAD, Task, find
 from gridsum.training.optimiser import clipped, decay_of, named_rows, write_rows
+from gridsum.training.phases import Setting, at_step, grid_of, phases, recurrent_steps, setting
 
 # What the random numbers of a step are for; those of a recurrent step n come n after the last.
 _PROBLEMS, _ROWS, _COLUMNS, _HARD, _START, _RANDOM, _SHARE, _WHERE, _CORRUPTED = range(9)
 _NOISE, _CORRUPTION, _CORRUPT_BITS = 100, 200, 300
 _BETAS = (0.9, 0.999)
-# A rate grows to its own size over so many steps of a phase.
-_WARM_UP = 50
 # How much of what hardening looks at is of the last training step.
 _RECENT = 0.05
 # What the stream of the problems that are held out is for, and how many they are.
@@ -38,18 +37,6 @@ _HELD_OUT, _HELD_OUT_PROBLEMS = -1, 64
 
 
 _DEFAULT = find()
-
-
-class Setting(NamedTuple):
-    """Where a phase stands at one of its steps."""
-
-    noise: float
-    hard: float
-    random_starts: float
-    corruption: float
-    bit_cost: float
-    gate_cost: float
-    rate: float
 
 
 class Logged(NamedTuple):
@@ -70,54 +57,6 @@ class HeldOut(NamedTuple):
     """The share of whole results that are right at rest."""
     codes: Tensor
     """How many codes their cells rest in."""
-
-
-def setting(phase: Phase, index: int) -> Setting:
-    """At step `index` of the phase."""
-    along = index / max(1, phase.steps)
-
-    def between(name: str) -> float:
-        start, end = getattr(phase, f"{name}_start"), getattr(phase, f"{name}_end")
-        return start + (end - start) * along
-
-    rate = between("rate") * min(1.0, (index + 1) / _WARM_UP)
-    return Setting(
-        between("noise"),
-        between("hard"),
-        phase.random_starts,
-        phase.corruption,
-        phase.bit_cost,
-        phase.gate_cost,
-        rate,
-    )
-
-
-def phases(config: ExactConfig) -> list[tuple[str, Phase]]:
-    return [(item.name, getattr(config.phases, item.name)) for item in fields(config.phases)]
-
-
-def total_steps(config: ExactConfig) -> int:
-    return sum(phase.steps for _, phase in phases(config))
-
-
-def at_step(config: ExactConfig, number: int) -> tuple[str, Phase, int]:
-    """The phase that training step `number` belongs to, and its index there."""
-    for name, phase in phases(config):
-        if number < phase.steps:
-            return name, phase, number
-        number -= phase.steps
-    raise ValueError(f"the phases end before step {number}")
-
-
-def grid_of(phase: Phase, config: DiscoveryConfig) -> tuple[int, int]:
-    """The largest grid of a phase, which all its grids are masked in."""
-    rows = phase.terms[1] + config.spare_rows + config.random_rows
-    return rows, phase.digits[1] + config.spare_columns + config.random_columns
-
-
-def recurrent_steps(phase: Phase, number: int) -> int:
-    """Of training step `number`: of no run's seed, so a whole fleet takes as many."""
-    return int(Stream.of_seeds([0]).fold(number).integers(*phase.recurrent))
 
 
 @dataclass(frozen=True)

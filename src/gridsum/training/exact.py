@@ -27,7 +27,7 @@ from gridsum.recipe import ExactConfig
 from gridsum.sizes import check_memory, training_bytes
 from gridsum.store import WEIGHTS, load_exact, save_run
 from gridsum.training.checkpoints import Checkpoint, CheckpointError, Warn, config_of, save_checkpoint
-from gridsum.training.discovery import Discovery, Logged, at_step, grid_of, total_steps, train_steps
+from gridsum.training.discovery import Discovery, Logged, train_steps
 from gridsum.training.folders import (
     FolderError,
     append_metrics,
@@ -41,6 +41,7 @@ from gridsum.training.folders import (
     take_up,
     write_setup,
 )
+from gridsum.training.phases import at_step, grid_of, total_steps
 from gridsum.training.process import set_for_training
 
 PROOF = "proof.json"
