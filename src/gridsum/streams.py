@@ -82,9 +82,13 @@ class Stream:
         """`count` independent streams, made in one go."""
         return [Stream(key) for key in self.bits(count).unbind(1)]
 
+    def words(self, index: Tensor) -> Tensor:
+        """The hashes of `lane_index`'s [..., words]: int64 [R, ..., words]."""
+        return _mix(self.key.view(-1, *[1] * index.dim()) + index)
+
     def lanes(self, index: Tensor) -> Tensor:
         """Uniform int16, four from each hash: [R, ..., 4·words] of `lane_index`'s [..., words]."""
-        return _mix(self.key.view(-1, *[1] * index.dim()) + index).view(torch.int16)
+        return self.words(index).view(torch.int16)
 
     def normal(self, index: Tensor) -> Tensor:
         """Gaussian float32 on 2^16 values, four from each hash: [R, ..., 4·words] of `lane_index`'s [..., words]."""

@@ -1,9 +1,11 @@
 """Layers that several systems share, of one run and with the features last."""
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.autograd import Function
 from torch.nn import functional as F
 
 from gridsum.streams import Stream, lane_index, lane_threshold
@@ -18,8 +20,26 @@ def dropped(x: Tensor, probability: float, draws: Stream | None, site: int) -> T
     if draws is None or not probability:
         return x
     cells = torch.arange(math.prod(x.shape[:-1]), device=x.device).view(x.shape[:-1])
-    kept = draws.fold(site).lanes(lane_index(cells, x.shape[-1]))[0] >= lane_threshold(probability)
-    return x * kept / (1 - probability)
+    lanes = _Lanes.apply(draws.fold(site).words(lane_index(cells, x.shape[-1])))[0]
+    return x * (lanes >= lane_threshold(probability)) / (1 - probability)
+
+
+class _Lanes(Function):
+    """int64 [..., words] → int16 [..., 4·words], as `Stream.lanes` sees them. Torch before 2.12 cannot map that view
+    over runs by itself."""
+
+    @staticmethod
+    def forward(words: Tensor) -> Tensor:
+        return words.view(torch.int16)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        pass
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[int | None], words: Tensor) -> tuple[Tensor, int]:  # noqa: ARG004
+        assert in_dims[0] is not None, "a stream belongs to a run"
+        return _Lanes.apply(words.movedim(in_dims[0], 0)), 0
 
 
 class Convolution(nn.Linear):

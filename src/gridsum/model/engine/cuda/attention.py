@@ -18,7 +18,7 @@ from gridsum.model.engine.cuda.cells import entries, own_grid, place_of
 # Cells and warps of a program, as measured on an H200. Neighbours are taken one at a time going backward: all at once
 # need so many registers that fewer programs run side by side.
 _FORWARD = {"TILE": 8, "UNROLL": 9, "num_warps": 4}
-_BACKWARD = {"TILE": 32, "UNROLL": 1, "num_warps": 4}
+_BACKWARD = {"TILE": 8, "UNROLL": 1, "num_warps": 1}
 
 
 @triton.jit
