@@ -13,7 +13,7 @@ from gridsum.baselines.evaluation import evaluate, load
 from gridsum.baselines.fleet import MappedGradients, SystemFleet, answers, stacked
 from gridsum.baselines.page import page
 from gridsum.baselines.registry import SYSTEMS, find
-from gridsum.baselines.system import SystemConfig
+from gridsum.baselines.system import Baseline, Problem, SystemConfig
 from gridsum.cli import main
 from gridsum.cli.table import record_files
 from gridsum.config import ConfigError
@@ -22,7 +22,7 @@ from gridsum.evaluation.suites import Suite
 from gridsum.evaluation.systems import curves
 from gridsum.evaluation.tables import TABLES
 from gridsum.fields import override
-from gridsum.problems import Space, batch_of, sample
+from gridsum.problems import Batch, Space, batch_of, sample
 from gridsum.store import StoreError
 from gridsum.store import load as load_ours
 from gridsum.streams import Stream
@@ -95,6 +95,73 @@ def test_a_problem_is_answered_the_same_beside_longer_ones(name: str):
     width = min(alone.shape[-1], beside.shape[-1])
     assert torch.equal(alone[:, 0, -width:], beside[:, 1, -width:])
     assert beside.shape[:2] == (2, 2)
+
+
+class _Asked(Exception):
+    """It has been given something, and that is enough."""
+
+
+@pytest.mark.parametrize("setting", ["own", "paper"])
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_a_problem_of_training_is_asked_as_in_training(name: str, setting: str, monkeypatch: pytest.MonkeyPatch):
+    """Whatever suite it stands in, and whatever longer problems it stands beside."""
+    config = override(find(name).configured(setting), SMALL[name])
+    network, trained = stacked(config, (0,)), config.space
+    task, digits = config.task.task, sum(trained.digits) // 2
+    problem = tuple(str(1 + place % (task.alphabet.base - 1)) * digits for place in range(trained.terms[0]))
+    given: list[Problem] = []
+
+    def ask(network: Baseline, problem: Problem, written: torch.Tensor) -> None:  # noqa: ARG001
+        given.append(problem)
+        raise _Asked
+
+    monkeypatch.setattr("gridsum.baselines.fleet._asked", ask)
+    longer = ("1" * (trained.digits[1] + 3),) * trained.terms[0]
+    alone = Space((len(problem), len(problem)), (digits, digits))
+    wide = Space((1, len(problem)), (1, len(longer[0])))
+    for batch, space in (([problem], alone), ([problem], wide), ([problem, longer], wide)):
+        with pytest.raises(_Asked):
+            answers(network, 1, batch_of(batch, task=task), space)
+    learnt = network.encode(sample(trained, 1, Stream.of_seeds([0]), task=task), trained, Stream.of_seeds([0]))
+    for asked in given:
+        assert asked.inputs.keys() == learnt.inputs.keys()
+        for key, value in asked.inputs.items():
+            assert value.shape == learnt.inputs[key].shape, key
+            assert torch.equal(value, given[0].inputs[key]), key
+
+
+def test_room_is_as_in_training_and_more_where_it_is_needed():
+    network = stacked(small("s2g-cnn", **{"task.terms": (2, 4), "task.digits": (3, 10)}), (0,))
+    assert network.room(Space((2, 2), (5, 5))) == network.room(network.trained_on) == (4, 11, 44)
+    assert network.room(Space((2, 2), (50, 50))) == (4, 51, 102)
+    assert network.room(Space((6, 6), (5, 5))) == (6, 11, 44)
+    assert network.room(Space((2, 2), (2, 2))) == (2, 3, 6)  # so short was none of its numbers
+    for name, part in (("s2g-cnn", "columns"), ("deep-thinking", "grid"), ("grid-lstm", "tokens")):
+        system = stacked(small(name, **{"task.terms": (1, 4), "task.digits": (1, 10)}), (0,))
+        space = Space((6, 6), (5, 5))
+        inputs = system.encode(sample(space, 1, Stream.of_seeds([0])), space, None).inputs
+        full = system.encode(sample(system.trained_on, 1, Stream.of_seeds([0])), system.trained_on, None).inputs
+        assert inputs[part].shape[-1] == full[part].shape[-1], "more terms, and numbers of training's length"
+
+
+def test_a_suite_may_hold_what_was_learnt_beside_what_was_not(monkeypatch: pytest.MonkeyPatch):
+    """Both parts are answered, each in its place."""
+    network = stacked(small("dngpu"), (0, 1))
+    space, rooms = Space((1, 2), (1, 3)), []
+    whole, encode = batch_of([("123", "998"), ("4", "7"), ("25", "5"), ("8", "9")]), network.encode
+
+    def noted(batch: Batch, space: Space, draws: None) -> Problem:
+        rooms.append(space)
+        return encode(batch, space, draws)
+
+    monkeypatch.setattr(network, "encode", noted)
+    together, steps = answers(network, 2, whole, space)
+    assert rooms == [network.trained_on, space]
+    for index in range(4):
+        alone, _ = answers(network, 2, batch_of([tuple(whole.expression(0, index)[:-1].split("+"))]), space)
+        width = min(alone.shape[-1], together.shape[-1])
+        assert torch.equal(alone[:, 0, -width:], together[:, index, -width:])
+    assert steps.tolist() == [(7 + 3 + 4 + 3) / 4] * 2
 
 
 def test_reading_back_all_at_once_is_writing_digit_by_digit():

@@ -68,10 +68,11 @@ class DeepThinking(Baseline):
     def encode(self, batch: Batch, space: Space, draws: Stream | None) -> Problem:
         """The last term in the top row, where the result is read; blanks count a tenth, as they do for ours."""
         table, count = table_of(batch, space).flip(-1), terms_of(batch)
-        columns = space.columns_of(self.task) + self.shape.spare_columns
+        room = self.room(space)
+        columns = room.columns + self.shape.spare_columns
         row = count[..., None] - 1 - torch.arange(table.shape[-2], device=table.device)
         grid = torch.where((row >= 0)[..., None], table.gather(-2, row.clamp_min(0)[..., None].expand_as(table)), PAD)
-        grid = torch.nn.functional.pad(grid, (columns - grid.shape[-1], 0), value=PAD)
+        grid = torch.nn.functional.pad(grid, (columns - grid.shape[-1], 0, 0, room.terms - grid.shape[-2]), value=PAD)
         targets = batch.targets_for(columns)
         size, most = count.shape[-1], self.shape.steps
         if draws is None:

@@ -10,7 +10,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
+from torch.nn import functional as F
 
+from gridsum.baselines.layout import sized_for, within
 from gridsum.baselines.registry import find
 from gridsum.baselines.system import Baseline, Problem, Read, SystemConfig, until_blank
 from gridsum.devices import Replayed, on_gpu
@@ -100,6 +102,25 @@ class MappedGradients:
 @torch.no_grad()
 def answers(network: Baseline, runs: int, batch: Batch, space: Space) -> tuple[Tensor, Tensor]:
     """What every run answers to the problems of one, as rows of columns [R,B,W]; and its mean steps [R].
+
+    A problem such as it was trained on is asked as it was in training, whatever others `space` has beside it.
+    """
+    known = within(batch, space, network.trained_on)[0]
+    found, steps = batch.symbols.new_zeros(runs, len(known), 0), torch.zeros(runs, device=known.device)
+    for chosen, room in ((known, network.trained_on), (~known, space)):
+        if not bool(chosen.any()):
+            continue
+        part = sized_for(Batch(batch.symbols[:, chosen], batch.targets[:, chosen], batch.task), room)
+        read, taken = _answered(network, runs, part, room)
+        width = max(found.shape[-1], read.shape[-1])
+        found = F.pad(found, (width - found.shape[-1], 0), value=PAD)
+        found[:, chosen] = F.pad(read, (width - read.shape[-1], 0), value=PAD)
+        steps = steps + taken * chosen.sum() / len(known)
+    return found, steps
+
+
+def _answered(network: Baseline, runs: int, batch: Batch, space: Space) -> tuple[Tensor, Tensor]:
+    """The same, all of them laid out for `space`.
 
     A system that reads what it has written is read back all at once, again and again, until nothing changes: that is
     what writing digit by digit comes to. It begins with the right answer, so one that is right takes one pass. After

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from gridsum.baselines.layers import lstm, one_hot
 from gridsum.baselines.system import (
@@ -69,11 +70,13 @@ class GridLSTM(Baseline):
         self.output = nn.Linear(self.shape.width, self.symbols)
 
     def encode(self, batch: Batch, space: Space, draws: Stream | None) -> Problem:  # noqa: ARG002
-        """The input ends where the answer begins, which has a blank at its end."""
-        columns = space.columns_of(self.task) + 1
+        """The input ends where the answer begins, which has a blank at its end; a short one has blanks before it."""
+        room = self.room(space)
+        columns = room.columns + 1
         targets = flush_left(batch.targets_for(columns))
         before = torch.cat((torch.ones_like(targets[..., :1]), targets[..., :-1]), -1)
-        tokens = torch.nn.functional.pad(flush_right(batch.symbols), (0, columns), value=PAD)
+        symbols = F.pad(batch.symbols, (0, room.symbols - batch.symbols.shape[-1]), value=PAD)
+        tokens = F.pad(flush_right(symbols), (0, columns), value=PAD)
         return Problem({"tokens": tokens, "columns": targets}, targets, (before != PAD).float())
 
     def forward(self, inputs: dict[str, Tensor], draws: Stream | None) -> Read:  # noqa: ARG002

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from gridsum.problems import Batch, Space
 from gridsum.tasks import PAD
@@ -39,6 +40,21 @@ def table_of(batch: Batch, space: Space) -> Tensor:
     index = torch.where(where.digit, where.term * digits + where.place, terms * digits)
     table = batch.symbols.new_full((*batch.symbols.shape[:-1], terms * digits + 1), PAD)
     return table.scatter(-1, index, batch.symbols)[..., :-1].unflatten(-1, (terms, digits))
+
+
+def within(batch: Batch, space: Space, inner: Space) -> Tensor:
+    """Which problems of `space` lie in `inner`, [R,B]."""
+    lengths = (table_of(batch, space) != PAD).sum(-1)
+    count, (low, high) = (lengths > 0).sum(-1), inner.digits
+    shortest = torch.where(lengths > 0, lengths, high).amin(-1)
+    sized = (shortest >= low) & (lengths.amax(-1) <= high)
+    return sized & (count >= inner.terms[0]) & (count <= inner.terms[1])
+
+
+def sized_for(batch: Batch, space: Space) -> Batch:
+    """The same problems with as many symbols and columns as problems of `space` have."""
+    symbols = F.pad(batch.symbols, (0, space.symbols - batch.symbols.shape[-1]), value=PAD)
+    return Batch(symbols, batch.targets_for(space.columns_of(batch.task)), batch.task)
 
 
 def tape_of(batch: Batch) -> tuple[Tensor, Tensor]:

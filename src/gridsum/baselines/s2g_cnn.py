@@ -103,8 +103,9 @@ class SequenceToGrid(Baseline):
 
     def encode(self, batch: Batch, space: Space, draws: Stream | None) -> Problem:  # noqa: ARG002
         """Blanks count a tenth, as they do for ours."""
-        targets = batch.targets_for(max(self.shape.columns, space.columns_of(self.task) + 2))
-        rows = batch.symbols.new_zeros(*batch.symbols.shape[:2], max(self.shape.rows, space.terms[1] + 1))
+        room = self.room(space)
+        targets = batch.targets_for(max(self.shape.columns, room.columns + 2))
+        rows = batch.symbols.new_zeros(*batch.symbols.shape[:2], max(self.shape.rows, room.terms + 1))
         weight = torch.where(targets == PAD, 0.1, 1.0)
         return Problem({"symbols": batch.symbols, "rows": rows, "columns": targets}, targets, weight)
 
@@ -135,7 +136,8 @@ SYSTEM = System(
     claim="number sequences .954 within, .975 beyond its lengths; its toy sums of 1 to 5 digits, tested to 8",
     held_against=("2x5", "2x8"),
     differs=(
-        "features of a cell are normalised by themselves instead of over the batch; the grid grows with the problem"
+        "features of a cell are normalised by themselves instead of over the batch; the grid is never smaller than in "
+        "training, and grows where a problem needs it"
     ),
     reach=(
         "Its blocks see three columns to each side, so a carry from further away cannot arrive, whatever it "

@@ -62,6 +62,14 @@ class Read(NamedTuple):
     """The mean number of recurrent steps."""
 
 
+class Room(NamedTuple):
+    """Sizes that a system may take for its grid or its row of symbols."""
+
+    terms: int
+    columns: int
+    symbols: int
+
+
 class Baseline(nn.Module, ABC):
     """A network of one run. Weights are drawn from torch's generator; all else that is random comes from a stream."""
 
@@ -88,6 +96,19 @@ class Baseline(nn.Module, ABC):
     def fits(self, space: Space) -> bool:  # noqa: ARG002
         """Whether problems of `space` can be given to it at all."""
         return True
+
+    def room(self, space: Space) -> Room:
+        """What problems of `space` are laid out in: as in training, larger where they need it.
+
+        Less room than ever in training would be a riddle of its own. It is kept where training had no problem so small.
+        """
+        below = space.terms[1] < self.trained_on.terms[0] or space.digits[1] < self.trained_on.digits[0]
+        spaces = (space,) if below else (space, self.trained_on)
+        return Room(
+            max(each.terms[1] for each in spaces),
+            max(each.columns_of(self.task) for each in spaces),
+            max(each.symbols for each in spaces),
+        )
 
 
 class Setting(NamedTuple):
