@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 
 from gridsum.baselines.deep_thinking import DeepThinking
-from gridsum.baselines.dngpu import DiagonalUnit
+from gridsum.baselines.dngpu import DiagonalUnit, _Hard, _Moved
 from gridsum.baselines.grid_lstm import Block, GridLSTM
-from gridsum.baselines.layers import Attention, Convolution, Pondering
+from gridsum.baselines.layers import Attention, Convolution, lstm, pondered
 from gridsum.baselines.layout import layout, table_of, tape_of
 from gridsum.baselines.lstm_act import PonderingLSTM
 from gridsum.baselines.position_coupling import CoupledDecoder
@@ -72,7 +72,61 @@ def test_the_diagonal_gated_unit():
             source = c if m < 2 else c - 1 if m < 4 else c + 1  # maps 2 and 3 move right, 4 and 5 left
             moved = float(state[source, m]) if 0 <= source < 5 else 0.0
             after[c, m] = gate * moved + (1 - gate) * new
-    close(unit(s, (0.0, None, 0))[0][0, 0], after)
+    found, saturated = unit(s, unit.gates(), None)
+    close(found[0, 0], after)
+    beyond = torch.zeros(5)
+    for c in range(5):
+        for layer, seen in ((unit.reset, state), (unit.gate, state), (unit.candidate, reset * state)):
+            beyond[c] += sum(max(0.0, abs(linear(layer, seen, c, m)) - 0.9) for m in range(6))
+    close(saturated[0, 0], beyond)
+
+
+def _gradients(function, *inputs: Tensor) -> list[Tensor]:
+    """Of a sum that weighs every number of every output otherwise."""
+    with torch.enable_grad():
+        leaves = [part.detach().requires_grad_() for part in inputs]
+        outputs = function(*leaves)
+        outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+        weighed = [(part * torch.arange(1, part.numel() + 1).view_as(part).cos()).sum() for part in outputs]
+        total = torch.stack(weighed).sum()
+        return list(torch.autograd.grad(total, leaves))
+
+
+def test_gradients_by_hand_are_autograds():
+    torch.manual_seed(9)
+
+    def plain_cell(gates: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
+        i, f, o, g = gates.chunk(4, -1)
+        m = f.sigmoid() * memory + i.sigmoid() * g.tanh()
+        return o.sigmoid() * m.tanh(), m
+
+    def plain_moved(s: Tensor) -> Tensor:
+        stay, right, left = s.chunk(3, -1)
+        pad = torch.nn.functional.pad
+        return torch.cat((stay, pad(right, (0, 0, 1, -1)), pad(left, (0, 0, -1, 1))), -1)
+
+    def plain_hard(x: Tensor, scale: float) -> tuple[Tensor, Tensor]:
+        hard = x.clamp(-1, 1) if scale == 1 else (x / 6 + 0.5).clamp(0, 1)
+        return hard, ((x / scale).abs() - 0.9).relu().sum(-1)
+
+    layer, kernel = Convolution(3, 3, 2, 4), lambda weight: weight.view(4, 3, 3, 2).permute(0, 3, 1, 2)
+
+    def plain_convolution(grid: Tensor, weight: Tensor) -> Tensor:
+        return torch.nn.functional.conv2d(grid.permute(0, 3, 1, 2), kernel(weight), padding=1).permute(0, 2, 3, 1)
+
+    def convolution(grid: Tensor, weight: Tensor) -> Tensor:
+        return torch.func.functional_call(layer, {"weight": weight, "bias": torch.zeros(4)}, (grid,))
+
+    pairs = [
+        (lstm, plain_cell, (torch.randn(3, 8), torch.randn(3, 2))),
+        (lambda s: _Moved.apply(s, 1), plain_moved, (torch.randn(2, 1, 5, 6),)),
+        (lambda x: _Hard.apply(x, 1.0), lambda x: plain_hard(x, 1.0), (torch.randn(4, 6),)),
+        (lambda x: _Hard.apply(x, 3.0), lambda x: plain_hard(x, 3.0), (3 * torch.randn(4, 6),)),
+        (convolution, plain_convolution, (torch.randn(2, 3, 4, 2), layer.weight)),
+    ]
+    for ours, plain, inputs in pairs:
+        for found, oracle in zip(_gradients(ours, *inputs), _gradients(plain, *inputs), strict=True):
+            close(found, oracle)
 
 
 def _lstm(layer: torch.nn.Linear, both: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
@@ -123,8 +177,7 @@ def test_the_assembly_line_is_layer_by_layer_and_time_by_time():
 def test_halting_by_adaptive_computation_time():
     """Graves 2016, Section 2, problem by problem."""
     h = torch.tensor([[0.3, 0.9999, 0.1], [0.3, 0.5, 0.2], [0.5, 0.5, 0.3], [0.6, 0.5, 0.1]])
-    pondering = Pondering(h[0])
-    ours = [pondering.step(step, last=n == 3) for n, step in enumerate(h)]
+    ours = pondered(h.t())
     for problem in range(3):
         total, p, n = 0.0, [0.0] * 4, 0
         for n in range(4):
@@ -133,27 +186,28 @@ def test_halting_by_adaptive_computation_time():
                 p[n] = 1 - sum(p[:n])
                 break
             p[n] = float(h[n, problem])
-        close(torch.stack(ours)[:, problem], torch.tensor(p))
-        assert float(pondering.steps[problem]) == n + 1
-        assert float(pondering.cost[problem]) == pytest.approx(n + 1 + p[n], abs=1e-5)
+        close(ours.p[problem], torch.tensor(p))
+        assert float(ours.steps[problem]) == n + 1
+        assert float(ours.cost[problem]) == pytest.approx(n + 1 + p[n], abs=1e-5)
 
 
 def test_a_number_is_pondered_as_one_by_one():
-    """State and output are means under p of those of every step."""
+    """The state is the mean under p of those of every step."""
     config = override(SYSTEMS["lstm-act"].configured("own"), {"network.width": 6, "network.ponder": 3})
     torch.manual_seed(4)
     network = PonderingLSTM(config)
     x, h, m = torch.randn(1, network.gates.in_features - 7), torch.randn(1, 6), torch.randn(1, 6)
-    ours = network.ponder(x, h, m)
+    entering, *rest = network.parts_of_gates(x)
+    ours = network.ponder(entering, *rest, h, m)
     states, halts, hidden, memory = [], [], h[0], m[0]
     for n in range(3):
         hidden, memory = _lstm(network.gates, torch.cat((x[0], torch.tensor([float(n == 0)]), hidden)), memory)
-        states.append((hidden, memory, network.output(hidden)))
+        states.append((hidden, memory))
         halts.append(float(torch.sigmoid(network.halt(hidden))))
     p = [halts[0], halts[1], 1 - halts[0] - halts[1]] if sum(halts[:2]) < 0.99 else [halts[0], 1 - halts[0], 0.0]
     if halts[0] >= 0.99:
         p = [1.0, 0.0, 0.0]
-    for part in range(3):
+    for part in range(2):
         oracle = torch.stack([share * state[part] for share, state in zip(p, states, strict=True)]).sum(0)
         close(ours[part][0], oracle)
 
@@ -262,7 +316,7 @@ def test_steps_without_a_gradient_and_after_the_last():
     seen = (inputs["grid"][..., None] == torch.arange(13)).float()
     state = network.enter(seen).relu()
     for _ in range(4):
-        state = network.step(state, seen)
+        state = network.blocks(network.recall(torch.cat((state, seen), -1)).relu())
     for layer in network.head:
         state = layer(state).relu()
     oracle = network.output(state)[:, 0]

@@ -4,13 +4,16 @@ A tape of n cells, one for each symbol, takes n steps of a convolutional gated u
 diagonal gates, and hard nonlinearities with a cost for saturation.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.autograd import Function
 from torch.nn import functional as F
 
-from gridsum.baselines.layers import Convolution, dropped, neighbours, one_hot
+from gridsum.baselines.layers import Convolution, convolve, kept, one_hot
 from gridsum.baselines.layout import tape_of
 from gridsum.baselines.system import Baseline, Problem, Read, Setting, System, SystemConfig, lesson
 from gridsum.config import described
@@ -48,25 +51,61 @@ class DiagonalUnit(nn.Module):
             nn.init.xavier_uniform_(layer.weight)
             nn.init.constant_(layer.bias, start)
 
-    def forward(self, s: Tensor, drop: tuple[float, Stream | None, int]) -> tuple[Tensor, Tensor]:
+    def gates(self) -> tuple[Tensor, Tensor]:
+        """Weight and bias of both gates, three times as large, because torch's hard sigmoid is clamp(x/6 + 1/2)."""
+        weight, bias = zip(self.reset.parameters(), self.gate.parameters(), strict=True)
+        return 3 * torch.cat(weight), 3 * torch.cat(bias)
+
+    def forward(self, s: Tensor, gates: tuple[Tensor, Tensor], keep: Tensor | None) -> tuple[Tensor, Tensor]:
         """s [B,1,n,m] after a step, and how far its parts are saturated [B,1,n]."""
-        around = neighbours(s, 1, 3)  # of both gates, so once
-        reset, gate = (F.linear(around, layer.weight, layer.bias) for layer in (self.reset, self.gate))
-        candidate = self.candidate(_hard_sigmoid(reset) * s)
-        g, new = _hard_sigmoid(gate), dropped(candidate.clamp(-1, 1), *drop)
-        saturated = sum((part.abs() - _LIMIT).relu().sum(-1) for part in (reset, gate, candidate))
-        assert isinstance(saturated, Tensor)
-        return g * moved(s) + (1 - g) * new, saturated
+        opened, saturated = _Hard.apply(convolve(s, *gates, 1, 3), 3.0)
+        reset, gate = opened.chunk(2, -1)
+        new, too = _Hard.apply(self.candidate(reset * s), 1.0)
+        return torch.lerp(new if keep is None else new * keep, _Moved.apply(s, 1), gate), saturated + too
 
 
-def moved(s: Tensor) -> Tensor:
-    third = s.shape[-1] // 3
-    stay, left, right = s.split((s.shape[-1] - 2 * third, third, third), -1)
-    return torch.cat((stay, F.pad(left, (0, 0, 1, -1)), F.pad(right, (0, 0, -1, 1))), -1)
+class _Hard(Function):
+    """A hard tanh at scale 1, a hard sigmoid of x / 3 at scale 3; and by how much all x / scale exceed the limit."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x: Tensor, scale: float) -> tuple[Tensor, Tensor]:
+        hard = F.hardtanh(x) if scale == 1 else F.hardsigmoid(x)
+        return hard, torch.linalg.vector_norm(F.softshrink(x, scale * _LIMIT), 1, -1) / scale
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:  # noqa: ARG004
+        x, ctx.scale = inputs
+        ctx.save_for_backward(x)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
+        (x,), scale, aten = ctx.saved_tensors, ctx.scale, torch.ops.aten
+        soft = aten.hardtanh_backward(grads[0], x, -1, 1) if scale == 1 else aten.hardsigmoid_backward(grads[0], x)
+        way = F.softshrink(x, scale * _LIMIT).sign()
+        return torch.addcmul(soft, way, grads[1][..., None], value=1 / scale), None
 
 
-def _hard_sigmoid(x: Tensor) -> Tensor:
-    return (0.5 * x + 0.5).clamp(0, 1)
+class _Moved(Function):
+    """The diagonal gate, `way` 1; its gradient moves back."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(s: Tensor, way: int) -> Tensor:
+        third, around = s.shape[-1] // 3, F.pad(s, (0, 0, 1, 1))
+        stay, right, left = around.split((s.shape[-1] - 2 * third, third, third), -1)
+        parts = ((stay, 1), (right, 1 - way), (left, 1 + way))
+        return torch.cat([part.narrow(-2, start, s.shape[-2]) for part, start in parts], -1)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:  # noqa: ARG004
+        ctx.way = inputs[1]
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
+        return _Moved.apply(grads[0], -ctx.way), None
 
 
 class NeuralGPU(Baseline):
@@ -87,14 +126,20 @@ class NeuralGPU(Baseline):
         tape, length = inputs["tape"], inputs["length"]
         cells = tape.shape[-1]
         inside = (torch.arange(cells, device=tape.device) < length[:, None])[:, None, :, None].float()
-        entered = self.enter(one_hot(tape, self.symbols))[:, None]
-        s = dropped(entered.clamp(-1, 1), self.shape.dropout, draws, 0) * inside
-        saturation = s.new_zeros(len(s))
-        for step in range(cells):
-            after, saturated = self.unit(s, (self.shape.dropout, draws, step + 1))
-            running = step < length
-            saturation = saturation + running * (saturated * inside[..., 0]).sum((1, 2))
-            s = torch.where(running[:, None, None, None], after * inside, s)
+        s = self.enter(one_hot(tape, self.symbols))[:, None].clamp(-1, 1)
+        keep: Sequence[Tensor | None] = [None] * (cells + 1)
+        if draws is not None and self.shape.dropout:
+            keep = kept(s, self.shape.dropout, draws, 0, cells + 1).unbind()
+            s = s * keep[0]
+        s = s * inside
+        step = torch.arange(cells, device=tape.device)[:, None, None, None, None]
+        works = (step < length[:, None, None, None]) & (inside > 0)  # [n,B,1,n,1]: outside, s is 0 and stays so
+        gates, saturated = self.unit.gates(), []
+        for n in range(cells):
+            after, much = self.unit(s, gates, keep[n + 1])
+            saturated.append(much)
+            s = torch.where(works[n], after, s)
+        saturation = (torch.stack(saturated) * works[..., 0]).sum((0, 2, 3))
         cost = self.shape.saturation * (saturation / length.square().clamp_min(1)).mean()
         return Read(self.output(s[:, 0]), cost, length.float().mean())
 

@@ -56,8 +56,20 @@ class Block(nn.Module):
 
     def forward(self, time: tuple[Tensor, Tensor], depth: tuple[Tensor, Tensor]) -> tuple[tuple, tuple]:
         """Each is (h, m), [...,E]."""
-        both = torch.cat((time[0], depth[0]), -1)
-        return lstm(self.time(both), time[1]), lstm(self.depth(both), depth[1])
+        return self.step(self.both(), time, depth)
+
+    def both(self) -> tuple[Tensor, Tensor]:
+        """Weights and bias of both LSTMs as those of one whose memory is [m_time, m_depth]."""
+        parts = [(layer.weight.chunk(4), layer.bias.chunk(4)) for layer in (self.time, self.depth)]
+        (time, time_bias), (depth, depth_bias) = parts
+        weight = [row for pair in zip(time, depth, strict=True) for row in pair]
+        return torch.cat(weight), torch.cat([row for pair in zip(time_bias, depth_bias, strict=True) for row in pair])
+
+    def step(self, both: tuple[Tensor, Tensor], time: tuple, depth: tuple) -> tuple[tuple, tuple]:
+        """The same with what `both` gave, once for all ticks."""
+        h, m = (torch.cat(parts, -1) for parts in zip(time, depth, strict=True))
+        (h_time, h_depth), (m_time, m_depth) = (part.chunk(2, -1) for part in lstm(F.linear(h, *both), m))
+        return (h_time, m_time), (h_depth, m_depth)
 
 
 class GridLSTM(Baseline):
@@ -82,17 +94,23 @@ class GridLSTM(Baseline):
     def forward(self, inputs: dict[str, Tensor], draws: Stream | None) -> Read:  # noqa: ARG002
         tokens, layers = inputs["tokens"], self.shape.layers
         times, columns = tokens.shape[-1], inputs["columns"].shape[-1]
-        entering = self.enter(one_hot(tokens, self.symbols)).tanh()
-        time = depth = (tokens.new_zeros(len(tokens), layers, self.shape.width, dtype=entering.dtype),) * 2
-        layer, shown = torch.arange(layers, device=tokens.device)[:, None], []
-        for tick in range(times + layers - 1):
-            new = entering[:, min(tick, times - 1), None].chunk(2, -1)
-            arriving = tuple(torch.cat((first, rest[:, :-1]), 1) for first, rest in zip(new, depth, strict=True))
-            after, depth = self.block(time, arriving)
-            begun = layer <= tick  # above, nothing has arrived yet
-            time = tuple(torch.where(begun, a, b) for a, b in zip(after, time, strict=True))
-            if tick - layers + 1 >= times - columns:
-                shown.append(depth[0][:, -1])
+        entering = self.enter(one_hot(tokens, self.symbols)).tanh().transpose(0, 1)
+        entered = [part.split(1) for part in entering.chunk(2, -1)]
+        nothing = entering.new_zeros(1, len(tokens), self.shape.width)
+        time = depth = (nothing[:0], nothing[:0])
+        both, shown = self.block.both(), []
+        for tick in range(times + layers - 1):  # layers [L,B,E] are those that are within the input now
+            if tick < times:
+                depth = tuple(torch.cat((new[tick], below)) for new, below in zip(entered, depth, strict=True))
+            else:
+                time = tuple(part[1:] for part in time)
+            if tick < layers:
+                time = tuple(torch.cat((part, nothing)) for part in time)
+            time, depth = self.block.step(both, time, depth)
+            if tick >= layers - 1:  # what the last layer shows goes nowhere else
+                if tick - layers + 1 >= times - columns:
+                    shown.append(depth[0][-1])
+                depth = tuple(part[:-1] for part in depth)
         logits = self.output(torch.stack(shown, 1))
         return Read(logits, logits.new_zeros(()), logits.new_full((), layers))
 

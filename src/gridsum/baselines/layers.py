@@ -1,7 +1,7 @@
 """Layers that several systems share, of one run and with the features last."""
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -16,12 +16,16 @@ def one_hot(codes: Tensor, count: int) -> Tensor:
 
 
 def dropped(x: Tensor, probability: float, draws: Stream | None, site: int) -> Tensor:
-    """Dropout of x [...,F] by the stream of one run; F is a multiple of 4."""
-    if draws is None or not probability:
-        return x
+    """Dropout of x [...,F] by the stream of one run."""
+    return x if draws is None or not probability else x * kept(x, probability, draws, site, 1)[0]
+
+
+def kept(x: Tensor, probability: float, draws: Stream, first: int, sites: int) -> Tensor:
+    """What dropout multiplies x [...,F] with at several sites, drawn in one go: [sites,...,F]; F is a multiple of 4."""
     cells = torch.arange(math.prod(x.shape[:-1]), device=x.device).view(x.shape[:-1])
-    lanes = _Lanes.apply(draws.fold(site).words(lane_index(cells, x.shape[-1])))[0]
-    return x * (lanes >= lane_threshold(probability)) / (1 - probability)
+    streams = draws.fold(torch.arange(first, first + sites, device=x.device))
+    lanes = _Lanes.apply(streams.words(lane_index(cells, x.shape[-1])))
+    return torch.where(lanes >= lane_threshold(probability), 1 / (1 - probability), 0.0)
 
 
 class _Lanes(Function):
@@ -37,9 +41,9 @@ class _Lanes(Function):
         pass
 
     @staticmethod
-    def vmap(info: Any, in_dims: tuple[int | None], words: Tensor) -> tuple[Tensor, int]:  # noqa: ARG004
+    def vmap(info: Any, in_dims: tuple[int | None], *words: Tensor) -> tuple[Tensor, int]:  # noqa: ARG004
         assert in_dims[0] is not None, "a stream belongs to a run"
-        return _Lanes.apply(words.movedim(in_dims[0], 0)), 0
+        return _Lanes.apply(words[0].movedim(in_dims[0], 0)), 0
 
 
 class Convolution(nn.Linear):
@@ -51,22 +55,90 @@ class Convolution(nn.Linear):
         self.rows, self.columns = rows, columns
 
     def forward(self, input: Tensor) -> Tensor:
-        return super().forward(neighbours(input, self.rows, self.columns))
+        return convolve(input, self.weight, self.bias, self.rows, self.columns)
 
 
-def neighbours(grid: Tensor, rows: int, columns: int) -> Tensor:
-    """The cells around each cell side by side, [B,H,W,rows·columns·F], row by row."""
+def convolve(grid: Tensor, weight: Tensor, bias: Tensor | None, rows: int, columns: int) -> Tensor:
+    """`Convolution` with a weight [outputs, rows·columns·inputs] that may have been made of others."""
+    if rows == columns == 1:
+        return F.linear(grid, weight, bias)
+    found = _Convolved.apply(grid, weight, rows, columns)[0]
+    return found if bias is None else found + bias
+
+
+def neighbours(grid: Tensor, rows: int, columns: int, backwards: bool = False) -> Tensor:
+    """The cells around each cell side by side, [B,H,W,rows·columns·F], row by row, or from the last to the first."""
     height, width = grid.shape[-3:-1]
     around = F.pad(grid, (0, 0, columns // 2, columns // 2, rows // 2, rows // 2))
     parts = [around[..., i : i + height, j : j + width, :] for i in range(rows) for j in range(columns)]
-    return torch.cat(parts, -1) if len(parts) > 1 else grid
+    return torch.cat(parts[::-1] if backwards else parts, -1)
+
+
+class _Convolved(Function):
+    """A product over neighbours. Its gradient is one too, seen from the other side: autograd would take the neighbours
+    apart and add them up one by one."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(grid: Tensor, weight: Tensor, rows: int, columns: int) -> tuple[Tensor, Tensor]:
+        around = neighbours(grid, rows, columns)
+        return around @ weight.t(), around
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        _, weight, ctx.rows, ctx.columns = inputs
+        ctx.mark_non_differentiable(output[1])
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(weight, output[1])
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None, None]:
+        weight, around = ctx.saved_tensors
+        back = weight.unflatten(1, (ctx.rows * ctx.columns, -1)).transpose(0, 1).flatten(0, 1)
+        to_weight = grads[0].flatten(0, -2).t() @ around.flatten(0, -2)
+        return neighbours(grads[0], ctx.rows, ctx.columns, backwards=True) @ back, to_weight, None, None
 
 
 def lstm(gates: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
-    """Hochreiter & Schmidhuber 1997 with forget gates: what it shows, and its memory."""
-    enter, forget, show, new = gates.chunk(4, -1)
-    memory = forget.sigmoid() * memory + enter.sigmoid() * new.tanh()
-    return show.sigmoid() * memory.tanh(), memory
+    """Hochreiter & Schmidhuber 1997 with forget gates: what it shows, and its memory.
+
+    With gates i, f, o and g side by side [...,4E]: m' = σ(f) ⊙ m + σ(i) ⊙ tanh(g), h' = σ(o) ⊙ tanh(m').
+    """
+    return _Cell.apply(gates, memory)[:2]
+
+
+class _Cell(Function):
+    """`lstm`, three gates at a time, with as few passes over memory in its gradient."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(gates: Tensor, memory: Tensor) -> tuple[Tensor, ...]:
+        size = memory.shape[-1]
+        opened, new = gates[..., : 3 * size].sigmoid(), gates[..., 3 * size :].tanh()
+        enter, forget, show = opened.chunk(3, -1)
+        memory = torch.addcmul(forget * memory, enter, new)
+        shown = memory.tanh()
+        return show * shown, memory, opened, new, shown
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.mark_non_differentiable(*output[2:])
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(inputs[1], *output[2:])
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> tuple[Tensor, Tensor]:
+        memory, opened, new, shown = ctx.saved_tensors
+        enter, forget, show = opened.chunk(3, -1)
+        to_memory = torch.ops.aten.tanh_backward(grads[0] * show, shown)
+        if grads[1] is not None:  # of the last step's memory nothing is asked
+            to_memory = to_memory + grads[1]
+        to_opened = torch.cat((to_memory * new, to_memory * memory, grads[0] * shown), -1)
+        to_new = torch.ops.aten.tanh_backward(to_memory * enter, new)
+        to_gates = torch.cat((torch.ops.aten.sigmoid_backward(to_opened, opened), to_new), -1)
+        return to_gates, to_memory * forget
 
 
 class Attention(nn.Module):
@@ -87,28 +159,28 @@ class Attention(nn.Module):
         return self.leave((shares @ value).transpose(-3, -2).flatten(-2))
 
 
-class Pondering:
-    """Adaptive computation time (Graves 2016, Section 2), one number of steps for each of `shape`.
+class Pondered(NamedTuple):
+    """What halting makes of h_n, [...,N]."""
+
+    p: Tensor
+    """p_n, [...,N]."""
+    steps: Tensor
+    """[...]."""
+    cost: Tensor
+    """[...]."""
+
+
+def pondered(h: Tensor, epsilon: float = 0.01) -> Pondered:
+    """Adaptive computation time (Graves 2016, Section 2).
 
     With h_n the halting probability of step n, it ends at N, the first n at which they add up to 1 - ε, or the last.
     p_n is h_n before N and what remains of 1 at N; pondering costs N plus that remainder.
     """
-
-    def __init__(self, like: Tensor, epsilon: float = 0.01) -> None:
-        self.total, self.steps, self.remainder = (torch.zeros_like(like) for _ in range(3))
-        self.epsilon = epsilon
-
-    def step(self, h: Tensor, last: bool) -> Tensor:
-        """p_n."""
-        running = self.total < 1 - self.epsilon
-        after = self.total + torch.where(running, h, 0.0)
-        ends = running if last else running & (after >= 1 - self.epsilon)
-        p = torch.where(ends, 1 - self.total, torch.where(running, h, 0.0))
-        self.remainder = self.remainder + torch.where(ends, p, 0.0)
-        self.steps = self.steps + running
-        self.total = torch.where(ends, 1.0, after)
-        return p
-
-    @property
-    def cost(self) -> Tensor:
-        return self.steps + self.remainder
+    total = F.pad(h.cumsum(-1), (1, 0))
+    before, after = total[..., :-1], total[..., 1:]
+    running = before < 1 - epsilon
+    last = torch.arange(h.shape[-1], device=h.device) == h.shape[-1] - 1
+    ends = running & ((after >= 1 - epsilon) | last)
+    p = torch.where(ends, 1 - before, h * running)
+    steps = running.sum(-1).to(h.dtype)
+    return Pondered(p, steps, steps + (p * ends).sum(-1))

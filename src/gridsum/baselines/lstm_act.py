@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
-from gridsum.baselines.layers import Pondering, lstm, one_hot
+from gridsum.baselines.layers import lstm, one_hot, pondered
 from gridsum.baselines.layout import table_of, terms_of
 from gridsum.baselines.system import Baseline, Problem, Read, Setting, System, SystemConfig, lesson
 from gridsum.config import described
@@ -50,7 +51,7 @@ class PonderingLSTM(Baseline):
     def encode(self, batch: Batch, space: Space, draws: Stream | None) -> Problem:  # noqa: ARG002
         """The places of the output are numbers × columns; which of them count says what is told."""
         table, count = table_of(batch, space), terms_of(batch)
-        numbers = torch.nn.functional.pad(table, (0, self.digits - table.shape[-1]), value=PAD)
+        numbers = F.pad(table, (0, self.digits - table.shape[-1]), value=PAD)
         number = torch.arange(table.shape[-2], device=table.device)
         told = number == count[..., None] - 1
         sums = torch.stack([self._sum(table[..., : n + 1, :]) for n in range(table.shape[-2])], -2)
@@ -70,24 +71,39 @@ class PonderingLSTM(Baseline):
         numbers, count = inputs["numbers"], inputs["count"]
         x = one_hot(numbers, self.symbols)[..., 1:]
         x = torch.cat((torch.zeros_like(x[..., :1]), x), -1).flatten(-2)  # no digit is no input
+        entering, first, back = self.parts_of_gates(x)
         h = m = x.new_zeros(len(x), self.shape.width)
-        ponder, read = x.new_zeros(len(x)), []
+        shown, costs = [], []
         for number in range(numbers.shape[1]):
-            h, m, y, cost = self.ponder(x[:, number], h, m)
-            ponder = ponder + torch.where(number < count, cost, 0.0)
-            read.append(y.unflatten(-1, (self.columns, self.symbols)))
-        steps = (ponder / count).mean()
-        return Read(torch.cat(read, 1), self.shape.ponder_cost * ponder.mean(), steps)
+            h, m, cost = self.ponder(entering[:, number], first, back, h, m)
+            shown.append(h)
+            costs.append(cost)
+        counted = torch.arange(numbers.shape[1], device=x.device) < count[:, None]
+        ponder = (torch.stack(costs, 1) * counted).sum(1)
+        logits = self.output(torch.stack(shown, 1)).unflatten(-1, (self.columns, self.symbols)).flatten(1, 2)
+        return Read(logits, self.shape.ponder_cost * ponder.mean(), (ponder / count).mean())
 
-    def ponder(self, x: Tensor, h: Tensor, m: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Section 2 for one input x [B,·]: state and output are means under p_n; and what pondering cost [B]."""
-        pondering, mean = Pondering(x[:, 0]), [torch.zeros_like(h), torch.zeros_like(m)]
+    def parts_of_gates(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """The gates are a product with [x, whether it is the first step, h]: of all x, of the flag, and h's weights."""
+        to_x, to_first, to_h = self.gates.weight.split((x.shape[-1], 1, self.shape.width), 1)
+        return F.linear(x, to_x, self.gates.bias), to_first[:, 0], to_h
+
+    def ponder(
+        self, entering: Tensor, first: Tensor, back: Tensor, h: Tensor, m: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Section 2 for one input: the state is the mean under p_n; and what pondering cost [B].
+
+        Halting does not touch the steps, so it is decided for all of them at the end. The output is linear in the
+        state, so the mean of outputs is the output of the mean.
+        """
+        states = []
         for n in range(self.shape.ponder):
-            first = x.new_full((len(x), 1), float(n == 0))
-            h, m = lstm(self.gates(torch.cat((x, first, h), -1)), m)
-            p = pondering.step(self.halt(h)[:, 0].sigmoid(), last=n == self.shape.ponder - 1)[:, None]
-            mean = [mean[0] + p * h, mean[1] + p * m]
-        return mean[0], mean[1], self.output(mean[0]), pondering.cost  # the output is linear, so its mean is the mean's
+            gates = F.linear(h, back) + (entering + first if n == 0 else entering)
+            h, m = lstm(gates, m)
+            states.append((h, m))
+        hidden, memory = (torch.stack(part, 1) for part in zip(*states, strict=True))
+        p, _, cost = pondered(self.halt(hidden)[..., 0].sigmoid())
+        return (p[..., None] * hidden).sum(1), (p[..., None] * memory).sum(1), cost
 
     def written(self, predicted: Tensor, problem: Problem) -> Tensor:
         rows = predicted.unflatten(-1, (-1, self.columns))

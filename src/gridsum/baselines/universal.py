@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor, nn
 
-from gridsum.baselines.layers import Attention, Pondering, dropped, one_hot
+from gridsum.baselines.layers import Attention, dropped, one_hot, pondered
 from gridsum.baselines.layout import tape_of
 from gridsum.baselines.system import (
     Baseline,
@@ -92,17 +92,18 @@ class UniversalTransformer(Baseline):
         sees = ((position[:, None] >= position) | (position < length)) & ((symbols != PAD)[:, None] | own)
         h = self.embedding(one_hot(symbols, self.symbols)) * math.sqrt(shape.width)
         h = h + torch.where((position >= length)[:, None], self.result, 0.0)
-        pondering, mean = Pondering(h[..., 0]), torch.zeros_like(h)
+        states = []
         for step in range(shape.steps):
             where = [coordinates(count, step + 1, shape.width, h) for count in (length, columns)]
             x = h + torch.cat(where)
             a = self.norms[0](x + dropped(self.attention(x, sees), shape.dropout, draws, 2 * step))
             h = self.norms[1](a + dropped(self.transition(a), shape.dropout, draws, 2 * step + 1))
-            p = pondering.step(self.halt(h)[..., 0].sigmoid(), last=step == shape.steps - 1)
-            mean = mean + p[..., None] * h
+            states.append(h)
+        every = torch.stack(states, -2)
+        halting = pondered(self.halt(every)[..., 0].sigmoid())
+        mean = (halting.p[..., None] * every).sum(-2)
         counts = symbols != PAD
-        ponder = (pondering.cost * counts).sum() / counts.sum()
-        steps = ((pondering.steps * counts).sum() / counts.sum()).detach()
+        ponder, steps = ((part * counts).sum() / counts.sum() for part in (halting.cost, halting.steps))
         return Read(self.output(mean[:, length:]), shape.ponder_cost * ponder, steps)
 
     def written(self, predicted: Tensor, problem: Problem) -> Tensor:  # noqa: ARG002
