@@ -33,6 +33,7 @@ EXPORTED = "model.safetensors"
 SHIPPED = Path(__file__).parent / "shipped"
 SEEDS = "seeds.jsonl"
 """Among what is shipped: the records of every training seed of the paper's variants, for its Table VI."""
+SYSTEMS = "systems.jsonl"
 _FORMAT, _FORMAT_BEFORE = "gridsum-weights-2", "gridsum-weights-1"
 """The format of release 0.1.0 has no checksum."""
 
@@ -97,6 +98,12 @@ def shipped() -> dict[str, Path]:
 def shipped_records(name: str) -> Path:
     """Where the scores of a shipped model stand."""
     return SHIPPED / f"{name}.jsonl"
+
+
+def system_records() -> Path | None:
+    """Where the records of the systems that ours is compared with stand: in a checkout, or beside the models."""
+    places = (SHIPPED.parent.parent.parent / "results" / "records" / SYSTEMS, SHIPPED / SYSTEMS)
+    return next((place for place in places if place.exists()), None)
 
 
 def locate(name: str) -> list[Path]:

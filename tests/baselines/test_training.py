@@ -19,7 +19,7 @@ from gridsum.cli.table import record_files
 from gridsum.config import ConfigError
 from gridsum.evaluation.records import RecordError, append, read
 from gridsum.evaluation.suites import Suite
-from gridsum.evaluation.systems import curves
+from gridsum.evaluation.systems import best_runs, curves
 from gridsum.evaluation.tables import TABLES
 from gridsum.fields import override
 from gridsum.problems import Batch, Space, batch_of, sample
@@ -214,6 +214,8 @@ def test_from_the_command_line_to_a_table(tmp_path: Path, capsys: pytest.Capture
     ]
     assert lines[0]["problems_seen"] == 8
     assert lines[0]["given"] == "alignment by position labels, reversed digits"
+    log = (folder / "seed-1" / "metrics.jsonl").read_text().splitlines()
+    assert lines[1]["held_out"] == json.loads(log[-1])["held_out"]
     assert main(["table", "systems", "--records", str(records)]) == 0
     assert "position-coupling/paper" in capsys.readouterr().out
     assert main(["table", "costs", "--records", str(records)]) == 0
@@ -297,9 +299,9 @@ def test_all_of_it_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     for _ in range(2):
         campaign.work(piece, tmp_path, (5,), CPU, {}, said.append, samples=4)
     records = read([tmp_path / campaign.RECORDS])
-    assert [(record.variant, record.seed, record.suite) for record in records] == [
-        ("lstm-act/own", 0, "2x1"),
-        ("lstm-act/own", 1, "2x1"),
+    assert [(record.model, record.variant, record.seed, record.suite) for record in records] == [
+        ("lstm-act-own", "lstm-act/own", 0, "2x1"),
+        ("lstm-act-own", "lstm-act/own", 1, "2x1"),
     ]
     assert "[1,5]x[1,5]" not in page([*records]).split("## Against their own papers")[1]
     shown = page([dataclasses.replace(record, suite="[1,5]x[1,5]") for record in records])
@@ -327,6 +329,35 @@ def test_a_shipped_run_is_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert known["configuration"]["network"]["width"] == 32
     assert main(["models"]) == 0
     assert "lstm-act" in capsys.readouterr().out
+
+
+def test_the_best_run_of_a_system_is_listed(
+    make_record, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    """By held-out problems, whatever the suites say; and with the command that trains it."""
+    records = [
+        make_record(
+            given="alignment", variant="dngpu/own", model="dngpu-own", seed=seed, held_out=share, suite=suite,
+            sequences_right=right, parameters=85_837,
+        )
+        for seed, share, right in ((0, 0.5, 640), (3, 0.75, 64), (2, 0.75, 320))
+        for suite in ("2x15", "2x100")
+    ]  # fmt: skip
+    unmeasured = make_record(given="nothing", variant="s2g-cnn/own", model="s2g-cnn-own")
+    assert best_runs([make_record(), unmeasured]) == {}
+    assert [record.seed for record in best_runs([unmeasured, *records])["dngpu/own"].values()] == [2, 2]
+    monkeypatch.setattr("gridsum.store.SHIPPED", tmp_path)
+    append(tmp_path / "systems.jsonl", [unmeasured, *records])
+    assert main(["models"]) == 0
+    (row,) = [line.split() for line in capsys.readouterr().out.splitlines() if line.startswith("dngpu/own")]
+    assert row[:5] == ["dngpu/own", "2", "0.75", "0.50", "0.50"]
+    assert main(["models", "dngpu/own"]) == 0
+    assert "gridsum train --system dngpu --setting own --seeds 2 --out FOLDER" in capsys.readouterr().out
+    assert main(["models", "--json"]) == 0
+    (known,) = json.loads(capsys.readouterr().out)
+    assert (known["name"], known["seed"], known["file"], len(known["records"])) == ("dngpu/own", 2, None, 2)
+    assert main(["models", "dngpu/owm"]) == 2
+    assert "did you mean 'dngpu/own'" in capsys.readouterr().err
 
 
 def test_the_curves_of_systems_are_drawn(make_record, tmp_path: Path):

@@ -7,6 +7,7 @@ FOLDER/comparison.md     the page that is made of it
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -99,7 +100,7 @@ def work(
     if not resume or trained_epochs(place) < config.training.epochs:
         train(config, seeds, place, device, resume, report, say, fleet=SystemFleet)
         say(f"{piece}: trained in {time.monotonic() - started:.0f} s")
-    runs, records = load(str(place), device), folder / RECORDS
+    runs, records = replace(load(str(place), device), name=piece.folder), folder / RECORDS
     done = {record.suite for record in read([records]) if record.variant == str(piece)} if records.exists() else set()
     for suite in suites_for(piece):
         if suite.name in done or not runs.network.fits(suite.space):

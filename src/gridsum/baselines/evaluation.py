@@ -31,6 +31,8 @@ class SystemRuns:
     network: Baseline
     seconds: float | None
     """The seconds of training of each run; None where no log says it."""
+    held_out: tuple[float | None, ...]
+    """The share of held-out problems that each had right at the end of its training; None where no log says it."""
 
     @property
     def variant(self) -> str:
@@ -56,18 +58,19 @@ def load(name: str, device: torch.device | str = "cpu") -> SystemRuns:
         check_state(path, config, state, shapes)
     network.load_state_dict({key: torch.stack([state[key] for _, state, _ in read]) for key in read[0][1]})
     network.requires_grad_(False).to(device)
-    return SystemRuns(name, system, config, seeds, network, _seconds(paths, seeds))
+    return SystemRuns(name, system, config, seeds, network, *_logged(paths, seeds))
 
 
-def _seconds(paths: Sequence[Path], seeds: Sequence[int]) -> float | None:
-    """Runs of a fleet log the same times, each of them the whole fleet's."""
+def _logged(paths: Sequence[Path], seeds: Sequence[int]) -> tuple[float | None, tuple[float | None, ...]]:
+    """Seconds and held-out shares. Runs of a fleet log the same times, each of them the whole fleet's."""
     folder = paths[0].parent.parent
     try:
-        log = read_metrics(folder, seeds[0])
-        fleet = len(list(folder.glob("seed-*")))
-        return round(sum(line["seconds"] for line in log) / fleet, 2)
+        logs = [read_metrics(folder, seed) for seed in seeds]
+        seconds = sum(line["seconds"] for line in logs[0]) / len(list(folder.glob("seed-*")))
+        asked = [[line["held_out"] for line in log if "held_out" in line] for log in logs]
+        return round(seconds, 2), tuple(shares[-1] if shares else None for shares in asked)
     except (OSError, KeyError, ValueError, ZeroDivisionError):
-        return None
+        return None, (None,) * len(seeds)
 
 
 def evaluate(
@@ -116,6 +119,7 @@ def evaluate(
             parameters=parameters,
             problems_seen=runs.config.samples,
             training_seconds=runs.seconds,
+            held_out=runs.held_out[run],
         )
         for run, run_seed in enumerate(runs.seeds)
     ]

@@ -20,7 +20,8 @@ _ANSWERS = "answers where no model is named"
 def _parser() -> Parser:
     parser = Parser(
         "models",
-        "List the models that come with gridsum: what to use each for, and how it scored. With NAME, all its scores.",
+        "List the models that come with gridsum: what to use each for, and how it scored; then the best runs of the "
+        "systems that ours is compared with. With NAME, all its scores.",
         "gridsum models [NAME...] [--json]",
         "examples:\n  gridsum models\n  gridsum models base-terms\n  gridsum models --json",
     )
@@ -37,21 +38,24 @@ def run(arguments: Sequence[str]) -> int:
     options = _parser().read(arguments)
     from gridsum.store import shipped
 
-    known = shipped()
+    known, compared = shipped(), _best_of_systems()
     names = [called_now(name) for name in options.names]
-    unknown = next((name for name in names if name not in known), None)
+    unknown = next((name for name in names if name not in known and name not in compared), None)
     if unknown is not None:
-        mend = did_you_mean(unknown, known, f"the shipped models are {', '.join(known) or 'none'}")
+        mend = did_you_mean(unknown, [*known, *compared], f"the shipped models are {', '.join(known) or 'none'}")
         raise UsageError(f"no model {unknown!r} comes with gridsum; {mend}")
-    models = {name: known[name] for name in names or known}
+    models = {name: known[name] for name in names or known if name in known}
+    systems = {name: compared[name] for name in names or compared if name in compared}
     if options.json:
-        emit(json.dumps([_described(name, path) for name, path in models.items()], indent=2))
-    elif not models:
+        described = [_described(name, path) for name, path in models.items()]
+        emit(json.dumps(described + [_system_described(best) for best in systems.values()], indent=2))
+    elif not models and not systems:
         emit("no models come with this gridsum; train one: gridsum train --variant base --out runs/base")
     elif not names:
-        write_result("-", _overview(models))
+        write_result("-", "\n".join([_overview(models)] * bool(models) + [_systems_overview(systems)] * bool(systems)))
     else:
-        write_result("-", "\n".join(_listed(name, path) for name, path in models.items()))
+        shown = [_listed(name, path) for name, path in models.items()]
+        write_result("-", "\n".join(shown + [_system_listed(best) for best in systems.values()]))
     return 0
 
 
@@ -116,6 +120,69 @@ def _listed(name: str, path: Path) -> str:
 
     table = to_text(TABLES["scores"](records), terminal_width()).split("\n", 2)[2]  # the title is this model's
     return f"{title}\n{table}"
+
+
+def _best_of_systems() -> "dict[str, dict[str, Record]]":
+    """The best run of each system that ours is compared with, by suite, where there are records of them."""
+    from gridsum.store import system_records
+
+    path = system_records()
+    if path is None:
+        return {}
+    from gridsum.evaluation.records import read
+    from gridsum.evaluation.systems import best_runs
+
+    return best_runs(read([path]))
+
+
+def _system_described(best: "dict[str, Record]") -> dict[str, Any]:
+    from gridsum.evaluation.systems import training_command
+
+    first = next(iter(best.values()))
+    return {
+        "name": first.variant,
+        "variant": first.variant,
+        "seed": first.seed,
+        "parameters": first.parameters,
+        "held_out": first.held_out,
+        "file": None,
+        "train": training_command(first),
+        "records": [dataclasses.asdict(record) for record in best.values()],
+    }
+
+
+def _systems_overview(systems: "dict[str, dict[str, Record]]") -> str:
+    from gridsum.evaluation.rendering import Table, to_text
+    from gridsum.evaluation.suites import COLLECTIONS
+    from gridsum.evaluation.tables import MISSING, accuracy_text
+
+    suites = [suite.name for suite in COLLECTIONS["comparison"]]
+    rows = []
+    for name, best in systems.items():
+        first = next(iter(best.values()))
+        scores = (accuracy_text(best[suite].seq) if suite in best else MISSING for suite in suites)
+        rows.append((name, str(first.seed), f"{first.held_out:.2f}", *scores))
+    caption = (
+        "Weights do not come with gridsum; `gridsum models NAME` shows all scores of a system and the command that "
+        "trains it. Shown is the seed with most of the held-out problems of its training right."
+    )
+    header = ("system", "seed", "held out", *suites)
+    title = "Best runs of the systems that ours is compared with"
+    return to_text(Table(title, caption, header, tuple(rows)), terminal_width() or 100)
+
+
+def _system_listed(best: "dict[str, Record]") -> str:
+    from gridsum.evaluation.rendering import to_text
+    from gridsum.evaluation.systems import training_command
+    from gridsum.evaluation.tables import TABLES
+
+    first = next(iter(best.values()))
+    table = to_text(TABLES["scores"](list(best.values())), terminal_width()).split("\n", 2)[2]
+    return (
+        f"{first.variant}: seed {first.seed}, {first.parameters or 0:,} parameters, was given {first.given}, "
+        f"{first.held_out:.2f} of the held-out problems right\n"
+        f"  its weights do not come with gridsum; train it: {training_command(first)}\n\n{table}"
+    )
 
 
 def _records(name: str) -> "list[Record]":

@@ -74,6 +74,8 @@ class Record:
     """In training."""
     training_seconds: float | None = None
     """Of the whole fleet's training, shared out among its runs."""
+    held_out: float | None = None
+    """The share of held-out problems of the training space that it had right when its training ended."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.sequences_right <= self.samples or self.samples == 0:
@@ -111,7 +113,7 @@ def as_line(record: Record) -> str:
     )
 
 
-_OF_SYSTEMS = ("given", "parameters", "problems_seen", "training_seconds")
+_OF_SYSTEMS = ("given", "parameters", "problems_seen", "training_seconds", "held_out")
 _TYPES = typing.get_type_hints(Record)
 _RETIRED = ("hardened",)
 """Fields that records of 0.1.0 may have, and that say nothing any more."""
