@@ -6,7 +6,11 @@ Without a GPU, Triton's interpreter computes the kernels on the CPU, so slowly t
 
 import importlib.util
 import math
+import os
+import subprocess
+import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 import torch
@@ -235,6 +239,16 @@ def test_transition(shape, features, hidden, kind, dropout):
     expected = torch.cat((10 * plain[:, :, :1], 6 * plain[:, :, 1:]), 2)
     assert_same(expected, together, inputs, size, relative=close)
     assert float(only(size, fast).sub(fast).detach().abs().max()) == 0, "outside its own grid a run has zeros"
+
+
+def test_a_compiler_reads_the_kernels():
+    """The interpreter forgives what a compiler does not, such as a name that changes its shape in a loop."""
+    script = Path(__file__).with_name("compile_kernels.py")
+    told = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
+    said = subprocess.run([sys.executable, script, "base", "fixedTime"], env=told, capture_output=True, text=True)
+    assert said.returncode == 0, said.stderr[-2000:]
+    for name in ("_forward", "_backward", "_enter", "_activate", "_keep", "_leave"):
+        assert name in said.stdout
 
 
 SMALL = SMALLEST | {

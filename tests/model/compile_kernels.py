@@ -1,0 +1,83 @@
+"""Reads every Triton kernel as a compiler for a GPU does, as training calls it, and fails where that refuses it.
+
+The interpreter, by which the other tests run the kernels, forgives what a compiler does not. Run in a process of its
+own, as Triton asks once whether to interpret.
+"""
+
+import inspect
+import sys
+
+import torch
+from triton._C.libtriton import ir
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource, make_backend
+from triton.runtime.jit import JITFunction
+
+from gridsum.config import Config
+from gridsum.deltas import variant
+from gridsum.fields import override
+from gridsum.model.engine.cuda.course import Cuda
+from gridsum.training.gradients import part_gradient
+from gridsum.training.loop import PaperFleet
+
+# Compute capability 9.0, of an H100 or H200.
+TARGET = GPUTarget("cuda", 90, 32)
+OPTIONS = ("num_warps", "num_stages")
+KINDS = {
+    torch.float32: "fp32",
+    torch.bfloat16: "bf16",
+    torch.int32: "i32",
+    torch.int64: "i64",
+    torch.uint8: "u8",
+    torch.bool: "i1",
+}
+compiled = set()
+
+
+def compile_only(kernel, *arguments, grid, warmup, **named):  # noqa: ARG001
+    """In the place of a launch: the kernel for arguments like these; what it would have written stays as it is."""
+    options = {name: named.pop(name) for name in OPTIONS if name in named}
+    parameters = inspect.signature(kernel.fn).parameters
+    bound = dict(zip(parameters, arguments, strict=False)) | named
+    constant = {name: bound[name] for name, kind in parameters.items() if "constexpr" in str(kind.annotation)}
+    signature, aligned = {}, {}
+    for index, name in enumerate(kernel.arg_names):
+        value = bound[name]
+        if name in constant:
+            signature[name] = "constexpr"
+        elif isinstance(value, torch.Tensor):
+            signature[name] = f"*{KINDS[value.dtype]}"
+            aligned[index,] = [["tt.divisibility", 16]]
+        else:
+            signature[name] = "fp32" if isinstance(value, float) else "i32"
+    places = {(kernel.arg_names.index(name),): value for name, value in constant.items()}
+    key = (kernel.__name__, str(signature), str(places), str(options))
+    if key not in compiled:
+        compiled.add(key)
+        backend = make_backend(TARGET)
+        known, context = backend.parse_options(options), ir.context()
+        ir.load_dialects(context)
+        backend.load_dialects(context)
+        written = ASTSource(kernel, signature, places, aligned)
+        # The first stage: it checks names, shapes and kinds, in a second. The rest takes a minute a kernel.
+        written.make_ir(TARGET, known, backend.get_codegen_implementation(known), backend.get_module_map(), context)
+
+
+def main() -> None:
+    JITFunction.run = compile_only
+    for name in sys.argv[1:]:
+        config = override(variant(name), {"training.batch": 4, "model.max_steps": 2, "training.precision": "fp32"})
+        compile_variant(config)
+    sys.stdout.write(f"{len(compiled)} kernels: {', '.join(sorted({key[0] for key in compiled}))}\n")
+
+
+def compile_variant(config: Config) -> None:
+    fleet = PaperFleet(config, (0, 1), torch.device("cpu"))
+    engine = Cuda(fleet.network)
+    steps = None if config.model.halting == "fixed" else config.model.max_steps
+    with torch.autocast("cpu", torch.bfloat16):
+        part_gradient(engine, config, fleet.gradients.stream.fold(0), 1, steps, static=True)
+
+
+if __name__ == "__main__":
+    main()
