@@ -248,13 +248,16 @@ def test_coupled_positions_are_the_places():
     space = Space((2, 3), (1, 3))
     problem = network.encode(batch_of([("58", "7")]), space, None)
     tokens, ids = problem.inputs["terms"][0, 0].tolist(), problem.inputs["positions"][0, 0].tolist()
-    shown = [(DIGITS.alphabet.symbols[code], place) for code, place in zip(tokens, ids, strict=True) if code]
+    start = int(problem.inputs["start"][0, 0])
+    shown = [
+        (DIGITS.alphabet.symbols[code], place - start + 1) for code, place in zip(tokens, ids, strict=True) if code
+    ]
     assert shown == [("5", 3), ("8", 2), ("+", 1), ("0", 3), ("7", 2)]
     assert DIGITS.decode(problem.targets[0, 0].tolist()).strip() == "56"
-    assert int(problem.inputs["start"][0, 0]) == 1  # so the units are written after =, which has position 1
+    assert start == 1 + (network.shape.positions - 1 - 4) // 2  # the middle; = has it, and the units come after it
     batch = sample(space, 200, Stream.of_seeds([0]))
     moved = network.encode(batch, space, Stream.of_seeds([1]))
-    longest = moved.inputs["start"] + moved.targets.shape[-1]
+    longest = moved.inputs["start"] + moved.targets.shape[-1] - 1
     assert int(moved.inputs["start"].min()) == 1
     assert 120 <= int(longest.max()) <= network.shape.positions
 

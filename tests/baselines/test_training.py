@@ -1,6 +1,5 @@
 """Systems in training and measured: fleets, resuming, masks, records."""
 
-import dataclasses
 import json
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import gridsum
 from gridsum.baselines import campaign
 from gridsum.baselines.evaluation import evaluate, load
 from gridsum.baselines.fleet import MappedGradients, SystemFleet, answers, stacked
-from gridsum.baselines.page import page
+from gridsum.baselines.page import PICTURE, page
 from gridsum.baselines.registry import SYSTEMS, find
 from gridsum.baselines.system import Baseline, Problem, SystemConfig
 from gridsum.cli import main
@@ -303,12 +302,37 @@ def test_all_of_it_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         ("lstm-act-own", "lstm-act/own", 0, "2x1"),
         ("lstm-act-own", "lstm-act/own", 1, "2x1"),
     ]
-    assert "[1,5]x[1,5]" not in page([*records]).split("## Against their own papers")[1]
-    shown = page([dataclasses.replace(record, suite="[1,5]x[1,5]") for record in records])
-    assert "lstm-act/own" in shown
-    assert "## Measured" not in page([])
+    assert "lstm-act/own" not in page(records).split("## Against their own papers")[0].split("![")[0]
     with pytest.raises(ConfigError, match="did you mean 'dngpu'"):
         campaign.chosen(["dngp"])
+
+
+def test_the_page_says_what_is_reached_and_what_is_not_measured(make_record):
+    def row(shown: str, name: str, suite: str) -> list[str]:
+        lines = [[cell.strip() for cell in line.split("|")] for line in shown.splitlines() if line.startswith("|")]
+        (found,) = [line for line in lines if len(line) == 10 and (line[1], line[3]) == (name, suite)]
+        return found
+
+    nothing = page([])
+    assert "**Nothing has been measured yet.**" in nothing
+    assert PICTURE not in nothing
+    assert row(nothing, "dngpu", "2x100")[4:9] == ["0.99", "0", "–", "–", "not measured"]
+    common = {"given": "nothing", "variant": "dngpu/own", "model": "dngpu-own"}
+    records = [
+        make_record(**common, seed=seed, suite=suite, sequences_right=right)
+        for suite, rights in (("2x20", (0, 630)), ("2x100", (0, 600)))  # of 640, of which .99 are 633.6
+        for seed, right in enumerate(rights)
+    ]
+    shown = page([*records, make_record(model="exact"), make_record(model="another")])
+    assert PICTURE in shown
+    assert row(shown, "dngpu", "2x20")[-2] == "yes"
+    assert row(shown, "dngpu", "2x100")[-2] == "no"
+    assert "**Neural GPU (DNGPU)** does not reach 2x100." in shown
+    assert "| 2x100 | 0.0 0.938" in shown
+    (missing,) = [line for line in shown.splitlines() if line.startswith("**Not measured yet**")]
+    assert "dngpu/paper" in missing
+    assert "dngpu/own" not in missing
+    assert "another" not in shown
 
 
 def test_the_document_is_what_the_records_say():
@@ -362,20 +386,20 @@ def test_the_best_run_of_a_system_is_listed(
 
 def test_the_curves_of_systems_are_drawn(make_record, tmp_path: Path):
     records = [
-        make_record(given=given, variant=f"{name}/paper", model=name, seed=seed, suite=suite, sequences_right=right)
-        for name, given in (("dngpu", "reversed digits"), ("lstm-act", "alignment"))
+        make_record(given=given, variant=name, model=name, seed=seed, suite=suite, sequences_right=right)
+        for name, given in (("dngpu/paper", "nothing"), ("lstm-act/own", "alignment"))
         for seed, right in ((0, 64), (1, 640), (2, 320))
         for suite in ("2x15", "2x100", "4x5", "10x5")
     ]
     found = curves(records)
-    assert [(curve.label, curve.axis) for curve in found] == [
-        ("dngpu/paper", "digits"),
-        ("lstm-act/paper", "digits"),
-        ("dngpu/paper", "terms"),
-        ("lstm-act/paper", "terms"),
+    assert [(curve.label, curve.setting, curve.axis) for curve in found] == [
+        ("dngpu", "paper", "digits"),
+        ("lstm-act", "own", "digits"),
+        ("dngpu", "paper", "terms"),
+        ("lstm-act", "own", "terms"),
     ]
     assert found[0].points == ((15, 0.1, 0.5, 1.0), (100, 0.1, 0.5, 1.0))
     append(tmp_path / "records.jsonl", records)
     picture = tmp_path / "systems.svg"
     assert main(["figure", "systems", "--records", str(tmp_path / "records.jsonl"), "--out", str(picture)]) == 0
-    assert "lstm-act/paper" in picture.read_text()
+    assert "trained as in their papers" in picture.read_text()

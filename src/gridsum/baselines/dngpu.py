@@ -158,7 +158,7 @@ SYSTEM = System(
     ),
     paper=Setting(("reversed digits",), lesson(5000, 128, 3e-3, clip=1.0)),
     claim="2x100 decimal above .99 (Price et al. 2016, with a curriculum); all lengths 8 to 41 at once",
-    held_against=("2x20", "2x100"),
+    numbers=(("2x20", 0.99), ("2x100", 0.99)),
     differs=(
         "Adam instead of AdaMax, no gradient noise, a fixed weight of the saturation cost; each problem takes as "
         "many steps as its own tape has cells"

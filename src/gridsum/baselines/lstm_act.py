@@ -128,7 +128,7 @@ SYSTEM = System(
     ),
     paper=Setting(("alignment",), lesson(8000, 256, 1e-3)),
     claim="[1,5]x[1,5] above .99 with partial sums",
-    held_against=("[1,5]x[1,5]",),
+    numbers=(("[1,5]x[1,5]", 0.99),),
     differs="at most 10 steps for a number; larger batches at a higher rate",
     reach=(
         "A number is one input of a fixed width. Longer numbers than in training cannot be given to it at all; "

@@ -24,6 +24,12 @@ class Line(NamedTuple):
     model: str
     variant: str
     given: str
+    system: str
+    """Its name without its setting; empty for ours."""
+
+    @property
+    def label(self) -> str:
+        return self.variant if self.system else self.model
 
 
 Found = dict[Line, dict[str, dict[int | None, Record]]]
@@ -52,9 +58,10 @@ def by_system(records: Iterable[Record]) -> Found:
         )
     found: Found = {}
     for record in records:
-        line = Line(record.model, record.variant, _OURS if record.given is None else record.given)
+        system = "" if record.given is None else record.variant.partition("/")[0]
+        line = Line(record.model, record.variant, record.given or _OURS, system)
         found.setdefault(line, {}).setdefault(record.suite, {})[record.seed] = record
-    return {line: found[line] for line in sorted(found, key=lambda line: (line.given != _OURS, line.variant, line))}
+    return {line: found[line] for line in sorted(found, key=lambda line: (line.system, line.variant, line))}
 
 
 def systems(records: list[Record]) -> Table:
@@ -83,8 +90,7 @@ def across(records: list[Record], names: Sequence[str], title: str) -> Table:
     for line, suites in found.items():
         if any(name in suites for name in names):
             seeds = max(len(suites[name]) for name in names if name in suites)
-            name = line.model if line.given == _OURS and "/" not in line.variant else line.variant
-            rows.append((name, line.given, str(seeds), *(_brief(suites.get(suite, {})) for suite in names)))
+            rows.append((line.label, line.given, str(seeds), *(_brief(suites.get(suite, {})) for suite in names)))
     caption = f"Whole results right: the median over training seeds, then the best seed. {_conditions(records)}"
     return Table(title, caption, ("system", "was given", "seeds", *names), tuple(rows))
 
@@ -144,6 +150,8 @@ class Curve(NamedTuple):
     """One system on problems that grow in `axis`: digits of two terms, or terms of five digits."""
 
     label: str
+    setting: str
+    """What it was trained on: `paper`, as ours, or its `own`."""
     axis: str
     points: tuple[Point, ...]
 
@@ -162,8 +170,8 @@ def curves(records: Iterable[Record]) -> list[Curve]:
                 if size is not None:
                     points.append(Point(int(size[1]), min(values), statistics.median(values), max(values)))
             if len(points) > 1:
-                label = line.model if line.given == _OURS else line.variant
-                found.append(Curve(label, axis, tuple(sorted(points))))
+                setting = line.variant.partition("/")[2] if line.system else "paper"
+                found.append(Curve(line.system or line.model, setting, axis, tuple(sorted(points))))
     if not found:
         raise TableError(
             "the records hold no system at two sizes, such as 2x15 and 2x100; evaluate it there: "

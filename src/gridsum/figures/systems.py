@@ -8,19 +8,28 @@ from gridsum.evaluation.systems import Curve
 from gridsum.figures.style import DASHES, MARKERS, SERIES, Picture, styled
 
 _TITLES = {"digits": "two terms, more and more digits", "terms": "more and more terms of 5 digits"}
+_SETTINGS = {"paper": "trained as ours", "own": "trained as in their papers"}
 _LINE_OF_LABELS = 0.16
 """Inches."""
 
 
 @styled
 def plot_systems(curves: Sequence[Curve]) -> Picture:
-    """Whole results right against digits and against terms: the best seed of each system, its median as a thin line."""
+    """Whole results right against digits and against terms: the best seed of each system, its median as a thin line.
+
+    Those that were trained as ours have a row of their own, above those that were trained as in their own papers.
+    """
     axes_shown = [axis for axis in _TITLES if any(curve.axis == axis for curve in curves)]
+    settings = [setting for setting in _SETTINGS if any(curve.setting == setting for curve in curves)]
     labels = list(dict.fromkeys(curve.label for curve in curves))
-    figure = Picture(figsize=(4.4 * len(axes_shown), 3.4 + _LINE_OF_LABELS * len(labels) / 2), layout="constrained")
+    height = 3.0 * len(settings) + 0.4 + _LINE_OF_LABELS * len(labels) / 2
+    figure = Picture(figsize=(4.4 * len(axes_shown), height), layout="constrained")
     handles = {}
-    for axes, axis in zip(figure.subplots(1, len(axes_shown), squeeze=False)[0], axes_shown, strict=True):
-        for curve in (curve for curve in curves if curve.axis == axis):
+    panels = [(setting, axis) for setting in settings for axis in axes_shown]
+    grid = figure.subplots(len(settings), len(axes_shown), squeeze=False)
+    for axes, (setting, axis) in zip(grid.flat, panels, strict=True):
+        shown = [curve for curve in curves if (curve.setting, curve.axis) == (setting, axis)]
+        for curve in shown:
             number = labels.index(curve.label)
             colour, marker = SERIES[number % len(SERIES)], MARKERS[number % len(MARKERS)]
             sizes = [point.size for point in curve.points]
@@ -28,14 +37,15 @@ def plot_systems(curves: Sequence[Curve]) -> Picture:
             (line,) = axes.plot(sizes, [point.best for point in curve.points], marker=marker, markersize=4, **style)
             axes.plot(sizes, [point.median for point in curve.points], linewidth=0.7, alpha=0.7, **style)
             handles[curve.label] = line
-        axes.set_xscale("log")
+        if axis == "digits":
+            axes.set_xscale("log")
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axes.xaxis.set_minor_locator(NullLocator())
-        sizes = sorted({point.size for curve in curves if curve.axis == axis for point in curve.points})
+        sizes = sorted({point.size for curve in shown for point in curve.points})
         axes.set_xticks(sizes, [str(size) for size in sizes], fontsize=6.5)
         axes.set_ylim(-0.03, 1.03)
         axes.set_xlabel(axis)
         axes.set_ylabel("whole results right")
-        axes.set_title(_TITLES[axis])
+        axes.set_title(_TITLES[axis] + (f", {_SETTINGS[setting]}" if len(settings) > 1 else ""), fontsize=8)
     figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=3, fontsize=7)
     return figure
