@@ -6,6 +6,7 @@ own, as Triton asks once whether to interpret.
 
 import inspect
 import sys
+from typing import Any
 
 import torch
 from triton._C.libtriton import ir
@@ -17,6 +18,7 @@ from gridsum.config import Config
 from gridsum.deltas import variant
 from gridsum.fields import override
 from gridsum.model.engine.cuda.course import Cuda
+from gridsum.streams import Stream
 from gridsum.training.gradients import part_gradient
 from gridsum.training.loop import PaperFleet
 
@@ -54,7 +56,7 @@ def compile_only(kernel, *arguments, grid, warmup, **named):  # noqa: ARG001
     key = (kernel.__name__, str(signature), str(places), str(options))
     if key not in compiled:
         compiled.add(key)
-        backend = make_backend(TARGET)
+        backend: Any = make_backend(TARGET)
         known, context = backend.parse_options(options), ir.context()
         ir.load_dialects(context)
         backend.load_dialects(context)
@@ -64,7 +66,8 @@ def compile_only(kernel, *arguments, grid, warmup, **named):  # noqa: ARG001
 
 
 def main() -> None:
-    JITFunction.run = compile_only
+    launches: Any = JITFunction
+    launches.run = compile_only
     for name in sys.argv[1:]:
         config = override(variant(name), {"training.batch": 4, "model.max_steps": 2, "training.precision": "fp32"})
         compile_variant(config)
@@ -76,7 +79,7 @@ def compile_variant(config: Config) -> None:
     engine = Cuda(fleet.network)
     steps = None if config.model.halting == "fixed" else config.model.max_steps
     with torch.autocast("cpu", torch.bfloat16):
-        part_gradient(engine, config, fleet.gradients.stream.fold(0), 1, steps, static=True)
+        part_gradient(engine, config, Stream.of_seeds((0, 1)), 1, steps, static=True)
 
 
 if __name__ == "__main__":
