@@ -177,6 +177,15 @@ def test_scores_of_any_size_have_a_softmax(heads, scale):
     torch.testing.assert_close(single.double(), plain, rtol=1e-3, atol=1e-3 * scale)
 
 
+def test_only_a_cpu_is_asked_for_the_range_of_scores():
+    """A CUDA graph cannot answer, and neither can a tensor without values."""
+    sizes = (2, 3, 4, 5, 18), (2, 6), (2, 3, 3, 6)
+    given = [torch.empty(size, device="meta", requires_grad=True) for size in sizes]
+    result = FusedAttention.apply(*given, 6)
+    gradients = torch.autograd.grad(result.sum(), given)
+    assert [gradient.shape for gradient in gradients] == [torch.Size(size) for size in sizes]
+
+
 def test_places_outside_take_part_in_the_softmax():
     """A lone cell whose key and r are zero pays all nine places the same: its value counts a ninth."""
     layer = layer_of(4, 1, 4, 3, True)

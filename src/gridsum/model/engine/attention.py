@@ -28,18 +28,19 @@ class FusedAttention(Function):
     """gather(attention_weights(Q + s, K, r), V) for eager torch, Q, K and V side by side in `product` [R,B,H,W,3E].
 
     A few problems are taken at a time, so that the k² terms of their cells stay in the cache. The gradient computes
-    exp(score) again: that costs less than to keep it. Scores are shifted by the highest, as softmax does, only where
-    exp would leave its range without.
+    exp(score) again: that costs less than to keep it. On a CPU, scores are shifted by the highest, as softmax does,
+    only where exp would leave its range without.
     """
 
     @staticmethod
     def forward(ctx: Any, product: Tensor, query: Tensor | None, relative: Tensor, heads: int) -> Tensor:
         q, k, v = _heads(product, query, heads)
         encoding = _encoding(relative, q)
-        result, divisor, highest = torch.empty_like(q), torch.empty_like(q[..., :1]), None
-        _gather(q, k, v, encoding, result, divisor, None)
-        least, most = divisor.aminmax()
-        if not (least > _LEAST and most < _MOST):
+        result, divisor = torch.empty_like(q), torch.empty_like(q[..., :1])
+        # Only a CPU is asked for the range: inside a CUDA graph nothing can be, so a GPU shifts all scores.
+        highest = None if q.device.type == "cpu" else torch.empty_like(divisor)
+        _gather(q, k, v, encoding, result, divisor, highest)
+        if highest is None and not _in_range(divisor):
             highest = torch.empty_like(divisor)
             _gather(q, k, v, encoding, result, divisor, highest)
         ctx.save_for_backward(product, query, relative, result.div_(divisor), divisor, highest)
@@ -89,6 +90,11 @@ def _gather(
         torch.sum(weights.exp_(), (0, 1), out=divisor)
         torch.mul(weights, memory.around(v_), out=terms)
         torch.sum(terms, (0, 1), out=total)
+
+
+def _in_range(divisor: Tensor) -> bool:
+    least, most = divisor.aminmax()
+    return bool(least > _LEAST and most < _MOST)
 
 
 def _heads(product: Tensor, query: Tensor | None, heads: int) -> list[Tensor]:
