@@ -1,6 +1,7 @@
 """Pieces on a cluster, and sweeps."""
 
 import os
+import pickle
 import socket
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from gridsum.disk import locked
 from gridsum.fields import override
 from gridsum.reproduction.campaign import QUICK, Campaign, read_campaign, write_campaign
 from gridsum.reproduction.cluster import Cluster
-from gridsum.reproduction.pieces import Measure, pieces
+from gridsum.reproduction.pieces import Measure, further_pieces, pieces
 from gridsum.reproduction.processes import Processes
 from gridsum.reproduction.sweep import (
     Range,
@@ -209,6 +210,14 @@ def test_processes_side_by_side_do_what_this_process_does(tmp_path: Path):
         do_piece(piece, tmp_path / "here", None)
     for name in configs:
         assert outcome(tmp_path / "beside" / name) == outcome(tmp_path / "here" / name) != {}
+
+
+def test_every_piece_can_be_sent_to_another_process(tmp_path: Path):
+    campaign = Campaign(tmp_path, ("base", "fixedTime"), (0, 1), scale=QUICK)
+    all_pieces = [*pieces(campaign), *further_pieces(campaign)]
+    assert {type(piece).__name__ for piece in all_pieces} == {"Train", "Overtrain", "Measure"}
+    for piece in all_pieces:
+        assert pickle.loads(pickle.dumps(piece)).name == piece.name
 
 
 def test_processes_are_stopped_with_their_driver_and_an_error_is_told(tmp_path: Path):
