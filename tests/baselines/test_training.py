@@ -1,6 +1,7 @@
 """Systems in training and measured: fleets, resuming, masks, records."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -323,7 +324,7 @@ def test_the_page_says_what_is_reached_and_what_is_not_measured(make_record):
         for suite, rights in (("2x20", (0, 630)), ("2x100", (0, 600)))  # of 640, of which .99 are 633.6
         for seed, right in enumerate(rights)
     ]
-    shown = page([*records, make_record(model="exact"), make_record(model="another")])
+    shown = page([*records, make_record(model="exact"), make_record(model="some-other")])
     assert PICTURE in shown
     assert row(shown, "dngpu", "2x20")[-2] == "yes"
     assert row(shown, "dngpu", "2x100")[-2] == "no"
@@ -332,7 +333,20 @@ def test_the_page_says_what_is_reached_and_what_is_not_measured(make_record):
     (missing,) = [line for line in shown.splitlines() if line.startswith("**Not measured yet**")]
     assert "dngpu/paper" in missing
     assert "dngpu/own" not in missing
-    assert "another" not in shown
+    assert "some-other" not in shown
+
+
+def test_what_is_told_of_a_system_names_suites_that_it_is_measured_on(make_record):
+    told = [(piece, find(piece.system).found.get(piece.setting, "")) for piece in campaign.PIECES]
+    assert any(text for _, text in told)
+    for piece, text in told:
+        network = find(piece.system).network(find(piece.system).configured(piece.setting))
+        measured = {suite.name for suite in campaign.suites_for(piece) if network.fits(suite.space)}
+        assert {name.removesuffix(" best") for name in re.findall(r"\{(.+?)\}", text)} <= measured
+    common = {"given": "nothing", "variant": "dngpu/paper", "model": "dngpu-paper", "suite": "2x50"}
+    shown = page([make_record(**common, seed=seed, sequences_right=right) for seed, right in enumerate((64, 0, 160))])
+    assert "have 101 cells: 0.100, and 0.250 for the best seed" in shown
+    assert "not measured of 6x5" in shown
 
 
 def test_the_document_is_what_the_records_say():
@@ -373,8 +387,10 @@ def test_the_best_run_of_a_system_is_listed(
     monkeypatch.setattr("gridsum.store.SHIPPED", tmp_path)
     append(tmp_path / "systems.jsonl", [unmeasured, *records])
     assert main(["models"]) == 0
-    (row,) = [line.split() for line in capsys.readouterr().out.splitlines() if line.startswith("dngpu/own")]
+    listed = capsys.readouterr().out
+    (row,) = [line.split() for line in listed.splitlines() if line.startswith("dngpu/own")]
     assert row[:5] == ["dngpu/own", "2", "0.75", "0.50", "0.50"]
+    assert "Not measured yet: s2g-cnn/paper, s2g-cnn/own, dngpu/paper," in " ".join(listed.split())
     assert main(["models", "dngpu/own"]) == 0
     assert "gridsum train --system dngpu --setting own --seeds 2 --out FOLDER" in capsys.readouterr().out
     assert main(["models", "--json"]) == 0
@@ -399,7 +415,9 @@ def test_the_curves_of_systems_are_drawn(make_record, tmp_path: Path):
         ("lstm-act", "own", "terms"),
     ]
     assert found[0].points == ((15, 0.1, 0.5, 1.0), (100, 0.1, 0.5, 1.0))
-    append(tmp_path / "records.jsonl", records)
-    picture = tmp_path / "systems.svg"
-    assert main(["figure", "systems", "--records", str(tmp_path / "records.jsonl"), "--out", str(picture)]) == 0
-    assert "trained as in their papers" in picture.read_text()
+    picture, empty = tmp_path / "systems.svg", "none is measured at two sizes"
+    for name, kept in (("all", records), ("some", [one for one in records if one.suite not in ("2x15", "2x100")])):
+        append(tmp_path / f"{name}.jsonl", [*kept, *records[:4]])
+        assert main(["figure", "systems", "--records", str(tmp_path / f"{name}.jsonl"), "--out", str(picture)]) == 0
+        assert "trained as in their papers" in picture.read_text()
+        assert (empty in picture.read_text()) is (name == "some")

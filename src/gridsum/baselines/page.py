@@ -1,6 +1,7 @@
 """The page of the comparison, made of the systems' data and of records; it says what has not been measured."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Container, Mapping, Sequence
 
 from gridsum.baselines.registry import SYSTEMS
 from gridsum.baselines.system import System
@@ -16,6 +17,9 @@ OURS = ("exact", "base", "base-terms")
 """Those of ours that stand in the tables: the default, the paper's, and that of the paper's own tables."""
 _TOLD = ("[1,4]x[1,10]", "2x20", "2x100", "[5,6]x[1,10]", "nines+1:2x[1,10]")
 _NOT_MEASURED = "not measured"
+_TRAINED = {"paper": "Trained as ours.", "own": "Trained as in its paper."}
+_NUMBER = re.compile(r"\{(.+?)( best)?\}")
+"""What stands for a number in a system's texts."""
 Suites = Mapping[str, Mapping[int | None, Record]]
 """Of one system in one setting, by suite and training seed."""
 
@@ -63,11 +67,16 @@ def page(records: Sequence[Record]) -> str:
     return "\n".join(parts).rstrip("\n") + "\n"
 
 
+def unmeasured(found: Container[str]) -> list[str]:
+    """The systems and settings, such as dngpu/own, that are not among those found."""
+    wanted = [f"{name}/{setting}" for name in SYSTEMS for setting in _TRAINED]
+    return [variant for variant in wanted if variant not in found]
+
+
 def _missing(found: Mapping[str, Suites]) -> str:
-    wanted = [f"{name}/{setting}" for name in SYSTEMS for setting in ("paper", "own")]
-    without = [variant for variant in wanted if variant not in found]
-    if len(without) == len(wanted):
+    if not found:
         return "**Nothing has been measured yet.** Numbers and a picture stand here once there are records.\n"
+    without = unmeasured(found)
     return f"**Not measured yet**: {', '.join(without)}.\n" if without else ""
 
 
@@ -136,13 +145,27 @@ def _digits(name: str) -> int:
 
 
 def _told(system: System, found: Mapping[str, Suites]) -> str:
-    suites = found.get(f"{system.name}/paper", {})
-    told = [f"{spread_of(suites[name])[1]} of {name}" for name in _TOLD if name in suites]
-    measured = f"Measured, median seed: {', '.join(told)}." if told else "Not measured yet."
-    return (
-        f"**{system.title}** ({system.source}). {system.reach} *Trained as ours.* {measured} *Other than in its "
-        f"paper.* {system.differs[0].upper()}{system.differs[1:]}.\n"
-    )
+    outcomes = [
+        f"*{title}* {_outcome(system.found.get(setting, ''), found.get(f'{system.name}/{setting}', {}))}"
+        for setting, title in _TRAINED.items()
+    ]
+    differs = f"*Other than in its paper.* {system.differs[0].upper()}{system.differs[1:]}.\n"
+    return "\n\n".join((f"**{system.title}** ({system.source}). {system.reach}", *outcomes, differs))
+
+
+def _outcome(text: str, suites: Suites) -> str:
+    """A text with its numbers filled in; without a text, some numbers alone."""
+
+    def number(place: re.Match[str]) -> str:
+        if place[1] not in suites:
+            return _NOT_MEASURED
+        _, median, best, _ = spread_of(suites[place[1]])
+        return best.partition(" ")[0] if place[2] else median
+
+    if not suites:
+        return "Not measured yet."
+    told = [f"{{{name}}} of {name}" for name in _TOLD if name in suites]
+    return _NUMBER.sub(number, text or f"Median seed: {', '.join(told)}.")
 
 
 def _overview() -> Table:

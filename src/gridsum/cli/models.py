@@ -152,6 +152,7 @@ def _system_described(best: "dict[str, Record]") -> dict[str, Any]:
 
 
 def _systems_overview(systems: "dict[str, dict[str, Record]]") -> str:
+    from gridsum.baselines.page import unmeasured
     from gridsum.evaluation.rendering import Table, to_text
     from gridsum.evaluation.suites import COLLECTIONS
     from gridsum.evaluation.tables import MISSING, accuracy_text
@@ -166,6 +167,9 @@ def _systems_overview(systems: "dict[str, dict[str, Record]]") -> str:
         "Weights do not come with gridsum; `gridsum models NAME` shows all scores of a system and the command that "
         "trains it. Shown is the seed with most of the held-out problems of its training right."
     )
+    without = unmeasured(systems)
+    if without:
+        caption += f" Not measured yet: {', '.join(without)}."
     header = ("system", "seed", "held out", *suites)
     title = "Best runs of the systems that ours is compared with"
     return to_text(Table(title, caption, header, tuple(rows)), terminal_width() or 100)

@@ -111,7 +111,10 @@ def costs(records: list[Record]) -> Table:
         took = (last.parameters, last.problems_seen, last.training_seconds)
         told = (_NOTHING if value is None else f"{value:,}" for value in took)
         rows.append((line.variant, line.given, str(len(seeds)), *told))
-    caption = "Of one run; seconds are those of the fleet's training, shared out among its runs."
+    caption = (
+        "Of one run; seconds are those of the fleet's training, shared out among its runs. Trainings that shared a GPU "
+        "took longer than they take alone."
+    )
     header = ("system", "was given", "seeds", "parameters", "problems seen", "seconds")
     return Table("What the systems took", caption, header, tuple(rows))
 

@@ -29,6 +29,11 @@ def plot_systems(curves: Sequence[Curve]) -> Picture:
     grid = figure.subplots(len(settings), len(axes_shown), squeeze=False)
     for axes, (setting, axis) in zip(grid.flat, panels, strict=True):
         shown = [curve for curve in curves if (curve.setting, curve.axis) == (setting, axis)]
+        axes.set_title(_TITLES[axis] + (f", {_SETTINGS[setting]}" if len(settings) > 1 else ""), fontsize=8)
+        if not shown:
+            axes.set_axis_off()
+            axes.text(0.5, 0.5, "none is measured at two sizes", ha="center", transform=axes.transAxes, fontsize=8)
+            continue
         for curve in shown:
             number = labels.index(curve.label)
             colour, marker = SERIES[number % len(SERIES)], MARKERS[number % len(MARKERS)]
@@ -46,6 +51,5 @@ def plot_systems(curves: Sequence[Curve]) -> Picture:
         axes.set_ylim(-0.03, 1.03)
         axes.set_xlabel(axis)
         axes.set_ylabel("whole results right")
-        axes.set_title(_TITLES[axis] + (f", {_SETTINGS[setting]}" if len(settings) > 1 else ""), fontsize=8)
     figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=3, fontsize=7)
     return figure
