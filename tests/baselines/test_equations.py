@@ -10,7 +10,7 @@ from torch import Tensor
 from gridsum.baselines.deep_thinking import DeepThinking
 from gridsum.baselines.dngpu import DiagonalUnit, _Hard, _Moved
 from gridsum.baselines.grid_lstm import Block, GridLSTM
-from gridsum.baselines.layers import Attention, Convolution, lstm, pondered
+from gridsum.baselines.layers import Attention, Convolution, grid_lstm, lstm, pondered
 from gridsum.baselines.layout import layout, table_of, tape_of
 from gridsum.baselines.lstm_act import PonderingLSTM
 from gridsum.baselines.position_coupling import CoupledDecoder
@@ -100,6 +100,11 @@ def test_gradients_by_hand_are_autograds():
         m = f.sigmoid() * memory + i.sigmoid() * g.tanh()
         return o.sigmoid() * m.tanh(), m
 
+    def plain_grid_cell(gates: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
+        i, f, o, g = gates.chunk(4, -1)
+        m = f.sigmoid() * memory + i.sigmoid() * g.tanh()
+        return (o.sigmoid() * m).tanh(), m
+
     def plain_moved(s: Tensor) -> Tensor:
         stay, right, left = s.chunk(3, -1)
         pad = torch.nn.functional.pad
@@ -119,6 +124,7 @@ def test_gradients_by_hand_are_autograds():
 
     pairs = [
         (lstm, plain_cell, (torch.randn(3, 8), torch.randn(3, 2))),
+        (grid_lstm, plain_grid_cell, (torch.randn(3, 8), torch.randn(3, 2))),
         (lambda s: _Moved.apply(s, 1), plain_moved, (torch.randn(2, 1, 5, 6),)),
         (lambda x: _Hard.apply(x, 1.0), lambda x: plain_hard(x, 1.0), (torch.randn(4, 6),)),
         (lambda x: _Hard.apply(x, 3.0), lambda x: plain_hard(x, 3.0), (3 * torch.randn(4, 6),)),
@@ -129,12 +135,21 @@ def test_gradients_by_hand_are_autograds():
             close(found, oracle)
 
 
+def _opened(layer: torch.nn.Linear, both: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
+    """The output gate, and the new memory."""
+    i, f, o, g = (layer.weight @ both + layer.bias).chunk(4)
+    return torch.sigmoid(o), torch.sigmoid(f) * memory + torch.sigmoid(i) * torch.tanh(g)
+
+
 def _lstm(layer: torch.nn.Linear, both: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
-    gates = layer.weight @ both + layer.bias
-    size = len(memory)
-    i, f, o, g = (gates[k * size : (k + 1) * size] for k in range(4))
-    m = torch.sigmoid(f) * memory + torch.sigmoid(i) * torch.tanh(g)
-    return torch.sigmoid(o) * torch.tanh(m), m
+    o, m = _opened(layer, both, memory)
+    return o * torch.tanh(m), m
+
+
+def _grid_lstm(layer: torch.nn.Linear, both: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
+    """Kalchbrenner et al. 2015, Eq. 1."""
+    o, m = _opened(layer, both, memory)
+    return torch.tanh(o * m), m
 
 
 def test_the_grid_lstms_block():
@@ -144,7 +159,7 @@ def test_the_grid_lstms_block():
     time, depth = block((h1[None], m1[None]), (h2[None], m2[None]))
     both = torch.cat((h1, h2))
     for ours, oracle in zip(
-        (*time, *depth), (*_lstm(block.time, both, m1), *_lstm(block.depth, both, m2)), strict=True
+        (*time, *depth), (*_grid_lstm(block.time, both, m1), *_grid_lstm(block.depth, both, m2)), strict=True
     ):
         close(ours[0], oracle)
 
@@ -167,8 +182,8 @@ def test_the_assembly_line_is_layer_by_layer_and_time_by_time():
             for layer in range(3):
                 both = torch.cat((state[layer][0], depth[0]))
                 state[layer], depth = (
-                    _lstm(network.block.time, both, state[layer][1]),
-                    _lstm(network.block.depth, both, depth[1]),
+                    _grid_lstm(network.block.time, both, state[layer][1]),
+                    _grid_lstm(network.block.depth, both, depth[1]),
                 )
             shown.append(network.output(depth[0]))
         close(read.logits[row], torch.stack(shown[-columns:]))

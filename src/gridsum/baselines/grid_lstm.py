@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from gridsum.baselines.layers import lstm, one_hot
+from gridsum.baselines.layers import grid_lstm, one_hot
 from gridsum.baselines.system import (
     Baseline,
     Problem,
@@ -29,6 +29,10 @@ from gridsum.config import described
 from gridsum.problems import Batch, Space
 from gridsum.streams import Stream
 from gridsum.tasks import PAD
+
+_KEEPS = 3.0
+"""The bias of the forget gates at first. With the usual 1, σ(1)^18 = .004 of a memory would be left after 18 layers or
+18 digits; with 3 it is .42."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,7 @@ class Block(nn.Module):
         self.time, self.depth = nn.Linear(2 * width, 4 * width), nn.Linear(2 * width, 4 * width)
         for layer in (self.time, self.depth):  # strong enough to be felt through all layers, and slow to forget
             nn.init.uniform_(layer.weight, -2 / math.sqrt(2 * width), 2 / math.sqrt(2 * width))
-            nn.init.constant_(layer.bias[width : 2 * width], 1.0)
+            nn.init.constant_(layer.bias[width : 2 * width], _KEEPS)
 
     def forward(self, time: tuple[Tensor, Tensor], depth: tuple[Tensor, Tensor]) -> tuple[tuple, tuple]:
         """Each is (h, m), [...,E]."""
@@ -68,7 +72,7 @@ class Block(nn.Module):
     def step(self, both: tuple[Tensor, Tensor], time: tuple, depth: tuple) -> tuple[tuple, tuple]:
         """The same with what `both` gave, once for all ticks."""
         h, m = (torch.cat(parts, -1) for parts in zip(time, depth, strict=True))
-        (h_time, h_depth), (m_time, m_depth) = (part.chunk(2, -1) for part in lstm(F.linear(h, *both), m))
+        (h_time, h_depth), (m_time, m_depth) = (part.chunk(2, -1) for part in grid_lstm(F.linear(h, *both), m))
         return (h_time, m_time), (h_depth, m_depth)
 
 
@@ -124,13 +128,19 @@ SYSTEM = System(
     source="Kalchbrenner et al. 2015",
     network=GridLSTM,
     config=Config,
-    own=Setting((), {"task.terms": (2, 2), "task.digits": (15, 15), **lesson(8000, 64, 2e-3)}),
-    paper=Setting((), lesson(8000, 64, 2e-3)),
+    own=Setting(
+        ("shorter sums",), {"task.terms": (2, 2), "task.digits": (1, 15), **lesson(30000, 16, 2e-3, every=500)}
+    ),
+    paper=Setting((), lesson(30000, 16, 2e-3, every=500)),
     claim="2x15 above .99 after .55 million sums, tied weights, 18 layers of 400 features",
     numbers=(("2x15", 0.99),),
-    differs="128 features instead of 400, batches of 64 instead of 15",
+    differs=(
+        "128 features instead of 400; 30,000 updates of 16 sums, so .48 million; a rate of 2e-3 that falls to 1e-4, "
+        "instead of 1e-3; in its own setting terms of 1 to 15 digits instead of always 15; the bias of the forget "
+        "gates is 3 at first"
+    ),
     reach=(
         "All of the input has to fit into memories of a fixed size before the first digit is written, so it has a "
-        "longest input."
+        "longest input. The first digit comes first, so it has to know every carry before it writes anything."
     ),
 )

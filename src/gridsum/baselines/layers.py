@@ -141,6 +141,44 @@ class _Cell(Function):
         return to_gates, to_memory * forget
 
 
+def grid_lstm(gates: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
+    """The same as Kalchbrenner et al. 2015 have it (Eq. 1): what it shows is h' = tanh(σ(o) ⊙ m')."""
+    return _GridCell.apply(gates, memory)[:2]
+
+
+class _GridCell(Function):
+    """`grid_lstm`, as `_Cell` is `lstm`."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(gates: Tensor, memory: Tensor) -> tuple[Tensor, ...]:
+        size = memory.shape[-1]
+        opened, new = gates[..., : 3 * size].sigmoid(), gates[..., 3 * size :].tanh()
+        enter, forget, show = opened.chunk(3, -1)
+        memory = torch.addcmul(forget * memory, enter, new)
+        return (show * memory).tanh(), memory, opened, new
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.mark_non_differentiable(*output[2:])
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(inputs[1], *output)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> tuple[Tensor, Tensor]:
+        before, shown, memory, opened, new = ctx.saved_tensors
+        enter, forget, show = opened.chunk(3, -1)
+        to_shown = torch.ops.aten.tanh_backward(grads[0], shown)
+        to_memory = to_shown * show
+        if grads[1] is not None:  # of the last step's memory nothing is asked
+            to_memory = to_memory + grads[1]
+        to_opened = torch.cat((to_memory * new, to_memory * before, to_shown * memory), -1)
+        to_new = torch.ops.aten.tanh_backward(to_memory * enter, new)
+        to_gates = torch.cat((torch.ops.aten.sigmoid_backward(to_opened, opened), to_new), -1)
+        return to_gates, to_memory * forget
+
+
 class Attention(nn.Module):
     """Vaswani et al. 2017, Eq. 1, in several heads."""
 

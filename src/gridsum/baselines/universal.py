@@ -120,7 +120,10 @@ SYSTEM = System(
     paper=Setting(("reversed digits",), lesson(8000, 128, 1e-3)),
     claim="trained on 40 symbols, tested on 400: characters .34, sequences .02 (not checked against its text)",
     numbers=(("2x200", 0.02),),
-    differs="one stack reads and writes, instead of an encoder and a decoder; 128 features",
+    differs=(
+        "one stack reads and writes, instead of an encoder and a decoder; 128 features; positions are not moved at "
+        "random in training, with which it learns more slowly"
+    ),
     reach=(
         "It knows places by sines of their position. Positions beyond training are new to it, so longer sums are "
         "foreign."
