@@ -1,4 +1,4 @@
-"""The wheel carries its weights packed: see `gridsum.packed`."""
+"""The wheel carries its weights packed (see `gridsum.packed`), and the records of the systems compared with ours."""
 
 import runpy
 import tempfile
@@ -8,7 +8,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
-class PackedWeights(BuildHookInterface):
+class Carried(BuildHookInterface):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         if version == "editable":
             return
@@ -19,6 +19,8 @@ class PackedWeights(BuildHookInterface):
             packed = Path(self.folder.name, plain.name + packing["SUFFIX"])
             packed.write_bytes(packing["pack"](plain.read_bytes()))
             build_data["force_include"][str(packed)] = f"gridsum/shipped/{packed.name}"
+        systems = Path(self.root, "results", "records", "systems.jsonl")
+        build_data["force_include"][str(systems)] = f"gridsum/shipped/{systems.name}"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:  # noqa: ARG002
         if version != "editable":
