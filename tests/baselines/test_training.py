@@ -308,6 +308,31 @@ def test_all_of_it_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         campaign.chosen(["dngp"])
 
 
+def test_side_by_side_comes_to_the_same(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
+    changes = {**SMALL["lstm-act"], "task.terms": (1, 2), "task.digits": (1, 5), "training.batch": 4}
+    changes |= {"training.epochs": 2, "training.steps_per_epoch": 1}
+    found = []
+    for at_once in ("1", "2"):
+        out = tmp_path / at_once
+        for piece in campaign.chosen(["lstm-act"]):  # begun in small; the command goes on
+            with pytest.raises(campaign.OutOfTime):
+                campaign.work(piece, out, (0,), CPU, changes, lambda _: None, until=0.0)
+        options = ["--only", "lstm-act", "--samples", "2", "--device", "cpu", "--at-once", at_once]
+        assert main(["compare", "--out", str(out), *options]) == 0
+        found.append({(record.variant, record.suite): record.chars_right for record in read([out / campaign.RECORDS])})
+        assert (out / campaign.PAGE).exists()
+        told = capfd.readouterr().err
+        assert all(f"lstm-act/{setting}: epoch 2 of 2" in told for setting in ("own", "paper"))
+    assert found[0] == found[1]
+    assert {variant for variant, _ in found[0]} == {"lstm-act/own", "lstm-act/paper"}
+    # One that cannot be done is told of, and the others are done all the same.
+    (out / "lstm-act-own" / "config.json").write_text("{")
+    (out / campaign.RECORDS).unlink()
+    assert main(["compare", "--out", str(out), *options]) != 0
+    assert "config.json cannot be read" in capfd.readouterr().err
+    assert {record.variant for record in read([out / campaign.RECORDS])} == {"lstm-act/paper"}
+
+
 def test_the_page_says_what_is_reached_and_what_is_not_measured(make_record):
     def row(shown: str, name: str, suite: str) -> list[str]:
         lines = [[cell.strip() for cell in line.split("|")] for line in shown.splitlines() if line.startswith("|")]

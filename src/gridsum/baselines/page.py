@@ -39,7 +39,7 @@ gridsum train --system dngpu --seeds 0-7 --out runs/dngpu
 gridsum evaluate --model runs/dngpu --suite comparison --out records.jsonl
 gridsum table systems --records records.jsonl    # every seed
 gridsum figure systems --records exact base records.jsonl --out systems.svg
-gridsum compare --out runs/systems --seeds 0-7   # all of it, and this page; stopped, the same command goes on
+gridsum compare --out runs/systems --seeds 0-7 --at-once 5   # all of it, and this page; stopped, it goes on
 ```
 """
 _RULE = (

@@ -3,11 +3,15 @@
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from gridsum.cli.evaluate import source_commit
 from gridsum.cli.output import tell, unwritable
 from gridsum.cli.parsing import Parser, add_device, pick_device, seconds, whole_number
 from gridsum.cli.train import read_seeds
+
+if TYPE_CHECKING:
+    from gridsum.baselines.campaign import Piece
 
 
 def _parser() -> Parser:
@@ -18,7 +22,7 @@ def _parser() -> Parser:
         "the same command goes on. On a large GPU all of it takes about an hour with eight seeds.",
         "gridsum compare --out FOLDER [options]",
         "examples:\n"
-        "  gridsum compare --out runs/systems --seeds 0-7\n"
+        "  gridsum compare --out runs/systems --seeds 0-7 --at-once 5\n"
         "  gridsum compare --out runs/systems --only dngpu lstm-act/own --minutes 9\n"
         "  gridsum compare --out runs/trial --seeds 0-1 --epochs 1 --samples 8",
     )
@@ -34,13 +38,21 @@ def _parser() -> Parser:
         "--epochs", type=whole_number(1, 10**6), metavar="N", help="train for so many epochs (default: its own number)"
     )
     parser.add_argument("--samples", type=whole_number(1, 10**6), metavar="N", help="problems of each suite")
+    parser.add_argument(
+        "--at-once",
+        type=whole_number(1, 64),
+        default=1,
+        metavar="N",
+        help="so many systems side by side, each in a process of its own; they share the machine and its GPU, faster "
+        "where NVIDIA's multi-process service runs (default: 1)",
+    )
     add_device(parser, "auto")
     return parser
 
 
 def run(arguments: Sequence[str]) -> int:
     options = _parser().read(arguments)
-    from gridsum.baselines.campaign import PAGE, RECORDS, OutOfTime, chosen, work
+    from gridsum.baselines.campaign import PAGE, RECORDS, OutOfTime, chosen
     from gridsum.baselines.page import page
     from gridsum.cli.table import record_files
     from gridsum.disk import write_atomically
@@ -49,19 +61,58 @@ def run(arguments: Sequence[str]) -> int:
     folder, device = Path(options.out), pick_device(options.device)
     until = None if options.minutes is None else time.monotonic() + 60 * options.minutes
     changes = {} if options.epochs is None else {"training.epochs": options.epochs}
-
-    def say(text: str) -> None:
-        tell(f"gridsum: {text}")
-
+    asked = (folder, options.seeds, device, changes, _say, until, options.samples, source_commit())
+    pieces = chosen(options.only)
     try:
-        for piece in chosen(options.only):
-            work(piece, folder, options.seeds, device, changes, say, until, options.samples, source_commit())
+        if options.at_once == 1:
+            for piece in pieces:
+                _work(1, piece, *asked)
+        else:
+            _side_by_side(options.at_once, pieces, asked)
     except OutOfTime:
-        say("the time is over; what is done is kept, and the same command goes on")
+        _say("the time is over; what is done is kept, and the same command goes on")
     except OSError as error:
         raise unwritable(error.filename or folder, error) from None
     records = folder / RECORDS
     if records.exists():
         write_atomically(folder / PAGE, page(read([*record_files(None), records])).encode())
-        say(f"the page is {folder / PAGE}, made of {records} and of the records of ours that come with gridsum")
+        _say(f"the page is {folder / PAGE}, made of {records} and of the records of ours that come with gridsum")
     return 0
+
+
+def _say(text: str) -> None:
+    tell(f"gridsum: {text}")
+
+
+def _work(at_once: int, *asked: Any) -> None:
+    """One piece, in its share of the machine."""
+    import torch
+
+    from gridsum.baselines.campaign import work
+
+    torch.set_num_threads(max(1, torch.get_num_threads() // at_once))
+    work(*asked)
+
+
+def _side_by_side(at_once: int, pieces: "Sequence[Piece]", asked: tuple[Any, ...]) -> None:
+    """All pieces, so many at once. One that fails is told of when the others are done."""
+    from concurrent.futures import ProcessPoolExecutor, as_completed
+    from multiprocessing import get_context
+
+    from gridsum.baselines.campaign import OutOfTime
+
+    failed: list[BaseException] = []
+    with ProcessPoolExecutor(at_once, get_context("spawn"), max_tasks_per_child=1) as pool:
+        begun = {pool.submit(_work, at_once, piece, *asked): piece for piece in pieces}
+        try:
+            for done in as_completed(begun):
+                error = done.exception()
+                if error is not None:
+                    failed.append(error)
+                    if not isinstance(error, OutOfTime):
+                        _say(f"{begun[done]}: {error}")
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+    if failed:
+        raise failed[0]
