@@ -52,7 +52,7 @@ def _parser() -> Parser:
 
 def run(arguments: Sequence[str]) -> int:
     options = _parser().read(arguments)
-    from gridsum.baselines.campaign import PAGE, RECORDS, OutOfTime, chosen
+    from gridsum.baselines.campaign import PAGE, RECORDS, OutOfTime, chosen, work
     from gridsum.baselines.page import page
     from gridsum.cli.table import record_files
     from gridsum.disk import write_atomically
@@ -66,11 +66,14 @@ def run(arguments: Sequence[str]) -> int:
     try:
         if options.at_once == 1:
             for piece in pieces:
-                _work(1, piece, *asked)
+                work(piece, *asked)
         else:
             _side_by_side(options.at_once, pieces, asked)
     except OutOfTime:
         _say("the time is over; what is done is kept, and the same command goes on")
+    except KeyboardInterrupt:
+        _say("stopped; what is done is kept, and the same command goes on")
+        raise
     except OSError as error:
         raise unwritable(error.filename or folder, error) from None
     records = folder / RECORDS
@@ -84,35 +87,24 @@ def _say(text: str) -> None:
     tell(f"gridsum: {text}")
 
 
-def _work(at_once: int, *asked: Any) -> None:
-    """One piece, in its share of the machine."""
-    import torch
-
-    from gridsum.baselines.campaign import work
-
-    torch.set_num_threads(max(1, torch.get_num_threads() // at_once))
-    work(*asked)
-
-
 def _side_by_side(at_once: int, pieces: "Sequence[Piece]", asked: tuple[Any, ...]) -> None:
     """All pieces, so many at once. One that fails is told of when the others are done."""
-    from concurrent.futures import ProcessPoolExecutor, as_completed
-    from multiprocessing import get_context
+    from gridsum.baselines.campaign import OutOfTime, work
+    from gridsum.reproduction.processes import Processes
 
-    from gridsum.baselines.campaign import OutOfTime
-
-    failed: list[BaseException] = []
-    with ProcessPoolExecutor(at_once, get_context("spawn"), max_tasks_per_child=1) as pool:
-        begun = {pool.submit(_work, at_once, piece, *asked): piece for piece in pieces}
-        try:
-            for done in as_completed(begun):
-                error = done.exception()
-                if error is not None:
+    failed: list[Exception] = []
+    with Processes(at_once) as processes:
+        running = {processes.call(str(piece), work, (piece, *asked)) for piece in pieces}
+        while running:
+            done = processes.ended()
+            running.difference_update(done)
+            for job in done:
+                try:
+                    job.result()
+                except OutOfTime as error:
                     failed.append(error)
-                    if not isinstance(error, OutOfTime):
-                        _say(f"{begun[done]}: {error}")
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
+                except Exception as error:
+                    failed.append(error)
+                    _say(f"{job.process.name}: {error}")
     if failed:
         raise failed[0]

@@ -6,8 +6,8 @@ not.
 """
 
 import signal
-import socket
 from collections import deque
+from collections.abc import Callable
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -25,8 +25,8 @@ class Processes(Workers):
     def __init__(self, most: int) -> None:
         self.described = f"{most} processes of this machine"
         self._most, self._context = most, get_context("spawn")  # a forked process cannot use the GPU
-        self._queue: deque[_Job] = deque()
-        self._running: list[_Job] = []
+        self._queue: deque[Job] = deque()
+        self._running: list[Job] = []
 
     def __exit__(self, *_: object) -> None:
         self._queue.clear()
@@ -35,27 +35,25 @@ class Processes(Workers):
         for job in self._running:
             job.process.join()
 
-    def begin(self, piece: Piece, asked: tuple[Any, ...]) -> "_Job":
-        job = _Job(self._context, piece, max(1, torch.get_num_threads() // self._most), asked)
+    def begin(self, piece: Piece, asked: tuple[Any, ...]) -> "Job":
+        return self.call(piece.name, do_piece, asked)
+
+    def call(self, name: str, function: Callable[..., Any], asked: tuple[Any, ...]) -> "Job":
+        """Call a function in a process of that name, as soon as there is room for one."""
+        job = Job(self._context, name, max(1, torch.get_num_threads() // self._most), function, asked)
         self._queue.append(job)
         self._fill()
         return job
 
-    def ended(self) -> "list[_Job]":
+    def ended(self) -> "list[Job]":
         wait([job.process.sentinel for job in self._running], LOOK_SECONDS)
         done = [job for job in self._running if not job.process.is_alive()]
         self._running = [job for job in self._running if job not in done]
         self._fill()
         return done
 
-    def result(self, begun: "_Job", piece: Piece) -> tuple[str, float]:
-        said = begun.told.recv() if begun.told.poll() else None
-        if isinstance(said, float):
-            return socket.gethostname(), said
-        if said is not None:
-            raise said
-        code = begun.process.exitcode
-        raise WorkersError(f"the process that did {piece.name} ended with {code}; the same command goes on from there")
+    def result(self, begun: "Job", piece: Piece) -> tuple[str, float]:  # noqa: ARG002
+        return begun.result()
 
     def _fill(self) -> None:
         while self._queue and len(self._running) < self._most:
@@ -64,15 +62,27 @@ class Processes(Workers):
             self._running.append(job)
 
 
-class _Job:
-    """A piece in a process, and where it tells how it ended."""
+class Job:
+    """A call in a process, and where it tells how it ended."""
 
-    def __init__(self, context: Any, piece: Piece, threads: int, asked: tuple[Any, ...]) -> None:
+    def __init__(
+        self, context: Any, name: str, threads: int, function: Callable[..., Any], asked: tuple[Any, ...]
+    ) -> None:
         self.told, there = context.Pipe(duplex=False)
-        self.process: BaseProcess = context.Process(target=_work, args=(there, threads, asked), name=piece.name)
+        self.process: BaseProcess = context.Process(target=_work, args=(there, threads, function, asked), name=name)
+
+    def result(self) -> Any:
+        """What the function returned, or the error that it ended with."""
+        if not self.told.poll():
+            name, code = self.process.name, self.process.exitcode
+            raise WorkersError(f"the process that did {name} ended with {code}; the same command goes on from there")
+        said, failed = self.told.recv()
+        if failed:
+            raise said
+        return said
 
 
-def _work(told: Connection, threads: int, asked: tuple[Any, ...]) -> None:
+def _work(told: Connection, threads: int, function: Callable[..., Any], asked: tuple[Any, ...]) -> None:
     def stop(*_: object) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second one must not interrupt what is saved
         raise KeyboardInterrupt
@@ -81,9 +91,8 @@ def _work(told: Connection, threads: int, asked: tuple[Any, ...]) -> None:
     signal.signal(signal.SIGTERM, stop)
     torch.set_num_threads(threads)
     try:
-        _, seconds = do_piece(*asked)
-        told.send(seconds)
+        told.send((function(*asked), False))
     except KeyboardInterrupt:
         pass  # what was done is saved, and nobody listens any more
-    except (ValueError, RuntimeError, OSError) as error:
-        told.send(error)
+    except Exception as error:
+        told.send((error, True))

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from gridsum.disk import LockedError
 from gridsum.reproduction.pieces import Piece, Surroundings
@@ -34,7 +34,7 @@ class Workers(ABC):
 
     described: str
 
-    def __enter__(self) -> "Workers":
+    def __enter__(self) -> Self:
         return self
 
     @abstractmethod
