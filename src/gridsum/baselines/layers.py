@@ -115,12 +115,9 @@ class _Cell(Function):
 
     @staticmethod
     def forward(gates: Tensor, memory: Tensor) -> tuple[Tensor, ...]:
-        size = memory.shape[-1]
-        opened, new = gates[..., : 3 * size].sigmoid(), gates[..., 3 * size :].tanh()
-        enter, forget, show = opened.chunk(3, -1)
-        memory = torch.addcmul(forget * memory, enter, new)
+        memory, opened, new = _remembered(gates, memory)
         shown = memory.tanh()
-        return show * shown, memory, opened, new, shown
+        return opened.chunk(3, -1)[2] * shown, memory, opened, new, shown
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
@@ -130,15 +127,9 @@ class _Cell(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> tuple[Tensor, Tensor]:
-        memory, opened, new, shown = ctx.saved_tensors
-        enter, forget, show = opened.chunk(3, -1)
-        to_memory = torch.ops.aten.tanh_backward(grads[0] * show, shown)
-        if grads[1] is not None:  # of the last step's memory nothing is asked
-            to_memory = to_memory + grads[1]
-        to_opened = torch.cat((to_memory * new, to_memory * memory, grads[0] * shown), -1)
-        to_new = torch.ops.aten.tanh_backward(to_memory * enter, new)
-        to_gates = torch.cat((torch.ops.aten.sigmoid_backward(to_opened, opened), to_new), -1)
-        return to_gates, to_memory * forget
+        before, opened, new, shown = ctx.saved_tensors
+        to_memory = torch.ops.aten.tanh_backward(grads[0] * opened.chunk(3, -1)[2], shown)
+        return _back_to_gates(to_memory, grads[1], grads[0] * shown, before, opened, new)
 
 
 def grid_lstm(gates: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
@@ -153,11 +144,8 @@ class _GridCell(Function):
 
     @staticmethod
     def forward(gates: Tensor, memory: Tensor) -> tuple[Tensor, ...]:
-        size = memory.shape[-1]
-        opened, new = gates[..., : 3 * size].sigmoid(), gates[..., 3 * size :].tanh()
-        enter, forget, show = opened.chunk(3, -1)
-        memory = torch.addcmul(forget * memory, enter, new)
-        return (show * memory).tanh(), memory, opened, new
+        memory, opened, new = _remembered(gates, memory)
+        return (opened.chunk(3, -1)[2] * memory).tanh(), memory, opened, new
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
@@ -168,15 +156,29 @@ class _GridCell(Function):
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> tuple[Tensor, Tensor]:
         before, shown, memory, opened, new = ctx.saved_tensors
-        enter, forget, show = opened.chunk(3, -1)
         to_shown = torch.ops.aten.tanh_backward(grads[0], shown)
-        to_memory = to_shown * show
-        if grads[1] is not None:  # of the last step's memory nothing is asked
-            to_memory = to_memory + grads[1]
-        to_opened = torch.cat((to_memory * new, to_memory * before, to_shown * memory), -1)
-        to_new = torch.ops.aten.tanh_backward(to_memory * enter, new)
-        to_gates = torch.cat((torch.ops.aten.sigmoid_backward(to_opened, opened), to_new), -1)
-        return to_gates, to_memory * forget
+        return _back_to_gates(to_shown * opened.chunk(3, -1)[2], grads[1], to_shown * memory, before, opened, new)
+
+
+def _remembered(gates: Tensor, memory: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """m', and what it takes to go back: the gates i, f and o as they are open, and what is new."""
+    size = memory.shape[-1]
+    opened, new = gates[..., : 3 * size].sigmoid(), gates[..., 3 * size :].tanh()
+    enter, forget, _ = opened.chunk(3, -1)
+    return torch.addcmul(forget * memory, enter, new), opened, new
+
+
+def _back_to_gates(
+    to_memory: Tensor, also: Tensor | None, to_show: Tensor, before: Tensor, opened: Tensor, new: Tensor
+) -> tuple[Tensor, Tensor]:
+    """The gradients of the gates and of the memory `before`, from those of m' and of σ(o)."""
+    enter, forget, _ = opened.chunk(3, -1)
+    if also is not None:  # of the last step's memory nothing is asked
+        to_memory = to_memory + also
+    to_opened = torch.cat((to_memory * new, to_memory * before, to_show), -1)
+    to_new = torch.ops.aten.tanh_backward(to_memory * enter, new)
+    to_gates = torch.cat((torch.ops.aten.sigmoid_backward(to_opened, opened), to_new), -1)
+    return to_gates, to_memory * forget
 
 
 class Attention(nn.Module):

@@ -122,7 +122,7 @@ SYSTEM = System(
     numbers=(("2x200", 0.02),),
     differs=(
         "one stack reads and writes, instead of an encoder and a decoder; 128 features; positions are not moved at "
-        "random in training, with which it learns more slowly"
+        "random in training"
     ),
     reach=(
         "It knows places by sines of their position. Positions beyond training are new to it, so longer sums are "
