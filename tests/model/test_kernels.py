@@ -94,7 +94,9 @@ def sized(height, width, kind):
         return Sized(GridSize(height, width), None)
     sizes = own
     if kind == "left":
-        sizes, _ = leave(own, present().float(), torch.zeros(2, 3, device=DEVICE), 0.5)
+        sizes, _ = leave(
+            own, present().float(), torch.zeros(2, 3, device=DEVICE), torch.full((2, 3), 0.5, device=DEVICE)
+        )
     return Sized(GridSize(height, width, own), sizes)
 
 
@@ -165,11 +167,15 @@ def test_samples_leave():
     own = torch.tensor([[4, 12], [5, 13]], dtype=torch.int32, device=DEVICE)
     running = torch.tensor([[0.5, 0.04, 0.05, 1.0, 0.0], [0.01, 0.02, 0.03, 0.04, 0.9]], device=DEVICE)
     halting = torch.linspace(0, 1, 10, device=DEVICE).view(2, 5)
-    sizes, after = leave(own, running, halting, 0.05)
+    thresholds = torch.full_like(running, 0.05)
+    sizes, after = leave(own, running, halting, thresholds)
     assert sizes.tolist() == [[4, 12, 3, 0, 2, 3, 1, 4], [5, 13, 1, 4, 0, 1, 2, 3]]
     assert torch.equal(after, running * (1 - halting))
-    sizes, _ = leave(sizes, after, halting, 0.05)
+    sizes, _ = leave(sizes, after, halting, thresholds)
     assert sizes[:, :3].tolist() == [[4, 12, 2], [5, 13, 0]]
+    thresholds[0, 0], thresholds[1, 4] = 0.6, 0.9  # each sample has its own
+    sizes, _ = leave(own, running, halting, thresholds)
+    assert sizes.tolist() == [[4, 12, 2, 2, 3, 0, 1, 4], [5, 13, 1, 4, 0, 1, 2, 3]]
 
 
 @pytest.mark.parametrize("shape", GRIDS)

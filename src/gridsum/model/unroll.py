@@ -108,8 +108,7 @@ def roll_out(
     limit = most if steps is None or config.halting == "fixed" else steps
     drops = dropout and engine.dropouts(dropout, symbols.shape[1], size, largest or (size.height, size.width), limit)
     threshold = config.epsilon if epsilon is None else epsilon
-    leaving = config.epsilon if steps is not None else threshold  # kernels know one; later than need be is as good
-    moments = unroll(engine, symbols, size, limit, False, drops, leaving, steps is not None)
+    moments = unroll(engine, symbols, size, limit, False, drops, threshold, steps is not None)
 
     if config.halting == "fixed":
         *_, last = moments

@@ -39,8 +39,7 @@ class Start:
     """Of all samples or of each [R,B], where they are truncated as in training: after the first n before which a sample
     has halted with a probability above 1 − ε, its top row and λ have no meaning."""
     exactly: bool = False
-    """Whether all `steps` are taken, and the tensors are asked nothing on the way, which a CUDA graph needs; ε is then
-    a number."""
+    """Whether all `steps` are taken, and the tensors are asked nothing on the way, which a CUDA graph needs."""
 
 
 class Course(Protocol):

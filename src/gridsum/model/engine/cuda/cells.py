@@ -46,11 +46,11 @@ def entries(sizes: Tensor | None) -> int:
 
 
 @triton.jit
-def _leave(sizes, running, halting, out, left, problems, threshold, ENTRIES: tl.constexpr, TILE: tl.constexpr):
+def _leave(sizes, running, halting, thresholds, out, left, problems, ENTRIES: tl.constexpr, TILE: tl.constexpr):
     run, sample = tl.program_id(0), tl.arange(0, TILE)
     there = sample < problems
     before = tl.load(running + run * problems + sample, mask=there, other=0.0)
-    stay = there & (before >= threshold)
+    stay = there & (before >= tl.load(thresholds + run * problems + sample, mask=there, other=0.0))
     count = tl.sum(stay.to(tl.int32), 0)
     place = tl.where(stay, tl.cumsum(stay.to(tl.int32), 0) - 1, count + tl.cumsum((there & ~stay).to(tl.int32), 0) - 1)
     out += run * (problems + 3)
@@ -62,12 +62,12 @@ def _leave(sizes, running, halting, out, left, problems, threshold, ENTRIES: tl.
     tl.store(left + run * problems + sample, after, mask=there)
 
 
-def leave(sizes: Tensor, running: Tensor, halting: Tensor, threshold: float) -> tuple[Tensor, Tensor]:
-    """`sizes` without the samples whose `running` [R,B] is below the threshold, and running · (1 − halting)."""
+def leave(sizes: Tensor, running: Tensor, halting: Tensor, thresholds: Tensor) -> tuple[Tensor, Tensor]:
+    """`sizes` without the samples whose `running` is below their threshold, and running · (1 − halting); [R,B] each."""
     runs, problems = running.shape
     out, left = sizes.new_empty(runs, problems + 3), torch.empty_like(running)
     _leave[(runs,)](
-        sizes, running, halting.contiguous(), out, left, problems, threshold,
+        sizes, running, halting.contiguous(), thresholds.contiguous(), out, left, problems,
         ENTRIES=entries(sizes), TILE=triton.next_power_of_2(problems),
     )  # fmt: skip
     return out, left

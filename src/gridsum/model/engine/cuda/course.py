@@ -31,6 +31,8 @@ from gridsum.streams import Stream
 
 # Kernels hold a sample's whole grid, in registers or as one tile, which is for grids of training size.
 _PLACED_CELLS, _CONTEXT_CELLS = 512, 256
+# And those of the transition hold all features of their cells.
+_WIDTH, _HIDDEN = 128, 256
 
 
 class Cuda(Eager):
@@ -41,7 +43,8 @@ class Cuda(Eager):
         config = network.config
         self.fits_attention = _power_of_two(config.width)
         self.fits_context = self.fits_attention and config.width >= 16
-        self.fits_transition = all(_power_of_two(n) and 16 <= n <= 1024 for n in (config.width, config.step_hidden))
+        sides = ((config.width, _WIDTH), (config.step_hidden, _HIDDEN))
+        self.fits_transition = all(_power_of_two(n) and 16 <= n <= most for n, most in sides)
         self.compiled: tuple[Callable[..., Any], Callable[..., Any]] | None = None
         if static and network.context is not None and packs(config):
             self.compiled = _compiled(network.context, _ask), _compiled(network.context, _conclude)
@@ -99,6 +102,9 @@ class CudaCourse(EagerCourse):
         # Without asking, samples are left out by a list that the kernels read.
         leaving = start.exactly and start.epsilon is not None
         self.lists = leaving and self.transition is not None and self.sizes is not None
+        if self.lists:
+            epsilon = start.epsilon
+            self.thresholds = epsilon if isinstance(epsilon, Tensor) else torch.full_like(self.running, epsilon)
         self.packed = None
         if start.exactly and engine.compiled is not None and self.network.context is not None:
             # The parameters in one row a run, once for many readings: their gradients are then added up in one go.
@@ -124,8 +130,7 @@ class CudaCourse(EagerCourse):
         row, halting = super().look(n)
         if self.lists and halting is not None and n < self.steps:
             assert self.sizes is not None
-            assert isinstance(self.epsilon, float)
-            self.sizes, self.running = leave(self.sizes, self.running, halting.detach(), self.epsilon)
+            self.sizes, self.running = leave(self.sizes, self.running, halting.detach(), self.thresholds)
         return row, halting
 
     def take(self, n: int) -> None:

@@ -1,10 +1,13 @@
-"""The part of a step that looks at one cell at a time: kernels for what lies between the products of FFN_3.
+"""The part of a step that looks at one cell at a time, from attention's result to the next grid.
 
-The products are torch's. What lies between them (norms, residuals, SiLU, dropout) is bound by memory, so each kernel
-reads and writes everything once. Inside, the cells lie one after the other in the order of each run's own grid, which
-leaves a run's last lines empty; those are zero, so that products may sum over all lines.
+Memory bounds it. Going forward a program takes a tile of cells through all three layers of FFN_3, and writes only what
+the gradient cannot do without: the hidden layers before SiLU. The gradient is two kernels, from the next grid to the
+second layer and from there to the input. What they write lies cell after cell, in the order of each run's own grid: the
+layers' inputs and the gradients of their products, because the weights' gradients are products over all cells, and
+those are torch's.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,11 +19,11 @@ from torch.autograd import Function
 
 from gridsum.model.engine.cuda.cells import entries, own_grid, place_of
 
-# Lines and warps of a program, for cells of E features and for those of F hidden ones, as measured on an H200.
-_NARROW = {"TILE": 32, "num_warps": 4}
-_WIDE = {"TILE": 8, "num_warps": 4}
-# How many lines a program goes through that leaves sums over them behind.
-_LINES = 64
+# Cells and warps of a program, and how many hidden features it has at a time where it does not need all. The kernels of
+# the gradient write a sum for each program side by side, so they have the same cells.
+_FORWARD = {"TILE": 64, "BLOCK": 64, "num_warps": 4, "num_stages": 2}
+_TO_SECOND = {"TILE": 64, "BLOCK": 32, "num_warps": 4, "num_stages": 3}
+_TO_INPUT = {"TILE": 64, "BLOCK": 64, "num_warps": 4, "num_stages": 2}
 _EPSILON = 1e-5  # of torch's layer_norm
 # Who reads the next grid.
 _READERS = ("OUT", "LOW", "SEEN", "TOP")
@@ -43,25 +46,20 @@ def _through_norm(gradient, normal, scale, E: tl.constexpr):
 
 
 @triton.jit
-def _kept(bits, place, valid, factor, F: tl.constexpr, DROPOUT: tl.constexpr):
-    """What each feature is multiplied by: [TILE,F/8,8]. So a byte is loaded once, and stays with its features."""
+def _kept(
+    bits, place, valid, factor, first, N: tl.constexpr, BLOCK: tl.constexpr, TILE: tl.constexpr, DROPOUT: tl.constexpr
+):
+    """What `BLOCK` of a cell's `N` inputs are multiplied by, from the `first`: [TILE,BLOCK]. A byte is loaded once."""
+    kept = tl.full((TILE, BLOCK), 1.0, tl.float32)
     if DROPOUT:
-        byte = tl.load(bits + place[:, None] * (F // 8) + tl.arange(0, F // 8)[None, :], mask=valid[:, None], other=0)
-        kept = ((byte.to(tl.int32)[:, :, None] >> tl.arange(0, 8)[None, None, :]) & 1).to(tl.float32) * factor
-    else:
-        kept = 1.0
+        byte = tl.load(
+            bits + place[:, None] * (N // 8) + first // 8 + tl.arange(0, BLOCK // 8)[None, :],
+            mask=valid[:, None],
+            other=0,
+        )
+        each = (byte.to(tl.int32)[:, :, None] >> tl.arange(0, 8)[None, None, :]) & 1
+        kept = tl.reshape(each, (TILE, BLOCK)).to(tl.float32) * factor
     return kept
-
-
-@triton.jit
-def _flat_kept(bits, place, valid, factor, TILE: tl.constexpr, E: tl.constexpr, DROPOUT: tl.constexpr):
-    return tl.reshape(_kept(bits, place, valid, factor, E, DROPOUT), (TILE, E)) if DROPOUT else 1.0
-
-
-@triton.jit
-def _eights(F: tl.constexpr):
-    """The features, as [1,F/8,8]."""
-    return (tl.arange(0, F // 8) * 8)[None, :, None] + tl.arange(0, 8)[None, None, :]
 
 
 @triton.jit
@@ -82,94 +80,80 @@ def _in_top_row(place, H, W):
 
 
 @triton.jit
-def _enter(
-    grid, attended, norms, stride, bits, factor, sizes, problems, H, W, dropped,
-    E: tl.constexpr, TILE: tl.constexpr, ENTRIES: tl.constexpr, DROPOUT: tl.constexpr, EPSILON: tl.constexpr,
+def _forward(
+    grid, attended, packed, low, stride, bits0, bits1, bits2, factor, sizes, problems, H, W,
+    out, coarse, top, first, second, result,
+    E: tl.constexpr, F: tl.constexpr, BLOCK: tl.constexpr, TILE: tl.constexpr,
+    ENTRIES: tl.constexpr, DROPOUT: tl.constexpr, EPSILON: tl.constexpr, SAVES: tl.constexpr,
 ):  # fmt: skip
-    """The first residual and norm, as FFN_3's input."""
+    """A tile of cells from grid and attended to the next grid."""
     run, cells = tl.program_id(1), problems * H * W
     rows, columns, count = own_grid(sizes, run, problems, H, W, ENTRIES)
     number = tl.program_id(0) * TILE + tl.arange(0, TILE)
     inside = number < count * rows * columns
     valid = inside[:, None]
+    if tl.program_id(0) * TILE >= count * rows * columns:
+        return
     place = run * cells + place_of(number, run, rows, columns, H, W, sizes, ENTRIES)
-    feature = tl.arange(0, E)
-    norms += run * stride + feature
-    normal, _ = _normalise(_sum_of(grid, attended, place[:, None] * E + feature, valid), E, EPSILON)
-    between = normal * tl.load(norms)[None, :] + tl.load(norms + E)[None, :]
-    x = tl.where(valid, between * _flat_kept(bits, place, inside, factor, TILE, E, DROPOUT), 0.0)
-    tl.store(dropped + (run * cells + number)[:, None] * E + feature, x, mask=(number < cells)[:, None])
-
-
-@triton.jit
-def _activate(
-    hidden, bias, stride, bits, factor, sizes, problems, H, W, inputs,
-    F: tl.constexpr, TILE: tl.constexpr, ENTRIES: tl.constexpr, DROPOUT: tl.constexpr,
-):  # fmt: skip
-    """A hidden layer's product, with bias, SiLU and dropout, as the next layer's input."""
-    run, cells = tl.program_id(1), problems * H * W
-    rows, columns, count = own_grid(sizes, run, problems, H, W, ENTRIES)
-    number = tl.program_id(0) * TILE + tl.arange(0, TILE)
-    valid = number < count * rows * columns
-    place = run * cells + place_of(number, run, rows, columns, H, W, sizes, ENTRIES)
-    line = (run * cells + number)[:, None, None] * F + _eights(F)
-    a = tl.load(hidden + line, mask=valid[:, None, None], other=0.0).to(tl.float32)
-    a += tl.load(bias + run * stride + _eights(F))
-    x = a * _sigmoid(a) * _kept(bits, place, valid, factor, F, DROPOUT)
-    tl.store(inputs + line, tl.where(valid[:, None, None], x, 0.0), mask=(number < cells)[:, None, None])
-
-
-@triton.jit
-def _leave(
-    grid, attended, result, norms, stride, sizes, problems, H, W, out, low, top,
-    E: tl.constexpr, TILE: tl.constexpr, ENTRIES: tl.constexpr, EPSILON: tl.constexpr,
-):  # fmt: skip
-    """The second residual and norm: the next grid."""
-    run, cells = tl.program_id(1), problems * H * W
-    rows, columns, count = own_grid(sizes, run, problems, H, W, ENTRIES)
-    number = tl.program_id(0) * TILE + tl.arange(0, TILE)
-    valid = (number < count * rows * columns)[:, None]
-    feature = tl.arange(0, E)
-    place = run * cells + place_of(number, run, rows, columns, H, W, sizes, ENTRIES)
+    feature, hidden, line = tl.arange(0, E), tl.arange(0, F), (run * cells + number)[:, None]
     at = place[:, None] * E + feature
-    norms += run * stride + feature
+    w, bias = low + run * stride, packed + run * stride + 2 * E * F + F * F
+    norms = bias + 2 * F + E + feature
     normal, _ = _normalise(_sum_of(grid, attended, at, valid), E, EPSILON)
-    x = normal * tl.load(norms)[None, :] + tl.load(norms + E)[None, :] + tl.load(norms - E)[None, :]
-    x += tl.load(result + (run * cells + number)[:, None] * E + feature, mask=valid, other=0.0).to(tl.float32)
-    normal, _ = _normalise(x, E, EPSILON)
-    x = normal * tl.load(norms + 2 * E)[None, :] + tl.load(norms + 3 * E)[None, :]
-    tl.store(out + at, x, mask=valid)
-    tl.store(low + at, x, mask=valid)
-    tl.store(top + _in_top_row(place, H, W)[:, None] * E + feature, x, mask=valid & (place // W % H == 0)[:, None])
+    between = normal * tl.load(norms)[None, :] + tl.load(norms + E)[None, :]
+    dropped = (between * _kept(bits0, place, inside, factor, 0, E, E, TILE, DROPOUT)).to(low.dtype.element_ty)
+    a = tl.zeros((TILE, F), tl.float32) + tl.load(bias + F + hidden)[None, :]
+    for begin in tl.range(0, F, BLOCK):
+        block = begin + tl.arange(0, BLOCK)
+        weights = tl.load(w + feature[:, None] * F + block[None, :])
+        before = tl.dot(dropped, weights, input_precision="ieee") + tl.load(bias + block)[None, :]
+        if SAVES:
+            tl.store(first + line * F + block, before, mask=valid)
+        x = before * _sigmoid(before) * _kept(bits1, place, inside, factor, begin, F, BLOCK, TILE, DROPOUT)
+        weights = tl.load(w + E * F + block[:, None] * F + hidden[None, :])
+        a = tl.dot(x.to(weights.dtype), weights, a, input_precision="ieee")
+    if SAVES:
+        tl.store(second + line * F + hidden, a, mask=valid)
+    x = a * _sigmoid(a) * _kept(bits2, place, inside, factor, 0, F, F, TILE, DROPOUT)
+    weights = tl.load(w + E * F + F * F + hidden[:, None] * E + feature[None, :])
+    z = tl.dot(x.to(weights.dtype), weights, input_precision="ieee").to(weights.dtype)
+    if SAVES:
+        tl.store(result + line * E + feature, z, mask=valid)
+    normal, _ = _normalise(between + tl.load(norms - E)[None, :] + z.to(tl.float32), E, EPSILON)
+    y = normal * tl.load(norms + 2 * E)[None, :] + tl.load(norms + 3 * E)[None, :]
+    tl.store(out + at, y, mask=valid)
+    tl.store(coarse + at, y, mask=valid)
+    tl.store(top + _in_top_row(place, H, W)[:, None] * E + feature, y, mask=valid & (place // W % H == 0)[:, None])
 
 
 @triton.jit
-def _leave_back(
-    grid, attended, result, norms, stride, sizes, problems, H, W,
-    by_out, by_low, by_seen, by_top, by_sum, by_result, by_norms, total,
-    E: tl.constexpr, TILE: tl.constexpr, LINES: tl.constexpr, ENTRIES: tl.constexpr, EPSILON: tl.constexpr,
+def _back_to_second(
+    grid, attended, packed, low, stride, bits, factor, sizes, problems, H, W,
+    by_out, by_low, by_seen, by_top, second, result, by_sum, x2, by2, by3, by_vectors, total,
+    E: tl.constexpr, F: tl.constexpr, BLOCK: tl.constexpr, TILE: tl.constexpr,
+    ENTRIES: tl.constexpr, DROPOUT: tl.constexpr, EPSILON: tl.constexpr,
     OUT: tl.constexpr, LOW: tl.constexpr, SEEN: tl.constexpr, TOP: tl.constexpr,
 ):  # fmt: skip
-    """The gradients of FFN_3's result, of the residual (in `by_sum`), of the last bias and of the second norm."""
+    """From the gradients of the next grid to those of the second layer's product, and of what goes past FFN_3.
+
+    It leaves the input of the third layer (`x2`) and the gradients of the last two products (`by2`, `by3`), and for
+    each program its sums that are gradients of vectors.
+    """
     run, cells = tl.program_id(1), problems * H * W
     rows, columns, count = own_grid(sizes, run, problems, H, W, ENTRIES)
-    feature = tl.arange(0, E)
-    norms += run * stride + feature
-    by_bias, by_weight, by_shift = (
-        tl.zeros((TILE, E), tl.float32),
-        tl.zeros((TILE, E), tl.float32),
-        tl.zeros((TILE, E), tl.float32),
-    )
-    for first in tl.range(0, LINES, TILE):
-        number = tl.program_id(0) * LINES + first + tl.arange(0, TILE)
-        valid = (number < count * rows * columns)[:, None]
+    number = tl.program_id(0) * TILE + tl.arange(0, TILE)
+    inside, there = number < count * rows * columns, (number < cells)[:, None]
+    valid = inside[:, None]
+    feature, line = tl.arange(0, E), (run * cells + number)[:, None]
+    by_vectors += (run * tl.num_programs(0) + tl.program_id(0)) * total
+    if tl.program_id(0) * TILE < count * rows * columns:
         place = run * cells + place_of(number, run, rows, columns, H, W, sizes, ENTRIES)
         at = place[:, None] * E + feature
-        line = (run * cells + number)[:, None] * E + feature
+        norms = packed + run * stride + 2 * E * F + F * F + 2 * F + E + feature
         normal, _ = _normalise(_sum_of(grid, attended, at, valid), E, EPSILON)
-        x = normal * tl.load(norms)[None, :] + tl.load(norms + E)[None, :] + tl.load(norms - E)[None, :]
-        x += tl.load(result + line, mask=valid, other=0.0).to(tl.float32)
-        normal, scale = _normalise(x, E, EPSILON)
+        y = normal * tl.load(norms)[None, :] + (tl.load(norms + E) + tl.load(norms - E))[None, :]
+        y += tl.load(result + line * E + feature, mask=valid, other=0.0).to(tl.float32)
+        normal, scale = _normalise(y, E, EPSILON)
         g = tl.zeros((TILE, E), tl.float32)
         if OUT:
             g += tl.load(by_out + at, mask=valid, other=0.0)
@@ -180,121 +164,81 @@ def _leave_back(
         if TOP:
             above = _in_top_row(place, H, W)[:, None] * E + feature
             g += tl.load(by_top + above, mask=valid & (place // W % H == 0)[:, None], other=0.0)
-        by_weight += g * normal
-        by_shift += g
+        tl.store(by_vectors + 2 * F + 3 * E + feature, tl.sum(g * normal, 0))
+        tl.store(by_vectors + 2 * F + 4 * E + feature, tl.sum(g, 0))
         g = _through_norm(g * tl.load(norms + 2 * E)[None, :], normal, scale, E)
-        by_bias += g
+        tl.store(by_vectors + 2 * F + feature, tl.sum(g, 0))
         tl.store(by_sum + at, g, mask=valid)
-        tl.store(by_result + line, g, mask=(number < cells)[:, None])
-    # The last bias lies before the norms, the second norm after the first.
-    by_norms += (run * tl.num_programs(0) + tl.program_id(0)) * total + feature
-    tl.store(by_norms - E, tl.sum(by_bias, 0))
-    tl.store(by_norms + 2 * E, tl.sum(by_weight, 0))
-    tl.store(by_norms + 3 * E, tl.sum(by_shift, 0))
+        reduced = g.to(low.dtype.element_ty)
+        tl.store(by3 + line * E + feature, reduced, mask=there)
+        for begin in tl.range(0, F, BLOCK):
+            block = begin + tl.arange(0, BLOCK)
+            a = tl.load(second + line * F + block, mask=valid, other=0.0).to(tl.float32)
+            s = _sigmoid(a)
+            kept = _kept(bits, place, inside, factor, begin, F, BLOCK, TILE, DROPOUT)
+            tl.store(x2 + line * F + block, a * s * kept, mask=there)
+            weights = tl.load(low + run * stride + E * F + F * F + block[:, None] * E + feature[None, :])
+            through = tl.dot(reduced, tl.trans(weights), input_precision="ieee") * s * (1 + a * (1 - s)) * kept
+            tl.store(by_vectors + F + block, tl.sum(through, 0))
+            tl.store(by2 + line * F + block, through, mask=there)
+    else:
+        tl.store(by3 + line * E + feature, tl.zeros((TILE, E), tl.float32), mask=there)
+        for begin in tl.range(0, F, BLOCK):
+            block, zero = begin + tl.arange(0, BLOCK), tl.zeros((TILE, BLOCK), tl.float32)
+            tl.store(x2 + line * F + block, zero, mask=there)
+            tl.store(by2 + line * F + block, zero, mask=there)
 
 
 @triton.jit
-def _activate_back(
-    hidden, bias, stride, bits, factor, sizes, problems, H, W, gradient, by_bias, total,
-    F: tl.constexpr, TILE: tl.constexpr, LINES: tl.constexpr, ENTRIES: tl.constexpr, DROPOUT: tl.constexpr,
-):  # fmt: skip
-    """The gradient of a hidden layer's product, in place of that of the next layer's input, and of its bias."""
-    run, cells = tl.program_id(1), problems * H * W
-    rows, columns, count = own_grid(sizes, run, problems, H, W, ENTRIES)
-    summed = tl.zeros((TILE, F // 8, 8), tl.float32)
-    shift = tl.load(bias + run * stride + _eights(F))
-    for first in tl.range(0, LINES, TILE):
-        number = tl.program_id(0) * LINES + first + tl.arange(0, TILE)
-        valid = number < count * rows * columns
-        place = run * cells + place_of(number, run, rows, columns, H, W, sizes, ENTRIES)
-        line = (run * cells + number)[:, None, None] * F + _eights(F)
-        a = tl.load(hidden + line, mask=valid[:, None, None], other=0.0).to(tl.float32) + shift
-        s = _sigmoid(a)
-        g = tl.load(gradient + line, mask=valid[:, None, None], other=0.0).to(tl.float32)
-        g *= s * (1 + a * (1 - s)) * _kept(bits, place, valid, factor, F, DROPOUT)
-        summed += g
-        tl.store(gradient + line, g, mask=valid[:, None, None])
-    by_bias += (run * tl.num_programs(0) + tl.program_id(0)) * total
-    tl.store(by_bias + (tl.arange(0, F // 8) * 8)[:, None] + tl.arange(0, 8)[None, :], tl.sum(summed, 0))
-
-
-@triton.jit
-def _enter_back(
-    grid, attended, norms, stride, bits, factor, sizes, problems, H, W, gradient, by_sum, by_attended, by_norm, total,
-    E: tl.constexpr, TILE: tl.constexpr, LINES: tl.constexpr,
+def _back_to_input(
+    grid, attended, packed, low, stride, bits0, bits1, factor, sizes, problems, H, W,
+    first, by2, by_sum, by_attended, x0, x1, by1, by_vectors, total,
+    E: tl.constexpr, F: tl.constexpr, BLOCK: tl.constexpr, TILE: tl.constexpr,
     ENTRIES: tl.constexpr, DROPOUT: tl.constexpr, EPSILON: tl.constexpr,
 ):  # fmt: skip
-    """The gradient of grid + attended, in place of the residual's in `by_sum`, and of the first norm."""
+    """From there to the gradients of grid and attended. It leaves `x0`, `x1` and `by1`, and its sums."""
     run, cells = tl.program_id(1), problems * H * W
     rows, columns, count = own_grid(sizes, run, problems, H, W, ENTRIES)
-    feature = tl.arange(0, E)
-    norms += run * stride + feature
-    by_weight, by_shift = tl.zeros((TILE, E), tl.float32), tl.zeros((TILE, E), tl.float32)
-    for first in tl.range(0, LINES, TILE):
-        number = tl.program_id(0) * LINES + first + tl.arange(0, TILE)
-        inside = number < count * rows * columns
-        valid = inside[:, None]
+    number = tl.program_id(0) * TILE + tl.arange(0, TILE)
+    inside, there = number < count * rows * columns, (number < cells)[:, None]
+    valid = inside[:, None]
+    feature, hidden, line = tl.arange(0, E), tl.arange(0, F), (run * cells + number)[:, None]
+    by_vectors += (run * tl.num_programs(0) + tl.program_id(0)) * total
+    if tl.program_id(0) * TILE < count * rows * columns:
         place = run * cells + place_of(number, run, rows, columns, H, W, sizes, ENTRIES)
+        w = low + run * stride
+        through2 = tl.load(by2 + line * F + hidden, mask=valid, other=0.0)
+        back = tl.zeros((TILE, E), tl.float32)
+        for begin in tl.range(0, F, BLOCK):
+            block = begin + tl.arange(0, BLOCK)
+            a = tl.load(first + line * F + block, mask=valid, other=0.0).to(tl.float32)
+            s = _sigmoid(a)
+            kept = _kept(bits1, place, inside, factor, begin, F, BLOCK, TILE, DROPOUT)
+            tl.store(x1 + line * F + block, a * s * kept, mask=there)
+            weights = tl.load(w + E * F + block[:, None] * F + hidden[None, :])
+            through = tl.dot(through2, tl.trans(weights), input_precision="ieee") * s * (1 + a * (1 - s)) * kept
+            tl.store(by_vectors + block, tl.sum(through, 0))
+            tl.store(by1 + line * F + block, through, mask=there)
+            weights = tl.load(w + feature[:, None] * F + block[None, :])
+            back = tl.dot(through.to(weights.dtype), tl.trans(weights), back, input_precision="ieee")
         at = place[:, None] * E + feature
+        norms = packed + run * stride + 2 * E * F + F * F + 2 * F + E + feature
         normal, scale = _normalise(_sum_of(grid, attended, at, valid), E, EPSILON)
-        g = tl.load(gradient + (run * cells + number)[:, None] * E + feature, mask=valid, other=0.0).to(tl.float32)
-        g *= _flat_kept(bits, place, inside, factor, TILE, E, DROPOUT)
-        g += tl.load(by_sum + at, mask=valid, other=0.0)
-        by_weight += g * normal
-        by_shift += g
+        kept = _kept(bits0, place, inside, factor, 0, E, E, TILE, DROPOUT)
+        x = (normal * tl.load(norms)[None, :] + tl.load(norms + E)[None, :]) * kept
+        tl.store(x0 + line * E + feature, x, mask=there)
+        g = tl.load(by_sum + at, mask=valid, other=0.0) + back * kept
+        tl.store(by_vectors + 2 * F + E + feature, tl.sum(g * normal, 0))
+        tl.store(by_vectors + 2 * F + 2 * E + feature, tl.sum(g, 0))
         g = _through_norm(g * tl.load(norms)[None, :], normal, scale, E)
         tl.store(by_sum + at, g, mask=valid)
         tl.store(by_attended + at, g, mask=valid)
-    by_norm += (run * tl.num_programs(0) + tl.program_id(0)) * total + feature
-    tl.store(by_norm, tl.sum(by_weight, 0))
-    tl.store(by_norm + E, tl.sum(by_shift, 0))
-
-
-class _Batch:
-    """What all kernels of one call are told, and where a run's parameters lie."""
-
-    def __init__(
-        self,
-        grid: Tensor,
-        packed: Tensor,
-        low: Tensor,
-        hidden: int,
-        sizes: Tensor | None,
-        bits: Sequence[Tensor],
-        factor: float,
-    ) -> None:
-        self.runs, self.problems, self.height, self.width, self.features = grid.shape
-        self.hidden, self.sizes, self.bits, self.factor = hidden, sizes, bits, factor
-        self.cells = self.problems * self.height * self.width
-        assert self.runs * self.cells * hidden < 2**31, "the kernels' offsets are 32-bit"
-        self.low, self.stride = low, packed.shape[1]
-        ins, outs = (self.features, hidden, hidden), (hidden, hidden, self.features)
-        counts = [*(a * b for a, b in zip(ins, outs, strict=True)), *outs, 4 * self.features]
-        parts = list(low.split(counts, 1))
-        self.weights = [part.view(-1, a, b) for part, a, b in zip(parts, ins, outs, strict=False)]
-        *_, self.bias1, self.bias2, _, self.norms = packed.split(counts, 1)
-
-    def lines(self, features: int) -> Tensor:
-        return self.low.new_empty(self.runs, self.cells, features)
-
-    def launch(
-        self,
-        kernel: Any,
-        options: dict[str, int],
-        given: Sequence[Tensor],
-        site: int | None,
-        rest: Sequence[Tensor | int],
-        **shape: int | float,
-    ) -> None:
-        """`kernel`, with the tensors it reads, then the dropout `site` it is at (if any), then what it writes."""
-        # A kernel that is told to look away is still given something to point at.
-        dropout = [] if site is None else [self.bits[site] if self.bits else given[0], self.factor]
-        told = {} if site is None else {"DROPOUT": bool(self.bits)}
-        kernel[(triton.cdiv(self.cells, shape.get("LINES", options["TILE"])), self.runs)](
-            *given, self.stride, *dropout, given[0] if self.sizes is None else self.sizes,
-            self.problems, self.height, self.width, *rest,
-            ENTRIES=entries(self.sizes), **told, **options, **shape,
-        )  # fmt: skip
+    else:
+        tl.store(x0 + line * E + feature, tl.zeros((TILE, E), tl.float32), mask=there)
+        for begin in tl.range(0, F, BLOCK):
+            block, zero = begin + tl.arange(0, BLOCK), tl.zeros((TILE, BLOCK), tl.float32)
+            tl.store(x1 + line * F + block, zero, mask=there)
+            tl.store(by1 + line * F + block, zero, mask=there)
 
 
 class KernelTransition(Function):
@@ -321,51 +265,85 @@ class KernelTransition(Function):
         factor: float,
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         grid, attended = grid.contiguous(), attended.contiguous()
-        batch = _Batch(grid, packed, low, hidden, sizes, bits or (), factor)
-        narrow, wide = {"E": batch.features, "EPSILON": _EPSILON}, {"F": hidden}
-        inputs = [batch.lines(size) for size in (batch.features, hidden, hidden)]
-        batch.launch(_enter, _NARROW, (grid, attended, batch.norms), 0, inputs[:1], **narrow)
-        first = torch.bmm(inputs[0], batch.weights[0])
-        batch.launch(_activate, _WIDE, (first, batch.bias1), 1, inputs[1:2], **wide)
-        second = torch.bmm(inputs[1], batch.weights[1])
-        batch.launch(_activate, _WIDE, (second, batch.bias2), 2, inputs[2:], **wide)
-        result = torch.bmm(inputs[2], batch.weights[2])
         new = torch.empty if sizes is None else torch.zeros
         out = new(grid.shape, dtype=grid.dtype, device=grid.device)
         coarse = new(grid.shape, dtype=low.dtype, device=grid.device)
         top = new(grid[:, :, 0].shape, dtype=grid.dtype, device=grid.device)
-        batch.launch(_leave, _NARROW, (grid, attended, result, batch.norms), None, (out, coarse, top), **narrow)
-        ctx.save_for_backward(grid, attended, packed, low, sizes, *inputs, first, second, result, *(bits or ()))
+        call = _Call(grid, attended, packed, low, hidden, sizes, bits or (), factor)
+        saves = any(ctx.needs_input_grad)
+        saved = [call.lines(size) for size in (hidden, hidden, call.features)] if saves else [low, low, low]
+        call.launch(_forward, _FORWARD, (0, 1, 2), (out, coarse, top, *saved), SAVES=saves)
+        ctx.save_for_backward(grid, attended, packed, low, sizes, *saved, *(bits or ()))
         ctx.arguments = (hidden, factor)
         ctx.set_materialize_grads(False)
         return out, coarse, out.view(out.shape), top
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
-        grid, attended, packed, low, sizes, *saved = ctx.saved_tensors
-        inputs, (first, second, result), bits = saved[:3], saved[3:6], saved[6:]
+        grid, attended, packed, low, sizes, first, second, result, *bits = ctx.saved_tensors
         hidden, factor = ctx.arguments
-        batch = _Batch(grid, packed, low, hidden, sizes, bits, factor)
-        narrow, wide = {"E": batch.features, "EPSILON": _EPSILON, "LINES": _LINES}, {"F": hidden, "LINES": _LINES}
-        back = [weight.transpose(1, 2) for weight in batch.weights]
+        call = _Call(grid, attended, packed, low, hidden, sizes, bits, factor)
+        x0, x1, x2, by1, by2, by3 = (
+            call.lines(size) for size in (call.features, hidden, hidden, hidden, hidden, call.features)
+        )
         # Of the biases and norms, as they lie in `packed`: a sum for each program.
-        total = 2 * hidden + 5 * batch.features
-        by_vectors = packed.new_empty(batch.runs, triton.cdiv(batch.cells, _LINES), total)
-        by_bias1, by_bias2, _, by_norms = by_vectors.split((hidden, hidden, batch.features, 4 * batch.features), 2)
-
+        total = 2 * hidden + 5 * call.features
+        by_vectors = packed.new_zeros(call.runs, call.programs(_TO_INPUT), total)
         # A sample that has left now was there the step before, which adds up what comes back for it.
         by_sum = torch.zeros_like(grid) if entries(sizes) > 2 else torch.empty_like(grid)
-        by_attended, by_result = torch.empty_like(attended), batch.lines(batch.features)
-        given, results = (grid, attended, result, batch.norms), (by_sum, by_result, by_norms, total)
+        by_attended = torch.empty_like(attended)
         come = [grid if gradient is None else gradient.contiguous() for gradient in gradients]
         told = {name: gradient is not None for name, gradient in zip(_READERS, gradients, strict=True)}
-        batch.launch(_leave_back, _NARROW, given, None, (*come, *results), **narrow, **told)
-        by_second = torch.bmm(by_result, back[2])
-        batch.launch(_activate_back, _WIDE, (second, batch.bias2), 2, (by_second, by_bias2, total), **wide)
-        by_first = torch.bmm(by_second, back[1])
-        batch.launch(_activate_back, _WIDE, (first, batch.bias1), 1, (by_first, by_bias1, total), **wide)
-        results = (torch.bmm(by_first, back[0]), by_sum, by_attended, by_norms, total)
-        batch.launch(_enter_back, _NARROW, (grid, attended, batch.norms), 0, results, **narrow)
-        by_outputs = (by_first, by_second, by_result)
-        by_weights = [torch.bmm(x.transpose(1, 2), g).flatten(1) for x, g in zip(inputs, by_outputs, strict=True)]
+        written = (second, result, by_sum, x2, by2, by3, by_vectors, total)
+        call.launch(_back_to_second, _TO_SECOND, (2,), (*come, *written), **told)
+        written = (first, by2, by_sum, by_attended, x0, x1, by1, by_vectors, total)
+        call.launch(_back_to_input, _TO_INPUT, (0, 1), written)
+        products = ((x0, by1), (x1, by2), (x2, by3))
+        by_weights = [torch.bmm(x.transpose(1, 2), by).flatten(1) for x, by in products]
         return by_sum, by_attended, torch.cat([*by_weights, by_vectors.sum(1)], 1), None, None, None, None, None
+
+
+class _Call:
+    """What all kernels of one call are told."""
+
+    def __init__(
+        self,
+        grid: Tensor,
+        attended: Tensor,
+        packed: Tensor,
+        low: Tensor,
+        hidden: int,
+        sizes: Tensor | None,
+        bits: Sequence[Tensor],
+        factor: float,
+    ) -> None:
+        self.given, self.hidden, self.sizes, self.bits, self.factor = (
+            (grid, attended, packed, low),
+            hidden,
+            sizes,
+            bits,
+            factor,
+        )
+        self.runs, *self.shape, self.features = grid.shape
+        self.cells = math.prod(self.shape)
+        assert self.runs * self.cells * hidden < 2**31, "the kernels' offsets are 32-bit"
+
+    def programs(self, options: dict[str, int]) -> int:
+        return triton.cdiv(self.cells, options["TILE"])
+
+    def lines(self, features: int) -> Tensor:
+        return self.given[3].new_empty(self.runs, self.cells, features)
+
+    def launch(
+        self, kernel: Any, options: dict[str, int], sites: tuple[int, ...], rest: Sequence[Tensor | int], **told: bool
+    ) -> None:
+        """`kernel` with the dropout of the sites that it is at, and the tensors that it alone has."""
+        grid, _, packed, _ = self.given
+        # A kernel that is told to look away is still given something to point at.
+        bits = [self.bits[site] if self.bits else grid for site in sites]
+        kernel[self.programs(options), self.runs](
+            *self.given, packed.shape[1], *bits, self.factor, grid if self.sizes is None else self.sizes,
+            *self.shape, *rest,
+            E=self.features, F=self.hidden, ENTRIES=entries(self.sizes), DROPOUT=bool(self.bits),
+            EPSILON=_EPSILON, **told, **options | {"BLOCK": min(self.hidden, options["BLOCK"])},
+        )  # fmt: skip
