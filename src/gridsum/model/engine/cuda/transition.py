@@ -24,6 +24,8 @@ from gridsum.model.engine.cuda.cells import entries, own_grid, place_of
 _FORWARD = {"TILE": 64, "BLOCK": 64, "num_warps": 4, "num_stages": 2}
 _TO_SECOND = {"TILE": 64, "BLOCK": 32, "num_warps": 4, "num_stages": 3}
 _TO_INPUT = {"TILE": 64, "BLOCK": 64, "num_warps": 4, "num_stages": 2}
+# Of the weights' gradients: a program's share of the product and of the cells.
+_PRODUCT = {"ROWS": 128, "COLUMNS": 128, "LINES": 64, "SHARES": 4, "num_warps": 8, "num_stages": 3}
 _EPSILON = 1e-5  # of torch's layer_norm
 # Who reads the next grid.
 _READERS = ("OUT", "LOW", "SEEN", "TOP")
@@ -142,51 +144,46 @@ def _back_to_second(
     run, cells = tl.program_id(1), problems * H * W
     rows, columns, count = own_grid(sizes, run, problems, H, W, ENTRIES)
     number = tl.program_id(0) * TILE + tl.arange(0, TILE)
-    inside, there = number < count * rows * columns, (number < cells)[:, None]
+    inside = number < count * rows * columns
     valid = inside[:, None]
     feature, line = tl.arange(0, E), (run * cells + number)[:, None]
     by_vectors += (run * tl.num_programs(0) + tl.program_id(0)) * total
-    if tl.program_id(0) * TILE < count * rows * columns:
-        place = run * cells + place_of(number, run, rows, columns, H, W, sizes, ENTRIES)
-        at = place[:, None] * E + feature
-        norms = packed + run * stride + 2 * E * F + F * F + 2 * F + E + feature
-        normal, _ = _normalise(_sum_of(grid, attended, at, valid), E, EPSILON)
-        y = normal * tl.load(norms)[None, :] + (tl.load(norms + E) + tl.load(norms - E))[None, :]
-        y += tl.load(result + line * E + feature, mask=valid, other=0.0).to(tl.float32)
-        normal, scale = _normalise(y, E, EPSILON)
-        g = tl.zeros((TILE, E), tl.float32)
-        if OUT:
-            g += tl.load(by_out + at, mask=valid, other=0.0)
-        if LOW:
-            g += tl.load(by_low + at, mask=valid, other=0.0).to(tl.float32)
-        if SEEN:
-            g += tl.load(by_seen + at, mask=valid, other=0.0)
-        if TOP:
-            above = _in_top_row(place, H, W)[:, None] * E + feature
-            g += tl.load(by_top + above, mask=valid & (place // W % H == 0)[:, None], other=0.0)
-        tl.store(by_vectors + 2 * F + 3 * E + feature, tl.sum(g * normal, 0))
-        tl.store(by_vectors + 2 * F + 4 * E + feature, tl.sum(g, 0))
-        g = _through_norm(g * tl.load(norms + 2 * E)[None, :], normal, scale, E)
-        tl.store(by_vectors + 2 * F + feature, tl.sum(g, 0))
-        tl.store(by_sum + at, g, mask=valid)
-        reduced = g.to(low.dtype.element_ty)
-        tl.store(by3 + line * E + feature, reduced, mask=there)
-        for begin in tl.range(0, F, BLOCK):
-            block = begin + tl.arange(0, BLOCK)
-            a = tl.load(second + line * F + block, mask=valid, other=0.0).to(tl.float32)
-            s = _sigmoid(a)
-            kept = _kept(bits, place, inside, factor, begin, F, BLOCK, TILE, DROPOUT)
-            tl.store(x2 + line * F + block, a * s * kept, mask=there)
-            weights = tl.load(low + run * stride + E * F + F * F + block[:, None] * E + feature[None, :])
-            through = tl.dot(reduced, tl.trans(weights), input_precision="ieee") * s * (1 + a * (1 - s)) * kept
-            tl.store(by_vectors + F + block, tl.sum(through, 0))
-            tl.store(by2 + line * F + block, through, mask=there)
-    else:
-        tl.store(by3 + line * E + feature, tl.zeros((TILE, E), tl.float32), mask=there)
-        for begin in tl.range(0, F, BLOCK):
-            block, zero = begin + tl.arange(0, BLOCK), tl.zeros((TILE, BLOCK), tl.float32)
-            tl.store(x2 + line * F + block, zero, mask=there)
-            tl.store(by2 + line * F + block, zero, mask=there)
+    if tl.program_id(0) * TILE >= count * rows * columns:
+        return
+    place = run * cells + place_of(number, run, rows, columns, H, W, sizes, ENTRIES)
+    at = place[:, None] * E + feature
+    norms = packed + run * stride + 2 * E * F + F * F + 2 * F + E + feature
+    normal, _ = _normalise(_sum_of(grid, attended, at, valid), E, EPSILON)
+    y = normal * tl.load(norms)[None, :] + (tl.load(norms + E) + tl.load(norms - E))[None, :]
+    y += tl.load(result + line * E + feature, mask=valid, other=0.0).to(tl.float32)
+    normal, scale = _normalise(y, E, EPSILON)
+    g = tl.zeros((TILE, E), tl.float32)
+    if OUT:
+        g += tl.load(by_out + at, mask=valid, other=0.0)
+    if LOW:
+        g += tl.load(by_low + at, mask=valid, other=0.0).to(tl.float32)
+    if SEEN:
+        g += tl.load(by_seen + at, mask=valid, other=0.0)
+    if TOP:
+        above = _in_top_row(place, H, W)[:, None] * E + feature
+        g += tl.load(by_top + above, mask=valid & (place // W % H == 0)[:, None], other=0.0)
+    tl.store(by_vectors + 2 * F + 3 * E + feature, tl.sum(g * normal, 0))
+    tl.store(by_vectors + 2 * F + 4 * E + feature, tl.sum(g, 0))
+    g = _through_norm(g * tl.load(norms + 2 * E)[None, :], normal, scale, E)
+    tl.store(by_vectors + 2 * F + feature, tl.sum(g, 0))
+    tl.store(by_sum + at, g, mask=valid)
+    reduced = g.to(low.dtype.element_ty)
+    tl.store(by3 + line * E + feature, reduced, mask=valid)
+    for begin in tl.range(0, F, BLOCK):
+        block = begin + tl.arange(0, BLOCK)
+        a = tl.load(second + line * F + block, mask=valid, other=0.0).to(tl.float32)
+        s = _sigmoid(a)
+        kept = _kept(bits, place, inside, factor, begin, F, BLOCK, TILE, DROPOUT)
+        tl.store(x2 + line * F + block, a * s * kept, mask=valid)
+        weights = tl.load(low + run * stride + E * F + F * F + block[:, None] * E + feature[None, :])
+        through = tl.dot(reduced, tl.trans(weights), input_precision="ieee") * s * (1 + a * (1 - s)) * kept
+        tl.store(by_vectors + F + block, tl.sum(through, 0))
+        tl.store(by2 + line * F + block, through, mask=valid)
 
 
 @triton.jit
@@ -200,45 +197,65 @@ def _back_to_input(
     run, cells = tl.program_id(1), problems * H * W
     rows, columns, count = own_grid(sizes, run, problems, H, W, ENTRIES)
     number = tl.program_id(0) * TILE + tl.arange(0, TILE)
-    inside, there = number < count * rows * columns, (number < cells)[:, None]
+    inside = number < count * rows * columns
     valid = inside[:, None]
     feature, hidden, line = tl.arange(0, E), tl.arange(0, F), (run * cells + number)[:, None]
     by_vectors += (run * tl.num_programs(0) + tl.program_id(0)) * total
-    if tl.program_id(0) * TILE < count * rows * columns:
-        place = run * cells + place_of(number, run, rows, columns, H, W, sizes, ENTRIES)
-        w = low + run * stride
-        through2 = tl.load(by2 + line * F + hidden, mask=valid, other=0.0)
-        back = tl.zeros((TILE, E), tl.float32)
-        for begin in tl.range(0, F, BLOCK):
-            block = begin + tl.arange(0, BLOCK)
-            a = tl.load(first + line * F + block, mask=valid, other=0.0).to(tl.float32)
-            s = _sigmoid(a)
-            kept = _kept(bits1, place, inside, factor, begin, F, BLOCK, TILE, DROPOUT)
-            tl.store(x1 + line * F + block, a * s * kept, mask=there)
-            weights = tl.load(w + E * F + block[:, None] * F + hidden[None, :])
-            through = tl.dot(through2, tl.trans(weights), input_precision="ieee") * s * (1 + a * (1 - s)) * kept
-            tl.store(by_vectors + block, tl.sum(through, 0))
-            tl.store(by1 + line * F + block, through, mask=there)
-            weights = tl.load(w + feature[:, None] * F + block[None, :])
-            back = tl.dot(through.to(weights.dtype), tl.trans(weights), back, input_precision="ieee")
-        at = place[:, None] * E + feature
-        norms = packed + run * stride + 2 * E * F + F * F + 2 * F + E + feature
-        normal, scale = _normalise(_sum_of(grid, attended, at, valid), E, EPSILON)
-        kept = _kept(bits0, place, inside, factor, 0, E, E, TILE, DROPOUT)
-        x = (normal * tl.load(norms)[None, :] + tl.load(norms + E)[None, :]) * kept
-        tl.store(x0 + line * E + feature, x, mask=there)
-        g = tl.load(by_sum + at, mask=valid, other=0.0) + back * kept
-        tl.store(by_vectors + 2 * F + E + feature, tl.sum(g * normal, 0))
-        tl.store(by_vectors + 2 * F + 2 * E + feature, tl.sum(g, 0))
-        g = _through_norm(g * tl.load(norms)[None, :], normal, scale, E)
-        tl.store(by_sum + at, g, mask=valid)
-        tl.store(by_attended + at, g, mask=valid)
-    else:
-        tl.store(x0 + line * E + feature, tl.zeros((TILE, E), tl.float32), mask=there)
-        for begin in tl.range(0, F, BLOCK):
-            block, zero = begin + tl.arange(0, BLOCK), tl.zeros((TILE, BLOCK), tl.float32)
-            tl.store(x1 + line * F + block, zero, mask=there)
-            tl.store(by1 + line * F + block, zero, mask=there)
+    if tl.program_id(0) * TILE >= count * rows * columns:
+        return
+    place = run * cells + place_of(number, run, rows, columns, H, W, sizes, ENTRIES)
+    w = low + run * stride
+    through2 = tl.load(by2 + line * F + hidden, mask=valid, other=0.0)
+    back = tl.zeros((TILE, E), tl.float32)
+    for begin in tl.range(0, F, BLOCK):
+        block = begin + tl.arange(0, BLOCK)
+        a = tl.load(first + line * F + block, mask=valid, other=0.0).to(tl.float32)
+        s = _sigmoid(a)
+        kept = _kept(bits1, place, inside, factor, begin, F, BLOCK, TILE, DROPOUT)
+        tl.store(x1 + line * F + block, a * s * kept, mask=valid)
+        weights = tl.load(w + E * F + block[:, None] * F + hidden[None, :])
+        through = tl.dot(through2, tl.trans(weights), input_precision="ieee") * s * (1 + a * (1 - s)) * kept
+        tl.store(by_vectors + block, tl.sum(through, 0))
+        tl.store(by1 + line * F + block, through, mask=valid)
+        weights = tl.load(w + feature[:, None] * F + block[None, :])
+        back = tl.dot(through.to(weights.dtype), tl.trans(weights), back, input_precision="ieee")
+    at = place[:, None] * E + feature
+    norms = packed + run * stride + 2 * E * F + F * F + 2 * F + E + feature
+    normal, scale = _normalise(_sum_of(grid, attended, at, valid), E, EPSILON)
+    kept = _kept(bits0, place, inside, factor, 0, E, E, TILE, DROPOUT)
+    x = (normal * tl.load(norms)[None, :] + tl.load(norms + E)[None, :]) * kept
+    tl.store(x0 + line * E + feature, x, mask=valid)
+    g = tl.load(by_sum + at, mask=valid, other=0.0) + back * kept
+    tl.store(by_vectors + 2 * F + E + feature, tl.sum(g * normal, 0))
+    tl.store(by_vectors + 2 * F + 2 * E + feature, tl.sum(g, 0))
+    g = _through_norm(g * tl.load(norms)[None, :], normal, scale, E)
+    tl.store(by_sum + at, g, mask=valid)
+    tl.store(by_attended + at, g, mask=valid)
+
+
+@triton.jit
+def _by_weights(
+    x, by, sizes, problems, H, W, out, total,
+    INPUTS: tl.constexpr, OUTPUTS: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr, LINES: tl.constexpr,
+    ENTRIES: tl.constexpr,
+):  # fmt: skip
+    """`ROWS` × `COLUMNS` of the product xᵀ·by over a share of a run's cells."""
+    run, share, shares = tl.program_id(1), tl.program_id(2), tl.num_programs(2)
+    rows, columns, count = own_grid(sizes, run, problems, H, W, ENTRIES)
+    row = tl.program_id(0) // (OUTPUTS // COLUMNS) * ROWS + tl.arange(0, ROWS)
+    column = tl.program_id(0) % (OUTPUTS // COLUMNS) * COLUMNS + tl.arange(0, COLUMNS)
+    lines = tl.cdiv(count * rows * columns, shares * LINES) * LINES
+    end = tl.minimum((share + 1) * lines, count * rows * columns)
+    x += run * problems * H * W * INPUTS + row[None, :]
+    by += run * problems * H * W * OUTPUTS + column[None, :]
+    product = tl.zeros((ROWS, COLUMNS), tl.float32)
+    for begin in tl.range(share * lines, end, LINES):
+        line = (begin + tl.arange(0, LINES))[:, None]
+        left = tl.load(x + line * INPUTS, mask=line < end, other=0.0)
+        right = tl.load(by + line * OUTPUTS, mask=line < end, other=0.0)
+        product = tl.dot(tl.trans(left), right, product, input_precision="ieee")
+    out += (share * tl.num_programs(1) + run) * total
+    tl.store(out + row[:, None] * OUTPUTS + column[None, :], product)
 
 
 class KernelTransition(Function):
@@ -298,9 +315,8 @@ class KernelTransition(Function):
         call.launch(_back_to_second, _TO_SECOND, (2,), (*come, *written), **told)
         written = (first, by2, by_sum, by_attended, x0, x1, by1, by_vectors, total)
         call.launch(_back_to_input, _TO_INPUT, (0, 1), written)
-        products = ((x0, by1), (x1, by2), (x2, by3))
-        by_weights = [torch.bmm(x.transpose(1, 2), by).flatten(1) for x, by in products]
-        return by_sum, by_attended, torch.cat([*by_weights, by_vectors.sum(1)], 1), None, None, None, None, None
+        by_weights = call.products((x0, by1), (x1, by2), (x2, by3))
+        return by_sum, by_attended, torch.cat((by_weights, by_vectors.sum(1)), 1), None, None, None, None, None
 
 
 class _Call:
@@ -347,3 +363,20 @@ class _Call:
             E=self.features, F=self.hidden, ENTRIES=entries(self.sizes), DROPOUT=bool(self.bits),
             EPSILON=_EPSILON, **told, **options | {"BLOCK": min(self.hidden, options["BLOCK"])},
         )  # fmt: skip
+
+    def products(self, *pairs: tuple[Tensor, Tensor]) -> Tensor:
+        """xᵀ·by over a run's cells for each pair, one behind the other: [R, sum of their sizes]."""
+        grid, *_ = self.given
+        total = sum(x.shape[2] * by.shape[2] for x, by in pairs)
+        shares = _PRODUCT["SHARES"]
+        out, at = grid.new_empty(shares, self.runs, total), 0
+        for x, by in pairs:
+            inputs, outputs = x.shape[2], by.shape[2]
+            rows, columns = min(inputs, _PRODUCT["ROWS"]), min(outputs, _PRODUCT["COLUMNS"])
+            _by_weights[inputs // rows * (outputs // columns), self.runs, shares](
+                x, by, grid if self.sizes is None else self.sizes, *self.shape, out[..., at:], total,
+                INPUTS=inputs, OUTPUTS=outputs, ROWS=rows, COLUMNS=columns, LINES=_PRODUCT["LINES"],
+                ENTRIES=entries(self.sizes), num_warps=_PRODUCT["num_warps"], num_stages=_PRODUCT["num_stages"],
+            )  # fmt: skip
+            at += inputs * outputs
+        return out.sum(0)
