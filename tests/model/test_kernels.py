@@ -228,22 +228,24 @@ def test_transition(shape, features, hidden, kind, dropout):
         sizes = (features, hidden, hidden)
         bits = tuple(keep_bits(key, numbers, n, lane_threshold(0.1)) for key, n in zip(keys, sizes, strict=True))
         drops = [PackedDropout(some, 0.1) for some in bits]
-    packed, _ = packed_transition(transition)
+    matrix = random(2, features, 3 * features, seed=2)
+    packed, _ = packed_transition(transition, matrix)
     reduced = packed.detach().to(low)
-    readers = KernelTransition.apply(grid, attended, packed, reduced, hidden, size.sizes, bits, 1 / 0.9)
+    readers = KernelTransition.apply(grid, attended, packed, reduced, hidden, size.sizes, bits, 1 / 0.9, True)
     plain = transition(grid, attended, size.size, drops)
     inputs = (*given, *transition.parameters())
     # Each reader by itself (for the interpreter once), then all of them together.
-    fast, coarse, seen, top = readers
+    fast, projected, seen, top = readers
     if kind == "whole" or not INTERPRETED:
         assert_same(plain, fast, inputs, size, relative=close)
-        assert_same(plain, coarse.float(), inputs, size, relative=close)
+        assert_same(linear(plain, matrix), projected.float(), (*inputs, matrix), size, relative=close)
         assert_same(plain, seen, inputs, size, relative=close)
         assert_same(only_present(size, plain[:, :, 0]), top, inputs, relative=close)
-    together = fast + 2 * coarse.float() + 3 * seen
+    together = fast + only(size, projected.float()).unflatten(-1, (3, -1)).sum(-2) + 3 * seen
     together = torch.cat((together[:, :, :1] + 4 * top[:, :, None], together[:, :, 1:]), 2)
-    expected = torch.cat((10 * plain[:, :, :1], 6 * plain[:, :, 1:]), 2)
-    assert_same(expected, together, inputs, size, relative=close)
+    expected = 4 * plain + linear(plain, matrix).unflatten(-1, (3, -1)).sum(-2)
+    expected = torch.cat((expected[:, :, :1] + 4 * plain[:, :, :1], expected[:, :, 1:]), 2)
+    assert_same(expected, together, (*inputs, matrix), size, relative=close)
     assert float(only(size, fast).sub(fast).detach().abs().max()) == 0, "outside its own grid a run has zeros"
 
 

@@ -53,8 +53,12 @@ class Eager(Plain):
 
     def attend(self, grid: Tensor, matrix: Tensor) -> Tensor:
         """Local attention; `matrix` is the attention's `block_matrix`."""
+        return self.attend_to(self.project(grid, matrix))
+
+    def attend_to(self, projected: Tensor, sizes: Tensor | None = None) -> Tensor:  # noqa: ARG002
+        """The same from the projections [R,B,H,W,3E]; an engine of kernels computes only the cells of `sizes`."""
         attention = self.network.step.attention
-        return FusedAttention.apply(self.project(grid, matrix), attention.query, attention.relative, attention.heads)
+        return FusedAttention.apply(projected, attention.query, attention.relative, attention.heads)
 
     def transition(self, grid: Tensor, attended: Tensor, size: GridSize, drops: Sequence[Drop] | None) -> Tensor:
         """The rest of Eq. 5. Outside a run's own grid attention may leave what is no number, which must not be met."""

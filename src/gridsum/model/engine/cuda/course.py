@@ -73,14 +73,14 @@ class Cuda(Eager):
     def project(self, grid: Tensor, matrix: Tensor) -> Tensor:
         return padded_linear(grid, matrix)
 
-    def attend(self, grid: Tensor, matrix: Tensor, sizes: Tensor | None = None) -> Tensor:
+    def attend_to(self, projected: Tensor, sizes: Tensor | None = None) -> Tensor:
         """`sizes` says which cells are computed (see `cells`)."""
         if not self.fits_attention:
-            return super().attend(grid, matrix)
+            return super().attend_to(projected)
         attention = self.network.step.attention
         query = attention.relative.new_zeros(attention.relative.shape[0], attention.relative.shape[-1])
         query = query if attention.query is None else attention.query
-        return KernelAttention.apply(self.project(grid, matrix), query, attention.relative, attention.heads, sizes)
+        return KernelAttention.apply(projected, query, attention.relative, attention.heads, sizes)
 
     def put(self, vectors: Tensor, actions: Tensor, size: GridSize, hard: bool) -> Tensor:
         if hard:
@@ -98,7 +98,7 @@ class CudaCourse(EagerCourse):
         super().__init__(engine, start)
         self.sizes = start.size.own
         """Which cells the kernels compute: each run's own, then those of the samples that are left."""
-        self.transition = packed_transition(engine.network.step.transition) if self._trains() else None
+        self.transition = packed_transition(engine.network.step.transition, self.matrix) if self._trains() else None
         # Without asking, samples are left out by a list that the kernels read.
         leaving = start.exactly and start.epsilon is not None
         self.lists = leaving and self.transition is not None and self.sizes is not None
@@ -117,13 +117,13 @@ class CudaCourse(EagerCourse):
 
     def show(self, grid: Tensor) -> None:
         super().show(grid)
-        self.projected = self.seen = grid
+        self.seen, self.projected = grid, None
 
     def select(self, problems: Tensor) -> None:
-        alone = self.projected is self.grid
-        projected, seen, top = (part[:, problems] for part in (self.projected, self.seen, self.top))
+        projected = None if self.projected is None else self.projected[:, problems]
+        seen, top = self.seen[:, problems], self.top[:, problems]
         super().select(problems)
-        if not alone:  # several tensors, whose gradients come back apart
+        if projected is not None:  # several tensors, whose gradients come back apart
             self.projected, self.seen, self.top = projected, seen, top
 
     def look(self, n: int) -> tuple[Tensor, Tensor | None]:
@@ -135,7 +135,8 @@ class CudaCourse(EagerCourse):
 
     def take(self, n: int) -> None:
         drops = self.drops and self.drops.step(n)
-        attended = self.engine.attend(self.projected, self.matrix, self.sizes)
+        projected = self.engine.project(self.grid, self.matrix) if self.projected is None else self.projected
+        attended = self.engine.attend_to(projected, self.sizes)
         if self.transition is None:
             self.show(self.engine.transition(self.grid, attended, self.size, drops))
             return
@@ -144,7 +145,7 @@ class CudaCourse(EagerCourse):
         bits, factor = tuple(site.bits for site in sites) or None, sites[0].factor if sites else 1.0
         hidden = self.network.config.step_hidden
         self.grid, self.projected, self.seen, self.top = KernelTransition.apply(
-            self.grid, attended, packed, low, hidden, self.sizes, bits, factor
+            self.grid, attended, packed, low, hidden, self.sizes, bits, factor, n < self.steps
         )
 
     def decide(self, n: int) -> Tensor:
@@ -200,12 +201,15 @@ def _conclude(
     return folded.conclude(reader, context, attended, drops, padded_linear, _feed)
 
 
-def packed_transition(transition: Transition) -> tuple[Tensor, Tensor]:
-    """A run's parameters in one row, as the kernel takes them, and the same in the precision of the products."""
+def packed_transition(transition: Transition, matrix: Tensor) -> tuple[Tensor, Tensor]:
+    """A run's parameters in one row, as the kernel takes them, and the same in the precision of the products.
+
+    `matrix` is that of the projections for the next step's attention.
+    """
     layers = cast("Sequence[Linear]", transition.feed_forward.layers)
     norms = (transition.norm_attention, transition.norm_feed_forward)
     parts = [*(layer.weight for layer in layers), *(layer.bias for layer in layers)]
-    packed = flatten([*parts, *(part for norm in norms for part in (norm.weight, norm.bias))])
+    packed = flatten([*parts, *(part for norm in norms for part in (norm.weight, norm.bias)), matrix])
     reduced = torch.get_autocast_dtype("cuda") if torch.is_autocast_enabled("cuda") else packed.dtype
     return packed, packed.detach().to(reduced)
 

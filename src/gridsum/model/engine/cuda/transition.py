@@ -3,8 +3,8 @@
 Memory bounds it. Going forward a program takes a tile of cells through all three layers of FFN_3, and writes only what
 the gradient cannot do without: the hidden layers before SiLU. The gradient is two kernels, from the next grid to the
 second layer and from there to the input. What they write lies cell after cell, in the order of each run's own grid: the
-layers' inputs and the gradients of their products, because the weights' gradients are products over all cells, and
-those are torch's.
+layers' inputs and the gradients of their products, because the weights' gradients are products over all cells (see
+`products`).
 """
 
 import math
@@ -18,17 +18,16 @@ from torch import Tensor
 from torch.autograd import Function
 
 from gridsum.model.engine.cuda.cells import entries, own_grid, place_of
+from gridsum.model.engine.cuda.products import products
 
 # Cells and warps of a program, and how many hidden features it has at a time where it does not need all. The kernels of
 # the gradient write a sum for each program side by side, so they have the same cells.
 _FORWARD = {"TILE": 64, "BLOCK": 64, "num_warps": 4, "num_stages": 2}
 _TO_SECOND = {"TILE": 64, "BLOCK": 32, "num_warps": 4, "num_stages": 3}
 _TO_INPUT = {"TILE": 64, "BLOCK": 64, "num_warps": 4, "num_stages": 2}
-# Of the weights' gradients: a program's share of the product and of the cells.
-_PRODUCT = {"ROWS": 128, "COLUMNS": 128, "LINES": 64, "SHARES": 4, "num_warps": 8, "num_stages": 3}
 _EPSILON = 1e-5  # of torch's layer_norm
 # Who reads the next grid.
-_READERS = ("OUT", "LOW", "SEEN", "TOP")
+_READERS = ("OUT", "QKV", "SEEN", "TOP")
 
 
 @triton.jit
@@ -82,13 +81,19 @@ def _in_top_row(place, H, W):
 
 
 @triton.jit
+def _matrix(E: tl.constexpr, F: tl.constexpr):
+    """Where the projections' matrix begins in a run's row of parameters."""
+    return 2 * E * F + F * F + 2 * F + 5 * E
+
+
+@triton.jit
 def _forward(
     grid, attended, packed, low, stride, bits0, bits1, bits2, factor, sizes, problems, H, W,
-    out, coarse, top, first, second, result,
+    out, qkv, top, first, second, result,
     E: tl.constexpr, F: tl.constexpr, BLOCK: tl.constexpr, TILE: tl.constexpr,
-    ENTRIES: tl.constexpr, DROPOUT: tl.constexpr, EPSILON: tl.constexpr, SAVES: tl.constexpr,
+    ENTRIES: tl.constexpr, DROPOUT: tl.constexpr, EPSILON: tl.constexpr, SAVES: tl.constexpr, PROJECTS: tl.constexpr,
 ):  # fmt: skip
-    """A tile of cells from grid and attended to the next grid."""
+    """A tile of cells from grid and attended to the next grid, and on to its projections."""
     run, cells = tl.program_id(1), problems * H * W
     rows, columns, count = own_grid(sizes, run, problems, H, W, ENTRIES)
     number = tl.program_id(0) * TILE + tl.arange(0, TILE)
@@ -124,17 +129,22 @@ def _forward(
     normal, _ = _normalise(between + tl.load(norms - E)[None, :] + z.to(tl.float32), E, EPSILON)
     y = normal * tl.load(norms + 2 * E)[None, :] + tl.load(norms + 3 * E)[None, :]
     tl.store(out + at, y, mask=valid)
-    tl.store(coarse + at, y, mask=valid)
+    if PROJECTS:
+        x = y.to(low.dtype.element_ty)
+        for part in tl.static_range(3):
+            weights = tl.load(w + _matrix(E, F) + feature[:, None] * (3 * E) + part * E + feature[None, :])
+            product = tl.dot(x, weights, input_precision="ieee")
+            tl.store(qkv + place[:, None] * (3 * E) + part * E + feature, product, mask=valid)
     tl.store(top + _in_top_row(place, H, W)[:, None] * E + feature, y, mask=valid & (place // W % H == 0)[:, None])
 
 
 @triton.jit
 def _back_to_second(
     grid, attended, packed, low, stride, bits, factor, sizes, problems, H, W,
-    by_out, by_low, by_seen, by_top, second, result, by_sum, x2, by2, by3, by_vectors, total,
+    by_out, by_qkv, by_seen, by_top, second, result, by_sum, x2, by2, by3, by_vectors, total,
     E: tl.constexpr, F: tl.constexpr, BLOCK: tl.constexpr, TILE: tl.constexpr,
     ENTRIES: tl.constexpr, DROPOUT: tl.constexpr, EPSILON: tl.constexpr,
-    OUT: tl.constexpr, LOW: tl.constexpr, SEEN: tl.constexpr, TOP: tl.constexpr,
+    OUT: tl.constexpr, QKV: tl.constexpr, SEEN: tl.constexpr, TOP: tl.constexpr,
 ):  # fmt: skip
     """From the gradients of the next grid to those of the second layer's product, and of what goes past FFN_3.
 
@@ -152,7 +162,7 @@ def _back_to_second(
         return
     place = run * cells + place_of(number, run, rows, columns, H, W, sizes, ENTRIES)
     at = place[:, None] * E + feature
-    norms = packed + run * stride + 2 * E * F + F * F + 2 * F + E + feature
+    w, norms = low + run * stride, packed + run * stride + 2 * E * F + F * F + 2 * F + E + feature
     normal, _ = _normalise(_sum_of(grid, attended, at, valid), E, EPSILON)
     y = normal * tl.load(norms)[None, :] + (tl.load(norms + E) + tl.load(norms - E))[None, :]
     y += tl.load(result + line * E + feature, mask=valid, other=0.0).to(tl.float32)
@@ -160,8 +170,11 @@ def _back_to_second(
     g = tl.zeros((TILE, E), tl.float32)
     if OUT:
         g += tl.load(by_out + at, mask=valid, other=0.0)
-    if LOW:
-        g += tl.load(by_low + at, mask=valid, other=0.0).to(tl.float32)
+    if QKV:
+        for part in tl.static_range(3):
+            by = tl.load(by_qkv + place[:, None] * (3 * E) + part * E + feature, mask=valid, other=0.0)
+            weights = tl.load(w + _matrix(E, F) + feature[:, None] * (3 * E) + part * E + feature[None, :])
+            g = tl.dot(by, tl.trans(weights), g, input_precision="ieee")
     if SEEN:
         g += tl.load(by_seen + at, mask=valid, other=0.0)
     if TOP:
@@ -180,7 +193,7 @@ def _back_to_second(
         s = _sigmoid(a)
         kept = _kept(bits, place, inside, factor, begin, F, BLOCK, TILE, DROPOUT)
         tl.store(x2 + line * F + block, a * s * kept, mask=valid)
-        weights = tl.load(low + run * stride + E * F + F * F + block[:, None] * E + feature[None, :])
+        weights = tl.load(w + E * F + F * F + block[:, None] * E + feature[None, :])
         through = tl.dot(reduced, tl.trans(weights), input_precision="ieee") * s * (1 + a * (1 - s)) * kept
         tl.store(by_vectors + F + block, tl.sum(through, 0))
         tl.store(by2 + line * F + block, through, mask=valid)
@@ -233,40 +246,17 @@ def _back_to_input(
     tl.store(by_attended + at, g, mask=valid)
 
 
-@triton.jit
-def _by_weights(
-    x, by, sizes, problems, H, W, out, total,
-    INPUTS: tl.constexpr, OUTPUTS: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr, LINES: tl.constexpr,
-    ENTRIES: tl.constexpr,
-):  # fmt: skip
-    """`ROWS` × `COLUMNS` of the product xᵀ·by over a share of a run's cells."""
-    run, share, shares = tl.program_id(1), tl.program_id(2), tl.num_programs(2)
-    rows, columns, count = own_grid(sizes, run, problems, H, W, ENTRIES)
-    row = tl.program_id(0) // (OUTPUTS // COLUMNS) * ROWS + tl.arange(0, ROWS)
-    column = tl.program_id(0) % (OUTPUTS // COLUMNS) * COLUMNS + tl.arange(0, COLUMNS)
-    lines = tl.cdiv(count * rows * columns, shares * LINES) * LINES
-    end = tl.minimum((share + 1) * lines, count * rows * columns)
-    x += run * problems * H * W * INPUTS + row[None, :]
-    by += run * problems * H * W * OUTPUTS + column[None, :]
-    product = tl.zeros((ROWS, COLUMNS), tl.float32)
-    for begin in tl.range(share * lines, end, LINES):
-        line = (begin + tl.arange(0, LINES))[:, None]
-        left = tl.load(x + line * INPUTS, mask=line < end, other=0.0)
-        right = tl.load(by + line * OUTPUTS, mask=line < end, other=0.0)
-        product = tl.dot(tl.trans(left), right, product, input_precision="ieee")
-    out += (share * tl.num_programs(1) + run) * total
-    tl.store(out + row[:, None] * OUTPUTS + column[None, :], product)
-
-
 class KernelTransition(Function):
     """grid and attended [R,B,H,W,E] → the next grid, for each of its four readers.
 
-    They are the next step's residual, its projections (in the precision of the products), the context and, the top
-    row alone, the output: so their gradients come back apart, and are added up where they are needed.
+    They are the next step's residual, its attention (which is given the projections [R,B,H,W,3E] if there is a next
+    step, in the precision of the products), the context and, the top row alone, the output: so their gradients come
+    back apart, and are added up where they are needed.
 
-    `packed` [R,P] holds a run's weights of FFN_3, then its biases, then the weight and bias of either norm; `low` is
-    the same in the precision of the products. `bits` say which inputs of the three layers are kept, times `factor`
-    (none: no dropout). `sizes` says which cells are computed (see `cells`): for the others the result is zero.
+    `packed` [R,P] holds a run's weights of FFN_3, its biases, the weight and bias of either norm, and the projections'
+    matrix; `low` is the same in the precision of the products. `bits` say which inputs of the three layers are kept,
+    times `factor` (none: no dropout). `sizes` says which cells are computed (see `cells`): for the others the next grid
+    is zero, and its projections have no meaning.
     """
 
     @staticmethod
@@ -280,24 +270,26 @@ class KernelTransition(Function):
         sizes: Tensor | None,
         bits: tuple[Tensor, ...] | None,
         factor: float,
-    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        projects: bool,
+    ) -> tuple[Tensor, Tensor | None, Tensor, Tensor]:
         grid, attended = grid.contiguous(), attended.contiguous()
         new = torch.empty if sizes is None else torch.zeros
         out = new(grid.shape, dtype=grid.dtype, device=grid.device)
-        coarse = new(grid.shape, dtype=low.dtype, device=grid.device)
+        qkv = low.new_empty(*grid.shape[:-1], 3 * grid.shape[-1]) if projects else None
         top = new(grid[:, :, 0].shape, dtype=grid.dtype, device=grid.device)
         call = _Call(grid, attended, packed, low, hidden, sizes, bits or (), factor)
         saves = any(ctx.needs_input_grad)
         saved = [call.lines(size) for size in (hidden, hidden, call.features)] if saves else [low, low, low]
-        call.launch(_forward, _FORWARD, (0, 1, 2), (out, coarse, top, *saved), SAVES=saves)
-        ctx.save_for_backward(grid, attended, packed, low, sizes, *saved, *(bits or ()))
+        written = (out, low if qkv is None else qkv, top, *saved)
+        call.launch(_forward, _FORWARD, (0, 1, 2), written, SAVES=saves, PROJECTS=projects)
+        ctx.save_for_backward(grid, attended, packed, low, sizes, out, *saved, *(bits or ()))
         ctx.arguments = (hidden, factor)
         ctx.set_materialize_grads(False)
-        return out, coarse, out.view(out.shape), top
+        return out, qkv, out.view(out.shape), top
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
-        grid, attended, packed, low, sizes, first, second, result, *bits = ctx.saved_tensors
+        grid, attended, packed, low, sizes, out, first, second, result, *bits = ctx.saved_tensors
         hidden, factor = ctx.arguments
         call = _Call(grid, attended, packed, low, hidden, sizes, bits, factor)
         x0, x1, x2, by1, by2, by3 = (
@@ -315,8 +307,11 @@ class KernelTransition(Function):
         call.launch(_back_to_second, _TO_SECOND, (2,), (*come, *written), **told)
         written = (first, by2, by_sum, by_attended, x0, x1, by1, by_vectors, total)
         call.launch(_back_to_input, _TO_INPUT, (0, 1), written)
-        by_weights = call.products((x0, by1), (x1, by2), (x2, by3))
-        return by_sum, by_attended, torch.cat((by_weights, by_vectors.sum(1)), 1), None, None, None, None, None
+        parts = [products([(x0, by1), (x1, by2), (x2, by3)], grid.shape, sizes), by_vectors.sum(1)]
+        by_qkv = gradients[1]
+        by_matrix = packed.new_zeros(call.runs, 3 * call.features**2)
+        parts += [by_matrix if by_qkv is None else products([(out, come[1])], grid.shape, sizes, placed=True)]
+        return by_sum, by_attended, torch.cat(parts, 1), *[None] * 6
 
 
 class _Call:
@@ -363,20 +358,3 @@ class _Call:
             E=self.features, F=self.hidden, ENTRIES=entries(self.sizes), DROPOUT=bool(self.bits),
             EPSILON=_EPSILON, **told, **options | {"BLOCK": min(self.hidden, options["BLOCK"])},
         )  # fmt: skip
-
-    def products(self, *pairs: tuple[Tensor, Tensor]) -> Tensor:
-        """xᵀ·by over a run's cells for each pair, one behind the other: [R, sum of their sizes]."""
-        grid, *_ = self.given
-        total = sum(x.shape[2] * by.shape[2] for x, by in pairs)
-        shares = _PRODUCT["SHARES"]
-        out, at = grid.new_empty(shares, self.runs, total), 0
-        for x, by in pairs:
-            inputs, outputs = x.shape[2], by.shape[2]
-            rows, columns = min(inputs, _PRODUCT["ROWS"]), min(outputs, _PRODUCT["COLUMNS"])
-            _by_weights[inputs // rows * (outputs // columns), self.runs, shares](
-                x, by, grid if self.sizes is None else self.sizes, *self.shape, out[..., at:], total,
-                INPUTS=inputs, OUTPUTS=outputs, ROWS=rows, COLUMNS=columns, LINES=_PRODUCT["LINES"],
-                ENTRIES=entries(self.sizes), num_warps=_PRODUCT["num_warps"], num_stages=_PRODUCT["num_stages"],
-            )  # fmt: skip
-            at += inputs * outputs
-        return out.sum(0)
