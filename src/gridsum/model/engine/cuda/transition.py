@@ -130,10 +130,10 @@ def _forward(
     y = normal * tl.load(norms + 2 * E)[None, :] + tl.load(norms + 3 * E)[None, :]
     tl.store(out + at, y, mask=valid)
     if PROJECTS:
-        x = y.to(low.dtype.element_ty)
+        reduced = y.to(low.dtype.element_ty)
         for part in tl.static_range(3):
-            weights = tl.load(w + _matrix(E, F) + feature[:, None] * (3 * E) + part * E + feature[None, :])
-            product = tl.dot(x, weights, input_precision="ieee")
+            matrix = tl.load(w + _matrix(E, F) + feature[:, None] * (3 * E) + part * E + feature[None, :])
+            product = tl.dot(reduced, matrix, input_precision="ieee")
             tl.store(qkv + place[:, None] * (3 * E) + part * E + feature, product, mask=valid)
     tl.store(top + _in_top_row(place, H, W)[:, None] * E + feature, y, mask=valid & (place // W % H == 0)[:, None])
 
@@ -173,8 +173,8 @@ def _back_to_second(
     if QKV:
         for part in tl.static_range(3):
             by = tl.load(by_qkv + place[:, None] * (3 * E) + part * E + feature, mask=valid, other=0.0)
-            weights = tl.load(w + _matrix(E, F) + feature[:, None] * (3 * E) + part * E + feature[None, :])
-            g = tl.dot(by, tl.trans(weights), g, input_precision="ieee")
+            matrix = tl.load(w + _matrix(E, F) + feature[:, None] * (3 * E) + part * E + feature[None, :])
+            g = tl.dot(by, tl.trans(matrix), g, input_precision="ieee")
     if SEEN:
         g += tl.load(by_seen + at, mask=valid, other=0.0)
     if TOP:
