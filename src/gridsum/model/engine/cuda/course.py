@@ -16,6 +16,7 @@ from torch.nn import functional as F
 
 from gridsum.model.dropout import Dropouts
 from gridsum.model.engine import context as folded
+from gridsum.model.engine.cuda.aside import Aside
 from gridsum.model.engine.cuda.attention import KernelAttention
 from gridsum.model.engine.cuda.cells import leave
 from gridsum.model.engine.cuda.context import KernelContext
@@ -102,9 +103,12 @@ class CudaCourse(EagerCourse):
         # Without asking, samples are left out by a list that the kernels read.
         leaving = start.exactly and start.epsilon is not None
         self.lists = leaving and self.transition is not None and self.sizes is not None
+        self.following: Tensor | None = None
+        """`sizes` for the step after the next: the context works on them while the next step is taken."""
         if self.lists:
             epsilon = start.epsilon
             self.thresholds = epsilon if isinstance(epsilon, Tensor) else torch.full_like(self.running, epsilon)
+        self.aside = Aside(start.symbols.device) if start.exactly and self.network.context is not None else None
         self.packed = None
         if start.exactly and engine.compiled is not None and self.network.context is not None:
             # The parameters in one row a run, once for many readings: their gradients are then added up in one go.
@@ -127,10 +131,20 @@ class CudaCourse(EagerCourse):
             self.projected, self.seen, self.top = projected, seen, top
 
     def look(self, n: int) -> tuple[Tensor, Tensor | None]:
-        row, halting = super().look(n)
-        if self.lists and halting is not None and n < self.steps:
-            assert self.sizes is not None
-            self.sizes, self.running = leave(self.sizes, self.running, halting.detach(), self.thresholds)
+        if self.aside is None:
+            return super().look(n)
+        with self.aside.work(self.seen, self.sizes):
+            row, halting = super().look(n)
+            following = None
+            if self.lists and halting is not None:
+                assert self.sizes is not None
+                following, self.running = leave(self.sizes, self.running, halting.detach(), self.thresholds)
+        # Who leaves is known a step late, so that nothing waits for the context.
+        self.aside.wait_for_all_but_the_last()
+        self.aside.hand_over(following, halting)
+        self.sizes, self.following = self.following if self.following is not None else self.sizes, following
+        if n == self.steps:
+            self.aside.wait()
         return row, halting
 
     def take(self, n: int) -> None:
