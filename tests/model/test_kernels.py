@@ -255,7 +255,7 @@ def test_a_compiler_reads_the_kernels():
     told = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
     said = subprocess.run([sys.executable, script, "base", "fixedTime"], env=told, capture_output=True, text=True)
     assert said.returncode == 0, said.stderr[-2000:]
-    for name in ("_forward", "_backward", "_enter", "_activate", "_keep", "_leave"):
+    for name in ("_forward", "_backward", "_back_to_second", "_back_to_input", "_product", "_keep", "_leave"):
         assert name in said.stdout
 
 
