@@ -71,7 +71,7 @@ def main() -> None:
     for name in sys.argv[1:]:
         config = override(variant(name), {"training.batch": 4, "model.max_steps": 2, "training.precision": "fp32"})
         compile_variant(config)
-    print(f"{len(compiled)} kernels: {', '.join(sorted({key[0] for key in compiled}))}")
+    sys.stdout.write(f"{len(compiled)} kernels: {', '.join(sorted({key[0] for key in compiled}))}\n")
 
 
 def compile_variant(config: Config) -> None:
