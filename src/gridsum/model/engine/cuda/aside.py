@@ -16,16 +16,19 @@ class Aside:
         self.stream = torch.cuda.Stream(device, priority=-1) if on_gpu(device) else None
         self.done: list[torch.cuda.Event] = []
 
+    def lend(self, *given: Tensor | None) -> None:
+        """What was made outside and is read aside: its memory must not become another's before that is done."""
+        for tensor in given:
+            if self.stream is not None and tensor is not None:
+                tensor.record_stream(self.stream)
+
     @contextmanager
-    def work(self, *given: Tensor | None) -> Iterator[None]:
-        """What is computed inside goes beside all that follows. `given` is what it reads of the outside."""
+    def work(self) -> Iterator[None]:
+        """What is computed inside goes beside all that follows."""
         if self.stream is None:
             yield
             return
         self.stream.wait_stream(torch.cuda.current_stream())
-        for tensor in given:
-            if tensor is not None:  # its memory must not be used for another while it is read here
-                tensor.record_stream(self.stream)
         with torch.cuda.stream(self.stream):
             yield
             self.done.append(self.stream.record_event())

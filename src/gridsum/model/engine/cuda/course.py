@@ -113,6 +113,10 @@ class CudaCourse(EagerCourse):
         if start.exactly and engine.compiled is not None and self.network.context is not None:
             # The parameters in one row a run, once for many readings: their gradients are then added up in one go.
             self.packed = flatten(self.network.context.parameters())
+        if self.aside is not None:
+            self.aside.lend(self.context, self.running, self.packed)
+            if isinstance(self.drops, PackedDropouts):
+                self.aside.lend(*self.drops.contexts)
 
     def _trains(self) -> bool:
         """Solving may have more cells than the kernels' 32-bit offsets reach."""
@@ -133,7 +137,8 @@ class CudaCourse(EagerCourse):
     def look(self, n: int) -> tuple[Tensor, Tensor | None]:
         if self.aside is None:
             return super().look(n)
-        with self.aside.work(self.seen, self.sizes):
+        self.aside.lend(self.seen, self.sizes)
+        with self.aside.work():
             row, halting = super().look(n)
             following = None
             if self.lists and halting is not None:

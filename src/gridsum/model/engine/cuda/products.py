@@ -10,7 +10,7 @@ from torch import Tensor
 from gridsum.model.engine.cuda.cells import entries, own_grid, place_of
 
 # A program's share of the product, the cells that it takes at a time, and into how many shares the cells are divided.
-_ROWS, _COLUMNS, _LINES, _SHARES = 128, 128, 64, 4
+_ROWS, _COLUMNS, _LINES, _SHARES = 128, 128, 64, 8
 _OPTIONS = {"num_warps": 8, "num_stages": 3}
 
 

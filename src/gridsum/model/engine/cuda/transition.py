@@ -24,7 +24,9 @@ from gridsum.model.engine.cuda.products import products
 # the gradient write a sum for each program side by side, so they have the same cells.
 _FORWARD = {"TILE": 64, "BLOCK": 64, "num_warps": 4, "num_stages": 2}
 _TO_SECOND = {"TILE": 64, "BLOCK": 32, "num_warps": 4, "num_stages": 3}
-_TO_INPUT = {"TILE": 64, "BLOCK": 64, "num_warps": 4, "num_stages": 2}
+_TO_INPUT = {"TILE": 64, "BLOCK": 32, "num_warps": 4, "num_stages": 3}
+# Products in fp32 have no tensor cores: large tiles of them take a compiler minutes.
+_IN_FP32 = {"TILE": 16, "BLOCK": 16, "num_warps": 4, "num_stages": 1}
 _EPSILON = 1e-5  # of torch's layer_norm
 # Who reads the next grid.
 _READERS = ("OUT", "QKV", "SEEN", "TOP")
@@ -297,7 +299,7 @@ class KernelTransition(Function):
         )
         # Of the biases and norms, as they lie in `packed`: a sum for each program.
         total = 2 * hidden + 5 * call.features
-        by_vectors = packed.new_zeros(call.runs, call.programs(_TO_INPUT), total)
+        by_vectors = packed.new_zeros(call.runs, call.programs(call.options(_TO_INPUT)), total)
         # A sample that has left now was there the step before, which adds up what comes back for it.
         by_sum = torch.zeros_like(grid) if entries(sizes) > 2 else torch.empty_like(grid)
         by_attended = torch.empty_like(attended)
@@ -339,6 +341,10 @@ class _Call:
         self.cells = math.prod(self.shape)
         assert self.runs * self.cells * hidden < 2**31, "the kernels' offsets are 32-bit"
 
+    def options(self, tuned: dict[str, int]) -> dict[str, int]:
+        chosen = _IN_FP32 if self.given[3].dtype == torch.float32 else tuned
+        return chosen | {"BLOCK": min(self.hidden, chosen["BLOCK"])}
+
     def programs(self, options: dict[str, int]) -> int:
         return triton.cdiv(self.cells, options["TILE"])
 
@@ -346,15 +352,15 @@ class _Call:
         return self.given[3].new_empty(self.runs, self.cells, features)
 
     def launch(
-        self, kernel: Any, options: dict[str, int], sites: tuple[int, ...], rest: Sequence[Tensor | int], **told: bool
+        self, kernel: Any, tuned: dict[str, int], sites: tuple[int, ...], rest: Sequence[Tensor | int], **told: bool
     ) -> None:
         """`kernel` with the dropout of the sites that it is at, and the tensors that it alone has."""
-        grid, _, packed, _ = self.given
+        (grid, _, packed, _), options = self.given, self.options(tuned)
         # A kernel that is told to look away is still given something to point at.
         bits = [self.bits[site] if self.bits else grid for site in sites]
         kernel[self.programs(options), self.runs](
             *self.given, packed.shape[1], *bits, self.factor, grid if self.sizes is None else self.sizes,
             *self.shape, *rest,
             E=self.features, F=self.hidden, ENTRIES=entries(self.sizes), DROPOUT=bool(self.bits),
-            EPSILON=_EPSILON, **told, **options | {"BLOCK": min(self.hidden, options["BLOCK"])},
+            EPSILON=_EPSILON, **told, **options,
         )  # fmt: skip
