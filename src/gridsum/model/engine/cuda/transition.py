@@ -18,6 +18,7 @@ from torch import Tensor
 from torch.autograd import Function
 
 from gridsum.model.engine.cuda.cells import entries, own_grid, place_of
+from gridsum.model.engine.cuda.layers import keep_factor, normalise, sigmoid, through_norm
 from gridsum.model.engine.cuda.products import products
 
 # Cells and warps of a program, and how many hidden features it has at a time where it does not need all. The kernels of
@@ -27,47 +28,8 @@ _TO_SECOND = {"TILE": 64, "BLOCK": 32, "num_warps": 4, "num_stages": 3}
 _TO_INPUT = {"TILE": 64, "BLOCK": 32, "num_warps": 4, "num_stages": 3}
 # Products in fp32 have no tensor cores: large tiles of them take a compiler minutes.
 _IN_FP32 = {"TILE": 16, "BLOCK": 16, "num_warps": 4, "num_stages": 1}
-_EPSILON = 1e-5  # of torch's layer_norm
 # Who reads the next grid.
 _READERS = ("OUT", "QKV", "SEEN", "TOP")
-
-
-@triton.jit
-def _normalise(x, E: tl.constexpr, EPSILON: tl.constexpr):
-    """x with mean 0 and variance 1 over its features, and what it was multiplied by."""
-    centred = x - tl.sum(x, 1)[:, None] / E
-    scale = 1 / tl.sqrt(tl.sum(centred * centred, 1) / E + EPSILON)
-    return centred * scale[:, None], scale
-
-
-@triton.jit
-def _through_norm(gradient, normal, scale, E: tl.constexpr):
-    """The gradient of what was normalised, from that of the result."""
-    mean = tl.sum(gradient, 1)[:, None] / E
-    along = tl.sum(gradient * normal, 1)[:, None] / E
-    return scale[:, None] * (gradient - mean - normal * along)
-
-
-@triton.jit
-def _kept(
-    bits, place, valid, factor, first, N: tl.constexpr, BLOCK: tl.constexpr, TILE: tl.constexpr, DROPOUT: tl.constexpr
-):
-    """What `BLOCK` of a cell's `N` inputs are multiplied by, from the `first`: [TILE,BLOCK]. A byte is loaded once."""
-    kept = tl.full((TILE, BLOCK), 1.0, tl.float32)
-    if DROPOUT:
-        byte = tl.load(
-            bits + place[:, None] * (N // 8) + first // 8 + tl.arange(0, BLOCK // 8)[None, :],
-            mask=valid[:, None],
-            other=0,
-        )
-        each = (byte.to(tl.int32)[:, :, None] >> tl.arange(0, 8)[None, None, :]) & 1
-        kept = tl.reshape(each, (TILE, BLOCK)).to(tl.float32) * factor
-    return kept
-
-
-@triton.jit
-def _sigmoid(x):
-    return tl.fdiv(tl.full(x.shape, 1.0, tl.float32), 1 + tl.exp(-x))
 
 
 @triton.jit
@@ -93,7 +55,7 @@ def _forward(
     grid, attended, packed, low, stride, bits0, bits1, bits2, factor, sizes, problems, H, W,
     out, qkv, top, first, second, result,
     E: tl.constexpr, F: tl.constexpr, BLOCK: tl.constexpr, TILE: tl.constexpr,
-    ENTRIES: tl.constexpr, DROPOUT: tl.constexpr, EPSILON: tl.constexpr, SAVES: tl.constexpr, PROJECTS: tl.constexpr,
+    ENTRIES: tl.constexpr, DROPOUT: tl.constexpr, SAVES: tl.constexpr, PROJECTS: tl.constexpr,
 ):  # fmt: skip
     """A tile of cells from grid and attended to the next grid, and on to its projections."""
     run, cells = tl.program_id(1), problems * H * W
@@ -108,9 +70,9 @@ def _forward(
     at = place[:, None] * E + feature
     w, bias = low + run * stride, packed + run * stride + 2 * E * F + F * F
     norms = bias + 2 * F + E + feature
-    normal, _ = _normalise(_sum_of(grid, attended, at, valid), E, EPSILON)
+    normal, _ = normalise(_sum_of(grid, attended, at, valid), E)
     between = normal * tl.load(norms)[None, :] + tl.load(norms + E)[None, :]
-    dropped = (between * _kept(bits0, place, inside, factor, 0, E, E, TILE, DROPOUT)).to(low.dtype.element_ty)
+    dropped = (between * keep_factor(bits0, place, inside, factor, 0, E, E, TILE, DROPOUT)).to(low.dtype.element_ty)
     a = tl.zeros((TILE, F), tl.float32) + tl.load(bias + F + hidden)[None, :]
     for begin in tl.range(0, F, BLOCK):
         block = begin + tl.arange(0, BLOCK)
@@ -118,17 +80,17 @@ def _forward(
         before = tl.dot(dropped, weights, input_precision="ieee") + tl.load(bias + block)[None, :]
         if SAVES:
             tl.store(first + line * F + block, before, mask=valid)
-        x = before * _sigmoid(before) * _kept(bits1, place, inside, factor, begin, F, BLOCK, TILE, DROPOUT)
+        x = before * sigmoid(before) * keep_factor(bits1, place, inside, factor, begin, F, BLOCK, TILE, DROPOUT)
         weights = tl.load(w + E * F + block[:, None] * F + hidden[None, :])
         a = tl.dot(x.to(weights.dtype), weights, a, input_precision="ieee")
     if SAVES:
         tl.store(second + line * F + hidden, a, mask=valid)
-    x = a * _sigmoid(a) * _kept(bits2, place, inside, factor, 0, F, F, TILE, DROPOUT)
+    x = a * sigmoid(a) * keep_factor(bits2, place, inside, factor, 0, F, F, TILE, DROPOUT)
     weights = tl.load(w + E * F + F * F + hidden[:, None] * E + feature[None, :])
     z = tl.dot(x.to(weights.dtype), weights, input_precision="ieee").to(weights.dtype)
     if SAVES:
         tl.store(result + line * E + feature, z, mask=valid)
-    normal, _ = _normalise(between + tl.load(norms - E)[None, :] + z.to(tl.float32), E, EPSILON)
+    normal, _ = normalise(between + tl.load(norms - E)[None, :] + z.to(tl.float32), E)
     y = normal * tl.load(norms + 2 * E)[None, :] + tl.load(norms + 3 * E)[None, :]
     tl.store(out + at, y, mask=valid)
     if PROJECTS:
@@ -145,7 +107,7 @@ def _back_to_second(
     grid, attended, packed, low, stride, bits, factor, sizes, problems, H, W,
     by_out, by_qkv, by_seen, by_top, second, result, by_sum, x2, by2, by3, by_vectors, total,
     E: tl.constexpr, F: tl.constexpr, BLOCK: tl.constexpr, TILE: tl.constexpr,
-    ENTRIES: tl.constexpr, DROPOUT: tl.constexpr, EPSILON: tl.constexpr,
+    ENTRIES: tl.constexpr, DROPOUT: tl.constexpr,
     OUT: tl.constexpr, QKV: tl.constexpr, SEEN: tl.constexpr, TOP: tl.constexpr,
 ):  # fmt: skip
     """From the gradients of the next grid to those of the second layer's product, and of what goes past FFN_3.
@@ -165,10 +127,10 @@ def _back_to_second(
     place = run * cells + place_of(number, run, rows, columns, H, W, sizes, ENTRIES)
     at = place[:, None] * E + feature
     w, norms = low + run * stride, packed + run * stride + 2 * E * F + F * F + 2 * F + E + feature
-    normal, _ = _normalise(_sum_of(grid, attended, at, valid), E, EPSILON)
+    normal, _ = normalise(_sum_of(grid, attended, at, valid), E)
     y = normal * tl.load(norms)[None, :] + (tl.load(norms + E) + tl.load(norms - E))[None, :]
     y += tl.load(result + line * E + feature, mask=valid, other=0.0).to(tl.float32)
-    normal, scale = _normalise(y, E, EPSILON)
+    normal, scale = normalise(y, E)
     g = tl.zeros((TILE, E), tl.float32)
     if OUT:
         g += tl.load(by_out + at, mask=valid, other=0.0)
@@ -184,7 +146,7 @@ def _back_to_second(
         g += tl.load(by_top + above, mask=valid & (place // W % H == 0)[:, None], other=0.0)
     tl.store(by_vectors + 2 * F + 3 * E + feature, tl.sum(g * normal, 0))
     tl.store(by_vectors + 2 * F + 4 * E + feature, tl.sum(g, 0))
-    g = _through_norm(g * tl.load(norms + 2 * E)[None, :], normal, scale, E)
+    g = through_norm(g * tl.load(norms + 2 * E)[None, :], normal, scale, E)
     tl.store(by_vectors + 2 * F + feature, tl.sum(g, 0))
     tl.store(by_sum + at, g, mask=valid)
     reduced = g.to(low.dtype.element_ty)
@@ -192,8 +154,8 @@ def _back_to_second(
     for begin in tl.range(0, F, BLOCK):
         block = begin + tl.arange(0, BLOCK)
         a = tl.load(second + line * F + block, mask=valid, other=0.0).to(tl.float32)
-        s = _sigmoid(a)
-        kept = _kept(bits, place, inside, factor, begin, F, BLOCK, TILE, DROPOUT)
+        s = sigmoid(a)
+        kept = keep_factor(bits, place, inside, factor, begin, F, BLOCK, TILE, DROPOUT)
         tl.store(x2 + line * F + block, a * s * kept, mask=valid)
         weights = tl.load(w + E * F + F * F + block[:, None] * E + feature[None, :])
         through = tl.dot(reduced, tl.trans(weights), input_precision="ieee") * s * (1 + a * (1 - s)) * kept
@@ -206,7 +168,7 @@ def _back_to_input(
     grid, attended, packed, low, stride, bits0, bits1, factor, sizes, problems, H, W,
     first, by2, by_sum, by_attended, x0, x1, by1, by_vectors, total,
     E: tl.constexpr, F: tl.constexpr, BLOCK: tl.constexpr, TILE: tl.constexpr,
-    ENTRIES: tl.constexpr, DROPOUT: tl.constexpr, EPSILON: tl.constexpr,
+    ENTRIES: tl.constexpr, DROPOUT: tl.constexpr,
 ):  # fmt: skip
     """From there to the gradients of grid and attended. It leaves `x0`, `x1` and `by1`, and its sums."""
     run, cells = tl.program_id(1), problems * H * W
@@ -225,8 +187,8 @@ def _back_to_input(
     for begin in tl.range(0, F, BLOCK):
         block = begin + tl.arange(0, BLOCK)
         a = tl.load(first + line * F + block, mask=valid, other=0.0).to(tl.float32)
-        s = _sigmoid(a)
-        kept = _kept(bits1, place, inside, factor, begin, F, BLOCK, TILE, DROPOUT)
+        s = sigmoid(a)
+        kept = keep_factor(bits1, place, inside, factor, begin, F, BLOCK, TILE, DROPOUT)
         tl.store(x1 + line * F + block, a * s * kept, mask=valid)
         weights = tl.load(w + E * F + block[:, None] * F + hidden[None, :])
         through = tl.dot(through2, tl.trans(weights), input_precision="ieee") * s * (1 + a * (1 - s)) * kept
@@ -236,14 +198,14 @@ def _back_to_input(
         back = tl.dot(through.to(weights.dtype), tl.trans(weights), back, input_precision="ieee")
     at = place[:, None] * E + feature
     norms = packed + run * stride + 2 * E * F + F * F + 2 * F + E + feature
-    normal, scale = _normalise(_sum_of(grid, attended, at, valid), E, EPSILON)
-    kept = _kept(bits0, place, inside, factor, 0, E, E, TILE, DROPOUT)
+    normal, scale = normalise(_sum_of(grid, attended, at, valid), E)
+    kept = keep_factor(bits0, place, inside, factor, 0, E, E, TILE, DROPOUT)
     x = (normal * tl.load(norms)[None, :] + tl.load(norms + E)[None, :]) * kept
     tl.store(x0 + line * E + feature, x, mask=valid)
     g = tl.load(by_sum + at, mask=valid, other=0.0) + back * kept
     tl.store(by_vectors + 2 * F + E + feature, tl.sum(g * normal, 0))
     tl.store(by_vectors + 2 * F + 2 * E + feature, tl.sum(g, 0))
-    g = _through_norm(g * tl.load(norms)[None, :], normal, scale, E)
+    g = through_norm(g * tl.load(norms)[None, :], normal, scale, E)
     tl.store(by_sum + at, g, mask=valid)
     tl.store(by_attended + at, g, mask=valid)
 
@@ -362,5 +324,5 @@ class _Call:
             *self.given, packed.shape[1], *bits, self.factor, grid if self.sizes is None else self.sizes,
             *self.shape, *rest,
             E=self.features, F=self.hidden, ENTRIES=entries(self.sizes), DROPOUT=bool(self.bits),
-            EPSILON=_EPSILON, **told, **options,
+            **told, **options,
         )  # fmt: skip
