@@ -18,10 +18,9 @@ import torch
 from gridsum.deltas import variant
 from gridsum.fields import override
 from gridsum.model.dropout import Dropout, NumberedCells
-from gridsum.model.engine import context as folded
 from gridsum.model.engine.plain import Plain
 from gridsum.model.paper import (
-    ContextAttention,
+    ContextTransformer,
     GridSize,
     Linear,
     Network,
@@ -44,7 +43,7 @@ if importlib.util.find_spec("triton") is None:
 
 from gridsum.model.engine.cuda.attention import KernelAttention
 from gridsum.model.engine.cuda.cells import leave
-from gridsum.model.engine.cuda.context import KernelContext
+from gridsum.model.engine.cuda.context import KernelContext, Reading, Readings
 from gridsum.model.engine.cuda.course import Cuda, packed_transition
 from gridsum.model.engine.cuda.dropout import PackedDropout
 from gridsum.model.engine.cuda.keep_bits import keep_bits
@@ -178,16 +177,58 @@ def test_samples_leave():
     assert sizes.tolist() == [[4, 12, 2, 2, 3, 0, 1, 4], [5, 13, 1, 4, 0, 1, 2, 3]]
 
 
-@pytest.mark.parametrize("shape", GRIDS)
-@pytest.mark.parametrize("kind", KINDS)
-def test_context_attention(shape, kind):
-    whole = ContextAttention(generators((0, 1)), 64, 8).to(DEVICE)
-    size = sized(*shape, kind)
-    context, given = random(2, 3, 3, 64), random(2, 3, *shape, 64, seed=1)
-    grid = only(size, given)
-    queries, scale = folded.ask(whole, context, linear), folded.scale_of(whole)
-    plain = only_present(size, folded.attend(whole, queries, grid, size.size.inside))
-    assert_same(plain, KernelContext.apply(queries, grid, size.sizes, 3, scale), (context, given))
+@pytest.mark.parametrize(
+    ("shape", "name", "kind", "dropout"),
+    [
+        ((1, 1), "small", "whole", False),
+        ((3, 5), "small", "masked", True),
+        ((3, 5), "small", "left", True),
+        *(pytest.param((7, 15), "base", kind, dropout, marks=gpu) for kind in KINDS for dropout in (False, True)),
+    ],
+)
+def test_context(shape, name, kind, dropout):
+    """Two readings, one after the other; some samples leave between them, if `left`."""
+    config = override(variant("base"), {} if name == "base" else SMALLEST | {"model.context_hidden": 32}).model
+    # Triton's interpreter has no products of bfloat16.
+    close = 1e-5 if INTERPRETED else 3e-2
+    reader = ContextTransformer(generators((0, 1)), config)
+    with torch.no_grad():
+        for index, parameter in enumerate(reader.parameters()):
+            parameter += 0.1 * random(*parameter.shape, seed=index).cpu()
+    reader.to(DEVICE)
+    sizes = [sized(*shape, part) for part in ("masked" if kind == "left" else kind, kind)]
+    context, *given = (
+        random(2, 3, config.context_length, config.width),
+        *(random(2, 3, *shape, config.width, seed=seed) for seed in (1, 2)),
+    )
+    drops = [[], []]
+    if dropout:
+        numbers = torch.arange(3 * config.context_length, device=DEVICE).view(3, -1)
+        keys = [stream.key for stream in Stream.of_seeds((0, 1), DEVICE).children(4)]
+        bits = [
+            keep_bits(key, numbers, features, lane_threshold(0.1))
+            for key, features in zip(keys, 2 * (config.width, config.context_hidden), strict=True)
+        ]
+        drops = [[PackedDropout(some, 0.1) for some in part] for part in (bits[:2], bits[2:])]
+    with torch.autocast("cuda", torch.bfloat16, enabled=not INTERPRETED):
+        readings = Readings.of(reader, 4, 3)
+    ledger, plain, fast, found, expected = readings.begin(), context, context, [], []
+    for n, (size, grid, drop) in enumerate(zip(sizes, given, drops, strict=True), 1):
+        before = fast
+        plain, halting = reader(plain, only(size, grid), size.size, drop or None)
+        expected.append(only_present(size, halting)[..., None])
+        fast, halting, *ledger = KernelContext.apply(
+            fast, only(size, grid), readings, Reading(n, size.sizes, drop), *ledger
+        )
+        found.append(only_present(size, halting)[..., None])
+    expected, found = (
+        torch.cat([*parts, only_present(sizes[1], last).flatten(2)], -1)
+        for parts, last in ((expected, plain), (found, fast))
+    )
+    parameters = [parameter for name, parameter in reader.named_parameters() if name != "initial"]
+    assert_same(expected, found, (context, *given, *parameters), relative=close)
+    if kind == "left":
+        assert torch.equal(fast[~present()], before[~present()])
 
 
 def test_packed_dropout_drops_the_same():
@@ -255,7 +296,8 @@ def test_a_compiler_reads_the_kernels():
     told = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
     said = subprocess.run([sys.executable, script, "base", "fixedTime"], env=told, capture_output=True, text=True)
     assert said.returncode == 0, said.stderr[-2000:]
-    for name in ("_forward", "_backward", "_back_to_second", "_back_to_input", "_product", "_keep", "_leave"):
+    names = "_forward _backward _back_to_second _back_to_input _product _keep _leave read_context read_context_back"
+    for name in names.split():
         assert name in said.stdout
 
 

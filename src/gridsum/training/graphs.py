@@ -14,7 +14,7 @@ from gridsum.training.gradients import EagerGradients, Gradients, Part, mean_of,
 
 
 class GraphGradients:
-    """Compiled steps inside CUDA graphs, one for each group and number of recurrent steps.
+    """Steps as CUDA graphs, one for each group and number of recurrent steps.
 
     Shapes are static: every run's grid is masked inside the largest. How many recurrent steps a batch needs under
     ponder halting is known only afterwards, so the number is guessed from the steps before; if it was too small, the
@@ -26,7 +26,7 @@ class GraphGradients:
     _MEMORY = 10
 
     def __init__(self, network: Network, config: Config, seeds: tuple[int, ...]) -> None:
-        self.config, self.engine = config, engine_of(network, config.training.precision, static=True)
+        self.config, self.engine = config, engine_of(network, config.training.precision)
         self.eager = EagerGradients(network, config, seeds)
         self.stream = Stream.of_seeds(seeds, next(network.parameters()).device)
         self.step = torch.zeros((), dtype=torch.int64, device=self.stream.key.device)

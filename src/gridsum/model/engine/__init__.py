@@ -2,7 +2,7 @@
 
     plain       as the paper has them: what the others are held against
     eager       torch operation by operation, with the shortcuts that pay on a CPU
-    cuda/       Triton kernels, packed dropout and compiled parts
+    cuda/       Triton kernels, with dropout as packed bits
     bits        the network of bits (`gridsum.model.rule`) in training
 
 An engine begins a rollout and takes its steps (`Engine` and `Course` in `plain`); the loop over the steps is
@@ -26,11 +26,10 @@ from gridsum.model.runs import watched
 __all__ = ["Cells", "Engine", "cells_of", "ends_for", "engine_of", "full_precision", "served"]
 
 
-def engine_of(network: Network, precision: str = "fp32", static: bool = False) -> Engine:
+def engine_of(network: Network, precision: str = "fp32") -> Engine:
     """The engine for a network where it lies, for products of `precision` in training.
 
-    `static` says that shapes stay the same, so that it is worth compiling for them; for a GPU. Where someone has hooked
-    into the network, the plain engine computes, as the others pass its modules by.
+    Where someone has hooked into the network, the plain engine computes, as the others pass its modules by.
     """
     if watched(network):
         return Plain(network)
@@ -38,7 +37,7 @@ def engine_of(network: Network, precision: str = "fp32", static: bool = False) -
     if weight.is_cuda and weight.dtype != torch.float64 and _triton_installed():
         from gridsum.model.engine.cuda.course import Cuda
 
-        return Cuda(network, static)
+        return Cuda(network)
     reduced = not weight.is_cuda and served(precision, weight.device) == "bf16"
     return Eager(network, torch.bfloat16 if reduced else None)
 

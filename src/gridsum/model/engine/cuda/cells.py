@@ -40,6 +40,12 @@ def place_of(number, run, rows, columns, H, W, sizes, ENTRIES: tl.constexpr):
     return (sample * H + cell // columns) * W + cell % columns + (W - columns)
 
 
+def everyone(own: Tensor, problems: int) -> Tensor:
+    """`sizes` with a list of the samples, none of whom has left, from the runs' own grids [R,2]."""
+    numbers = torch.arange(problems, dtype=own.dtype, device=own.device).expand(len(own), -1)
+    return torch.cat((own, torch.full_like(own[:, :1], problems), numbers), 1)
+
+
 def entries(sizes: Tensor | None) -> int:
     """The entries of a run's row of `sizes`, by which kernels tell its forms apart; 0 where every cell is computed."""
     return 0 if sizes is None else sizes.shape[1]

@@ -1,125 +1,192 @@
-"""The context's attention to the grid as two kernels, a program a sample: the whole grid is one tile."""
+"""The context in training: its readings of the grid by kernels, one after the other (see `reading`).
 
-from typing import Any
+The weights' gradients are products over all samples of all readings of a rollout. So they wait for its end: each
+reading notes the layers' inputs and the gradients of their products in a `Ledger`.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
 
 import torch
 import triton
-import triton.language as tl
 from torch import Tensor
 from torch.autograd import Function
+from torch.nn import functional as F
 
-from gridsum.model.engine.cuda.cells import entries, own_grid, place_of, sample_of
+from gridsum.model.engine.cuda.cells import entries
+from gridsum.model.engine.cuda.dropout import PackedDropout
+from gridsum.model.engine.cuda.products import products
+from gridsum.model.engine.cuda.reading import read_context, read_context_back
+from gridsum.model.paper import ContextTransformer, Linear
+from gridsum.model.runs import flatten
 
-
-@triton.jit
-def _weights(
-    queries, grid, cells, columns, scale, LENGTH, ROWS: tl.constexpr, TILE: tl.constexpr, PRECISION: tl.constexpr
-):
-    """softmax(queries·grid scaled, with row-wise ALiBi), [ROWS,TILE]; rows are heads by context vectors."""
-    row, cell = tl.arange(0, ROWS), tl.arange(0, TILE)
-    scores = tl.dot(queries, tl.trans(grid), input_precision=PRECISION) * scale
-    slope = tl.exp2(-(row // LENGTH + 1).to(tl.float32))
-    scores -= slope[:, None] * (cell // columns).to(tl.float32)[None, :]
-    scores = tl.where((cell < cells)[None, :], scores, float("-inf"))
-    weights = tl.exp(scores - tl.max(scores, 1)[:, None])
-    return weights / tl.sum(weights, 1)[:, None]
+_OPTIONS = {"num_warps": 4, "num_stages": 1}
+# Products in fp32 have no tensor cores: a thread's share of them is what a compiler's time hangs on.
+_IN_FP32 = {"num_warps": 16, "num_stages": 1}
 
 
-@triton.jit
-def _sample(
-    sizes, problems, H, W, COUNT, ROWS: tl.constexpr, TILE: tl.constexpr, E: tl.constexpr, ENTRIES: tl.constexpr
-):
-    """The program's sample: its cells and columns, whether it is present, and where its queries and cells lie."""
-    index, run = tl.program_id(0), tl.program_id(1)
-    row, cell, feature = tl.arange(0, ROWS), tl.arange(0, TILE), tl.arange(0, E)
-    rows, columns, count = own_grid(sizes, run, problems, H, W, ENTRIES)
-    cells = rows * columns
-    first = run.to(tl.int64) * problems
-    at_row = (first + sample_of(index, run, sizes, ENTRIES)) * COUNT * E + (row[:, None] * E + feature)
-    place = place_of(index * cells + cell, run, rows, columns, H, W, sizes, ENTRIES)
-    return cells, columns, index < count, at_row, first * H * W * E + (place[:, None] * E + feature)
+@dataclass(frozen=True)
+class Readings:
+    """What all readings of a rollout are told: the parameters, and the sizes that they have."""
+
+    packed: Tensor
+    """[R,P]: a run's matrices, then its vectors, in the order of `packed_context`."""
+    low: Tensor
+    """The same in the precision of the products."""
+    heads: int
+    length: int
+    width: int
+    hidden: int
+    decision: int
+    steps: int
+    problems: int
+
+    @classmethod
+    def of(cls, reader: ContextTransformer, steps: int, problems: int) -> "Readings":
+        """For as many readings as there may be, of as many problems."""
+        packed = packed_context(reader)
+        reduced = torch.get_autocast_dtype("cuda") if torch.is_autocast_enabled("cuda") else packed.dtype
+        inner, last = (cast("Linear", network.layers[0]) for network in (reader.feed_forward, reader.decision))
+        sizes = (*reader.initial.shape[1:], inner.weight.shape[-1], last.weight.shape[-1])
+        return cls(packed, packed.detach().to(reduced), reader.attention.heads, *sizes, steps, problems)
+
+    @property
+    def slots(self) -> int:
+        return len(self.packed) * self.steps * self.problems
+
+    @property
+    def total(self) -> int:
+        """The vectors of a run, with what pads its row."""
+        return self.packed.shape[1] - sum(x * by for _, x, by in self.pairs)
+
+    @property
+    def pairs(self) -> list[tuple[int, int, int]]:
+        """For each matrix, as they lie in `packed`: the lines of a sample, and the features of its inputs and outputs.
+
+        For `W_k` these are the gradients of the queries carried over, and the queries.
+        """
+        width, square = self.width, (self.width, self.width)
+        seen_by_heads = [(self.heads * self.length, *square)] * 2
+        of_vectors = [(self.length, *sides) for sides in (square, square, (width, self.hidden), (self.hidden, width))]
+        return [*seen_by_heads, *of_vectors, (1, self.length * width, self.decision)]
+
+    def begin(self) -> tuple[Tensor, Tensor]:
+        """An empty ledger."""
+        return Ledger.apply(self.packed, self)
+
+    def launch(self, kernel: Any, context: Tensor, grid: Tensor, reading: "Reading", *rest: Any) -> None:
+        bits = [site.bits for site in reading.drops] or [self.low.view(torch.uint8)] * 2  # something to point at
+        kernel[context.shape[1], context.shape[0]](
+            context, grid, self.packed, self.low, self.packed.shape[1], *bits,
+            reading.drops[0].factor if reading.drops else 1.0, grid if reading.sizes is None else reading.sizes,
+            1 / math.sqrt(self.width // self.heads), *grid.shape[1:4], *rest,
+            E=self.width, F=self.hidden, D=self.decision, HEADS=self.heads, LENGTH=self.length,
+            ROWS=max(16, triton.next_power_of_2(self.heads * self.length)),
+            VECTORS=max(16, triton.next_power_of_2(self.length)),
+            TILE=max(16, triton.next_power_of_2(grid.shape[2] * grid.shape[3])),
+            ENTRIES=entries(reading.sizes),
+            PRECISION="tf32" if torch.backends.cuda.matmul.allow_tf32 else "ieee",
+            **(_IN_FP32 if self.low.dtype == torch.float32 else _OPTIONS),
+        )  # fmt: skip
 
 
-@triton.jit
-def _forward(
-    queries, grids, sizes, out, scale, H, W, COUNT, LENGTH, problems,
-    ROWS: tl.constexpr, TILE: tl.constexpr, E: tl.constexpr, ENTRIES: tl.constexpr, PRECISION: tl.constexpr,
-):  # fmt: skip
-    cells, columns, present, at_row, at_cell = _sample(sizes, problems, H, W, COUNT, ROWS, TILE, E, ENTRIES)
-    asked, there = (tl.arange(0, ROWS) < COUNT)[:, None], (tl.arange(0, TILE) < cells)[:, None]
-    if not present:
-        tl.store(out + at_row, tl.zeros((ROWS, E), tl.float32), mask=asked)
-        return
-    query = tl.load(queries + at_row, mask=asked, other=0.0).to(tl.float32)
-    grid = tl.load(grids + at_cell, mask=there, other=0.0).to(tl.float32)
-    weights = _weights(query, grid, cells, columns, scale, LENGTH, ROWS, TILE, PRECISION)
-    attended = tl.dot(weights, grid, input_precision=PRECISION)
-    tl.store(out + at_row, attended, mask=asked)
+@dataclass(frozen=True)
+class Reading:
+    """One of them: its number, which cells and samples there are (see `cells`), and its dropout."""
+
+    n: int
+    sizes: Tensor | None
+    drops: Sequence[PackedDropout]
 
 
-@triton.jit
-def _backward(
-    queries, grids, sizes, grad, grad_queries, grad_grids, scale, H, W, COUNT, LENGTH, problems,
-    ROWS: tl.constexpr, TILE: tl.constexpr, E: tl.constexpr, ENTRIES: tl.constexpr, PRECISION: tl.constexpr,
-):  # fmt: skip
-    cells, columns, present, at_row, at_cell = _sample(sizes, problems, H, W, COUNT, ROWS, TILE, E, ENTRIES)
-    asked, there = (tl.arange(0, ROWS) < COUNT)[:, None], (tl.arange(0, TILE) < cells)[:, None]
-    if not present:
-        tl.store(grad_queries + at_row, tl.zeros((ROWS, E), tl.float32), mask=asked)
-        return
-    query = tl.load(queries + at_row, mask=asked, other=0.0).to(tl.float32)
-    grid = tl.load(grids + at_cell, mask=there, other=0.0).to(tl.float32)
-    by_out = tl.load(grad + at_row, mask=asked, other=0.0).to(tl.float32)
-    weights = _weights(query, grid, cells, columns, scale, LENGTH, ROWS, TILE, PRECISION)
-    by_weight = tl.dot(by_out, tl.trans(grid), input_precision=PRECISION)
-    by_score = weights * (by_weight - tl.sum(weights * by_weight, 1)[:, None]) * scale
-    by_query = tl.dot(by_score, grid, input_precision=PRECISION)
-    by_grid = tl.dot(tl.trans(by_score), query, input_precision=PRECISION)
-    by_grid += tl.dot(tl.trans(weights), by_out, input_precision=PRECISION)
-    tl.store(grad_queries + at_row, by_query, mask=asked)
-    tl.store(grad_grids + at_cell, by_grid, mask=there)
+class Ledger(Function):
+    """What the parameters' gradient is made of, as a gradient itself: each reading's fills its own part.
 
-
-class KernelContext(Function):
-    """queries [R,B,h·C,E], grid [R,B,H,W,E] → the vectors attended to, [R,B,h·C,E].
-
-    `sizes` says which cells and samples are computed (see `cells`): samples that have left have attended to nothing,
-    and outside of a run's own grid the gradient has no meaning.
+    The lines of all matrices lie one behind the other, in the precision of the products; the sums are those of each
+    sample, which are gradients of vectors. Forwards they are nothing but the way that the gradients go back.
     """
 
     @staticmethod
-    def forward(ctx: Any, queries: Tensor, grid: Tensor, sizes: Tensor | None, length: int, scale: float) -> Tensor:
-        queries, grid = queries.contiguous(), grid.contiguous()
-        out = torch.empty_like(queries, dtype=torch.float32)
-        ctx.save_for_backward(queries, grid, sizes)
-        ctx.arguments = (length, scale)
-        _launch(_forward, queries, grid, sizes, (out,), length, scale)
-        return out
+    def forward(ctx: Any, _: Tensor, readings: Readings) -> tuple[Tensor, Tensor]:
+        ctx.readings = readings
+        ctx.set_materialize_grads(False)
+        return _nothing(readings)
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        queries, grid, sizes = ctx.saved_tensors
-        by_queries, by_grid = torch.empty_like(queries), torch.empty_like(grid)
-        _launch(_backward, queries, grid, sizes, (gradients[0].contiguous(), by_queries, by_grid), *ctx.arguments)
-        return by_queries, by_grid, None, None, None
+    def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
+        readings, (lines, sums) = ctx.readings, gradients
+        if lines is None or sums is None:
+            return None, None
+        runs, found, at = len(readings.packed), [], 0
+        for count, *sides in readings.pairs:
+            pair = []
+            for side in sides:
+                size = readings.slots * count * side
+                pair.append(lines[at : at + size].view(runs, -1, side))
+                at += size
+            found.append(products([tuple(pair)], (runs, readings.steps * readings.problems, 1, count), None))
+        return torch.cat([*found, sums.sum((1, 2))], 1), None
 
 
-def _launch(
-    kernel: Any,
-    queries: Tensor,
-    grid: Tensor,
-    sizes: Tensor | None,
-    rest: tuple[Tensor, ...],
-    length: int,
-    scale: float,
-) -> None:
-    runs, problems, height, width, features = grid.shape
-    kernel[(problems, runs)](
-        queries, grid, queries if sizes is None else sizes, *rest, scale, height, width, queries.shape[2], length,
-        problems,
-        ROWS=max(16, triton.next_power_of_2(queries.shape[2])),
-        TILE=max(16, triton.next_power_of_2(height * width)),
-        E=features,
-        ENTRIES=entries(sizes),
-        PRECISION="tf32" if torch.backends.cuda.matmul.allow_tf32 else "ieee",
-    )  # fmt: skip
+def _nothing(readings: Readings) -> tuple[Tensor, Tensor]:
+    """Of the ledger's shape, without its memory."""
+    lines = readings.slots * sum(count * (x + by) for count, x, by in readings.pairs)
+    sums = (len(readings.packed), readings.steps, readings.problems, readings.total)
+    return readings.low.new_empty(1).expand(lines), readings.packed.new_empty(1).expand(sums)
+
+
+class KernelContext(Function):
+    """context [R,B,C,E], grid [R,B,H,W,E] and the ledger → the next context, λ [R,B], and the ledger.
+
+    Of samples that have left, the context stays and λ has no meaning; outside of a run's own grid the grid's gradient
+    has none.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, context: Tensor, grid: Tensor, readings: Readings, reading: Reading, *_: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        context, grid = context.contiguous(), grid.contiguous()
+        out, halting = torch.empty_like(context), context.new_empty(context.shape[:2])
+        saves = any(ctx.needs_input_grad)
+        shape = (*context.shape[:2], readings.heads * readings.length, readings.width)
+        found = readings.low.new_empty(shape) if saves else readings.low
+        readings.launch(read_context, context, grid, reading, out, halting, found, int(saves))
+        ctx.save_for_backward(context, grid, found)
+        ctx.readings, ctx.reading = readings, reading
+        ctx.set_materialize_grads(False)
+        return out, halting, *_nothing(readings)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
+        context, grid, found = ctx.saved_tensors
+        by_out, by_halting, lines, sums = gradients
+        readings, reading = ctx.readings, ctx.reading
+        by_out = torch.zeros_like(context) if by_out is None else by_out.contiguous()
+        by_halting = by_out.new_zeros(by_out.shape[:2]) if by_halting is None else by_halting.contiguous()
+        if lines is None or sums is None:  # the last of the readings
+            lines, sums = (torch.zeros_like(part, memory_format=torch.contiguous_format) for part in _nothing(readings))
+        by_context, by_grid = torch.empty_like(context), torch.empty_like(grid)
+        readings.launch(
+            read_context_back, context, grid, reading, found, by_out, by_halting, by_context, by_grid, lines, sums,
+            readings.total, reading.n, readings.steps, readings.problems, readings.slots,
+        )  # fmt: skip
+        return by_context, by_grid, None, None, lines, sums
+
+
+def packed_context(reader: ContextTransformer) -> Tensor:
+    """A run's parameters in one row, as the kernels take them, padded so that every row begins at an even address.
+
+    The keys' bias changes nothing (see `gridsum.model.engine.context`), and is left out.
+    """
+    attention = reader.attention
+    query, key, value = attention.projection.unbind(1)
+    inner, decision = (cast("Sequence[Linear]", part.layers) for part in (reader.feed_forward, reader.decision))
+    matrices = (key, value, query, attention.output, inner[0].weight, inner[1].weight, decision[0].weight)
+    before, after = ((norm.weight, norm.bias) for norm in (reader.norm_attention, reader.norm_feed_forward))
+    biases = (*attention.projection_bias[:, ::2].unbind(1), attention.output_bias)
+    vectors = (*biases, *before, inner[0].bias, inner[1].bias, *after, decision[0].bias, *decision[1].parameters())
+    packed = flatten([*matrices, *vectors])
+    return F.pad(packed, (0, -packed.shape[1] % 16))

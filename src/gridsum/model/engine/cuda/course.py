@@ -5,50 +5,44 @@ run by run, which samples are left. And what lies between large products is boun
 write everything once. Where sizes do not fit a kernel, torch computes that part as `eager` does.
 """
 
-import math
-from collections.abc import Callable, Sequence
-from typing import Any, cast
+from collections.abc import Sequence
+from typing import cast
 
 import torch
-from torch import Tensor, nn
-from torch.func import functional_call
+from torch import Tensor
 from torch.nn import functional as F
 
 from gridsum.model.dropout import Dropouts
-from gridsum.model.engine import context as folded
 from gridsum.model.engine.cuda.aside import Aside
 from gridsum.model.engine.cuda.attention import KernelAttention
-from gridsum.model.engine.cuda.cells import leave
-from gridsum.model.engine.cuda.context import KernelContext
+from gridsum.model.engine.cuda.cells import everyone, leave
+from gridsum.model.engine.cuda.context import KernelContext, Reading, Readings
 from gridsum.model.engine.cuda.dropout import PackedDropout, PackedDropouts, packs
 from gridsum.model.engine.cuda.placement import KernelEnds
 from gridsum.model.engine.cuda.transition import KernelTransition
 from gridsum.model.engine.eager import Eager, EagerCourse
 from gridsum.model.engine.placement import place_hard, place_soft
 from gridsum.model.engine.plain import Course, Sites, Start
-from gridsum.model.paper import ContextTransformer, Drop, FeedForward, GridSize, Linear, Network, Transition
+from gridsum.model.paper import Drop, FeedForward, GridSize, Linear, Network, Transition
 from gridsum.model.runs import flatten
 from gridsum.streams import Stream
 
 # Kernels hold a sample's whole grid, in registers or as one tile, which is for grids of training size.
 _PLACED_CELLS, _CONTEXT_CELLS = 512, 256
-# And those of the transition hold all features of their cells.
-_WIDTH, _HIDDEN = 128, 256
+# And those of the transition hold all features of their cells, that of the context all that its heads ask.
+_WIDTH, _HIDDEN, _VECTORS, _ROWS = 128, 256, 16, 64
 
 
 class Cuda(Eager):
-    """`static`: what lies around the context's kernel is compiled, for shapes that stay the same."""
-
-    def __init__(self, network: Network, static: bool = False) -> None:
+    def __init__(self, network: Network) -> None:
         super().__init__(network)
         config = network.config
         self.fits_attention = _power_of_two(config.width)
-        self.fits_context = self.fits_attention and config.width >= 16
-        sides = ((config.width, _WIDTH), (config.step_hidden, _HIDDEN))
-        self.fits_transition = all(_power_of_two(n) and 16 <= n <= most for n, most in sides)
-        self.compiled: tuple[Callable[..., Any], Callable[..., Any]] | None = None
-        if static and network.context is not None and packs(config):
-            self.compiled = _compiled(network.context, _ask), _compiled(network.context, _conclude)
+        self.fits_transition = _fits((config.width, _WIDTH), (config.step_hidden, _HIDDEN))
+        sides = (config.width, config.context_hidden, config.halting_hidden)
+        self.fits_context = _fits(*((side, _WIDTH) for side in sides)) and (
+            config.context_length <= _VECTORS and config.context_length * config.context_heads <= _ROWS
+        )
 
     def dropouts(
         self, stream: Stream, problems: int, size: GridSize, largest: tuple[int, int], steps: int
@@ -69,7 +63,10 @@ class Cuda(Eager):
         drops: Sequence[Drop] | None = None,
         kind: torch.dtype | None = None,  # noqa: ARG002
     ) -> Tensor:
-        return _feed(module, x, drops)
+        for index, layer in enumerate(cast("Sequence[Linear]", module.layers)):
+            x = F.silu(x) if index else x
+            x = padded_linear(drops[index](x) if drops else x, layer.weight, layer.bias)
+        return x
 
     def project(self, grid: Tensor, matrix: Tensor) -> Tensor:
         return padded_linear(grid, matrix)
@@ -106,22 +103,32 @@ class CudaCourse(EagerCourse):
         self.following: Tensor | None = None
         """`sizes` for the step after the next: the context works on them while the next step is taken."""
         if self.lists:
-            epsilon = start.epsilon
+            assert self.sizes is not None
+            # A list from the beginning: a kernel is compiled for each form of `sizes`.
+            self.sizes, epsilon = everyone(self.sizes, self.problems), start.epsilon
             self.thresholds = epsilon if isinstance(epsilon, Tensor) else torch.full_like(self.running, epsilon)
         self.aside = Aside(start.symbols.device) if start.exactly and self.network.context is not None else None
-        self.packed = None
-        if start.exactly and engine.compiled is not None and self.network.context is not None:
-            # The parameters in one row a run, once for many readings: their gradients are then added up in one go.
-            self.packed = flatten(self.network.context.parameters())
+        self.readings: Readings | None = None
+        if self.network.context is not None and self._reads():
+            self.readings = Readings.of(self.network.context, start.steps + 1, self.problems)
+            self.ledger = self.readings.begin()
         if self.aside is not None:
-            self.aside.lend(self.context, self.running, self.packed)
+            self.aside.lend(self.context, self.running)
+            if self.readings is not None:
+                self.aside.lend(self.readings.packed, self.readings.low)
             if isinstance(self.drops, PackedDropouts):
                 self.aside.lend(*self.drops.contexts)
 
     def _trains(self) -> bool:
         """Solving may have more cells than the kernels' 32-bit offsets reach."""
-        packed = self.drops is None or isinstance(self.drops, PackedDropouts)
-        return self.epsilon is not None and packed and self.engine.fits_transition
+        return self.epsilon is not None and self._drops_packed() and self.engine.fits_transition
+
+    def _reads(self) -> bool:
+        cells = self.size.height * self.size.width
+        return self.engine.fits_context and self._drops_packed() and cells <= _CONTEXT_CELLS
+
+    def _drops_packed(self) -> bool:
+        return self.drops is None or isinstance(self.drops, PackedDropouts)
 
     def show(self, grid: Tensor) -> None:
         super().show(grid)
@@ -168,25 +175,13 @@ class CudaCourse(EagerCourse):
         )
 
     def decide(self, n: int) -> Tensor:
-        reader = self.network.context
-        assert reader is not None
-        assert self.context is not None
-        drops = self.drops and self.drops.context(n)
-        if self.packed is None or self.engine.compiled is None:
-            attended = self._attend(reader, _ask(reader, self.context))
-            self.context, halting = _conclude(reader, self.context, attended, drops)
-            return halting
-        ask, conclude = self.engine.compiled
-        attended = self._attend(reader, ask(self.packed, self.context))
-        self.context, halting = conclude(self.packed, self.context, attended, drops)
+        if self.readings is None:
+            return super().decide(n)
+        drops = cast("Sequence[PackedDropout]", self.drops.context(n) if self.drops else ())
+        self.context, halting, *self.ledger = KernelContext.apply(
+            self.context, self.seen, self.readings, Reading(n, self.sizes, drops), *self.ledger
+        )
         return halting
-
-    def _attend(self, reader: ContextTransformer, queries: Tensor) -> Tensor:
-        height, width = self.seen.shape[2:4]
-        if not self.engine.fits_context or height * width > _CONTEXT_CELLS:
-            return folded.attend(reader.attention, queries, self.seen, self.size.inside)
-        length, scale = queries.shape[2] // reader.attention.heads, folded.scale_of(reader.attention)
-        return KernelContext.apply(queries, self.seen, self.sizes, length, scale)
 
 
 def padded_linear(x: Tensor, matrix: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -203,23 +198,6 @@ def padded_linear(x: Tensor, matrix: Tensor, bias: Tensor | None = None) -> Tens
     return product.view(*x.shape[:-1], outputs)
 
 
-def _feed(module: FeedForward, x: Tensor, drops: Sequence[Drop] | None = None) -> Tensor:
-    for index, layer in enumerate(cast("Sequence[Linear]", module.layers)):
-        x = F.silu(x) if index else x
-        x = padded_linear(drops[index](x) if drops else x, layer.weight, layer.bias)
-    return x
-
-
-def _ask(reader: ContextTransformer, context: Tensor) -> Tensor:
-    return folded.ask(reader.attention, context, padded_linear)
-
-
-def _conclude(
-    reader: ContextTransformer, context: Tensor, attended: Tensor, drops: Sequence[Drop] | None
-) -> tuple[Tensor, Tensor]:
-    return folded.conclude(reader, context, attended, drops, padded_linear, _feed)
-
-
 def packed_transition(transition: Transition, matrix: Tensor) -> tuple[Tensor, Tensor]:
     """A run's parameters in one row, as the kernel takes them, and the same in the precision of the products.
 
@@ -233,29 +211,10 @@ def packed_transition(transition: Transition, matrix: Tensor) -> tuple[Tensor, T
     return packed, packed.detach().to(reduced)
 
 
+def _fits(*sides: tuple[int, int]) -> bool:
+    """Whether a kernel can have numbers of features like these, of so many at most."""
+    return all(_power_of_two(features) and 16 <= features <= most for features, most in sides)
+
+
 def _power_of_two(number: int) -> bool:
     return number & (number - 1) == 0
-
-
-class _Call(nn.Module):
-    """A function of a module, as the forward of a module of its own."""
-
-    def __init__(self, whole: nn.Module, function: Callable[..., Any]) -> None:
-        super().__init__()
-        self.whole, self.function = whole, function
-
-    def forward(self, *arguments: Any) -> Any:
-        return self.function(self.whole, *arguments)
-
-
-def _compiled(module: nn.Module, function: Callable[..., Any]) -> Callable[..., Any]:
-    """The compiled `function(module, …)` as a function of the module's parameters, packed, and of the arguments."""
-    whole = _Call(module, function)
-    named = {path: parameter.shape for path, parameter in whole.named_parameters()}
-    counts = [math.prod(shape[1:]) for shape in named.values()]
-
-    def call(packed: Tensor, *arguments: Any) -> Any:
-        parts = zip(named.items(), packed.split(counts, 1), strict=True)
-        return functional_call(whole, {path: part.view(shape) for (path, shape), part in parts}, arguments)
-
-    return torch.compile(call, dynamic=False)

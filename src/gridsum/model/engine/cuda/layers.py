@@ -26,13 +26,16 @@ def through_norm(gradient, normal, scale, E: tl.constexpr):
 def keep_factor(
     bits, place, valid, factor, first, N: tl.constexpr, BLOCK: tl.constexpr, TILE: tl.constexpr, DROPOUT: tl.constexpr
 ):
-    """What `BLOCK` of a cell's `N` inputs are multiplied by, from the `first`: [TILE,BLOCK]. A byte is loaded once."""
+    """What `BLOCK` of a cell's `N` inputs are multiplied by, from the `first`: [TILE,BLOCK]. A byte is loaded once.
+
+    Where a cell is not `valid`, all are kept.
+    """
     kept = tl.full((TILE, BLOCK), 1.0, tl.float32)
     if DROPOUT:
         byte = tl.load(
             bits + place[:, None] * (N // 8) + first // 8 + tl.arange(0, BLOCK // 8)[None, :],
             mask=valid[:, None],
-            other=0,
+            other=255,
         )
         each = (byte.to(tl.int32)[:, :, None] >> tl.arange(0, 8)[None, None, :]) & 1
         kept = tl.reshape(each, (TILE, BLOCK)).to(tl.float32) * factor

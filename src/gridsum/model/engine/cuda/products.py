@@ -14,7 +14,7 @@ _ROWS, _COLUMNS, _LINES, _SHARES = 128, 128, 64, 8
 _OPTIONS = {"num_warps": 8, "num_stages": 3}
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["problems", "H", "W"])
 def _product(
     x, by, sizes, problems, H, W, out, total,
     INPUTS: tl.constexpr, OUTPUTS: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr, LINES: tl.constexpr,
