@@ -69,20 +69,23 @@ def _marked() -> list[tuple[Any, str, str]]:
     """With what only a machine with Triton has. There one kernel after another makes FFN_3 and the norms of a step."""
     try:
         from gridsum.model.engine.cuda import course
+        from gridsum.model.engine.cuda.context import Readings
         from gridsum.model.engine.cuda.dropout import PackedDropouts
     except ImportError:
         return _MARKED
     return [
         *_MARKED,
-        (course.Cuda, "attend", ATTENTION),
+        (course.Cuda, "attend_to", ATTENTION),
         (course.CudaCourse, "take", FEED_FORWARD),
         (course.CudaCourse, "decide", CONTEXT),
         (course, "packed_transition", FEED_FORWARD),
+        (Readings, "of", CONTEXT),
+        (Readings, "begin", CONTEXT),
         (PackedDropouts, "of", RANDOM),
     ]
 
 
-OF_KERNELS = {"_enter": NORMS, "_enter_back": NORMS, "_leave": NORMS, "_leave_back": NORMS}
+OF_KERNELS = {"_leave": CONTEXT}
 """Kernels that belong to another part than the function that launches them."""
 
 
