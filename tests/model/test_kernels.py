@@ -374,7 +374,6 @@ def test_the_engine_of_kernels_solves_as_the_plain_one_does(hard):
 
 @gpu
 @pytest.mark.skipif(INTERPRETED, reason="CUDA graphs need a GPU")
-@pytest.mark.filterwarnings("default")  # torch.compile warns of what it does itself
 @pytest.mark.parametrize(
     ("name", "precision"),
     # Under ponder halting, where a sample is cut off may hang on the last bit of a bfloat16.

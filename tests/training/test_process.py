@@ -91,14 +91,10 @@ def test_the_process_is_given_back_as_it_was(before, monkeypatch, request):
     assert asked[2:] == [("mallopt", -1, 128 * 1024), ("mallopt", -4, 65536), ("malloc_trim", 0)]
 
 
-VARIABLES = ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR")
-
-
 @pytest.fixture
 def cache(monkeypatch, tmp_path):
-    """A user's folder for what can be computed again; the variables are as they were after the test."""
-    for name in VARIABLES:
-        monkeypatch.setenv(name, "")
+    """A user's folder for what can be computed again; the variable is as it was after the test."""
+    monkeypatch.setenv("TRITON_CACHE_DIR", "")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return tmp_path / "cache" / "gridsum" / "compiled"
 
@@ -107,17 +103,18 @@ def test_what_is_compiled_is_kept_for_the_next_process(cache):
     with set_for_training(torch.device("cpu"), "fp32"):
         assert not cache.exists(), "nothing is compiled for a CPU"
     with set_for_training(torch.device("cuda"), "fp32"):
-        assert [os.environ[name] for name in VARIABLES] == [str(cache / "inductor"), str(cache / "triton")]
-    assert (cache / "triton").is_dir()
+        assert os.environ["TRITON_CACHE_DIR"] == str(cache)
+    assert cache.is_dir()
 
 
 def test_a_folder_that_the_user_names_is_left(cache, monkeypatch):
     monkeypatch.setenv("TRITON_CACHE_DIR", "mine")
-    assert process.compiled_folders() == {"TORCHINDUCTOR_CACHE_DIR": str(cache / "inductor")}
+    assert process.compiled_folder() == {}
+    assert not cache.exists()
 
 
-def test_without_a_folder_torch_chooses(tmp_path, monkeypatch, cache):
+def test_without_a_folder_triton_chooses(tmp_path, monkeypatch, cache):
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    assert process.compiled_folders() == {}
+    assert process.compiled_folder() == {}
     assert not cache.exists()

@@ -19,7 +19,6 @@ class PeakMemory:
     def __init__(self, device: torch.device) -> None:
         self.device = device
         if on_gpu(device):
-            torch.compiler.reset()  # compiled code holds on to what it was compiled for
             gc.collect()
             torch.cuda.synchronize(device)
             torch.cuda.empty_cache()

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 from unittest import mock
 
 import torch
@@ -47,8 +47,6 @@ class Subject:
     numbers: Sequence[int]
     without_graphs: Callable[[], Any]
     """A context in which a step is launched operation by operation."""
-    uncompiled: Callable[[], Any]
-    """The same with nothing compiled, so that every operation is seen."""
 
 
 def profile(
@@ -185,7 +183,7 @@ def _part_of(event: Any, parts: Parts, known: dict[int, str | None]) -> str | No
 
 def _counted(subject: Subject) -> dict[str, Count]:
     parts = Parts()
-    with subject.without_graphs(), subject.uncompiled(), parts.watching():
+    with subject.without_graphs(), parts.watching():
         return count(lambda: [subject.train_step(number) for number in subject.numbers], parts)
 
 
@@ -207,18 +205,7 @@ def _paper(config: Config, runs: int, device: torch.device, steps: int, trained:
         ):
             yield
 
-    @contextmanager
-    def uncompiled() -> Iterator[None]:
-        engine = getattr(gradients, "engine", None)
-        if not hasattr(engine, "compiled"):
-            yield
-            return
-        with mock.patch.object(engine, "compiled", None):
-            yield
-
-    return Subject(
-        lambda number: fleet.train_step(number).recurrent_steps, range(1, steps + 1), without_graphs, uncompiled
-    )
+    return Subject(lambda number: fleet.train_step(number).recurrent_steps, range(1, steps + 1), without_graphs)
 
 
 def _exact(config: ExactConfig, runs: int, device: torch.device, steps: int) -> Subject:
@@ -234,9 +221,4 @@ def _exact(config: ExactConfig, runs: int, device: torch.device, steps: int) -> 
             yield
 
     numbers = [(2 * index + 1) * total // (2 * steps) for index in range(steps)]
-    return Subject(train_step, numbers, without_graphs, cast("Any", _as_it_is))
-
-
-@contextmanager
-def _as_it_is() -> Iterator[None]:
-    yield
+    return Subject(train_step, numbers, without_graphs)

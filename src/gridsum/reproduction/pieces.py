@@ -322,8 +322,6 @@ def _train(campaign: Campaign, training: Training, around: Surroundings, start: 
     resume = (folder / "config.json").exists()
     if resume:
         config, seeds = read_setup(folder)
-    if on_gpu(around.device):
-        torch.compiler.reset()  # compiled code is kept per function, and only so many times
     first = campaign.epochs_done(training)
     began = time.monotonic()
     try:

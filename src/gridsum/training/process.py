@@ -18,15 +18,15 @@ _UNTOUCHED = {_TRIM_THRESHOLD: 128 * 1024, _MMAP_MAX: 65536}
 
 @contextmanager
 def set_for_training(device: torch.device, precision: str) -> Iterator[None]:
-    """Set the process for training on a device in a precision; it is given back as it was, but for the folders of
-    what is compiled, which others may hold on to by then."""
+    """Set the process for training on a device in a precision; it is given back as it was, but for the folder of what
+    is compiled, which others may hold on to by then."""
     tf32 = torch.backends.cuda.matmul.allow_tf32
     on_cpu = not on_gpu(device)
     if on_cpu:
         keep_freed_memory()
     else:
         torch.backends.cuda.matmul.allow_tf32 = precision != "fp32"
-        os.environ.update(compiled_folders())
+        os.environ.update(compiled_folder())
     try:
         yield
     finally:
@@ -35,21 +35,20 @@ def set_for_training(device: torch.device, precision: str) -> Iterator[None]:
             let_go_of_freed_memory()
 
 
-def compiled_folders() -> dict[str, str]:
-    """Where torch.compile and Triton are told to keep what they compile, by the variables that they read.
+def compiled_folder() -> dict[str, str]:
+    """Where Triton is told to keep what it compiles, by the variable that it reads, so that the next process finds it.
 
-    A folder of the user's own, so that the next process finds it: torch's own choice is the system's temporary folder.
-    Nothing where these variables are set already, or where there is no such folder and none can be made.
+    Nothing where this variable is set already, or where there is no such folder and none can be made.
     """
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gridsum" / "compiled"
-    wanted = {"TORCHINDUCTOR_CACHE_DIR": home / "inductor", "TRITON_CACHE_DIR": home / "triton"}
-    folders = {name: str(path) for name, path in wanted.items() if not os.environ.get(name)}
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    folder = home / "gridsum" / "compiled"
+    if os.environ.get("TRITON_CACHE_DIR"):
+        return {}
     try:
-        for folder in folders.values():
-            Path(folder).mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
     except OSError:
         return {}
-    return folders
+    return {"TRITON_CACHE_DIR": str(folder)}
 
 
 def keep_freed_memory() -> bool:

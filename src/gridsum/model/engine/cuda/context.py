@@ -169,8 +169,10 @@ class KernelContext(Function):
         if lines is None or sums is None:  # the last of the readings
             lines, sums = (torch.zeros_like(part, memory_format=torch.contiguous_format) for part in _nothing(readings))
         by_context, by_grid = torch.empty_like(context), torch.empty_like(grid)
+        # Of the ledger, as much as a reading fills: who counts what a kernel moves sees no more.
+        share = lines[: len(lines) // readings.steps], sums[:, 0]
         readings.launch(
-            read_context_back, context, grid, reading, found, by_out, by_halting, by_context, by_grid, lines, sums,
+            read_context_back, context, grid, reading, found, by_out, by_halting, by_context, by_grid, *share,
             readings.total, reading.n, readings.steps, readings.problems, readings.slots,
         )  # fmt: skip
         return by_context, by_grid, None, None, lines, sums
