@@ -77,6 +77,8 @@ class Readings:
         return Ledger.apply(self.packed, self)
 
     def launch(self, kernel: Any, context: Tensor, grid: Tensor, reading: "Reading", *rest: Any) -> None:
+        precision = "tf32" if torch.backends.cuda.matmul.allow_tf32 else "ieee"
+        in_fp32 = precision == "ieee" or self.low.dtype == torch.float32
         bits = [site.bits for site in reading.drops] or [self.low.view(torch.uint8)] * 2  # something to point at
         kernel[context.shape[1], context.shape[0]](
             context, grid, self.packed, self.low, self.packed.shape[1], *bits,
@@ -86,9 +88,7 @@ class Readings:
             ROWS=max(16, triton.next_power_of_2(self.heads * self.length)),
             VECTORS=max(16, triton.next_power_of_2(self.length)),
             TILE=max(16, triton.next_power_of_2(grid.shape[2] * grid.shape[3])),
-            ENTRIES=entries(reading.sizes),
-            PRECISION="tf32" if torch.backends.cuda.matmul.allow_tf32 else "ieee",
-            **(_IN_FP32 if self.low.dtype == torch.float32 else _OPTIONS),
+            ENTRIES=entries(reading.sizes), PRECISION=precision, **(_IN_FP32 if in_fp32 else _OPTIONS),
         )  # fmt: skip
 
 
