@@ -7,6 +7,7 @@ reading notes the layers' inputs and the gradients of their products in a `Ledge
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, cast
 
 import torch
@@ -119,14 +120,14 @@ class Ledger(Function):
         readings, (lines, sums) = ctx.readings, gradients
         if lines is None or sums is None:
             return None, None
-        runs, found, at = len(readings.packed), [], 0
-        for count, *sides in readings.pairs:
-            pair = []
-            for side in sides:
-                size = readings.slots * count * side
-                pair.append(lines[at : at + size].view(runs, -1, side))
-                at += size
-            found.append(products([tuple(pair)], (runs, readings.steps * readings.problems, 1, count), None))
+        runs, samples = len(readings.packed), readings.steps * readings.problems
+        sides = [(count, side) for count, *pair in readings.pairs for side in pair]
+        parts = lines.split([readings.slots * count * side for count, side in sides])
+        views = iter([part.view(runs, -1, side) for part, (_, side) in zip(parts, sides, strict=True)])
+        found = [
+            products([(next(views), next(views)) for _ in group], (runs, samples, 1, count), None)
+            for count, group in groupby(readings.pairs, lambda pair: pair[0])
+        ]
         return torch.cat([*found, sums.sum((1, 2))], 1), None
 
 

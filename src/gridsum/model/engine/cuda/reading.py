@@ -16,17 +16,14 @@ from gridsum.model.engine.cuda.layers import keep_factor, normalise, sigmoid, th
 
 
 @triton.jit
-def _times(x, matrix, K: tl.constexpr, N: tl.constexpr):
-    """x · matrix [K,N], in the precision of the matrix."""
-    weights = tl.load(matrix + tl.arange(0, K)[:, None] * N + tl.arange(0, N)[None, :])
-    return tl.dot(x.to(weights.dtype), weights, input_precision="ieee")
+def _matrix(at, K: tl.constexpr, N: tl.constexpr):
+    return tl.load(at + tl.arange(0, K)[:, None] * N + tl.arange(0, N)[None, :])
 
 
 @triton.jit
-def _back_through(x, matrix, K: tl.constexpr, N: tl.constexpr):
-    """x · matrixᵀ."""
-    weights = tl.load(matrix + tl.arange(0, K)[:, None] * N + tl.arange(0, N)[None, :])
-    return tl.dot(x.to(weights.dtype), tl.trans(weights), input_precision="ieee")
+def _times(x, matrix):
+    """x · matrix, in the precision of the matrix."""
+    return tl.dot(x.to(matrix.dtype), matrix, input_precision="ieee")
 
 
 @triton.jit
@@ -40,9 +37,10 @@ def _queries(contexts, low, vectors, E: tl.constexpr, HEADS: tl.constexpr, LENGT
     row, feature = tl.arange(0, ROWS), tl.arange(0, E)
     at = row[:, None] % LENGTH * E + feature[None, :]
     context = tl.load(contexts + at, mask=(row < HEADS * LENGTH)[:, None], other=0.0)
-    query = _times(context, low + 2 * E * E, E, E) + tl.load(vectors + feature)[None, :]
+    to_query, to_key = _matrix(low + 2 * E * E, E, E), _matrix(low, E, E)
+    query = _times(context, to_query) + tl.load(vectors + feature)[None, :]
     query = tl.where(_own(E, HEADS, LENGTH, ROWS), query, 0.0)
-    return query, _back_through(query, low, E, E)
+    return query, _times(query, tl.trans(to_key))
 
 
 @triton.jit
@@ -75,13 +73,12 @@ def _weights(
 
 @triton.jit
 def _join(
-    attended, low, vectors, E: tl.constexpr, HEADS: tl.constexpr, LENGTH: tl.constexpr, ROWS: tl.constexpr,
+    attended, to_value, vectors, E: tl.constexpr, HEADS: tl.constexpr, LENGTH: tl.constexpr, ROWS: tl.constexpr,
     VECTORS: tl.constexpr,
 ):  # fmt: skip
     """The values that the heads have found for each vector, side by side: [VECTORS,E]."""
-    values = tl.where(_own(E, HEADS, LENGTH, ROWS), _times(attended, low + E * E, E, E), 0.0)
-    chosen = _of_vector(LENGTH, ROWS, VECTORS).to(low.dtype.element_ty)
-    joined = tl.dot(chosen, values.to(low.dtype.element_ty), input_precision="ieee")
+    values = tl.where(_own(E, HEADS, LENGTH, ROWS), _times(attended, to_value), 0.0).to(to_value.dtype)
+    joined = _times(_of_vector(LENGTH, ROWS, VECTORS), values)
     return joined + tl.load(vectors + E + tl.arange(0, E))[None, :]
 
 
@@ -141,20 +138,23 @@ def read_context(
     attended = tl.dot(weights, grid, input_precision=PRECISION)
     at_row = (sample * (HEADS * LENGTH) + row)[:, None] * E + feature[None, :]
     tl.store(found + at_row, attended, mask=(row < saves * HEADS * LENGTH)[:, None])
-    joined = _join(attended, low, vectors, E, HEADS, LENGTH, ROWS, VECTORS)
+    # Loads begin together, ahead of what needs them.
+    to_value, to_answer = _matrix(low + E * E, E, E), _matrix(low + 3 * E * E, E, E)
+    to_hidden, to_result = _matrix(low + 4 * E * E, E, F), _matrix(low + 4 * E * E + E * F, F, E)
+    joined = _join(attended, to_value, vectors, E, HEADS, LENGTH, ROWS, VECTORS)
     vectors += 2 * E
-    answer = _times(joined, low + 3 * E * E, E, E) + tl.load(vectors + feature)[None, :]
+    answer = _times(joined, to_answer) + tl.load(vectors + feature)[None, :]
     normal, _ = normalise(context + answer, E)
     between = normal * tl.load(vectors + E + feature)[None, :] + tl.load(vectors + 2 * E + feature)[None, :]
-    low, vectors = low + 4 * E * E, vectors + 3 * E
+    vectors += 3 * E
     x = between * keep_factor(bits0, line, drops, factor, 0, E, E, VECTORS, True)
-    x = _times(x, low, E, F) + tl.load(vectors + tl.arange(0, F))[None, :]
+    x = _times(x, to_hidden) + tl.load(vectors + tl.arange(0, F))[None, :]
     x = x * sigmoid(x) * keep_factor(bits1, line, drops, factor, 0, F, F, VECTORS, True)
-    low, vectors = low + E * F, vectors + F
-    normal, _ = normalise(between + _times(x, low, F, E) + tl.load(vectors + feature)[None, :], E)
+    vectors += F
+    normal, _ = normalise(between + _times(x, to_result) + tl.load(vectors + feature)[None, :], E)
     y = normal * tl.load(vectors + E + feature)[None, :] + tl.load(vectors + 2 * E + feature)[None, :]
     tl.store(out + at, y, mask=there)
-    _, logit = _decide(y, low + E * F, vectors + 3 * E, E, D, LENGTH, VECTORS)
+    _, logit = _decide(y, low + 4 * E * E + 2 * E * F, vectors + 3 * E, E, D, LENGTH, VECTORS)
     tl.store(halting + sample, 1 / (1 + tl.exp(-logit)))
 
 
@@ -192,7 +192,7 @@ def read_context_back(
     sums += slot * total
     low += run * stride
     vectors = packed + run * stride + 4 * E * E + 2 * E * F + LENGTH * E * D
-    first, second, decision = low + 4 * E * E, low + 4 * E * E + E * F, low + 4 * E * E + 2 * E * F
+    decision = low + 4 * E * E + 2 * E * F
     # Where the notes of these layers begin: behind those of all rows, then one behind the other.
     WIDE: tl.constexpr = 4 * HEADS * LENGTH * E
     INNER: tl.constexpr = WIDE + 5 * LENGTH * E
@@ -203,19 +203,21 @@ def read_context_back(
     at_row = (sample * (HEADS * LENGTH) + row)[:, None] * E + feature[None, :]
     attended = tl.load(found + at_row, mask=(row < HEADS * LENGTH)[:, None], other=0.0)
     _note(ledger, slots, slot, attended, 2 * HEADS * LENGTH * E, HEADS * LENGTH, E, ROWS)
-    joined = _join(attended, low, vectors, E, HEADS, LENGTH, ROWS, VECTORS)
+    to_value, to_answer = _matrix(low + E * E, E, E), _matrix(low + 3 * E * E, E, E)
+    to_hidden, to_result = _matrix(low + 4 * E * E, E, F), _matrix(low + 4 * E * E + E * F, F, E)
+    joined = _join(attended, to_value, vectors, E, HEADS, LENGTH, ROWS, VECTORS)
     _note(ledger, slots, slot, joined, WIDE + 2 * LENGTH * E, LENGTH, E, VECTORS)
-    answer = _times(joined, low + 3 * E * E, E, E) + tl.load(vectors + 2 * E + feature)[None, :]
+    answer = _times(joined, to_answer) + tl.load(vectors + 2 * E + feature)[None, :]
     normal1, scale1 = normalise(context + answer, E)
     gain1 = tl.load(vectors + 3 * E + feature)[None, :]
     between = normal1 * gain1 + tl.load(vectors + 4 * E + feature)[None, :]
     kept0 = keep_factor(bits0, line, drops, factor, 0, E, E, VECTORS, True)
     _note(ledger, slots, slot, between * kept0, WIDE + 4 * LENGTH * E, LENGTH, E, VECTORS)
-    a = _times(between * kept0, first, E, F) + tl.load(vectors + 5 * E + hidden)[None, :]
+    a = _times(between * kept0, to_hidden) + tl.load(vectors + 5 * E + hidden)[None, :]
     kept1, s = keep_factor(bits1, line, drops, factor, 0, F, F, VECTORS, True), sigmoid(a)
     _note(ledger, slots, slot, a * s * kept1, INNER + LENGTH * F, LENGTH, F, VECTORS)
     vectors += 5 * E + F
-    result = _times(a * s * kept1, second, F, E) + tl.load(vectors + feature)[None, :]
+    result = _times(a * s * kept1, to_result) + tl.load(vectors + feature)[None, :]
     normal2, scale2 = normalise(between + result, E)
     gain2 = tl.load(vectors + E + feature)[None, :]
     y = normal2 * gain2 + tl.load(vectors + 2 * E + feature)[None, :]
@@ -241,23 +243,21 @@ def read_context_back(
     g = through_norm(g * gain2, normal2, scale2, E)
     tl.store(sums + 5 * E + F + feature, tl.sum(g, 0))
     _note(ledger, slots, slot, g, INNER + 2 * LENGTH * F, LENGTH, E, VECTORS)
-    through = _back_through(g, second, F, E) * s * (1 + a * (1 - s)) * kept1
+    through = _times(g, tl.trans(to_result)) * s * (1 + a * (1 - s)) * kept1
     tl.store(sums + 5 * E + hidden, tl.sum(through, 0))
     _note(ledger, slots, slot, through, INNER, LENGTH, F, VECTORS)
-    g += _back_through(through, first, E, F) * kept0
+    g += _times(through, tl.trans(to_hidden)) * kept0
     tl.store(sums + 3 * E + feature, tl.sum(g * normal1, 0))
     tl.store(sums + 4 * E + feature, tl.sum(g, 0))
     g = through_norm(g * gain1, normal1, scale1, E)
     tl.store(sums + 2 * E + feature, tl.sum(g, 0))
     _note(ledger, slots, slot, g, WIDE + 3 * LENGTH * E, LENGTH, E, VECTORS)
-    by_joined = _back_through(g, low + 3 * E * E, E, E)
+    by_joined = _times(g, tl.trans(to_answer))
     tl.store(sums + E + feature, tl.sum(by_joined, 0))
-    chosen = _of_vector(LENGTH, ROWS, VECTORS).to(low.dtype.element_ty)
-    by_values = tl.dot(tl.trans(chosen), by_joined.to(low.dtype.element_ty), input_precision="ieee")
-    own = _own(E, HEADS, LENGTH, ROWS)
-    by_values = tl.where(own, by_values, 0.0)
+    own, chosen = _own(E, HEADS, LENGTH, ROWS), _of_vector(LENGTH, ROWS, VECTORS)
+    by_values = tl.where(own, _times(tl.trans(chosen), by_joined.to(to_answer.dtype)), 0.0)
     _note(ledger, slots, slot, by_values, 3 * HEADS * LENGTH * E, HEADS * LENGTH, E, ROWS)
-    by_attended = _back_through(by_values, low + E * E, E, E)
+    by_attended = _times(by_values, tl.trans(to_value))
 
     vectors = packed + run * stride + 4 * E * E + 2 * E * F + LENGTH * E * D
     query, queries = _queries(contexts + sample * LENGTH * E, low, vectors, E, HEADS, LENGTH, ROWS)
@@ -272,9 +272,10 @@ def read_context_back(
     tl.store(by_grids + at_cell, by_grid, mask=inside_grid)
     by_queries = tl.dot(by_score, grid, input_precision=PRECISION)
     _note(ledger, slots, slot, by_queries, 0, HEADS * LENGTH, E, ROWS)
-    by_query = tl.where(own, _times(by_queries, low, E, E), 0.0)
-    by_query = tl.dot(chosen, by_query.to(low.dtype.element_ty), input_precision="ieee")
+    to_query, to_key = _matrix(low + 2 * E * E, E, E), _matrix(low, E, E)
+    by_query = tl.where(own, _times(by_queries, to_key), 0.0).to(to_key.dtype)
+    by_query = _times(chosen, by_query)
     tl.store(sums + feature, tl.sum(by_query, 0))
     _note(ledger, slots, slot, by_query, WIDE + LENGTH * E, LENGTH, E, VECTORS)
-    g += _back_through(by_query, low + 2 * E * E, E, E)
+    g += _times(by_query, tl.trans(to_query))
     tl.store(by_contexts + at, g, mask=there)
