@@ -69,8 +69,6 @@ def random(*shape, seed=0):
 
 
 KINDS = ("whole", "masked", "left")
-# Small enough for the interpreter, with more cells than a program computes at once; and as in training.
-GRIDS = [(3, 5), pytest.param((7, 15), marks=gpu)]
 
 
 def present():
@@ -330,8 +328,9 @@ def no_number_in_fresh_memory():
         ("base", SMALL, 1, True),
         # Of one rollout, as they have no draw of success.
         ("ponderReg", SMALL, 1, False),
-        # A size that the transition's kernel does not have.
+        # Sizes that the transition's kernel does not have, and that of the context.
         ("ponderReg", SMALL | {"model.step_hidden": 24, "model.max_steps": 1}, 1, True),
+        ("ponderReg", SMALL | {"model.context_hidden": 24}, 1, True),
         ("fixedTime", SMALL | {"model.fixed_steps": 1}, 1, True),
         *(pytest.param("base", LARGE, group, exactly, marks=gpu) for group in (0, 1) for exactly in (True, False)),
         pytest.param("SASA", LARGE, 1, True, marks=gpu),

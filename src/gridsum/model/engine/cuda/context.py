@@ -23,9 +23,9 @@ from gridsum.model.engine.cuda.reading import read_context, read_context_back
 from gridsum.model.paper import ContextTransformer, Linear
 from gridsum.model.runs import flatten
 
-_OPTIONS = {"num_warps": 4, "num_stages": 1}
-# Products in fp32 have no tensor cores: a thread's share of them is what a compiler's time hangs on.
-_IN_FP32 = {"num_warps": 16, "num_stages": 1}
+# Warps of a program: for so many cells one, and at least so many. Products in fp32 have no tensor cores: a thread's
+# share of them is what a compiler's time hangs on.
+_CELLS_A_WARP, _WARPS, _IN_FP32 = 32, 4, 16
 
 
 @dataclass(frozen=True)
@@ -80,6 +80,7 @@ class Readings:
     def launch(self, kernel: Any, context: Tensor, grid: Tensor, reading: "Reading", *rest: Any) -> None:
         precision = "tf32" if torch.backends.cuda.matmul.allow_tf32 else "ieee"
         in_fp32 = precision == "ieee" or self.low.dtype == torch.float32
+        tile = max(16, triton.next_power_of_2(grid.shape[2] * grid.shape[3]))
         bits = [site.bits for site in reading.drops] or [self.low.view(torch.uint8)] * 2  # something to point at
         kernel[context.shape[1], context.shape[0]](
             context, grid, self.packed, self.low, self.packed.shape[1], *bits,
@@ -88,8 +89,8 @@ class Readings:
             E=self.width, F=self.hidden, D=self.decision, HEADS=self.heads, LENGTH=self.length,
             ROWS=max(16, triton.next_power_of_2(self.heads * self.length)),
             VECTORS=max(16, triton.next_power_of_2(self.length)),
-            TILE=max(16, triton.next_power_of_2(grid.shape[2] * grid.shape[3])),
-            ENTRIES=entries(reading.sizes), PRECISION=precision, **(_IN_FP32 if in_fp32 else _OPTIONS),
+            TILE=tile, ENTRIES=entries(reading.sizes), PRECISION=precision,
+            num_warps=_IN_FP32 if in_fp32 else max(_WARPS, tile // _CELLS_A_WARP),
         )  # fmt: skip
 
 
@@ -123,6 +124,7 @@ class Ledger(Function):
         runs, samples = len(readings.packed), readings.steps * readings.problems
         sides = [(count, side) for count, *pair in readings.pairs for side in pair]
         parts = lines.split([readings.slots * count * side for count, side in sides])
+        assert max(part.numel() for part in parts) < 2**31, "the kernels' offsets are 32-bit"
         views = iter([part.view(runs, -1, side) for part, (_, side) in zip(parts, sides, strict=True)])
         found = [
             products([(next(views), next(views)) for _ in group], (runs, samples, 1, count), None)
