@@ -76,8 +76,9 @@ class Cuda(Eager):
         if not self.fits_attention:
             return super().attend_to(projected)
         attention = self.network.step.attention
-        query = attention.relative.new_zeros(attention.relative.shape[0], attention.relative.shape[-1])
-        query = query if attention.query is None else attention.query
+        query = attention.query
+        if query is None:
+            query = attention.relative.new_zeros(attention.relative.shape[0], attention.relative.shape[-1])
         return KernelAttention.apply(projected, query, attention.relative, attention.heads, sizes)
 
     def put(self, vectors: Tensor, actions: Tensor, size: GridSize, hard: bool) -> Tensor:

@@ -272,9 +272,10 @@ class KernelTransition(Function):
         written = (first, by2, by_sum, by_attended, x0, x1, by1, by_vectors, total)
         call.launch(_back_to_input, _TO_INPUT, (0, 1), written)
         parts = [products([(x0, by1), (x1, by2), (x2, by3)], grid.shape, sizes), by_vectors.sum(1)]
-        by_qkv = gradients[1]
-        by_matrix = packed.new_zeros(call.runs, 3 * call.features**2)
-        parts += [by_matrix if by_qkv is None else products([(out, come[1])], grid.shape, sizes, placed=True)]
+        if told["QKV"]:
+            parts += [products([(out, come[1])], grid.shape, sizes, placed=True)]
+        else:
+            parts += [packed.new_zeros(call.runs, 3 * call.features**2)]
         return by_sum, by_attended, torch.cat(parts, 1), *[None] * 6
 
 
