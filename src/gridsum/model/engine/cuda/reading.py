@@ -51,9 +51,9 @@ def _own(E: tl.constexpr, HEADS: tl.constexpr, LENGTH: tl.constexpr, ROWS: tl.co
 
 @triton.jit
 def _of_vector(LENGTH: tl.constexpr, ROWS: tl.constexpr, VECTORS: tl.constexpr):
-    """1 where a row is of a vector: [VECTORS,ROWS]."""
+    """1 where a row is of a vector, else 0: [VECTORS,ROWS]."""
     row, vector = tl.arange(0, ROWS), tl.arange(0, VECTORS)
-    return (row % LENGTH)[None, :] == tl.where(vector < LENGTH, vector, -1)[:, None]
+    return tl.where((row % LENGTH)[None, :] == tl.where(vector < LENGTH, vector, -1)[:, None], 1.0, 0.0)
 
 
 @triton.jit
@@ -193,7 +193,8 @@ def read_context_back(
     low += run * stride
     vectors = packed + run * stride + 4 * E * E + 2 * E * F + LENGTH * E * D
     decision = low + 4 * E * E + 2 * E * F
-    # Where the notes of these layers begin: behind those of all rows, then one behind the other.
+    # Parameters lie as in `packed_context`, the sums as its vectors. Where notes begin (see `Readings.pairs`): those of
+    # single vectors behind those of all rows, the inner layer's behind these, the decision's last.
     WIDE: tl.constexpr = 4 * HEADS * LENGTH * E
     INNER: tl.constexpr = WIDE + 5 * LENGTH * E
     LAST: tl.constexpr = INNER + 2 * LENGTH * F + LENGTH * E
