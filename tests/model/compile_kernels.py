@@ -70,15 +70,20 @@ def main() -> None:
     launches.run = compile_only
     for name in sys.argv[1:]:
         config = override(variant(name), {"training.batch": 4, "model.max_steps": 2, "training.precision": "fp32"})
-        compile_variant(config)
+        for reduced in (True, False):
+            compile_variant(config, reduced)
     sys.stdout.write(f"{len(compiled)} kernels: {', '.join(sorted({key[0] for key in compiled}))}\n")
 
 
-def compile_variant(config: Config) -> None:
+def compile_variant(config: Config, reduced: bool) -> None:
+    """In bf16 as a GPU has it if `reduced`, else in fp32."""
     fleet = PaperFleet(config, (0, 1), torch.device("cpu"))
     engine = Cuda(fleet.network)
     steps = None if config.model.halting == "fixed" else config.model.max_steps
-    with torch.autocast("cpu", torch.bfloat16):
+    torch.backends.cuda.matmul.allow_tf32 = reduced
+    torch.set_autocast_enabled("cuda", reduced)
+    torch.set_autocast_dtype("cuda", torch.bfloat16)
+    with torch.autocast("cpu", torch.bfloat16, enabled=reduced):
         part_gradient(engine, config, Stream.of_seeds((0, 1)), 1, steps, static=True)
 
 
