@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from gridsum.config import ModelConfig
 from gridsum.model.engine.context import answer, ask, attend
-from gridsum.model.paper import ContextAttention, ContextTransformer, GridSize, alibi, halting_distribution, linear
+from gridsum.model.paper import ContextAttention, ContextTransformer, GridSize, alibi, halting_distribution
 from gridsum.model.runs import generators
 from tests.oracles import halting as oracle
 
@@ -38,7 +38,7 @@ def test_context_attention_is_torch_s_with_alibi(width, heads, masked):
     size = GridSize(height, columns, torch.tensor([[2, 3], [4, 4]]) if masked else None)
     inside = size.inside
     result = attention(context, grid, size)
-    unprojected = answer(attention, attend(attention, ask(attention, context, linear), grid, inside), linear)
+    unprojected = answer(attention, attend(attention, ask(attention, context), grid, inside))
     for run in range(runs):
         reference = oracle.multihead(
             attention.projection[run],

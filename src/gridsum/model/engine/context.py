@@ -11,14 +11,12 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from gridsum.model.paper import ContextAttention, ContextTransformer, Drop, FeedForward, alibi
+from gridsum.model.paper import ContextAttention, ContextTransformer, Drop, FeedForward, alibi, linear
 
-Multiply = Callable[[Tensor, Tensor, Tensor | None], Tensor]
-"""x [R,...,in], a matrix [R,in,out] and perhaps a bias [R,out] → [R,...,out]."""
 Feed = Callable[[FeedForward, Tensor, Sequence[Drop] | None], Tensor]
 
 
-def ask(attention: ContextAttention, context: Tensor, linear: Multiply) -> Tensor:
+def ask(attention: ContextAttention, context: Tensor) -> Tensor:
     """The queries of context [R,B,C,E], carried over to the grid's own space: [R,B,h·C,E]."""
     query, key, _ = attention.projection.unbind(1)
     q = linear(context, query, attention.projection_bias[:, 0])
@@ -26,23 +24,20 @@ def ask(attention: ContextAttention, context: Tensor, linear: Multiply) -> Tenso
     return torch.einsum("rbchd,rehd->rbhce", *heads).flatten(2, 3)
 
 
-def scale_of(attention: ContextAttention) -> float:
-    return 1 / math.sqrt(attention.output.shape[-1] // attention.heads)
-
-
 def attend(attention: ContextAttention, queries: Tensor, grid: Tensor, inside: Tensor | None) -> Tensor:
     """The mean of the grid's vectors that each query attends to: [R,B,h·C,E]."""
     height, columns = grid.shape[2:4]
     bias = alibi(attention.heads, height, columns, grid).repeat_interleave(queries.shape[2] // attention.heads, 0)
     cells = grid.flatten(2, 3).flatten(0, 1)
-    scores = torch.baddbmm(bias, queries.flatten(0, 1), cells.transpose(-1, -2), alpha=scale_of(attention))
+    scale = 1 / math.sqrt(attention.output.shape[-1] // attention.heads)
+    scores = torch.baddbmm(bias, queries.flatten(0, 1), cells.transpose(-1, -2), alpha=scale)
     scores = scores.unflatten(0, queries.shape[:2])
     if inside is not None:
         scores = scores.masked_fill(~inside.flatten(1)[:, None, None], -math.inf)
     return torch.matmul(scores.softmax(-1), grid.flatten(2, 3))
 
 
-def answer(attention: ContextAttention, attended: Tensor, linear: Multiply) -> Tensor:
+def answer(attention: ContextAttention, attended: Tensor) -> Tensor:
     """What the vectors attended to, [R,B,h·C,E], say to the context: [R,B,C,E]."""
     value = attention.projection[:, 2].unflatten(-1, (attention.heads, -1))
     heads = torch.einsum("rbhce,rehd->rbchd", attended.unflatten(2, (attention.heads, -1)), value)
@@ -51,15 +46,10 @@ def answer(attention: ContextAttention, attended: Tensor, linear: Multiply) -> T
 
 
 def conclude(
-    reader: ContextTransformer,
-    context: Tensor,
-    attended: Tensor,
-    drops: Sequence[Drop] | None,
-    linear: Multiply,
-    feed: Feed,
+    reader: ContextTransformer, context: Tensor, attended: Tensor, drops: Sequence[Drop] | None, feed: Feed
 ) -> tuple[Tensor, Tensor]:
     """The rest of Eq. 14: the next context, and λ [R,B]."""
-    context = reader.norm_attention(context + answer(reader.attention, attended, linear))
+    context = reader.norm_attention(context + answer(reader.attention, attended))
     context = reader.norm_feed_forward(context + feed(reader.feed_forward, context, drops))
     # Whatever the products' precision, a probability close to 1 must not become 1.
     logit = feed(reader.decision, context.flatten(-2), None).squeeze(-1)

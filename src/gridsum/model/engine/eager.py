@@ -156,9 +156,9 @@ class EagerCourse(PlainCourse):
         reader = self.network.context
         assert reader is not None
         assert self.context is not None
-        attended = attend(reader.attention, ask(reader.attention, self.context, linear), self.grid, self.size.inside)
+        attended = attend(reader.attention, ask(reader.attention, self.context), self.grid, self.size.inside)
         drops = None if self.drops is None else self.drops.context(n)
-        self.context, halting = conclude(reader, self.context, attended, drops, linear, self.engine.feed)
+        self.context, halting = conclude(reader, self.context, attended, drops, self.engine.feed)
         return halting
 
 
