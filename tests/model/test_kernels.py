@@ -42,7 +42,7 @@ if importlib.util.find_spec("triton") is None:
     pytest.skip("Triton is not installed here (Linux on x86 has it)", allow_module_level=True)
 
 from gridsum.model.engine.cuda.attention import KernelAttention
-from gridsum.model.engine.cuda.cells import leave
+from gridsum.model.engine.cuda.cells import everyone, leave
 from gridsum.model.engine.cuda.context import KernelContext, Reading, Readings
 from gridsum.model.engine.cuda.course import Cuda, packed_transition
 from gridsum.model.engine.cuda.dropout import PackedDropout
@@ -165,6 +165,7 @@ def test_samples_leave():
     running = torch.tensor([[0.5, 0.04, 0.05, 1.0, 0.0], [0.01, 0.02, 0.03, 0.04, 0.9]], device=DEVICE)
     halting = torch.linspace(0, 1, 10, device=DEVICE).view(2, 5)
     thresholds = torch.full_like(running, 0.05)
+    assert everyone(own, 5).tolist() == [[4, 12, 5, 0, 1, 2, 3, 4], [5, 13, 5, 0, 1, 2, 3, 4]]
     sizes, after = leave(own, running, halting, thresholds)
     assert sizes.tolist() == [[4, 12, 3, 0, 2, 3, 1, 4], [5, 13, 1, 4, 0, 1, 2, 3]]
     assert torch.equal(after, running * (1 - halting))
