@@ -211,7 +211,7 @@ def test_context(shape, name, kind, dropout):
         drops = [[PackedDropout(some, 0.1) for some in part] for part in (bits[:2], bits[2:])]
     with torch.autocast("cuda", torch.bfloat16, enabled=not INTERPRETED):
         readings = Readings.of(reader, 4, 3)
-    ledger, plain, fast, found, expected = readings.begin(), context, context, [], []
+    ledger, plain, fast, before, found, expected = readings.begin(), context, context, context, [], []
     for n, (size, grid, drop) in enumerate(zip(sizes, given, drops, strict=True), 1):
         before = fast
         plain, halting = reader(plain, only(size, grid), size.size, drop or None)
