@@ -9,22 +9,16 @@ import pytest
 from gridsum.automaton.files import shipped_rule
 from gridsum.cli import main
 from gridsum.deltas import PAPER_VARIANTS
-from gridsum.names import ALIASES, DEFAULT_MODEL, INSIDE_MODEL, MODELS, did_you_mean, printable, resolve
+from gridsum.names import DEFAULT_MODEL, FORMER, INSIDE_MODEL, MODELS, did_you_mean, printable, resolve
 from gridsum.store import configuration_of, is_exact, load, shipped
 
 MANIFEST = json.loads((Path(__file__).parents[1] / "results" / "manifest.json").read_text())
-FORMER = {f"{variant}-published" for variant in ("base", "noGroups", "SASA", "fixedTime", "ponderReg")} | {
-    f"{variant}-{rest}"
-    for variant in ("base", "noGroups")
-    for rest in ("standard", "overtrained", "published-overtrained", "published-overtrained-terms")
-}
-"""Names that models had in 0.1.0."""
 
 
 def test_every_shipped_model_has_a_use_and_weights_of_its_own():
     found = shipped()
     assert list(found) == list(MODELS)
-    assert len({hashlib.sha256(path.read_bytes()).hexdigest() for path in found.values()}) == len(found) <= 8
+    assert len({hashlib.sha256(path.read_bytes()).hexdigest() for path in found.values()}) == len(found)
     assert DEFAULT_MODEL in found
     assert INSIDE_MODEL in found
 
@@ -45,22 +39,21 @@ def test_the_default_model_answers_by_a_rule_and_the_one_looked_into_is_the_pape
 
 
 def test_former_names_stand_for_shipped_models():
-    assert set(ALIASES) >= FORMER
-    assert not set(ALIASES) & set(MODELS)
-    for former, alias in ALIASES.items():
-        assert alias.model in shipped()
+    assert {"base-published", "base-overtrained-digits", "noGroups-published-overtrained", "SASA-standard"} <= FORMER
+    assert len(FORMER) == 15
+    assert not FORMER & set(MODELS)
+    for former in FORMER:
         model, note = resolve(former)
-        assert model == alias.model
-        assert former in note
+        assert model in shipped()
+        assert configuration_of(shipped()[model]).variant == model
+        assert note.startswith(f"{former} no longer comes with gridsum; {model}, which has other weights")
 
 
 def test_the_commands_say_what_a_former_name_means_now(capsys: pytest.CaptureFixture[str]):
     assert main(["solve", "58+67", "--json", "--model", "base-published"]) == 0
     printed = capsys.readouterr()
     assert json.loads(printed.out)["model"] == "base"
-    assert printed.err == "gridsum: base-published is called base now\n"
-    assert main(["models", "base-overtrained"]) == 0
-    assert "has other weights" in capsys.readouterr().err
+    assert printed.err.startswith("gridsum: base-published no longer comes with gridsum; base, which has other weights")
 
 
 def test_python_is_told_as_well():

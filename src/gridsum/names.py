@@ -2,7 +2,6 @@
 
 import difflib
 from collections.abc import Iterable
-from typing import NamedTuple
 
 DEFAULT_MODEL = "exact"
 """Answers wherever no model is named."""
@@ -11,10 +10,8 @@ INSIDE_MODEL = "base"
 
 MODELS: dict[str, str] = {
     "exact": "any sum: proved to add any number of terms of any length",
-    "base": "the paper's system: up to 4 terms of up to 10 digits, and somewhat beyond",
-    "base-terms": "more terms, 5 to 10: base trained further; the base of the paper's Tables III to V",
-    "base-digits": "comparing: base trained further, good at two long terms and at little else",
-    "noGroups": "long terms, up to 4000 digits, and up to 6 terms: the best all-round of the paper's",
+    "base": "the paper's system: up to 4 terms of up to 10 digits, and 5 or 6 terms mostly",
+    "noGroups": "two long terms, up to 600 digits: the paper's best on digits",
     "SASA": "comparing: attention as originally defined",
     "fixedTime": "comparing: always 12 steps",
     "ponderReg": "comparing: PonderNet's own regulariser",
@@ -22,39 +19,25 @@ MODELS: dict[str, str] = {
 """The shipped models, and what each is to be used for."""
 
 
-class Alias(NamedTuple):
-    model: str
-    same: bool
-    """Whether these are the very weights that had the other name."""
-
-
-ALIASES: dict[str, Alias] = {
-    "base-published": Alias("base", True),
-    "base-published-overtrained": Alias("base-digits", True),
-    "base-published-overtrained-terms": Alias("base-terms", True),
-    "base-standard": Alias("base", False),
-    "base-overtrained": Alias("base-terms", False),
-    "base-overtrained-digits": Alias("base-digits", False),
-    "noGroups-published-overtrained": Alias("noGroups", True),
-    "noGroups-published-overtrained-terms": Alias("noGroups", False),
-    "noGroups-published": Alias("noGroups", False),
-    "noGroups-overtrained": Alias("noGroups", False),
-    "noGroups-standard": Alias("noGroups", False),
-    "SASA-published": Alias("SASA", True),
-    "SASA-standard": Alias("SASA", False),
-    "fixedTime-published": Alias("fixedTime", True),
-    "ponderReg-published": Alias("ponderReg", True),
-}
-"""Names that models had in 0.1.0, and what stands for each."""
+FORMER = frozenset(
+    f"{variant}-{kind}"
+    for kinds, variants in (
+        ("published", ("base", "noGroups", "SASA", "fixedTime", "ponderReg")),
+        ("standard", ("base", "noGroups", "SASA")),
+        ("overtrained published-overtrained published-overtrained-terms", ("base", "noGroups")),
+        ("overtrained-digits", ("base",)),
+    )
+    for kind in kinds.split()
+    for variant in variants
+)
+"""Names that models had in 0.1.0; the variant's own model stands for each."""
 
 
 def resolve(name: str) -> tuple[str, str]:
     """The name that a model has now, and a note for the person where that is another than the one given."""
-    if name not in ALIASES:
+    if name not in FORMER:
         return name, ""
-    model, same = ALIASES[name]
-    if same:
-        return model, f"{name} is called {model} now"
+    model = name.partition("-")[0]
     return model, f"{name} no longer comes with gridsum; {model}, which has other weights, stands for it"
 
 

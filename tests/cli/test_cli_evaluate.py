@@ -211,8 +211,8 @@ def test_the_overview_has_the_scores_of_the_records(command: Command):
 def test_records_are_those_of_a_shipped_model_by_its_name(command: Command):
     status, out, err = command("table", "scores", "--records", "base-overtrained", "noGroups")
     shown = {row[1] for line in out.splitlines() if len(row := line.split()) > 4 and row[0] in ("2x15", "examples")}
-    assert (status, shown) == (0, {"base-terms"})
-    assert "base-terms, which has other weights, stands for it" in err
+    assert (status, shown) == (0, {"base"})
+    assert "base, which has other weights, stands for it" in err
     status, out, err = command("table", "scores", "--records", "basee")
     assert (status, out) == (2, "")
     assert "there is no file 'basee', and no shipped model of that name has records; did you mean 'base'?" in err

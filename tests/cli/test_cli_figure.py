@@ -40,7 +40,7 @@ def few_problems(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("few_problems")
 def test_rings_of_all_seeds_with_their_numbers(command: Command, tmp_path: Path):
-    for seed, name in enumerate(("base", "base-terms")):
+    for seed, name in enumerate(("base", "ponderReg")):
         _as_a_run(name, tmp_path / "runs" / f"seed-{seed}")
     path = tmp_path / "rings.svg"
     status, out, err = command("figure", "ring", "--model", str(tmp_path / "runs"), "--out", str(path), "--data", "-")

@@ -17,7 +17,7 @@ COMMANDS = [
     "table ablation",
     "table scores",
     "models",
-    "models base-terms exact",
+    "models noGroups exact",
     "rule",
     "prove",
     "solve --show 523+102+9416",

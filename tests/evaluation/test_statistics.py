@@ -147,19 +147,6 @@ def test_a_claim_is_as_sure_as_the_least_sure_of_its_comparisons():
     assert judged((0.001, 0.9), (0.001, -0.9), (0.5, 0.1)) == (1.0, 1.0, "refuted")
 
 
-def test_a_second_look_doubles_every_p(of_variants: Callable[[dict[str, float]], list[Record]]):
-    records = of_variants({"base": 0.5, "ponderReg": 0.5, "SASA": 0.499, "noGroups": 0.504, "fixedTime": 0.498})
-    once, twice = findings(records), findings(records, looks=2)
-    assert len({finding.p for finding in once.values()}) > 3
-    for pair, finding in once.items():
-        assert finding.p == twice[pair].p
-        assert twice[pair].corrected == pytest.approx(min(1, 2 * (finding.corrected or 0)))
-    single, double = judgements(once), judgements(once, looks=2)
-    assert single[CLAIMS[0]].corrected != 1
-    for claim, judgement in single.items():
-        assert double[claim].corrected == pytest.approx(min(1, 2 * (judgement.corrected or 0)))
-
-
 def test_confirming_a_claim_that_is_false_in_one_comparison_errs_no_more_often_than_the_level():
     """Simulated: `a` is far above `b` but equal to `c`, so that the claim is false in the way most easily missed."""
     claim = Claim("a is best", ("a",), ("b", "c"), ("2x15",), "seq")

@@ -78,7 +78,7 @@ def test_completion_knows_commands_and_options(shell: str, capsys: pytest.Captur
     for command in COMMANDS:
         assert command in script
     assert "training.epochs" in script
-    assert "base-terms" in script
+    assert "noGroups" in script
     if shell == "bash":
         subprocess.run(["bash", "-n"], input=script, text=True, check=True)
         for words, meant in {

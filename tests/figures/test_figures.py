@@ -188,7 +188,7 @@ def test_terms_show_the_records_and_the_papers_scores(texts):
 
 
 def test_the_labels_of_many_models_cover_no_curve():
-    names = ("base", "base-terms", "noGroups")
+    names = ("base", "ponderReg", "noGroups")
     curves = terms_curves(read([shipped_records(name) for name in names]))
     figure = plot_terms(curves, LONG_TERMS)
     (legend,) = figure.legends

@@ -238,8 +238,6 @@ def test_a_folder_of_another_training_is_refused(quick: Path, campaign: Make):
         made.epochs_done(other)
     with pytest.raises(FolderError, match=r"without 7; ask for --seeds that it has"):
         made.epochs_done(dataclasses.replace(training, seeds=(0, 7)))
-    prior = dataclasses.replace(training, config=override(training.config, {"objective.truncate_prior": True}))
-    assert made.epochs_done(prior) == 2, "without KL there is no prior"
     precise = dataclasses.replace(training, config=override(training.config, {"training.precision": "tf32"}))
     assert made.epochs_done(precise) == 2
 

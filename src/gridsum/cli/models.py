@@ -23,7 +23,7 @@ def _parser() -> Parser:
         "List the models that come with gridsum: what to use each for, and how it scored; then the best runs of the "
         "systems that ours is compared with. With NAME, all its scores.",
         "gridsum models [NAME...] [--json]",
-        "examples:\n  gridsum models\n  gridsum models base-terms\n  gridsum models --json",
+        "examples:\n  gridsum models\n  gridsum models base\n  gridsum models --json",
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help="models to show in full (default: an overview of all)")
     parser.add_argument(

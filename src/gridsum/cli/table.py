@@ -31,7 +31,7 @@ def _parser() -> Parser:
         "examples:\n"
         "  gridsum table\n"
         "  gridsum table comparison --records records.jsonl\n"
-        "  gridsum table examples --records base-terms noGroups\n"
+        "  gridsum table examples --records base noGroups\n"
         "  gridsum table ablation --records base.jsonl sasa.jsonl --format latex",
     )
     parser.add_argument("name", nargs="?", metavar="NAME", help="which table")

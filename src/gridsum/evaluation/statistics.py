@@ -125,22 +125,17 @@ def pairs_of(claim: Claim) -> list[Pair]:
     ]
 
 
-def findings(records: Iterable[Record], claims: Sequence[Claim] = CLAIMS, looks: int = 1) -> dict[Pair, Finding]:
+def findings(records: Iterable[Record], claims: Sequence[Claim] = CLAIMS) -> dict[Pair, Finding]:
     """Every comparison of the claims over the training seeds, once, corrected for all of them together.
 
-    Where `looks` are taken, as seeds come in, p is corrected for their number too (Bonferroni). The records are those
-    of standard trainings; of several for one variant, suite and seed the last one counts.
+    The records are those of standard trainings; of several for one variant, suite and seed the last one counts.
     """
     values = _values(records)
     pairs = list(dict.fromkeys(pair for claim in claims for pair in pairs_of(claim)))
     sides = {pair: (_side(values, pair.better, pair), _side(values, pair.worse, pair)) for pair in pairs}
     tests = {pair: rank_test(*both) for pair, both in sides.items() if all(both)}
-    corrected = dict(zip(tests, holm([_after(looks, test.p) for test in tests.values()]), strict=True))
+    corrected = dict(zip(tests, holm([test.p for test in tests.values()]), strict=True))
     return {pair: _finding(pair, sides[pair], tests.get(pair), corrected.get(pair)) for pair in pairs}
-
-
-def _after(looks: int, p: float) -> float:
-    return min(1.0, looks * p)
 
 
 def _values(records: Iterable[Record]) -> Mapping[tuple[str, str], dict[int | None, Record]]:
@@ -175,10 +170,8 @@ class Judgement(NamedTuple):
     verdict: Verdict
 
 
-def judgements(
-    found: Mapping[Pair, Finding], claims: Sequence[Claim] = CLAIMS, looks: int = 1
-) -> dict[Claim, Judgement]:
-    """Claims as wholes, after as many `looks` as the findings are corrected for.
+def judgements(found: Mapping[Pair, Finding], claims: Sequence[Claim] = CLAIMS) -> dict[Claim, Judgement]:
+    """Claims as wholes.
 
     A claim says that all its comparisons come out its way, so it is false as soon as one does not. To confirm it when
     every single one is significant errs no more often than the least significant of them does (the intersection–union
@@ -186,9 +179,7 @@ def judgements(
     other way round is enough, so there all of them count, each corrected for all.
     """
     p_values = {claim: _largest_p([found[pair] for pair in pairs_of(claim)]) for claim in claims}
-    corrected = dict(
-        zip(claims, holm([1.0 if p is None else _after(looks, p) for p in p_values.values()]), strict=True)
-    )
+    corrected = dict(zip(claims, holm([1.0 if p is None else p for p in p_values.values()]), strict=True))
     return {claim: _judgement(claim, found, p_values[claim], corrected[claim]) for claim in claims}
 
 

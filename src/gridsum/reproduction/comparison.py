@@ -1,6 +1,6 @@
 """Ours beside the paper's: tables and standings. Each part is a function of what a campaign's folder holds."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,11 +19,9 @@ from gridsum.evaluation.verdicts import (
     against_paper,
     means_against_paper,
 )
-from gridsum.reproduction.campaign import ON_EVERY_GRID, OVERTRAINED, Way
+from gridsum.reproduction.campaign import AS_PUBLISHED, LEAKY_DIGITS, ON_EVERY_GRID, OVERTRAINED, Way
 from gridsum.reproduction.results import Results
 
-HEADLINE = {"base": "terms", "noGroups": "digits"}
-"""What the paper shows each of its two best models for: the run that its numbers are compared with."""
 ABLATION_SUITES = tuple(suite.name for suite in COLLECTIONS["ablation"])
 _MEASURES: tuple[Measure, ...] = ("char", "seq")
 REACHED = ("passed", "reached")
@@ -34,9 +32,8 @@ _CRITERION = (
 )
 
 
-def best_models(results: Results, way: Way | None = None) -> list[Record]:
-    """The records of the runs that Tables III to V show: those overtrained, or chosen to be. As the paper's numbers
-    were measured, if not in another way."""
+def best_models(results: Results, way: Way = AS_PUBLISHED) -> list[Record]:
+    """The records of the runs that Tables III to V show: those overtrained, or chosen to be."""
     records: list[Record] = []
     for variant in OVERTRAINED:
         further = results.overtrained(variant)
@@ -48,10 +45,10 @@ def best_models(results: Results, way: Way | None = None) -> list[Record]:
     return records
 
 
-def headline(results: Results, variant: str, way: Way | None = None) -> list[Record]:
+def headline(results: Results, variant: str, way: Way = AS_PUBLISHED) -> list[Record]:
     """The records of the run of a variant that stands beside the paper's."""
-    seed = results.chosen(variant).get(HEADLINE[variant])
-    return [record for record in best_models(results, way) if record.variant == variant and record.seed == seed]
+    run = results.standing_for(variant)
+    return [] if run is None else [record for record in run.training.measured(way) if record.seed == run.seed]
 
 
 def table(name: str, records: Sequence[Record]) -> str:
@@ -80,14 +77,45 @@ class Cell(NamedTuple):
 
 def cells(results: Results) -> list[Cell]:
     """Every number of Tables III and IV that our best runs have been measured for."""
-    found = []
+    records = {name: {record.suite: record for record in headline(results, name)} for name in OVERTRAINED}
+    return list(_beside(records))
+
+
+def _beside(records: Mapping[str, Mapping[str, Record]]) -> Iterator[Cell]:
+    """The numbers of Tables III and IV beside these records, which are by variant and suite."""
     for published in (paper.COMPARISON, paper.LONG_DIGITS, paper.LONG_TERMS):
         for name, scores in published.items():
-            records = {record.suite: record for record in headline(results, name)}
             for suite, score in scores.items():
-                if suite in records:
-                    found += [Cell(records[suite], measure, getattr(score, measure)) for measure in _MEASURES]
-    return found
+                if suite in records.get(name, {}):
+                    yield from (Cell(records[name][suite], m, getattr(score, m)) for m in _MEASURES)
+
+
+def every_best_run(results: Results) -> str:
+    """How many of the paper's numbers each overtrained run reaches, by each placement."""
+    rows = []
+    for name in OVERTRAINED:
+        further, shown = results.overtrained(name), results.standing_for(name)
+        if further is None or shown is None:
+            continue
+        for seed in further.seeds:
+            soft, hard = (
+                {record.suite: record for record in further.measured(("published", placement)) if record.seed == seed}
+                for placement in ("soft", "hard")
+            )
+            counts = []
+            for records in (soft, soft | hard):
+                found = list(_beside({name: records}))
+                reached = sum(cell.comparison.standing in REACHED for cell in found)
+                counts.append(f"{reached} of {len(found)}")
+            rows.append((further.name, str(seed), *counts, "yes" if seed == shown.seed else ""))
+    if not rows:
+        return ""
+    caption = (
+        "Of the numbers that the paper gives for the variant in Tables III and IV, those passed or reached. Hard: "
+        f"terms of {LEAKY_DIGITS} digits or more are placed by the most probable action, all others as before."
+    )
+    header = ("training", "seed", "soft placement, as in the paper", "hard", "beside the paper's")
+    return to_markdown(Table("Every overtrained run", caption, header, tuple(rows)))
 
 
 def best_in_brief(results: Results) -> str:

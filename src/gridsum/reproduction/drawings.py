@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from gridsum.reproduction.comparison import HEADLINE
 from gridsum.reproduction.results import Results
 from gridsum.store import WEIGHTS
 from gridsum.training.folders import seed_folder
@@ -38,14 +37,12 @@ def _called(path: Path, folder: Path) -> str:
 
 
 def _best_run(results: Results, variant: str) -> Path | None:
-    """The folder of the run that stands beside the paper's, overtrained if it has been; None without its weights."""
-    seed = results.chosen(variant).get(HEADLINE[variant])
-    if seed is None:
+    """The folder of the run that stands beside the paper's; None without its weights."""
+    run = results.standing_for(variant)
+    if run is None:
         return None
-    further = results.overtrained(variant)
-    name = variant if further is None or seed not in further.seeds else further.name
-    run = seed_folder(results.folder / name, seed)
-    return run if (run / WEIGHTS).exists() else None
+    folder = seed_folder(results.folder / run.training.name, run.seed)
+    return folder if (folder / WEIGHTS).exists() else None
 
 
 def _best_base(results: Results) -> list[str] | None:

@@ -6,18 +6,14 @@ from gridsum.reproduction import rule
 from gridsum.reproduction.comparison import p_text
 from gridsum.reproduction.results import Results
 
-_LOOKS_IN_0_1_0 = 3
-"""How often the claims had been put to the test in 0.1.0 when further seeds were there: with the first ten seeds, again
-after one variant had been trained anew, and with all."""
 _ABOUT_THE_TEST = (
     "Mann–Whitney's test, exact, two-sided, over training seeds. δ is Cliff's: 1 where every seed of the first is "
-    "above every seed of the second, −1 the other way round. p is not corrected; Holm's is, for all comparisons made "
-    "and for the looks."
+    "above every seed of the second, −1 the other way round. p is not corrected; Holm's is, for all comparisons made."
 )
 _ABOUT_CLAIMS = (
     "A claim holds if all its comparisons do, so it is as sure as the least sure of them (the intersection–union "
     "test). Its p is the largest of theirs, 1 if any comes out even or the other way, and is corrected for the number "
-    "of claims and of looks. It is refuted when one of its comparisons is."
+    "of claims. It is refuted when one of its comparisons is."
 )
 _BY_THE_RULE = (
     f"Decided once, by the rule in `gridsum/reproduction/rule.py`, when all of seeds {rule.SEEDS[0]} to "
@@ -25,36 +21,26 @@ _BY_THE_RULE = (
 )
 
 
-def _tested(results: Results) -> tuple[dict[Pair, Finding], list[tuple[str, Judgement]], int]:
-    """Every comparison, every claim, and how many looks they are corrected for: by the rule, from its records alone."""
+def _tested(results: Results) -> dict[Pair, Finding]:
+    """Every comparison, by the rule: of its records alone, and only when all of them are there."""
     every = [r for trained in results.variants for r in (*trained.measured(rule.WAY), *trained.further)]
-    records, looks = rule.counting(every), 1
-    if not records:
-        records = [r for trained in results.variants for r in (*trained.reported, *trained.further)]
-        looks = _LOOKS_IN_0_1_0 if any(trained.further for trained in results.variants) else 1
-    elif not rule.decidable(records):
-        records = []
-    found = findings(records, looks=looks)
-    return found, [(claim.text, judged) for claim, judged in judgements(found, looks=looks).items()], looks
+    records = rule.counting(every)
+    return findings(records if rule.decidable(records) else [])
 
 
 def in_brief(results: Results) -> str:
     """A line for each claim."""
-    _, judged, _ = _tested(results)
-    return "".join(f"- {text}: **{found.verdict}**{_claim_p(found)}\n" for text, found in judged) + (
-        f"\n{_BY_THE_RULE}\n" if any(trained.measured(rule.WAY) for trained in results.variants) else ""
-    )
+    judged = judgements(_tested(results)).items()
+    lines = [f"- {claim.text}: **{found.verdict}**{_claim_p(found)}\n" for claim, found in judged]
+    return f"{''.join(lines)}\n{_BY_THE_RULE}\n"
 
 
 def account(results: Results) -> str:
     """The paper's claims on which variant is best, and the comparisons that they consist of."""
-    found, _, looks = _tested(results)
-    rows = _rows(found)
+    rows = _rows(_tested(results))
     if not rows:
         return in_brief(results)
-    unmeasured = len(found) - len(rows)
-    lacking = f" {unmeasured} comparisons are not measured yet." if unmeasured else ""
-    caption = f"{_ABOUT_THE_TEST} Looks: {looks}.{lacking} {_ABOUT_CLAIMS}"
+    caption = f"{_ABOUT_THE_TEST} {_ABOUT_CLAIMS}"
     header = ("suite", "measure", "comparison", "seeds", "means", "δ", "p", "Holm", "verdict")
     return in_brief(results) + "\n" + to_markdown(Table("Comparisons", caption, header, rows))
 

@@ -12,7 +12,6 @@ from gridsum.deltas import PAPER_VARIANTS
 from gridsum.evaluation.verdicts import Standing
 from gridsum.reproduction import accounts, comparison, orderings
 from gridsum.reproduction.campaign import ON_EVERY_GRID, OVERTRAINED
-from gridsum.reproduction.comparison import HEADLINE
 from gridsum.reproduction.results import Results
 
 NOTES = "notes.md"
@@ -113,6 +112,7 @@ def _best(results: Results) -> list[str]:
         _about_the_best(results),
         *(comparison.table(name, best) for name in ("comparison", "long-digits", "long-terms", "examples")),
         comparison.standings(results),
+        comparison.every_best_run(results),
         *(["## On every grid size\n"] if every else []),
         *(comparison.table(name, every) for name in ("comparison", "long-digits", "long-terms") if every),
     ]
@@ -169,7 +169,7 @@ def _about_the_best(results: Results) -> str:
         )
         lines.append(
             f"- {variant}: of its runs {which}, on validation problems. {now} Beside the paper's {variant} stands seed "
-            f"{chosen[HEADLINE[variant]]}.\n"
+            f"{chosen[OVERTRAINED[variant]]}.\n"
         )
     return (
         "".join(lines)

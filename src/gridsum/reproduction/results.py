@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from gridsum.config import Config
 from gridsum.deltas import PAPER_VARIANTS
@@ -11,11 +11,9 @@ from gridsum.evaluation.records import Record, read
 from gridsum.evaluation.suites import COLLECTIONS
 from gridsum.reproduction.campaign import AS_PUBLISHED, ON_EVERY_GRID, OVERTRAINED, Way, machines, overtrained_name
 from gridsum.reproduction.leakage import Leakage, read_leakage
-from gridsum.reproduction.selection import choose
+from gridsum.reproduction.selection import best, choose
 from gridsum.training.folders import read_setup
 from gridsum.training.summary import Summary, read_summary
-
-_IN_0_1_0: Way = ("drawn", "soft")
 
 
 @dataclass(frozen=True)
@@ -36,12 +34,11 @@ class Trained:
 
     @property
     def reported(self) -> list[Record]:
-        """As the paper's numbers were measured; of results of 0.1.0, as they were then."""
-        return self.by_way.get(AS_PUBLISHED) or self.by_way.get(_IN_0_1_0, [])
+        """As the paper's numbers were measured."""
+        return self.by_way.get(AS_PUBLISHED, [])
 
-    def measured(self, way: Way | None = None) -> list[Record]:
-        """The records of a way; of none, the reported ones."""
-        return self.reported if way is None else self.by_way.get(way, [])
+    def measured(self, way: Way) -> list[Record]:
+        return self.by_way.get(way, [])
 
     @property
     def seeds(self) -> tuple[int, ...]:
@@ -53,6 +50,16 @@ class Trained:
 
     def validated(self, suite: str, seed: int) -> Record | None:
         return next((r for r in self.validation if (r.suite, r.seed) == (suite, seed)), None)
+
+
+class Run(NamedTuple):
+    training: Trained
+    seed: int
+
+    @property
+    def records(self) -> list[Record]:
+        """As the paper's numbers were measured."""
+        return [record for record in self.training.reported if record.seed == self.seed]
 
 
 @dataclass(frozen=True)
@@ -77,6 +84,21 @@ class Results:
         wanted = {(seed, suite.name) for seed in trained.seeds for suite in COLLECTIONS["validation"]}
         whole = {(record.seed, record.suite) for record in trained.validation} >= wanted
         return choose(trained.validation) if whole else {}
+
+    def standing_for(self, variant: str) -> Run | None:
+        """The run of a variant that is compared, drawn and shipped; None while its runs are not validated.
+
+        Where the paper shows a variant for something, this is the best run for that, trained further if it has been
+        measured so. Of any other variant it is the best for both aims together.
+        """
+        chosen, further = self.chosen(variant), self.overtrained(variant)
+        if not chosen:
+            return None
+        standard = self.trained[variant]
+        if variant not in OVERTRAINED:
+            return Run(standard, best(standard.validation))
+        seed = chosen[OVERTRAINED[variant]]
+        return Run(standard if further is None or not further.reported else further, seed)
 
 
 def load_results(folder: Path) -> Results:

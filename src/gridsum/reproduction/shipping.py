@@ -1,21 +1,17 @@
 """Which trained runs come with the package, and putting them there.
 
-A variant's own name means its best run on validation, overtrained or not. VARIANT-AIM is the run that was overtrained
-because it was the best for that aim. `gridsum.names.MODELS` says which of these names are shipped.
+Each variant has one: the run that stands for it in the tables, too.
 """
 
 import dataclasses
 from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import NamedTuple
 
 from gridsum.deltas import PAPER_VARIANTS
 from gridsum.disk import write_atomically
 from gridsum.evaluation.records import Record, as_line
 from gridsum.evaluation.suites import COLLECTIONS
-from gridsum.names import MODELS
-from gridsum.reproduction.results import Results, Trained
-from gridsum.reproduction.selection import best, merit
+from gridsum.reproduction.results import Results, Run
 from gridsum.store import SEEDS, WEIGHTS
 from gridsum.training.folders import seed_folder
 
@@ -24,40 +20,10 @@ class ShippingError(ValueError):
     """Models that cannot be shipped yet; the message says what is missing."""
 
 
-class Run(NamedTuple):
-    training: Trained
-    seed: int
-
-    @property
-    def merit(self) -> tuple[float, float]:
-        """Over both aims together, because a shipped model is for any sum."""
-        return merit([record for record in self.training.validation if record.seed == self.seed])
-
-    @property
-    def records(self) -> list[Record]:
-        """As they were measured in every way."""
-        return [record for records in self.training.by_way.values() for record in records if record.seed == self.seed]
-
-
 def shipments(results: Results, variants: Collection[str] = tuple(PAPER_VARIANTS)) -> dict[str, Run]:
-    """The runs of these variants to ship, by the name each gets; variants that are not validated are left out."""
-    found: dict[str, Run] = {}
-    for trained in results.variants:
-        name = trained.name
-        if name not in variants or not results.chosen(name):
-            continue
-        candidates = [_best(trained)]
-        further = results.overtrained(name)
-        if further is not None and results.chosen(further.name):
-            candidates.append(_best(further))
-            aims = results.chosen(name)
-            found |= {f"{name}-{aim}": Run(further, seed) for aim, seed in aims.items() if seed in further.seeds}
-        found[name] = max(candidates, key=lambda run: run.merit)
-    return {name: found[name] for name in MODELS if name in found}
-
-
-def _best(trained: Trained) -> Run:
-    return Run(trained, best(trained.validation))
+    """The run of each of these variants to ship; variants that are not validated are left out."""
+    found = {name: results.standing_for(name) for name in PAPER_VARIANTS if name in variants}
+    return {name: run for name, run in found.items() if run is not None}
 
 
 def ship(results: Results, folder: Path, variants: Collection[str] = tuple(PAPER_VARIANTS)) -> dict[str, Run]:
