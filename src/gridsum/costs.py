@@ -25,7 +25,7 @@ _UNITS = {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 # Operations a second that any machine reaches. A product is timed only for work that would not be short even so.
 _SLOWEST = 1e9
 _SHARES = {
-    "cuda": {"bf16": 0.05, "tf32": 0.06, "fp32": 0.2},
+    "cuda": {"bf16": 0.08, "tf32": 0.06, "fp32": 0.2},
     "cpu": {"bf16": 0.2, "tf32": 0.2, "fp32": 0.2},
 }
 """Of the rate of a large product in the same precision: what a training of ten runs reaches."""

@@ -153,4 +153,4 @@ def test_the_shipped_model_has_a_ring_that_winds(base):
     assert found.roundness.phase > 0.85
     assert found.spectrum is not None
     once_and_twice = found.spectrum[0] + found.spectrum[1]
-    assert once_and_twice > 0.75
+    assert once_and_twice > 0.65

@@ -46,7 +46,7 @@ def test_rings_of_all_seeds_with_their_numbers(command: Command, tmp_path: Path)
     status, out, err = command("figure", "ring", "--model", str(tmp_path / "runs"), "--out", str(path), "--data", "-")
     assert (status, err, path.exists()) == (0, f"gridsum: wrote {path}\n", True)
     rings = json.loads(out)
-    assert [(found["seed"], found["roundness"]["adjacent"]) for found in rings] == [(8, 1.0), (2, 1.0)]
+    assert [(found["seed"], found["roundness"]["adjacent"]) for found in rings] == [(4, 1.0), (2, 1.0)]
 
 
 @pytest.mark.usefixtures("few_problems")

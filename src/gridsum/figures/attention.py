@@ -75,7 +75,7 @@ def _draw_mean(axes: Axes, rule: HeadRule, kernel: int) -> None:
     axes.set_ylim(kernel + 0.05, -0.05)
     bare(axes)
     axes.set_anchor("NW")
-    axes.set_title(f"head {rule.head}: {rule.label}\non average, most weight {_direction(rule.favourite)}")
+    axes.set_title(f"head {rule.head}: {rule.label}\non average, mostly {_direction(rule.favourite)}")
 
 
 def _direction(offset: Offset) -> str:
