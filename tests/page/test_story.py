@@ -262,12 +262,13 @@ def test_the_paper_s_network_races_breaks_and_is_looked_into(window: Visit):
     page.get_by_role("button", name="Head 3", exact=True).click()
     expect(page.locator("#attention-caption")).to_contain_text("Head 3 looks")
     expect(page.locator("#attention .terms figure")).to_have_count(4)
-    assert told_terms(page) == shown_by_python(3)
-    expect(page.locator("#halting-caption")).to_contain_text("It stopped after step 9")
+    for told, known in zip(told_terms(page), terms_in_python(3), strict=True):
+        assert told == pytest.approx(known, abs=0.051), "told to one decimal"
+    expect(page.locator("#halting-caption")).to_contain_text("It stopped after step 11")
     expect(page.locator("#ring svg text")).to_have_count(10)
     expect(page.locator("#ring-caption")).to_contain_text("10 of the 10 pairs")
     page.locator("#race-base").get_by_role("button", name="One step back").click()
-    expect(page.locator("#attention-caption")).to_contain_text("in step 8.")
+    expect(page.locator("#attention-caption")).to_contain_text("in step 10.")
     page.evaluate("let seed = 7; Math.random = () => { seed = seed * 48271 % 2147483647; return seed / 2147483647; }")
     page.get_by_role("button", name="Find a sum that breaks it").click()
     expect(note).to_have_text(re.compile(r"^After \d+ random sums?: .* base says .*, not \d"))
@@ -275,17 +276,17 @@ def test_the_paper_s_network_races_breaks_and_is_looked_into(window: Visit):
 
 def told_terms(page: Page) -> list[list[float]]:
     titles = page.locator("#attention .terms figure").evaluate_all("all => all.map(one => one.title)")
-    return [[round(float(value), 1) for value in title.split()] for title in titles]
+    return [[float(value) for value in title.split()] for title in titles]
 
 
-def shown_by_python(head: int) -> list[list[float]]:
+def terms_in_python(head: int) -> list[list[float]]:
     """The four terms of a head's score, of the cell at the top right in the last step."""
     model, terms = load("base"), tuple(EXAMPLE.split("+"))
     (answer,) = solve(model, [terms])
     grid = trace_expression(model, terms, answer.steps).grids[answer.steps - 1]
     score = score_terms(model.network.step.attention, grid)
     parts = (score.content, score.key_bias, score.query_position, score.position)
-    return [[round(value, 1) + 0.0 for value in part[:, 0, -1, head].tolist()] for part in parts]
+    return [part[:, 0, -1, head].tolist() for part in parts]
 
 
 def test_large_sums_have_an_overview_and_a_window(window: Visit):

@@ -19,7 +19,7 @@ def test_every_served_model_adds_on_the_page(browser: Browser, server: str, untr
         values = model.locator("option").evaluate_all("options => options.map(option => option.value)")
         assert values == ["exact", "base", untrained, fixed]
         model.select_option("base")
-        expect(moment).to_contain_text("base stops after 9 steps and answers 10041. That is right.")
+        expect(moment).to_contain_text("base stops after 11 steps and answers 10041. That is right.")
         model.select_option(untrained)
         expect(moment).to_contain_text("That is wrong: it is 10041.")
         model.select_option(fixed)
