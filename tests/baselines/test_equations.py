@@ -254,6 +254,29 @@ def test_attention_head_by_head():
             parts.append(sum(w / sum(weights) * value[j, head] for j, w in enumerate(weights)))
         rows.append(attention.leave(torch.cat(parts)))
     close(attention(x, sees)[0], torch.stack(rows))
+    close(attention(x, sees[:, 1:])[0], torch.stack(rows[1:]))
+
+
+def test_the_last_layer_is_computed_where_it_is_read():
+    """Of two layers, the first everywhere: the logits are those of both computed everywhere."""
+    torch.manual_seed(9)
+    changes = {"network.width": 8, "network.hidden": 8, "network.layers": 2, "network.positions": 20}
+    network = CoupledDecoder(override(SYSTEMS["position-coupling"].configured("paper"), changes))
+    space = Space((1, 2), (1, 2))
+    problem = network.encode(sample(space, 3, Stream.of_seeds([0])), space, None)
+    asked, seen = [], {}
+
+    def whole(layer: torch.nn.Module, inputs: tuple[Tensor, Tensor]) -> None:
+        x, sees = inputs
+        asked.append(sees.shape[1:])
+        seen["state"] = layer.forward(x, seen.setdefault("sees", sees))[:, -sees.shape[1] :]
+
+    for layer in network.layers:
+        layer.register_forward_pre_hook(whole)
+    read = network({name: value[0] for name, value in problem.inputs.items()}, None)
+    places = problem.targets.shape[-1]
+    assert asked == [(asked[0][1], asked[0][1]), (places, asked[0][1])]
+    close(read.logits, network.output(network.norm(seen["state"])))
 
 
 def test_coupled_positions_are_the_places():

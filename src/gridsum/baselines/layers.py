@@ -190,12 +190,15 @@ class Attention(nn.Module):
         self.enter, self.leave = nn.Linear(width, 3 * width, bias=False), nn.Linear(width, width, bias=False)
 
     def forward(self, x: Tensor, sees: Tensor) -> Tensor:
-        """x [B,S,E]; `sees` [B,S,S] says which others each one looks at."""
+        """x [B,S,E] to what the last T of them see, [B,T,E]; `sees` [B,T,S] says at which others these look."""
+        width = x.shape[-1]
+        to_query, to_others = self.enter.weight.split((width, 2 * width))
+        asking, others = F.linear(x[:, -sees.shape[1] :], to_query), F.linear(x, to_others)
         query, key, value = (
-            part.unflatten(-1, (self.heads, -1)).transpose(-3, -2) for part in self.enter(x).chunk(3, -1)
+            part.unflatten(-1, (self.heads, -1)).transpose(-3, -2) for part in (asking, *others.chunk(2, -1))
         )
-        scores = query @ key.transpose(-1, -2) / math.sqrt(query.shape[-1])
-        shares = torch.where(sees[:, None], scores, -1e9).softmax(-1)
+        scores = (query / math.sqrt(query.shape[-1])) @ key.transpose(-1, -2)
+        shares = (scores + torch.where(sees, 0.0, -1e9)[:, None]).softmax(-1)
         return self.leave((shares @ value).transpose(-3, -2).flatten(-2))
 
 

@@ -101,10 +101,10 @@ class UniversalTransformer(Baseline):
             states.append(h)
         every = torch.stack(states, -2)
         halting = pondered(self.halt(every)[..., 0].sigmoid())
-        mean = (halting.p[..., None] * every).sum(-2)
+        mean = (halting.p[:, length:, :, None] * every[:, length:]).sum(-2)
         counts = symbols != PAD
         ponder, steps = ((part * counts).sum() / counts.sum() for part in (halting.cost, halting.steps))
-        return Read(self.output(mean[:, length:]), shape.ponder_cost * ponder, steps)
+        return Read(self.output(mean), shape.ponder_cost * ponder, steps)
 
     def written(self, predicted: Tensor, problem: Problem) -> Tensor:  # noqa: ARG002
         return until_blank(predicted).flip(-1)
