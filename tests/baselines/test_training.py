@@ -11,7 +11,7 @@ import gridsum
 from gridsum.baselines import campaign
 from gridsum.baselines.evaluation import evaluate, load
 from gridsum.baselines.fleet import MappedGradients, SystemFleet, answers, stacked
-from gridsum.baselines.page import PICTURE, page
+from gridsum.baselines.page import APPENDIX, PICTURE, appendix, page
 from gridsum.baselines.registry import SYSTEMS, find
 from gridsum.baselines.system import Baseline, Problem, SystemConfig
 from gridsum.cli import main
@@ -320,7 +320,8 @@ def test_side_by_side_comes_to_the_same(tmp_path: Path, capfd: pytest.CaptureFix
         options = ["--only", "lstm-act", "--samples", "2", "--device", "cpu", "--at-once", at_once]
         assert main(["compare", "--out", str(out), *options]) == 0
         found.append({(record.variant, record.suite): record.chars_right for record in read([out / campaign.RECORDS])})
-        assert (out / campaign.PAGE).exists()
+        assert f"]({APPENDIX})" in (out / campaign.PAGE).read_text()
+        assert "lstm-act/own" in (out / APPENDIX).read_text()
         told = capfd.readouterr().err
         assert all(f"lstm-act/{setting}: epoch 2 of 2" in told for setting in ("own", "paper"))
     assert found[0] == found[1]
@@ -353,8 +354,13 @@ def test_the_page_says_what_is_reached_and_what_is_not_measured(make_record):
     assert PICTURE in shown
     assert row(shown, "dngpu", "2x20")[-2] == "yes"
     assert row(shown, "dngpu", "2x100")[-2] == "no"
-    assert "**Neural GPU (DNGPU)** does not reach 2x100." in shown
-    assert "| 2x100 | 0.0 0.938" in shown
+    (missed,) = [line for line in shown.splitlines() if line.startswith("- *Not reached*")]
+    assert "2x100" in missed
+    assert "2x20" not in missed
+    every = appendix([*records, make_record(model="exact"), make_record(model="some-other")])
+    assert re.search(r"2x100 .*\| dngpu/own .*\| 0\.0 0\.938", every)
+    assert "| exact " in every
+    assert "some-other" not in every
     (missing,) = [line for line in shown.splitlines() if line.startswith("**Not measured yet**")]
     assert "dngpu/paper" in missing
     assert "dngpu/own" not in missing
@@ -374,11 +380,38 @@ def test_what_is_told_of_a_system_names_suites_that_it_is_measured_on(make_recor
     assert "not measured of 6x5" in shown
 
 
+def test_a_recipe_that_failed_is_named_where_the_next_is_told(make_record):
+    for setting, failed in (("own", "0 of 2x15 for each of eight seeds"), ("paper", "reached .29 of its training")):
+        record = make_record(given="nothing", variant=f"grid-lstm/{setting}", model="grid-lstm", suite="2x15")
+        assert failed in page([record])
+        assert failed not in page([])
+
+
 def test_the_document_is_what_the_records_say():
     """Made by gridsum compare, of the records that are kept and of those of the shipped models."""
     kept = ROOT / "results" / "records" / "systems.jsonl"
     records = read([*record_files(None), kept]) if kept.exists() else []
     assert (ROOT / "docs" / "comparison.md").read_text() == page(records)
+    assert (ROOT / "docs" / APPENDIX).read_text() == appendix(records)
+
+
+def test_the_page_compares_what_was_trained_alike(make_record):
+    """Its tables of results hold one setting, as ours; the appendix holds both. What each took stands in one row."""
+    records = [
+        make_record(
+            given="reversed digits", variant=f"dngpu/{setting}", model=f"dngpu-{setting}", suite=suite,
+            training_seconds=seconds,
+        )
+        for setting, seconds in (("paper", 106.45), ("own", 37.2))
+        for suite in ("2x15", "2x50", "6x5", "nines+1:2x[1,10]")
+    ]  # fmt: skip
+    shown, every = page(records), appendix(records)
+    assert "dngpu/own" not in [line.split()[1] for line in shown.splitlines() if line.startswith("| ")]
+    assert shown.count("| dngpu/paper ") == 2  # the paper's table, and terms with carries
+    assert "2x50 " not in shown.split("## Against")[0]
+    assert every.count("| dngpu/own ") == every.count("| dngpu/paper ")
+    (took,) = [line.split("|") for line in shown.splitlines() if line.startswith("| dngpu ") and "85,837" in line]
+    assert took[-2].strip() == "106, 37"
 
 
 def test_a_shipped_run_is_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
@@ -439,6 +472,8 @@ def test_the_curves_of_systems_are_drawn(make_record, tmp_path: Path):
         ("dngpu", "paper", "terms"),
         ("lstm-act", "own", "terms"),
     ]
+    assert not any(curve.ours for curve in found)
+    assert [curve.ours for curve in curves([make_record(suite=suite) for suite in ("2x15", "2x100")])] == [True]
     assert found[0].points == ((15, 0.1, 0.5, 1.0), (100, 0.1, 0.5, 1.0))
     picture, empty = tmp_path / "systems.svg", "none is measured at two sizes"
     for name, kept in (("all", records), ("some", [one for one in records if one.suite not in ("2x15", "2x100")])):

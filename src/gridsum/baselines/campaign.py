@@ -2,7 +2,7 @@
 
 FOLDER/NAME-SETTING/     a training folder
 FOLDER/records.jsonl     what all of them came to
-FOLDER/comparison.md     the page that is made of it
+FOLDER/comparison.md     the page that is made of it, and in FOLDER/appendix every number
 """
 
 import time

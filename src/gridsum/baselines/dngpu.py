@@ -171,15 +171,12 @@ SYSTEM = System(
     found={
         "paper": (
             "It has {[1,4]x[1,10]} of its training space right in the median. Its limit is the length of the tape. In "
-            "training a tape has at most 43 cells, so it never takes more than 43 steps and never moves a digit past "
-            "more than 33 cells. A sum of two terms of 20 digits has 41 cells: {2x20}. Two terms of 50 digits have 101 "
-            "cells: {2x50}, and {2x50 best} for the best seed; of 2x100 nothing is left ({2x100}). More terms than in "
-            "training cost it something by themselves, {6x5} of 6x5 with 35 cells, and more where the tape is longer "
-            "too: {8x5} of 8x5 (47 cells), {10x5} of 10x5 (59 cells). "
-            "Rows of nines plus 1, none longer than in training, are mostly wrong: {nines+1:2x[1,10]}. There are "
-            "steps enough for such a carry. But it learns from random sums, and there every column that a carry "
-            "passes through makes it ten times as rare, so long carries have hardly been seen. The published 2x100 "
-            "is of two terms and a curriculum, so this row does not contradict it; the own setting is the test."
+            "training a tape has at most 43 cells, so it never takes more than 43 steps. A sum of two terms of 20 "
+            "digits has 41 cells: {2x20}. Two terms of 50 digits have 101 cells: {2x50}, and {2x50 best} for the best "
+            "seed. More terms cost it something by themselves, {6x5} of 6x5 with 35 cells, and more where the tape is "
+            "longer too: {10x5} of 10x5 (59 cells). Rows of nines plus 1, none longer than in training, are mostly "
+            "wrong: {nines+1:2x[1,10]}. There are steps enough for such a carry. But it learns from random sums, where "
+            "every column that a carry passes through makes it ten times as rare."
         )
     },
 )

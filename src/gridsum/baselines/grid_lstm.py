@@ -143,4 +143,17 @@ SYSTEM = System(
         "All of the input has to fit into memories of a fixed size before the first digit is written, so it has a "
         "longest input. The first digit comes first, so it has to know every carry before it writes anything."
     ),
+    found={
+        "paper": (
+            "A first recipe, 8,000 updates of 64 sums with forget gates that begin at 1, reached .29 of its training "
+            "space in the median of eight seeds, and .34 at best. The recipe was changed after that. Now it has "
+            "{[1,4]x[1,10]} of its training space, and {[1,4]x[1,10] best} for the best seed; {2x10} of 2x10; "
+            "{[5,6]x[1,10]} of [5,6]x[1,10]."
+        ),
+        "own": (
+            "A first recipe, 8,000 updates of 64 sums that all had 15 digits, learned nothing: 0 of 2x15 for each of "
+            "eight seeds. The recipe was changed after that. Now it has {2x15} of 2x15, and {2x15 best} for the best "
+            "seed; {2x5} of 2x5, {2x10} of 2x10, {2x20} of 2x20."
+        ),
+    },
 )

@@ -141,11 +141,9 @@ SYSTEM = System(
     found={
         "paper": (
             "It is told the last sum alone. Seeds differ much: {[1,4]x[1,10]} of its training space in the median, "
-            "{[1,4]x[1,10] best} for the best. It takes all the steps that it may, so more might help it. It is weak "
-            "where training rarely goes: {2x8} of 2x8, but {2x10} of 2x10, because only one sum of 400 in training "
-            "has two terms of 10 digits. Rows of nines plus 1: {nines+1:2x[1,10]}. To more terms than in training it "
-            "goes on falling slowly; the best seed still has {10x5 best} of 10x5. There is no published number for "
-            "this setting."
+            "{[1,4]x[1,10] best} for the best. It is weak where training rarely goes: {2x8} of 2x8, but {2x10} of "
+            "2x10, because only one sum of 400 in training has two terms of 10 digits. To more terms than in training "
+            "it goes on falling slowly; the best seed still has {10x5 best} of 10x5."
         ),
         "own": (
             "Every seed reaches the published number: {[1,5]x[1,5]} of [1,5]x[1,5], with partial sums. That suite "

@@ -1,4 +1,5 @@
-"""The page of the comparison, made of the systems' data and of records; it says what has not been measured."""
+"""The page of the comparison and its appendix, made of the systems' data and of records; they say what has not been
+measured."""
 
 import re
 from collections.abc import Container, Mapping, Sequence
@@ -9,10 +10,10 @@ from gridsum.evaluation.metrics import wilson
 from gridsum.evaluation.records import Record
 from gridsum.evaluation.rendering import Table, to_markdown
 from gridsum.evaluation.suites import COLLECTIONS
-from gridsum.evaluation.systems import across, by_system, costs, spread_of
+from gridsum.evaluation.systems import across, by_system, costs, spread_of, systems
 
-PICTURE = "pictures/comparison.svg"
-"""Beside the page; drawn by `gridsum figure systems`."""
+PICTURE, APPENDIX = "pictures/comparison.svg", "appendix/systems.md"
+"""Beside the page; the picture is drawn by `gridsum figure systems`."""
 OURS = ("exact", "base", "noGroups")
 """Those of ours that stand in the tables: the default, and the two of the paper's own."""
 _TOLD = ("[1,4]x[1,10]", "2x20", "2x100", "[5,6]x[1,10]", "nines+1:2x[1,10]")
@@ -20,6 +21,8 @@ _NOT_MEASURED = "not measured"
 _TRAINED = {"paper": "Trained as ours.", "own": "Trained as in its paper."}
 _NUMBER = re.compile(r"\{(.+?)( best)?\}")
 """What stands for a number in a system's texts."""
+_TABLE = [suite.name for suite in COLLECTIONS["comparison"]]
+"""The suites of the paper's Table III."""
 Suites = Mapping[str, Mapping[int | None, Record]]
 """Of one system in one setting, by suite and training seed."""
 
@@ -37,34 +40,66 @@ as much more room as they need.
 ```sh
 gridsum train --system dngpu --seeds 0-7 --out runs/dngpu
 gridsum evaluate --model runs/dngpu --suite comparison --out records.jsonl
-gridsum table systems --records records.jsonl    # every seed
-gridsum figure systems --records exact base records.jsonl --out systems.svg
 gridsum compare --out runs/systems --seeds 0-7 --at-once 5   # all of it, and this page; stopped, it goes on
 ```
 """
 _RULE = (
     "The rule: a number is reached if the best seed's 95% interval does not lie wholly below it. Whole results right."
 )
+_APPENDIX = """# Systems: every number
+
+Both settings of each system on every suite, and every seed. What it means stands in
+[systems side by side](../comparison.md).
+"""
 
 
 def page(records: Sequence[Record]) -> str:
     """Markdown. Records of ours may be among them."""
-    measured = [record for record in records if record.given is not None]
-    found = {line.variant: suites for line, suites in by_system(measured).items()} if measured else {}
+    ours, measured = _parted(records)
+    found = _found(measured)
     parts = [_INTRODUCTION, "## What came out\n", _missing(found)]
     if measured:
-        ours = [record for record in records if record.given is None and record.model in OURS]
+        alike = [*ours, *(record for record in measured if record.variant.endswith("/paper"))]
         parts += [
             f"![Whole results right against digits and against terms, a line for each system]({PICTURE})\n",
-            "Thick lines are the best seeds, thin ones the medians.\n",
-            *_tables([*ours, *measured]),
+            "Thick lines are the best seeds, thin ones the medians. Ours are black.\n",
+            *_tables(alike, (("The paper's Table III, all trained as ours", _TABLE),)),
+            *_tables(
+                alike, (("More terms of 5 digits, and a carry, all trained as ours", _terms(alike)),), given=False
+            ),
+            f"Both settings, more digits and every seed stand in [the appendix]({APPENDIX}).\n",
         ]
-    parts += ["## Against their own papers\n", _RULE + "\n", to_markdown(_claims(found)), *_short(found)]
+    parts += ["## Against their own papers\n", _RULE + "\n", to_markdown(_claims(found))]
     parts += ["## What each can and cannot do, and why\n"]
     parts += [_told(system, found) for system in SYSTEMS.values()]
-    parts += ["## What they are and what they took\n", to_markdown(_overview())]
-    parts += [to_markdown(costs(measured))] if measured else []
+    parts += ["## What they are and what they took\n", to_markdown(_overview(found))]
     return "\n".join(parts).rstrip("\n") + "\n"
+
+
+def appendix(records: Sequence[Record]) -> str:
+    """Markdown: what the page has no room for."""
+    ours, measured = _parted(records)
+    parts = [_APPENDIX, _missing(_found(measured))]
+    if measured:
+        both = [*ours, *measured]
+        groups = (
+            ("The paper's Table III, measured", _TABLE),
+            ("More digits of two terms", _digits(both)),
+            ("More terms of 5 digits, and one carry through all columns", _terms(both)),
+        )
+        parts += [*_tables(both, groups), to_markdown(systems(measured)), to_markdown(costs(measured))]
+    return "\n".join(parts).rstrip("\n") + "\n"
+
+
+def _parted(records: Sequence[Record]) -> tuple[list[Record], list[Record]]:
+    """Those of ours that are shown, and the systems'."""
+    ours = [record for record in records if record.given is None and record.model in OURS]
+    return ours, [record for record in records if record.given is not None]
+
+
+def _found(measured: list[Record]) -> dict[str, Suites]:
+    """By system and setting, such as dngpu/own."""
+    return {line.variant: suites for line, suites in by_system(measured).items()} if measured else {}
 
 
 def unmeasured(found: Container[str]) -> list[str]:
@@ -80,20 +115,25 @@ def _missing(found: Mapping[str, Suites]) -> str:
     return f"**Not measured yet**: {', '.join(without)}.\n" if without else ""
 
 
-def _tables(records: list[Record]) -> list[str]:
-    """The paper's table, and then what grows beyond it."""
-    table = [suite.name for suite in COLLECTIONS["comparison"]]
-    others = dict.fromkeys(record.suite for record in records if record.given is not None)
-    digits = [name for name in others if name.startswith("2x") and name not in table]
-    terms = [name for name in others if name.endswith("x5") and name not in digits and name not in table]
-    carries = [name for name in others if ":" in name]
-    groups = (
-        ("The paper's Table III, measured", table),
-        ("More digits of two terms", digits),
-        ("More terms of 5 digits, and one carry through all columns", terms + carries),
-    )
+def _tables(records: list[Record], groups: Sequence[tuple[str, Sequence[str]]], given: bool = True) -> list[str]:
+    """A table for each group of suites that has been measured."""
     made = [(title, names, [record for record in records if record.suite in names]) for title, names in groups]
-    return [to_markdown(across(among, names, title)) for title, names, among in made if among]
+    return [to_markdown(across(among, names, title, given)) for title, names, among in made if among]
+
+
+def _digits(records: list[Record]) -> list[str]:
+    """Suites of two terms that the systems were measured on, beyond the paper's table."""
+    return [name for name in _beyond(records) if name.startswith("2x")]
+
+
+def _terms(records: list[Record]) -> list[str]:
+    """The same of more terms, and then long carries."""
+    names = [name for name in _beyond(records) if not name.startswith("2x")]
+    return sorted((name for name in names if name.endswith("x5") or ":" in name), key=lambda name: ":" in name)
+
+
+def _beyond(records: list[Record]) -> list[str]:
+    return [name for name in dict.fromkeys(one.suite for one in records if one.given) if name not in _TABLE]
 
 
 def reached(seeds: Mapping[int | None, Record], number: float) -> bool:
@@ -120,37 +160,19 @@ def _claims(found: Mapping[str, Suites]) -> Table:
     return Table("Own papers' numbers", caption, header, tuple(rows))
 
 
-def _short(found: Mapping[str, Suites]) -> list[str]:
-    """Of systems that fall short of their papers: every seed, from small problems to large."""
-    parts = []
-    for system in SYSTEMS.values():
-        suites = found.get(f"{system.name}/own", {})
-        missed = [suite for suite, number in system.numbers if suite in suites and not reached(suites[suite], number)]
-        if missed:
-            along = sorted((name for name in suites if name.startswith("2x") and name[2:].isdigit()), key=_digits)
-            along = along or list(suites)
-            rows = tuple((name, spread_of(suites[name])[3]) for name in along)
-            parts += [
-                f"**{system.title}** does not reach {', '.join(missed)}. The likeliest cause is what is other here: "
-                f"{system.differs}.\n",
-                to_markdown(
-                    Table(f"{system.title}, own setting", "Whole results right.", ("suite", "every seed"), rows)
-                ),
-            ]
-    return parts
-
-
-def _digits(name: str) -> int:
-    return int(name.partition("x")[2])
-
-
 def _told(system: System, found: Mapping[str, Suites]) -> str:
     outcomes = [
-        f"*{title}* {_outcome(system.found.get(setting, ''), found.get(f'{system.name}/{setting}', {}))}"
+        f"- *{title}* {_outcome(system.found.get(setting, ''), found.get(f'{system.name}/{setting}', {}))}"
         for setting, title in _TRAINED.items()
     ]
-    differs = f"*Other than in its paper.* {system.differs[0].upper()}{system.differs[1:]}.\n"
-    return "\n\n".join((f"**{system.title}** ({system.source}). {system.reach}", *outcomes, differs))
+    own = found.get(f"{system.name}/own", {})
+    missed = [suite for suite, number in system.numbers if suite in own and not reached(own[suite], number)]
+    if missed:
+        outcomes.append(
+            f"- *Not reached*: {', '.join(missed)}. The likeliest cause is what is other than in its paper."
+        )
+    differs = f"- *Other than in its paper.* {system.differs[0].upper()}{system.differs[1:]}.\n"
+    return "\n".join((f"**{system.title}** ({system.source}). {system.reach}\n", *outcomes, differs))
 
 
 def _outcome(text: str, suites: Suites) -> str:
@@ -168,7 +190,7 @@ def _outcome(text: str, suites: Suites) -> str:
     return _NUMBER.sub(number, text or f"Median seed: {', '.join(told)}.")
 
 
-def _overview() -> Table:
+def _overview(found: Mapping[str, Suites]) -> Table:
     rows = []
     for system in SYSTEMS.values():
         parameters = sum(part.numel() for part in system.network(system.configured("paper")).parameters())
@@ -177,6 +199,18 @@ def _overview() -> Table:
         given = system.given("own")
         if system.own.given != system.paper.given:
             given = f"own: {given}; paper: {system.given('paper')}"
-        rows.append((system.name, f"{system.title}, {system.source}", f"{parameters:,}", given, trained))
-    caption = "Parameters are those of the paper's setting."
-    return Table("Seven systems", caption, ("name", "system", "parameters", "was given", "own setting"), tuple(rows))
+        seen = ", ".join(f"{system.configured(setting).samples / 1e6:.2f}" for setting in _TRAINED)
+        took = ", ".join(_seconds(found.get(f"{system.name}/{setting}", {})) for setting in _TRAINED)
+        rows.append((system.name, f"{parameters:,}", given, trained, seen, took))
+    caption = (
+        "Of one run; where there are two numbers, trained as ours comes first, then its own setting. Parameters are "
+        "those of the first. Seconds are those of the fleet's training, shared out among its runs; trainings that "
+        "shared a GPU took longer than they take alone."
+    )
+    header = ("system", "parameters", "was given", "own setting", "million problems seen", "seconds")
+    return Table("Seven systems", caption, header, tuple(rows))
+
+
+def _seconds(suites: Suites) -> str:
+    took = next((record.training_seconds for seeds in suites.values() for record in seeds.values()), None)
+    return "–" if took is None else f"{took:.0f}"

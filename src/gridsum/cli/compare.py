@@ -53,7 +53,7 @@ def _parser() -> Parser:
 def run(arguments: Sequence[str]) -> int:
     options = _parser().read(arguments)
     from gridsum.baselines.campaign import PAGE, RECORDS, OutOfTime, chosen, work
-    from gridsum.baselines.page import page
+    from gridsum.baselines.page import APPENDIX, appendix, page
     from gridsum.cli.table import record_files
     from gridsum.disk import write_atomically
     from gridsum.evaluation.records import read
@@ -78,7 +78,10 @@ def run(arguments: Sequence[str]) -> int:
         raise unwritable(error.filename or folder, error) from None
     records = folder / RECORDS
     if records.exists():
-        write_atomically(folder / PAGE, page(read([*record_files(None), records])).encode())
+        found = read([*record_files(None), records])
+        (folder / APPENDIX).parent.mkdir(exist_ok=True)
+        write_atomically(folder / APPENDIX, appendix(found).encode())
+        write_atomically(folder / PAGE, page(found).encode())
         _say(f"the page is {folder / PAGE}, made of {records} and of the records of ours that come with gridsum")
     return 0
 

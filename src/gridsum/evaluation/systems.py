@@ -82,17 +82,21 @@ def systems(records: list[Record]) -> Table:
     return Table("Systems side by side", caption, header, tuple(rows), keys=2)
 
 
-def across(records: list[Record], names: Sequence[str], title: str) -> Table:
-    """The same in brief: a line for each system, a column for each suite, with the median and the best seed."""
+def across(records: list[Record], names: Sequence[str], title: str, given: bool = True) -> Table:
+    """The same in brief: a line for each system, a column for each suite, with the median and the best seed.
+
+    Without `given` it does not say what each was given, nor how many seeds there are.
+    """
     found = by_system(records)
     names = [name for name in names if any(name in suites for suites in found.values())]
     rows = []
     for line, suites in found.items():
         if any(name in suites for name in names):
             seeds = max(len(suites[name]) for name in names if name in suites)
-            rows.append((line.label, line.given, str(seeds), *(_brief(suites.get(suite, {})) for suite in names)))
+            about = (line.given, str(seeds)) if given else ()
+            rows.append((line.label, *about, *(_brief(suites.get(suite, {})) for suite in names)))
     caption = f"Whole results right: the median over training seeds, then the best seed. {_conditions(records)}"
-    return Table(title, caption, ("system", "was given", "seeds", *names), tuple(rows))
+    return Table(title, caption, ("system", *(("was given", "seeds") if given else ()), *names), tuple(rows))
 
 
 def _brief(seeds: Mapping[int | None, Record]) -> str:
@@ -157,6 +161,7 @@ class Curve(NamedTuple):
     """What it was trained on: `paper`, as ours, or its `own`."""
     axis: str
     points: tuple[Point, ...]
+    ours: bool
 
 
 _GROWING = {"digits": re.compile(r"2x([0-9]+)"), "terms": re.compile(r"([0-9]+)x5")}
@@ -174,7 +179,8 @@ def curves(records: Iterable[Record]) -> list[Curve]:
                     points.append(Point(int(size[1]), min(values), statistics.median(values), max(values)))
             if len(points) > 1:
                 setting = line.variant.partition("/")[2] if line.system else "paper"
-                found.append(Curve(line.system or line.model, setting, axis, tuple(sorted(points))))
+                label, ours = line.system or line.model, not line.system
+                found.append(Curve(label, setting, axis, tuple(sorted(points)), ours))
     if not found:
         raise TableError(
             "the records hold no system at two sizes, such as 2x15 and 2x100; evaluate it there: "

@@ -5,23 +5,28 @@ from collections.abc import Sequence
 from matplotlib.ticker import FuncFormatter, NullLocator
 
 from gridsum.evaluation.systems import Curve
-from gridsum.figures.style import DASHES, MARKERS, SERIES, Picture, styled
+from gridsum.figures.style import DASHES, INK, MARKERS, SERIES, Picture, styled
 
 _TITLES = {"digits": "two terms, more and more digits", "terms": "more and more terms of 5 digits"}
 _SETTINGS = {"paper": "trained as ours", "own": "trained as in their papers"}
 _LINE_OF_LABELS = 0.16
 """Inches."""
+_COLOURS = tuple(colour for colour in SERIES if colour != "#000000")
+"""Black is left for ours."""
 
 
 @styled
 def plot_systems(curves: Sequence[Curve]) -> Picture:
     """Whole results right against digits and against terms: the best seed of each system, its median as a thin line.
 
-    Those that were trained as ours have a row of their own, above those that were trained as in their own papers.
+    Those that were trained as ours have a row of their own, above those that were trained as in their own papers. Beside
+    others, ours are black. Each of the others has a colour and a mark of its own, or each of ours if there are none.
     """
     axes_shown = [axis for axis in _TITLES if any(curve.axis == axis for curve in curves)]
     settings = [setting for setting in _SETTINGS if any(curve.setting == setting for curve in curves)]
-    labels = list(dict.fromkeys(curve.label for curve in curves))
+    ours = list(dict.fromkeys(curve.label for curve in curves if curve.ours))
+    others = list(dict.fromkeys(curve.label for curve in curves if not curve.ours))
+    labels = ours + others
     height = 3.0 * len(settings) + 0.4 + _LINE_OF_LABELS * len(labels) / 2
     figure = Picture(figsize=(4.4 * len(axes_shown), height), layout="constrained")
     handles = {}
@@ -35,10 +40,14 @@ def plot_systems(curves: Sequence[Curve]) -> Picture:
             axes.text(0.5, 0.5, "none is measured at two sizes", ha="center", transform=axes.transAxes, fontsize=8)
             continue
         for curve in shown:
-            number = labels.index(curve.label)
-            colour, marker = SERIES[number % len(SERIES)], MARKERS[number % len(MARKERS)]
-            sizes = [point.size for point in curve.points]
-            style = {"color": colour, "linestyle": DASHES[number // len(SERIES) % len(DASHES)]}
+            number = (ours if curve.ours else others).index(curve.label)
+            sizes, marker = [point.size for point in curve.points], MARKERS[number % len(MARKERS)]
+            times, place = divmod(number, len(_COLOURS))
+            black = curve.ours and others
+            style = {
+                "color": INK if black else _COLOURS[place],
+                "linestyle": DASHES[(number if black else times) % len(DASHES)],
+            }
             (line,) = axes.plot(sizes, [point.best for point in curve.points], marker=marker, markersize=4, **style)
             axes.plot(sizes, [point.median for point in curve.points], linewidth=0.7, alpha=0.7, **style)
             handles[curve.label] = line
@@ -51,5 +60,6 @@ def plot_systems(curves: Sequence[Curve]) -> Picture:
         axes.set_ylim(-0.03, 1.03)
         axes.set_xlabel(axis)
         axes.set_ylabel("whole results right")
-    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=3, fontsize=7)
+    shown = [label for label in labels if label in handles]
+    figure.legend([handles[label] for label in shown], shown, loc="outside lower center", ncols=3, fontsize=7)
     return figure
