@@ -19,8 +19,8 @@ _COLOURS = tuple(colour for colour in SERIES if colour != "#000000")
 def plot_systems(curves: Sequence[Curve]) -> Picture:
     """Whole results right against digits and against terms: the best seed of each system, its median as a thin line.
 
-    Those that were trained as ours have a row of their own, above those that were trained as in their own papers. Beside
-    others, ours are black. Each of the others has a colour and a mark of its own, or each of ours if there are none.
+    Those that were trained as ours have a row of their own, above those that were trained as in their own papers.
+    Beside others, ours are black. Each other one has a colour and a mark of its own; without others, each of ours has.
     """
     axes_shown = [axis for axis in _TITLES if any(curve.axis == axis for curve in curves)]
     settings = [setting for setting in _SETTINGS if any(curve.setting == setting for curve in curves)]
