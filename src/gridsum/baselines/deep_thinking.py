@@ -169,8 +169,8 @@ SYSTEM = System(
     ),
     found={
         "own": (
-            "In a trial with four seeds every one had all of 1x512 after 6,000 updates, and nothing changed after "
-            "3,000, so they are half as many now: {1x32} of 1x32, {1x128} of 1x128, {1x512} of 1x512."
+            "In a trial with four seeds every one had all of 1x512 after 6,000 updates, and the loss had hardly fallen "
+            "since 3,000. So there are 3,000 now: {1x32} of 1x32, {1x128} of 1x128, {1x512} of 1x512."
         )
     },
 )
