@@ -267,12 +267,12 @@ def _draw(folder: Path, page: Path) -> None:
     results = _results(folder)
     left_out: dict[str, list[str]] = {}
     for drawing, path in drawings_at(page).items():
-        made_of = drawing.made_of(results)
-        if made_of is None:
+        options = drawing.options(results)
+        if options is None:
             left_out.setdefault(drawing.needs, []).append(drawing.name)
             continue
         try:
-            importlib.import_module("gridsum.cli.figure").run([drawing.name, *made_of, "--out", str(path)])
+            importlib.import_module("gridsum.cli.figure").run([drawing.name, *options, "--out", str(path)])
         except (ImportError, ValueError) as error:
             if isinstance(error, ValueError) and not for_users(error):
                 raise

@@ -11,7 +11,7 @@ from gridsum.training.folders import seed_folder
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure: its name, the options it is made with (None while they are not there), and what it shows."""
+    """A figure: its name, the options it is made with (None while they cannot be told), and what it shows."""
 
     name: str
     """Also what `gridsum figure` calls it."""
@@ -20,6 +20,13 @@ class Drawing:
     made_of: Callable[[Results], list[str] | None]
     needs: str
     caption: str
+
+    def options(self, results: Results) -> list[str] | None:
+        """What it is made with; None while that is not there, or no longer: weights need not be kept."""
+        found = self.made_of(results)
+        if found is None or (found[0] == "--model" and not any(Path(found[1]).rglob(WEIGHTS))):
+            return None
+        return found
 
     def captioned(self, results: Results) -> str:
         """What it shows, and of which runs."""
@@ -37,12 +44,9 @@ def _called(path: Path, folder: Path) -> str:
 
 
 def _best_run(results: Results, variant: str) -> Path | None:
-    """The folder of the run that stands beside the paper's; None without its weights."""
+    """The folder of the run that stands beside the paper's."""
     run = results.standing_for(variant)
-    if run is None:
-        return None
-    folder = seed_folder(results.folder / run.training.name, run.seed)
-    return folder if (folder / WEIGHTS).exists() else None
+    return None if run is None else seed_folder(results.folder / run.training.name, run.seed)
 
 
 def _best_base(results: Results) -> list[str] | None:
@@ -68,8 +72,7 @@ def _both_regularisers(results: Results) -> list[str] | None:
 
 
 def _all_seeds_of_base(results: Results) -> list[str] | None:
-    folder = results.folder / "base"
-    return ["--model", str(folder)] if any(folder.glob(f"seed-*/{WEIGHTS}")) else None
+    return ["--model", str(results.folder / "base")] if "base" in results.trained else None
 
 
 _CHOICE = "it needs the weights of a validated run of"
