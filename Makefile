@@ -26,8 +26,8 @@ demo: .venv/.installed
 	@echo "The paper's example, step by step:"
 	@$(BIN)/gridsum solve --show 523+102+9416
 	@echo; echo "The paper's eight worked examples, and small samples of its test problems, by two of its systems:"
-	@$(BIN)/gridsum evaluate --model base-terms noGroups --suite examples --out $(DEMO) >/dev/null
-	@$(BIN)/gridsum evaluate --model base-terms noGroups --samples 64 --out $(DEMO) \
+	@$(BIN)/gridsum evaluate --model base noGroups --suite examples --out $(DEMO) >/dev/null
+	@$(BIN)/gridsum evaluate --model base noGroups --samples 64 --out $(DEMO) \
 		--suite '2x15' '[1,4]x[1,10]' '[1,5]x[1,5]' '[5,6]x[1,10]' >/dev/null
 	@$(BIN)/gridsum table examples --records $(DEMO)
 	@echo

@@ -16,6 +16,7 @@ from gridsum.cli.figure import FIGURES
 from gridsum.evaluation.paper import COMPARISON
 from gridsum.evaluation.records import read
 from gridsum.evaluation.tables import accuracy_text
+from gridsum.names import MODELS
 from gridsum.store import shipped_records
 
 ROOT = Path(__file__).parent.parent
@@ -104,6 +105,9 @@ def test_make_knows_its_targets(target: str):
     )
     assert result.returncode == 0, result.stderr
     assert "gridsum" in result.stdout or "pytest" in result.stdout
+    models = [name for told in re.findall(r"--model ((?:\w[\w-]* )+)", result.stdout) for name in told.split()]
+    assert set(models) <= set(MODELS)
+    assert models or target != "demo"
 
 
 def test_the_table_is_what_the_records_and_the_paper_say(capsys: pytest.CaptureFixture[str]):
