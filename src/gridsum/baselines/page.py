@@ -41,6 +41,8 @@ as much more room as they need.
 gridsum train --system dngpu --seeds 0-7 --out runs/dngpu
 gridsum evaluate --model runs/dngpu --suite comparison --out records.jsonl
 gridsum compare --out runs/systems --seeds 0-7 --at-once 5   # all of it, and this page; stopped, it goes on
+gridsum evaluate --model exact base noGroups --suite 2x8 2x10 2x20 2x50 2x200 4x5 nines+1:2x[1,10] nines+1:2x[1,100] \\
+  --grids published --placement soft --samples 256 --out ours.jsonl   # ours, on what the paper has no table of
 ```
 """
 _RULE = (
