@@ -48,7 +48,7 @@ def best_models(results: Results, way: Way = AS_PUBLISHED) -> list[Record]:
 def headline(results: Results, variant: str, way: Way = AS_PUBLISHED) -> list[Record]:
     """The records of the run of a variant that stands beside the paper's."""
     run = results.standing_for(variant)
-    return [] if run is None else [record for record in run.training.measured(way) if record.seed == run.seed]
+    return [] if run is None else run.measured(way)
 
 
 def table(name: str, records: Sequence[Record]) -> str:

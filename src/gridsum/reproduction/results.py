@@ -35,7 +35,7 @@ class Trained:
     @property
     def reported(self) -> list[Record]:
         """As the paper's numbers were measured."""
-        return self.by_way.get(AS_PUBLISHED, [])
+        return self.measured(AS_PUBLISHED)
 
     def measured(self, way: Way) -> list[Record]:
         return self.by_way.get(way, [])
@@ -59,7 +59,10 @@ class Run(NamedTuple):
     @property
     def records(self) -> list[Record]:
         """As the paper's numbers were measured."""
-        return [record for record in self.training.reported if record.seed == self.seed]
+        return self.measured(AS_PUBLISHED)
+
+    def measured(self, way: Way) -> list[Record]:
+        return [record for record in self.training.measured(way) if record.seed == self.seed]
 
 
 @dataclass(frozen=True)
