@@ -247,6 +247,8 @@ def test_median_best_and_every_seed(make_record):
 
 
 def test_an_unknown_system_is_named(capsys: pytest.CaptureFixture[str]):
+    named = campaign.chosen(["lstm-act/own", "dngpu", "lstm-act"])
+    assert list(map(str, named)) == ["lstm-act/own", "dngpu/paper", "dngpu/own", "lstm-act/paper"]
     with pytest.raises(ConfigError, match="did you mean 'dngpu'"):
         find("dngp")
     assert main(["train", "--system", "dngp", "--out", "nowhere"]) == 2
@@ -304,6 +306,8 @@ def test_all_of_it_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         ("lstm-act-own", "lstm-act/own", 1, "2x1"),
     ]
     assert "lstm-act/own" not in page(records).split("## Against their own papers")[0].split("![")[0]
+    named = campaign.chosen(["lstm-act/own", "dngpu", "lstm-act"])
+    assert list(map(str, named)) == ["lstm-act/own", "dngpu/paper", "dngpu/own", "lstm-act/paper"]
     with pytest.raises(ConfigError, match="did you mean 'dngpu'"):
         campaign.chosen(["dngp"])
 
@@ -317,13 +321,14 @@ def test_side_by_side_comes_to_the_same(tmp_path: Path, capfd: pytest.CaptureFix
         for piece in campaign.chosen(["lstm-act"]):  # begun in small; the command goes on
             with pytest.raises(campaign.OutOfTime):
                 campaign.work(piece, out, (0,), CPU, changes, lambda _: None, until=0.0)
-        options = ["--only", "lstm-act", "--samples", "2", "--device", "cpu", "--at-once", at_once]
+        options = ["--only", "lstm-act", "--samples", "2", "--device", "cpu", "--at-once", at_once, "--commit", "abc"]
         assert main(["compare", "--out", str(out), *options]) == 0
         found.append({(record.variant, record.suite): record.chars_right for record in read([out / campaign.RECORDS])})
         assert f"]({APPENDIX})" in (out / campaign.PAGE).read_text()
         assert "lstm-act/own" in (out / APPENDIX).read_text()
         told = capfd.readouterr().err
         assert all(f"lstm-act/{setting}: epoch 2 of 2" in told for setting in ("own", "paper"))
+        assert {record.commit for record in read([out / campaign.RECORDS])} == {"abc"}
     assert found[0] == found[1]
     assert {variant for variant, _ in found[0]} == {"lstm-act/own", "lstm-act/paper"}
     # One that cannot be done is told of, and the others are done all the same.

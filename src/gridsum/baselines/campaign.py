@@ -54,12 +54,13 @@ PIECES = [Piece(name, setting) for setting in ("paper", "own") for name in SYSTE
 
 
 def chosen(names: Sequence[str]) -> list[Piece]:
-    """The pieces of these names, such as dngpu or dngpu/own; all if there is none."""
+    """The pieces of these names, such as dngpu or dngpu/own, in that order; all if there is none."""
     for name in names:
         known = [*SYSTEMS, *map(str, PIECES)]
         if name not in known:
             raise ConfigError(f"there is no system {name!r}; {did_you_mean(name, known, f'name some of {known}')}")
-    return [piece for piece in PIECES if not names or piece.system in names or str(piece) in names]
+    named = [piece for name in names for piece in PIECES if name in (piece.system, str(piece))]
+    return list(dict.fromkeys(named)) or PIECES
 
 
 def suites_for(piece: Piece) -> list[Suite]:

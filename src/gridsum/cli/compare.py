@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gridsum.cli.evaluate import source_commit
 from gridsum.cli.output import tell, unwritable
-from gridsum.cli.parsing import Parser, add_device, pick_device, seconds, whole_number
+from gridsum.cli.parsing import Parser, add_commit, add_device, pick_device, seconds, whole_number
 from gridsum.cli.train import read_seeds
 
 if TYPE_CHECKING:
@@ -29,7 +29,11 @@ def _parser() -> Parser:
     parser.add_argument("--out", required=True, metavar="FOLDER", help="where trainings, records and the page go")
     parser.add_argument("--seeds", type=read_seeds, default=(0,), metavar="SEEDS", help="such as 0-7 (default: 0)")
     parser.add_argument(
-        "--only", nargs="+", default=[], metavar="SYSTEM", help="these alone, such as dngpu or dngpu/own (default: all)"
+        "--only",
+        nargs="+",
+        default=[],
+        metavar="SYSTEM",
+        help="these alone, in this order, such as dngpu or dngpu/own (default: all)",
     )
     parser.add_argument(
         "--minutes", type=seconds, metavar="M", help="stop after so many minutes; the same command goes on"
@@ -46,6 +50,7 @@ def _parser() -> Parser:
         help="so many systems side by side, each in a process of its own; they share the machine and its GPU, faster "
         "where NVIDIA's multi-process service runs (default: 1)",
     )
+    add_commit(parser)
     add_device(parser, "auto")
     return parser
 
@@ -61,7 +66,7 @@ def run(arguments: Sequence[str]) -> int:
     folder, device = Path(options.out), pick_device(options.device)
     until = None if options.minutes is None else time.monotonic() + 60 * options.minutes
     changes = {} if options.epochs is None else {"training.epochs": options.epochs}
-    asked = (folder, options.seeds, device, changes, _say, until, options.samples, source_commit())
+    asked = (folder, options.seeds, device, changes, _say, until, options.samples, options.commit or source_commit())
     pieces = chosen(options.only)
     try:
         if options.at_once == 1:

@@ -110,6 +110,14 @@ def add_device(parser: argparse.ArgumentParser, default: str, why: str = "") -> 
     )
 
 
+def add_commit(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--commit",
+        metavar="HASH",
+        help="the commit that records name (default: that of the checkout the code runs from, if it is one)",
+    )
+
+
 def add_seed(parser: argparse.ArgumentParser, what: str) -> None:
     parser.add_argument(
         "--seed", type=whole_number(0, _SEED_LIMIT), default=0, metavar="N", help=f"{what} (default: 0)"

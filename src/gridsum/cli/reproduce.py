@@ -16,6 +16,7 @@ from gridsum.cli.parsing import (
     Parser,
     UsageError,
     add_cluster,
+    add_commit,
     add_device,
     add_reading,
     columns,
@@ -137,11 +138,7 @@ def _parser() -> Parser:
         help="the same in minutes on a CPU: two seeds, two epochs of little, two problems a suite; the results mean "
         "nothing (default --out: out/quick)",
     )
-    parser.add_argument(
-        "--commit",
-        metavar="HASH",
-        help="the commit that records name (default: that of the checkout the code runs from, if it is one)",
-    )
+    add_commit(parser)
     add_cluster(parser)
     add_device(parser, "auto")
     return parser
