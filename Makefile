@@ -8,17 +8,18 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo discover serve page test faults docs benchmark bench-check clean
 
+# A release without a wheel for this processor is passed over for the newest that has one: z3 takes an hour to compile.
 .venv/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable .
+	$(BIN)/pip install --quiet --prefer-binary --constraint constraints.txt --editable .
 	@touch $@
 
 .venv/.installed-dev: .venv/.installed
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/pip install --quiet --prefer-binary --constraint constraints.txt --editable '.[dev]'
 	@touch $@
 
 .venv/.installed-serve: .venv/.installed
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[serve]'
+	$(BIN)/pip install --quiet --prefer-binary --constraint constraints.txt --editable '.[serve]'
 	@touch $@
 
 demo: .venv/.installed

@@ -242,6 +242,18 @@ def test_processes_are_stopped_with_their_driver_and_an_error_is_told(tmp_path: 
         processes.run([piece], tmp_path / "broken", None, print)
 
 
+@pytest.mark.parametrize("kill", ["terminate", "kill"])
+def test_a_process_that_is_killed_is_told_of(kill: str):
+    with Processes(1) as processes:
+        job = processes.call("the slow one", time.sleep, (60,))
+        getattr(job.process, kill)()
+        while not (done := processes.ended()):
+            pass
+        assert done == [job]
+        with pytest.raises(WorkersError, match="the process that did the slow one ended with"):
+            job.result()
+
+
 @pytest.mark.parametrize("where", ["processes", "processes:", "processes:0", "processes:many"])
 def test_how_many_processes_has_to_be_said(where: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     out = tmp_path / "sweep"

@@ -73,10 +73,13 @@ class Job:
 
     def result(self) -> Any:
         """What the function returned, or the error that it ended with."""
-        if not self.told.poll():
+        try:
+            said, failed = self.told.recv()
+        except EOFError:  # killed or told to stop, it closed its end without a word
             name, code = self.process.name, self.process.exitcode
-            raise WorkersError(f"the process that did {name} ended with {code}; the same command goes on from there")
-        said, failed = self.told.recv()
+            raise WorkersError(
+                f"the process that did {name} ended with {code}; the same command goes on from there"
+            ) from None
         if failed:
             raise said
         return said
