@@ -128,4 +128,12 @@ SYSTEM = System(
         "It knows places by sines of their position. Positions beyond training are new to it, so longer sums are "
         "foreign."
     ),
+    found={
+        "paper": (
+            "What lies within the lengths of training it has almost all right: {[1,4]x[1,10]} of the space, {4x5} of "
+            "4x5, and every carry through rows of nines, {nines+1:2x[1,10]}, as attention reaches any place in one "
+            "step. It does not go on: {2x15} of 2x15. Such a sum is shorter than the longest in training, but its "
+            "result has places that no result had. One term more leaves {5x5}, two {6x5}."
+        )
+    },
 )
