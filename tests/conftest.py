@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
         return  # this process only hands out the tests
+    # Read when torch is loaded. On ARM its products would start threads of their own whatever torch is told later, and
+    # a process forked beside them waits for threads that it does not have.
+    os.environ["OMP_NUM_THREADS"] = "1"
     import torch
 
     torch.set_num_threads(1)
