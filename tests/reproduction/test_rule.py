@@ -11,6 +11,7 @@ from gridsum.evaluation.records import OnGrid, Record, append
 from gridsum.evaluation.suites import COLLECTIONS
 from gridsum.reproduction import orderings, rule
 from gridsum.reproduction.campaign import FURTHER, Campaign
+from gridsum.reproduction.page import write_pages
 from gridsum.reproduction.pieces import further_pieces
 from gridsum.reproduction.results import load_results
 
@@ -47,6 +48,15 @@ def test_all_runs_decide(decided: Path):
     assert "base and ponderReg are best on terms: **refuted**" in brief  # noGroups is, here
     assert "fixedTime is worst on terms: **confirmed**" in brief
     assert "| 20/20 " in orderings.account(load_results(decided))
+
+
+def test_means_over_all_of_them_stand_beside_the_papers(decided: Path):
+    page = decided / "page.md"
+    pages = write_pages(load_results(decided), page, "gridsum")
+    assert "over all 20 seeds" in pages[page]
+    assert "over all 20 seeds" in pages[page.parent / "appendix" / "variants.md"]
+    (decided / "further" / "records" / "SASA.jsonl").unlink()
+    assert "over all 20 seeds" not in "".join(write_pages(load_results(decided), page, "gridsum").values())
 
 
 def test_one_run_short_nothing_is_tested(decided: Path):

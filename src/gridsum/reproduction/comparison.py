@@ -219,7 +219,7 @@ def variants_in_brief(records: Sequence[Record], title: str = "The variants") ->
     return to_markdown(Table(title, caption, header, tuple(rows)))
 
 
-def mean_standings(records: Sequence[Record]) -> str:
+def mean_standings(records: Sequence[Record], title: str = "Our means minus the paper's (Table VI)") -> str:
     """Table VI: our means over seeds against the paper's."""
     found = list(means(records))
     if not found:
@@ -242,7 +242,7 @@ def mean_standings(records: Sequence[Record]) -> str:
         f"the place of {MARGIN}."
     )
     header = ("suite", "variant", "measure", "minus the paper's", f"{CONFIDENCE:.0%} interval", "standing")
-    return to_markdown(Table("Our means minus the paper's (Table VI)", caption, header, rows))
+    return to_markdown(Table(title, caption, header, rows))
 
 
 def inside_the_papers_spread(records: Sequence[Record]) -> tuple[int, int]:

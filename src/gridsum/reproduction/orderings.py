@@ -1,5 +1,6 @@
 """The paper's orderings of its variants, tested over training seeds."""
 
+from gridsum.evaluation.records import Record
 from gridsum.evaluation.rendering import Table, to_markdown
 from gridsum.evaluation.statistics import Finding, Judgement, Pair, findings, judgements
 from gridsum.reproduction import rule
@@ -21,23 +22,23 @@ _BY_THE_RULE = (
 )
 
 
-def _tested(results: Results) -> dict[Pair, Finding]:
-    """Every comparison, by the rule: of its records alone, and only when all of them are there."""
+def decisive(results: Results) -> list[Record]:
+    """The records that the rule is about, of all its seeds; none while one of them is lacking."""
     every = [r for trained in results.variants for r in (*trained.measured(rule.WAY), *trained.further)]
     records = rule.counting(every)
-    return findings(records if rule.decidable(records) else [])
+    return records if rule.decidable(records) else []
 
 
 def in_brief(results: Results) -> str:
     """A line for each claim."""
-    judged = judgements(_tested(results)).items()
+    judged = judgements(findings(decisive(results))).items()
     lines = [f"- {claim.text}: **{found.verdict}**{_claim_p(found)}\n" for claim, found in judged]
     return f"{''.join(lines)}\n{_BY_THE_RULE}\n"
 
 
 def account(results: Results) -> str:
     """The paper's claims on which variant is best, and the comparisons that they consist of."""
-    rows = _rows(_tested(results))
+    rows = _rows(findings(decisive(results)))
     if not rows:
         return in_brief(results)
     caption = f"{_ABOUT_THE_TEST} {_ABOUT_CLAIMS}"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from gridsum.deltas import PAPER_VARIANTS
 from gridsum.evaluation.verdicts import Standing
-from gridsum.reproduction import accounts, comparison, orderings
+from gridsum.reproduction import accounts, comparison, orderings, rule
 from gridsum.reproduction.campaign import ON_EVERY_GRID, OVERTRAINED
 from gridsum.reproduction.results import Results
 
@@ -22,6 +22,7 @@ APPENDICES = {
     "runs.md": "how runs were chosen, every seed, halting, and what training took",
 }
 """By file, in the folder `appendix` beside the page."""
+_EVERY_SEED = f"all {len(rule.SEEDS)} seeds that decide the orderings, on every grid size"
 
 
 def write_pages(
@@ -82,11 +83,15 @@ def _brief(results: Results) -> str:
     """The page in a few lines."""
     single: list[Standing] = [cell.comparison.standing for cell in comparison.cells(results)]
     standard = comparison.standard_records(results)
-    means: list[Standing] = [mean.comparison.standing for mean in comparison.means(standard)]
+    means, over_all = (
+        [mean.comparison.standing for mean in comparison.means(records)]
+        for records in (standard, orderings.decisive(results))
+    )
     inside, measured = comparison.inside_the_papers_spread(standard)
     lines = [
         f"Tables III and IV, one run: {comparison.tally(single)}" if single else "",
         f"Table VI, means over seeds: {comparison.tally(means)}" if means else "",
+        f"The same over {_EVERY_SEED}: {comparison.tally(over_all)}" if over_all else "",
         f"Whole results on {comparison.ABLATION_SUITES[1]}: {inside} of {measured} variants lie inside the paper's "
         "mean ± sd or above."
         if measured
@@ -126,6 +131,7 @@ def _variants(results: Results) -> list[str]:
         "After the standard training, all seeds.\n",
         comparison.table("ablation", standard),
         comparison.mean_standings(standard),
+        comparison.mean_standings(orderings.decisive(results), f"The same over {_EVERY_SEED}"),
         *(comparison.variants_in_brief(records, f"Under the reading {name}") for name, records in others),
     ]
 
