@@ -29,7 +29,9 @@ def held():
 
 torch.set_num_threads(1)
 told = [held()]
-torch.zeros(2**24)
+block = torch.zeros(2**24)
+told.append(held())
+del block
 told.append(held())
 assert keep_freed_memory()
 torch.zeros(2**24)
@@ -51,7 +53,9 @@ def accounts() -> bool:
 def test_freed_memory_is_kept_from_when_that_is_asked_for_until_it_is_given_back():
     done = subprocess.run([sys.executable, "-c", REPORT], capture_output=True, check=False, text=True)
     assert done.returncode == 0, done.stderr
-    before, usually, kept = (int(held) / 2**26 for held in done.stdout.split())
+    before, there, usually, kept = (int(held) / 2**26 for held in done.stdout.split())
+    if there == before:
+        pytest.skip("torch has an allocator of its own here")
     assert usually - before < 0.1, "by itself glibc gives a large block back"
     assert kept - usually > 0.9, "the block is kept"
 

@@ -76,7 +76,7 @@ def _bytes_of(tensor: Tensor) -> int:
 def _triton_counted(parts: Parts, counts: dict[str, Count]) -> Iterator[None]:
     """Torch does not see kernels of Triton: they are counted where they are launched."""
     try:
-        from triton.runtime.jit import JITFunction
+        from triton.runtime.jit import JITFunction  # pyright: ignore[reportMissingImports]
     except ImportError:
         yield
         return

@@ -2,6 +2,7 @@
 
 import gc
 import re
+from functools import cache
 from pathlib import Path
 
 import torch
@@ -27,7 +28,7 @@ class PeakMemory:
         else:
             gc.collect()
             give_back_freed_memory()
-            self.before = _resident("VmRSS") if _forget_peak() else None
+            self.before = _resident("VmRSS") if _freed_memory_goes() and _forget_peak() else None
 
     def gigabytes(self) -> float | None:
         """What the work since has taken at most: on a GPU what torch allocated, on a CPU what the process grew by.
@@ -47,6 +48,20 @@ def _forget_peak() -> bool:
     except OSError:
         return False
     return True
+
+
+@cache
+def _freed_memory_goes() -> bool:
+    """Whether the system gets back what torch frees. Built for ARM it has an allocator of its own, which keeps it for
+    later work: what that work takes cannot be told then."""
+    if not _STATUS.exists():
+        return False
+    before = _resident("VmRSS")
+    block = torch.ones(2**24)
+    there = _resident("VmRSS")
+    del block
+    give_back_freed_memory()
+    return _resident("VmRSS") - before < (there - before) / 2
 
 
 def _resident(name: str) -> int:

@@ -5,10 +5,11 @@ What a person has to say about them stands in FOLDER/notes.md, and is put on the
 
 import os
 import statistics
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from gridsum.deltas import PAPER_VARIANTS
+from gridsum.evaluation.records import Record
 from gridsum.evaluation.verdicts import Standing
 from gridsum.reproduction import accounts, comparison, orderings, rule
 from gridsum.reproduction.campaign import ON_EVERY_GRID, OVERTRAINED
@@ -83,10 +84,7 @@ def _brief(results: Results) -> str:
     """The page in a few lines."""
     single: list[Standing] = [cell.comparison.standing for cell in comparison.cells(results)]
     standard = comparison.standard_records(results)
-    means, over_all = (
-        [mean.comparison.standing for mean in comparison.means(records)]
-        for records in (standard, orderings.decisive(results))
-    )
+    means, over_all = _standings(standard), _standings(orderings.decisive(results))
     inside, measured = comparison.inside_the_papers_spread(standard)
     lines = [
         f"Tables III and IV, one run: {comparison.tally(single)}" if single else "",
@@ -99,6 +97,10 @@ def _brief(results: Results) -> str:
         _steps_of_both(results),
     ]
     return "".join(f"- {line}\n" for line in lines if line)
+
+
+def _standings(records: Sequence[Record]) -> list[Standing]:
+    return [mean.comparison.standing for mean in comparison.means(records)]
 
 
 def _steps_of_both(results: Results) -> str:
