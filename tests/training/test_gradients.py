@@ -94,6 +94,36 @@ def test_bf16_on_a_cpu_points_where_fp32_does(name, monkeypatch):
     assert ((reduced - full).norm(dim=1) / full.norm(dim=1)).max() < 0.05
 
 
+@pytest.fixture(params=[True, False], ids=["oneDNN", "no oneDNN"])
+def onednn(request, monkeypatch):
+    """Whether torch may multiply by oneDNN before a step; and it has no MKL."""
+    monkeypatch.setattr(torch.backends.mkl, "is_available", lambda: False)
+    monkeypatch.setattr(torch.backends.mkldnn, "enabled", request.param)
+    return request.param
+
+
+def test_without_mkl_onednn_takes_no_part_in_a_step_and_its_gradient(onednn):
+    config, seen = tiny("base"), []
+    network = Network(config.model)
+    for weight in (network.embedding.weight, network.output.weight):  # the last gradient, and the first
+        weight.register_hook(lambda _: seen.append(torch.backends.mkldnn.enabled))
+    part_gradient(Eager(network), config, Stream.of_seeds((0,)), 0, None, static=False)
+    assert seen == [False, False]
+    assert torch.backends.mkldnn.enabled == onednn, "as it was"
+
+
+def test_onednn_is_left_alone_where_it_is_needed_or_asked_nothing(onednn, monkeypatch):
+    network = Network(tiny("base").model)
+    with Plain(network).multiplying(), Eager(network, torch.bfloat16).multiplying():
+        assert torch.backends.mkldnn.enabled == onednn
+    with pytest.raises(ZeroDivisionError), Eager(network).multiplying():
+        raise ZeroDivisionError
+    assert torch.backends.mkldnn.enabled == onednn, "as it was, after an error too"
+    monkeypatch.setattr(torch.backends.mkl, "is_available", lambda: True)
+    with Eager(network).multiplying():
+        assert torch.backends.mkldnn.enabled == onednn
+
+
 @pytest.mark.parametrize("engine", [Plain, Eager])
 def test_a_draw_needs_no_rollout_beyond_it(engine):
     """Samples leave at the step they are drawn to halt at, and what they are worth there is what it was."""

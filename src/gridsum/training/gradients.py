@@ -66,6 +66,11 @@ def draw_problems(space: Space, problems: int, stream: Stream, task: Task = _DEF
 
 def part_gradient(engine: Engine, config: Config, stream: Stream, group: int, steps: int | None, static: bool) -> Part:
     """The gradient of one group of problems, of the step that `stream` stands for."""
+    with engine.multiplying():
+        return _part_gradient(engine, config, stream, group, steps, static)
+
+
+def _part_gradient(engine: Engine, config: Config, stream: Stream, group: int, steps: int | None, static: bool) -> Part:
     space = config.task.groups[group]
     source = stream.fold(group)
     size = draw_grid(space, config.task, source, static)

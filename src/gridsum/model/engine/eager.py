@@ -7,7 +7,8 @@
   output reads the top row alone: so two rows of attention and one of FFN_3 are computed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, cast
 
 import torch
@@ -31,6 +32,13 @@ class Eager(Plain):
     def __init__(self, network: Network, products: torch.dtype | None = None) -> None:
         super().__init__(network)
         self.products = products
+
+    def multiplying(self) -> AbstractContextManager[None]:
+        """By BLAS alone, in fp32 on a CPU. Torch built without MKL, as for ARM, gives products with a transposed factor
+        to oneDNN, which takes longer to prepare for many of ours than to compute them."""
+        if self.products is not None or torch.backends.mkl.is_available():
+            return super().multiplying()
+        return _without_onednn()
 
     def begin(self, start: Start) -> Course:
         return EagerCourse(self, start)
@@ -165,6 +173,16 @@ class EagerCourse(PlainCourse):
 def _put(whole: Tensor, part: Tensor, problems: Tensor) -> Tensor:
     """`whole` [R,B,...], but `part` for some of the problems."""
     return part if len(problems) == whole.shape[1] else whole.index_copy(1, problems, part)
+
+
+@contextmanager
+def _without_onednn() -> Iterator[None]:
+    switch: Any = torch.backends.mkldnn
+    before, switch.enabled = switch.enabled, False
+    try:
+        yield
+    finally:
+        switch.enabled = before
 
 
 def full_precision(like: Tensor) -> torch.autocast:

@@ -1,6 +1,7 @@
 """The paper's equations as `gridsum.model.paper` has them, step by step: what every other engine is held against."""
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -64,6 +65,10 @@ class Engine(Protocol):
 
     network: Network
 
+    def multiplying(self) -> AbstractContextManager[None]:
+        """The process as this engine's products want it, for a training step with its gradient."""
+        ...
+
     def dropouts(
         self, stream: Stream, problems: int, size: GridSize, largest: tuple[int, int], steps: int
     ) -> Sites | None:
@@ -92,6 +97,9 @@ class Plain:
     @property
     def config(self) -> ModelConfig:
         return self.network.config
+
+    def multiplying(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def dropouts(
         self, stream: Stream, problems: int, size: GridSize, largest: tuple[int, int], steps: int
