@@ -156,6 +156,20 @@ def test_the_fused_feed_forward_passes_gradcheck(runs, dropout):
     )
 
 
+@pytest.mark.parametrize("scale", [1e3, 1e-3])
+def test_hidden_features_of_any_size_have_a_slope(scale):
+    """Where SiLU is all but 0, all but the identity, and between: in single precision beside double."""
+    network, _ = feed_forward_and_dropouts(1, False)
+    x = (scale * random_tensor(1, 2, 3, 4)).requires_grad_()
+    seed = random_tensor(1, 2, 3, 4, seed=2)
+    expected = torch.autograd.grad(network(x), (x, *network.parameters()), seed)
+    network.float()
+    x = x.detach().float().requires_grad_()
+    found = torch.autograd.grad(EAGER.feed(network, x), (x, *network.parameters()), seed.float())
+    for ours, theirs in zip(found, expected, strict=True):
+        assert relative_error(ours, theirs.float()) < 1e-5
+
+
 def relative_error(one: torch.Tensor, other: torch.Tensor) -> float:
     return float((one - other).detach().norm() / other.detach().norm())
 

@@ -7,7 +7,6 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 from torch.autograd import Function
-from torch.nn import functional as F
 
 from gridsum.model.dropout import Dropout
 
@@ -28,24 +27,25 @@ class FusedFeedForward(Function):
     ) -> Tensor:
         ctx.factor = dropouts[0].factor if dropouts else 1.0
         kept = dropouts[0].kept(x) if dropouts else None
-        values, inputs, hidden = _lines(x if kept is None else x * kept, kind), [], []
+        values, inputs, sigmoids = _lines(x if kept is None else x * kept, kind), [], []
         weights = [cast("Tensor", weight).to(kind) for weight in parameters[::2]]
         for index, (weight, bias) in enumerate(zip(weights, parameters[1::2], strict=True)):
             if index:
                 if dropouts:
                     dropouts[index].exclude(values)
-                hidden.append(values)
-                values = F.silu(values)
+                sigmoid = values.sigmoid()
+                sigmoids.append(sigmoid)
+                values *= sigmoid
             inputs.append(values)
             values = _product(values, weight, ctx.factor, bias if bias is None else bias.to(kind))
-        ctx.save_for_backward(kept, *inputs, *hidden, *weights)
+        ctx.save_for_backward(kept, *inputs, *sigmoids, *weights)
         return _cells(values, x)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         kept, *saved = ctx.saved_tensors
         depth = (len(saved) + 1) // 3
-        inputs, hidden, weights = saved[:depth], saved[depth : 2 * depth - 1], saved[2 * depth - 1 :]
+        inputs, sigmoids, weights = saved[:depth], saved[depth : 2 * depth - 1], saved[2 * depth - 1 :]
         given, by_parameters = gradients[0], []
         gradient = _lines(given, weights[0].dtype)
         for index in reversed(range(depth)):
@@ -54,7 +54,8 @@ class FusedFeedForward(Function):
             by_parameters[:0] = by_weight, gradient.sum(1, dtype=given.dtype) if has_bias else None
             gradient = _product(gradient, weights[index].transpose(1, 2), ctx.factor)
             if index:
-                torch.ops.aten.silu_backward.grad_input(gradient, hidden[index - 1], grad_input=gradient)
+                # SiLU is y = xσ, and its slope σ + y (1 − σ): what lies σ of the way from y to 1
+                gradient *= torch.lerp(inputs[index], inputs[index].new_ones(()), sigmoids[index - 1])
         by_x = _cells(gradient, given)
         return by_x if kept is None else by_x.mul_(kept), None, None, *by_parameters
 
