@@ -110,6 +110,12 @@ def part(request, monkeypatch):
     monkeypatch.setattr(attention, "_PART", request.param)
 
 
+@pytest.fixture(params=[False, True], ids=["e", "2"])
+def powers(request, monkeypatch):
+    """What weights are powers of: one or the other, as torch is built."""
+    monkeypatch.setattr(attention, "_BINARY", request.param)
+
+
 def fused_inputs(runs: int, problems: int, kernel: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Q, K and V side by side, s and r."""
     shapes = [(runs, problems, 2, 3, 12), (runs, 4), (runs, kernel, kernel, 4)]
@@ -126,7 +132,7 @@ def test_fused_attention_passes_gradcheck(heads, kernel, with_query):
     assert torch.autograd.gradcheck(attend, fused_inputs(1, 1, kernel))
 
 
-@pytest.mark.usefixtures("part")
+@pytest.mark.usefixtures("part", "powers")
 @pytest.mark.parametrize("with_query", [True, False])
 @pytest.mark.parametrize(("heads", "kernel"), [(4, 3), (2, 3), (1, 3), (2, 5), (4, 1)])
 def test_fused_attention_is_the_plain_one(heads, kernel, with_query):
@@ -160,6 +166,7 @@ def test_projections_are_reduced_only_where_there_is_a_gradient_to_compute():
         assert (ours - theirs).norm() < 0.03 * theirs.norm()
 
 
+@pytest.mark.usefixtures("powers")
 @pytest.mark.parametrize("scale", [100, 1e-3])
 @pytest.mark.parametrize("heads", [4, 2])
 def test_scores_of_any_size_have_a_softmax(heads, scale):
