@@ -18,6 +18,7 @@ from typing import Any
 
 import torch
 
+from gridsum.allocator import keep_freed_memory_for_a_while
 from gridsum.deltas import variant
 from gridsum.devices import fastest, product_rate
 from gridsum.model.engine import engine_of
@@ -45,10 +46,9 @@ def training_step(recurrent_steps: int = 5) -> float:
     return fastest(step, CPU)
 
 
-def solving(name: str, digits: int) -> dict[str, Any]:
-    """Two numbers of `digits` digits, in a process of its own, for its memory."""
-    command = [sys.executable, __file__, "--solve", str(digits), "--model", name]
-    return json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+def in_a_process(*arguments: str) -> Any:
+    """What this file says in a process of its own, for its memory."""
+    return json.loads(subprocess.run([sys.executable, __file__, *arguments], capture_output=True, check=True).stdout)
 
 
 def solve_here(name: str, digits: int) -> dict[str, Any]:
@@ -83,14 +83,19 @@ def start_up() -> dict[str, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
+    parser.add_argument("--step", action="store_true", help="only say how many seconds a training step takes")
     parser.add_argument("--solve", type=int, metavar="DIGITS", help="only solve two numbers of so many digits")
     parser.add_argument("--model", default="base", help="that solves them (default: base)")
     options = parser.parse_args()
+    if options.step:
+        print(training_step())
+        return
     if options.solve:
         print(json.dumps(solve_here(options.model, options.solve)))
         return
 
-    rate, step = product_rate(CPU, "fp32"), training_step()
+    keep_freed_memory_for_a_while()  # as the command does; processes are told from now on
+    rate, step = product_rate(CPU, "fp32"), in_a_process("--step")
     product = 2 * 2048**3 / rate
     published = PUBLISHED_STEP / (2 * 2048**3 / PUBLISHED_RATE)
     print(f"a 2048³ product            {product:8.3f} s   {rate / 1e9:.0f} GFLOP/s, {torch.get_num_threads()} threads")
@@ -98,7 +103,7 @@ def main() -> None:
     solved = []
     sizes = (10, 100, 1000, 2000, 4000)
     for name, digits in (*(("base", size) for size in sizes), *(("noGroups", size) for size in (*sizes, 20000))):
-        solved.append(solving(name, digits))
+        solved.append(in_a_process("--solve", str(digits), "--model", name))
         found = solved[-1]
         print(
             f"{name:<5} solving 2 × {digits:<6}   {found['seconds']:8.3f} s   {found['megabytes']:.0f} MB, "

@@ -1,5 +1,6 @@
 """What the command line says about itself, and what it loads for that."""
 
+import os
 import statistics
 import subprocess
 import sys
@@ -8,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from gridsum.cli import COMMANDS
+from gridsum.cli import COMMANDS, main
 from gridsum.cli.table import TABLES as DESCRIBED_TABLES
 from gridsum.config import Config
 from gridsum.deltas import VARIANTS
@@ -119,3 +120,9 @@ def test_solving_starts_about_as_fast_as_torch(model: str, environment: dict[str
     torch = statistics.median(seconds("-c", "import torch") for _ in range(5))
     solve = statistics.median(seconds("-m", "gridsum", "solve", "1+1", "--model", model) for _ in range(5))
     assert solve <= 1.5 * torch
+
+
+def test_a_command_tells_torch_s_allocator_before_torch_is_loaded(monkeypatch):
+    monkeypatch.delenv("MIMALLOC_PURGE_DELAY", raising=False)
+    main(["solve", "--help"])
+    assert os.environ["MIMALLOC_PURGE_DELAY"] == "1000"

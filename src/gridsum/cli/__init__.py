@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from gridsum.allocator import keep_freed_memory_for_a_while
 from gridsum.cli.parsing import Parser, UsageError, columns
 from gridsum.cli.signals import Stopped, stoppable
 from gridsum.names import did_you_mean, printable
@@ -78,6 +79,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _dispatch(arguments: list[str]) -> int:
     if arguments and arguments[0] in COMMANDS:
+        keep_freed_memory_for_a_while()
         with _patience(arguments):
             command = importlib.import_module(f"gridsum.cli.{arguments[0]}")
         return command.run(arguments[1:])
