@@ -247,8 +247,6 @@ def test_median_best_and_every_seed(make_record):
 
 
 def test_an_unknown_system_is_named(capsys: pytest.CaptureFixture[str]):
-    named = campaign.chosen(["lstm-act/own", "dngpu", "lstm-act"])
-    assert list(map(str, named)) == ["lstm-act/own", "dngpu/paper", "dngpu/own", "lstm-act/paper"]
     with pytest.raises(ConfigError, match="did you mean 'dngpu'"):
         find("dngp")
     assert main(["train", "--system", "dngp", "--out", "nowhere"]) == 2

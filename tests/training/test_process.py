@@ -141,7 +141,7 @@ for number in range(6):
         before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
     blocks = [torch.ones(2**24) for _ in range(4)]
     del blocks
-    time.sleep(0.3)
+    time.sleep(0.05)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 """
 
