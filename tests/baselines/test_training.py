@@ -11,12 +11,14 @@ import gridsum
 from gridsum.baselines import campaign
 from gridsum.baselines.evaluation import evaluate, load
 from gridsum.baselines.fleet import MappedGradients, SystemFleet, answers, stacked
-from gridsum.baselines.page import APPENDIX, PICTURE, appendix, page
+from gridsum.baselines.learning import learning
+from gridsum.baselines.page import APPENDIX, PICTURE, appendix, page, reached
 from gridsum.baselines.registry import SYSTEMS, find
 from gridsum.baselines.system import Baseline, Problem, SystemConfig
 from gridsum.cli import main
 from gridsum.cli.table import record_files
 from gridsum.config import ConfigError
+from gridsum.disk import read_objects
 from gridsum.evaluation.records import RecordError, append, read
 from gridsum.evaluation.suites import Suite
 from gridsum.evaluation.systems import best_runs, curves
@@ -298,6 +300,11 @@ def test_all_of_it_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     assert trained_epochs(tmp_path / "lstm-act-own") == 1
     for _ in range(2):
         campaign.work(piece, tmp_path, (5,), CPU, {}, said.append, samples=4)
+    (learned,) = learning([tmp_path / campaign.LEARNING]).values()
+    logged = [list(read_objects(tmp_path / "lstm-act-own" / f"seed-{seed}" / "metrics.jsonl")) for seed in (0, 1)]
+    for one, *epochs in zip(learned, *logged, strict=True):
+        assert (one.variant, one.problems_seen) == ("lstm-act/own", 4 * epochs[0]["epoch"])
+        assert one.accuracy == pytest.approx(sum(epoch["accuracy"] for epoch in epochs) / 2, abs=1e-4)
     records = read([tmp_path / campaign.RECORDS])
     assert [(record.model, record.variant, record.seed, record.suite) for record in records] == [
         ("lstm-act-own", "lstm-act/own", 0, "2x1"),
@@ -340,13 +347,13 @@ def test_side_by_side_comes_to_the_same(tmp_path: Path, capfd: pytest.CaptureFix
 def test_the_page_says_what_is_reached_and_what_is_not_measured(make_record):
     def row(shown: str, name: str, suite: str) -> list[str]:
         lines = [[cell.strip() for cell in line.split("|")] for line in shown.splitlines() if line.startswith("|")]
-        (found,) = [line for line in lines if len(line) == 10 and (line[1], line[3]) == (name, suite)]
+        (found,) = [line for line in lines if len(line) == 9 and (line[1], line[2]) == (name, suite)]
         return found
 
     nothing = page([])
     assert "**Nothing has been measured yet.**" in nothing
     assert PICTURE not in nothing
-    assert row(nothing, "dngpu", "2x100")[4:9] == ["0.99", "0", "–", "–", "not measured"]
+    assert row(nothing, "dngpu", "2x100")[3:8] == ["0.99", "0", "–", "–", "not measured"]
     common = {"given": "nothing", "variant": "dngpu/own", "model": "dngpu-own"}
     records = [
         make_record(**common, seed=seed, suite=suite, sequences_right=right)
@@ -379,12 +386,12 @@ def test_what_is_told_of_a_system_names_suites_that_it_is_measured_on(make_recor
         assert {name.removesuffix(" best") for name in re.findall(r"\{(.+?)\}", text)} <= measured
     common = {"given": "nothing", "variant": "dngpu/paper", "model": "dngpu-paper", "suite": "2x50"}
     shown = page([make_record(**common, seed=seed, sequences_right=right) for seed, right in enumerate((64, 0, 160))])
-    assert "have 101 cells: 0.100, and 0.250 for the best seed" in shown
+    assert "Two of 50 have 101: 0.100, and 0.250 for the best seed" in shown
     assert "not measured of 6x5" in shown
 
 
 def test_a_recipe_that_failed_is_named_where_the_next_is_told(make_record):
-    for setting, failed in (("own", "0 of 2x15 for each of eight seeds"), ("paper", "reached .29 of its training")):
+    for setting, failed in (("own", "So had the first recipe"), ("paper", "A first recipe, 8,000 updates of 64 sums")):
         record = make_record(given="nothing", variant=f"grid-lstm/{setting}", model="grid-lstm", suite="2x15")
         assert failed in page([record])
         assert failed not in page([])
@@ -410,10 +417,10 @@ def test_the_page_compares_what_was_trained_alike(make_record):
     ]  # fmt: skip
     shown, every = page(records), appendix(records)
     assert "dngpu/own" not in [line.split()[1] for line in shown.splitlines() if line.startswith("| ")]
-    assert shown.count("| dngpu/paper ") == 2  # the paper's table, and terms with carries
+    assert shown.count("| dngpu/paper ") == 1  # the paper's table
     assert "| 2x50 " not in shown.split("## Against")[0]
     assert every.count("| dngpu/own ") == every.count("| dngpu/paper ")
-    (took,) = [line.split("|") for line in shown.splitlines() if line.startswith("| dngpu ") and "85,837" in line]
+    (took,) = [line.split("|") for line in every.splitlines() if line.startswith("| dngpu ") and "85,837" in line]
     assert took[-2].strip() == "106, 37"
 
 
@@ -484,3 +491,36 @@ def test_the_curves_of_systems_are_drawn(make_record, tmp_path: Path):
         assert main(["figure", "systems", "--records", str(tmp_path / f"{name}.jsonl"), "--out", str(picture)]) == 0
         assert "trained as in their papers" in picture.read_text()
         assert (empty in picture.read_text()) is (name == "some")
+
+
+def test_how_systems_learned_is_drawn(make_record, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    """Of epochs that were trained twice the last counts; a file of other records is refused by name."""
+    lines = [
+        {"variant": "dngpu/own", "problems_seen": 64, "accuracy": 0.3, "held_out": None},
+        {"variant": "dngpu/own", "problems_seen": 32, "accuracy": 0.2, "held_out": 0.1},
+        {"variant": "dngpu/own", "problems_seen": 64, "accuracy": 0.4, "held_out": None},
+    ]
+    kept, others, picture = (tmp_path / name for name in ("learning.jsonl", "records.jsonl", "learning.svg"))
+    kept.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert learning([kept]) == {"dngpu/own": [("dngpu/own", 32, 0.2, 0.1), ("dngpu/own", 64, 0.4, None)]}
+    assert main(["figure", "learning", "--records", str(kept), "--out", str(picture), "--data", "-"]) == 0
+    assert "dngpu/own" in picture.read_text()
+    assert json.loads(capsys.readouterr().out)[0][1]["accuracy"] == 0.4
+    append(others, [make_record()])
+    for wrong, mend in (([], "--records FOLDER/learning.jsonl"), (["--records", str(others)], "gridsum compare")):
+        assert main(["figure", "learning", *wrong, "--out", str(picture)]) == 2
+        assert mend in capsys.readouterr().err
+
+
+def test_the_picture_of_learning_is_of_those_that_fall_short():
+    """Of every system whose own paper's number is not reached, and of no other."""
+    records = read([ROOT / "results" / "records" / "systems.jsonl"])
+    own = {system.name: [one for one in records if one.variant == f"{system.name}/own"] for system in SYSTEMS.values()}
+    short = {
+        f"{name}/own"
+        for name, found in own.items()
+        for suite, number in SYSTEMS[name].numbers
+        if not reached({one.seed: one for one in found if one.suite == suite}, number)
+    }
+    assert set(learning([ROOT / "results" / "records" / "systems-learning.jsonl"])) == short
+    assert {name for name, system in SYSTEMS.items() if system.missed} == {name.removesuffix("/own") for name in short}

@@ -2,6 +2,7 @@
 
 FOLDER/NAME-SETTING/     a training folder
 FOLDER/records.jsonl     what all of them came to
+FOLDER/learning.jsonl    how they learned, epoch by epoch
 FOLDER/comparison.md     the page that is made of it, and in FOLDER/appendix every number
 """
 
@@ -15,6 +16,7 @@ import torch
 
 from gridsum.baselines.evaluation import evaluate, load
 from gridsum.baselines.fleet import SystemFleet
+from gridsum.baselines.learning import note
 from gridsum.baselines.registry import SYSTEMS, find
 from gridsum.config import ConfigError
 from gridsum.evaluation.records import append, read
@@ -24,7 +26,7 @@ from gridsum.names import did_you_mean
 from gridsum.training.folders import read_setup_of, trained_epochs
 from gridsum.training.loop import Epoch, news, train
 
-RECORDS, PAGE = "records.jsonl", "comparison.md"
+RECORDS, LEARNING, PAGE = "records.jsonl", "learning.jsonl", "comparison.md"
 _SAMPLES, _FEW_SAMPLES, _LONG = 256, 128, 300
 _DIGITS = ("2x5", "2x8", "2x10", "2x20", "2x50", "2x200")
 _TERMS = ("4x5", "5x5", "6x5", "8x5", "10x5")
@@ -96,6 +98,7 @@ def work(
 
     def report(epoch: Epoch) -> None:
         say(f"{piece}: epoch {epoch.number} of {epoch.of}, {news(epoch)}, {epoch.seconds:.0f} s")
+        note(folder / LEARNING, str(piece), config, epoch)
         check()
 
     if not resume or trained_epochs(place) < config.training.epochs:

@@ -169,14 +169,14 @@ SYSTEM = System(
     ),
     found={
         "paper": (
-            "Of all that ours is compared with it goes furthest in digits: {2x602} of 2x602 in the median, "
-            "{2x602 best} for the best seed, at sixty times the length of training. Rows of nines up to 100 digits: "
-            "{nines+1:2x[1,100]}. More terms it cannot add at all: {4x5} of 4x5, {5x5} of 5x5. A column of five digits "
-            "has sums and carries that training never showed, and it is given a row that it never had."
+            "Of all others it goes furthest in digits: {2x602} of 2x602, {2x602 best} for the best seed, at sixty "
+            "times the length of training. Rows of nines up to 100 digits: {nines+1:2x[1,100]}. But {4x5} of 4x5, and "
+            "{5x5} of 5x5: a column of five digits has sums and carries that training never showed, and stands on a "
+            "row that it never had."
         ),
         "own": (
-            "In a trial with four seeds every one had all of 1x512 after 6,000 updates, and the loss had hardly fallen "
-            "since 3,000. So there are 3,000 now: {1x32} of 1x32, {1x128} of 1x128, {1x512} of 1x512."
+            "{1x32} of 1x32, {1x128} of 1x128, {1x512} of 1x512. In a trial with four seeds the loss had hardly fallen "
+            "after 3,000 updates, so there are no more."
         ),
     },
 )

@@ -166,20 +166,19 @@ SYSTEM = System(
         "arrive and any length can be asked. Terms are not aligned for it: it has to carry digits along the tape "
         "to where they meet."
     ),
+    missed="a quarter of the updates and no gradient noise; what is held out was still getting better at the end",
     found={
         "paper": (
-            "It has {[1,4]x[1,10]} of its training space right in the median. Its limit is the length of the tape. In "
-            "training a tape has at most 43 cells, so it never takes more than 43 steps. A sum of two terms of 20 "
-            "digits has 41 cells: {2x20}. Two terms of 50 digits have 101 cells: {2x50}, and {2x50 best} for the best "
-            "seed. More terms cost it something by themselves, {6x5} of 6x5 with 35 cells, and more where the tape is "
-            "longer too: {10x5} of 10x5 (59 cells). Rows of nines plus 1, none longer than in training, are mostly "
-            "wrong: {nines+1:2x[1,10]}. There are steps enough for such a carry. But it learns from random sums, where "
-            "every column that a carry passes through makes it ten times as rare."
+            "It has {[1,4]x[1,10]} of its training space. Its limit is the tape, which has at most 43 cells in "
+            "training, so it never took more than 43 steps. Two terms of 20 digits have 41 cells: {2x20}. Two of 50 "
+            "have 101: {2x50}, and {2x50 best} for the best seed. It has {6x5} of 6x5, and of 10x5 more than any "
+            "other but exact, {10x5}. Rows of nines plus 1 within its lengths are mostly wrong, {nines+1:2x[1,10]}. "
+            "There are steps enough; but in random sums every column that a carry passes through makes it ten times "
+            "as rare."
         ),
         "own": (
             "Within its lengths it is right, {2x20} of 2x20, and further, {2x50} of 2x50. Of 2x100 the best seed has "
-            "{2x100 best}, three others nothing. Rows of nines plus 1 stay wrong, {nines+1:2x[1,10]}, for the same "
-            "reason as above."
+            "{2x100 best}, three others nothing. Rows of nines plus 1 stay wrong, {nines+1:2x[1,10]}."
         ),
     },
 )

@@ -140,16 +140,14 @@ SYSTEM = System(
     ),
     found={
         "paper": (
-            "It is told the last sum alone. Seeds differ much: {[1,4]x[1,10]} of its training space in the median, "
-            "{[1,4]x[1,10] best} for the best. It is weak where training rarely goes: {2x8} of 2x8, but {2x10} of "
-            "2x10, because only one sum of 400 in training has two terms of 10 digits. To more terms than in training "
-            "it goes on falling slowly; the best seed still has {10x5 best} of 10x5."
+            "Seeds differ much: {[1,4]x[1,10]} of its training space in the median, {[1,4]x[1,10] best} for the best. "
+            "It is weak where training rarely goes: {2x8} of 2x8, but {2x10} of 2x10, as one sum of 400 in training "
+            "has two terms of 10 digits. With more terms it falls slowly; the best seed still has {10x5 best} of 10x5."
         ),
         "own": (
-            "Every seed reaches the published number: {[1,5]x[1,5]} of [1,5]x[1,5], with partial sums. That suite "
-            "hides the corners of the space. Where all terms have 5 digits it has {2x5} with two terms, {4x5} with "
-            "four, {5x5} with five, although five terms of 5 digits are within its training: they come once in 15,625 "
-            "sums. With more terms than in training, little is left: {6x5} of 6x5, {10x5} of 10x5."
+            "Every seed reaches the published number, {[1,5]x[1,5]} of [1,5]x[1,5], with partial sums. That suite "
+            "hides its corners: {4x5} of 4x5, {5x5} of 5x5, although such sums are in its training, once in 15,625. "
+            "With more terms little is left: {6x5} of 6x5."
         ),
     },
 )

@@ -12,8 +12,8 @@ from gridsum.evaluation.rendering import Table, to_markdown
 from gridsum.evaluation.suites import COLLECTIONS
 from gridsum.evaluation.systems import across, by_system, costs, spread_of, systems
 
-PICTURE, APPENDIX = "pictures/comparison.svg", "appendix/systems.md"
-"""Beside the page; the picture is drawn by `gridsum figure systems`."""
+PICTURE, LEARNING, APPENDIX = "pictures/comparison.svg", "pictures/learning.svg", "appendix/systems.md"
+"""Beside the page; the pictures are drawn by `gridsum figure systems` and `gridsum figure learning`."""
 OURS = ("exact", "base", "noGroups")
 """Those of ours that stand in the tables: the default, and the two of the paper's own."""
 _TOLD = ("[1,4]x[1,10]", "2x20", "2x100", "[5,6]x[1,10]", "nines+1:2x[1,10]")
@@ -36,14 +36,6 @@ the same loop, several seeds. Each is [one file](../src/gridsum/baselines), and 
 
 A problem such as a system was trained on is asked as it was in training, whatever suite it stands in. Larger ones get
 as much more room as they need.
-
-```sh
-gridsum train --system dngpu --seeds 0-7 --out runs/dngpu
-gridsum evaluate --model runs/dngpu --suite comparison --out records.jsonl
-gridsum compare --out runs/systems --seeds 0-7 --at-once 5   # all of it, and this page; stopped, it goes on
-gridsum evaluate --model exact base noGroups --suite 2x8 2x10 2x20 2x50 2x200 4x5 nines+1:2x[1,10] nines+1:2x[1,100] \\
-  --grids published --placement soft --samples 256 --out ours.jsonl   # ours, on what the paper has no table of
-```
 """
 _RULE = (
     "The rule: a number is reached if the best seed's 95% interval does not lie wholly below it. Whole results right."
@@ -52,6 +44,14 @@ _APPENDIX = """# Systems: every number
 
 Both settings of each system on every suite, and every seed. What it means stands in
 [systems side by side](../comparison.md).
+
+```sh
+gridsum train --system dngpu --seeds 0-7 --out runs/dngpu
+gridsum evaluate --model runs/dngpu --suite comparison --out records.jsonl
+gridsum compare --out runs/systems --seeds 0-7 --at-once 5   # all of it, and this page; stopped, it goes on
+gridsum evaluate --model exact base noGroups --suite 2x8 2x10 2x20 2x50 2x200 4x5 nines+1:2x[1,10] nines+1:2x[1,100] \\
+  --grids published --placement soft --samples 256 --out ours.jsonl   # ours, on what the paper has no table of
+```
 """
 
 
@@ -66,30 +66,39 @@ def page(records: Sequence[Record]) -> str:
             f"![Whole results right against digits and against terms, a line for each system]({PICTURE})\n",
             "Thick lines are the best seeds, thin ones the medians. Ours are black.\n",
             *_tables(alike, (("The paper's Table III, all trained as ours", _TABLE),)),
-            *_tables(
-                alike, (("More terms of 5 digits, and a carry, all trained as ours", _terms(alike)),), given=False
-            ),
-            f"Both settings, more digits and every seed stand in [the appendix]({APPENDIX}).\n",
+            f"[The appendix]({APPENDIX}) has every seed on every suite in both settings, the cost of each, in which "
+            "it is other than in its paper, how it learned, and the commands.\n",
         ]
-    parts += ["## Against their own papers\n", _RULE + "\n", to_markdown(_claims(found))]
     parts += ["## What each can and cannot do, and why\n"]
     parts += [_told(system, found) for system in SYSTEMS.values()]
-    parts += ["## What they are and what they took\n", to_markdown(_overview(found))]
+    parts += ["## Against their own papers\n", _RULE + "\n", to_markdown(_claims(found))]
     return "\n".join(parts).rstrip("\n") + "\n"
 
 
 def appendix(records: Sequence[Record]) -> str:
     """Markdown: what the page has no room for."""
     ours, measured = _parted(records)
-    parts = [_APPENDIX, _missing(_found(measured))]
+    found = _found(measured)
+    parts = [_APPENDIX, _missing(found)]
     if measured:
         both = [*ours, *measured]
         groups = (
             ("The paper's Table III, measured", _TABLE),
             ("More digits of two terms", _digits(both)),
-            ("More terms of 5 digits, and one carry through all columns", _terms(both)),
+            ("More terms of 5 digits (Table IV), and one carry through all columns", _terms(both)),
         )
-        parts += [*_tables(both, groups), to_markdown(systems(measured)), to_markdown(costs(measured))]
+        parts += _tables(both, groups)
+    parts += [to_markdown(_overview(found)), "## What their papers say, and what is other here\n"]
+    parts += [f"- **{system.title}**: {system.claim}. Here: {system.differs}." for system in SYSTEMS.values()]
+    if measured:
+        parts += [
+            "\n## How those learned that do not reach their papers' numbers\n",
+            f"![Characters and held-out results right against problems seen, a line for each system](../{LEARNING})\n",
+            "Own settings, means over the seeds ([record](../../results/records/systems-learning.jsonl)).\n",
+            "## Every seed\n",
+            to_markdown(systems(measured)),
+            to_markdown(costs(measured)),
+        ]
     return "\n".join(parts).rstrip("\n") + "\n"
 
 
@@ -147,17 +156,16 @@ def reached(seeds: Mapping[int | None, Record], number: float) -> bool:
 def _claims(found: Mapping[str, Suites]) -> Table:
     rows = []
     for system in SYSTEMS.values():
-        suites, claim = found.get(f"{system.name}/own", {}), system.claim
+        suites = found.get(f"{system.name}/own", {})
         for suite, number in system.numbers:
             seeds = suites.get(suite, {})
             verdict = ("yes" if reached(seeds, number) else "no") if seeds else _NOT_MEASURED
             measured = spread_of(seeds)[:3] if seeds else ("0", "–", "–")
-            rows.append((system.name, claim, suite, f"{number:g}", *measured, verdict))
-            claim = ""
-    header = ("system", "its paper says", "suite", "to reach", "seeds", "median", "best", "reached")
+            rows.append((system.name, suite, f"{number:g}", *measured, verdict))
+    header = ("system", "suite", "to reach", "seeds", "median", "best", "reached")
     caption = (
         "Own settings. Numbers of Neural GPU, Grid LSTM and LSTM + ACT are as our paper quotes them. Where a paper has "
-        "no such suite, the nearest stands for it."
+        "no such suite, the nearest stands for it; what it says is in the appendix."
     )
     return Table("Own papers' numbers", caption, header, tuple(rows))
 
@@ -170,11 +178,9 @@ def _told(system: System, found: Mapping[str, Suites]) -> str:
     own = found.get(f"{system.name}/own", {})
     missed = [suite for suite, number in system.numbers if suite in own and not reached(own[suite], number)]
     if missed:
-        outcomes.append(
-            f"- *Not reached*: {', '.join(missed)}. The likeliest cause is what is other than in its paper."
-        )
-    differs = f"- *Other than in its paper.* {system.differs[0].upper()}{system.differs[1:]}.\n"
-    return "\n".join((f"**{system.title}** ({system.source}). {system.reach}\n", *outcomes, differs))
+        cause = system.missed or "what is other than in its paper"
+        outcomes.append(f"- *Not reached*: {', '.join(missed)}. The likeliest cause: {cause}.")
+    return "\n".join((f"**{system.title}** ({system.source}). {system.reach}\n", *outcomes, ""))
 
 
 def _outcome(text: str, suites: Suites) -> str:

@@ -143,18 +143,17 @@ SYSTEM = System(
         "It is told which digits belong together, and learned positions set the longest number that it can be "
         "asked. With more terms than in training, attention has to share itself among more digits than ever."
     ),
+    missed="4.1 million sums seen instead of 50 million, with half the features",
     found={
         "own": (
-            "A trial with four seeds and 8,000 updates had 0 to .70 of 2x100, so training was made twice as long. Now "
-            "it has {2x20} of 2x20, {2x50} of 2x50, {2x100} of 2x100 ({2x100 best} for the best seed) and {2x200} of "
-            "2x200. Rows of nines plus 1 are all right within its lengths, {nines+1:2x[1,10]}; up to 100 digits "
-            "{nines+1:2x[1,100]}."
+            "{2x50} of 2x50, {2x100} of 2x100 ({2x100 best} for the best seed), {2x200} of 2x200. A trial with half "
+            "the updates and four seeds had 0 to .70 of 2x100. Rows of nines plus 1: {nines+1:2x[1,10]} within its "
+            "lengths, {nines+1:2x[1,100]} up to 100 digits."
         ),
         "paper": (
             "It has all of its training space, {[1,4]x[1,10]}, and rows of nines, {nines+1:2x[1,10]}. Half as many "
             "digits again leave {2x15} ({2x15 best} for the best seed), 50 digits {2x50}. The likeliest cause: ten "
-            "digits are too few to learn it from, as it goes on to 50 when it has seen 30. One term more leaves {5x5}, "
-            "two {6x5}."
+            "digits are too few to learn it from. One term more leaves {5x5}, two {6x5}."
         ),
     },
 )

@@ -142,7 +142,21 @@ SYSTEM = System(
         "the grid is never smaller than in training, and grows where a problem needs it"
     ),
     reach=(
-        "Its blocks see three columns to each side, so a carry from further away cannot arrive, whatever it "
-        "learns. Its placement is learned and stays soft."
+        "Its blocks see three columns to each side and three rows down. So a carry from further away cannot arrive, "
+        "and the top row does not see a fifth term, whatever it learns. Its placement is learned and stays soft."
     ),
+    found={
+        "paper": (
+            "Random sums hide how little it sees: it has to guess only where three columns in a row add up to 9, once "
+            "in a thousand columns. So it has {[1,4]x[1,10]} of its training space and still {2x100} of 2x100; half of "
+            "such guesses wrong would leave .95. Rows of nines plus 1 show it: {nines+1:2x[1,10]}. Of 2x602 it has "
+            "nothing, and a fifth to two fifths of its characters are wrong. The likeliest cause: what its soft "
+            "placement spreads adds up along a row. Of four terms it has {4x5}, of five, {5x5}."
+        ),
+        "own": (
+            "It goes on with digits, {2x50} of 2x50, {2x100} of 2x100; of 2x200 four seeds have nothing, the best has "
+            "{2x200 best}. One seed has every row of nines plus 1 up to ten digits. It cannot see that a carry comes, "
+            "but to guess so is always right on that suite."
+        ),
+    },
 )

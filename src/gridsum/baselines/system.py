@@ -137,6 +137,8 @@ class System:
     """In which it is other than there."""
     reach: str
     """What it can and cannot do by its make, and why."""
+    missed: str = ""
+    """Why its own setting stays below one of these numbers, as far as one can tell; empty if it reaches them all."""
     found: Mapping[str, str] = field(default_factory=dict)
     """By setting, what came out and the likeliest cause; {2x20} is the median of a suite, {2x20 best} its best seed."""
 

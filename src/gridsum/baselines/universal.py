@@ -128,12 +128,21 @@ SYSTEM = System(
         "It knows places by sines of their position. Positions beyond training are new to it, so longer sums are "
         "foreign."
     ),
+    missed=(
+        "its positions are not moved at random in training, as they are there, so a longer sum stands at positions "
+        "that it has never seen"
+    ),
     found={
+        "own": (
+            "Within its lengths all is right, {2x20} of 2x20; beyond, nothing: {2x50} of 2x50, and one character of a "
+            "hundred of 2x200. Rows of nines plus 1 within its lengths: {nines+1:2x[1,10]}. Trained as ours it has "
+            "them all, although it has seen fewer sums of two terms; why is open."
+        ),
         "paper": (
-            "What lies within the lengths of training it has almost all right: {[1,4]x[1,10]} of the space, {4x5} of "
-            "4x5, and every carry through rows of nines, {nines+1:2x[1,10]}, as attention reaches any place in one "
-            "step. It does not go on: {2x15} of 2x15. Such a sum is shorter than the longest in training, but its "
-            "result has places that no result had. One term more leaves {5x5}, two {6x5}."
-        )
+            "Within the lengths of training almost all is right: {[1,4]x[1,10]} of the space, {4x5} of 4x5, and rows "
+            "of nines, {nines+1:2x[1,10]}, as attention reaches any place in one step. It does not go on: {2x15} of "
+            "2x15. Such a sum is shorter than the longest in training, but its result has places that no result had. "
+            "One term more leaves {5x5}, two {6x5}."
+        ),
     },
 )

@@ -52,6 +52,7 @@ FIGURES = {
     "ring": Kind("digit vectors on principal components (Fig. 6); all seeds of MODEL", ("model",)),
     "terms": Kind("accuracy and steps against the number of terms (Fig. 2)", ("records",)),
     "systems": Kind("systems side by side: results right against digits and terms", ("records",)),
+    "learning": Kind("how systems learned, from the learning.jsonl of gridsum compare", ("records",)),
     "training": Kind("mean steps during training, a curve for each folder (Fig. 3)", ("runs",)),
 }
 _OF_TRACES = ("placement", "steps", "halting")
@@ -98,7 +99,7 @@ def _parser() -> Parser:
     parser.add_argument(
         "--data",
         metavar="FILE",
-        help="write the numbers of attention, ring, terms, systems or training as JSON too; - is standard output",
+        help="write the numbers as JSON too, but for placement, steps and halting; - is standard output",
     )
     add_rules(parser)
     add_seed(parser, "of the draws of sampled halting; for ring, of its problems")
@@ -230,6 +231,18 @@ def _systems(options: Any) -> "Drawn":
     return load_figures().plot_systems(found), found
 
 
+def _learning(options: Any) -> "Drawn":
+    from gridsum.baselines.learning import learning
+
+    if not options.records:
+        raise UsageError(
+            "the figure learning is made of what gridsum compare --out FOLDER writes; name it: "
+            "--records FOLDER/learning.jsonl"
+        )
+    found = learning(record_files(options.records))
+    return load_figures().plot_learning(found), list(found.values())
+
+
 def _training(options: Any) -> "Drawn":
     from gridsum.analysis.curves import training_curves
 
@@ -272,5 +285,6 @@ _DRAW: dict[str, Callable[[Any], Drawn]] = {
     "ring": _ring,
     "terms": _terms,
     "systems": _systems,
+    "learning": _learning,
     "training": _training,
 }

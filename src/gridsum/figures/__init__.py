@@ -23,12 +23,13 @@ from gridsum.figures.ring import plot_rings
 from gridsum.figures.rule import plot_rule
 from gridsum.figures.steps import plot_placement, plot_steps
 from gridsum.figures.style import save
-from gridsum.figures.systems import plot_systems
+from gridsum.figures.systems import plot_learning, plot_systems
 
 __all__ = [
     "animation_frames",
     "plot_attention",
     "plot_halting",
+    "plot_learning",
     "plot_placement",
     "plot_rings",
     "plot_rule",

@@ -1,9 +1,10 @@
-"""How far systems extrapolate, side by side."""
+"""How far systems extrapolate, side by side, and how they learned."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from matplotlib.ticker import FuncFormatter, NullLocator
 
+from gridsum.baselines.learning import Learned
 from gridsum.evaluation.systems import Curve
 from gridsum.figures.style import DASHES, INK, MARKERS, SERIES, Picture, styled
 
@@ -62,4 +63,25 @@ def plot_systems(curves: Sequence[Curve]) -> Picture:
         axes.set_ylabel("whole results right")
     shown = [label for label in labels if label in handles]
     figure.legend([handles[label] for label in shown], shown, loc="outside lower center", ncols=3, fontsize=7)
+    return figure
+
+
+@styled
+def plot_learning(systems: Mapping[str, Sequence[Learned]]) -> Picture:
+    """Characters right in training, and whole results right on held-out problems, against the problems seen."""
+    figure = Picture(figsize=(8.8, 3.4), layout="constrained")
+    shown = {"accuracy": "characters right in training", "held_out": "held-out results right"}
+    panels = figure.subplots(1, len(shown))
+    for axes, (name, words) in zip(panels, shown.items(), strict=True):
+        for number, (variant, epochs) in enumerate(systems.items()):
+            points = [(one.problems_seen, getattr(one, name)) for one in epochs]
+            points = [point for point in points if point[1] is not None]
+            style = {"color": _COLOURS[number % len(_COLOURS)], "linestyle": DASHES[number % len(DASHES)]}
+            marks = {"marker": MARKERS[number % len(MARKERS)], "markersize": 3.5, "markevery": 0.12}
+            axes.plot([seen for seen, _ in points], [value for _, value in points], label=variant, **style, **marks)
+        axes.set_ylim(-0.03, 1.03)
+        axes.set_xscale("log")
+        axes.set_xlabel("problems that a run has seen")
+        axes.set_ylabel(words)
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=7)
     return figure
