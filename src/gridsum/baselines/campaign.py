@@ -60,7 +60,8 @@ def chosen(names: Sequence[str]) -> list[Piece]:
     for name in names:
         known = [*SYSTEMS, *map(str, PIECES)]
         if name not in known:
-            raise ConfigError(f"there is no system {name!r}; {did_you_mean(name, known, f'name some of {known}')}")
+            mend = did_you_mean(name, known, f"there are {', '.join(SYSTEMS)}, each also as NAME/own and NAME/paper")
+            raise ConfigError(f"there is no system {name!r}; {mend}")
     named = [piece for name in names for piece in PIECES if name in (piece.system, str(piece))]
     return list(dict.fromkeys(named)) or PIECES
 

@@ -47,8 +47,10 @@ def learning(paths: Iterable[str | Path]) -> dict[str, list[Learned]]:
             for line in read_objects(Path(path)):
                 learned = Learned(**line)
                 found.setdefault(learned.variant, {})[learned.problems_seen] = learned
-        except (LineError, TypeError) as error:
+        except (LineError, TypeError, IsADirectoryError):
+            found.clear()
+        if not found:
             raise TableError(
-                f"{path} does not say how systems learn ({error}); name the learning.jsonl that gridsum compare writes"
-            ) from None
+                f"{path} does not say how systems learn; name the learning.jsonl that gridsum compare writes"
+            )
     return {variant: [epochs[seen] for seen in sorted(epochs)] for variant, epochs in found.items()}

@@ -136,27 +136,28 @@ SYSTEM = System(
     own=Setting((), {"task.terms": (2, 2), "task.digits": (1, 5), **lesson(5000, 128, 1e-3, clip=2.0)}),
     paper=Setting((), lesson(5000, 128, 1e-3, clip=2.0)),
     claim="number sequences (not sums) .954 within its lengths, .975 beyond them",
-    numbers=(("2x5", 0.954), ("2x8", 0.975)),
+    numbers=(("2x5", 0.954, "of number sequences, not of sums"), ("2x8", 0.975, "the same, longer ones")),
     differs=(
         "5,000 updates instead of 64,000; features of a cell are normalised by themselves instead of over the batch; "
         "the grid is never smaller than in training, and grows where a problem needs it"
     ),
     reach=(
-        "Its blocks see three columns to each side and three rows down. So a carry from further away cannot arrive, "
-        "and the top row does not see a fifth term, whatever it learns. Its placement is learned and stays soft."
+        "Its blocks see three columns to each side and three rows down. On a grid that is placed hard, a carry from "
+        "further away could not arrive, and the top row would not see a fifth term. Its placement is learned and "
+        "stays soft, so traces of both come through."
     ),
     found={
         "paper": (
-            "Random sums hide how little it sees: it has to guess only where three columns in a row add up to 9, once "
-            "in a thousand columns. So it has {[1,4]x[1,10]} of its training space and still {2x100} of 2x100; half of "
-            "such guesses wrong would leave .95. Rows of nines plus 1 show it: {nines+1:2x[1,10]}. Of 2x602 it has "
-            "nothing, and a fifth to two fifths of its characters are wrong. The likeliest cause: what its soft "
-            "placement spreads adds up along a row. Of four terms it has {4x5}, of five, {5x5}."
+            "Accuracy is {[1,4]x[1,10]} within training, and still {2x100} on 2x100: in random sums a carry comes "
+            "from further than three columns only once in a thousand columns. Rows of nines plus 1 need such carries: "
+            "{nines+1:2x[1,10]}. On 2x602 no result is right, and a fifth to two fifths of the characters are wrong; "
+            "the likeliest cause is that soft placement spreads ever more along a row. Terms end where its sight "
+            "ends: {4x5} on 4x5, {5x5} on 5x5."
         ),
         "own": (
-            "It goes on with digits, {2x50} of 2x50, {2x100} of 2x100; of 2x200 four seeds have nothing, the best has "
-            "{2x200 best}. One seed has every row of nines plus 1 up to ten digits. It cannot see that a carry comes, "
-            "but to guess so is always right on that suite."
+            "More digits are no harder for a while: {2x50} on 2x50, {2x100} on 2x100. On 2x200 four seeds have no "
+            "result right, the highest has {2x200 best}. One seed is right on all rows of nines up to ten digits; to "
+            "guess that a carry comes is always right on that suite."
         ),
     },
 )

@@ -131,8 +131,8 @@ class System:
     paper: Setting
     claim: str
     """What its own paper says of it."""
-    numbers: tuple[tuple[str, float], ...]
-    """Suites with the share of whole results that its own setting has to reach, from that or the nearest to it."""
+    numbers: tuple[tuple[str, float, str], ...]
+    """Suites with the share of whole results that its own setting has to reach, and where that comes from."""
     differs: str
     """In which it is other than there."""
     reach: str

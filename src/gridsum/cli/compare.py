@@ -19,7 +19,7 @@ def _parser() -> Parser:
         "compare",
         "Train the systems that ours is compared with, each in its own setting and in the paper's, measure them on the "
         "same problems, and write the page that compares them. What is done is kept and skipped: after an interruption "
-        "the same command goes on. On a large GPU all of it takes about an hour with eight seeds.",
+        "the same command goes on. On a large GPU all of it takes about an hour with eight seeds and --at-once 5.",
         "gridsum compare --out FOLDER [options]",
         "examples:\n"
         "  gridsum compare --out runs/systems --seeds 0-7 --at-once 5\n"

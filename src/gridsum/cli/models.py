@@ -3,7 +3,7 @@
 import dataclasses
 import json
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +39,7 @@ def run(arguments: Sequence[str]) -> int:
     from gridsum.store import shipped
 
     known, compared = shipped(), _best_of_systems()
-    names = [called_now(name) for name in options.names]
+    names = [called for name in options.names for called in _both_settings(called_now(name), compared)]
     unknown = next((name for name in names if name not in known and name not in compared), None)
     if unknown is not None:
         mend = did_you_mean(unknown, [*known, *compared], f"the shipped models are {', '.join(known) or 'none'}")
@@ -133,6 +133,11 @@ def _best_of_systems() -> "dict[str, dict[str, Record]]":
     from gridsum.evaluation.systems import best_runs
 
     return best_runs(read([path]))
+
+
+def _both_settings(name: str, compared: Collection[str]) -> list[str]:
+    """A system's name alone stands for all of its settings."""
+    return [known for known in compared if known.partition("/")[0] == name] or [name]
 
 
 def _system_described(best: "dict[str, Record]") -> dict[str, Any]:

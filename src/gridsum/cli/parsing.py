@@ -91,7 +91,7 @@ def whole_number(low: int, below: int) -> Callable[[str], int]:
 def seconds(text: str) -> float:
     if re.fullmatch(r"[0-9]{1,9}(\.[0-9]+)?", text) and float(text) > 0:
         return float(text)
-    raise argparse.ArgumentTypeError(f"{text.strip()!r} is not a number of seconds; write one such as 2.5")
+    raise argparse.ArgumentTypeError(f"{text.strip()!r} is not a length of time; write a number such as 2.5")
 
 
 def device_name(text: str) -> str:

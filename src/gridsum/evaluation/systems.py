@@ -15,7 +15,8 @@ from gridsum.evaluation.rendering import Table, TableError
 from gridsum.evaluation.suites import COLLECTIONS
 
 _NOTHING = "–"
-_OURS = "nothing"
+_OURS = {"exact": "neighbourhood, short sums first, sums of few digits"}
+"""What those of ours were given that were given anything."""
 
 
 class Line(NamedTuple):
@@ -59,7 +60,7 @@ def by_system(records: Iterable[Record]) -> Found:
     found: Found = {}
     for record in records:
         system = "" if record.given is None else record.variant.partition("/")[0]
-        line = Line(record.model, record.variant, record.given or _OURS, system)
+        line = Line(record.model, record.variant, record.given or _OURS.get(record.model, "nothing"), system)
         found.setdefault(line, {}).setdefault(record.suite, {})[record.seed] = record
     return {line: found[line] for line in sorted(found, key=lambda line: (line.system, line.variant, line))}
 
@@ -95,7 +96,8 @@ def across(records: list[Record], names: Sequence[str], title: str, given: bool 
             seeds = max(len(suites[name]) for name in names if name in suites)
             about = (line.given, str(seeds)) if given else ()
             rows.append((line.label, *about, *(_brief(suites.get(suite, {})) for suite in names)))
-    caption = f"Whole results right: the median over training seeds, then the best seed. {_conditions(records)}"
+    shown = "Whole results right: the median over training seeds, then the highest seed of the suite."
+    caption = f"{shown} {_conditions(records)}"
     return Table(title, caption, ("system", *(("was given", "seeds") if given else ()), *names), tuple(rows))
 
 
