@@ -13,7 +13,6 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from gridsum.model.dropout import Dropouts
-from gridsum.model.engine.cuda.aside import Aside
 from gridsum.model.engine.cuda.attention import KernelAttention
 from gridsum.model.engine.cuda.cells import everyone, leave
 from gridsum.model.engine.cuda.context import KernelContext, Reading, Readings
@@ -101,24 +100,15 @@ class CudaCourse(EagerCourse):
         # Without asking, samples are left out by a list that the kernels read.
         leaving = start.exactly and start.epsilon is not None
         self.lists = leaving and self.transition is not None and self.sizes is not None
-        self.following: Tensor | None = None
-        """`sizes` for the step after the next: the context works on them while the next step is taken."""
         if self.lists:
             assert self.sizes is not None
             # A list from the beginning: a kernel is compiled for each form of `sizes`.
             self.sizes, epsilon = everyone(self.sizes, self.problems), start.epsilon
             self.thresholds = epsilon if isinstance(epsilon, Tensor) else torch.full_like(self.running, epsilon)
-        self.aside = Aside(start.symbols.device) if start.exactly and self.network.context is not None else None
         self.readings: Readings | None = None
         if self.network.context is not None and self._reads():
             self.readings = Readings.of(self.network.context, start.steps + 1, self.problems)
             self.ledger = self.readings.begin()
-        if self.aside is not None:
-            self.aside.lend(self.context, self.running)
-            if self.readings is not None:
-                self.aside.lend(self.readings.packed, self.readings.low)
-            if isinstance(self.drops, PackedDropouts):
-                self.aside.lend(*self.drops.contexts)
 
     def _trains(self) -> bool:
         """Solving may have more cells than the kernels' 32-bit offsets reach."""
@@ -143,21 +133,10 @@ class CudaCourse(EagerCourse):
             self.projected, self.seen, self.top = projected, seen, top
 
     def look(self, n: int) -> tuple[Tensor, Tensor | None]:
-        if self.aside is None:
-            return super().look(n)
-        self.aside.lend(self.seen, self.sizes)
-        with self.aside.work():
-            row, halting = super().look(n)
-            following = None
-            if self.lists and halting is not None:
-                assert self.sizes is not None
-                following, self.running = leave(self.sizes, self.running, halting.detach(), self.thresholds)
-        # Who leaves is known a step late, so that nothing waits for the context.
-        self.aside.wait_for_all_but_the_last()
-        self.aside.hand_over(following, halting)
-        self.sizes, self.following = self.following if self.following is not None else self.sizes, following
-        if n == self.steps:
-            self.aside.wait()
+        row, halting = super().look(n)
+        if self.lists and halting is not None:
+            assert self.sizes is not None
+            self.sizes, self.running = leave(self.sizes, self.running, halting.detach(), self.thresholds)
         return row, halting
 
     def take(self, n: int) -> None:
