@@ -1,7 +1,7 @@
 """Local attention as two kernels: nothing between the projections and the result touches memory.
 
 A program computes a tile of one run's cells, E features at a time. Going forward it keeps the running maximum and sum
-of the softmax and saves their logarithm; going backward every cell is computed twice over, as the query of its
+of the softmax, whose weights are powers of 2, and saves their logarithm; going backward every cell is computed twice over, as the query of its
 neighbourhood and then as a key and value in the neighbourhoods around it, so that nothing is scattered.
 """
 
@@ -13,12 +13,14 @@ import triton.language as tl
 from torch import Tensor
 from torch.autograd import Function
 
-from gridsum.model.engine.cuda.cells import entries, own_grid, place_of
+from gridsum.model.engine.cuda.cells import MOST_CELLS, cell_of, entries, own_grid, place_of
 
 # Cells and warps of a program, as measured on an H200. Neighbours are taken one at a time going backward: all at once
 # need so many registers that fewer programs run side by side.
 _FORWARD = {"TILE": 8, "UNROLL": 9, "num_warps": 4}
 _BACKWARD = {"TILE": 8, "UNROLL": 1, "num_warps": 1}
+
+_LOG2_E = tl.constexpr(1.4426950408889634)
 
 
 @triton.jit
@@ -44,14 +46,14 @@ def _forward(
         return
     valid = number < count * rows * columns
     place = place_of(number, run, rows, columns, H, W, sizes, ENTRIES)
-    row, column = number % (rows * columns) // columns, number % columns
+    _, row, column = cell_of(number, rows, columns, ENTRIES)
     feature = tl.arange(0, E)
     # One 64-bit step to the run; within it, offsets are 32-bit, which halves the kernel's arithmetic.
     first = run.to(tl.int64) * problems * H * W * E
     qkv += 3 * first
     at = place[:, None]
     q = tl.load(qkv + at * (3 * E) + feature, mask=valid[:, None], other=0.0).to(tl.float32)
-    q += tl.load(s + run * E + feature)[None, :]
+    q = (q + tl.load(s + run * E + feature)[None, :]) * _LOG2_E
     top = tl.full((TILE, E), float("-inf"), tl.float32)
     total = tl.zeros((TILE, E), tl.float32)
     result = tl.zeros((TILE, E), tl.float32)
@@ -65,13 +67,13 @@ def _forward(
         k += tl.load(r + (run * K * K + n) * E + feature)[None, :]
         score = _heads(q * k, TILE, E, HEADS)
         higher = tl.maximum(top, score)
-        scale = tl.exp(top - higher)
-        weight = tl.exp(score - higher)
+        scale = tl.exp2(top - higher)
+        weight = tl.exp2(score - higher)
         total = total * scale + weight
         result = result * scale + weight * v
         top = higher
     tl.store(out + first + at * E + feature, result / total, mask=valid[:, None])
-    tl.store(lse + first + at * E + feature, top + tl.log(total), mask=valid[:, None])
+    tl.store(lse + first + at * E + feature, top + tl.log2(total), mask=valid[:, None])
 
 
 @triton.jit
@@ -92,7 +94,7 @@ def _backward(
         return
     valid = number < count * rows * columns
     place = place_of(number, run, rows, columns, H, W, sizes, ENTRIES)
-    row, column = number % (rows * columns) // columns, number % columns
+    _, row, column = cell_of(number, rows, columns, ENTRIES)
     first = run.to(tl.int64) * problems * H * W * E
     qkv += 3 * first
     grad_qkv += 3 * first
@@ -117,7 +119,7 @@ def _backward(
         key = tl.load(qkv + neighbour + E, mask=there, other=0.0).to(tl.float32)
         key += tl.load(r + (run * K * K + n) * E + feature)[None, :]
         value = tl.load(qkv + neighbour + 2 * E, mask=there, other=0.0).to(tl.float32)
-        weight = tl.exp(_heads(q * key, TILE, E, HEADS) - log_sum)
+        weight = tl.exp2(_heads(q * key, TILE, E, HEADS) * _LOG2_E - log_sum)
         by_score = weight * (_heads(g * value, TILE, E, HEADS) - delta)
         by_q += by_score * key
         tl.store(partial + n * E, tl.sum(by_score * q, 0))
@@ -139,7 +141,7 @@ def _backward(
         g_there = tl.load(grad + neighbour * E + feature, mask=there, other=0.0).to(tl.float32)
         o_there = tl.load(out + neighbour * E + feature, mask=there, other=0.0).to(tl.float32)
         log_there = tl.load(lse + neighbour * E + feature, mask=there, other=float("inf"))
-        weight = tl.exp(_heads(query * (k + encoded), TILE, E, HEADS) - log_there)
+        weight = tl.exp2(_heads(query * (k + encoded), TILE, E, HEADS) * _LOG2_E - log_there)
         by_score = weight * _heads(g_there * (v - o_there), TILE, E, HEADS)
         by_k += by_score * query
         by_v += weight * g_there
@@ -188,6 +190,7 @@ def _launch(
     results: tuple[Tensor, ...],
 ) -> None:
     runs, problems, height, width, features = given[3].shape
+    assert sizes is None or problems * height * width < MOST_CELLS, "more cells than the kernels count"
     kernel[(triton.cdiv(problems * height * width, options["TILE"]), runs)](
         *given, given[0] if sizes is None else sizes, problems, height, width, *results,
         E=features, HEADS=heads, K=given[2].shape[1], ENTRIES=entries(sizes), **options,

@@ -12,6 +12,9 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+MOST_CELLS = 2**20
+"""Of a run, where `sizes` are given."""
+
 
 @triton.jit
 def own_grid(sizes, run, problems, H, W, ENTRIES: tl.constexpr):
@@ -34,10 +37,29 @@ def sample_of(index, run, sizes, ENTRIES: tl.constexpr):
 
 
 @triton.jit
+def _divide(number, by, ENTRIES: tl.constexpr):
+    """Quotient and remainder. In training the quotient is one of fp32, exact below `MOST_CELLS`: a GPU divides integers
+    in some twenty instructions."""
+    if ENTRIES > 0:
+        quotient = ((number.to(tl.float32) + 0.5) * (1.0 / by)).to(tl.int32)
+    else:
+        quotient = number // by
+    return quotient, number - quotient * by
+
+
+@triton.jit
+def cell_of(number, rows, columns, ENTRIES: tl.constexpr):
+    """Of the cell `number`, counted over a run's present samples: which of them, and its row and column."""
+    index, cell = _divide(number, rows * columns, ENTRIES)
+    row, column = _divide(cell, columns, ENTRIES)
+    return index, row, column
+
+
+@triton.jit
 def place_of(number, run, rows, columns, H, W, sizes, ENTRIES: tl.constexpr):
     """Where the run's cell `number`, counted over its present samples, lies among the common cells of the run."""
-    sample, cell = sample_of(number // (rows * columns), run, sizes, ENTRIES), number % (rows * columns)
-    return (sample * H + cell // columns) * W + cell % columns + (W - columns)
+    index, row, column = cell_of(number, rows, columns, ENTRIES)
+    return (sample_of(index, run, sizes, ENTRIES) * H + row) * W + column + (W - columns)
 
 
 def everyone(own: Tensor, problems: int) -> Tensor:

@@ -10,7 +10,7 @@ _EPSILON = tl.constexpr(1e-5)  # of torch's layer_norm
 def normalise(x, E: tl.constexpr):
     """x with mean 0 and variance 1 over its features, and what it was multiplied by."""
     centred = x - tl.sum(x, 1)[:, None] / E
-    scale = 1 / tl.sqrt(tl.sum(centred * centred, 1) / E + _EPSILON)
+    scale = tl.rsqrt(tl.sum(centred * centred, 1) / E + _EPSILON)
     return centred * scale[:, None], scale
 
 
@@ -26,22 +26,26 @@ def through_norm(gradient, normal, scale, E: tl.constexpr):
 def keep_factor(
     bits, place, valid, factor, first, N: tl.constexpr, BLOCK: tl.constexpr, TILE: tl.constexpr, DROPOUT: tl.constexpr
 ):
-    """What `BLOCK` of a cell's `N` inputs are multiplied by, from the `first`: [TILE,BLOCK]. A byte is loaded once.
+    """What `BLOCK` of a cell's `N` inputs are multiplied by, from the `first`: [TILE,BLOCK].
 
-    Where a cell is not `valid`, all are kept.
+    Where a cell is not `valid`, all are kept. A word of bits is loaded for a row, not for its features: so every thread
+    has those of the features it computes, and none goes through shared memory.
     """
     kept = tl.full((TILE, BLOCK), 1.0, tl.float32)
     if DROPOUT:
-        byte = tl.load(
-            bits + place[:, None] * (N // 8) + first // 8 + tl.arange(0, BLOCK // 8)[None, :],
-            mask=valid[:, None],
-            other=255,
-        )
-        each = (byte.to(tl.int32)[:, :, None] >> tl.arange(0, 8)[None, None, :]) & 1
-        kept = tl.reshape(each, (TILE, BLOCK)).to(tl.float32) * factor
+        WORD: tl.constexpr = min(BLOCK, 32)
+        column, words = tl.arange(0, BLOCK), bits.to(tl.pointer_type(tl.int32 if WORD == 32 else tl.int16))
+        words += place * (N // WORD) + first // WORD
+        here = tl.load(words, mask=valid, other=-1).to(tl.int32)[:, None]
+        for index in tl.static_range(1, BLOCK // WORD):
+            word = tl.load(words + index, mask=valid, other=-1).to(tl.int32)[:, None]
+            here = tl.where((column // WORD == index)[None, :], word, here)
+        kept = tl.where((here & (1 << (column % WORD))[None, :]) != 0, factor, 0.0)
     return kept
 
 
 @triton.jit
 def sigmoid(x):
-    return tl.fdiv(tl.full(x.shape, 1.0, tl.float32), 1 + tl.exp(-x))
+    """1 / (1 + exp(-x)) as the square of 1 / sqrt(1 + exp(-x)): a GPU has the latter as one instruction, and 2^x."""
+    root = tl.rsqrt(1 + tl.exp2(x * -1.4426950408889634))
+    return root * root
