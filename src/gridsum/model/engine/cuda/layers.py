@@ -40,7 +40,7 @@ def keep_factor(
         for index in tl.static_range(1, BLOCK // WORD):
             word = tl.load(words + index, mask=valid, other=-1).to(tl.int32)[:, None]
             here = tl.where((column // WORD == index)[None, :], word, here)
-        kept = tl.where((here & (1 << (column % WORD))[None, :]) != 0, factor, 0.0)
+        kept = tl.where((here >> (column % WORD)[None, :]) & 1 != 0, factor, 0.0)
     return kept
 
 
