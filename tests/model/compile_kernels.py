@@ -24,7 +24,7 @@ from gridsum.training.loop import PaperFleet
 
 # Compute capability 9.0, of an H100 or H200.
 TARGET = GPUTarget("cuda", 90, 32)
-OPTIONS = ("num_warps", "num_stages")
+OPTIONS = ("num_warps", "num_stages", "maxnreg")
 KINDS = {
     torch.float32: "fp32",
     torch.bfloat16: "bf16",

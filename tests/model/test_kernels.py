@@ -30,7 +30,7 @@ from gridsum.model.paper import (
     linear,
     only_inside,
 )
-from gridsum.model.runs import generators
+from gridsum.model.runs import flatten, generators
 from gridsum.model.unroll import unroll
 from gridsum.streams import Stream, lane_threshold
 from gridsum.training.gradients import EagerGradients, part_gradient
@@ -42,10 +42,12 @@ if importlib.util.find_spec("triton") is None:
     pytest.skip("Triton is not installed here (Linux on x86 has it)", allow_module_level=True)
 
 from gridsum.model.engine.cuda.attention import KernelAttention
+from gridsum.model.engine.cuda.attention import programs as attention_programs
 from gridsum.model.engine.cuda.cells import everyone, leave
 from gridsum.model.engine.cuda.context import KernelContext, Reading, Readings
 from gridsum.model.engine.cuda.course import Cuda, packed_transition
 from gridsum.model.engine.cuda.dropout import PackedDropout
+from gridsum.model.engine.cuda.gathering import Gathered
 from gridsum.model.engine.cuda.keep_bits import keep_bits
 from gridsum.model.engine.cuda.placement import KernelEnds
 from gridsum.model.engine.cuda.transition import KernelTransition
@@ -146,7 +148,9 @@ def test_local_attention(width, heads, kernel, shape, kind):
     relative = random(2, kernel, kernel, width, seed=2)
     q, k, v = only(size, qkv).chunk(3, -1)
     plain = gather(attention_weights(q + query[:, None, None, None], k, relative, heads), v)
-    fast = KernelAttention.apply(qkv, query, relative, heads, size.sizes)
+    encodings = flatten([relative, query])
+    way = Gathered.apply(encodings, attention_programs(3 * math.prod(shape)))
+    fast, _ = KernelAttention.apply(qkv, way, encodings.detach(), heads, size.sizes)
     assert_same(plain, fast, (qkv, query, relative), size)
 
 
@@ -269,9 +273,12 @@ def test_transition(shape, features, hidden, kind, dropout):
         bits = tuple(keep_bits(key, numbers, n, lane_threshold(0.1)) for key, n in zip(keys, sizes, strict=True))
         drops = [PackedDropout(some, 0.1) for some in bits]
     matrix = random(2, features, 3 * features, seed=2)
-    packed, _ = packed_transition(transition, matrix)
-    reduced = packed.detach().to(low)
-    readers = KernelTransition.apply(grid, attended, packed, reduced, hidden, size.sizes, bits, 1 / 0.9, True)
+    with torch.autocast("cuda", low, enabled=low != torch.float32):
+        parameters = packed_transition(transition, matrix, 3 * math.prod(shape))
+    packed = (parameters.packed, parameters.low)
+    *readers, _, _ = KernelTransition.apply(
+        grid, attended, *parameters.ways, *packed, hidden, size.sizes, bits, 1 / 0.9, True
+    )
     plain = transition(grid, attended, size.size, drops)
     inputs = (*given, *transition.parameters())
     # Each reader by itself (for the interpreter once), then all of them together.
@@ -295,7 +302,8 @@ def test_a_compiler_reads_the_kernels():
     told = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
     said = subprocess.run([sys.executable, script, "base", "fixedTime"], env=told, capture_output=True, text=True)
     assert said.returncode == 0, said.stderr[-2000:]
-    names = "_forward _backward _back_to_second _back_to_input _product _keep _leave read_context read_context_back"
+    names = "_forward _backward _back_to_second _back_to_input _product _products_of_a_step _keep _leave"
+    names += " read_context read_context_back"
     for name in names.split():
         assert name in said.stdout
 

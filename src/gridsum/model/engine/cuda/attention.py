@@ -1,10 +1,11 @@
 """Local attention as two kernels: nothing between the projections and the result touches memory.
 
 A program computes a tile of one run's cells, E features at a time. Going forward it keeps the running maximum and sum
-of the softmax, whose weights are powers of 2, and saves their logarithm; going backward every cell is computed twice over, as the query of its
-neighbourhood and then as a key and value in the neighbourhoods around it, so that nothing is scattered.
+of the softmax, in powers of 2, and saves their logarithm; going backward every cell is computed twice, as the query
+of its neighbourhood and then as a key and value in the neighbourhoods around it, so that nothing is scattered.
 """
 
+import math
 from typing import Any
 
 import torch
@@ -14,6 +15,8 @@ from torch import Tensor
 from torch.autograd import Function
 
 from gridsum.model.engine.cuda.cells import MOST_CELLS, cell_of, entries, own_grid, place_of
+from gridsum.model.engine.cuda.gathering import nothing, summands
+from gridsum.model.engine.cuda.layers import add_to
 
 # Cells and warps of a program, as measured on an H200. Neighbours are taken one at a time going backward: all at once
 # need so many registers that fewer programs run side by side.
@@ -35,11 +38,13 @@ def _heads(x, TILE: tl.constexpr, E: tl.constexpr, HEADS: tl.constexpr):
 
 @triton.jit
 def _forward(
-    qkv, s, r, out, lse, sizes, problems, H, W,
+    qkv, encodings, out, lse, sizes, problems, H, W,
     E: tl.constexpr, HEADS: tl.constexpr, K: tl.constexpr, TILE: tl.constexpr, UNROLL: tl.constexpr,
     ENTRIES: tl.constexpr,
 ):  # fmt: skip
     run = tl.program_id(1)
+    # A run has r's rows, then s.
+    encodings += run * (K * K + 1) * E + tl.arange(0, E)
     rows, columns, count = own_grid(sizes, run, problems, H, W, ENTRIES)
     number = tl.program_id(0) * TILE + tl.arange(0, TILE)
     if tl.program_id(0) * TILE >= count * rows * columns:
@@ -53,7 +58,7 @@ def _forward(
     qkv += 3 * first
     at = place[:, None]
     q = tl.load(qkv + at * (3 * E) + feature, mask=valid[:, None], other=0.0).to(tl.float32)
-    q = (q + tl.load(s + run * E + feature)[None, :]) * _LOG2_E
+    q = (q + tl.load(encodings + K * K * E)[None, :]) * _LOG2_E
     top = tl.full((TILE, E), float("-inf"), tl.float32)
     total = tl.zeros((TILE, E), tl.float32)
     result = tl.zeros((TILE, E), tl.float32)
@@ -64,7 +69,7 @@ def _forward(
         neighbour = (place + down * W + right)[:, None] * (3 * E) + feature
         k = tl.load(qkv + neighbour + E, mask=there, other=0.0).to(tl.float32)
         v = tl.load(qkv + neighbour + 2 * E, mask=there, other=0.0).to(tl.float32)
-        k += tl.load(r + (run * K * K + n) * E + feature)[None, :]
+        k += tl.load(encodings + n * E)[None, :]
         score = _heads(q * k, TILE, E, HEADS)
         higher = tl.maximum(top, score)
         scale = tl.exp2(top - higher)
@@ -78,19 +83,18 @@ def _forward(
 
 @triton.jit
 def _backward(
-    qkv, s, r, out, lse, sizes, problems, H, W, grad, grad_qkv, grad_r,
+    qkv, encodings, out, lse, sizes, problems, H, W, grad, grad_qkv, by_encodings,
     E: tl.constexpr, HEADS: tl.constexpr, K: tl.constexpr, TILE: tl.constexpr, UNROLL: tl.constexpr,
     ENTRIES: tl.constexpr,
 ):  # fmt: skip
     run = tl.program_id(1)
+    # A run has r's rows, then s.
+    encodings += run * (K * K + 1) * E + tl.arange(0, E)
     rows, columns, count = own_grid(sizes, run, problems, H, W, ENTRIES)
     number = tl.program_id(0) * TILE + tl.arange(0, TILE)
     feature = tl.arange(0, E)
-    # The gradients of r's rows, then that of s.
-    partial = grad_r + (run * tl.num_programs(0) + tl.program_id(0)).to(tl.int64) * (K * K + 1) * E + feature
+    by_encodings += (tl.program_id(0) * tl.num_programs(1) + run).to(tl.int64) * (K * K + 1) * E + feature
     if tl.program_id(0) * TILE >= count * rows * columns:
-        for n in tl.static_range(K * K + 1):
-            tl.store(partial + n * E, tl.zeros((E,), tl.float32))
         return
     valid = number < count * rows * columns
     place = place_of(number, run, rows, columns, H, W, sizes, ENTRIES)
@@ -102,7 +106,7 @@ def _backward(
     lse += first
     grad += first
     at = place[:, None]
-    encoding = tl.load(s + run * E + feature)[None, :]
+    encoding = tl.load(encodings + K * K * E)[None, :]
 
     # As a query: the neighbours are keys and values.
     q = tl.load(qkv + at * (3 * E) + feature, mask=valid[:, None], other=0.0).to(tl.float32) + encoding
@@ -117,14 +121,14 @@ def _backward(
         there = (valid & (y >= 0) & (y < rows) & (x >= 0) & (x < columns))[:, None]
         neighbour = (place + down * W + right)[:, None] * (3 * E) + feature
         key = tl.load(qkv + neighbour + E, mask=there, other=0.0).to(tl.float32)
-        key += tl.load(r + (run * K * K + n) * E + feature)[None, :]
+        key += tl.load(encodings + n * E)[None, :]
         value = tl.load(qkv + neighbour + 2 * E, mask=there, other=0.0).to(tl.float32)
         weight = tl.exp2(_heads(q * key, TILE, E, HEADS) * _LOG2_E - log_sum)
         by_score = weight * (_heads(g * value, TILE, E, HEADS) - delta)
         by_q += by_score * key
-        tl.store(partial + n * E, tl.sum(by_score * q, 0))
+        add_to(by_encodings + n * E, tl.sum(by_score * q, 0))
     tl.store(grad_qkv + at * (3 * E) + feature, by_q, mask=valid[:, None])
-    tl.store(partial + K * K * E, tl.sum(by_q, 0))
+    add_to(by_encodings + K * K * E, tl.sum(by_q, 0))
 
     # As a key and value: the cell that sees this one as its neighbour n is a query.
     k = tl.load(qkv + at * (3 * E) + E + feature, mask=valid[:, None], other=0.0).to(tl.float32)
@@ -136,7 +140,7 @@ def _backward(
         y, x = row - down, column - right
         there = (valid & (y >= 0) & (y < rows) & (x >= 0) & (x < columns))[:, None]
         neighbour = (place - down * W - right)[:, None]
-        encoded = tl.load(r + (run * K * K + n) * E + feature)[None, :]
+        encoded = tl.load(encodings + n * E)[None, :]
         query = tl.load(qkv + neighbour * (3 * E) + feature, mask=there, other=0.0).to(tl.float32) + encoding
         g_there = tl.load(grad + neighbour * E + feature, mask=there, other=0.0).to(tl.float32)
         o_there = tl.load(out + neighbour * E + feature, mask=there, other=0.0).to(tl.float32)
@@ -150,35 +154,43 @@ def _backward(
 
 
 class KernelAttention(Function):
-    """qkv [R,B,H,W,3E], s [R,E], r [R,k,k,E] → [R,B,H,W,E].
+    """qkv [R,B,H,W,3E], and r's rows and s as `encodings` [R,(k²+1)E] → [R,B,H,W,E].
 
-    `sizes` says which cells are computed (see `cells`); for the others the result has no meaning.
+    Their gradient is gathered on the way `by_encodings` (see `gathering`). `sizes` says which cells are computed (see
+    `cells`); for the others the result has no meaning.
     """
 
     @staticmethod
     def forward(
-        ctx: Any, qkv: Tensor, query: Tensor, relative: Tensor, heads: int, sizes: Tensor | None = None
-    ) -> Tensor:
+        ctx: Any, qkv: Tensor, by_encodings: Tensor, encodings: Tensor, heads: int, sizes: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
         qkv = qkv.contiguous()
         out = qkv.new_empty(*qkv.shape[:-1], qkv.shape[-1] // 3)
         lse = torch.empty_like(out, dtype=torch.float32)
-        ctx.save_for_backward(qkv, query, relative, out, lse, sizes)
+        way = nothing(by_encodings.shape, by_encodings)
+        ctx.save_for_backward(qkv, way, encodings, out, lse, sizes)
         ctx.heads = heads
-        _launch(_forward, _FORWARD, (qkv, query, relative, out, lse), heads, sizes, ())
-        return out
+        ctx.set_materialize_grads(False)
+        _launch(_forward, _FORWARD, (qkv, encodings, out, lse), heads, sizes, ())
+        return out, way
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        qkv, query, relative, out, lse, sizes = ctx.saved_tensors
-        runs, problems, height, width, features = out.shape
+    def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
+        qkv, way, encodings, out, lse, sizes = ctx.saved_tensors
+        by_out, by_encodings = gradients
+        if by_out is None:
+            return None, by_encodings, None, None, None
         # Outside a run's own grid nothing is computed, but the products that follow sum over all cells.
         by_qkv = torch.empty_like(qkv) if sizes is None else torch.zeros_like(qkv)
-        tiles = triton.cdiv(problems * height * width, _BACKWARD["TILE"])
-        by_encodings = relative.new_empty(runs, tiles, relative[0, ..., 0].numel() + 1, features)
-        results = (gradients[0].contiguous(), by_qkv, by_encodings)
-        _launch(_backward, _BACKWARD, (qkv, query, relative, out, lse), ctx.heads, sizes, results)
-        by_encodings = by_encodings.sum(1)
-        return by_qkv, by_encodings[:, -1], by_encodings[:, :-1].view_as(relative), None, None
+        by_encodings = summands(by_encodings, way)
+        results = (by_out.contiguous(), by_qkv, by_encodings)
+        _launch(_backward, _BACKWARD, (qkv, encodings, out, lse), ctx.heads, sizes, results)
+        return by_qkv, by_encodings, None, None, None
+
+
+def programs(cells: int) -> int:
+    """How many programs add up the encodings' gradient for a run, each at a place of its own."""
+    return triton.cdiv(cells, _BACKWARD["TILE"])
 
 
 def _launch(
@@ -189,9 +201,9 @@ def _launch(
     sizes: Tensor | None,
     results: tuple[Tensor, ...],
 ) -> None:
-    runs, problems, height, width, features = given[3].shape
+    runs, problems, height, width, features = given[2].shape
     assert sizes is None or problems * height * width < MOST_CELLS, "more cells than the kernels count"
     kernel[(triton.cdiv(problems * height * width, options["TILE"]), runs)](
         *given, given[0] if sizes is None else sizes, problems, height, width, *results,
-        E=features, HEADS=heads, K=given[2].shape[1], ENTRIES=entries(sizes), **options,
+        E=features, HEADS=heads, K=math.isqrt(given[1].shape[1] // features - 1), ENTRIES=entries(sizes), **options,
     )  # fmt: skip

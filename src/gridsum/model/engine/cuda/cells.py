@@ -40,10 +40,9 @@ def sample_of(index, run, sizes, ENTRIES: tl.constexpr):
 def _divide(number, by, ENTRIES: tl.constexpr):
     """Quotient and remainder. In training the quotient is one of fp32, exact below `MOST_CELLS`: a GPU divides integers
     in some twenty instructions."""
+    quotient = number // by
     if ENTRIES > 0:
         quotient = ((number.to(tl.float32) + 0.5) * (1.0 / by)).to(tl.int32)
-    else:
-        quotient = number // by
     return quotient, number - quotient * by
 
 

@@ -127,7 +127,7 @@ class Ledger(Function):
         assert max(part.numel() for part in parts) < 2**31, "the kernels' offsets are 32-bit"
         views = iter([part.view(runs, -1, side) for part, (_, side) in zip(parts, sides, strict=True)])
         found = [
-            products([(next(views), next(views)) for _ in group], (runs, samples, 1, count), None)
+            products([(next(views), next(views)) for _ in group], (runs, samples, 1, count))
             for count, group in groupby(readings.pairs, lambda pair: pair[0])
         ]
         return torch.cat([*found, sums.sum((1, 2))], 1), None

@@ -5,7 +5,9 @@ run by run, which samples are left. And what lies between large products is boun
 write everything once. Where sizes do not fit a kernel, torch computes that part as `eager` does.
 """
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import cast
 
 import torch
@@ -13,11 +15,14 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from gridsum.model.dropout import Dropouts
+from gridsum.model.engine.cuda import attention, transition
 from gridsum.model.engine.cuda.attention import KernelAttention
 from gridsum.model.engine.cuda.cells import everyone, leave
 from gridsum.model.engine.cuda.context import KernelContext, Reading, Readings
 from gridsum.model.engine.cuda.dropout import PackedDropout, PackedDropouts, packs
+from gridsum.model.engine.cuda.gathering import Gathered
 from gridsum.model.engine.cuda.placement import KernelEnds
+from gridsum.model.engine.cuda.products import SHARES
 from gridsum.model.engine.cuda.transition import KernelTransition
 from gridsum.model.engine.eager import Eager, EagerCourse
 from gridsum.model.engine.placement import place_hard, place_soft
@@ -70,21 +75,39 @@ class Cuda(Eager):
     def project(self, grid: Tensor, matrix: Tensor) -> Tensor:
         return padded_linear(grid, matrix)
 
-    def attend_to(self, projected: Tensor, sizes: Tensor | None = None) -> Tensor:
-        """`sizes` says which cells are computed (see `cells`)."""
+    def encodings(self, cells: int) -> "Parameters":
+        """What attention adds to queries and keys, for grids of so many cells a run."""
+        step = self.network.step.attention
+        query = step.relative.new_zeros(step.relative[:, 0, 0].shape) if step.query is None else step.query
+        packed = flatten([step.relative, query])
+        return Parameters(packed.detach(), packed.detach(), [Gathered.apply(packed, attention.programs(cells))])
+
+    def attend_to(
+        self, projected: Tensor, sizes: Tensor | None = None, encodings: "Parameters | None" = None
+    ) -> Tensor:
+        """`sizes` says which cells are computed (see `cells`). A rollout has one `encodings` for all its steps."""
         if not self.fits_attention:
             return super().attend_to(projected)
-        attention = self.network.step.attention
-        query = attention.query
-        if query is None:
-            query = attention.relative.new_zeros(attention.relative.shape[0], attention.relative.shape[-1])
-        return KernelAttention.apply(projected, query, attention.relative, attention.heads, sizes)
+        encodings = encodings or self.encodings(math.prod(projected.shape[1:4]))
+        heads = self.network.step.attention.heads
+        attended, *encodings.ways = KernelAttention.apply(projected, *encodings.ways, encodings.packed, heads, sizes)
+        return attended
 
     def put(self, vectors: Tensor, actions: Tensor, size: GridSize, hard: bool) -> Tensor:
         if hard:
             return place_hard(vectors, actions, size.height, size.width)
         ends = KernelEnds.apply if size.height * size.width <= _PLACED_CELLS else None
         return place_soft(vectors, actions, size.height, size.width, ends)
+
+
+@dataclass
+class Parameters:
+    """Of all runs, and the ways on which their gradients are gathered from the steps of a rollout (see `gathering`)."""
+
+    packed: Tensor
+    low: Tensor
+    """The same in the precision of the products."""
+    ways: list[Tensor]
 
 
 class CudaCourse(EagerCourse):
@@ -96,7 +119,11 @@ class CudaCourse(EagerCourse):
         super().__init__(engine, start)
         self.sizes = start.size.own
         """Which cells the kernels compute: each run's own, then those of the samples that are left."""
-        self.transition = packed_transition(engine.network.step.transition, self.matrix) if self._trains() else None
+        cells = self.problems * start.size.height * start.size.width
+        self.encodings = engine.encodings(cells) if engine.fits_attention else None
+        self.transition: Parameters | None = None
+        if self._trains():
+            self.transition = packed_transition(engine.network.step.transition, self.matrix, cells)
         # Without asking, samples are left out by a list that the kernels read.
         leaving = start.exactly and start.epsilon is not None
         self.lists = leaving and self.transition is not None and self.sizes is not None
@@ -142,16 +169,16 @@ class CudaCourse(EagerCourse):
     def take(self, n: int) -> None:
         drops = self.drops and self.drops.step(n)
         projected = self.engine.project(self.grid, self.matrix) if self.projected is None else self.projected
-        attended = self.engine.attend_to(projected, self.sizes)
+        attended = self.engine.attend_to(projected, self.sizes, self.encodings)
         if self.transition is None:
             self.show(self.engine.transition(self.grid, attended, self.size, drops))
             return
-        packed, low = self.transition
         sites = cast("Sequence[PackedDropout]", drops or ())
         bits, factor = tuple(site.bits for site in sites) or None, sites[0].factor if sites else 1.0
         hidden = self.network.config.step_hidden
-        self.grid, self.projected, self.seen, self.top = KernelTransition.apply(
-            self.grid, attended, packed, low, hidden, self.sizes, bits, factor, n < self.steps
+        packed, low = self.transition.packed, self.transition.low
+        self.grid, self.projected, self.seen, self.top, *self.transition.ways = KernelTransition.apply(
+            self.grid, attended, *self.transition.ways, packed, low, hidden, self.sizes, bits, factor, n < self.steps
         )
 
     def decide(self, n: int) -> Tensor:
@@ -178,17 +205,21 @@ def padded_linear(x: Tensor, matrix: Tensor, bias: Tensor | None = None) -> Tens
     return product.view(*x.shape[:-1], outputs)
 
 
-def packed_transition(transition: Transition, matrix: Tensor) -> tuple[Tensor, Tensor]:
-    """A run's parameters in one row, as the kernel takes them, and the same in the precision of the products.
+def packed_transition(step: Transition, matrix: Tensor, cells: int) -> Parameters:
+    """A run's parameters in one row, as the kernels take them, for grids of so many cells.
 
-    `matrix` is that of the projections for the next step's attention.
+    They are the layers of FFN_3, each its weights and its bias; the projections' `matrix` for the next step's
+    attention; the weight and bias of either norm.
     """
-    layers = cast("Sequence[Linear]", transition.feed_forward.layers)
-    norms = (transition.norm_attention, transition.norm_feed_forward)
-    parts = [*(layer.weight for layer in layers), *(layer.bias for layer in layers)]
-    packed = flatten([*parts, *(part for norm in norms for part in (norm.weight, norm.bias)), matrix])
-    reduced = torch.get_autocast_dtype("cuda") if torch.is_autocast_enabled("cuda") else packed.dtype
-    return packed, packed.detach().to(reduced)
+    reduced = torch.get_autocast_dtype("cuda") if torch.is_autocast_enabled("cuda") else matrix.dtype
+    layers = cast("Sequence[Linear]", step.feed_forward.layers)
+    matrices = flatten([*(part for layer in layers for part in (layer.weight, layer.bias)), matrix])
+    norms = flatten(
+        [part for norm in (step.norm_attention, step.norm_feed_forward) for part in (norm.weight, norm.bias)]
+    )
+    ways = [Gathered.apply(matrices, SHARES), Gathered.apply(norms, transition.programs(cells, reduced))]
+    packed = torch.cat((matrices, norms), 1).detach()
+    return Parameters(packed, packed.to(reduced), ways)
 
 
 def _fits(*sides: tuple[int, int]) -> bool:

@@ -7,6 +7,11 @@ _EPSILON = tl.constexpr(1e-5)  # of torch's layer_norm
 
 
 @triton.jit
+def add_to(at, x):
+    tl.store(at, tl.load(at) + x)
+
+
+@triton.jit
 def normalise(x, E: tl.constexpr):
     """x with mean 0 and variance 1 over its features, and what it was multiplied by."""
     centred = x - tl.sum(x, 1)[:, None] / E

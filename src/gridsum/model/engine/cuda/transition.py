@@ -3,8 +3,8 @@
 Memory bounds it. Going forward a program takes a tile of cells through all three layers of FFN_3, and writes only what
 the gradient cannot do without: the hidden layers before SiLU. The gradient is two kernels, from the next grid to the
 second layer and from there to the input. What they write lies cell after cell, in the order of each run's own grid: the
-layers' inputs and the gradients of their products, because the weights' gradients are products over all cells (see
-`products`).
+layers' inputs and the gradients of their products, because the gradients of weights and biases are products over all
+cells (see `products`).
 """
 
 import math
@@ -17,12 +17,12 @@ import triton.language as tl
 from torch import Tensor
 from torch.autograd import Function
 
-from gridsum.model.engine.cuda.cells import entries, own_grid, place_of
-from gridsum.model.engine.cuda.layers import keep_factor, normalise, sigmoid, through_norm
-from gridsum.model.engine.cuda.products import products
+from gridsum.model.engine.cuda.cells import MOST_CELLS, entries, own_grid, place_of
+from gridsum.model.engine.cuda.gathering import nothing, summands
+from gridsum.model.engine.cuda.layers import add_to, keep_factor, normalise, sigmoid, through_norm
+from gridsum.model.engine.cuda.products import add_products_of_a_step
 
-# Cells and warps of a program, and how many hidden features it has at a time where it does not need all. The kernels of
-# the gradient write a sum for each program side by side, so they have the same cells.
+# Cells and warps of a program, and how many hidden features it has at a time where it does not need all.
 _FORWARD = {"TILE": 64, "BLOCK": 64, "num_warps": 4, "num_stages": 2}
 _TO_SECOND = {"TILE": 64, "BLOCK": 32, "num_warps": 4, "num_stages": 3}
 _TO_INPUT = {"TILE": 64, "BLOCK": 32, "num_warps": 4, "num_stages": 3}
@@ -44,10 +44,25 @@ def _in_top_row(place, H, W):
     return place // (H * W) * W + place % W
 
 
+# Where parts of a run's row of parameters begin. A layer is its weights and, as their last row, its bias.
+@triton.jit
+def _second(E: tl.constexpr, F: tl.constexpr):
+    return (E + 1) * F
+
+
+@triton.jit
+def _third(E: tl.constexpr, F: tl.constexpr):
+    return (E + 1) * F + (F + 1) * F
+
+
 @triton.jit
 def _matrix(E: tl.constexpr, F: tl.constexpr):
-    """Where the projections' matrix begins in a run's row of parameters."""
-    return 2 * E * F + F * F + 2 * F + 5 * E
+    return (E + 1) * F + (F + 1) * F + (F + 1) * E
+
+
+@triton.jit
+def _norms(E: tl.constexpr, F: tl.constexpr):
+    return (E + 1) * F + (F + 1) * F + (F + 1) * E + 3 * E * E
 
 
 @triton.jit
@@ -68,29 +83,29 @@ def _forward(
     place = run * cells + place_of(number, run, rows, columns, H, W, sizes, ENTRIES)
     feature, hidden, line = tl.arange(0, E), tl.arange(0, F), (run * cells + number)[:, None]
     at = place[:, None] * E + feature
-    w, bias = low + run * stride, packed + run * stride + 2 * E * F + F * F
-    norms = bias + 2 * F + E + feature
+    w, packed = low + run * stride, packed + run * stride
+    norms = packed + _norms(E, F) + feature
     normal, _ = normalise(_sum_of(grid, attended, at, valid), E)
     between = normal * tl.load(norms)[None, :] + tl.load(norms + E)[None, :]
     dropped = (between * keep_factor(bits0, place, inside, factor, 0, E, E, TILE, DROPOUT)).to(low.dtype.element_ty)
-    a = tl.zeros((TILE, F), tl.float32) + tl.load(bias + F + hidden)[None, :]
+    a = tl.zeros((TILE, F), tl.float32) + tl.load(packed + _second(E, F) + F * F + hidden)[None, :]
     for begin in tl.range(0, F, BLOCK):
         block = begin + tl.arange(0, BLOCK)
         weights = tl.load(w + feature[:, None] * F + block[None, :])
-        before = tl.dot(dropped, weights, input_precision="ieee") + tl.load(bias + block)[None, :]
+        before = tl.dot(dropped, weights, input_precision="ieee") + tl.load(packed + E * F + block)[None, :]
         if SAVES:
             tl.store(first + line * F + block, before, mask=valid)
         x = before * sigmoid(before) * keep_factor(bits1, place, inside, factor, begin, F, BLOCK, TILE, DROPOUT)
-        weights = tl.load(w + E * F + block[:, None] * F + hidden[None, :])
+        weights = tl.load(w + _second(E, F) + block[:, None] * F + hidden[None, :])
         a = tl.dot(x.to(weights.dtype), weights, a, input_precision="ieee")
     if SAVES:
         tl.store(second + line * F + hidden, a, mask=valid)
     x = a * sigmoid(a) * keep_factor(bits2, place, inside, factor, 0, F, F, TILE, DROPOUT)
-    weights = tl.load(w + E * F + F * F + hidden[:, None] * E + feature[None, :])
+    weights = tl.load(w + _third(E, F) + hidden[:, None] * E + feature[None, :])
     z = tl.dot(x.to(weights.dtype), weights, input_precision="ieee").to(weights.dtype)
     if SAVES:
         tl.store(result + line * E + feature, z, mask=valid)
-    normal, _ = normalise(between + tl.load(norms - E)[None, :] + z.to(tl.float32), E)
+    normal, _ = normalise(between + tl.load(packed + _third(E, F) + F * E + feature)[None, :] + z.to(tl.float32), E)
     y = normal * tl.load(norms + 2 * E)[None, :] + tl.load(norms + 3 * E)[None, :]
     tl.store(out + at, y, mask=valid)
     if PROJECTS:
@@ -105,15 +120,15 @@ def _forward(
 @triton.jit
 def _back_to_second(
     grid, attended, packed, low, stride, bits, factor, sizes, problems, H, W,
-    by_out, by_qkv, by_seen, by_top, second, result, by_sum, x2, by2, by3, by_vectors, total,
+    by_out, by_qkv, by_seen, by_top, second, result, by_sum, x2, by2, by3, by_norms,
     E: tl.constexpr, F: tl.constexpr, BLOCK: tl.constexpr, TILE: tl.constexpr,
     ENTRIES: tl.constexpr, DROPOUT: tl.constexpr,
     OUT: tl.constexpr, QKV: tl.constexpr, SEEN: tl.constexpr, TOP: tl.constexpr,
 ):  # fmt: skip
     """From the gradients of the next grid to those of the second layer's product, and of what goes past FFN_3.
 
-    It leaves the input of the third layer (`x2`) and the gradients of the last two products (`by2`, `by3`), and for
-    each program its sums that are gradients of vectors.
+    It leaves the input of the third layer (`x2`) and the gradients of the last two products (`by2`, `by3`). Each
+    program adds its share of the norm's gradients onto its own place in `by_norms`.
     """
     run, cells = tl.program_id(1), problems * H * W
     rows, columns, count = own_grid(sizes, run, problems, H, W, ENTRIES)
@@ -121,14 +136,18 @@ def _back_to_second(
     inside = number < count * rows * columns
     valid = inside[:, None]
     feature, line = tl.arange(0, E), (run * cells + number)[:, None]
-    by_vectors += (run * tl.num_programs(0) + tl.program_id(0)) * total
+    by_norms += (tl.program_id(0) * tl.num_programs(1) + run) * (4 * E)
     if tl.program_id(0) * TILE >= count * rows * columns:
         return
     place = run * cells + place_of(number, run, rows, columns, H, W, sizes, ENTRIES)
     at = place[:, None] * E + feature
-    w, norms = low + run * stride, packed + run * stride + 2 * E * F + F * F + 2 * F + E + feature
+    w, packed = low + run * stride, packed + run * stride
+    norms = packed + _norms(E, F) + feature
     normal, _ = normalise(_sum_of(grid, attended, at, valid), E)
-    y = normal * tl.load(norms)[None, :] + (tl.load(norms + E) + tl.load(norms - E))[None, :]
+    y = (
+        normal * tl.load(norms)[None, :]
+        + (tl.load(norms + E) + tl.load(packed + _third(E, F) + F * E + feature))[None, :]
+    )
     y += tl.load(result + line * E + feature, mask=valid, other=0.0).to(tl.float32)
     normal, scale = normalise(y, E)
     g = tl.zeros((TILE, E), tl.float32)
@@ -144,10 +163,9 @@ def _back_to_second(
     if TOP:
         above = _in_top_row(place, H, W)[:, None] * E + feature
         g += tl.load(by_top + above, mask=valid & (place // W % H == 0)[:, None], other=0.0)
-    tl.store(by_vectors + 2 * F + 3 * E + feature, tl.sum(g * normal, 0))
-    tl.store(by_vectors + 2 * F + 4 * E + feature, tl.sum(g, 0))
+    add_to(by_norms + 2 * E + feature, tl.sum(g * normal, 0))
+    add_to(by_norms + 3 * E + feature, tl.sum(g, 0))
     g = through_norm(g * tl.load(norms + 2 * E)[None, :], normal, scale, E)
-    tl.store(by_vectors + 2 * F + feature, tl.sum(g, 0))
     tl.store(by_sum + at, g, mask=valid)
     reduced = g.to(low.dtype.element_ty)
     tl.store(by3 + line * E + feature, reduced, mask=valid)
@@ -157,27 +175,26 @@ def _back_to_second(
         s = sigmoid(a)
         kept = keep_factor(bits, place, inside, factor, begin, F, BLOCK, TILE, DROPOUT)
         tl.store(x2 + line * F + block, a * s * kept, mask=valid)
-        weights = tl.load(w + E * F + F * F + block[:, None] * E + feature[None, :])
+        weights = tl.load(w + _third(E, F) + block[:, None] * E + feature[None, :])
         through = tl.dot(reduced, tl.trans(weights), input_precision="ieee") * s * (1 + a * (1 - s)) * kept
-        tl.store(by_vectors + F + block, tl.sum(through, 0))
         tl.store(by2 + line * F + block, through, mask=valid)
 
 
 @triton.jit
 def _back_to_input(
     grid, attended, packed, low, stride, bits0, bits1, factor, sizes, problems, H, W,
-    first, by2, by_sum, by_attended, x0, x1, by1, by_vectors, total,
+    first, by2, by_sum, by_attended, x0, x1, by1, by_norms,
     E: tl.constexpr, F: tl.constexpr, BLOCK: tl.constexpr, TILE: tl.constexpr,
     ENTRIES: tl.constexpr, DROPOUT: tl.constexpr,
 ):  # fmt: skip
-    """From there to the gradients of grid and attended. It leaves `x0`, `x1` and `by1`, and its sums."""
+    """From there to the gradients of grid and attended. It leaves `x0`, `x1`, `by1`, and adds as above."""
     run, cells = tl.program_id(1), problems * H * W
     rows, columns, count = own_grid(sizes, run, problems, H, W, ENTRIES)
     number = tl.program_id(0) * TILE + tl.arange(0, TILE)
     inside = number < count * rows * columns
     valid = inside[:, None]
     feature, hidden, line = tl.arange(0, E), tl.arange(0, F), (run * cells + number)[:, None]
-    by_vectors += (run * tl.num_programs(0) + tl.program_id(0)) * total
+    by_norms += (tl.program_id(0) * tl.num_programs(1) + run) * (4 * E)
     if tl.program_id(0) * TILE >= count * rows * columns:
         return
     place = run * cells + place_of(number, run, rows, columns, H, W, sizes, ENTRIES)
@@ -190,21 +207,20 @@ def _back_to_input(
         s = sigmoid(a)
         kept = keep_factor(bits1, place, inside, factor, begin, F, BLOCK, TILE, DROPOUT)
         tl.store(x1 + line * F + block, a * s * kept, mask=valid)
-        weights = tl.load(w + E * F + block[:, None] * F + hidden[None, :])
+        weights = tl.load(w + _second(E, F) + block[:, None] * F + hidden[None, :])
         through = tl.dot(through2, tl.trans(weights), input_precision="ieee") * s * (1 + a * (1 - s)) * kept
-        tl.store(by_vectors + block, tl.sum(through, 0))
         tl.store(by1 + line * F + block, through, mask=valid)
         weights = tl.load(w + feature[:, None] * F + block[None, :])
         back = tl.dot(through.to(weights.dtype), tl.trans(weights), back, input_precision="ieee")
     at = place[:, None] * E + feature
-    norms = packed + run * stride + 2 * E * F + F * F + 2 * F + E + feature
+    norms = packed + run * stride + _norms(E, F) + feature
     normal, scale = normalise(_sum_of(grid, attended, at, valid), E)
     kept = keep_factor(bits0, place, inside, factor, 0, E, E, TILE, DROPOUT)
     x = (normal * tl.load(norms)[None, :] + tl.load(norms + E)[None, :]) * kept
     tl.store(x0 + line * E + feature, x, mask=valid)
     g = tl.load(by_sum + at, mask=valid, other=0.0) + back * kept
-    tl.store(by_vectors + 2 * F + E + feature, tl.sum(g * normal, 0))
-    tl.store(by_vectors + 2 * F + 2 * E + feature, tl.sum(g, 0))
+    add_to(by_norms + feature, tl.sum(g * normal, 0))
+    add_to(by_norms + E + feature, tl.sum(g, 0))
     g = through_norm(g * tl.load(norms)[None, :], normal, scale, E)
     tl.store(by_sum + at, g, mask=valid)
     tl.store(by_attended + at, g, mask=valid)
@@ -217,10 +233,10 @@ class KernelTransition(Function):
     step, in the precision of the products), the context and, the top row alone, the output: so their gradients come
     back apart, and are added up where they are needed.
 
-    `packed` [R,P] holds a run's weights of FFN_3, its biases, the weight and bias of either norm, and the projections'
-    matrix; `low` is the same in the precision of the products. `bits` say which inputs of the three layers are kept,
-    times `factor` (none: no dropout). `sizes` says which cells are computed (see `cells`): for the others the next grid
-    is zero, and its projections have no meaning.
+    `packed` [R,P] holds a run's parameters (see `packed_transition`), `low` the same in the precision of the products.
+    Their gradients are gathered on the ways `by_matrices` and `by_norms` (see `gathering`). `bits` say which inputs of
+    the three layers are kept, times `factor` (none: no dropout). `sizes` says which cells are computed (see `cells`):
+    for the others the next grid is zero, and its projections have no meaning.
     """
 
     @staticmethod
@@ -228,6 +244,8 @@ class KernelTransition(Function):
         ctx: Any,
         grid: Tensor,
         attended: Tensor,
+        by_matrices: Tensor,
+        by_norms: Tensor,
         packed: Tensor,
         low: Tensor,
         hidden: int,
@@ -235,7 +253,7 @@ class KernelTransition(Function):
         bits: tuple[Tensor, ...] | None,
         factor: float,
         projects: bool,
-    ) -> tuple[Tensor, Tensor | None, Tensor, Tensor]:
+    ) -> tuple[Tensor | None, ...]:
         grid, attended = grid.contiguous(), attended.contiguous()
         new = torch.empty if sizes is None else torch.zeros
         out = new(grid.shape, dtype=grid.dtype, device=grid.device)
@@ -246,37 +264,43 @@ class KernelTransition(Function):
         saved = [call.lines(size) for size in (hidden, hidden, call.features)] if saves else [low, low, low]
         written = (out, low if qkv is None else qkv, top, *saved)
         call.launch(_forward, _FORWARD, (0, 1, 2), written, SAVES=saves, PROJECTS=projects)
-        ctx.save_for_backward(grid, attended, packed, low, sizes, out, *saved, *(bits or ()))
+        ways = [nothing(way.shape, way) for way in (by_matrices, by_norms)]
+        ctx.save_for_backward(grid, attended, *ways, packed, low, sizes, out, *saved, *(bits or ()))
         ctx.arguments = (hidden, factor)
         ctx.set_materialize_grads(False)
-        return out, qkv, out.view(out.shape), top
+        return out, qkv, out.view(out.shape), top, *ways
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
-        grid, attended, packed, low, sizes, out, first, second, result, *bits = ctx.saved_tensors
+        grid, attended, *ways, packed, low, sizes, out, first, second, result = ctx.saved_tensors[:11]
+        bits = ctx.saved_tensors[11:]
+        by_matrices, by_norms = (summands(*pair) for pair in zip(gradients[4:], ways, strict=True))
         hidden, factor = ctx.arguments
         call = _Call(grid, attended, packed, low, hidden, sizes, bits, factor)
         x0, x1, x2, by1, by2, by3 = (
             call.lines(size) for size in (call.features, hidden, hidden, hidden, hidden, call.features)
         )
-        # Of the biases and norms, as they lie in `packed`: a sum for each program.
-        total = 2 * hidden + 5 * call.features
-        by_vectors = packed.new_zeros(call.runs, call.programs(call.options(_TO_INPUT)), total)
         # A sample that has left now was there the step before, which adds up what comes back for it.
         by_sum = torch.zeros_like(grid) if entries(sizes) > 2 else torch.empty_like(grid)
         by_attended = torch.empty_like(attended)
-        come = [grid if gradient is None else gradient.contiguous() for gradient in gradients]
-        told = {name: gradient is not None for name, gradient in zip(_READERS, gradients, strict=True)}
-        written = (second, result, by_sum, x2, by2, by3, by_vectors, total)
+        come = [grid if gradient is None else gradient.contiguous() for gradient in gradients[:4]]
+        told = {name: gradient is not None for name, gradient in zip(_READERS, gradients, strict=False)}
+        written = (second, result, by_sum, x2, by2, by3, by_norms)
         call.launch(_back_to_second, _TO_SECOND, (2,), (*come, *written), **told)
-        written = (first, by2, by_sum, by_attended, x0, x1, by1, by_vectors, total)
+        written = (first, by2, by_sum, by_attended, x0, x1, by1, by_norms)
         call.launch(_back_to_input, _TO_INPUT, (0, 1), written)
-        parts = [products([(x0, by1), (x1, by2), (x2, by3)], grid.shape, sizes), by_vectors.sum(1)]
-        if told["QKV"]:
-            parts += [products([(out, come[1])], grid.shape, sizes, placed=True)]
-        else:
-            parts += [packed.new_zeros(call.runs, 3 * call.features**2)]
-        return by_sum, by_attended, torch.cat(parts, 1), *[None] * 6
+        layers = ((x0, by1), (x1, by2), (x2, by3))
+        add_products_of_a_step(layers, out, come[1] if told["QKV"] else None, sizes, by_matrices)
+        return by_sum, by_attended, by_matrices, by_norms, *[None] * 7
+
+
+def programs(cells: int, kind: torch.dtype) -> int:
+    """How many programs add up norms' gradients for a run, each at a place of its own; `kind` is that of products."""
+    return max(triton.cdiv(cells, _options(tuned, kind)["TILE"]) for tuned in (_TO_SECOND, _TO_INPUT))
+
+
+def _options(tuned: dict[str, int], kind: torch.dtype) -> dict[str, int]:
+    return _IN_FP32 if kind == torch.float32 else tuned
 
 
 class _Call:
@@ -303,13 +327,7 @@ class _Call:
         self.runs, *self.shape, self.features = grid.shape
         self.cells = math.prod(self.shape)
         assert self.runs * self.cells * hidden < 2**31, "the kernels' offsets are 32-bit"
-
-    def options(self, tuned: dict[str, int]) -> dict[str, int]:
-        chosen = _IN_FP32 if self.given[3].dtype == torch.float32 else tuned
-        return chosen | {"BLOCK": min(self.hidden, chosen["BLOCK"])}
-
-    def programs(self, options: dict[str, int]) -> int:
-        return triton.cdiv(self.cells, options["TILE"])
+        assert self.cells < MOST_CELLS, "more cells than the kernels count"
 
     def lines(self, features: int) -> Tensor:
         return self.given[3].new_empty(self.runs, self.cells, features)
@@ -318,10 +336,12 @@ class _Call:
         self, kernel: Any, tuned: dict[str, int], sites: tuple[int, ...], rest: Sequence[Tensor | int], **told: bool
     ) -> None:
         """`kernel` with the dropout of the sites that it is at, and the tensors that it alone has."""
-        (grid, _, packed, _), options = self.given, self.options(tuned)
+        grid, _, packed, low = self.given
+        options = _options(tuned, low.dtype)
+        options = options | {"BLOCK": min(self.hidden, options["BLOCK"])}
         # A kernel that is told to look away is still given something to point at.
         bits = [self.bits[site] if self.bits else grid for site in sites]
-        kernel[self.programs(options), self.runs](
+        kernel[triton.cdiv(self.cells, options["TILE"]), self.runs](
             *self.given, packed.shape[1], *bits, self.factor, grid if self.sizes is None else self.sizes,
             *self.shape, *rest,
             E=self.features, F=self.hidden, ENTRIES=entries(self.sizes), DROPOUT=bool(self.bits),
