@@ -94,14 +94,18 @@ def _backward(
     number = tl.program_id(0) * TILE + tl.arange(0, TILE)
     feature = tl.arange(0, E)
     by_encodings += (tl.program_id(0) * tl.num_programs(1) + run).to(tl.int64) * (K * K + 1) * E + feature
+    place = place_of(number, run, rows, columns, H, W, sizes, ENTRIES)
+    first = run.to(tl.int64) * problems * H * W * E
+    grad_qkv += 3 * first + place[:, None] * (3 * E) + feature
+    # A sample that has left now was there the step before, which adds up what comes back for it: zeros.
+    present_or_not = (number < problems * rows * columns)[:, None]
     if tl.program_id(0) * TILE >= count * rows * columns:
+        for part in tl.static_range(3):
+            tl.store(grad_qkv + part * E, tl.zeros((TILE, E), tl.float32), mask=present_or_not)
         return
     valid = number < count * rows * columns
-    place = place_of(number, run, rows, columns, H, W, sizes, ENTRIES)
     _, row, column = cell_of(number, rows, columns, ENTRIES)
-    first = run.to(tl.int64) * problems * H * W * E
     qkv += 3 * first
-    grad_qkv += 3 * first
     out += first
     lse += first
     grad += first
@@ -127,7 +131,7 @@ def _backward(
         by_score = weight * (_heads(g * value, TILE, E, HEADS) - delta)
         by_q += by_score * key
         add_to(by_encodings + n * E, tl.sum(by_score * q, 0))
-    tl.store(grad_qkv + at * (3 * E) + feature, by_q, mask=valid[:, None])
+    tl.store(grad_qkv, by_q, mask=present_or_not)
     add_to(by_encodings + K * K * E, tl.sum(by_q, 0))
 
     # As a key and value: the cell that sees this one as its neighbour n is a query.
@@ -149,15 +153,15 @@ def _backward(
         by_score = weight * _heads(g_there * (v - o_there), TILE, E, HEADS)
         by_k += by_score * query
         by_v += weight * g_there
-    tl.store(grad_qkv + at * (3 * E) + E + feature, by_k, mask=valid[:, None])
-    tl.store(grad_qkv + at * (3 * E) + 2 * E + feature, by_v, mask=valid[:, None])
+    tl.store(grad_qkv + E, by_k, mask=present_or_not)
+    tl.store(grad_qkv + 2 * E, by_v, mask=present_or_not)
 
 
 class KernelAttention(Function):
     """qkv [R,B,H,W,3E], and r's rows and s as `encodings` [R,(k²+1)E] → [R,B,H,W,E].
 
     Their gradient is gathered on the way `by_encodings` (see `gathering`). `sizes` says which cells are computed (see
-    `cells`); for the others the result has no meaning.
+    `cells`); for the others the result has no meaning, nor has outside of a run's own grid the gradient.
     """
 
     @staticmethod
@@ -180,9 +184,7 @@ class KernelAttention(Function):
         by_out, by_encodings = gradients
         if by_out is None:
             return None, by_encodings, None, None, None
-        # Outside a run's own grid nothing is computed, but the products that follow sum over all cells.
-        by_qkv = torch.empty_like(qkv) if sizes is None else torch.zeros_like(qkv)
-        by_encodings = summands(by_encodings, way)
+        by_qkv, by_encodings = torch.empty_like(qkv), summands(by_encodings, way)
         results = (by_out.contiguous(), by_qkv, by_encodings)
         _launch(_backward, _BACKWARD, (qkv, encodings, out, lse), ctx.heads, sizes, results)
         return by_qkv, by_encodings, None, None, None

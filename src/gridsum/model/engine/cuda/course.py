@@ -27,7 +27,7 @@ from gridsum.model.engine.cuda.transition import KernelTransition
 from gridsum.model.engine.eager import Eager, EagerCourse
 from gridsum.model.engine.placement import place_hard, place_soft
 from gridsum.model.engine.plain import Course, Sites, Start
-from gridsum.model.paper import Drop, FeedForward, GridSize, Linear, Network, Transition
+from gridsum.model.paper import Drop, FeedForward, GridSize, Linear, Network, Transition, only_inside
 from gridsum.model.runs import flatten
 from gridsum.streams import Stream
 
@@ -124,6 +124,8 @@ class CudaCourse(EagerCourse):
         self.transition: Parameters | None = None
         if self._trains():
             self.transition = packed_transition(engine.network.step.transition, self.matrix, cells)
+            # Zeros outside a run's own grid, and for samples that have left.
+            self.tops = self.top.new_zeros(self.steps, *self.top.shape)
         # Without asking, samples are left out by a list that the kernels read.
         leaving = start.exactly and start.epsilon is not None
         self.lists = leaving and self.transition is not None and self.sizes is not None
@@ -138,8 +140,10 @@ class CudaCourse(EagerCourse):
             self.ledger = self.readings.begin()
 
     def _trains(self) -> bool:
-        """Solving may have more cells than the kernels' 32-bit offsets reach."""
-        return self.epsilon is not None and self._drops_packed() and self.engine.fits_transition
+        """Solving may have more cells than the kernels' 32-bit offsets reach; and who reads the grid must be a kernel,
+        as cells that are not computed have no meaning."""
+        reads = self.network.context is None or self._reads()
+        return self.epsilon is not None and reads and self._drops_packed() and self.engine.fits_transition
 
     def _reads(self) -> bool:
         cells = self.size.height * self.size.width
@@ -161,14 +165,16 @@ class CudaCourse(EagerCourse):
 
     def look(self, n: int) -> tuple[Tensor, Tensor | None]:
         row, halting = super().look(n)
-        if self.lists and halting is not None:
+        if self.lists and halting is not None and n < self.steps:
             assert self.sizes is not None
             self.sizes, self.running = leave(self.sizes, self.running, halting.detach(), self.thresholds)
         return row, halting
 
     def take(self, n: int) -> None:
         drops = self.drops and self.drops.step(n)
-        projected = self.engine.project(self.grid, self.matrix) if self.projected is None else self.projected
+        projected = self.projected
+        if projected is None:  # by torch, which sums over all cells to get the gradient of the matrix
+            projected = only_inside(self.size, self.engine.project(self.grid, self.matrix))
         attended = self.engine.attend_to(projected, self.sizes, self.encodings)
         if self.transition is None:
             self.show(self.engine.transition(self.grid, attended, self.size, drops))
@@ -176,12 +182,18 @@ class CudaCourse(EagerCourse):
         sites = cast("Sequence[PackedDropout]", drops or ())
         bits, factor = tuple(site.bits for site in sites) or None, sites[0].factor if sites else 1.0
         hidden = self.network.config.step_hidden
-        packed, low = self.transition.packed, self.transition.low
+        given = (self.grid, attended, *self.transition.ways, self.transition.packed, self.transition.low)
+        top = self.tops[n - 1, :, : len(self.present)].contiguous()
         self.grid, self.projected, self.seen, self.top, *self.transition.ways = KernelTransition.apply(
-            self.grid, attended, *self.transition.ways, packed, low, hidden, self.sizes, bits, factor, n < self.steps
+            *given, hidden, self.sizes, bits, factor, (top,), n == self.steps
         )
+        if self.truncates:  # torch computes the last rows of those who leave
+            self.grid = only_inside(self.size, self.grid)
 
     def decide(self, n: int) -> Tensor:
+        if n == self.steps and self.epsilon is not None:
+            assert self.context is not None
+            return torch.ones_like(self.context[..., 0, 0])  # the last step takes what remains, whatever λ is
         if self.readings is None:
             return super().decide(n)
         drops = cast("Sequence[PackedDropout]", self.drops.context(n) if self.drops else ())

@@ -187,7 +187,10 @@ def _back_to_input(
     E: tl.constexpr, F: tl.constexpr, BLOCK: tl.constexpr, TILE: tl.constexpr,
     ENTRIES: tl.constexpr, DROPOUT: tl.constexpr,
 ):  # fmt: skip
-    """From there to the gradients of grid and attended. It leaves `x0`, `x1`, `by1`, and adds as above."""
+    """From there to the gradients of grid and attended. It leaves `x0`, `x1`, `by1`, and adds as above.
+
+    A sample that has left now was there the step before, which adds up what comes back for it: zeros.
+    """
     run, cells = tl.program_id(1), problems * H * W
     rows, columns, count = own_grid(sizes, run, problems, H, W, ENTRIES)
     number = tl.program_id(0) * TILE + tl.arange(0, TILE)
@@ -195,9 +198,11 @@ def _back_to_input(
     valid = inside[:, None]
     feature, hidden, line = tl.arange(0, E), tl.arange(0, F), (run * cells + number)[:, None]
     by_norms += (tl.program_id(0) * tl.num_programs(1) + run) * (4 * E)
-    if tl.program_id(0) * TILE >= count * rows * columns:
-        return
     place = run * cells + place_of(number, run, rows, columns, H, W, sizes, ENTRIES)
+    at, present_or_not = place[:, None] * E + feature, (number < problems * rows * columns)[:, None]
+    if tl.program_id(0) * TILE >= count * rows * columns:
+        tl.store(by_sum + at, tl.zeros((TILE, E), tl.float32), mask=present_or_not)
+        return
     w = low + run * stride
     through2 = tl.load(by2 + line * F + hidden, mask=valid, other=0.0)
     back = tl.zeros((TILE, E), tl.float32)
@@ -212,7 +217,6 @@ def _back_to_input(
         tl.store(by1 + line * F + block, through, mask=valid)
         weights = tl.load(w + feature[:, None] * F + block[None, :])
         back = tl.dot(through.to(weights.dtype), tl.trans(weights), back, input_precision="ieee")
-    at = place[:, None] * E + feature
     norms = packed + run * stride + _norms(E, F) + feature
     normal, scale = normalise(_sum_of(grid, attended, at, valid), E)
     kept = keep_factor(bits0, place, inside, factor, 0, E, E, TILE, DROPOUT)
@@ -222,7 +226,7 @@ def _back_to_input(
     add_to(by_norms + feature, tl.sum(g * normal, 0))
     add_to(by_norms + E + feature, tl.sum(g, 0))
     g = through_norm(g * tl.load(norms)[None, :], normal, scale, E)
-    tl.store(by_sum + at, g, mask=valid)
+    tl.store(by_sum + at, g, mask=present_or_not)
     tl.store(by_attended + at, g, mask=valid)
 
 
@@ -236,7 +240,8 @@ class KernelTransition(Function):
     `packed` [R,P] holds a run's parameters (see `packed_transition`), `low` the same in the precision of the products.
     Their gradients are gathered on the ways `by_matrices` and `by_norms` (see `gathering`). `bits` say which inputs of
     the three layers are kept, times `factor` (none: no dropout). `sizes` says which cells are computed (see `cells`):
-    for the others the next grid is zero, and its projections have no meaning.
+    for the others the next grid has no meaning, and `top`, where its top row is written, stays as it is. Of the `last`
+    step the output alone reads the next grid: so only top rows are computed.
     """
 
     @staticmethod
@@ -252,37 +257,35 @@ class KernelTransition(Function):
         sizes: Tensor | None,
         bits: tuple[Tensor, ...] | None,
         factor: float,
-        projects: bool,
+        top: tuple[Tensor],
+        last: bool,
     ) -> tuple[Tensor | None, ...]:
         grid, attended = grid.contiguous(), attended.contiguous()
-        new = torch.empty if sizes is None else torch.zeros
-        out = new(grid.shape, dtype=grid.dtype, device=grid.device)
-        qkv = low.new_empty(*grid.shape[:-1], 3 * grid.shape[-1]) if projects else None
-        top = new(grid[:, :, 0].shape, dtype=grid.dtype, device=grid.device)
+        sizes = _top_rows(sizes) if last else sizes
+        out, qkv = torch.empty_like(grid), None if last else low.new_empty(*grid.shape[:-1], 3 * grid.shape[-1])
         call = _Call(grid, attended, packed, low, hidden, sizes, bits or (), factor)
         saves = any(ctx.needs_input_grad)
         saved = [call.lines(size) for size in (hidden, hidden, call.features)] if saves else [low, low, low]
-        written = (out, low if qkv is None else qkv, top, *saved)
-        call.launch(_forward, _FORWARD, (0, 1, 2), written, SAVES=saves, PROJECTS=projects)
+        written = (out, low if qkv is None else qkv, *top, *saved)
+        call.launch(_forward, _FORWARD, (0, 1, 2), written, SAVES=saves, PROJECTS=not last)
         ways = [nothing(way.shape, way) for way in (by_matrices, by_norms)]
         ctx.save_for_backward(grid, attended, *ways, packed, low, sizes, out, *saved, *(bits or ()))
-        ctx.arguments = (hidden, factor)
+        ctx.arguments = (hidden, factor, last)
         ctx.set_materialize_grads(False)
-        return out, qkv, out.view(out.shape), top, *ways
+        return out, qkv, out.view(out.shape), *top, *ways
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
         grid, attended, *ways, packed, low, sizes, out, first, second, result = ctx.saved_tensors[:11]
         bits = ctx.saved_tensors[11:]
         by_matrices, by_norms = (summands(*pair) for pair in zip(gradients[4:], ways, strict=True))
-        hidden, factor = ctx.arguments
+        hidden, factor, last = ctx.arguments
         call = _Call(grid, attended, packed, low, hidden, sizes, bits, factor)
         x0, x1, x2, by1, by2, by3 = (
             call.lines(size) for size in (call.features, hidden, hidden, hidden, hidden, call.features)
         )
-        # A sample that has left now was there the step before, which adds up what comes back for it.
-        by_sum = torch.zeros_like(grid) if entries(sizes) > 2 else torch.empty_like(grid)
-        by_attended = torch.empty_like(attended)
+        new = torch.zeros_like if last else torch.empty_like
+        by_sum, by_attended = new(grid), new(attended)
         come = [grid if gradient is None else gradient.contiguous() for gradient in gradients[:4]]
         told = {name: gradient is not None for name, gradient in zip(_READERS, gradients, strict=False)}
         written = (second, result, by_sum, x2, by2, by3, by_norms)
@@ -291,7 +294,16 @@ class KernelTransition(Function):
         call.launch(_back_to_input, _TO_INPUT, (0, 1), written)
         layers = ((x0, by1), (x1, by2), (x2, by3))
         add_products_of_a_step(layers, out, come[1] if told["QKV"] else None, sizes, by_matrices)
-        return by_sum, by_attended, by_matrices, by_norms, *[None] * 7
+        return by_sum, by_attended, by_matrices, by_norms, *[None] * 8
+
+
+def _top_rows(sizes: Tensor | None) -> Tensor | None:
+    """`sizes` of the top rows alone, as if they were the grids."""
+    if sizes is None:
+        return None
+    sizes = sizes.clone()
+    sizes[:, 0] = 1
+    return sizes
 
 
 def programs(cells: int, kind: torch.dtype) -> int:
