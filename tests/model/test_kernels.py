@@ -78,6 +78,11 @@ def random(*shape, seed=0):
     return values.requires_grad_()
 
 
+def assert_zero_for_those_who_left(size, gradient):
+    """The step before, in which they were present, adds this to its own."""
+    assert torch.equal(only_inside(size.size, gradient), only(size, gradient))
+
+
 KINDS = ("whole", "masked", "left")
 
 
@@ -161,6 +166,7 @@ def test_local_attention(width, heads, kernel, shape, kind):
     way = Gathered.apply(encodings, attention_programs(3 * math.prod(shape)))
     fast, _ = KernelAttention.apply(qkv, way, encodings.detach(), heads, size.sizes)
     assert_same(plain, fast, (qkv, query, relative), size)
+    assert_zero_for_those_who_left(size, torch.autograd.grad(only(size, fast).sum(), qkv)[0])
 
 
 @pytest.mark.parametrize(
@@ -304,6 +310,7 @@ def test_transition(shape, features, hidden, kind, dropout):
     expected = 4 * plain + linear(plain, matrix).unflatten(-1, (3, -1)).sum(-2)
     expected = torch.cat((expected[:, :, :1] + 4 * plain[:, :, :1], expected[:, :, 1:]), 2)
     assert_same(expected, together, (*inputs, matrix), size, relative=close)
+    assert_zero_for_those_who_left(size, torch.autograd.grad(seen.sum(), grid, retain_graph=True)[0])
     # Of a last step, the top row alone.
     *_, last, _, _ = KernelTransition.apply(*given_all, (torch.zeros_like(grid[:, :, 0]),), True)
     assert_same(only_present(size, plain[:, :, 0]), last, inputs, relative=close)
