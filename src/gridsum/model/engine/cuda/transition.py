@@ -17,7 +17,7 @@ import triton.language as tl
 from torch import Tensor
 from torch.autograd import Function
 
-from gridsum.model.engine.cuda.cells import MOST_CELLS, entries, own_grid, place_of
+from gridsum.model.engine.cuda.cells import MOST_CELLS, cell_of, entries, own_grid, sample_of
 from gridsum.model.engine.cuda.gathering import nothing, summands
 from gridsum.model.engine.cuda.layers import add_to, keep_factor, normalise, sigmoid, through_norm
 from gridsum.model.engine.cuda.products import add_products_of_a_step
@@ -39,9 +39,12 @@ def _sum_of(grid, attended, at, valid):
 
 
 @triton.jit
-def _in_top_row(place, H, W):
-    """Where a cell of the top row lies among the cells of all top rows."""
-    return place // (H * W) * W + place % W
+def _places(number, run, rows, columns, problems, H, W, sizes, ENTRIES: tl.constexpr):
+    """Where a run's cells lie among all cells, where among those of all top rows, and which of them are in one."""
+    index, row, column = cell_of(number, rows, columns, ENTRIES)
+    sample = run * problems + sample_of(index, run, sizes, ENTRIES)
+    column += W - columns
+    return (sample * H + row) * W + column, sample * W + column, row == 0
 
 
 # Where parts of a run's row of parameters begin. A layer is its weights and, as their last row, its bias.
@@ -80,7 +83,7 @@ def _forward(
     valid = inside[:, None]
     if tl.program_id(0) * TILE >= count * rows * columns:
         return
-    place = run * cells + place_of(number, run, rows, columns, H, W, sizes, ENTRIES)
+    place, above, is_top = _places(number, run, rows, columns, problems, H, W, sizes, ENTRIES)
     feature, hidden, line = tl.arange(0, E), tl.arange(0, F), (run * cells + number)[:, None]
     at = place[:, None] * E + feature
     w, packed = low + run * stride, packed + run * stride
@@ -114,7 +117,7 @@ def _forward(
             matrix = tl.load(w + _matrix(E, F) + feature[:, None] * (3 * E) + part * E + feature[None, :])
             product = tl.dot(reduced, matrix, input_precision="ieee")
             tl.store(qkv + place[:, None] * (3 * E) + part * E + feature, product, mask=valid)
-    tl.store(top + _in_top_row(place, H, W)[:, None] * E + feature, y, mask=valid & (place // W % H == 0)[:, None])
+    tl.store(top + above[:, None] * E + feature, y, mask=valid & is_top[:, None])
 
 
 @triton.jit
@@ -139,7 +142,7 @@ def _back_to_second(
     by_norms += (tl.program_id(0) * tl.num_programs(1) + run) * (4 * E)
     if tl.program_id(0) * TILE >= count * rows * columns:
         return
-    place = run * cells + place_of(number, run, rows, columns, H, W, sizes, ENTRIES)
+    place, above, is_top = _places(number, run, rows, columns, problems, H, W, sizes, ENTRIES)
     at = place[:, None] * E + feature
     w, packed = low + run * stride, packed + run * stride
     norms = packed + _norms(E, F) + feature
@@ -161,8 +164,7 @@ def _back_to_second(
     if SEEN:
         g += tl.load(by_seen + at, mask=valid, other=0.0)
     if TOP:
-        above = _in_top_row(place, H, W)[:, None] * E + feature
-        g += tl.load(by_top + above, mask=valid & (place // W % H == 0)[:, None], other=0.0)
+        g += tl.load(by_top + above[:, None] * E + feature, mask=valid & is_top[:, None], other=0.0)
     add_to(by_norms + 2 * E + feature, tl.sum(g * normal, 0))
     add_to(by_norms + 3 * E + feature, tl.sum(g, 0))
     g = through_norm(g * tl.load(norms + 2 * E)[None, :], normal, scale, E)
@@ -198,7 +200,7 @@ def _back_to_input(
     valid = inside[:, None]
     feature, hidden, line = tl.arange(0, E), tl.arange(0, F), (run * cells + number)[:, None]
     by_norms += (tl.program_id(0) * tl.num_programs(1) + run) * (4 * E)
-    place = run * cells + place_of(number, run, rows, columns, H, W, sizes, ENTRIES)
+    place, _, _ = _places(number, run, rows, columns, problems, H, W, sizes, ENTRIES)
     at, present_or_not = place[:, None] * E + feature, (number < problems * rows * columns)[:, None]
     if tl.program_id(0) * TILE >= count * rows * columns:
         tl.store(by_sum + at, tl.zeros((TILE, E), tl.float32), mask=present_or_not)
