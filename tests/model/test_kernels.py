@@ -186,13 +186,13 @@ def test_samples_leave():
     thresholds = torch.full_like(running, 0.05)
     assert everyone(own, 5).tolist() == [[4, 12, 5, 0, 1, 2, 3, 4], [5, 13, 5, 0, 1, 2, 3, 4]]
     sizes, after = leave(own, running, halting, thresholds)
-    assert sizes.tolist() == [[4, 12, 3, 0, 2, 3, 1, 4], [5, 13, 1, 4, 0, 1, 2, 3]]
+    assert sizes.tolist() == [[4, 12, 2, 0, 3, 1, 2, 4], [5, 13, 0, 0, 1, 2, 3, 4]]
     assert torch.equal(after, running * (1 - halting))
     sizes, _ = leave(sizes, after, halting, thresholds)
     assert sizes[:, :3].tolist() == [[4, 12, 2], [5, 13, 0]]
-    thresholds[0, 0], thresholds[1, 4] = 0.6, 0.9  # each sample has its own
+    thresholds[0, 0], thresholds[1, 3] = 0.6, 0.001  # each sample has its own
     sizes, _ = leave(own, running, halting, thresholds)
-    assert sizes.tolist() == [[4, 12, 2, 2, 3, 0, 1, 4], [5, 13, 1, 4, 0, 1, 2, 3]]
+    assert sizes.tolist() == [[4, 12, 1, 3, 0, 1, 2, 4], [5, 13, 1, 3, 0, 1, 2, 4]]
 
 
 @pytest.mark.usefixtures("no_number_in_fresh_memory")
@@ -231,14 +231,14 @@ def test_context(shape, name, kind, dropout):
         drops = [[PackedDropout(some, 0.1) for some in part] for part in (bits[:2], bits[2:])]
     with torch.autocast("cuda", torch.bfloat16, enabled=not INTERPRETED):
         readings = Readings.of(reader, 4, 3)
-    ledger, plain, fast, before, found, expected = readings.begin(), context, context, context, [], []
+    ledger, plain, fast, before = readings.begin(), context, context, context
+    found, expected, shown = [], [], []
     for n, (size, grid, drop) in enumerate(zip(sizes, given, drops, strict=True), 1):
         before = fast
         plain, halting = reader(plain, only(size, grid), size.size, drop or None)
         expected.append(only_present(size, halting)[..., None])
-        fast, halting, *ledger = KernelContext.apply(
-            fast, only(size, grid), readings, Reading(n, size.sizes, drop), *ledger
-        )
+        shown.append(only(size, grid))
+        fast, halting, *ledger = KernelContext.apply(fast, shown[-1], readings, Reading(n, size.sizes, drop), *ledger)
         found.append(only_present(size, halting)[..., None])
     expected, found = (
         torch.cat([*parts, only_present(sizes[1], last).flatten(2)], -1)
@@ -248,6 +248,7 @@ def test_context(shape, name, kind, dropout):
     assert_same(expected, found, (context, *given, *parameters), relative=close)
     if kind == "left":
         assert torch.equal(fast[~present()], before[~present()])
+    assert_zero_for_those_who_left(sizes[1], torch.autograd.grad(found.sum(), shown[1], retain_graph=True)[0])
 
 
 def test_packed_dropout_drops_the_same():
@@ -347,6 +348,7 @@ LARGE = {"training.batch": 8, "model.max_steps": 8}
     ("name", "changes", "group", "exactly"),
     [
         ("base", SMALL, 1, True),
+        ("base", SMALL | {"model.max_steps": 4, "model.epsilon": 0.4}, 1, True),
         # Of one rollout, as they have no draw of success.
         ("ponderReg", SMALL, 1, False),
         # Sizes that the transition's kernel does not have, and that of the context.

@@ -77,7 +77,8 @@ def _leave(sizes, running, halting, thresholds, out, left, problems, ENTRIES: tl
     run, sample = tl.program_id(0), tl.arange(0, TILE)
     there = sample < problems
     before = tl.load(running + run * problems + sample, mask=there, other=0.0)
-    stay = there & (before >= tl.load(thresholds + run * problems + sample, mask=there, other=0.0))
+    after = before * (1 - tl.load(halting + run * problems + sample, mask=there, other=0.0))
+    stay = there & (after >= tl.load(thresholds + run * problems + sample, mask=there, other=0.0))
     count = tl.sum(stay.to(tl.int32), 0)
     place = tl.where(stay, tl.cumsum(stay.to(tl.int32), 0) - 1, count + tl.cumsum((there & ~stay).to(tl.int32), 0) - 1)
     out += run * (problems + 3)
@@ -85,12 +86,11 @@ def _leave(sizes, running, halting, thresholds, out, left, problems, ENTRIES: tl
     tl.store(out + 1, tl.load(sizes + ENTRIES * run + 1))
     tl.store(out + 2, count)
     tl.store(out + 3 + place, sample, mask=there)
-    after = before * (1 - tl.load(halting + run * problems + sample, mask=there, other=0.0))
     tl.store(left + run * problems + sample, after, mask=there)
 
 
 def leave(sizes: Tensor, running: Tensor, halting: Tensor, thresholds: Tensor) -> tuple[Tensor, Tensor]:
-    """`sizes` without the samples whose `running` is below their threshold, and running · (1 − halting); [R,B] each."""
+    """running · (1 − halting) [R,B], and `sizes` without the samples for which it is below their threshold."""
     runs, problems = running.shape
     out, left = sizes.new_empty(runs, problems + 3), torch.empty_like(running)
     _leave[(runs,)](

@@ -117,6 +117,7 @@ class CudaCourse(EagerCourse):
 
     def __init__(self, engine: Cuda, start: Start) -> None:
         super().__init__(engine, start)
+        self.halting: Tensor | None = None
         self.sizes = start.size.own
         """Which cells the kernels compute: each run's own, then those of the samples that are left."""
         cells = self.problems * start.size.height * start.size.width
@@ -164,11 +165,11 @@ class CudaCourse(EagerCourse):
             self.projected, self.seen, self.top = projected, seen, top
 
     def look(self, n: int) -> tuple[Tensor, Tensor | None]:
-        row, halting = super().look(n)
-        if self.lists and halting is not None and n < self.steps:
+        if self.lists and self.halting is not None and n < self.steps:
             assert self.sizes is not None
-            self.sizes, self.running = leave(self.sizes, self.running, halting.detach(), self.thresholds)
-        return row, halting
+            self.sizes, self.running = leave(self.sizes, self.running, self.halting.detach(), self.thresholds)
+        row, self.halting = super().look(n)
+        return row, self.halting
 
     def take(self, n: int) -> None:
         drops = self.drops and self.drops.step(n)

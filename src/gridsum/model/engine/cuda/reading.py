@@ -187,6 +187,7 @@ def read_context_back(
     at, there = line[:, None] * E + feature[None, :], inside[:, None]
     if not present:
         tl.store(by_contexts + at, tl.zeros((VECTORS, E), tl.float32), mask=there)
+        tl.store(by_grids + at_cell, tl.zeros((TILE, E), tl.float32), mask=(tl.arange(0, TILE) < cells)[:, None])
         return
     slot = (run.to(tl.int64) * steps + n) * most + tl.program_id(0)
     sums += slot * total
