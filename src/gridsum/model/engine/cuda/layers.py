@@ -38,8 +38,9 @@ def keep_factor(
     """
     kept = tl.full((TILE, BLOCK), 1.0, tl.float32)
     if DROPOUT:
-        WORD: tl.constexpr = min(BLOCK, 32)
-        column, words = tl.arange(0, BLOCK), bits.to(tl.pointer_type(tl.int32 if WORD == 32 else tl.int16))
+        WORD: tl.constexpr = 32 if BLOCK >= 32 else 16
+        KIND: tl.constexpr = tl.int32 if BLOCK >= 32 else tl.int16
+        column, words = tl.arange(0, BLOCK), bits.to(tl.pointer_type(KIND))
         words += place * (N // WORD) + first // WORD
         here = tl.load(words, mask=valid, other=-1).to(tl.int32)[:, None]
         for index in tl.static_range(1, BLOCK // WORD):

@@ -29,8 +29,8 @@ def _add_product(
     The cells lie in the run's grids if `PLACED`, else one after the other. With a `BIAS`, x has a last feature of 1.
     """
     # Of a side that is no power of two, the largest that divides it.
-    ROWS: tl.constexpr = min(INPUTS & -INPUTS, MOST_ROWS)
-    COLUMNS: tl.constexpr = min(OUTPUTS & -OUTPUTS, MOST_COLUMNS)
+    ROWS: tl.constexpr = MOST_ROWS if INPUTS % MOST_ROWS == 0 else INPUTS & -INPUTS
+    COLUMNS: tl.constexpr = MOST_COLUMNS if OUTPUTS % MOST_COLUMNS == 0 else OUTPUTS & -OUTPUTS
     run, share, shares = tl.program_id(1), tl.program_id(2), tl.num_programs(2)
     rows, columns, count = own_grid(sizes, run, problems, H, W, ENTRIES)
     row = tile // (OUTPUTS // COLUMNS) * ROWS + tl.arange(0, ROWS)
