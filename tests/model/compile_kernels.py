@@ -1,4 +1,5 @@
-"""Reads every Triton kernel as a compiler for a GPU does, as training calls it, and fails where that refuses it.
+"""Reads every Triton kernel as a compiler for a GPU does, as training and solving call it, and fails where
+that refuses it.
 
 The interpreter, by which the other tests run the kernels, forgives what a compiler does not. Run in a process of its
 own, as Triton asks once whether to interpret.
@@ -18,6 +19,7 @@ from gridsum.config import Config
 from gridsum.deltas import variant
 from gridsum.fields import override
 from gridsum.model.engine.cuda.course import Cuda
+from gridsum.model.paper import GridSize
 from gridsum.streams import Stream
 from gridsum.training.gradients import part_gradient
 from gridsum.training.loop import PaperFleet
@@ -72,6 +74,7 @@ def main() -> None:
         config = override(variant(name), {"training.batch": 4, "model.max_steps": 2, "training.precision": "fp32"})
         for reduced in (True, False):
             compile_variant(config, reduced)
+        compile_solving(config)
     sys.stdout.write(f"{len(compiled)} kernels: {', '.join(sorted({key[0] for key in compiled}))}\n")
 
 
@@ -85,6 +88,14 @@ def compile_variant(config: Config, reduced: bool) -> None:
     torch.set_autocast_dtype("cuda", torch.bfloat16)
     with torch.autocast("cpu", torch.bfloat16, enabled=reduced):
         part_gradient(engine, config, Stream.of_seeds((0, 1)), 1, steps, static=True)
+
+
+def compile_solving(config: Config) -> None:
+    """The placement of a grid that is larger than those of training."""
+    engine, size = Cuda(PaperFleet(config, (0, 1), torch.device("cpu")).network), GridSize(3, 300)
+    symbols = torch.ones(2, 1, 3, dtype=torch.int64)
+    with torch.no_grad():
+        engine.place(symbols, size, hard=False)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ import torch
 from gridsum.deltas import variant
 from gridsum.fields import override
 from gridsum.model.dropout import Dropout, NumberedCells
+from gridsum.model.engine import placement
 from gridsum.model.engine.plain import Plain
 from gridsum.model.paper import (
     ContextTransformer,
@@ -49,7 +50,7 @@ from gridsum.model.engine.cuda.course import Cuda, packed_transition
 from gridsum.model.engine.cuda.dropout import PackedDropout
 from gridsum.model.engine.cuda.gathering import Gathered
 from gridsum.model.engine.cuda.keep_bits import keep_bits
-from gridsum.model.engine.cuda.placement import KernelEnds
+from gridsum.model.engine.cuda.placement import KernelEnds, rows_back
 from gridsum.model.engine.cuda.transition import KernelTransition
 
 gpu = pytest.mark.gpu
@@ -177,6 +178,25 @@ def test_placement(length, height, width):
     actions = logits.softmax(-1)
     plain = torch.stack(list(oracle.ends_backwards(actions, height, width))[::-1], 2)
     assert_same(plain, KernelEnds.apply(actions, height, width), (logits,))
+
+
+@pytest.mark.parametrize(
+    ("length", "height", "width", "block"),
+    [(2, 1, 1, 1), (9, 3, 5, 4), pytest.param(1205, 4, 605, 256, marks=gpu), (12, 2, 4, 12)],
+)
+def test_placement_of_larger_grids(length, height, width, block, monkeypatch):
+    """Block by block, the rows of a grid by programs of their own."""
+    monkeypatch.setattr(placement, "_BLOCK", block)
+    vectors, actions = random(2, 3, length, 8).detach(), random(2, 3, length, 3, seed=1).detach().softmax(-1)
+    plain = placement.place_soft(vectors, actions, height, width)
+    blocks: list[int] = []
+
+    def back(some, end, fall):
+        blocks.append(some.shape[2])
+        return rows_back(some, end, fall)
+
+    torch.testing.assert_close(placement.place_soft(vectors, actions, height, width, back=back), plain)
+    assert blocks == [block] * (length // block) + [length % block] * (length % block > 0)
 
 
 def test_samples_leave():
@@ -323,7 +343,7 @@ def test_a_compiler_reads_the_kernels():
     told = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
     said = subprocess.run([sys.executable, script, "base", "fixedTime"], env=told, capture_output=True, text=True)
     assert said.returncode == 0, said.stderr[-2000:]
-    names = "_forward _backward _back_to_second _back_to_input _product _products_of_a_step _keep _leave"
+    names = "_forward _backward _back_to_second _back_to_input _product _products_of_a_step _keep _leave _row_back"
     names += " read_context read_context_back"
     for name in names.split():
         assert name in said.stdout

@@ -32,6 +32,9 @@ _BLOCK = 256
 
 Ends = Callable[[Tensor, int, int], Tensor]
 """Actions [R,B,S,3], height, width → end_t of every time, [R,B,S,H,W]."""
+Back = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor, Tensor]]
+"""Actions [R,B,T,3], and end [R,B,H,W] and fall [R,B,H] after the last of them → end_t after each, [R,B,T,H,W], and end
+and fall before the first."""
 
 
 class LookUp(Function):
@@ -52,20 +55,25 @@ class LookUp(Function):
         return torch.bmm(chosen.transpose(1, 2).to(gradient.dtype), gradient), None
 
 
-def place_soft(x: Tensor, actions: Tensor, height: int, width: int, ends_of: Ends | None = None) -> Tensor:
+def place_soft(
+    x: Tensor, actions: Tensor, height: int, width: int, ends_of: Ends | None = None, back: Back | None = None
+) -> Tensor:
     """The grid [R,B,H,W,E] that vectors x [R,B,S,E] under action probabilities [R,B,S,3] end on; exact.
 
-    `ends_of` computes all times at once, where there is a kernel for it.
+    Where there are kernels for it, `ends_of` computes all times at once, and `back`, without a gradient, a block of
+    them.
     """
     runs, problems, _, features = x.shape
     written = (actions[..., TLU] + actions[..., NLP])[..., None] * x
     grid = written.new_zeros(runs, problems, height * width, features)
-    for low, high, ends in _blocks(actions, height, width, ends_of):
+    for low, high, ends in _blocks(actions, height, width, ends_of, back or _back):
         grid = grid + torch.matmul(ends.flatten(-2).transpose(-1, -2), written[:, :, low:high])
     return grid.view(runs, problems, height, width, features)
 
 
-def _blocks(actions: Tensor, height: int, width: int, ends_of: Ends | None) -> Iterator[tuple[int, int, Tensor]]:
+def _blocks(
+    actions: Tensor, height: int, width: int, ends_of: Ends | None, back: Back
+) -> Iterator[tuple[int, int, Tensor]]:
     """end_t of the times from `low` to `high`, [R,B,high − low,H,W], until all times are covered."""
     length = actions.shape[2]
     if ends_of is not None:
@@ -76,9 +84,14 @@ def _blocks(actions: Tensor, height: int, width: int, ends_of: Ends | None) -> I
         end, fall = _last(actions, height, width)
         for high in range(length, 0, -_BLOCK):
             low = max(0, high - _BLOCK)
-            ends, falls = _run_back(actions[:, :, low:high], end, fall)
-            yield low, high, ends[1:].permute(1, 2, 0, 3, 4)
-            end, fall = ends[0], falls[0]
+            ends, end, fall = back(actions[:, :, low:high], end, fall)
+            yield low, high, ends
+
+
+def _back(actions: Tensor, end: Tensor, fall: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """`Back`, time by time."""
+    ends, falls = _run_back(actions, end, fall)
+    return ends[1:].permute(1, 2, 0, 3, 4), ends[0], falls[0]
 
 
 def _last(actions: Tensor, height: int, width: int) -> tuple[Tensor, Tensor]:

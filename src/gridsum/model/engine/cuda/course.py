@@ -21,7 +21,7 @@ from gridsum.model.engine.cuda.cells import everyone, leave
 from gridsum.model.engine.cuda.context import KernelContext, Reading, Readings
 from gridsum.model.engine.cuda.dropout import PackedDropout, PackedDropouts, packs
 from gridsum.model.engine.cuda.gathering import Gathered
-from gridsum.model.engine.cuda.placement import KernelEnds
+from gridsum.model.engine.cuda.placement import LONGEST_ROW, KernelEnds, rows_back
 from gridsum.model.engine.cuda.products import SHARES
 from gridsum.model.engine.cuda.transition import KernelTransition
 from gridsum.model.engine.eager import Eager, EagerCourse
@@ -97,7 +97,8 @@ class Cuda(Eager):
         if hard:
             return place_hard(vectors, actions, size.height, size.width)
         ends = KernelEnds.apply if size.height * size.width <= _PLACED_CELLS else None
-        return place_soft(vectors, actions, size.height, size.width, ends)
+        back = rows_back if size.width <= LONGEST_ROW else None
+        return place_soft(vectors, actions, size.height, size.width, ends, back)
 
 
 @dataclass
