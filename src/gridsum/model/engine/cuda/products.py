@@ -14,7 +14,7 @@ from gridsum.model.engine.cuda.cells import entries, own_grid, place_of
 _OPTIONS = {"ROWS": 128, "COLUMNS": 128, "LINES": 64, "num_warps": 8, "num_stages": 3, "maxnreg": 128}
 # Products in fp32 have no tensor cores: large tiles of them take a compiler minutes.
 _IN_FP32 = {"ROWS": 64, "COLUMNS": 64, "LINES": 32, "num_warps": 8, "num_stages": 2}
-SHARES = 8
+SHARES = 12
 """Into how many shares the cells are divided: each is summed apart."""
 
 

@@ -23,8 +23,8 @@ from gridsum.model.engine.cuda.layers import add_to, keep_factor, normalise, sig
 from gridsum.model.engine.cuda.products import add_products_of_a_step
 
 # Cells and warps of a program, and how many hidden features it has at a time where it does not need all.
-_FORWARD = {"TILE": 64, "BLOCK": 64, "num_warps": 4, "num_stages": 2}
-_TO_SECOND = {"TILE": 64, "BLOCK": 32, "num_warps": 4, "num_stages": 3}
+_FORWARD = {"TILE": 64, "BLOCK": 32, "num_warps": 4, "num_stages": 3}
+_TO_SECOND = {"TILE": 64, "BLOCK": 64, "num_warps": 4, "num_stages": 3}
 _TO_INPUT = {"TILE": 64, "BLOCK": 32, "num_warps": 4, "num_stages": 3}
 # Products in fp32 have no tensor cores: large tiles of them take a compiler minutes.
 _IN_FP32 = {"TILE": 16, "BLOCK": 16, "num_warps": 4, "num_stages": 1}
