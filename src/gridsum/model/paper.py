@@ -370,6 +370,13 @@ class Network(RunsModule):
         self.output = Linear(runs, config.width, symbols)
         self.context = ContextTransformer(runs, config) if config.halting == "ponder" else None
 
+    def alone(self, run: int) -> "Network":
+        """One of the runs, as a network of its own with the same memory."""
+        network = Network(self.config, (0,), self.output.weight.shape[-1])
+        parts = {name: part[run : run + 1] for name, part in self.state_dict().items()}
+        network.load_state_dict(parts, assign=True)
+        return network
+
     def actions(self, symbols: Tensor) -> Tensor:
         """The action probabilities [R,B,S,3] of symbols [R,B,S]."""
         return self.placement(self.embedding(symbols))
