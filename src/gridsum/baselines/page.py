@@ -3,6 +3,7 @@ measured."""
 
 import re
 from collections.abc import Container, Mapping, Sequence
+from dataclasses import replace
 
 from gridsum.baselines.registry import SYSTEMS
 from gridsum.baselines.system import System
@@ -18,7 +19,7 @@ OURS = ("exact", "base", "noGroups")
 """Those of ours that stand in the tables: the default, and the two of the paper's own."""
 _TOLD = ("[1,4]x[1,10]", "2x20", "2x100", "[5,6]x[1,10]", "nines+1:2x[1,10]")
 _NOT_MEASURED = "not measured"
-_TRAINED = {"paper": "On Π([1,4],[1,10]).", "own": "On its own."}
+_TRAINED = {"paper": "Paper.", "own": "Own."}
 _NUMBER = re.compile(r"\{(.+?)( best)?\}")
 """What stands for a number in a system's texts."""
 _TABLE = [suite.name for suite in COLLECTIONS["comparison"]]
@@ -78,8 +79,7 @@ def page(records: Sequence[Record]) -> str:
         parts += [
             f"![Whole results right against digits and against terms, a line for each system]({PICTURE})\n",
             "Thick lines are the highest seed at each size, thin ones the medians. Ours are black.\n",
-            *_tables(alike, (("The paper's Table III, and rows of nines, all trained on Π([1,4],[1,10])", _SHOWN),)),
-            _HOW,
+            *_alike(alike),
             f"[The appendix]({APPENDIX}) has every seed on every suite in both settings, what each cost, how it "
             "differs from its paper, how it learned, and the commands.\n",
         ]
@@ -141,10 +141,21 @@ def _missing(found: Mapping[str, Suites]) -> str:
     return f"**Not measured yet**: {', '.join(without)}.\n" if without else ""
 
 
-def _tables(records: list[Record], groups: Sequence[tuple[str, Sequence[str]]], given: bool = True) -> list[str]:
+def _tables(records: list[Record], groups: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
     """A table for each group of suites that has been measured."""
     made = [(title, names, [record for record in records if record.suite in names]) for title, names in groups]
-    return [to_markdown(across(among, names, title, given)) for title, names, among in made if among]
+    return [to_markdown(across(among, names, title)) for title, names, among in made if among]
+
+
+def _alike(records: list[Record]) -> list[str]:
+    """The table of one setting, whose name and number of seeds are told once, and how it was measured."""
+    shown = [record for record in records if record.suite in _SHOWN]
+    if not shown:
+        return []
+    table = across(shown, _SHOWN, "The paper's Table III, and rows of nines, all trained on Π([1,4],[1,10])")
+    rows = [(name.removesuffix("/paper"), given, *scores) for name, given, _, *scores in table.rows]
+    table = replace(table, caption="", header=(*table.header[:2], *table.header[3:]), rows=tuple(rows))
+    return [to_markdown(table).rstrip("\n") + "\n", _HOW]
 
 
 def _digits(records: list[Record]) -> list[str]:

@@ -83,22 +83,17 @@ def systems(records: list[Record]) -> Table:
     return Table("Systems side by side", caption, header, tuple(rows), keys=2)
 
 
-def across(records: list[Record], names: Sequence[str], title: str, given: bool = True) -> Table:
-    """The same in brief: a line for each system, a column for each suite, with the median and the best seed.
-
-    Without `given` it does not say what each was given, nor how many seeds there are.
-    """
+def across(records: list[Record], names: Sequence[str], title: str) -> Table:
+    """The same in brief: a line for each system, a column for each suite, with the median and the highest seed."""
     found = by_system(records)
     names = [name for name in names if any(name in suites for suites in found.values())]
     rows = []
     for line, suites in found.items():
         if any(name in suites for name in names):
             seeds = max(len(suites[name]) for name in names if name in suites)
-            about = (line.given, str(seeds)) if given else ()
-            rows.append((line.label, *about, *(_brief(suites.get(suite, {})) for suite in names)))
+            rows.append((line.label, line.given, str(seeds), *(_brief(suites.get(suite, {})) for suite in names)))
     shown = "Whole results right: the median over training seeds, then the highest seed of the suite."
-    caption = f"{shown} {_conditions(records)}"
-    return Table(title, caption, ("system", *(("was given", "seeds") if given else ()), *names), tuple(rows))
+    return Table(title, f"{shown} {_conditions(records)}", ("system", "was given", "seeds", *names), tuple(rows))
 
 
 def _brief(seeds: Mapping[int | None, Record]) -> str:
