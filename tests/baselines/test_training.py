@@ -461,7 +461,9 @@ def test_the_best_run_of_a_system_is_listed(
     assert row[:5] == ["dngpu/own", "2", "0.75", "0.50", "0.50"]
     assert "Not measured yet: s2g-cnn/paper, s2g-cnn/own, dngpu/paper," in " ".join(listed.split())
     assert main(["models", "dngpu/own"]) == 0
-    assert "gridsum train --system dngpu --setting own --seeds 2 --out FOLDER" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "gridsum train --system dngpu --setting own --seeds 2 --out FOLDER" in told
+    assert "Training seed 2; evaluation seed" in told  # it has no halting rule, placement or grids to choose
     assert main(["models", "--json"]) == 0
     (known,) = json.loads(capsys.readouterr().out)
     assert (known["name"], known["seed"], known["file"], len(known["records"])) == ("dngpu/own", 2, None, 2)

@@ -62,15 +62,15 @@ def labels_of(rows: Collection[Row]) -> dict[str, Callable[[Row], str]]:
 
 def conditions(records: Collection[Record]) -> str:
     """How the records came about."""
-    ours = [record for record in records if record.variant != EXTERNAL]
-    parts = []
+    trained = [record for record in records if record.variant != EXTERNAL]
+    ours, parts = [record for record in trained if record.given is None], []
     if ours:
         parts.append(_several("halting rule", (record.halting for record in ours)))
         parts.append(_several("placement", (record.placement for record in ours)))
         parts.append(_several("grids", (record.grids for record in ours), plural=""))
-        seeds = {record.seed for record in ours} - {None}
-        if seeds:
-            parts.append(_several("training seed", seeds))
+    seeds = {record.seed for record in trained} - {None}
+    if seeds:
+        parts.append(_several("training seed", seeds))
     parts.append(_several("evaluation seed", (record.evaluation_seed for record in records)))
     parts.append(_several("gridsum", (record.version for record in records), plural=""))
     samples: dict[int, dict[str, None]] = {}
