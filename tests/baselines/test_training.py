@@ -383,11 +383,17 @@ def test_what_is_told_of_a_system_names_suites_that_it_is_measured_on(make_recor
     for piece, text in told:
         network = find(piece.system).network(find(piece.system).configured(piece.setting))
         measured = {suite.name for suite in campaign.suites_for(piece) if network.fits(suite.space)}
-        assert {name.removesuffix(" best") for name in re.findall(r"\{(.+?)\}", text)} <= measured
+        assert {re.sub(" (best|worst)$", "", name) for name in re.findall(r"\{(.+?)\}", text)} <= measured
     common = {"given": "nothing", "variant": "dngpu/paper", "model": "dngpu-paper", "suite": "2x50"}
     shown = page([make_record(**common, seed=seed, sequences_right=right) for seed, right in enumerate((64, 0, 160))])
     assert "0.100 on 2x50 (0.250 for the highest seed)" in shown
     assert "not measured on 6x5" in shown
+    short = [make_record(**common, seed=seed, sequences_right=64, problems_seen=8) for seed in (0, 1)]
+    assert "Why it stops there is open" in shown
+    assert "Why it stops there is open" not in page(short), "which need not hold for a short trial"
+    common |= {"variant": "dngpu/own", "suite": "2x50"}
+    shown = page([make_record(**common, seed=seed, sequences_right=right) for seed, right in enumerate((64, 0, 160))])
+    assert "0.100 on 2x50 (0.0 for the lowest seed)" in shown
 
 
 def test_a_recipe_that_failed_is_named_where_the_next_is_told(make_record):

@@ -178,7 +178,7 @@ SYSTEM = System(
             "two nines: {nines+1:2x[1,10]}."
         ),
         "own": (
-            "Accuracy is {2x20} on 2x20 and {2x50} on 2x50, though two of eight seeds are far below. On 2x100 it is "
+            "Accuracy is {2x20} on 2x20 and {2x50} on 2x50 ({2x50 worst} for the lowest seed). On 2x100 it is "
             "{2x100}, and {2x100 best} for the highest seed."
         ),
     },

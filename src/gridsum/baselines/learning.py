@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable
 from pathlib import Path
+from statistics import fmean
 from typing import NamedTuple
 
 from gridsum.baselines.system import SystemConfig
@@ -26,16 +27,13 @@ class Learned(NamedTuple):
 
 def note(path: Path, variant: str, config: SystemConfig, epoch: Epoch) -> None:
     """Add an epoch to the file; nothing if every run has diverged."""
-
-    def mean(name: str) -> float:
-        sound = [value for value, alive in zip(epoch.means[name], epoch.alive, strict=True) if alive]
-        return round(sum(sound) / len(sound), 4)
-
     if not any(epoch.alive):
         return
     seen = epoch.number * config.training.steps_per_epoch * config.training.batch
-    held_out = mean("held_out") if "held_out" in epoch.means else None
-    line = json.dumps(Learned(variant, seen, mean("accuracy"), held_out)._asdict())
+    accuracy, held_out = (
+        round(fmean(epoch.sound(name)), 4) if name in epoch.means else None for name in ("accuracy", "held_out")
+    )
+    line = json.dumps({"variant": variant, "problems_seen": seen, "accuracy": accuracy, "held_out": held_out})
     append_lines(path, f"{line}\n".encode())
 
 
@@ -44,13 +42,13 @@ def learning(paths: Iterable[str | Path]) -> dict[str, list[Learned]]:
     found: dict[str, dict[int, Learned]] = {}
     for path in paths:
         try:
-            for line in read_objects(Path(path)):
-                learned = Learned(**line)
-                found.setdefault(learned.variant, {})[learned.problems_seen] = learned
+            lines = [Learned(**line) for line in read_objects(Path(path))]
         except (LineError, TypeError, IsADirectoryError):
-            found.clear()
-        if not found:
+            lines = []
+        if not lines:
             raise TableError(
                 f"{path} does not say how systems learn; name the learning.jsonl that gridsum compare writes"
             )
+        for line in lines:
+            found.setdefault(line.variant, {})[line.problems_seen] = line
     return {variant: [epochs[seen] for seen in sorted(epochs)] for variant, epochs in found.items()}

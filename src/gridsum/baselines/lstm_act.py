@@ -145,9 +145,9 @@ SYSTEM = System(
             "one term of ten. On 10x5 it is {10x5}; the highest seed still has {10x5 best}."
         ),
         "own": (
-            "Every seed reaches the published number, {[1,5]x[1,5]} on [1,5]x[1,5], with partial sums. That suite "
-            "hides its corners: {4x5} on 4x5, which is one sum of 3,125 in training, and {5x5} on 5x5, one of 15,625. "
-            "Beyond: {6x5} on 6x5."
+            "With partial sums accuracy is {[1,5]x[1,5]} on [1,5]x[1,5], and {[1,5]x[1,5] worst} for the lowest seed. "
+            "That suite hides its corners: {4x5} on 4x5, which is one sum of 3,125 in training, and {5x5} on 5x5, one "
+            "of 15,625. Beyond: {6x5} on 6x5."
         ),
     },
 )

@@ -13,14 +13,14 @@ from gridsum.evaluation.rendering import Table, to_markdown
 from gridsum.evaluation.suites import COLLECTIONS
 from gridsum.evaluation.systems import across, by_system, costs, spread_of, systems
 
-PICTURE, LEARNING, APPENDIX = "pictures/comparison.svg", "pictures/learning.svg", "appendix/systems.md"
+PICTURE, CURVES, APPENDIX = "pictures/comparison.svg", "pictures/learning.svg", "appendix/systems.md"
 """Beside the page; the pictures are drawn by `gridsum figure systems` and `gridsum figure learning`."""
 OURS = ("exact", "base", "noGroups")
 """Those of ours that stand in the tables: the default, and the two of the paper's own."""
 _TOLD = ("[1,4]x[1,10]", "2x20", "2x100", "[5,6]x[1,10]", "nines+1:2x[1,10]")
 _NOT_MEASURED = "not measured"
 _TRAINED = {"paper": "Paper.", "own": "Own."}
-_NUMBER = re.compile(r"\{(.+?)( best)?\}")
+_NUMBER = re.compile(r"\{(.+?)(?: (best|worst))?\}")
 """What stands for a number in a system's texts."""
 _TABLE = [suite.name for suite in COLLECTIONS["comparison"]]
 """The suites of the paper's Table III."""
@@ -31,7 +31,7 @@ Suites = Mapping[str, Mapping[int | None, Record]]
 _INTRODUCTION = """# Systems side by side
 
 The paper that gridsum implements compares itself with systems that it did not run. Here seven are trained and tested
-by the same loop on the same problems, eight seeds each. Each is [one file](../src/gridsum/baselines), and has two
+by the same loop on the same problems. Each is [one file](../src/gridsum/baselines), and has two
 settings:
 
 - **own**: it learns what its own paper trained it on, or the nearest to that. A number of that paper says whether it is
@@ -44,12 +44,10 @@ every column. `base` and `noGroups` are the paper's networks, `exact` is the one
 
 Problems within a system's training space are laid out as in training. Larger ones get as much more room as they need.
 """
-_HOW = (
-    "Of the seven the median of eight seeds, then the highest seed of that suite, on 256 problems (`2x602`: 128). A "
-    "dash: it cannot be asked. Of `base` and `noGroups` one seed of ten, chosen on validation problems and trained "
-    "further, on the grids of the published test; they have seen 1.04 million sums, the seven 0.48 to 2.56 million. "
-    "`exact` learns the same space by a recipe of its own: short sums first, sums of few digits more often, and which "
-    "neighbours a cell sees is given ([how](exact.md)).\n"
+_OF_OURS = (
+    "A dash: it cannot be asked. `base` and `noGroups` are one seed of ten each, chosen on validation problems and "
+    "trained further, on the grids of the published test. `exact` learns the same space by a recipe of its own: short "
+    "sums first, sums of few digits more often, and which neighbours a cell sees is given ([how](exact.md)).\n"
 )
 _RULE = "The rule is lenient: a number is reached if the highest seed's 95% interval does not lie wholly below it."
 _APPENDIX = """# Systems: every number
@@ -107,9 +105,9 @@ def appendix(records: Sequence[Record]) -> str:
     if measured:
         parts += [
             "\n## How those learned that do not reach their papers' numbers\n",
-            f"![Characters and held-out results right against problems seen, a line for each system](../{LEARNING})\n",
-            "Own settings, means over the seeds; 64 problems are held out "
-            "([record](../../results/records/systems-learning.jsonl)).\n",
+            f"![Characters and held-out results right against problems seen, a line for each system](../{CURVES})\n",
+            "Own settings, means over the seeds; 64 problems are held out. Drawn of the learning.jsonl that gridsum "
+            "compare writes.\n",
             "## Every seed\n",
             to_markdown(systems(measured)),
             to_markdown(costs(measured)),
@@ -153,9 +151,11 @@ def _alike(records: list[Record]) -> list[str]:
     if not shown:
         return []
     table = across(shown, _SHOWN, "The paper's Table III, and rows of nines, all trained on Π([1,4],[1,10])")
+    seeds = {record.seed for record in shown if record.given}
+    caption = f"{table.caption} Of each system {len(seeds)} training seed{'s' * (len(seeds) != 1)}."
     rows = [(name.removesuffix("/paper"), given, *scores) for name, given, _, *scores in table.rows]
-    table = replace(table, caption="", header=(*table.header[:2], *table.header[3:]), rows=tuple(rows))
-    return [to_markdown(table).rstrip("\n") + "\n", _HOW]
+    table = replace(table, caption=caption, header=(*table.header[:2], *table.header[3:]), rows=tuple(rows))
+    return [to_markdown(table), _OF_OURS]
 
 
 def _digits(records: list[Record]) -> list[str]:
@@ -197,28 +197,35 @@ def _claims(found: Mapping[str, Suites]) -> Table:
 
 def _told(system: System, found: Mapping[str, Suites]) -> str:
     outcomes = [
-        f"- *{title}* {_outcome(system.found.get(setting, ''), found.get(f'{system.name}/{setting}', {}))}"
+        f"- *{title}* {_outcome(system, setting, found.get(f'{system.name}/{setting}', {}))}"
         for setting, title in _TRAINED.items()
     ]
     own = found.get(f"{system.name}/own", {})
     missed = [suite for suite, number, _ in system.numbers if suite in own and not reached(own[suite], number)]
     if missed:
-        cause = system.missed or "what differs from its paper"
+        cause = (_trained_whole(system, "own", own) and system.missed) or "what differs from its paper"
         outcomes.append(f"- *Not reached*: {', '.join(missed)}. The likeliest cause: {cause}.")
     return "\n".join((f"**{system.title}** ({system.source}). {system.reach}\n", *outcomes, ""))
 
 
-def _outcome(text: str, suites: Suites) -> str:
-    """A text with its numbers filled in; without a text, some numbers alone."""
+def _trained_whole(system: System, setting: str, suites: Suites) -> bool:
+    """Whether its runs saw all that its recipe has. What is told of them may not hold for a short trial."""
+    seen = {record.problems_seen for seeds in suites.values() for record in seeds.values()}
+    return seen <= {None, system.configured(setting).samples}
+
+
+def _outcome(system: System, setting: str, suites: Suites) -> str:
+    """What is told of a system with its numbers filled in; where nothing is, some numbers alone."""
 
     def number(place: re.Match[str]) -> str:
         if place[1] not in suites:
             return _NOT_MEASURED
-        _, median, best, _ = spread_of(suites[place[1]])
-        return best.partition(" ")[0] if place[2] else median
+        _, median, best, every = spread_of(suites[place[1]])
+        return {"best": best.partition(" ")[0], "worst": min(every.split(), key=float)}.get(place[2], median)
 
     if not suites:
         return "Not measured yet."
+    text = system.found.get(setting) if _trained_whole(system, setting, suites) else None
     told = [f"{{{name}}} of {name}" for name in _TOLD if name in suites]
     return _NUMBER.sub(number, text or f"Median seed: {', '.join(told)}.")
 

@@ -151,8 +151,8 @@ SYSTEM = System(
     found={
         "paper": (
             "Accuracy is {[1,4]x[1,10]} within training, {4x5} on 4x5, and {nines+1:2x[1,10]} on rows of nines. "
-            "Longer sums are luck: {2x15} on 2x15, {2x20} on 2x20, where one seed has {2x20 best}, and {2x50} on "
-            "2x50. One term more: {5x5} on 5x5."
+            "Longer sums are luck: {2x15} on 2x15, {2x20} on 2x20 ({2x20 best} for the highest seed), {2x50} on 2x50. "
+            "One term more: {5x5} on 5x5."
         ),
         "own": (
             "Accuracy is {2x50} on 2x50, {2x100} on 2x100, {2x200} on 2x200. Rows of nines end where training ends: "

@@ -150,14 +150,13 @@ SYSTEM = System(
         "paper": (
             "Accuracy is {[1,4]x[1,10]} within training, and still {2x100} on 2x100: in random sums a carry comes "
             "from further than three columns only once in a thousand columns. Rows of nines plus 1 need such carries: "
-            "{nines+1:2x[1,10]}. On 2x602 no result is right, and a fifth to two fifths of the characters are wrong; "
-            "the likeliest cause is that soft placement spreads ever more along a row. Terms end where its sight "
-            "ends: {4x5} on 4x5, {5x5} on 5x5."
+            "{nines+1:2x[1,10]}. On 2x602 accuracy is {2x602}; the likeliest cause is that soft placement spreads "
+            "ever more along a row. Terms end where its sight ends: {4x5} on 4x5, {5x5} on 5x5."
         ),
         "own": (
-            "More digits are no harder for a while: {2x50} on 2x50, {2x100} on 2x100. On 2x200 four seeds have no "
-            "result right, the highest has {2x200 best}. One seed is right on all rows of nines up to ten digits; to "
-            "guess that a carry comes is always right on that suite."
+            "More digits are no harder for a while: {2x50} on 2x50, {2x100} on 2x100. On 2x200 seeds lie between "
+            "{2x200 worst} and {2x200 best}. On rows of nines up to ten digits the highest has {nines+1:2x[1,10] "
+            "best}: to guess that a carry comes is always right there."
         ),
     },
 )

@@ -140,7 +140,8 @@ class System:
     missed: str = ""
     """Why its own setting stays below one of these numbers, as far as one can tell; empty if it reaches them all."""
     found: Mapping[str, str] = field(default_factory=dict)
-    """By setting, what came out and the likeliest cause; {2x20} is the median of a suite, {2x20 best} its best seed."""
+    """By setting, what came out and the likeliest cause. Results stand in it as {2x20}, the median of a suite, and
+    {2x20 best} and {2x20 worst}, its highest and lowest seed: so they are those of the records."""
 
     @property
     def settings(self) -> dict[str, Setting]:

@@ -57,8 +57,8 @@ def _parser() -> Parser:
 
 def run(arguments: Sequence[str]) -> int:
     options = _parser().read(arguments)
-    from gridsum.baselines.campaign import PAGE, RECORDS, OutOfTime, chosen, work
-    from gridsum.baselines.page import APPENDIX, appendix, page
+    from gridsum.baselines.campaign import LEARNING, PAGE, RECORDS, OutOfTime, chosen, work
+    from gridsum.baselines.page import APPENDIX, CURVES, PICTURE, appendix, page
     from gridsum.cli.table import record_files
     from gridsum.disk import write_atomically
     from gridsum.evaluation.records import read
@@ -84,10 +84,13 @@ def run(arguments: Sequence[str]) -> int:
     records = folder / RECORDS
     if records.exists():
         found = read([*record_files(None), records])
-        (folder / APPENDIX).parent.mkdir(exist_ok=True)
+        for part in (APPENDIX, PICTURE):
+            (folder / part).parent.mkdir(exist_ok=True)
         write_atomically(folder / APPENDIX, appendix(found).encode())
         write_atomically(folder / PAGE, page(found).encode())
         _say(f"the page is {folder / PAGE}, made of {records} and of the records of ours that come with gridsum")
+        _say(f"its pictures: gridsum figure systems --records exact base {records} --out {folder / PICTURE}")
+        _say(f"and gridsum figure learning --records {folder / LEARNING} --out {folder / CURVES}")
     return 0
 
 
