@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
+from statistics import fmean
 from typing import Any, Generic, TypeVar
 
 import torch
@@ -71,29 +72,25 @@ class Epoch:
     seconds: float
     """Since this call of `train` began."""
 
+    def sound(self, name: str) -> list[float]:
+        """Of the runs that are still sound."""
+        return [value for value, alive in zip(self.means[name], self.alive, strict=True) if alive]
+
 
 def news(epoch: Epoch) -> str:
     """An epoch in a line, over the runs that are still sound."""
-
-    def alive(name: str) -> list[float]:
-        return [value for value, sound in zip(epoch.means[name], epoch.alive, strict=True) if sound]
-
-    losses = alive("total")
+    losses = epoch.sound("total")
     if not losses:
         return "every run has diverged"
-    loss = f"loss {_mean(losses):.3f}"
+    loss = f"loss {fmean(losses):.3f}"
     if len(losses) > 1:
         loss += f" (best {min(losses):.3f}, worst {max(losses):.3f})"
-    parts = [loss, f"accuracy {_mean(alive('accuracy')):.3f}", f"steps {_mean(alive('steps')):.1f}"]
+    parts = [loss, f"accuracy {fmean(epoch.sound('accuracy')):.3f}", f"steps {fmean(epoch.sound('steps')):.1f}"]
     if "held_out" in epoch.means:
-        parts.append(f"held-out results right {_mean(alive('held_out')):.3f}")
+        parts.append(f"held-out results right {fmean(epoch.sound('held_out')):.3f}")
     if len(losses) < len(epoch.seeds):
         parts.append(f"{len(epoch.seeds) - len(losses)} of {len(epoch.seeds)} runs set aside")
     return ", ".join(parts)
-
-
-def _mean(values: list[float]) -> float:
-    return sum(values) / len(values)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from torch.nn import functional as F
 
 from gridsum.model.engine.cuda.cells import entries
 from gridsum.model.engine.cuda.dropout import PackedDropout
+from gridsum.model.engine.cuda.gathering import nothing, summands
 from gridsum.model.engine.cuda.products import products
 from gridsum.model.engine.cuda.reading import read_context, read_context_back
 from gridsum.model.paper import ContextTransformer, Linear
@@ -137,7 +138,7 @@ def _nothing(readings: Readings) -> tuple[Tensor, Tensor]:
     """Of the ledger's shape, without its memory."""
     lines = readings.slots * sum(count * (x + by) for count, x, by in readings.pairs)
     sums = (len(readings.packed), readings.steps, readings.problems, readings.total)
-    return readings.low.new_empty(1).expand(lines), readings.packed.new_empty(1).expand(sums)
+    return nothing((lines,), readings.low), nothing(sums, readings.packed)
 
 
 class KernelContext(Function):
@@ -169,8 +170,7 @@ class KernelContext(Function):
         readings, reading = ctx.readings, ctx.reading
         by_out = torch.zeros_like(context) if by_out is None else by_out.contiguous()
         by_halting = by_out.new_zeros(by_out.shape[:2]) if by_halting is None else by_halting.contiguous()
-        if lines is None or sums is None:  # the last of the readings
-            lines, sums = (torch.zeros_like(part, memory_format=torch.contiguous_format) for part in _nothing(readings))
+        lines, sums = (summands(*pair) for pair in zip((lines, sums), _nothing(readings), strict=True))
         by_context, by_grid = torch.empty_like(context), torch.empty_like(grid)
         # Of the ledger, as much as a reading fills: who counts what a kernel moves sees no more.
         share = lines[: len(lines) // readings.steps], sums[:, 0]
