@@ -11,11 +11,10 @@ from gridsum.deltas import variant
 from gridsum.evaluation.runner import evaluate
 from gridsum.evaluation.suites import find, problems_of
 from gridsum.fields import override
-from gridsum.model.inference import Outcome, UnsoundError, default_rule
+from gridsum.model.inference import Outcome, UnsoundError
 from gridsum.model.paper import GridSize, Network
 from gridsum.solving import choose_placement, solve, solve_watched, solving_size, trace_expression
 from gridsum.store import load, load_runs, save_run
-from gridsum.streams import Stream
 from gridsum.symbols import decode, parse
 from tests.oracles.sizes import SMALLEST
 
@@ -143,22 +142,19 @@ def test_every_run_of_a_model_is_evaluated_on_the_same_problems(tmp_path, base):
 
 
 @pytest.mark.parametrize("name", ["base", "fixedTime"])
-def test_runs_go_alone_where_one_is_work_enough(name, monkeypatch):
+def test_runs_go_alone_where_one_is_work_enough(name, base, monkeypatch):
     """They come to the same, and none takes steps that only another needs."""
     config = override(variant(name), SMALLEST | {"model.max_evaluation_steps": 30})
-    network, size, taken = Network(config.model, range(3)), GridSize(4, 9), []
-    symbols = problems_of(find("3x5")[0], 0, 7, 0).symbols.expand(3, -1, -1)
-    draws = Stream.of_seeds(range(3)).uniform(7, 30)
-    rule = default_rule(network)
+    fleet, taken = replace(base, config=config, network=Network(config.model, range(3)), seeds=(0, 1, 2)), []
     infer = solving.infer
     monkeypatch.setattr(solving, "infer", lambda net, *rest: taken.append(net.runs) or infer(net, *rest))
-    together = solving.infer_in_parts(network, symbols, size, rule, draws, hard=False)
-    monkeypatch.setattr(solving, "_CELLS_OF_A_RUN", 7 * 4 * 9)
-    alone = solving.infer_in_parts(network, symbols, size, rule, draws, hard=False)
-    assert taken == [3, 1, 1, 1]
-    for one, other in zip(vars(together).values(), vars(alone).values(), strict=True):
-        assert torch.equal(one, other)
-    assert network.alone(1).output.weight.data_ptr() == network.output.weight[1].data_ptr()
+    together = evaluate(fleet, find("3x5")[0], 24)
+    parts = len(taken)
+    monkeypatch.setattr("gridsum.evaluation.runner._CELLS_OF_A_RUN", 1)
+    alone = evaluate(fleet, find("3x5")[0], 24)
+    assert taken == [3] * parts + [1] * 3 * parts
+    assert alone == together
+    assert fleet.network.alone(1).output.weight.data_ptr() == fleet.network.output.weight[1].data_ptr()
 
 
 def test_records_count_what_the_model_said(base):

@@ -1,7 +1,7 @@
 """Sums in, answers out."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Literal
 
 import torch
@@ -33,8 +33,6 @@ _SOFT_WORK = 2 * 10**8
 _CELLS_AT_ONCE = 1 << 18
 _CELLS_AT_ONCE_ON_GPU = 1 << 21
 _BYTES_PER_CELL = 1 << 14
-# So many cells of a single run keep a machine busy.
-_CELLS_OF_A_RUN = 1 << 15
 
 
 def solve(
@@ -132,18 +130,9 @@ def infer_in_parts(
     watch: Watch | None = None,
     change: Change | None = None,
 ) -> Outcome:
-    """`infer` over as many problems at a time as memory is meant for.
-
-    Runs go one after the other where one is work enough: each is done when its own last sample halts.
-    """
+    """`infer` over as many problems at a time as memory is meant for."""
     runs, problems = symbols.shape[:2]
     cells = runs * size.height * size.width
-    if runs > 1 and problems * cells // runs >= _CELLS_OF_A_RUN:
-        each = [
-            infer_in_parts(network.alone(run), symbols[run : run + 1], size, rule, _slice(draws, run, 1, 0), hard)
-            for run in range(runs)
-        ]
-        return _joined(each, 0)
     at_once = max(1, min(problems, _cells_at_once(symbols.device) // cells))
     what = f"a grid of {size.height:,} rows × {size.width:,} columns"
     check_memory(what, solving_bytes(network.config, at_once * cells), symbols.device)
@@ -153,14 +142,10 @@ def infer_in_parts(
         symbols.device,
     )
     parts = [
-        infer(network, symbols[:, low : low + at_once], size, rule, _slice(draws, low, at_once, 1), hard, watch, change)
+        infer(network, symbols[:, low : low + at_once], size, rule, _slice(draws, low, at_once), hard, watch, change)
         for low in range(0, problems, at_once)
     ]
-    return _joined(parts, 1)
-
-
-def _joined(parts: Sequence[Outcome], axis: int) -> Outcome:
-    return Outcome(*(torch.cat([getattr(part, field.name) for part in parts], axis) for field in fields(Outcome)))
+    return Outcome.joined(parts, 1)
 
 
 def _cells_at_once(device: torch.device) -> int:
@@ -170,8 +155,8 @@ def _cells_at_once(device: torch.device) -> int:
     return max(_CELLS_AT_ONCE, min(_CELLS_AT_ONCE_ON_GPU, free // _BYTES_PER_CELL))
 
 
-def _slice(draws: Tensor | None, low: int, count: int, axis: int) -> Tensor | None:
-    return None if draws is None else draws.narrow(axis, low, min(count, draws.shape[axis] - low))
+def _slice(draws: Tensor | None, low: int, count: int) -> Tensor | None:
+    return None if draws is None else draws[:, low : low + count]
 
 
 def _shape(terms: tuple[str, ...]) -> tuple[int, int]:

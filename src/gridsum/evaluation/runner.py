@@ -8,7 +8,7 @@ from gridsum.evaluation.grids import DEFAULT, Grids, parts_of
 from gridsum.evaluation.metrics import Counts, count
 from gridsum.evaluation.records import OnGrid, Record
 from gridsum.evaluation.suites import Suite, in_parts
-from gridsum.model.inference import HaltingRule, check_rule, default_rule
+from gridsum.model.inference import HaltingRule, Outcome, check_rule, default_rule
 from gridsum.model.paper import GridSize
 from gridsum.solving import PlacementRule, choose_placement, infer_in_parts
 from gridsum.store import Model
@@ -17,6 +17,8 @@ from gridsum.version import __version__
 
 # What an evaluation's random numbers are for, beside its problems and grids.
 _HALTING = 3
+# So many cells of a single run keep a machine busy.
+_CELLS_OF_A_RUN = 1 << 15
 
 
 def evaluate(
@@ -44,16 +46,22 @@ def evaluate(
     total, done = sum(part.problems for part in parts), 0
     counted: list[list[OnGrid]] = [[] for _ in model.seeds]
     steps, capped, used, predictions = [], [], "", []
+    sizes = [GridSize(*task.grid(suite.space, *part.drawn)) for part in parts]
+    most = max(part.problems * size.height * size.width for part, size in zip(parts, sizes, strict=True))
+    # Runs go one after the other where one is work enough: each is done when its own last sample halts.
+    together = 1 if most >= _CELLS_OF_A_RUN else network.runs
+    networks = [network] if together == network.runs else [network.alone(run) for run in range(network.runs)]
     problems_of_parts = in_parts(suite, [part.problems for part in parts], seed, device, task.task)
-    for index, (part, batch) in enumerate(zip(parts, problems_of_parts, strict=True)):
+    for index, (part, size, batch) in enumerate(zip(parts, sizes, problems_of_parts, strict=True)):
         if only is not None and index not in only:
             continue
-        size = GridSize(*task.grid(suite.space, *part.drawn))
         symbols = batch.symbols.expand(network.runs, -1, -1)
         stream = Stream.of_seeds(model.seeds, device).fold(seed).fold(_HALTING).fold(index)
         draws = stream.uniform(part.problems, network.config.max_evaluation_steps)
         used = choose_placement(placement, symbols.shape[-1], size)
-        outcome = infer_in_parts(network, symbols, size, rule, draws, used == "hard")
+        given = zip(networks, symbols.split(together), draws.split(together), strict=True)
+        outcomes = [infer_in_parts(some, asked, size, rule, drawn, used == "hard") for some, asked, drawn in given]
+        outcome = Outcome.joined(outcomes, 0)
         for run, on_grid in enumerate(_on_grid(size, count(outcome.predicted, batch.targets_for(size.width)))):
             counted[run].append(on_grid)
         steps.append(outcome.steps)

@@ -1,7 +1,7 @@
 """Solving with trained networks: steps until the halting rule says stop."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
 from typing import Literal
 
 import torch
@@ -64,6 +64,11 @@ class Outcome:
     predicted: Tensor
     steps: Tensor
     capped: Tensor
+
+    @classmethod
+    def joined(cls, parts: "Sequence[Outcome]", axis: int) -> "Outcome":
+        """Those of several runs (`axis` 0) or of several problems (1) as one."""
+        return cls(*(torch.cat([getattr(part, field.name) for part in parts], axis) for field in fields(cls)))
 
 
 @torch.no_grad()

@@ -8,6 +8,7 @@ Every parameter and every activation leads with the run. Nothing mixes runs, so 
 fleet.
 """
 
+import copy
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -372,9 +373,9 @@ class Network(RunsModule):
 
     def alone(self, run: int) -> "Network":
         """One of the runs, as a network of its own with the same memory."""
-        network = Network(self.config, (0,), self.output.weight.shape[-1])
-        parts = {name: part[run : run + 1] for name, part in self.state_dict().items()}
-        network.load_state_dict(parts, assign=True)
+        parts = {id(part): nn.Parameter(part.detach()[run : run + 1]) for part in self.parameters()}
+        network = copy.deepcopy(self, parts)  # which takes these for its copies of the parameters
+        network.runs = 1
         return network
 
     def actions(self, symbols: Tensor) -> Tensor:
