@@ -69,6 +69,7 @@ def test_a_rollout_and_its_gradient_are_the_plain_ones(config, dropout, size):
         torch.testing.assert_close(ours, theirs, rtol=1e-7, atol=1e-10)
 
 
+@torch.no_grad()
 @pytest.mark.parametrize("hard", [False, True])
 def test_the_grids_of_solving_are_the_plain_ones(hard):
     network = network_of(PONDER).requires_grad_(False)

@@ -29,8 +29,9 @@ def random_tensor(*shape: int, seed: int = 1) -> torch.Tensor:
 
 @pytest.mark.parametrize(("width", "heads"), [(16, 8), (64, 8), (8, 1), (8, 2)])
 @pytest.mark.parametrize("masked", [False, True])
-def test_context_attention_is_torch_s_with_alibi(width, heads, masked):
-    runs, problems, length, height, columns = 2, 3, 3, 4, 5
+@pytest.mark.parametrize("columns", [5, 300])
+def test_context_attention_is_torch_s_with_alibi(width, heads, masked, columns):
+    runs, problems, length, height = 2, 3, 3, 4
     attention = ContextAttention(generators(range(runs)), width, heads).double()
     randomise(attention)
     context = random_tensor(runs, problems, length, width)

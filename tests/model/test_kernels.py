@@ -23,6 +23,7 @@ from gridsum.model.engine.plain import Plain
 from gridsum.model.paper import (
     ContextTransformer,
     GridSize,
+    LayerNorm,
     Linear,
     Network,
     Transition,
@@ -42,6 +43,7 @@ from tests.oracles.sizes import SMALLEST
 if importlib.util.find_spec("triton") is None:
     pytest.skip("Triton is not installed here (Linux on x86 has it)", allow_module_level=True)
 
+from gridsum.model.engine.cuda import course
 from gridsum.model.engine.cuda.attention import KernelAttention
 from gridsum.model.engine.cuda.attention import programs as attention_programs
 from gridsum.model.engine.cuda.cells import everyone, leave
@@ -50,6 +52,7 @@ from gridsum.model.engine.cuda.course import Cuda, packed_transition
 from gridsum.model.engine.cuda.dropout import PackedDropout
 from gridsum.model.engine.cuda.gathering import Gathered
 from gridsum.model.engine.cuda.keep_bits import keep_bits
+from gridsum.model.engine.cuda.norm import norm_of_sum
 from gridsum.model.engine.cuda.placement import KernelEnds, rows_back
 from gridsum.model.engine.cuda.transition import KernelTransition
 
@@ -402,8 +405,11 @@ def test_the_engine_of_kernels_computes_what_the_plain_one_does(name, changes, g
     torch.testing.assert_close(found.cost.total, expected.cost.total)
 
 
+@torch.no_grad()
 @pytest.mark.parametrize("hard", [False, True])
-def test_the_engine_of_kernels_solves_as_the_plain_one_does(hard):
+def test_the_engine_of_kernels_solves_as_the_plain_one_does(hard, monkeypatch):
+    normed, norm = [], course.norm_of_sum
+    monkeypatch.setattr(course, "norm_of_sum", lambda *given: normed.append(1) or norm(*given))
     network = Network(override(variant("base"), SMALL).model, (0, 1)).requires_grad_(False).to(DEVICE)
     symbols = torch.randint(0, 13, (2, 2, 6), generator=torch.Generator().manual_seed(1)).to(DEVICE)
     found, expected = (
@@ -412,6 +418,19 @@ def test_the_engine_of_kernels_solves_as_the_plain_one_does(hard):
     for ours, theirs in zip(found, expected, strict=True):
         torch.testing.assert_close(ours.grid, theirs.grid, rtol=1e-3, atol=1e-3)
         torch.testing.assert_close(ours.halting, theirs.halting, rtol=1e-3, atol=1e-4)
+    assert len(normed) == 4, "two of each step"
+
+
+@torch.no_grad()
+@pytest.mark.parametrize(
+    ("shape", "features"), [((2, 3, 7), 64), ((1, 33), 16), pytest.param((3, 5000), 64, marks=gpu)]
+)
+def test_norm_of_sum(shape, features):
+    norm = LayerNorm(generators(range(shape[0])), features).to(DEVICE)
+    norm.weight += random(*norm.weight.shape, seed=2)
+    norm.bias += random(*norm.bias.shape, seed=3)
+    x, y = 3 * random(*shape, features), random(*shape, features, seed=1)
+    torch.testing.assert_close(norm_of_sum(x, y, norm), norm(x + y))
 
 
 @gpu

@@ -13,6 +13,9 @@ from torch import Tensor
 
 from gridsum.model.paper import ContextAttention, ContextTransformer, Drop, FeedForward, alibi, linear
 
+# Sums over grids with rows as long as this are taken row by row: a product that is all sum keeps few processors busy.
+_LONG_ROW = 256
+
 Feed = Callable[[FeedForward, Tensor, Sequence[Drop] | None], Tensor]
 
 
@@ -34,7 +37,10 @@ def attend(attention: ContextAttention, queries: Tensor, grid: Tensor, inside: T
     scores = scores.unflatten(0, queries.shape[:2])
     if inside is not None:
         scores = scores.masked_fill(~inside.flatten(1)[:, None, None], -math.inf)
-    return torch.matmul(scores.softmax(-1), grid.flatten(2, 3))
+    weights = scores.softmax(-1)
+    if columns < _LONG_ROW:
+        return torch.matmul(weights, grid.flatten(2, 3))
+    return torch.matmul(weights.unflatten(-1, (height, columns)).transpose(2, 3), grid).sum(2)
 
 
 def answer(attention: ContextAttention, attended: Tensor) -> Tensor:

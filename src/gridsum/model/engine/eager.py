@@ -13,6 +13,7 @@ from typing import Any, cast
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from gridsum.model.dropout import Dropout, Dropouts
 from gridsum.model.engine.attention import FusedAttention, block_matrix
@@ -83,9 +84,13 @@ class Eager(Plain):
         return LookUp.apply(table, symbols)
 
     def place(self, symbols: Tensor, size: GridSize, hard: bool) -> Tensor:
-        vectors, actions = LookUp.apply(self.network.embedding.weight, symbols), self.actions(symbols)
+        embedding, actions = self.network.embedding.weight, self.actions(symbols)
         with full_precision(symbols):
-            return only_inside(size, self.put(vectors, actions, size, hard))
+            if hard or torch.is_grad_enabled():
+                return only_inside(size, self.put(LookUp.apply(embedding, symbols), actions, size, hard))
+            # How much of each symbol ends in a cell: there are fewer symbols than features.
+            shares = self.put(F.one_hot(symbols, embedding.shape[1]).to(embedding.dtype), actions, size, hard)
+            return only_inside(size, linear(shares, embedding))
 
     def put(self, vectors: Tensor, actions: Tensor, size: GridSize, hard: bool) -> Tensor:
         return (place_hard if hard else place_soft)(vectors, actions, size.height, size.width)

@@ -91,7 +91,7 @@ class Readings:
             ROWS=max(16, triton.next_power_of_2(self.heads * self.length)),
             VECTORS=max(16, triton.next_power_of_2(self.length)),
             TILE=tile, ENTRIES=entries(reading.sizes), PRECISION=precision,
-            num_warps=_IN_FP32 if in_fp32 else max(_WARPS, tile // _CELLS_A_WARP),
+            num_warps=_IN_FP32 if in_fp32 else max(_WARPS, tile // _CELLS_A_WARP), num_stages=1,
         )  # fmt: skip
 
 

@@ -21,6 +21,7 @@ from gridsum.model.engine.cuda.cells import everyone, leave
 from gridsum.model.engine.cuda.context import KernelContext, Reading, Readings
 from gridsum.model.engine.cuda.dropout import PackedDropout, PackedDropouts, packs
 from gridsum.model.engine.cuda.gathering import Gathered
+from gridsum.model.engine.cuda.norm import norm_of_sum
 from gridsum.model.engine.cuda.placement import LONGEST_ROW, KernelEnds, rows_back
 from gridsum.model.engine.cuda.products import SHARES
 from gridsum.model.engine.cuda.transition import KernelTransition
@@ -92,6 +93,14 @@ class Cuda(Eager):
         heads = self.network.step.attention.heads
         attended, *encodings.ways = KernelAttention.apply(projected, *encodings.ways, encodings.packed, heads, sizes)
         return attended
+
+    def transition(self, grid: Tensor, attended: Tensor, size: GridSize, drops: Sequence[Drop] | None) -> Tensor:
+        if torch.is_grad_enabled() or not _power_of_two(grid.shape[-1]):
+            return super().transition(grid, attended, size, drops)
+        step = self.network.step.transition
+        between = norm_of_sum(grid, only_inside(size, attended), step.norm_attention)
+        fed = self.feed(step.feed_forward, between, drops)
+        return only_inside(size, norm_of_sum(between, fed, step.norm_feed_forward))
 
     def put(self, vectors: Tensor, actions: Tensor, size: GridSize, hard: bool) -> Tensor:
         if hard:

@@ -9,7 +9,7 @@ from torch import Tensor
 _GOLDEN = tl.constexpr(0x9E3779B97F4A7C15 - 2**64)
 _MIX_1 = tl.constexpr(0xBF58476D1CE4E5B9 - 2**64)
 _MIX_2 = tl.constexpr(0x94D049BB133111EB - 2**64)
-_BLOCK = 512
+_BLOCK = 2048
 
 
 @triton.jit
@@ -18,16 +18,17 @@ def _shift(x, BITS: tl.constexpr):
 
 
 @triton.jit
-def _four(key, word, threshold):
-    """The bits of the four features that one hash decides about."""
-    x = key + word * _GOLDEN
+def _four(x, threshold):
+    """The bits of the four features that the hash of x decides about: those whose 16 bits are at least `threshold`.
+
+    That is given in the upper half of 32 bits, where a lane is compared as it lies.
+    """
     x = (x ^ _shift(x, 30)) * _MIX_1
     x = (x ^ _shift(x, 27)) * _MIX_2
     x = x ^ _shift(x, 31)
-    bits = ((x << 48) >> 48 >= threshold).to(tl.int32)
-    bits |= ((x << 32) >> 48 >= threshold).to(tl.int32) << 1
-    bits |= ((x << 16) >> 48 >= threshold).to(tl.int32) << 2
-    return bits | (x >> 48 >= threshold).to(tl.int32) << 3
+    low, high = x.to(tl.int32), (x >> 32).to(tl.int32)
+    bits = tl.where(low << 16 >= threshold, 1, 0) | tl.where(low >= threshold, 2, 0)
+    return bits | tl.where(high << 16 >= threshold, 4, 0) | tl.where(high >= threshold, 8, 0)
 
 
 @triton.jit
@@ -36,8 +37,8 @@ def _keep(keys, numbers, out, threshold, COUNT, BYTES: tl.constexpr, BLOCK: tl.c
     there = index < COUNT * BYTES
     key = tl.load(keys + tl.program_id(1))
     cell = tl.load(numbers + index // BYTES, mask=there, other=0)
-    word = cell * (2 * BYTES) + (index % BYTES) * 2 + 1
-    kept = _four(key, word, threshold) | _four(key, word + 1, threshold) << 4
+    first = key + (cell * (2 * BYTES) + (index % BYTES) * 2 + 1) * _GOLDEN
+    kept = _four(first, threshold) | _four(first + _GOLDEN, threshold) << 4
     tl.store(out + tl.program_id(1).to(tl.int64) * COUNT * BYTES + index, kept.to(tl.uint8), mask=there)
 
 
@@ -51,5 +52,5 @@ def keep_bits(keys: Tensor, numbers: Tensor, features: int, threshold: int) -> T
     keys, numbers = keys.contiguous(), numbers.contiguous()
     out = torch.empty(*keys.shape, *numbers.shape, size, dtype=torch.uint8, device=keys.device)
     grid = (triton.cdiv(numbers.numel() * size, _BLOCK), keys.numel())
-    _keep[grid](keys, numbers, out, threshold, numbers.numel(), BYTES=size, BLOCK=_BLOCK)
+    _keep[grid](keys, numbers, out, threshold << 16, numbers.numel(), BYTES=size, BLOCK=_BLOCK)
     return out
