@@ -40,7 +40,7 @@ def _heads(x, TILE: tl.constexpr, E: tl.constexpr, HEADS: tl.constexpr):
 def _forward(
     qkv, encodings, out, lse, sizes, problems, H, W,
     E: tl.constexpr, HEADS: tl.constexpr, K: tl.constexpr, TILE: tl.constexpr, UNROLL: tl.constexpr,
-    ENTRIES: tl.constexpr,
+    ENTRIES: tl.constexpr, SAVES: tl.constexpr,
 ):  # fmt: skip
     run = tl.program_id(1)
     # A run has r's rows, then s.
@@ -78,7 +78,8 @@ def _forward(
         result = result * scale + weight * v
         top = higher
     tl.store(out + first + at * E + feature, result / total, mask=valid[:, None])
-    tl.store(lse + first + at * E + feature, top + tl.log2(total), mask=valid[:, None])
+    if SAVES:
+        tl.store(lse + first + at * E + feature, top + tl.log2(total), mask=valid[:, None])
 
 
 @triton.jit
@@ -170,12 +171,13 @@ class KernelAttention(Function):
     ) -> tuple[Tensor, Tensor]:
         qkv = qkv.contiguous()
         out = qkv.new_empty(*qkv.shape[:-1], qkv.shape[-1] // 3)
-        lse = torch.empty_like(out, dtype=torch.float32)
+        saves = any(ctx.needs_input_grad)
+        lse = torch.empty_like(out, dtype=torch.float32) if saves else out  # something to point at
         way = nothing(by_encodings.shape, by_encodings)
         ctx.save_for_backward(qkv, way, encodings, out, lse, sizes)
         ctx.heads = heads
         ctx.set_materialize_grads(False)
-        _launch(_forward, _FORWARD, (qkv, encodings, out, lse), heads, sizes, ())
+        _launch(_forward, _FORWARD | {"SAVES": saves}, (qkv, encodings, out, lse), heads, sizes, ())
         return out, way
 
     @staticmethod

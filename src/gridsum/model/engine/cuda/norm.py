@@ -1,4 +1,4 @@
-"""LN(x + y) as one kernel, for solving: torch's has a block of threads for a cell, which has too few features for it."""
+"""LN(x + y) as one kernel, for solving: torch's has a block of threads for each cell, which has few features."""
 
 import torch
 import triton
