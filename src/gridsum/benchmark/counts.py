@@ -13,6 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import flop_registry
 
+from gridsum.benchmark.kernels import flops
 from gridsum.benchmark.parts import OF_KERNELS, Parts
 from gridsum.devices import fastest, on_gpu
 
@@ -84,10 +85,11 @@ def _triton_counted(parts: Parts, counts: dict[str, Count]) -> Iterator[None]:
     launch = JITFunction.run
 
     def run(kernel: Any, *args: Any, **kwargs: Any) -> Any:
-        name = getattr(getattr(kernel, "fn", None), "__name__", "")
+        module, name = kernel.fn.__module__.rpartition(".")[2], kernel.fn.__name__
         counted = counts[OF_KERNELS.get(name, parts.current())]
         counted.calls += 1
         counted.bytes += _moved(args)
+        counted.flops += flops(f"{module}.{name}", dict(zip(kernel.arg_names, args, strict=False)) | kwargs)
         return launch(kernel, *args, **kwargs)
 
     with ExitStack() as stack:

@@ -85,8 +85,8 @@ def _marked() -> list[tuple[Any, str, str]]:
     ]
 
 
-OF_KERNELS = {"_leave": CONTEXT}
-"""Kernels that belong to another part than the function that launches them."""
+OF_KERNELS = {"_leave": CONTEXT, "_keep": RANDOM}
+"""Kernels that belong to another part than the function that launches them, or that a profiler gives to nobody."""
 
 
 class Parts:
