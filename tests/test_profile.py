@@ -129,17 +129,19 @@ def test_kernels_belong_to_the_part_that_launched_them():
             sequence_nr=sequence,
             device_type=device,
             self_cpu_time_total=5,
+            time_range=SimpleNamespace(elapsed_us=lambda: 8),
         )
 
     mark = event(MARK + ATTENTION, kernels=[(MARK + ATTENTION, 99), ("_forward", 2)])
-    product = event("aten::bmm", mark, [("gemm", 4), ("_leave", 8)])
+    product = event("aten::bmm", mark, [("gemm", 4), ("_leave", 64)])
     back = event(
         "autograd::engine::evaluate_function: X", kernels=[("backward", 16)], sequence=made.grad_fn._sequence_nr()
     )
     loose = event("aten::zeros", kernels=[("fill", 32)])
-    events = [mark, product, back, loose, event("gemm", device=DeviceType.CUDA)]
+    on_gpu = [event(name, device=DeviceType.CUDA) for name in ("gemm", "_leave")]
+    events = [mark, product, back, loose, *on_gpu]
     assert attributed(events, parts, True) == [
-        (ATTENTION, 2e-6), (ATTENTION, 4e-6), (CONTEXT, 8e-6), ("first", 16e-6), (OTHER, 32e-6)
+        (ATTENTION, 2e-6), (ATTENTION, 4e-6), ("first", 16e-6), (OTHER, 32e-6), (CONTEXT, 8e-6)
     ]  # fmt: skip
     assert [part for part, _ in attributed(events[:2], parts, False)] == [BETWEEN, ATTENTION]
 

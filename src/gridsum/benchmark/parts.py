@@ -86,7 +86,7 @@ def _marked() -> list[tuple[Any, str, str]]:
 
 
 OF_KERNELS = {"_leave": CONTEXT, "_keep": RANDOM}
-"""Kernels that belong to another part than the function that launches them, or that a profiler gives to nobody."""
+"""Kernels that no operation of torch launches: a profiler does not say what they belong to."""
 
 
 class Parts:

@@ -147,13 +147,16 @@ def attributed(events: Any, parts: Parts, by_kernels: bool) -> list[Timed]:
     known: dict[int, str | None] = {}
     for event in events:
         if event.device_type != DeviceType.CPU:
+            if by_kernels and event.name in OF_KERNELS:
+                timed.append((OF_KERNELS[event.name], 1e-6 * event.time_range.elapsed_us()))
             continue
         part = _part_of(event, parts, known)
         if by_kernels:
             timed += [
-                (OF_KERNELS.get(kernel.name, part or OTHER), 1e-6 * kernel.duration)
+                (part or OTHER, 1e-6 * kernel.duration)
                 for kernel in event.kernels
-                if not kernel.name.startswith(MARK)  # marks come back from a GPU as well
+                # marks come back from a GPU as well
+                if not kernel.name.startswith(MARK) and kernel.name not in OF_KERNELS
             ]
         elif part is not None:
             own = BETWEEN if event.name.startswith(MARK) else part
