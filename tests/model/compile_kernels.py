@@ -20,6 +20,7 @@ from gridsum.deltas import variant
 from gridsum.fields import override
 from gridsum.model.engine.cuda.course import Cuda
 from gridsum.model.paper import GridSize
+from gridsum.model.unroll import unroll
 from gridsum.streams import Stream
 from gridsum.training.gradients import part_gradient
 from gridsum.training.loop import PaperFleet
@@ -91,11 +92,11 @@ def compile_variant(config: Config, reduced: bool) -> None:
 
 
 def compile_solving(config: Config) -> None:
-    """The placement of a grid that is larger than those of training."""
+    """A grid that is larger than those of training: its placement, and a step."""
     engine, size = Cuda(PaperFleet(config, (0, 1), torch.device("cpu")).network), GridSize(3, 300)
     symbols = torch.ones(2, 1, 3, dtype=torch.int64)
     with torch.no_grad():
-        engine.place(symbols, size, hard=False)
+        list(unroll(engine, symbols, size, 1))
 
 
 if __name__ == "__main__":

@@ -398,7 +398,7 @@ def test_a_compiler_reads_the_kernels():
     said = subprocess.run([sys.executable, script, "base", "fixedTime"], env=told, capture_output=True, text=True)
     assert said.returncode == 0, said.stderr[-2000:]
     names = "_forward _backward _back_to_second _back_to_input _product _products_of_a_step _keep _leave _row_back"
-    names += " read_context read_context_back"
+    names += " _norm_of_sum read_context read_context_back"
     for name in names.split():
         assert name in said.stdout
 
