@@ -7,6 +7,7 @@ import torch
 
 from gridsum.deltas import variant
 from gridsum.fields import override
+from gridsum.model.engine.eager import Eager
 from gridsum.model.inference import default_rule, infer
 from gridsum.model.paper import GridSize, Network
 from gridsum.model.unroll import trace
@@ -64,6 +65,24 @@ def test_median_halting_stops_when_having_halted_is_likelier_than_not():
         expected[(expected < 0) & (survival <= 0.5)] = n
     assert int(expected.min()) > 3
     assert torch.equal(outcome.steps, expected)
+
+
+def test_problems_that_have_halted_in_every_run_leave_unless_someone_looks_on(monkeypatch):
+    """Problem n halts after n steps in the first run, and not after the second step in the other."""
+    net, problems = network(seeds=(0, 1)), 8
+    batch = symbols(*(f"{n}+{n}" for n in range(problems))).expand(2, -1, -1)
+    last = torch.stack((torch.arange(problems), torch.arange(problems).clamp_max(2)))
+    draws = torch.where(torch.arange(50) == last[..., None], 0.0, 1.0)
+    computed, attend = [], Eager.attend
+    monkeypatch.setattr(Eager, "attend", lambda *given: computed.append(given[1].shape[1]) or attend(*given))
+    alone = infer(net, batch, SIZE, "sampled", draws)
+    assert computed == [7, 6, 5, 4, 3, 2, 1]
+    computed.clear()
+    seen = infer(net, batch, SIZE, "sampled", draws, watch=lambda moment: computed.append(moment.grid.shape[1]))
+    assert set(computed) == {problems}
+    assert torch.equal(alone.steps, last)
+    assert torch.equal(seen.steps, last)
+    assert torch.equal(alone.predicted, seen.predicted)
 
 
 def test_a_network_that_never_halts_is_stopped_and_says_so():

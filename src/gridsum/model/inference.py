@@ -9,8 +9,9 @@ from torch import Tensor
 
 from gridsum.config import ModelConfig
 from gridsum.model.engine import engine_of
-from gridsum.model.engine.plain import Plain
+from gridsum.model.engine.plain import WORTH_LEAVING, Plain
 from gridsum.model.paper import GridSize, Network
+from gridsum.model.runs import watched
 from gridsum.model.unroll import Change, Moment, unroll
 
 HaltingRule = Literal["sampled", "median", "fixed"]
@@ -85,7 +86,8 @@ def infer(
     """Run until every sample has halted.
 
     `draws` [R,B,max steps] are the uniform numbers that the rule `sampled` compares λ with. `watch` is shown every
-    moment as it comes; `change` makes another grid of each (see `unroll`).
+    moment as it comes; `change` makes another grid of each (see `unroll`). Problems that have halted in every run leave
+    the computation, unless someone looks on.
     """
     check_rule(network, rule)
     engine, cap = Plain(network) if change else engine_of(network), step_cap(network.config)
@@ -93,27 +95,38 @@ def infer(
     survival = torch.ones_like(running, dtype=torch.float32)
     steps = torch.full_like(running, cap, dtype=torch.int64)
     predicted = torch.zeros(*symbols.shape[:2], size.width, dtype=torch.int64, device=symbols.device)
-    for moment in unroll(engine, symbols, size, cap, hard, change=change):
+    present = torch.arange(symbols.shape[1], device=symbols.device)
+
+    def going() -> Tensor | None:
+        nonlocal present
+        left = running[:, present].any(0)
+        if int(left.sum()) > len(present) * WORTH_LEAVING:
+            return None
+        present = present[left]
+        return left
+
+    seen = watch is not None or change is not None or watched(network)
+    for moment in unroll(engine, symbols, size, cap, hard, change=change, going=None if seen else going):
         n, _, top, halting = moment
         if watch is not None:
             watch(moment)
         if n == cap:
-            halt = running
+            halt = running[:, present]
         elif halting is None:
             continue
         elif rule == "sampled":
             assert draws is not None, "sampled halting needs its draws"
-            halt = running & (draws[..., n] < halting)
+            halt = running[:, present] & (draws[:, present, n] < halting)
         else:
-            survival = survival * (1 - halting)
-            halt = running & (survival <= 0.5)
+            survival[:, present] *= 1 - halting
+            halt = running[:, present] & (survival[:, present] <= 0.5)
         if bool(halt.any()):
             logits = engine.read(top)
             if not bool(logits.isfinite().all()):
                 raise UnsoundError(f"after {n} steps the network's numbers are no numbers any more; train it anew")
-            predicted = torch.where(halt[..., None], logits.argmax(-1), predicted)
-            steps = torch.where(halt, n, steps)
-            running = running & ~halt
+            predicted[:, present] = torch.where(halt[..., None], logits.argmax(-1), predicted[:, present])
+            steps[:, present] = torch.where(halt, n, steps[:, present])
+            running[:, present] &= ~halt
             if not bool(running.any()):
                 break
     return Outcome(predicted, steps, (steps == cap) & (rule != "fixed"))

@@ -27,6 +27,8 @@ class Moment(NamedTuple):
     """λ_n [R,B]; None where the network does not decide when to halt."""
 
 
+Going = Callable[[], Tensor | None]
+"""Is asked before each step which of the problems that are still computed go on, bool [b]; None: all of them."""
 Change = Callable[[int, Tensor], Tensor]
 """From n and G_n [R,B,H,W,E] to the grid to go on with: how the state of a cell is patched."""
 
@@ -41,16 +43,19 @@ def unroll(
     epsilon: float | Tensor | None = None,
     exactly: bool = False,
     change: Change | None = None,
+    going: Going | None = None,
 ) -> Iterator[Moment]:
     """Symbols [R,B,S] are placed, and then step follows step: the moments n = 0 … `steps`, one after the other.
 
     Whoever has seen enough stops asking for more. With `epsilon`, the rollout ends when every sample is truncated (see
     `Start`), unless `exactly` so many steps are to be taken. `change` makes another grid of each one, and the
-    computation goes on with that; it needs the plain engine.
+    computation goes on with that; it needs the plain engine. With `going`, moments are of the problems that go on.
     """
     course = engine.begin(Start(symbols, size, steps, hard, drops, epsilon, exactly))
     for n in range(steps + 1):
         if n:
+            if going is not None and (problems := going()) is not None:
+                course.select(problems)
             course.advance(n)
         if change is not None:
             course.grid = change(n, course.grid)

@@ -20,11 +20,8 @@ from gridsum.model.engine.attention import FusedAttention, block_matrix
 from gridsum.model.engine.context import ask, attend, conclude
 from gridsum.model.engine.feed_forward import FusedFeedForward
 from gridsum.model.engine.placement import LookUp, place_hard, place_soft
-from gridsum.model.engine.plain import Course, Plain, PlainCourse, Start
+from gridsum.model.engine.plain import WORTH_LEAVING, Course, Plain, PlainCourse, Start
 from gridsum.model.paper import Drop, FeedForward, GridSize, Linear, Network, linear, only_inside
-
-# Truncated samples are left out of the computation once they are an eighth of it: leaving costs a copy.
-_WORTH_LEAVING = 7 / 8
 
 
 class Eager(Plain):
@@ -137,7 +134,7 @@ class EagerCourse(PlainCourse):
         """The samples whose last step is step n leave, once they are many enough, with their top rows."""
         assert self.epsilon is not None
         going = (self.running >= self.epsilon)[:, self.present].any(0) & (n < self.steps)
-        if int(going.sum()) > len(self.present) * _WORTH_LEAVING:
+        if int(going.sum()) > len(self.present) * WORTH_LEAVING:
             return
         rows = self.top.new_zeros(()).expand(len(self.running), self.problems, *self.top.shape[2:])
         self.last_rows = rows.index_copy(1, self.present[~going], self.last_row(n, ~going))
@@ -154,11 +151,8 @@ class EagerCourse(PlainCourse):
         return top.squeeze(2)
 
     def select(self, problems: Tensor) -> None:
-        """Go on with some of the problems."""
-        assert self.context is not None, "only who decides when to halt leaves"
-        self.context = self.context[:, problems]
         self.drops = self.drops and cast("Dropouts", self.drops).of_problems(problems)
-        self.show(self.grid[:, problems])
+        super().select(problems)
 
     def take(self, n: int) -> None:
         attended = self.engine.attend(self.grid, self.matrix)

@@ -13,6 +13,9 @@ from gridsum.model.dropout import Dropouts
 from gridsum.model.paper import Drop, GridSize, Network
 from gridsum.streams import Stream
 
+WORTH_LEAVING = 7 / 8
+"""Problems that are done leave a computation once an eighth of it are: leaving costs a copy."""
+
 
 class Sites(Protocol):
     """The dropout of every site of a rollout."""
@@ -57,6 +60,10 @@ class Course(Protocol):
 
     def advance(self, n: int) -> None:
         """G_{n-1} → G_n."""
+        ...
+
+    def select(self, problems: Tensor) -> None:
+        """Go on with some of the problems alone: bool [b]."""
         ...
 
 
@@ -146,3 +153,7 @@ class PlainCourse:
 
     def advance(self, n: int) -> None:
         self.show(self.network.step(self.grid, self.size, self.drops and self.drops.step(n)))
+
+    def select(self, problems: Tensor) -> None:
+        self.context = None if self.context is None else self.context[:, problems]
+        self.show(self.grid[:, problems])

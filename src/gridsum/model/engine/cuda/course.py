@@ -168,11 +168,13 @@ class CudaCourse(EagerCourse):
         self.seen, self.projected = grid, None
 
     def select(self, problems: Tensor) -> None:
-        projected = None if self.projected is None else self.projected[:, problems]
-        seen, top = self.seen[:, problems], self.top[:, problems]
+        if self.projected is None:
+            super().select(problems)
+            return
+        # several tensors, whose gradients come back apart
+        parts = [part[:, problems] for part in (self.projected, self.seen, self.top)]
         super().select(problems)
-        if projected is not None:  # several tensors, whose gradients come back apart
-            self.projected, self.seen, self.top = projected, seen, top
+        self.projected, self.seen, self.top = parts
 
     def look(self, n: int) -> tuple[Tensor, Tensor | None]:
         if self.lists and self.halting is not None and n < self.steps:
