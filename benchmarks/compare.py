@@ -32,6 +32,8 @@ except ImportError:
     pass  # a checkout from before it did
 import torch
 torch.set_num_threads(1)
+from gridsum.evaluation.runner import evaluate
+from gridsum.evaluation.suites import find
 from gridsum.solving import solve
 from gridsum.store import load
 from gridsum.training.gradients import EagerGradients
@@ -58,6 +60,10 @@ def solving(count, digits):
     model = load(f"{sys.argv[1]}/base")
     return lambda number: list(solve(model, [("3" * digits, "8" * digits)] * count, "median", number))
 
+def measuring(name):
+    model, (suite,) = load(f"{sys.argv[1]}/{name}"), find("[1,4]x[1,10]")
+    return lambda number: evaluate(model, suite, 256, number)
+
 work = {f"training step of {name}": training(name) for name in sys.argv[2:]}
 work["training step of base, success in expectation"] = training("base", success="expected")
 try:
@@ -66,6 +72,7 @@ except ImportError:
     pass  # a checkout from before there was such a recipe
 for count, digits in ((1, 10), (64, 10), (1, 1000)):
     work[f"solving {count} × (2 × {digits} digits)"] = solving(count, digits)
+work |= {f"measuring {name} on 256 problems as in training": measuring(name) for name in sys.argv[2:]}
 print(json.dumps(list(work)), flush=True)
 for line in sys.stdin:
     name, number = json.loads(line)
