@@ -26,7 +26,6 @@ def norm_of_sum(x: Tensor, y: Tensor, norm: LayerNorm) -> Tensor:
     """LN(x + y) of [R,...,E], where E is a power of 2; without a gradient."""
     x, y, features = x.contiguous(), y.contiguous(), x.shape[-1]
     out, cells = torch.empty_like(x), x.numel() // (len(x) * features)
-    _norm_of_sum[triton.cdiv(cells, _TILE), len(x)](
-        x, y, norm.weight, norm.bias, out, cells, E=features, TILE=_TILE
-    )  # fmt: skip
+    grid = (triton.cdiv(cells, _TILE), len(x))
+    _norm_of_sum[grid](x, y, norm.weight, norm.bias, out, cells, E=features, TILE=_TILE)
     return out
