@@ -110,23 +110,24 @@ def infer(
         n, _, top, halting = moment
         if watch is not None:
             watch(moment)
+        still = running[:, present]
         if n == cap:
-            halt = running[:, present]
+            halt = still
         elif halting is None:
             continue
         elif rule == "sampled":
             assert draws is not None, "sampled halting needs its draws"
-            halt = running[:, present] & (draws[:, present, n] < halting)
+            halt = still & (draws[:, present, n] < halting)
         else:
             survival[:, present] *= 1 - halting
-            halt = running[:, present] & (survival[:, present] <= 0.5)
+            halt = still & (survival[:, present] <= 0.5)
         if bool(halt.any()):
             logits = engine.read(top)
             if not bool(logits.isfinite().all()):
                 raise UnsoundError(f"after {n} steps the network's numbers are no numbers any more; train it anew")
             predicted[:, present] = torch.where(halt[..., None], logits.argmax(-1), predicted[:, present])
             steps[:, present] = torch.where(halt, n, steps[:, present])
-            running[:, present] &= ~halt
+            running[:, present] = still & ~halt
             if not bool(running.any()):
                 break
     return Outcome(predicted, steps, (steps == cap) & (rule != "fixed"))
