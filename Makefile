@@ -9,17 +9,20 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: demo discover serve page test faults docs benchmark bench-check clean
 
 # A release without a wheel for this processor is passed over for the newest that has one: z3 takes an hour to compile.
+# Python compiles what is imported, when it is: all of torch beforehand takes a minute.
+INSTALL := $(BIN)/pip install --quiet --no-compile --prefer-binary --constraint constraints.txt --editable
+
 .venv/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --prefer-binary --constraint constraints.txt --editable .
+	$(INSTALL) .
 	@touch $@
 
 .venv/.installed-dev: .venv/.installed
-	$(BIN)/pip install --quiet --prefer-binary --constraint constraints.txt --editable '.[dev]'
+	$(INSTALL) '.[dev]'
 	@touch $@
 
 .venv/.installed-serve: .venv/.installed
-	$(BIN)/pip install --quiet --prefer-binary --constraint constraints.txt --editable '.[serve]'
+	$(INSTALL) '.[serve]'
 	@touch $@
 
 demo: .venv/.installed
