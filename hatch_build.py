@@ -1,4 +1,4 @@
-"""The wheel carries its weights packed (see `gridsum.packed`), and the records of the systems compared with ours."""
+"""The wheel carries its weights packed (see `gridsum.io.packed`), and the records of the systems compared with ours."""
 
 import runpy
 import tempfile

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from gridsum.cli.train import read_seeds
-from gridsum.deltas import exact_for
-from gridsum.devices import describe, pick_device
-from gridsum.fields import override
-from gridsum.recipe import POSITIONS
+from gridsum.config.exact import POSITIONS
+from gridsum.config.fields import override
+from gridsum.config.variants import exact_for
+from gridsum.ops.devices import describe, pick_device
 from gridsum.training.exact import Progress, train_exact
 from gridsum.training.folders import read_metrics
 

@@ -57,11 +57,11 @@ def _spent() -> float:
 
 def base() -> tuple[Side, Side]:
     """A training step's gradient of one group, five recurrent steps, by the engine for a CPU and by the definition."""
-    from gridsum.deltas import variant
+    from gridsum.config.variants import variant
+    from gridsum.data.streams import Stream
     from gridsum.model.engine import engine_of
     from gridsum.model.engine.plain import Plain
     from gridsum.model.paper import Network
-    from gridsum.streams import Stream
     from gridsum.training.gradients import part_gradient
 
     config, stream = variant("base"), Stream.of_seeds((0,))
@@ -77,7 +77,7 @@ def exact() -> tuple[Side, Side]:
     """A training step of the small recipe in its second phase."""
     import torch
 
-    from gridsum.deltas import exact_for
+    from gridsum.config.variants import exact_for
     from gridsum.model.engine.bits import Packed, Whole
     from gridsum.training import discovery
 

@@ -26,7 +26,7 @@ TRAINED = ("base", "SASA", "fixedTime", "ponderReg")
 _WORKER = """
 import dataclasses, json, sys, time
 try:
-    from gridsum.allocator import keep_freed_memory_for_a_while
+    from gridsum.cli.allocator import keep_freed_memory_for_a_while
     keep_freed_memory_for_a_while()  # as the command does, before torch is loaded
 except ImportError:
     pass  # a checkout from before it did
@@ -34,8 +34,8 @@ import torch
 torch.set_num_threads(1)
 from gridsum.evaluation.runner import evaluate
 from gridsum.evaluation.suites import find
-from gridsum.solving import solve
-from gridsum.store import load
+from gridsum.evaluation.solving import solve
+from gridsum.model.store import load
 from gridsum.training.gradients import EagerGradients
 from gridsum.training.process import keep_freed_memory
 keep_freed_memory()  # as training does
@@ -48,7 +48,7 @@ def training(name, **changes):
     return lambda number: gradients(number)
 
 def discovering(phase):
-    from gridsum.deltas import exact_for
+    from gridsum.config.variants import exact_for
     from gridsum.training.discovery import Discovery
     from gridsum.training.phases import at_step, total_steps
     config = exact_for("add", True)

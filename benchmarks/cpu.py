@@ -18,14 +18,14 @@ from typing import Any
 
 import torch
 
-from gridsum.allocator import keep_freed_memory_for_a_while
-from gridsum.deltas import variant
-from gridsum.devices import fastest, product_rate
+from gridsum.cli.allocator import keep_freed_memory_for_a_while
+from gridsum.config.variants import variant
+from gridsum.data.streams import Stream
+from gridsum.evaluation.solving import solve
 from gridsum.model.engine import engine_of
 from gridsum.model.paper import Network
-from gridsum.solving import solve
-from gridsum.store import load
-from gridsum.streams import Stream
+from gridsum.model.store import load
+from gridsum.ops.devices import fastest, product_rate
 from gridsum.training.gradients import part_gradient
 from gridsum.training.process import keep_freed_memory
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from gridsum.automaton.files import shipped_rule
 from gridsum.automaton.run import solve
-from gridsum.symbols import exact_sum
+from gridsum.data.symbols import exact_sum
 
 Terms = tuple[str, ...]
 Chance = random.Random

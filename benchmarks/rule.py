@@ -69,7 +69,7 @@ def measure(name: str, source: argparse.Namespace) -> dict[str, Any]:
 
 def measure_here(name: str, source: argparse.Namespace) -> dict[str, Any]:
     from gridsum.automaton.run import grid_size, solve
-    from gridsum.symbols import exact_sum
+    from gridsum.data.symbols import exact_sum
 
     table = _table(source)
     terms = SUMS[name][0]()

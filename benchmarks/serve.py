@@ -25,7 +25,7 @@ from typing import Any
 
 import torch
 
-from gridsum.devices import product_rate
+from gridsum.ops.devices import product_rate
 
 CONNECTIONS = 8
 SUMS = 1000

@@ -10,13 +10,13 @@ from torch.utils.flop_counter import FlopCounterMode
 from gridsum.benchmark.measures import exponent, solving, throughput, training
 from gridsum.benchmark.memory import PeakMemory
 from gridsum.benchmark.tables import tables
-from gridsum.costs import cells_of_a_step, operations
-from gridsum.deltas import variant
-from gridsum.fields import override
+from gridsum.config.fields import override
+from gridsum.config.variants import variant
 from gridsum.model.engine.attention import block_matrix
 from gridsum.model.engine.eager import Eager
 from gridsum.model.paper import GridSize, Network
-from gridsum.store import load
+from gridsum.model.store import load
+from gridsum.ops.costs import cells_of_a_step, operations
 from tests.training.test_gradients import tiny
 
 CPU = torch.device("cpu")

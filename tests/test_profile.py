@@ -15,9 +15,9 @@ from gridsum.benchmark.parts import ATTENTION, BETWEEN, CONTEXT, FEED_FORWARD, M
 from gridsum.benchmark.profiles import attributed, profile, undisturbed
 from gridsum.benchmark.tables import tables
 from gridsum.cli import main
-from gridsum.config import Config
-from gridsum.recipe import ExactConfig
-from gridsum.streams import Stream
+from gridsum.config.exact import ExactConfig
+from gridsum.config.paper import Config
+from gridsum.data.streams import Stream
 from gridsum.training.discovery import draw
 from gridsum.training.phases import at_step, recurrent_steps, total_steps
 from tests.training.test_discovery import TINY
@@ -160,7 +160,7 @@ def test_the_highest_limit_is_what_bounds_a_part():
 
 @pytest.mark.usefixtures("rates")
 def test_a_profile_is_printed_kept_and_shown_again(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("gridsum.deltas.exact_for", lambda **_: TINY)
+    monkeypatch.setattr("gridsum.config.variants.exact_for", lambda **_: TINY)
     path = tmp_path / "profile.json"
     assert (
         main(["bench", "--profile", "--variants", "exact-small", "--steps", "1", "--device", "cpu", "--out", str(path)])

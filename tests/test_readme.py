@@ -16,8 +16,8 @@ from gridsum.cli.figure import FIGURES
 from gridsum.evaluation.paper import COMPARISON
 from gridsum.evaluation.records import read
 from gridsum.evaluation.tables import accuracy_text
-from gridsum.names import MODELS
-from gridsum.store import shipped_records
+from gridsum.io.names import MODELS
+from gridsum.model.store import shipped_records
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -85,7 +85,7 @@ def test_the_campaigns_commands_work(
 ):
     """A piece of each, otherwise as written."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("gridsum.costs.product_rate", lambda *_: 1e11)  # which takes a second to time
+    monkeypatch.setattr("gridsum.ops.costs.product_rate", lambda *_: 1e11)  # which takes a second to time
     planned, quick, whole, check = (command for command in commands() if command[0] == "reproduce")
     assert main(planned) == 0
     assert "0 of 510 epochs" in capsys.readouterr().out

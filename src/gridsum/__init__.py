@@ -15,16 +15,16 @@ before it is used.
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from gridsum.version import __version__
+from gridsum.io.version import __version__
 
 if TYPE_CHECKING:
-    from gridsum.answers import Answer
     from gridsum.api.fleets import Training, train
     from gridsum.api.listings import models, suites, variants
     from gridsum.api.loading import load, solve, trace
     from gridsum.api.models import Model
     from gridsum.api.scores import Scores, evaluate
     from gridsum.api.traces import Trace
+    from gridsum.data.answers import Answer
 
 __all__ = [
     "Answer",
@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Answer": "gridsum.answers",
+    "Answer": "gridsum.data.answers",
     "Training": "gridsum.api.fleets",
     "train": "gridsum.api.fleets",
     "models": "gridsum.api.listings",
@@ -62,7 +62,7 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
-        from gridsum.names import did_you_mean
+        from gridsum.io.names import did_you_mean
 
         mend = did_you_mean(name, __all__, f"it offers {', '.join(__all__)}")
         raise AttributeError(f"gridsum has no {name!r}; {mend}")

@@ -2,10 +2,10 @@
 
 import pytest
 
+from gridsum.data.symbols import parse
+from gridsum.evaluation.solving import solve_and_trace
+from gridsum.model.store import Model, load
 from gridsum.model.unroll import Trace
-from gridsum.solving import solve_and_trace
-from gridsum.store import Model, load
-from gridsum.symbols import parse
 
 
 @pytest.fixture(scope="session")

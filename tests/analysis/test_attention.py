@@ -17,14 +17,14 @@ from gridsum.analysis.attention import (
     offset_of,
     score_terms,
 )
-from gridsum.deltas import variant
-from gridsum.fields import override
+from gridsum.config.fields import override
+from gridsum.config.variants import variant
+from gridsum.data.symbols import encode, parse
+from gridsum.evaluation.solving import solve_and_trace
 from gridsum.model.paper import GridSize, LocalAttention, Network
 from gridsum.model.runs import generators
+from gridsum.model.store import load
 from gridsum.model.unroll import Trace, trace
-from gridsum.solving import solve_and_trace
-from gridsum.store import load
-from gridsum.symbols import encode, parse
 
 
 def layer(groups: int, heads: int, query_encoding: bool, seed: int = 0) -> LocalAttention:

@@ -8,7 +8,7 @@ import pytest
 from gridsum.analysis.curves import CurveError, halting_curve, terms_curves, training_curve, training_curves
 from gridsum.evaluation.metrics import wilson
 from gridsum.evaluation.records import Record, read
-from gridsum.store import shipped_records
+from gridsum.model.store import shipped_records
 from gridsum.training.summary import read_summary
 
 BASE = Path(__file__).parents[2] / "results" / "base"

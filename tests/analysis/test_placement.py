@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gridsum.analysis.placement import SHARED, written
+from gridsum.data.symbols import ALPHABET, PAD
 from gridsum.model.unroll import Trace
-from gridsum.symbols import ALPHABET, PAD
 from tests.oracles.seq2grid import place
 
 

@@ -18,10 +18,10 @@ from gridsum.analysis.ring import (
     roundness,
     winding_spectrum,
 )
-from gridsum.problems import Space, sample
-from gridsum.solving import solve
-from gridsum.streams import Stream
-from gridsum.symbols import parse
+from gridsum.data.problems import Space, sample
+from gridsum.data.streams import Stream
+from gridsum.data.symbols import parse
+from gridsum.evaluation.solving import solve
 
 ANGLES = 2 * math.pi * np.arange(10) / 10
 

@@ -13,8 +13,8 @@ import gridsum
 from gridsum.api.asking import ModelError
 from gridsum.api.traces import Film, TraceError
 from gridsum.cli import main
+from gridsum.data.symbols import ExpressionError
 from gridsum.evaluation.suites import SuiteError
-from gridsum.symbols import ExpressionError
 from tests.oracles.sizes import SMALLEST
 
 TINY = {"training.epochs": 1, "training.steps_per_epoch": 1, **SMALLEST}

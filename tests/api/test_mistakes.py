@@ -9,7 +9,7 @@ import torch
 
 import gridsum
 from gridsum.api.asking import ModelError
-from gridsum.config import ConfigError
+from gridsum.config.paper import ConfigError
 from gridsum.evaluation.suites import SuiteError
 from gridsum.training.folders import FolderError
 

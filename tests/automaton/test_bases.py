@@ -14,7 +14,7 @@ from gridsum.automaton.observe import kinds_of
 from gridsum.automaton.proof import prove
 from gridsum.automaton.run import solve
 from gridsum.automaton.table import RuleTable
-from gridsum.recipe import ConsolidationConfig
+from gridsum.config.exact import ConsolidationConfig
 from gridsum.tasks import find
 from tests.automaton.test_consolidate import TableRule
 from tests.oracles.column_addition import by_columns

@@ -15,8 +15,8 @@ from gridsum.automaton.lesson import ANY, Behaviour, Lesson, merge, siblings
 from gridsum.automaton.observe import KINDS, Observed, kinds_of
 from gridsum.automaton.rule import LearnedRule, agreement
 from gridsum.automaton.table import RuleTable
+from gridsum.config.exact import ConsolidationConfig, RuleConfig
 from gridsum.model.rule import RuleNetwork
-from gridsum.recipe import ConsolidationConfig, RuleConfig
 from tests.oracles.column_addition import (
     BLANK,
     CELL_SYMBOLS,

@@ -8,10 +8,10 @@ import torch
 from gridsum.automaton.files import shipped_rule
 from gridsum.automaton.rule import LearnedRule
 from gridsum.automaton.run import Run, states
+from gridsum.config.exact import RuleConfig
+from gridsum.data.symbols import FIRST_DIGIT, parse
 from gridsum.model.rule import RuleNetwork
-from gridsum.recipe import RuleConfig
-from gridsum.store import load_exact, locate
-from gridsum.symbols import FIRST_DIGIT, parse
+from gridsum.model.store import load_exact, locate
 from tests.oracles.column_addition import EMPTY_CELL, USUAL_ACTIONS
 
 STEPS = 12

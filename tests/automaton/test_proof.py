@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from gridsum.automaton.proof import Proof, prove
 from gridsum.automaton.run import grid_size, solve
 from gridsum.automaton.table import RuleTable
-from gridsum.symbols import ALPHABET, EQUALS, FIRST_DIGIT, PAD, PLUS
+from gridsum.data.symbols import ALPHABET, EQUALS, FIRST_DIGIT, PAD, PLUS
 from tests.oracles.column_addition import (
     BLANK,
     CODES,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gridsum.automaton import front, run, wave
 from gridsum.automaton.run import MOST_CELLS, SizeError, answer_by_rule, grid_size, most_steps, solve, states
 from gridsum.automaton.table import RuleTable, TableError
-from gridsum.symbols import ALPHABET, EQUALS, PLUS, exact_sum, parse
+from gridsum.data.symbols import ALPHABET, EQUALS, PLUS, exact_sum, parse
 from tests.oracles.column_addition import USUAL_ACTIONS, column_addition, random_table, states_slowly
 
 RULE = column_addition()

@@ -17,9 +17,9 @@ from gridsum.baselines.position_coupling import CoupledDecoder
 from gridsum.baselines.registry import SYSTEMS
 from gridsum.baselines.s2g_cnn import GRU, SequenceToGrid, place
 from gridsum.baselines.universal import coordinates
-from gridsum.fields import override
-from gridsum.problems import Space, batch_of, sample
-from gridsum.streams import Stream
+from gridsum.config.fields import override
+from gridsum.data.problems import Space, batch_of, sample
+from gridsum.data.streams import Stream
 from gridsum.tasks import find
 
 DIGITS = find()

@@ -17,17 +17,17 @@ from gridsum.baselines.registry import SYSTEMS, find
 from gridsum.baselines.system import Baseline, Problem, SystemConfig
 from gridsum.cli import main
 from gridsum.cli.table import record_files
-from gridsum.config import ConfigError
-from gridsum.disk import read_objects
+from gridsum.config.fields import override
+from gridsum.config.paper import ConfigError
+from gridsum.data.problems import Batch, Space, batch_of, sample
+from gridsum.data.streams import Stream
 from gridsum.evaluation.records import RecordError, append, read
 from gridsum.evaluation.suites import Suite
 from gridsum.evaluation.systems import best_runs, curves
 from gridsum.evaluation.tables import TABLES
-from gridsum.fields import override
-from gridsum.problems import Batch, Space, batch_of, sample
-from gridsum.store import StoreError
-from gridsum.store import load as load_ours
-from gridsum.streams import Stream
+from gridsum.io.disk import read_objects
+from gridsum.model.store import StoreError
+from gridsum.model.store import load as load_ours
 from gridsum.training.folders import FolderError, trained_epochs
 from gridsum.training.loop import train
 from gridsum.training.optimiser import AdamW
@@ -434,7 +434,7 @@ def test_the_page_compares_what_was_trained_alike(make_record):
 def test_a_shipped_run_is_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     train(small("lstm-act"), (4,), tmp_path / "run", CPU, fleet=SystemFleet)
     (tmp_path / "run" / "seed-4" / "weights.safetensors").rename(tmp_path / "lstm-act.safetensors")
-    monkeypatch.setattr("gridsum.store.SHIPPED", tmp_path)
+    monkeypatch.setattr("gridsum.model.store.SHIPPED", tmp_path)
     assert main(["models", "--json"]) == 0
     (known,) = json.loads(capsys.readouterr().out)
     assert (known["variant"], known["seed"], known["epochs"]) == ("lstm-act/paper", 4, 2)
@@ -459,7 +459,7 @@ def test_the_best_run_of_a_system_is_listed(
     unmeasured = make_record(given="nothing", variant="s2g-cnn/own", model="s2g-cnn-own")
     assert best_runs([make_record(), unmeasured]) == {}
     assert [record.seed for record in best_runs([unmeasured, *records])["dngpu/own"].values()] == [2, 2]
-    monkeypatch.setattr("gridsum.store.SHIPPED", tmp_path)
+    monkeypatch.setattr("gridsum.model.store.SHIPPED", tmp_path)
     append(tmp_path / "systems.jsonl", [unmeasured, *records])
     assert main(["models"]) == 0
     listed = capsys.readouterr().out

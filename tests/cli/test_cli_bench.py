@@ -7,8 +7,8 @@ from functools import partial
 
 from gridsum.benchmark.measures import throughput
 from gridsum.cli import main
-from gridsum.deltas import variant
-from gridsum.fields import override
+from gridsum.config.fields import override
+from gridsum.config.variants import variant
 
 LITTLE = [
     "--variants",
@@ -28,7 +28,7 @@ LITTLE = [
 
 def test_bench_prints_and_keeps_every_figure(tmp_path, capsys, monkeypatch):
     little = {"training.batch": 4, "model.fixed_steps": 2}
-    monkeypatch.setattr("gridsum.deltas.variant", lambda name: override(variant(name), little))
+    monkeypatch.setattr("gridsum.config.variants.variant", lambda name: override(variant(name), little))
     monkeypatch.setattr("gridsum.benchmark.measures.product_rate", lambda *_: 1e11)
     monkeypatch.setattr("gridsum.benchmark.measures.throughput", partial(throughput, problems=4))
     path, picture = tmp_path / "bench.json", tmp_path / "bench.svg"

@@ -11,18 +11,18 @@ from typing import Any
 import pytest
 
 import gridsum.automaton.files
-import gridsum.store
+import gridsum.model.store
 from gridsum.cli import evaluate as evaluate_command
-from gridsum.deltas import MEANINGS
+from gridsum.config.exact import ExactConfig, RuleConfig
+from gridsum.config.variants import MEANINGS
 from gridsum.evaluation.records import append, read
 from gridsum.evaluation.runner import evaluate
+from gridsum.evaluation.solving import solve, trace_expression
 from gridsum.evaluation.suites import find
 from gridsum.evaluation.tables import accuracy_text
+from gridsum.io.names import DEFAULT_MODEL, MODELS
 from gridsum.model.rule import RuleNetwork
-from gridsum.names import DEFAULT_MODEL, MODELS
-from gridsum.recipe import ExactConfig, RuleConfig
-from gridsum.solving import solve, trace_expression
-from gridsum.store import load, save_run
+from gridsum.model.store import load, save_run
 from tests.oracles.column_addition import column_addition
 
 Command = Callable[..., tuple[int, str, str]]
@@ -157,7 +157,7 @@ def shipped(model: str, records: Path, tmp_path: Path, monkeypatch: pytest.Monke
     config = ExactConfig(rule=RuleConfig(bits=3, width=8, hidden=8, groups=2))
     save_run(folder / "exact.safetensors", RuleNetwork(config.rule, [6]), 0, config, 6)
     (folder / "exact.rule.json").write_text(column_addition().to_json())
-    monkeypatch.setattr(gridsum.store, "SHIPPED", folder)
+    monkeypatch.setattr(gridsum.model.store, "SHIPPED", folder)
     monkeypatch.setattr(gridsum.automaton.files, "_SHIPPED", folder)
     return folder
 
@@ -202,7 +202,7 @@ def test_the_overview_has_the_scores_of_the_records(command: Command):
     header = next(line for line in out.splitlines() if line.startswith("model "))
     rows = {line.split()[0]: line for line in out.splitlines() if line[:1].isalpha()}
     for name in ("base", "noGroups", "SASA"):
-        for record in read([gridsum.store.shipped_records(name)]):
+        for record in read([gridsum.model.store.shipped_records(name)]):
             if record.suite in header.split():
                 start = header.index(record.suite)
                 assert rows[name][start:].split()[0] == accuracy_text(record.seq)
@@ -270,7 +270,7 @@ def test_a_rule_is_measured_as_networks_are(command: Command, shipped: Path, tmp
 
 
 def test_nothing_is_shipped(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(gridsum.store, "SHIPPED", tmp_path)
+    monkeypatch.setattr(gridsum.model.store, "SHIPPED", tmp_path)
     status, out, _ = command("models")
     assert status == 0
     assert "no models come with this gridsum" in out

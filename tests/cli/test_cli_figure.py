@@ -12,7 +12,7 @@ from PIL import Image, ImageSequence
 from gridsum.analysis.ring import digit_vectors
 from gridsum.cli.figure import FIGURES
 from gridsum.evaluation.records import read
-from gridsum.store import WEIGHTS, load, locate, save_run, shipped_records
+from gridsum.model.store import WEIGHTS, load, locate, save_run, shipped_records
 
 Command = Callable[..., tuple[int, str, str]]
 BASE = Path(__file__).parents[2] / "results" / "base"

@@ -11,14 +11,14 @@ import pytest
 
 from gridsum.cli import COMMANDS, main
 from gridsum.cli.table import TABLES as DESCRIBED_TABLES
-from gridsum.config import Config
-from gridsum.deltas import VARIANTS
+from gridsum.config.fields import fields_of
+from gridsum.config.paper import Config
+from gridsum.config.variants import VARIANTS
+from gridsum.evaluation.solving import PLACEMENT_RULES
 from gridsum.evaluation.suites import COLLECTIONS
 from gridsum.evaluation.tables import TABLES
-from gridsum.fields import fields_of
+from gridsum.io.version import __version__
 from gridsum.model.inference import HALTING_RULES
-from gridsum.solving import PLACEMENT_RULES
-from gridsum.version import __version__
 from tests.children import as_new, in_child
 from tests.children import command as work_of
 
@@ -106,8 +106,8 @@ def test_solving_loads_only_what_solving_needs(model: str):
     done = in_child(solve)
     loaded = set(done.err.split())
     assert done.status == 0
-    assert "gridsum.solving" in loaded
-    assert not {"rich", "gridsum.terminal", "gridsum.evaluation", "gridsum.training"} & loaded
+    assert "gridsum.evaluation.solving" in loaded
+    assert not {"rich", "gridsum.api.terminal", "gridsum.evaluation", "gridsum.training"} & loaded
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
-import gridsum.disk
+import gridsum.io.disk
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -229,7 +229,7 @@ def test_a_full_disk(command: Command, model: str, tmp_path: Path, monkeypatch: 
 
     records = str(tmp_path / "records.jsonl")
     assert command(*arguments, records)[0] == 0
-    monkeypatch.setattr(gridsum.disk, "write_atomically", full)
+    monkeypatch.setattr(gridsum.io.disk, "write_atomically", full)
     place = str(tmp_path / "result")
     lines = [
         ("trace", "1+1", "--model", model, "--out", place),
@@ -256,7 +256,7 @@ def test_a_bug_keeps_its_traceback(command: Command, monkeypatch: pytest.MonkeyP
     def broken() -> dict[str, Path]:
         raise ValueError("inside")
 
-    monkeypatch.setattr(gridsum.store, "shipped", broken)
+    monkeypatch.setattr(gridsum.model.store, "shipped", broken)
     with pytest.raises(ValueError, match="inside"):
         command("models")
 
@@ -265,7 +265,7 @@ def test_too_little_memory_is_no_bug(command: Command, monkeypatch: pytest.Monke
     def greedy() -> dict[str, Path]:
         raise MemoryError
 
-    monkeypatch.setattr(gridsum.store, "shipped", greedy)
+    monkeypatch.setattr(gridsum.model.store, "shipped", greedy)
     status, _, err = command("models")
     assert status == 1
     assert err.startswith("gridsum: error: there is not enough memory")

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from gridsum import progress as progress_module
-from gridsum.progress import Bar, Lines, progress
+from gridsum.api import progress as progress_module
+from gridsum.api.progress import Bar, Lines, progress
 
 
 @pytest.fixture

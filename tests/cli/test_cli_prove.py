@@ -13,10 +13,10 @@ import pytest
 from gridsum.automaton.run import solve
 from gridsum.automaton.table import RuleTable
 from gridsum.cli.prove import counterexample
+from gridsum.config.exact import ExactConfig, RuleConfig
+from gridsum.data.symbols import exact_sum, parse
 from gridsum.model.rule import RuleNetwork
-from gridsum.recipe import ExactConfig, RuleConfig
-from gridsum.store import save_run
-from gridsum.symbols import exact_sum, parse
+from gridsum.model.store import save_run
 from tests.oracles.column_addition import carry_of, code, column_addition
 
 Command = Callable[..., tuple[int, str, str]]

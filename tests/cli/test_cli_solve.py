@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
+from gridsum.api.terminal import draw_trace, render
 from gridsum.cli.solve import _lines
-from gridsum.solving import solve, trace_expression
-from gridsum.store import load
-from gridsum.symbols import ALPHABET, parse
-from gridsum.terminal import draw_trace, render
+from gridsum.data.symbols import ALPHABET, parse
+from gridsum.evaluation.solving import solve, trace_expression
+from gridsum.model.store import load
 from tests.children import command as work_of
 from tests.children import in_child
 

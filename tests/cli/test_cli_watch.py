@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gridsum.progress import Lines
+from gridsum.api.progress import Lines
 from gridsum.training.folders import read_metrics
 from tests.cli.conftest import Result
 
@@ -39,7 +39,7 @@ def test_what_is_no_training_is_explained(tmp_path: Path, command: Command):
 def test_progress_is_told_at_once_and_an_estimate_soon(monkeypatch: pytest.MonkeyPatch):
     """Steps of four seconds each: the first line comes with the first step, an estimate with the second."""
     now = [100.0]
-    monkeypatch.setattr("gridsum.progress.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("gridsum.api.progress.time.monotonic", lambda: now[0])
     written = io.StringIO()
     lines = Lines(written)
     for step in range(1, 60):
@@ -53,7 +53,7 @@ def test_progress_is_told_at_once_and_an_estimate_soon(monkeypatch: pytest.Monke
 
 def test_ticks_leave_updates_alone(monkeypatch: pytest.MonkeyPatch):
     now = [100.0]
-    monkeypatch.setattr("gridsum.progress.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("gridsum.api.progress.time.monotonic", lambda: now[0])
     written = io.StringIO()
     lines = Lines(written)
     for epoch in range(1, 31):

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gridsum.cli.evaluate import FAMILIES as TOLD
+from gridsum.data.problems import Space
+from gridsum.data.streams import Stream
+from gridsum.data.symbols import decode
 from gridsum.evaluation.families import FAMILIES, draw
 from gridsum.evaluation.suites import find, problems_of
-from gridsum.problems import Space
-from gridsum.streams import Stream
-from gridsum.symbols import decode
 
 
 @st.composite

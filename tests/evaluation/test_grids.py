@@ -9,17 +9,17 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from gridsum.config import TaskConfig
-from gridsum.deltas import variant
+from gridsum.config.fields import override
+from gridsum.config.paper import TaskConfig
+from gridsum.config.variants import variant
 from gridsum.evaluation.grids import GRIDS, PUBLISHED, parts_of
 from gridsum.evaluation.intervals import independent_trials, interval
 from gridsum.evaluation.metrics import wilson
 from gridsum.evaluation.records import OnGrid, Record, RecordError, append, read
 from gridsum.evaluation.runner import evaluate
 from gridsum.evaluation.suites import EXAMPLES, find, in_parts, problems_of
-from gridsum.fields import override
 from gridsum.model.paper import Network
-from gridsum.store import Model
+from gridsum.model.store import Model
 from tests.oracles.sizes import SMALLEST
 
 Make = Callable[..., Record]

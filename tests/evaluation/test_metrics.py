@@ -4,8 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
+from gridsum.data.symbols import FIRST_DIGIT
 from gridsum.evaluation.metrics import Counts, count, count_text, wilson
-from gridsum.symbols import FIRST_DIGIT
 
 
 def row(text: str, width: int = 5) -> list[int]:

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from gridsum.data.symbols import decode, exact_sum, parse
 from gridsum.evaluation.records import append, read
 from gridsum.evaluation.solvers import SolverError, evaluate_solver, load_solver, takes_list
 from gridsum.evaluation.suites import EXAMPLES, Suite, find, problems_of
-from gridsum.symbols import decode, exact_sum, parse
-from gridsum.version import __version__
+from gridsum.io.version import __version__
 
 SOURCE = """
 ANSWER = 46

@@ -11,7 +11,7 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gridsum.deltas import PAPER_VARIANTS
+from gridsum.config.variants import PAPER_VARIANTS
 from gridsum.evaluation.records import Record
 from gridsum.evaluation.statistics import (
     CLAIMS,

@@ -1,10 +1,10 @@
 import pytest
 import torch
 
+from gridsum.data.problems import Space
+from gridsum.data.symbols import decode, render
 from gridsum.evaluation import paper
 from gridsum.evaluation.suites import COLLECTIONS, EXAMPLES, SuiteError, find, problems_of
-from gridsum.problems import Space
-from gridsum.symbols import decode, render
 
 
 def names(collection: str) -> list[str]:

@@ -12,8 +12,8 @@ import gridsum
 from gridsum.cli import COMMANDS, main
 from gridsum.cli.completion import options_of
 from gridsum.export.graphs import ExportError, compare, write_graphs
-from gridsum.names import MODELS
-from gridsum.store import StoreError
+from gridsum.io.names import MODELS
+from gridsum.model.store import StoreError
 
 
 @pytest.mark.parametrize("name", ["exact", "fixedTime"])

@@ -10,12 +10,12 @@ from safetensors.torch import save_file
 
 from gridsum.automaton.files import shipped_rule
 from gridsum.automaton.run import answer_by_rule
-from gridsum.config import Config
-from gridsum.fields import from_dict, to_json
-from gridsum.recipe import ExactConfig
-from gridsum.sealed import seal
-from gridsum.store import StoreError, load_exact, load_runs
-from gridsum.symbols import ExpressionError, parse
+from gridsum.config.exact import ExactConfig
+from gridsum.config.fields import from_dict, to_json
+from gridsum.config.paper import Config
+from gridsum.data.symbols import ExpressionError, parse
+from gridsum.io.sealed import seal
+from gridsum.model.store import StoreError, load_exact, load_runs
 from tests.faults.injection import Tries
 
 _LETTERS = "0123456789+= \t\n-−.,eE×*/()[]{}'\"\\\0\x1b٣५一１㊿½²\u202e\ud800😀abcxyz"

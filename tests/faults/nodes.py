@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from gridsum.cli import main
-from gridsum.reproduction.whereabouts import epochs_computed, whereabouts
-from gridsum.reproduction.workers import DRIVER
+from gridsum.study.whereabouts import epochs_computed, whereabouts
+from gridsum.study.workers import DRIVER
 from tests.faults.injection import Tries
 from tests.faults.trainings import outcome
 

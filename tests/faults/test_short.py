@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gridsum.store import shipped
+from gridsum.model.store import shipped
 from tests.faults.folders import damaged, killed_again_and_again, killed_at_every_operation, two_writers
 from tests.faults.inputs import expressions, hostile_files
 from tests.faults.trainings import Scenario, scenarios

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import torch
 
-from gridsum.config import Config
-from gridsum.fields import following, override
-from gridsum.recipe import ExactConfig
-from gridsum.store import load
+from gridsum.config.exact import ExactConfig
+from gridsum.config.fields import following, override
+from gridsum.config.paper import Config
+from gridsum.model.store import load
 from gridsum.training.exact import train_exact
 from gridsum.training.folders import holds_exact, read_exact_setup, read_setup
 from gridsum.training.loop import train

@@ -6,11 +6,11 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
+from gridsum.data.symbols import parse
+from gridsum.evaluation.solving import Answer, solve_and_trace
 from gridsum.figures.animation import Frame, animation_frames
+from gridsum.model.store import Model, load
 from gridsum.model.unroll import Trace
-from gridsum.solving import Answer, solve_and_trace
-from gridsum.store import Model, load
-from gridsum.symbols import parse
 
 
 @pytest.fixture(scope="session")

@@ -15,8 +15,10 @@ from PIL import Image
 from gridsum.analysis.attention import clearest_content_rule, clearest_position_rule, head_rules
 from gridsum.analysis.curves import terms_curves, training_curve
 from gridsum.analysis.ring import DigitVectors, digit_vectors, ring
+from gridsum.data.symbols import decode, parse
 from gridsum.evaluation.paper import LONG_TERMS
 from gridsum.evaluation.records import read
+from gridsum.evaluation.solving import solve_and_trace
 from gridsum.figures import (
     plot_attention,
     plot_halting,
@@ -29,9 +31,7 @@ from gridsum.figures import (
 )
 from gridsum.figures.cells import CHANGED_EDGE
 from gridsum.figures.style import FigureError
-from gridsum.solving import solve_and_trace
-from gridsum.store import shipped_records
-from gridsum.symbols import decode, parse
+from gridsum.model.store import shipped_records
 
 BASE = Path(__file__).parents[2] / "results" / "base"
 

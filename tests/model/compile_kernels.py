@@ -15,13 +15,13 @@ from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource, make_backend
 from triton.runtime.jit import JITFunction
 
-from gridsum.config import Config
-from gridsum.deltas import variant
-from gridsum.fields import override
+from gridsum.config.fields import override
+from gridsum.config.paper import Config
+from gridsum.config.variants import variant
+from gridsum.data.streams import Stream
 from gridsum.model.engine.cuda.course import Cuda
 from gridsum.model.paper import GridSize
 from gridsum.model.unroll import unroll
-from gridsum.streams import Stream
 from gridsum.training.gradients import part_gradient
 from gridsum.training.loop import PaperFleet
 

@@ -3,7 +3,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gridsum.config import ModelConfig
+from gridsum.config.paper import ModelConfig
 from gridsum.model.engine import attention
 from gridsum.model.engine.attention import FusedAttention, block_matrix
 from gridsum.model.engine.eager import Eager

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from gridsum.fields import override
+from gridsum.config.fields import override
 from gridsum.model.engine import cells_of
 from gridsum.model.engine.bits import Packed, PackedLooking, Whole
 from gridsum.model.rule import RuleNetwork

@@ -7,16 +7,16 @@ from safetensors.torch import load_file
 import gridsum
 from gridsum.api.asking import ModelError
 from gridsum.automaton.table import TableError
-from gridsum.deltas import variant
-from gridsum.fields import override
+from gridsum.config.exact import RuleConfig
+from gridsum.config.fields import override
+from gridsum.config.variants import variant
 from gridsum.model.engine import engine_of
 from gridsum.model.engine.eager import Eager
 from gridsum.model.engine.plain import Plain
 from gridsum.model.inside import InsideError, recorded
 from gridsum.model.paper import Network
 from gridsum.model.rule import RuleNetwork
-from gridsum.recipe import RuleConfig
-from gridsum.store import shipped
+from gridsum.model.store import shipped
 from gridsum.training.gradients import EagerGradients
 from tests.training.test_gradients import TINY
 

@@ -5,15 +5,15 @@ import dataclasses
 import pytest
 import torch
 
-from gridsum.config import ModelConfig, ObjectiveConfig
+from gridsum.config.paper import ModelConfig, ObjectiveConfig
+from gridsum.data.problems import Space, sample
+from gridsum.data.streams import Stream
 from gridsum.model.engine import engine_of
 from gridsum.model.engine.eager import Eager
 from gridsum.model.engine.plain import Plain
 from gridsum.model.paper import GridSize, Linear, Network
 from gridsum.model.unroll import roll_out, unroll
-from gridsum.objective import cost
-from gridsum.problems import Space, sample
-from gridsum.streams import Stream
+from gridsum.objective.paper import cost
 
 SEEDS = (3, 5, 8)
 PONDER = ModelConfig(

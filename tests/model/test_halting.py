@@ -5,7 +5,7 @@ import torch
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from gridsum.config import ModelConfig
+from gridsum.config.paper import ModelConfig
 from gridsum.model.engine.context import answer, ask, attend
 from gridsum.model.paper import ContextAttention, ContextTransformer, GridSize, alibi, halting_distribution
 from gridsum.model.runs import generators

@@ -5,14 +5,14 @@ from typing import Any
 import pytest
 import torch
 
-from gridsum.deltas import variant
-from gridsum.fields import override
+from gridsum.config.fields import override
+from gridsum.config.variants import variant
+from gridsum.data.problems import batch_of
+from gridsum.data.symbols import parse
 from gridsum.model.engine.eager import Eager
 from gridsum.model.inference import default_rule, infer
 from gridsum.model.paper import GridSize, Network
 from gridsum.model.unroll import trace
-from gridsum.problems import batch_of
-from gridsum.symbols import parse
 from tests.oracles.sizes import SMALLEST
 
 SIZE = GridSize(3, 6)

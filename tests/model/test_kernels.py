@@ -17,8 +17,9 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from gridsum.benchmark.kernels import flops
-from gridsum.deltas import variant
-from gridsum.fields import override
+from gridsum.config.fields import override
+from gridsum.config.variants import variant
+from gridsum.data.streams import Stream, lane_threshold
 from gridsum.model.dropout import Dropout, NumberedCells
 from gridsum.model.engine import placement
 from gridsum.model.engine.context import ask, attend, conclude
@@ -37,7 +38,6 @@ from gridsum.model.paper import (
 )
 from gridsum.model.runs import flatten, generators
 from gridsum.model.unroll import unroll
-from gridsum.streams import Stream, lane_threshold
 from gridsum.training.gradients import EagerGradients, part_gradient
 from gridsum.training.loop import PaperFleet
 from tests.oracles import seq2grid as oracle

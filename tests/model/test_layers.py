@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from gridsum.config import ModelConfig
+from gridsum.config.paper import ModelConfig
+from gridsum.data.streams import Stream
 from gridsum.model.dropout import Dropout, NumberedCells
 from gridsum.model.engine.eager import Eager
 from gridsum.model.engine.feed_forward import FusedFeedForward
 from gridsum.model.paper import FeedForward, LayerNorm, Linear, Network, linear
 from gridsum.model.runs import RunModule, generators
-from gridsum.streams import Stream
 
 EAGER = Eager(Network(ModelConfig()))
 

@@ -6,15 +6,15 @@ from functools import cache
 import pytest
 import torch
 
-from gridsum.config import ModelConfig, ObjectiveConfig
+from gridsum.config.paper import ModelConfig, ObjectiveConfig
+from gridsum.data.problems import Batch, Space, sample
+from gridsum.data.streams import Stream
 from gridsum.model.dropout import Dropout
 from gridsum.model.engine.eager import Eager
 from gridsum.model.engine.plain import Plain
 from gridsum.model.paper import GridSize, Network, Step
 from gridsum.model.unroll import Rollout, roll_out
-from gridsum.objective import cost
-from gridsum.problems import Batch, Space, sample
-from gridsum.streams import Stream
+from gridsum.objective.paper import cost
 from tests.oracles import halting
 from tests.oracles.network import Reference
 

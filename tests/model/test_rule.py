@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from torch.nn import functional as F
 
 from gridsum.automaton.rule import LearnedRule, RuleError, agreement, alone
+from gridsum.config.exact import RuleConfig
+from gridsum.data.symbols import FIRST_DIGIT, PLUS
 from gridsum.model.rule import RuleNetwork, soft_bits
-from gridsum.recipe import RuleConfig
-from gridsum.symbols import FIRST_DIGIT, PLUS
 from tests.oracles.column_addition import CELL_SYMBOLS, EMPTY_CELL
 
 SMALL = RuleConfig(bits=4, width=16, hidden=16, placement_hidden=8, groups=4)

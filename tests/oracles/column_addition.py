@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 
 from gridsum.automaton.table import RuleTable
-from gridsum.symbols import ALPHABET, EQUALS, FIRST_DIGIT, PAD, PLUS, render
+from gridsum.data.symbols import ALPHABET, EQUALS, FIRST_DIGIT, PAD, PLUS, render
 from gridsum.tasks import Task, find
 
 _DECIMAL = find().alphabet

@@ -20,7 +20,7 @@ import numpy as np
 import z3
 
 from gridsum.automaton.table import RuleTable
-from gridsum.symbols import ALPHABET, EQUALS, FIRST_DIGIT, PAD, PLUS
+from gridsum.data.symbols import ALPHABET, EQUALS, FIRST_DIGIT, PAD, PLUS
 from gridsum.tasks import find
 
 TEN, PLUS_SIGN, NOTHING = 10, 10, 11

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 
+from gridsum.model.store import load
 from gridsum.page.site import WEB, site
-from gridsum.store import load
 from tests.browser import DESKTOP, PHONE, Visit, visiting
 
 _LOAD = """

@@ -12,11 +12,11 @@ import torch
 from gridsum.automaton.files import read_rule
 from gridsum.automaton.proof import prove
 from gridsum.automaton.run import Run, solve, states
+from gridsum.data.symbols import ExpressionError, exact_sum, parse
+from gridsum.evaluation.solving import solve as solve_by_network
+from gridsum.evaluation.solving import solving_size, trace_expression
+from gridsum.model.store import SHIPPED, load
 from gridsum.page.data import model_script
-from gridsum.solving import solve as solve_by_network
-from gridsum.solving import solving_size, trace_expression
-from gridsum.store import SHIPPED, load
-from gridsum.symbols import ExpressionError, exact_sum, parse
 from tests.page.conftest import Node
 
 TABLE = read_rule(SHIPPED / "exact.rule.json")

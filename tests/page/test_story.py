@@ -15,8 +15,8 @@ from gridsum.automaton.files import read_rule
 from gridsum.automaton.proof import prove
 from gridsum.automaton.run import solve as solve_by_rule
 from gridsum.automaton.run import states
-from gridsum.solving import solve, trace_expression
-from gridsum.store import SHIPPED, load
+from gridsum.evaluation.solving import solve, trace_expression
+from gridsum.model.store import SHIPPED, load
 from tests.browser import DESKTOP, PHONE, Visit, visiting
 
 EXAMPLE = "523+102+9416"

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from gridsum.config import Config, ModelConfig
-from gridsum.fields import override
+from gridsum.config.fields import override
+from gridsum.config.paper import Config, ModelConfig
 from gridsum.model.paper import Network
-from gridsum.store import save_run
+from gridsum.model.store import save_run
 from tests.children import Beside, command
 from tests.oracles.sizes import SMALLEST
 

@@ -28,19 +28,19 @@ from schemathesis.specs.openapi.schemas import OpenApiSchema
 
 from gridsum.analysis.attention import score_terms
 from gridsum.analysis.ring import rings
-from gridsum.answers import Answer
 from gridsum.automaton.files import read_rule
 from gridsum.automaton.run import answer_by_rule, states
-from gridsum.config import Config
-from gridsum.deltas import variant
+from gridsum.config.paper import Config
+from gridsum.config.variants import variant
+from gridsum.data.answers import Answer
+from gridsum.data.symbols import parse
+from gridsum.evaluation.solving import solve, solving_size, trace_expression
 from gridsum.model.paper import Network
+from gridsum.model.store import SHIPPED, Model, load
 from gridsum.page.inside import PLANE_PROBLEMS
 from gridsum.serve.app import create_app
 from gridsum.serve.collection import Asked, Collection, Rule
 from gridsum.serve.limits import LimitError, Limits
-from gridsum.solving import solve, solving_size, trace_expression
-from gridsum.store import SHIPPED, Model, load
-from gridsum.symbols import parse
 from tests.serve.conftest import SMALL
 
 EXAMPLE = "523+102+9416"

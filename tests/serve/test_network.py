@@ -17,11 +17,11 @@ import pytest
 
 from gridsum.cli.parsing import UsageError
 from gridsum.cli.serve import _token
-from gridsum.config import Config
+from gridsum.config.paper import Config
 from gridsum.model.paper import Network
+from gridsum.model.store import save_run
 from gridsum.serve.metrics import FewLines, Metrics
 from gridsum.serve.together import Elsewhere, Together
-from gridsum.store import save_run
 from tests.serve.conftest import SMALL, served
 
 

@@ -9,14 +9,14 @@ import torch
 
 from gridsum.automaton.proof import prove
 from gridsum.automaton.rule import LearnedRule
-from gridsum.config import ConfigError
-from gridsum.deltas import exact_for
-from gridsum.fields import override
+from gridsum.config.exact import ExactConfig, Phase, RuleConfig
+from gridsum.config.fields import override
+from gridsum.config.paper import ConfigError
+from gridsum.config.variants import exact_for
+from gridsum.data.streams import Stream
+from gridsum.data.symbols import decode, parse
 from gridsum.model.rule import RuleNetwork
-from gridsum.recipe import ExactConfig, Phase, RuleConfig
-from gridsum.store import load_exact
-from gridsum.streams import Stream
-from gridsum.symbols import decode, parse
+from gridsum.model.store import load_exact
 from gridsum.training import exact
 from gridsum.training.checkpoints import load_checkpoint
 from gridsum.training.discovery import Discovery, draw, place, train_steps

@@ -6,7 +6,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gridsum.config import Config
+from gridsum.config.paper import Config
 from gridsum.training.folders import append_metrics, create, read_metrics
 
 

@@ -3,17 +3,17 @@
 import pytest
 import torch
 
-from gridsum.deltas import VARIANTS, variant
-from gridsum.fields import override
+from gridsum.config.fields import override
+from gridsum.config.variants import VARIANTS, variant
+from gridsum.data.problems import Space
+from gridsum.data.streams import Stream
 from gridsum.model.engine import engine_of
 from gridsum.model.engine.eager import Eager
 from gridsum.model.engine.plain import Plain
 from gridsum.model.paper import GridSize, Network
 from gridsum.model.runs import flatten
 from gridsum.model.unroll import roll_out
-from gridsum.objective import cost, sampled_success
-from gridsum.problems import Space
-from gridsum.streams import Stream
+from gridsum.objective.paper import cost, sampled_success
 from gridsum.training.gradients import (
     EagerGradients,
     draw_grid,

@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from gridsum.deltas import variant
-from gridsum.devices import Replayed
+from gridsum.config.variants import variant
 from gridsum.model.paper import Network
+from gridsum.ops.devices import Replayed
 from gridsum.training.optimiser import AdamW
 
 pytestmark = pytest.mark.gpu

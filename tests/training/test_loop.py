@@ -7,10 +7,10 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from gridsum.config import ConfigError
-from gridsum.disk import LineError, LockedError, locked
-from gridsum.fields import following, override
-from gridsum.store import load, load_runs
+from gridsum.config.fields import following, override
+from gridsum.config.paper import ConfigError
+from gridsum.io.disk import LineError, LockedError, locked
+from gridsum.model.store import load, load_runs
 from gridsum.training.checkpoints import (
     BEFORE,
     CHECKPOINT,

@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from gridsum.config import TrainingConfig
-from gridsum.deltas import variant
-from gridsum.fields import override
+from gridsum.config.fields import override
+from gridsum.config.paper import TrainingConfig
+from gridsum.config.variants import variant
 from gridsum.model.paper import Network
 from gridsum.training.optimiser import AdamW, decayed_parameters, flatten, learning_rate
 

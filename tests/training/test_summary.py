@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gridsum.deltas import variant
+from gridsum.config.variants import variant
 from gridsum.training.folders import FolderError, append_metrics, create
 from gridsum.training.summary import Summary, read_summary, write_summary
 

@@ -19,13 +19,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from gridsum.data.problems import Space, sample
+from gridsum.data.streams import Stream
 from gridsum.model.engine import engine_of
 from gridsum.model.inference import default_rule, infer
 from gridsum.model.paper import GridSize
+from gridsum.model.store import Model
 from gridsum.model.unroll import unroll
-from gridsum.problems import Space, sample
-from gridsum.store import Model
-from gridsum.streams import Stream
 from gridsum.tasks import FIRST_DIGIT, find
 
 DIGITS = find().alphabet.base

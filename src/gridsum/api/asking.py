@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gridsum.tasks import ExpressionError, Task
 
 if TYPE_CHECKING:
+    from gridsum.evaluation.solving import PlacementRule
     from gridsum.model.inference import HaltingRule
-    from gridsum.solving import PlacementRule
 
 
 class ModelError(ValueError):
@@ -27,7 +27,7 @@ class How(NamedTuple):
 
 def how_of(given: dict[str, Any]) -> How:
     """Keywords as a `How`; one that does not exist is told the nearest."""
-    from gridsum.names import did_you_mean
+    from gridsum.io.names import did_you_mean
 
     unknown = next((name for name in given if name not in How._fields), None)
     if unknown is not None:

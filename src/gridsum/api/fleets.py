@@ -7,14 +7,14 @@ from typing import Any
 from gridsum.api.asking import ModelError
 from gridsum.api.loading import load
 from gridsum.api.models import Model
-from gridsum.config import Config
-from gridsum.deltas import VARIANTS, exact_for
-from gridsum.deltas import variant as variant_of
-from gridsum.devices import pick_device
-from gridsum.fields import following, override, seeds_of
-from gridsum.names import did_you_mean
-from gridsum.progress import progress
-from gridsum.recipe import ExactConfig
+from gridsum.api.progress import progress
+from gridsum.config.exact import ExactConfig
+from gridsum.config.fields import following, override, seeds_of
+from gridsum.config.paper import Config
+from gridsum.config.variants import VARIANTS, exact_for
+from gridsum.config.variants import variant as variant_of
+from gridsum.io.names import did_you_mean
+from gridsum.ops.devices import pick_device
 
 EXACT, VARIANT = "exact", "base"
 """One with options of its own, and what is trained where nothing is said, here as on the command line."""
@@ -159,7 +159,7 @@ def _resumed(folder: Path, settings: Mapping[str, Any], device: Any, shown: Any)
 
 
 def _continued(source: "str | Path", folder: Path, settings: Mapping[str, Any], device: Any, shown: Any) -> Training:
-    from gridsum.store import load as load_all
+    from gridsum.model.store import load as load_all
 
     begin = load_all(str(source))
     config = override(following(begin.config), dict(settings))

@@ -1,8 +1,8 @@
 """Which names there are, each with what it stands for."""
 
-from gridsum.deltas import MEANINGS
+from gridsum.config.variants import MEANINGS
 from gridsum.evaluation.suites import COLLECTIONS
-from gridsum.names import MODELS
+from gridsum.io.names import MODELS
 
 models: dict[str, str] = dict(MODELS)
 """The models that come with gridsum, and what to use each for.

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from gridsum.api.asking import ModelError
 from gridsum.api.models import Model, PaperModel, RuleModel
-from gridsum.names import DEFAULT_MODEL, MODELS, resolve
-from gridsum.packed import plain_or_packed
+from gridsum.io.names import DEFAULT_MODEL, MODELS, resolve
+from gridsum.io.packed import plain_or_packed
 
 if TYPE_CHECKING:
     from gridsum.api.traces import Trace
@@ -27,7 +27,7 @@ def load(name: str | Path = DEFAULT_MODEL, seed: int | None = None, device: str 
     name = resolve(str(name))[0]
     if seed is None and has_rule(name):
         return rule_model(name)
-    from gridsum.store import is_exact, load_runs, locate
+    from gridsum.model.store import is_exact, load_runs, locate
 
     paths = locate(name)
     if seed is not None:
@@ -37,7 +37,7 @@ def load(name: str | Path = DEFAULT_MODEL, seed: int | None = None, device: str 
         raise ModelError(f"{name} holds {len(paths)} trained seeds; choose one with {_seeds(paths)}")
     if is_exact(paths[0]):
         return RuleModel(name, paths[0])
-    from gridsum.devices import pick_device
+    from gridsum.ops.devices import pick_device
 
     return PaperModel(load_runs(name, paths, pick_device(device)))
 
@@ -60,7 +60,7 @@ def has_rule(name: str) -> bool:
 
     if shipped_rule(name) is not None:
         return True
-    from gridsum.store import StoreError, is_exact, locate
+    from gridsum.model.store import StoreError, is_exact, locate
 
     try:
         return is_exact(locate(name)[0])
@@ -75,7 +75,7 @@ def rule_model(name: str) -> RuleModel:
     table = shipped_rule(name)
     if table is not None:
         return RuleModel(name, plain_or_packed(Path(__file__).parents[1] / "shipped" / f"{name}.safetensors"), table)
-    from gridsum.store import is_exact, locate
+    from gridsum.model.store import is_exact, locate
 
     paths = locate(name)
     if not is_exact(paths[0]):

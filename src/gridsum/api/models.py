@@ -11,20 +11,20 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from gridsum.answers import Answer
 from gridsum.api.asking import How, ModelError, how_of, read_expression, read_expressions
+from gridsum.data.answers import Answer
 from gridsum.tasks import Task
 
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from gridsum.api.terminal import Line
     from gridsum.api.traces import Trace
     from gridsum.automaton.table import RuleTable
     from gridsum.model.paper import Network
     from gridsum.model.rule import RuleNetwork
+    from gridsum.model.store import Model as Runs
     from gridsum.model.unroll import Change
-    from gridsum.store import Model as Runs
-    from gridsum.terminal import Line
 
 # The states of a rule are kept for a trace while they are so many codes at most.
 _MOST_CODES = 5 * 10**7
@@ -142,7 +142,7 @@ class PaperModel(Model):
         self.name, self.runs = runs.name, runs
 
     def __repr__(self) -> str:
-        from gridsum.store import facts
+        from gridsum.model.store import facts
 
         about = facts(self.runs)
         return f"<gridsum model {self.name}: {about['variant']}, {about['parameters']:,} parameters>"
@@ -156,7 +156,7 @@ class PaperModel(Model):
         return self.runs.config.task.task
 
     def answers(self, expressions: Sequence[tuple[str, ...]], how: How) -> Iterator[Answer]:
-        from gridsum.solving import solve
+        from gridsum.evaluation.solving import solve
 
         self.check(how)
         return solve(self.runs, expressions, how.halting, how.seed, how.placement)
@@ -175,7 +175,7 @@ class PaperModel(Model):
 
     def trace(self, expression: str, patch: "Patch | None" = None, **how: Any) -> "Trace":
         from gridsum.api.traces import Trace
-        from gridsum.solving import solve, trace_expression
+        from gridsum.evaluation.solving import solve, trace_expression
 
         terms, chosen = self.read(expression), how_of(how)
         self.check(chosen)
@@ -199,8 +199,8 @@ class PaperModel(Model):
         return answer, _stacked(found)
 
     def drawing(self, terms: tuple[str, ...], answer: Answer, how: How, states: Any = None) -> "list[Line]":
-        from gridsum.solving import trace_expression
-        from gridsum.terminal import draw_trace
+        from gridsum.api.terminal import draw_trace
+        from gridsum.evaluation.solving import trace_expression
 
         if states is None:
             states = trace_expression(self.runs, terms, answer.steps, how.placement)
@@ -236,7 +236,7 @@ class RuleModel(Model):
 
     @cached_property
     def _network(self) -> "RuleNetwork":
-        from gridsum.store import load_exact
+        from gridsum.model.store import load_exact
 
         return load_exact(self.weights)[0]
 
@@ -303,7 +303,7 @@ class RuleModel(Model):
         how: How,  # noqa: ARG002
         states: Any = None,
     ) -> "list[Line]":
-        from gridsum.terminal import draw_rule
+        from gridsum.api.terminal import draw_rule
 
         return draw_rule(answer, self.table, terms, self.name, grids=states)
 

@@ -16,10 +16,10 @@ from gridsum.evaluation.rendering import Table, to_html, to_markdown, to_text
 from gridsum.evaluation.solvers import evaluate_solver, load_solver
 from gridsum.evaluation.suites import Suite, SuiteError, find
 from gridsum.evaluation.tables import TABLES
-from gridsum.names import resolve
+from gridsum.io.names import resolve
 
 if TYPE_CHECKING:
-    from gridsum.store import Model as Runs
+    from gridsum.model.store import Model as Runs
 
 Subject = Any
 """What can be measured: a model, its name or folder, or a function from `12+34=` to `46`."""
@@ -173,7 +173,7 @@ def measures_of(subject: Subject, setting: Setting) -> Iterator[Measure]:
 
 
 def _of_name(name: str, setting: Setting) -> Iterator[Measure]:
-    from gridsum.store import StoreError, locate, system_of
+    from gridsum.model.store import StoreError, locate, system_of
 
     try:
         system = system_of(locate(name)[0])
@@ -183,13 +183,13 @@ def _of_name(name: str, setting: Setting) -> Iterator[Measure]:
         yield _of_system(name, setting)
         return
     if not has_rule(name):
-        from gridsum.devices import pick_device
-        from gridsum.store import load as load_all
+        from gridsum.model.store import load as load_all
+        from gridsum.ops.devices import pick_device
 
         yield _of_runs(load_all(name, pick_device(setting.device)), setting)
         return
     from gridsum.automaton.files import shipped_rule
-    from gridsum.store import load_exact
+    from gridsum.model.store import load_exact
 
     for path in locate(name):
         yield _of_rule(RuleModel(name, path, shipped_rule(name)), load_exact(path)[2], setting)
@@ -214,7 +214,7 @@ def _of_runs(runs: "Runs", setting: Setting) -> Measure:
 def _of_system(name: str, setting: Setting) -> Measure:
     from gridsum.baselines.evaluation import evaluate as measure
     from gridsum.baselines.evaluation import load as load_system
-    from gridsum.devices import pick_device
+    from gridsum.ops.devices import pick_device
 
     runs = load_system(name, pick_device(setting.device))
 

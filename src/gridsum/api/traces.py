@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gridsum.answers import Answer
+from gridsum.data.answers import Answer
 from gridsum.tasks import PAD
 
 if TYPE_CHECKING:
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from gridsum.api.asking import How
     from gridsum.api.models import Model
+    from gridsum.api.terminal import Line
     from gridsum.model.unroll import Trace as Inside
-    from gridsum.terminal import Line
 
 _PLOTS = ("steps", "placement", "halting")
 _BLANK = "·"
@@ -130,7 +130,7 @@ class Trace:
 
     def show(self) -> None:
         """Print every step, as `gridsum solve --show` does."""
-        from gridsum.terminal import render as rendered
+        from gridsum.api.terminal import render as rendered
 
         sys.stdout.write(rendered(self._drawing(), sys.stdout))
 
@@ -140,7 +140,7 @@ class Trace:
 
     def plot(self, what: str = "steps") -> Any:
         """A matplotlib figure: "steps", "placement", or "halting" where the model decides by chance."""
-        from gridsum.names import did_you_mean
+        from gridsum.io.names import did_you_mean
 
         if what not in _PLOTS:
             mend = did_you_mean(str(what), _PLOTS, f"use {', '.join(_PLOTS)}")
@@ -169,7 +169,7 @@ class Film:
         self.content, self.suffix = content, suffix
 
     def save(self, path: str | Path) -> None:
-        from gridsum.store import write_atomically
+        from gridsum.model.store import write_atomically
 
         write_atomically(Path(path).resolve(), self.content)
 

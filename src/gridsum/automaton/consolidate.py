@@ -28,9 +28,9 @@ from gridsum.automaton.lesson import ANY, Lesson, lesson, merge
 from gridsum.automaton.mend import mend
 from gridsum.automaton.observe import kinds_of, observe
 from gridsum.automaton.rule import LearnedRule
-from gridsum.devices import Replayed, on_gpu
+from gridsum.config.exact import ConsolidationConfig
 from gridsum.model.rule import RuleNetwork
-from gridsum.recipe import ConsolidationConfig
+from gridsum.ops.devices import Replayed, on_gpu
 
 _CONTEXTS = 1 << 16
 # A few hard contexts must not outweigh the rest: how often each comes in a batch at most.

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gridsum.answers import Answer
 from gridsum.automaton.run import OPEN, SKIP, WRITE, RuleAnswer, grid_size, most_steps, solve, with_truth
 from gridsum.automaton.table import RuleTable
+from gridsum.data.answers import Answer
 from gridsum.tasks import PAD
 
 _SHORT = 1000

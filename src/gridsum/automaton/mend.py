@@ -14,7 +14,7 @@ from torch import Tensor
 from gridsum.automaton.lesson import ANY, Lesson
 from gridsum.automaton.observe import asked
 from gridsum.automaton.rule import LearnedRule, around
-from gridsum.recipe import ConsolidationConfig
+from gridsum.config.exact import ConsolidationConfig
 
 # Sums of either sort that judge one context, sums of each grid size and sort that are kept.
 _JUDGES, _KEPT = 64, 4000

@@ -9,9 +9,9 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from gridsum.automaton.rule import LearnedRule, around, cells
-from gridsum.problems import Space, sample
-from gridsum.recipe import ConsolidationConfig
-from gridsum.streams import Stream
+from gridsum.config.exact import ConsolidationConfig
+from gridsum.data.problems import Space, sample
+from gridsum.data.streams import Stream
 from gridsum.tasks import FIRST_DIGIT, find
 
 # Terms at most, empty rows under so many, columns beyond the longest result, and how many problems have few digits.

@@ -14,14 +14,14 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from gridsum.answers import Answer
 from gridsum.automaton.run import AT_REST, most_steps, size_of
 from gridsum.automaton.table import RuleTable
+from gridsum.config.exact import PROVABLE
+from gridsum.data.answers import Answer
+from gridsum.data.problems import Space, sample
+from gridsum.data.streams import Stream
 from gridsum.model.engine.placement import place_hard
 from gridsum.model.rule import RuleNetwork
-from gridsum.problems import Space, sample
-from gridsum.recipe import PROVABLE
-from gridsum.streams import Stream
 from gridsum.tasks import FIRST_DIGIT
 
 # Contexts are evaluated so many at a time.

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gridsum.answers import Answer
 from gridsum.automaton.table import RuleTable, TableError
 from gridsum.automaton.wave import Wave
+from gridsum.data.answers import Answer
 from gridsum.tasks import PAD, Task, find
 
 MOST_CELLS = 2 * 10**8

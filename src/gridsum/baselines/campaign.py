@@ -18,11 +18,11 @@ from gridsum.baselines.evaluation import evaluate, load
 from gridsum.baselines.fleet import SystemFleet
 from gridsum.baselines.learning import note
 from gridsum.baselines.registry import SYSTEMS, find
-from gridsum.config import ConfigError
+from gridsum.config.fields import override
+from gridsum.config.paper import ConfigError
 from gridsum.evaluation.records import append, read
 from gridsum.evaluation.suites import COLLECTIONS, Suite
-from gridsum.fields import override
-from gridsum.names import did_you_mean
+from gridsum.io.names import did_you_mean
 from gridsum.training.folders import read_setup_of, trained_epochs
 from gridsum.training.loop import Epoch, news, train
 

@@ -15,9 +15,9 @@ from torch.autograd import Function
 from gridsum.baselines.layers import Convolution, convolve, one_hot
 from gridsum.baselines.layout import table_of, terms_of
 from gridsum.baselines.system import Baseline, Problem, Read, Setting, System, SystemConfig, lesson
-from gridsum.config import described
-from gridsum.problems import Batch, Space
-from gridsum.streams import Stream
+from gridsum.config.paper import described
+from gridsum.data.problems import Batch, Space
+from gridsum.data.streams import Stream
 from gridsum.tasks import PAD
 
 _WITHOUT, _WITH = 0, 1

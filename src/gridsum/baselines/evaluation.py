@@ -9,15 +9,15 @@ import torch
 from gridsum.baselines.fleet import answers, stacked
 from gridsum.baselines.registry import find
 from gridsum.baselines.system import Baseline, System, SystemConfig
-from gridsum.config import ConfigError
+from gridsum.config.fields import from_dict
+from gridsum.config.paper import ConfigError
 from gridsum.evaluation.metrics import Counts, count
 from gridsum.evaluation.records import Record
 from gridsum.evaluation.solvers import NOTHING
 from gridsum.evaluation.suites import Suite, problems_of
-from gridsum.fields import from_dict
-from gridsum.store import StoreError, check_state, locate, read_weights
+from gridsum.io.version import __version__
+from gridsum.model.store import StoreError, check_state, locate, read_weights
 from gridsum.training.folders import read_metrics
-from gridsum.version import __version__
 
 
 @dataclass(frozen=True)

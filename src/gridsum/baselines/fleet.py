@@ -15,11 +15,11 @@ from torch.nn import functional as F
 from gridsum.baselines.layout import sized_for, within
 from gridsum.baselines.registry import find
 from gridsum.baselines.system import Baseline, Problem, Read, SystemConfig, until_blank
-from gridsum.devices import Replayed, on_gpu
+from gridsum.data.problems import Batch, Space, sample
+from gridsum.data.streams import Stream
 from gridsum.model.runs import flatten
-from gridsum.objective import Cost
-from gridsum.problems import Batch, Space, sample
-from gridsum.streams import Stream
+from gridsum.objective.paper import Cost
+from gridsum.ops.devices import Replayed, on_gpu
 from gridsum.tasks import PAD
 from gridsum.training.gradients import Gradients
 from gridsum.training.loop import HELD_OUT, HELD_OUT_PROBLEMS, Fleet

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.autograd import Function
 from torch.nn import functional as F
 
-from gridsum.streams import Stream, lane_index, lane_threshold
+from gridsum.data.streams import Stream, lane_index, lane_threshold
 
 
 def one_hot(codes: Tensor, count: int) -> Tensor:

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from gridsum.problems import Batch, Space
+from gridsum.data.problems import Batch, Space
 from gridsum.tasks import PAD
 
 
@@ -60,7 +60,7 @@ def sized_for(batch: Batch, space: Space) -> Batch:
 def tape_of(batch: Batch) -> tuple[Tensor, Tensor]:
     """The input backwards, without its `=`: [R,B,S-1], so every term begins with its units; and its length [R,B].
 
-    >>> from gridsum.problems import batch_of
+    >>> from gridsum.data.problems import batch_of
     >>> tape, length = tape_of(batch_of([("58", "67")]))
     >>> batch_of([("0",)]).task.decode(tape[0, 0].tolist()), int(length)
     ('76+85', 5)

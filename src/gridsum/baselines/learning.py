@@ -7,8 +7,8 @@ from statistics import fmean
 from typing import NamedTuple
 
 from gridsum.baselines.system import SystemConfig
-from gridsum.disk import LineError, append_lines, read_objects
 from gridsum.evaluation.rendering import TableError
+from gridsum.io.disk import LineError, append_lines, read_objects
 from gridsum.training.loop import Epoch
 
 

@@ -13,9 +13,9 @@ from torch.nn import functional as F
 from gridsum.baselines.layers import lstm, one_hot, pondered
 from gridsum.baselines.layout import table_of, terms_of
 from gridsum.baselines.system import Baseline, Problem, Read, Setting, System, SystemConfig, lesson
-from gridsum.config import described
-from gridsum.problems import Batch, Space
-from gridsum.streams import Stream
+from gridsum.config.paper import described
+from gridsum.data.problems import Batch, Space
+from gridsum.data.streams import Stream
 from gridsum.tasks import FIRST_DIGIT, PAD
 
 

@@ -2,8 +2,8 @@
 
 from gridsum.baselines import deep_thinking, dngpu, grid_lstm, lstm_act, position_coupling, s2g_cnn, universal
 from gridsum.baselines.system import System
-from gridsum.config import ConfigError
-from gridsum.names import did_you_mean
+from gridsum.config.paper import ConfigError
+from gridsum.io.names import did_you_mean
 
 _MODULES = (s2g_cnn, dngpu, grid_lstm, lstm_act, universal, deep_thinking, position_coupling)
 SYSTEMS: dict[str, System] = {module.SYSTEM.name: module.SYSTEM for module in _MODULES}

@@ -13,9 +13,9 @@ from torch.nn import functional as F
 
 from gridsum.baselines.layers import Convolution, dropped, one_hot
 from gridsum.baselines.system import Baseline, Problem, Read, Setting, System, SystemConfig, lesson
-from gridsum.config import described
-from gridsum.problems import Batch, Space
-from gridsum.streams import Stream
+from gridsum.config.paper import described
+from gridsum.data.problems import Batch, Space
+from gridsum.data.streams import Stream
 from gridsum.tasks import PAD
 
 ACTIONS = 3

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from gridsum.config import TaskConfig, TrainingConfig, described
-from gridsum.fields import override
-from gridsum.problems import Batch, Space
-from gridsum.streams import Stream
+from gridsum.config.fields import override
+from gridsum.config.paper import TaskConfig, TrainingConfig, described
+from gridsum.data.problems import Batch, Space
+from gridsum.data.streams import Stream
 from gridsum.tasks import PAD
 
 

@@ -23,9 +23,9 @@ from gridsum.baselines.system import (
     lesson,
     until_blank,
 )
-from gridsum.config import described
-from gridsum.problems import Batch, Space
-from gridsum.streams import Stream
+from gridsum.config.paper import described
+from gridsum.data.problems import Batch, Space
+from gridsum.data.streams import Stream
 from gridsum.tasks import PAD
 
 

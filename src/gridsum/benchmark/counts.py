@@ -15,7 +15,7 @@ from torch.utils.flop_counter import flop_registry
 
 from gridsum.benchmark.kernels import flops
 from gridsum.benchmark.parts import OF_KERNELS, Parts
-from gridsum.devices import fastest, on_gpu
+from gridsum.ops.devices import fastest, on_gpu
 
 
 @dataclass

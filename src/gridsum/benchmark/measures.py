@@ -12,14 +12,14 @@ import numpy as np
 import torch
 
 from gridsum.benchmark.memory import PeakMemory
-from gridsum.config import Config
-from gridsum.costs import cells_of_a_step, operations
-from gridsum.devices import fastest, product_rate, synchronise
+from gridsum.config.paper import Config
+from gridsum.data.streams import Stream
+from gridsum.evaluation.solving import solve
 from gridsum.model.engine import served
 from gridsum.model.paper import Network
-from gridsum.solving import solve
-from gridsum.store import Model
-from gridsum.streams import Stream
+from gridsum.model.store import Model
+from gridsum.ops.costs import cells_of_a_step, operations
+from gridsum.ops.devices import fastest, product_rate, synchronise
 from gridsum.training.loop import PaperFleet
 from gridsum.training.process import set_for_training
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import torch
 
-from gridsum.devices import on_gpu
+from gridsum.ops.devices import on_gpu
 from gridsum.training.process import give_back_freed_memory
 
 # Linux tells a process of its own memory, and forgets its peak where a 5 is written: see proc(5).

@@ -15,11 +15,11 @@ from unittest import mock
 import torch
 from torch.profiler import record_function
 
+from gridsum.data.streams import Stream
 from gridsum.model.dropout import Dropout, Dropouts
 from gridsum.model.engine import bits, eager
 from gridsum.model.paper import FeedForward, Transition
 from gridsum.model.rule import Looking, RuleNetwork
-from gridsum.streams import Stream
 from gridsum.training import discovery, gradients
 from gridsum.training.optimiser import AdamW
 

@@ -20,11 +20,11 @@ from torch.profiler import profile as torch_profile
 from gridsum.benchmark.counts import Count, call_seconds, copy_rate, count
 from gridsum.benchmark.measures import repeated
 from gridsum.benchmark.parts import BETWEEN, MARK, OF_KERNELS, OTHER, PARTS, Parts
-from gridsum.config import Config
-from gridsum.devices import fastest, on_gpu, product_rate, synchronise
+from gridsum.config.exact import ExactConfig
+from gridsum.config.paper import Config
 from gridsum.model.engine import served
-from gridsum.recipe import ExactConfig
-from gridsum.store import Model
+from gridsum.model.store import Model
+from gridsum.ops.devices import fastest, on_gpu, product_rate, synchronise
 from gridsum.training.discovery import Discovery
 from gridsum.training.graphs import GraphGradients
 from gridsum.training.loop import PaperFleet

@@ -15,11 +15,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from gridsum.allocator import keep_freed_memory_for_a_while
+from gridsum.cli.allocator import keep_freed_memory_for_a_while
 from gridsum.cli.parsing import Parser, UsageError, columns
 from gridsum.cli.signals import Stopped, stoppable
-from gridsum.names import did_you_mean, printable
-from gridsum.version import __version__
+from gridsum.io.names import did_you_mean, printable
+from gridsum.io.version import __version__
 
 COMMANDS = {
     "solve": "answer sums, or show step by step how they are worked out",

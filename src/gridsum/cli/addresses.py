@@ -13,7 +13,7 @@ def kept_at(options: argparse.Namespace) -> Iterator[None]:
 
     Sets `options.copy`, the copy of an address or None, and `options.place`, what a user calls the folder.
     """
-    from gridsum.reproduction.storage import copied, is_address
+    from gridsum.study.storage import copied, is_address
 
     options.copy, options.place = None, options.out
     if options.out is None or not is_address(options.out):

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from gridsum.cli.output import check_writable, emit, tell, terminal_width, write_result
 from gridsum.cli.parsing import Parser, UsageError, add_device, called_now, one_of, pick_device
-from gridsum.deltas import PAPER_VARIANTS, VARIANTS
-from gridsum.names import INSIDE_MODEL
+from gridsum.config.variants import PAPER_VARIANTS, VARIANTS
+from gridsum.io.names import INSIDE_MODEL
 
 if TYPE_CHECKING:
     import torch
 
-    from gridsum.config import Config
-    from gridsum.store import Model
+    from gridsum.config.paper import Config
+    from gridsum.model.store import Model
 
 _RUNS = (1, 2, 5, 10, 20)
 _EXACT = ("exact", "exact-small")
@@ -126,7 +126,7 @@ def _measured(options: argparse.Namespace) -> dict[str, Any]:
     """What is measured, kept figure by figure: what is done is not lost if the rest is broken off."""
     device = pick_device(options.device)
 
-    from gridsum.devices import describe
+    from gridsum.ops.devices import describe
 
     records: list[dict[str, Any]] = []
     data = {"device": describe(device), "records": records}
@@ -142,7 +142,7 @@ def _measured(options: argparse.Namespace) -> dict[str, Any]:
 
 def _measures(options: argparse.Namespace, device: "torch.device") -> Iterator[dict[str, Any]]:
     from gridsum.benchmark.measures import all_measures
-    from gridsum.store import load
+    from gridsum.model.store import load
 
     if set(options.variants or ()) & set(_EXACT):
         raise UsageError("exact is measured by its profile alone; ask for --profile")
@@ -153,8 +153,8 @@ def _measures(options: argparse.Namespace, device: "torch.device") -> Iterator[d
 
 def _profiles(options: argparse.Namespace, device: "torch.device") -> Iterator[dict[str, Any]]:
     from gridsum.benchmark.profiles import profile
-    from gridsum.deltas import exact_for
-    from gridsum.devices import on_gpu
+    from gridsum.config.variants import exact_for
+    from gridsum.ops.devices import on_gpu
 
     for name in options.variants or _PROFILED:
         for runs in options.runs or ((10,) if on_gpu(device) else (1,)):
@@ -168,8 +168,8 @@ def _profiles(options: argparse.Namespace, device: "torch.device") -> Iterator[d
 
 def _start(name: str, precision: str) -> "tuple[Config, Model | None]":
     """The configuration of a variant, and the weights that its runs begin from."""
-    from gridsum.deltas import variant
-    from gridsum.fields import override
+    from gridsum.config.fields import override
+    from gridsum.config.variants import variant
 
     config = override(variant(name), {"training.precision": precision})
     return config, _shipped(config)
@@ -177,7 +177,7 @@ def _start(name: str, precision: str) -> "tuple[Config, Model | None]":
 
 def _shipped(config: "Config") -> "Model | None":
     """The model of that variant that comes with gridsum, if there is one of the same shape."""
-    from gridsum.store import load, shipped
+    from gridsum.model.store import load, shipped
 
     if config.variant not in shipped():
         return None

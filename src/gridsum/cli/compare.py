@@ -60,8 +60,8 @@ def run(arguments: Sequence[str]) -> int:
     from gridsum.baselines.campaign import LEARNING, PAGE, RECORDS, OutOfTime, chosen, work
     from gridsum.baselines.page import APPENDIX, CURVES, PICTURE, appendix, page
     from gridsum.cli.table import record_files
-    from gridsum.disk import write_atomically
     from gridsum.evaluation.records import read
+    from gridsum.io.disk import write_atomically
 
     folder, device = Path(options.out), pick_device(options.device)
     until = None if options.minutes is None else time.monotonic() + 60 * options.minutes
@@ -101,7 +101,7 @@ def _say(text: str) -> None:
 def _side_by_side(at_once: int, pieces: "Sequence[Piece]", asked: tuple[Any, ...]) -> None:
     """All pieces, so many at once. One that fails is told of when the others are done."""
     from gridsum.baselines.campaign import OutOfTime, work
-    from gridsum.reproduction.processes import Processes
+    from gridsum.study.processes import Processes
 
     failed: list[Exception] = []
     with Processes(at_once) as processes:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from gridsum.cli.output import print_text
 from gridsum.cli.parsing import Parser, one_of
-from gridsum.names import MODELS
+from gridsum.io.names import MODELS
 
 _SHELLS = ("bash", "zsh", "fish")
 
@@ -43,7 +43,7 @@ def names_after() -> dict[str, Sequence[str]]:
     from gridsum.baselines.registry import SYSTEMS
     from gridsum.cli.figure import FIGURES
     from gridsum.cli.table import FORMATS, TABLES
-    from gridsum.deltas import VARIANTS
+    from gridsum.config.variants import VARIANTS
     from gridsum.evaluation.suites import COLLECTIONS
     from gridsum.tasks.registry import known
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gridsum.api.progress import progress
 from gridsum.cli.output import print_text, tell, unwritable
 from gridsum.cli.overrides import add_overrides, overridden
 from gridsum.cli.parsing import Parser, UsageError, add_device, add_task, folder_name, pick_device
-from gridsum.deltas import exact_for
-from gridsum.progress import progress
-from gridsum.recipe import ExactConfig
+from gridsum.config.exact import ExactConfig
+from gridsum.config.variants import exact_for
 
 if TYPE_CHECKING:
     from gridsum.training.exact import Progress

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import gridsum
+from gridsum.api.progress import progress
 from gridsum.cli.output import check_writable, tell, terminal_width, unwritable, write_result
 from gridsum.cli.parsing import (
     Parser,
@@ -18,8 +19,7 @@ from gridsum.cli.parsing import (
     seconds,
     whole_number,
 )
-from gridsum.names import DEFAULT_MODEL
-from gridsum.progress import progress
+from gridsum.io.names import DEFAULT_MODEL
 
 if TYPE_CHECKING:
     from gridsum.api.scores import Measure

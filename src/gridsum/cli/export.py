@@ -5,7 +5,7 @@ from pathlib import Path
 
 from gridsum.cli.output import check_writable, tell, unwritable, write_result
 from gridsum.cli.parsing import Parser, UsageError, called_now, one_of
-from gridsum.names import DEFAULT_MODEL
+from gridsum.io.names import DEFAULT_MODEL
 
 _KINDS = ("hf", "onnx", "json")
 
@@ -54,7 +54,7 @@ def run(arguments: Sequence[str]) -> int:
     if place.exists() and not place.is_dir():
         raise UsageError(f"{place} is a file; name a folder for --to {options.to}")
     from gridsum.api.loading import load
-    from gridsum.store import locate
+    from gridsum.model.store import locate
 
     model = load(name)
     try:
@@ -65,7 +65,7 @@ def run(arguments: Sequence[str]) -> int:
         else:
             from gridsum.evaluation.records import read
             from gridsum.export.hugging_face import write_folder
-            from gridsum.store import shipped_records
+            from gridsum.model.store import shipped_records
 
             kept = [shipped_records(name)] if shipped_records(name).is_file() else []
             written = write_folder(model, locate(name)[0], place, read(options.records or kept))

@@ -22,14 +22,14 @@ from gridsum.cli.parsing import (
 )
 from gridsum.cli.table import RECORDS_BY_DEFAULT, record_files
 from gridsum.cli.watching import watch
-from gridsum.names import DEFAULT_MODEL, INSIDE_MODEL, did_you_mean
+from gridsum.io.names import DEFAULT_MODEL, INSIDE_MODEL, did_you_mean
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from gridsum.evaluation.solving import Answer
+    from gridsum.model.store import Model
     from gridsum.model.unroll import Trace
-    from gridsum.solving import Answer
-    from gridsum.store import Model
 
 _EXPRESSION = "523+102+9416"
 _DECIMALS = 6
@@ -187,7 +187,7 @@ def _traced(options: Any, beyond: int = 0) -> "tuple[Model, Trace, Answer]":
     model = load_single(name, options.device)
     terms = model.config.task.task.parse(options.expression or _EXPRESSION)
     check_halting(model.network, options.halting, name)
-    from gridsum.solving import solve, trace_expression
+    from gridsum.evaluation.solving import solve, trace_expression
 
     (answer,) = solve(model, [terms], options.halting, options.seed, options.placement)
     return model, trace_expression(model, terms, answer.steps + beyond, options.placement), answer
@@ -195,7 +195,7 @@ def _traced(options: Any, beyond: int = 0) -> "tuple[Model, Trace, Answer]":
 
 def _ring(options: Any) -> "Drawn":
     from gridsum.analysis.ring import RingError, digit_vectors, ring
-    from gridsum.store import load
+    from gridsum.model.store import load
 
     model = load(called_now(options.model or INSIDE_MODEL), pick_device(options.device))
     found = digit_vectors(model, seed=options.seed)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gridsum.cli.output import emit, terminal_width, write_result
 from gridsum.cli.parsing import Parser, UsageError, called_now
-from gridsum.names import DEFAULT_MODEL, MODELS, did_you_mean
+from gridsum.io.names import DEFAULT_MODEL, MODELS, did_you_mean
 
 if TYPE_CHECKING:
     from gridsum.evaluation.records import Record
@@ -36,7 +36,7 @@ def _parser() -> Parser:
 
 def run(arguments: Sequence[str]) -> int:
     options = _parser().read(arguments)
-    from gridsum.store import shipped
+    from gridsum.model.store import shipped
 
     known, compared = shipped(), _best_of_systems()
     names = [called for name in options.names for called in _both_settings(called_now(name), compared)]
@@ -60,7 +60,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _described(name: str, path: Path) -> dict[str, Any]:
-    from gridsum.store import facts_of_file, written_configuration
+    from gridsum.model.store import facts_of_file, written_configuration
 
     return {
         **facts_of_file(name, path),
@@ -76,7 +76,7 @@ def _overview(models: dict[str, Path]) -> str:
     from gridsum.evaluation.rendering import Table, to_text
     from gridsum.evaluation.suites import COLLECTIONS
     from gridsum.evaluation.tables import MISSING, ROUNDING, accuracy_text
-    from gridsum.store import facts_of_file
+    from gridsum.model.store import facts_of_file
 
     suites = [suite.name for suite in COLLECTIONS["ablation"]]
     rows = []
@@ -94,8 +94,8 @@ def _overview(models: dict[str, Path]) -> str:
 
 
 def _listed(name: str, path: Path) -> str:
-    from gridsum.deltas import MEANINGS
-    from gridsum.store import facts_of_file
+    from gridsum.config.variants import MEANINGS
+    from gridsum.model.store import facts_of_file
 
     known = facts_of_file(name, path)
     meaning = MEANINGS.get(known["variant"])
@@ -124,7 +124,7 @@ def _listed(name: str, path: Path) -> str:
 
 def _best_of_systems() -> "dict[str, dict[str, Record]]":
     """The best run of each system that ours is compared with, by suite, where there are records of them."""
-    from gridsum.store import system_records
+    from gridsum.model.store import system_records
 
     path = system_records()
     if path is None:
@@ -196,7 +196,7 @@ def _system_listed(best: "dict[str, Record]") -> str:
 
 def _records(name: str) -> "list[Record]":
     from gridsum.evaluation.records import read
-    from gridsum.store import shipped_records
+    from gridsum.model.store import shipped_records
 
     path = shipped_records(name)
     return read([path]) if path.exists() else []

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gridsum.cli.parsing import UsageError
-from gridsum.names import printable
+from gridsum.io.names import printable
 
 STANDARD = "-"
 """The name of standard output where a file is asked for."""
@@ -75,7 +75,7 @@ def write_result(name: str, result: str | bytes) -> None:
     if name == STANDARD and isinstance(result, str):
         print_text(result)
         return
-    from gridsum.disk import write_atomically
+    from gridsum.io.disk import write_atomically
 
     path = Path(name)
     content = result.encode() if isinstance(result, str) else result

@@ -6,9 +6,9 @@ import typing
 from typing import Any, TypeVar
 
 from gridsum.cli.parsing import HELP_WIDTH, Parser
-from gridsum.config import Config
-from gridsum.deltas import VARIANTS
-from gridsum.fields import describe_type, fields_of, meanings_of, override
+from gridsum.config.fields import describe_type, fields_of, meanings_of, override
+from gridsum.config.paper import Config
+from gridsum.config.variants import VARIANTS
 
 # The variant and the task have options of their own, which choose the other fields' defaults.
 _NOT_OFFERED = {"variant", "setting", "task", "task.name"}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from gridsum.cli.output import tell
 from gridsum.cli.parsing import Parser, UsageError, called_now, load_single
-from gridsum.names import DEFAULT_MODEL, INSIDE_MODEL
+from gridsum.io.names import DEFAULT_MODEL, INSIDE_MODEL
 
 
 def _parser() -> Parser:

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
-from gridsum.names import DEFAULT_MODEL, did_you_mean, meant, resolve
+from gridsum.io.names import DEFAULT_MODEL, did_you_mean, meant, resolve
 
 _SEED_LIMIT = 2**63
 _HALTING = ("sampled", "median", "fixed")
@@ -146,7 +146,7 @@ def add_rules(parser: argparse.ArgumentParser) -> None:
 
 
 def add_reading(parser: argparse.ArgumentParser, more: str = "") -> None:
-    from gridsum.deltas import READINGS
+    from gridsum.config.variants import READINGS
 
     parser.add_argument(
         "--reading",
@@ -188,7 +188,7 @@ def add_model(parser: argparse.ArgumentParser, default: str = DEFAULT_MODEL) -> 
 
 def pick_device(name: str) -> Any:
     """The torch device of a name that `device_name` let pass."""
-    from gridsum.devices import pick_device as pick
+    from gridsum.ops.devices import pick_device as pick
 
     try:
         return pick(name)
@@ -216,7 +216,7 @@ def called_now(name: str) -> str:
 
 def load_single(name: str, device: str) -> Any:
     """The model of one run that `name` means; of several, the user has to choose."""
-    from gridsum.store import load_runs, locate
+    from gridsum.model.store import load_runs, locate
 
     name = called_now(name)
     paths = locate(name)

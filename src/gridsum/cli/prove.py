@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gridsum.api.loading import rule_model
 from gridsum.cli.output import print_prose, print_text, tell, write_result
 from gridsum.cli.parsing import Parser, UsageError, called_now
-from gridsum.names import DEFAULT_MODEL
+from gridsum.io.names import DEFAULT_MODEL
 
 if TYPE_CHECKING:
     from gridsum.automaton.proof import Proof
@@ -79,7 +79,7 @@ def run(arguments: Sequence[str]) -> int:
 def _of_network(name: str, table: "RuleTable") -> dict[str, dict[str, Any]]:
     """Whether the network itself does what the table says, in every entry and in two precisions."""
     from gridsum.automaton.rule import LearnedRule, agreement
-    from gridsum.store import load_exact, locate
+    from gridsum.model.store import load_exact, locate
 
     network, _, _ = load_exact(locate(name)[0])
     single = agreement(LearnedRule(network), table)

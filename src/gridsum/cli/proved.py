@@ -4,13 +4,13 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gridsum.api.progress import progress
 from gridsum.cli import FAILED
 from gridsum.cli.evaluate import source_commit
 from gridsum.cli.output import print_text, tell, unwritable
 from gridsum.cli.parsing import UsageError, pick_device
-from gridsum.fields import override
-from gridsum.progress import progress
-from gridsum.recipe import ExactConfig
+from gridsum.config.exact import ExactConfig
+from gridsum.config.fields import override
 
 if TYPE_CHECKING:
     from gridsum.training.exact import Progress
@@ -35,9 +35,9 @@ _QUICK = {
 def reproduce(options: argparse.Namespace) -> int:
     """The stages that were asked for; what is done is kept and skipped."""
     from gridsum.cli.workers import do_by_workers
-    from gridsum.reproduction import proved
-    from gridsum.reproduction.sweep import Discover
-    from gridsum.store import SHIPPED
+    from gridsum.model.store import SHIPPED
+    from gridsum.study import proved
+    from gridsum.study.sweep import Discover
     from gridsum.training.exact import train_exact
     from gridsum.training.folders import holds_exact
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gridsum.api.progress import Progress, progress
 from gridsum.cli import FAILED, for_users
 from gridsum.cli.addresses import kept_at
 from gridsum.cli.evaluate import source_commit
@@ -26,16 +27,15 @@ from gridsum.cli.parsing import (
 )
 from gridsum.cli.train import read_seeds
 from gridsum.cli.workers import do_by_workers
-from gridsum.deltas import PAPER_VARIANTS
-from gridsum.progress import Progress, progress
+from gridsum.config.variants import PAPER_VARIANTS
 
 if TYPE_CHECKING:
     import torch
 
-    from gridsum.costs import Estimate
-    from gridsum.reproduction.campaign import Campaign
-    from gridsum.reproduction.pieces import Piece, State, Surroundings
-    from gridsum.reproduction.results import Results
+    from gridsum.ops.costs import Estimate
+    from gridsum.study.campaign import Campaign
+    from gridsum.study.pieces import Piece, State, Surroundings
+    from gridsum.study.results import Results
     from gridsum.training.loop import Epoch
 
 STAGES = {
@@ -160,9 +160,9 @@ def _run(options: argparse.Namespace, arguments: Sequence[str], started: float) 
         return _check(options, device, started)
     campaign = _campaign(options, device)
 
-    from gridsum.costs import Estimate
-    from gridsum.reproduction.campaign import write_campaign
-    from gridsum.reproduction.pieces import further_pieces, pieces
+    from gridsum.ops.costs import Estimate
+    from gridsum.study.campaign import write_campaign
+    from gridsum.study.pieces import further_pieces, pieces
 
     stages = options.only or _DEFAULT_STAGES
     wanted = [piece for piece in (*pieces(campaign), *further_pieces(campaign)) if piece.stage in stages]
@@ -212,8 +212,8 @@ def _run(options: argparse.Namespace, arguments: Sequence[str], started: float) 
 
 def _check(options: argparse.Namespace, device: "torch.device", started: float) -> int:
     from gridsum.evaluation.rendering import to_text
-    from gridsum.reproduction.check import Checked, account, check, in_brief
-    from gridsum.store import SHIPPED
+    from gridsum.model.store import SHIPPED
+    from gridsum.study.check import Checked, account, check, in_brief
 
     folder = SHIPPED if options.ship_to is None else Path(options.ship_to)
     limit = options.time_limit or _CHECK_SECONDS
@@ -237,9 +237,9 @@ def _check(options: argparse.Namespace, device: "torch.device", started: float) 
 
 
 def _report(folder: Path, page: Path) -> None:
-    from gridsum.reproduction.drawings import drawings_at
-    from gridsum.reproduction.manifest import keep
-    from gridsum.reproduction.page import write_pages
+    from gridsum.study.drawings import drawings_at
+    from gridsum.study.manifest import keep
+    from gridsum.study.page import write_pages
 
     results = _results(folder)
     keep(results)
@@ -259,7 +259,7 @@ def _report(folder: Path, page: Path) -> None:
 
 def _draw(folder: Path, page: Path) -> None:
     """Every figure that there are data and libraries for; the others are left out, and why is said."""
-    from gridsum.reproduction.drawings import drawings_at
+    from gridsum.study.drawings import drawings_at
 
     results = _results(folder)
     left_out: dict[str, list[str]] = {}
@@ -279,8 +279,8 @@ def _draw(folder: Path, page: Path) -> None:
 
 
 def _ship(folder: Path, to: str | None, variants: Sequence[str]) -> None:
-    from gridsum.reproduction.shipping import ship
-    from gridsum.store import SHIPPED
+    from gridsum.model.store import SHIPPED
+    from gridsum.study.shipping import ship
 
     place = SHIPPED if to is None else Path(to)
     for name, run in ship(_results(folder), place, variants).items():
@@ -290,7 +290,7 @@ def _ship(folder: Path, to: str | None, variants: Sequence[str]) -> None:
 
 
 def _results(folder: Path) -> "Results":
-    from gridsum.reproduction.results import load_results
+    from gridsum.study.results import load_results
 
     results = load_results(folder)
     if not results.trained:
@@ -299,8 +299,8 @@ def _results(folder: Path) -> "Results":
 
 
 def _campaign(options: argparse.Namespace, device: "torch.device") -> "Campaign":
-    from gridsum.devices import on_gpu
-    from gridsum.reproduction.campaign import FULL, QUICK, Campaign
+    from gridsum.ops.devices import on_gpu
+    from gridsum.study.campaign import FULL, QUICK, Campaign
 
     folder = Path(options.out or ("out/quick" if options.quick else "results"))
     if folder.exists() and not folder.is_dir():
@@ -317,8 +317,8 @@ def _campaign(options: argparse.Namespace, device: "torch.device") -> "Campaign"
 
 def _plan(wanted: "list[Piece]", estimate: "Estimate", device: "torch.device") -> str:
     """What is done and what is left, with the time it takes."""
-    from gridsum.costs import UNCERTAINTY, duration
-    from gridsum.devices import describe
+    from gridsum.ops.costs import UNCERTAINTY, duration
+    from gridsum.ops.devices import describe
 
     lines, total = [], 0.0
     width = max(_SUBJECT_WIDTH, *(len(piece.subject) + 2 for piece in wanted))
@@ -348,7 +348,7 @@ def _deadline(started: float, limit: int | None) -> Callable[[], None]:
 def _surroundings(
     device: "torch.device", shown: Progress, options: argparse.Namespace, check: Callable[[], None]
 ) -> "Surroundings":
-    from gridsum.reproduction.pieces import Surroundings
+    from gridsum.study.pieces import Surroundings
 
     def epoch(name: str, done: "Epoch") -> None:
         from gridsum.training.loop import news

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from gridsum.cli.output import check_writable, print_text, tell, terminal_width, write_result
 from gridsum.cli.parsing import Parser, UsageError, called_now
-from gridsum.names import DEFAULT_MODEL
+from gridsum.io.names import DEFAULT_MODEL
 
 if TYPE_CHECKING:
+    from gridsum.api.terminal import Line
     from gridsum.automaton.meaning import Code, Meaning, Sum
     from gridsum.automaton.table import RuleTable
-    from gridsum.terminal import Line
 
 _DOES = ("written at the right end of the top row", "the start of a new top row", "skipped")
 _SHOWN = 4
@@ -57,8 +57,8 @@ def run(arguments: Sequence[str]) -> int:
     if options.json:
         print_text(table.to_json() + "\n")
     if drawing is not None or not options.json:
+        from gridsum.api.terminal import render
         from gridsum.automaton.meaning import meaning_of
-        from gridsum.terminal import render
 
         meaning = meaning_of(table)
         if not options.json:

@@ -19,9 +19,9 @@ from gridsum.serve.limits import Limits, meanings
 if TYPE_CHECKING:
     import uvicorn
 
+    from gridsum.model.store import Model
     from gridsum.serve.collection import Rule
     from gridsum.serve.workshop import Workshop
-    from gridsum.store import Model
 
 _PORTS = 1 << 16
 _MOST = 1 << 31
@@ -196,8 +196,8 @@ def _room_for(most: int) -> int:
 def _load(name: str, device: str) -> "Model | Rule":
     """What serves: the table of a rule, or a network."""
     from gridsum.api.loading import has_rule, rule_model
+    from gridsum.model.store import facts_of_file
     from gridsum.serve.collection import Rule
-    from gridsum.store import facts_of_file
 
     if not has_rule(name):
         return load_single(name, device)
@@ -206,7 +206,7 @@ def _load(name: str, device: str) -> "Model | Rule":
 
 
 def _names(given: list[str] | None) -> list[str]:
-    from gridsum.store import shipped
+    from gridsum.model.store import shipped
 
     names = [called_now(name) for name in given or shipped()]
     twice = next((name for name in names if names.count(name) > 1), None)

@@ -20,11 +20,11 @@ from gridsum.cli.parsing import (
     add_seed,
 )
 from gridsum.cli.watching import how_of, model_of
-from gridsum.names import MODELS, resolve
+from gridsum.io.names import MODELS, resolve
 from gridsum.tasks import ExpressionError, Task, find
 
 if TYPE_CHECKING:
-    from gridsum.answers import Answer
+    from gridsum.data.answers import Answer
 
 _Item = TypeVar("_Item")
 # Lines of a file that a network solves together, at most: more would only make the first answer wait.
@@ -252,7 +252,7 @@ def _printed(model: Model, expressions: list[tuple[str, ...]], options: Any) -> 
         elif options.csv:
             yield _csv_line(list(describe(answer, name).values()))
         elif options.show:
-            from gridsum.terminal import render
+            from gridsum.api.terminal import render
 
             yield render(model.drawing(terms, answer, how), sys.stdout)
         else:

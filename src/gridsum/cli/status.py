@@ -23,7 +23,7 @@ def _parser() -> Parser:
 
 def run(arguments: Sequence[str]) -> int:
     options = _parser().read(arguments)
-    from gridsum.reproduction.storage import copied, is_address
+    from gridsum.study.storage import copied, is_address
 
     if not is_address(options.folder):
         _tell(Path(options.folder), options.all)
@@ -34,11 +34,11 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _tell(folder: Path, everything: bool) -> None:
-    from gridsum.reproduction.campaign import holds_campaign, read_campaign
-    from gridsum.reproduction.pieces import Piece, pieces
-    from gridsum.reproduction.proved import EXACT
-    from gridsum.reproduction.sweep import Discover, holds_sweep, read_sweep, sweep_pieces
-    from gridsum.reproduction.whereabouts import whereabouts
+    from gridsum.study.campaign import holds_campaign, read_campaign
+    from gridsum.study.pieces import Piece, pieces
+    from gridsum.study.proved import EXACT
+    from gridsum.study.sweep import Discover, holds_sweep, read_sweep, sweep_pieces
+    from gridsum.study.whereabouts import whereabouts
     from gridsum.training.folders import holds_exact, read_exact_setup
 
     exact = folder / EXACT

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gridsum.api.progress import Progress, progress
 from gridsum.cli import FAILED, discover
 from gridsum.cli.addresses import kept_at
 from gridsum.cli.evaluate import source_commit
@@ -23,13 +24,12 @@ from gridsum.cli.parsing import (
 )
 from gridsum.cli.train import read_seeds
 from gridsum.cli.workers import do_by_workers
-from gridsum.deltas import VARIANTS, variant
-from gridsum.progress import Progress, progress
-from gridsum.recipe import ExactConfig
+from gridsum.config.exact import ExactConfig
+from gridsum.config.variants import VARIANTS, variant
 
 if TYPE_CHECKING:
-    from gridsum.config import Config
-    from gridsum.reproduction.pieces import Piece
+    from gridsum.config.paper import Config
+    from gridsum.study.pieces import Piece
 
 
 def _parser(exact: bool = False) -> Parser:
@@ -85,7 +85,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def _run(options: argparse.Namespace, arguments: Sequence[str]) -> int:
     from gridsum.evaluation.suites import find
-    from gridsum.reproduction.sweep import configurations, sweep_pieces, write_sweep
+    from gridsum.study.sweep import configurations, sweep_pieces, write_sweep
 
     folder = Path(options.out)
     if options.variant == "exact":
@@ -118,7 +118,7 @@ def _run(options: argparse.Namespace, arguments: Sequence[str]) -> int:
 
 
 def _changes(base: "Config | ExactConfig", options: Any) -> list[dict[str, Any]]:
-    from gridsum.reproduction.sweep import drawn, grid, parse_axis, parse_range
+    from gridsum.study.sweep import drawn, grid, parse_axis, parse_range
 
     if sum((bool(options.grid), options.list is not None, options.random is not None)) != 1:
         raise UsageError("say what to sweep over: --grid, --list or --random with --range")
@@ -143,7 +143,7 @@ def _changes(base: "Config | ExactConfig", options: Any) -> list[dict[str, Any]]
 
 
 def _do_here(wanted: "list[Piece]", device: str, shown: Progress) -> "list[Piece]":
-    from gridsum.reproduction.pieces import Surroundings
+    from gridsum.study.pieces import Surroundings
 
     around = Surroundings(
         pick_device(device),
@@ -160,7 +160,7 @@ def _do_here(wanted: "list[Piece]", device: str, shown: Progress) -> "list[Piece
 
 def _list(folder: Path, configs: "Mapping[str, Config | ExactConfig]", seeds: tuple[int, ...]) -> None:
     """How good each configuration became at the end of its training, the best first."""
-    from gridsum.reproduction.proved import outcomes
+    from gridsum.study.proved import outcomes
     from gridsum.training.folders import read_metrics
 
     if all(isinstance(config, ExactConfig) for config in configs.values()):

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gridsum.api.progress import progress
 from gridsum.cli.output import tell, unwritable
 from gridsum.cli.overrides import add_overrides, overridden
 from gridsum.cli.parsing import Parser, UsageError, add_device, columns, one_of, pick_device
-from gridsum.progress import progress
 
 if TYPE_CHECKING:
     from gridsum.baselines.system import SystemConfig

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from gridsum.cli.output import STANDARD, check_writable, emit, terminal_width, write_result
 from gridsum.cli.parsing import Parser, UsageError, called_now, columns, one_of
-from gridsum.names import did_you_mean
+from gridsum.io.names import did_you_mean
 
 TABLES = {
     "comparison": "more digits and more terms than in training (Table III)",
@@ -83,7 +83,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def record_files(given: Sequence[str] | None, all_seeds: bool = False) -> list[str]:
     """The files that records are read from: those given, by path or by the name of a shipped model."""
-    from gridsum.store import SEEDS, SHIPPED, shipped, shipped_records
+    from gridsum.model.store import SEEDS, SHIPPED, shipped, shipped_records
 
     found = {name: str(shipped_records(name)) for name in shipped() if shipped_records(name).exists()}
     if given:

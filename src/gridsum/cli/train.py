@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gridsum.api.progress import Progress, progress
 from gridsum.cli import discover, systems
 from gridsum.cli.boards import Boards
 from gridsum.cli.output import tell, unwritable
@@ -21,11 +22,10 @@ from gridsum.cli.parsing import (
     folder_name,
     pick_device,
 )
-from gridsum.config import Config, ConfigError
-from gridsum.deltas import VARIANTS, variant
-from gridsum.fields import MOST_SEEDS, following, from_dict, seeds_of
-from gridsum.progress import Progress, progress
-from gridsum.store import Model, load, load_runs, locate
+from gridsum.config.fields import MOST_SEEDS, following, from_dict, seeds_of
+from gridsum.config.paper import Config, ConfigError
+from gridsum.config.variants import VARIANTS, variant
+from gridsum.model.store import Model, load, load_runs, locate
 
 if TYPE_CHECKING:
     from gridsum.training.loop import Epoch

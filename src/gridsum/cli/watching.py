@@ -16,7 +16,7 @@ from gridsum.cli.parsing import (
     check_halting,
     load_single,
 )
-from gridsum.names import MODELS, resolve
+from gridsum.io.names import MODELS, resolve
 from gridsum.tasks import find
 
 if TYPE_CHECKING:

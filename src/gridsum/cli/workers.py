@@ -5,12 +5,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gridsum.api.progress import Progress
 from gridsum.cli.evaluate import source_commit
-from gridsum.progress import Progress
 
 if TYPE_CHECKING:
-    from gridsum.reproduction.pieces import Piece
-    from gridsum.reproduction.workers import Workers
+    from gridsum.study.pieces import Piece
+    from gridsum.study.workers import Workers
 
 
 def do_by_workers(
@@ -30,8 +30,8 @@ def do_by_workers(
 
 
 def _workers(options: argparse.Namespace, note: Callable[[str], None]) -> "Workers":
-    from gridsum.reproduction.cluster import Cluster
-    from gridsum.reproduction.processes import Processes
+    from gridsum.study.cluster import Cluster
+    from gridsum.study.processes import Processes
 
     kind, _, most = options.on.partition(":")
     if kind == "processes":

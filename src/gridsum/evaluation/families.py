@@ -1,7 +1,7 @@
 """Families of problems that random digits hardly ever make: the longest carries, the emptiest sums.
 
 A family is drawn within a problem space, which says how many terms and digits there are: `nines+1:2x[1,100]`. Digits
-are numbered from the units, as `gridsum.problems.lay_out` takes them.
+are numbered from the units, as `gridsum.data.problems.lay_out` takes them.
 """
 
 from collections.abc import Callable
@@ -10,8 +10,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from gridsum.problems import Batch, Space, lay_out
-from gridsum.streams import Stream
+from gridsum.data.problems import Batch, Space, lay_out
+from gridsum.data.streams import Stream
 from gridsum.tasks import Task, find
 
 # What a family's random numbers are for.

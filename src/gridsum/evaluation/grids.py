@@ -6,9 +6,9 @@ record names its grids, and keeps what was right on each.
 
 from typing import Literal, NamedTuple
 
-from gridsum.config import TaskConfig
+from gridsum.config.paper import TaskConfig
+from gridsum.data.streams import Stream
 from gridsum.evaluation.suites import Suite
-from gridsum.streams import Stream
 
 Grids = Literal["every", "published", "drawn"]
 GRIDS: dict[str, str] = {

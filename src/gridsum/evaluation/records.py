@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gridsum.disk import append_lines, is_json, split_torn
-from gridsum.names import did_you_mean
+from gridsum.io.disk import append_lines, is_json, split_torn
+from gridsum.io.names import did_you_mean
 
 
 class RecordError(ValueError):

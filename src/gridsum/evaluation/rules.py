@@ -7,7 +7,7 @@ from gridsum.automaton.table import RuleTable
 from gridsum.evaluation.metrics import count_text
 from gridsum.evaluation.records import Record
 from gridsum.evaluation.suites import Suite, problems_of
-from gridsum.version import __version__
+from gridsum.io.version import __version__
 
 
 def evaluate_rule(

@@ -4,16 +4,16 @@ from collections.abc import Callable, Collection
 
 import torch
 
+from gridsum.data.streams import Stream
 from gridsum.evaluation.grids import DEFAULT, Grids, parts_of
 from gridsum.evaluation.metrics import Counts, count
 from gridsum.evaluation.records import OnGrid, Record
+from gridsum.evaluation.solving import PlacementRule, choose_placement, infer_in_parts
 from gridsum.evaluation.suites import Suite, in_parts
+from gridsum.io.version import __version__
 from gridsum.model.inference import HaltingRule, Outcome, check_rule, default_rule
 from gridsum.model.paper import GridSize
-from gridsum.solving import PlacementRule, choose_placement, infer_in_parts
-from gridsum.store import Model
-from gridsum.streams import Stream
-from gridsum.version import __version__
+from gridsum.model.store import Model
 
 # What an evaluation's random numbers are for, beside its problems and grids.
 _HALTING = 3

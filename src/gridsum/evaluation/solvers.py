@@ -16,13 +16,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 
-from gridsum.answers import shortened
+from gridsum.data.answers import shortened
 from gridsum.evaluation.metrics import count_text
 from gridsum.evaluation.records import Record
 from gridsum.evaluation.suites import Suite, problems_of
-from gridsum.names import did_you_mean
+from gridsum.io.names import did_you_mean
+from gridsum.io.version import __version__
 from gridsum.tasks import Task
-from gridsum.version import __version__
 
 Solver = Callable[[Any], Any]
 """From `12+34=` to `46`, or from a list of such problems to the list of their answers."""

@@ -12,11 +12,11 @@ from zlib import crc32
 
 import torch
 
+from gridsum.data.problems import Batch, Space, batch_of, sample
+from gridsum.data.streams import Stream
+from gridsum.data.symbols import parse
 from gridsum.evaluation.families import FAMILIES, draw
-from gridsum.names import did_you_mean
-from gridsum.problems import Batch, Space, batch_of, sample
-from gridsum.streams import Stream
-from gridsum.symbols import parse
+from gridsum.io.names import did_you_mean
 from gridsum.tasks import Task
 from gridsum.tasks import find as find_task
 

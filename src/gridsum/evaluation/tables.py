@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
+from gridsum.data.symbols import exact_sum, render
 from gridsum.evaluation import paper
 from gridsum.evaluation.intervals import Measure, interval
 from gridsum.evaluation.records import Record
@@ -18,7 +19,6 @@ from gridsum.evaluation.rows import Cells, Row, arrange, conditions, labels_of, 
 from gridsum.evaluation.solvers import EXTERNAL
 from gridsum.evaluation.suites import COLLECTIONS, EXAMPLES
 from gridsum.evaluation.systems import costs, systems
-from gridsum.symbols import exact_sum, render
 
 __all__ = ["TABLES", "Table", "TableError", "accuracy_text", "to_latex", "to_markdown", "to_text"]
 

@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from gridsum.api.models import Model, RuleModel
+from gridsum.config.fields import to_json
 from gridsum.evaluation.records import Record
 from gridsum.evaluation.rendering import to_markdown
 from gridsum.evaluation.tables import TABLES, score_text
-from gridsum.fields import to_json
-from gridsum.names import MODELS
-from gridsum.packed import content
-from gridsum.store import EXPORTED, configuration_of, facts_of_file, write_atomically
-from gridsum.version import __version__
+from gridsum.io.names import MODELS
+from gridsum.io.packed import content
+from gridsum.io.version import __version__
+from gridsum.model.store import EXPORTED, configuration_of, facts_of_file, write_atomically
 
 
 def write_folder(model: Model, weights: Path, folder: Path, records: Sequence[Record]) -> list[Path]:

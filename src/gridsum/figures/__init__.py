@@ -1,9 +1,9 @@
 """Pictures, each a function from data to a matplotlib figure, for print, screen and notebook.
 
     from gridsum.figures import plot_steps
-    from gridsum.solving import solve_and_trace
-    from gridsum.store import load
-    from gridsum.symbols import parse
+    from gridsum.evaluation.solving import solve_and_trace
+    from gridsum.model.store import load
+    from gridsum.data.symbols import parse
 
     answer, trace = solve_and_trace(load("base"), parse("523+102+9416"))
     plot_steps(trace, answer)

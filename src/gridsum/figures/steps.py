@@ -10,8 +10,8 @@ from gridsum.figures.style import INK, QUIET, FigureError, Picture, styled
 from gridsum.model.paper import ACTIONS
 
 if TYPE_CHECKING:
+    from gridsum.evaluation.solving import Answer
     from gridsum.model.unroll import Trace
-    from gridsum.solving import Answer
 
 _MOST_COLUMNS = 60
 

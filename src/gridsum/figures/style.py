@@ -10,7 +10,7 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from gridsum.disk import write_atomically
+from gridsum.io.disk import write_atomically
 
 INK, QUIET, LINE = "#1b1f24", "#5f6a75", "#aeb6bf"
 # Okabe and Ito's colours, which people with any colour vision can tell apart; wine for yellow, too pale for lines.

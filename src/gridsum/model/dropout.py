@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import Tensor
 
-from gridsum.config import ModelConfig
+from gridsum.config.paper import ModelConfig
+from gridsum.data.streams import Stream, lane_index, lane_threshold
 from gridsum.model.paper import GridSize
-from gridsum.streams import Stream, lane_index, lane_threshold
 
 # Sites of one step: the three layers of FFN_3 and the two of FFN_ctx.
 STEP_SITES, CONTEXT_SITES = 3, 2

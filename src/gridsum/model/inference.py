@@ -7,7 +7,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from gridsum.config import ModelConfig
+from gridsum.config.paper import ModelConfig
 from gridsum.model.engine import engine_of
 from gridsum.model.engine.plain import WORTH_LEAVING, Plain
 from gridsum.model.paper import GridSize, Network

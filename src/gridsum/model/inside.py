@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from gridsum.names import did_you_mean
+from gridsum.io.names import did_you_mean
 
 
 class InsideError(ValueError):

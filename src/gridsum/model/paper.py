@@ -19,7 +19,7 @@ import torch
 from torch import Generator, Tensor, nn
 from torch.nn import functional as F
 
-from gridsum.config import ModelConfig
+from gridsum.config.paper import ModelConfig
 from gridsum.model.runs import RunModule, RunsModule, constant, generators, normal, uniform
 from gridsum.tasks import find
 

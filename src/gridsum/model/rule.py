@@ -14,9 +14,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from gridsum.config.exact import POSITIONS, RuleConfig
 from gridsum.model.paper import Embedding, Linear, Placement, Transition, linear, most_probable
 from gridsum.model.runs import RunModule, RunsModule, constant, generators, normal
-from gridsum.recipe import POSITIONS, RuleConfig
 from gridsum.tasks import Task, find
 
 _DEFAULT = find()

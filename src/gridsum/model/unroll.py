@@ -7,11 +7,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from gridsum.config import ModelConfig
+from gridsum.config.paper import ModelConfig
+from gridsum.data.streams import Stream
 from gridsum.model.engine import Engine, engine_of
 from gridsum.model.engine.plain import Plain, Sites, Start
 from gridsum.model.paper import GridSize, Network, halting_distribution, survival
-from gridsum.streams import Stream
 from gridsum.tasks import find
 
 

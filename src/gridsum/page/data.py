@@ -13,9 +13,9 @@ import numpy as np
 from gridsum.automaton.meaning import meaning_of
 from gridsum.automaton.proof import prove
 from gridsum.automaton.table import RuleTable
+from gridsum.data.streams import Stream
+from gridsum.model.store import Model, facts
 from gridsum.page.inside import Inside
-from gridsum.store import Model, facts
-from gridsum.streams import Stream
 
 _SHAPE = ("width", "kernel", "groups", "heads", "context_length", "context_heads")
 _SHAPE += ("halting", "fixed_steps", "max_evaluation_steps")

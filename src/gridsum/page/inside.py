@@ -7,9 +7,9 @@ import numpy as np
 
 from gridsum.analysis.attention import CLEAR_SHARE, LEAST_SELECTIVITY, HeadRule, head_rules
 from gridsum.analysis.ring import Ring, rings
-from gridsum.solving import solve_watched
-from gridsum.store import Model
-from gridsum.symbols import parse
+from gridsum.data.symbols import parse
+from gridsum.evaluation.solving import solve_watched
+from gridsum.model.store import Model
 
 REFERENCE = ("523+102+9416", "99999+1", "58+67", "1234567890+987654321", "7", "4096+88+350+61", "27182+81828")
 """The sums on which every head's rule is measured: of the size networks are trained on, with and without carries."""

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from gridsum.automaton.files import shipped_rule
-from gridsum.names import DEFAULT_MODEL, MODELS
+from gridsum.io.names import DEFAULT_MODEL, MODELS
+from gridsum.io.version import __version__
+from gridsum.model.store import Model
 from gridsum.page.data import PageError, inside_script, model_script, rule_script
 from gridsum.page.inside import Inside
-from gridsum.store import Model
-from gridsum.version import __version__
 
 WEB = Path(__file__).parent / "web"
 _PREVIEW = 'content="preview.png"'

@@ -12,6 +12,8 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from gridsum.automaton.run import SizeError
+from gridsum.io.version import __version__
+from gridsum.model.store import Model
 from gridsum.page.site import file_of, static_files
 from gridsum.serve.collection import Asked, Collection, RequestError, Rule, ServedNetwork, Worked
 from gridsum.serve.connections import Connections
@@ -45,9 +47,7 @@ from gridsum.serve.views import (
     trace_view,
 )
 from gridsum.serve.workshop import Closing, GivenUp, GoOn, Workshop
-from gridsum.store import Model
 from gridsum.tasks import ExpressionError
-from gridsum.version import __version__
 
 UNREADABLE, BUSY, CLIENT_GONE, STOPPING = 422, 429, 499, 503
 _Responses = dict[int | str, dict[str, Any]]

@@ -13,13 +13,13 @@ import torch
 from gridsum.automaton.run import AT_REST, answer_by_rule, size_of, states
 from gridsum.automaton.table import RuleTable
 from gridsum.automaton.tracing import trace_of_rule
+from gridsum.evaluation.solving import Answer, PlacementRule, solve, solve_watched, solving_size, trace_expression
 from gridsum.model.inference import HALTING_RULES, HaltingRule, check_rule, default_rule, step_cap
+from gridsum.model.store import Model, facts
 from gridsum.model.unroll import Trace
 from gridsum.page.data import inside_script, model_script
 from gridsum.page.inside import Inside
 from gridsum.serve.workshop import GoOn
-from gridsum.solving import Answer, PlacementRule, solve, solve_watched, solving_size, trace_expression
-from gridsum.store import Model, facts
 
 # Cells of a grid up to which a sum is a short one.
 _SHORT = 200

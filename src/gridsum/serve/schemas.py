@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from gridsum.evaluation.solving import PlacementRule
 from gridsum.model.inference import HaltingRule
-from gridsum.solving import PlacementRule
 from gridsum.tasks import find
 
 Probability = Annotated[float, Field(ge=0, le=1)]

@@ -9,6 +9,7 @@ from torch import Tensor
 from gridsum.analysis.attention import score_terms
 from gridsum.analysis.curves import changes, halting_curve
 from gridsum.analysis.placement import SHARED, written
+from gridsum.evaluation.solving import Answer
 from gridsum.model.paper import Network
 from gridsum.serve.collection import RequestError, ServedNetwork, ServedRule, Worked
 from gridsum.serve.limits import Limits, meanings
@@ -28,7 +29,6 @@ from gridsum.serve.schemas import (
     ScoreView,
     TraceView,
 )
-from gridsum.solving import Answer
 
 UNSURE = "?"
 """Stands in a cell that several symbols share, none of them more than half."""

@@ -13,7 +13,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from gridsum.names import did_you_mean
+from gridsum.io.names import did_you_mean
 from gridsum.tasks.addition import Addition
 from gridsum.tasks.prefix import Prefix
 from gridsum.tasks.subtraction import Subtraction

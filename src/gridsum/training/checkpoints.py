@@ -16,9 +16,9 @@ from typing import Any
 
 from torch import Tensor
 
-from gridsum.disk import sync_folder, write_atomically
-from gridsum.fields import to_json
-from gridsum.sealed import SealError, about_file, seal, unseal
+from gridsum.config.fields import to_json
+from gridsum.io.disk import sync_folder, write_atomically
+from gridsum.io.sealed import SealError, about_file, seal, unseal
 
 CHECKPOINT, BEFORE = "checkpoint.safetensors", "checkpoint-before.safetensors"
 _FORMAT = "gridsum-checkpoint-2"

@@ -13,15 +13,15 @@ from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn import functional as F
 
-from gridsum.devices import on_gpu
+from gridsum.config.exact import DiscoveryConfig, ExactConfig, Phase
+from gridsum.data.problems import Batch, Space, sample
+from gridsum.data.streams import Stream, lane_index
 from gridsum.model.engine import cells_of, ends_for, full_precision
 from gridsum.model.engine.placement import place_soft
 from gridsum.model.paper import GridSize, most_probable
 from gridsum.model.rule import RuleNetwork, soft_bits
 from gridsum.model.runs import flatten
-from gridsum.problems import Batch, Space, sample
-from gridsum.recipe import DiscoveryConfig, ExactConfig, Phase
-from gridsum.streams import Stream, lane_index
+from gridsum.ops.devices import on_gpu
 from gridsum.tasks import PAD, Task, find
 from gridsum.training.optimiser import clipped, decay_of, named_rows, write_rows
 from gridsum.training.phases import Setting, at_step, grid_of, phases, recurrent_steps, setting

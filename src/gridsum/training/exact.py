@@ -19,13 +19,13 @@ from torch import Tensor
 from gridsum.automaton.consolidate import consolidate
 from gridsum.automaton.proof import prove
 from gridsum.automaton.rule import LearnedRule, RuleError, agreement
-from gridsum.config import ConfigError
-from gridsum.costs import check_time, exact_work
-from gridsum.disk import write_atomically
+from gridsum.config.exact import ExactConfig
+from gridsum.config.paper import ConfigError
+from gridsum.io.disk import write_atomically
 from gridsum.model.rule import RuleNetwork
-from gridsum.recipe import ExactConfig
-from gridsum.sizes import check_memory, training_bytes
-from gridsum.store import WEIGHTS, load_exact, save_run
+from gridsum.model.store import WEIGHTS, load_exact, save_run
+from gridsum.ops.costs import check_time, exact_work
+from gridsum.ops.sizes import check_memory, training_bytes
 from gridsum.training.checkpoints import Checkpoint, CheckpointError, Warn, config_of, save_checkpoint
 from gridsum.training.discovery import Discovery, Logged, train_steps
 from gridsum.training.folders import (

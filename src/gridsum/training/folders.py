@@ -20,8 +20,10 @@ from typing import Any, TypeVar
 
 from torch import Tensor
 
-from gridsum.config import Config, ConfigError
-from gridsum.disk import (
+from gridsum.config.exact import ExactConfig
+from gridsum.config.fields import fields_of, from_dict, to_json
+from gridsum.config.paper import Config, ConfigError
+from gridsum.io.disk import (
     LineError,
     append_lines,
     clear_temporaries,
@@ -30,9 +32,7 @@ from gridsum.disk import (
     sync_file,
     write_atomically,
 )
-from gridsum.fields import fields_of, from_dict, to_json
-from gridsum.recipe import ExactConfig
-from gridsum.store import WEIGHTS, Model, is_system
+from gridsum.model.store import WEIGHTS, Model, is_system
 from gridsum.training.checkpoints import (
     Checkpoint,
     Warn,

@@ -9,14 +9,14 @@ from dataclasses import dataclass, fields
 import torch
 from torch import Tensor
 
-from gridsum.config import Config, ModelConfig, TaskConfig
+from gridsum.config.paper import Config, ModelConfig, TaskConfig
+from gridsum.data.problems import Batch, Space, sample
+from gridsum.data.streams import Stream
 from gridsum.model.engine import Engine, engine_of
 from gridsum.model.paper import GridSize, Network
 from gridsum.model.runs import flatten
 from gridsum.model.unroll import Rollout, roll_out
-from gridsum.objective import Cost, cost, sampled_success, samples_success
-from gridsum.problems import Batch, Space, sample
-from gridsum.streams import Stream
+from gridsum.objective.paper import Cost, cost, sampled_success, samples_success
 from gridsum.tasks import Task, find
 
 # What a step's random numbers are for.

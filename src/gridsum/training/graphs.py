@@ -4,12 +4,12 @@ from dataclasses import fields
 
 import torch
 
-from gridsum.config import Config
+from gridsum.config.paper import Config
+from gridsum.data.streams import Stream
 from gridsum.model.engine import engine_of
 from gridsum.model.paper import Network
 from gridsum.model.runs import watched
-from gridsum.objective import Cost
-from gridsum.streams import Stream
+from gridsum.objective.paper import Cost
 from gridsum.training.gradients import EagerGradients, Gradients, Part, mean_of, part_gradient
 
 

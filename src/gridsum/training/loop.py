@@ -11,16 +11,16 @@ from typing import Any, Generic, TypeVar
 import torch
 from torch import Tensor, nn
 
-from gridsum.config import Config, ConfigError
-from gridsum.costs import check_time, training_work
-from gridsum.devices import Replayed, on_gpu
+from gridsum.config.paper import Config, ConfigError
+from gridsum.data.problems import Space, sample
+from gridsum.data.streams import Stream
 from gridsum.model.inference import UnsoundError, default_rule, infer
 from gridsum.model.paper import GridSize, Network
-from gridsum.objective import Cost
-from gridsum.problems import Space, sample
-from gridsum.sizes import check_memory, training_bytes
-from gridsum.store import WEIGHTS, Model, save_run
-from gridsum.streams import Stream
+from gridsum.model.store import WEIGHTS, Model, save_run
+from gridsum.objective.paper import Cost
+from gridsum.ops.costs import check_time, training_work
+from gridsum.ops.devices import Replayed, on_gpu
+from gridsum.ops.sizes import check_memory, training_bytes
 from gridsum.training.checkpoints import Checkpoint, Warn, config_of, load_moments, save_checkpoint
 from gridsum.training.folders import (
     append_metrics,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 
-from gridsum.config import TrainingConfig
+from gridsum.config.paper import TrainingConfig
 from gridsum.model.runs import RunModule, flatten
 
 

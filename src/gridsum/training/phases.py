@@ -3,8 +3,8 @@
 from dataclasses import fields
 from typing import NamedTuple
 
-from gridsum.recipe import DiscoveryConfig, ExactConfig, Phase
-from gridsum.streams import Stream
+from gridsum.config.exact import DiscoveryConfig, ExactConfig, Phase
+from gridsum.data.streams import Stream
 
 # A rate grows to its own size over so many steps of a phase.
 _WARM_UP = 50

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import torch
 
-from gridsum.devices import on_gpu
+from gridsum.ops.devices import on_gpu
 
 # Names of glibc's malloc.h, and what they are in a process that nobody has changed.
 _TRIM_THRESHOLD, _MMAP_MAX = -1, -4

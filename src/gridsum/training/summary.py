@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from gridsum.disk import write_atomically
+from gridsum.io.disk import write_atomically
 from gridsum.training.folders import FolderError, read_metrics, read_setup
 
 _SUMMARY = "summary.json"

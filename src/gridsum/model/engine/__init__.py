@@ -14,7 +14,6 @@ import importlib.util
 
 import torch
 
-from gridsum.devices import multiplies_bf16, on_gpu
 from gridsum.model.engine.bits import Cells, Packed, Whole
 from gridsum.model.engine.eager import Eager, full_precision
 from gridsum.model.engine.placement import Ends
@@ -22,6 +21,7 @@ from gridsum.model.engine.plain import Engine, Plain
 from gridsum.model.paper import Network
 from gridsum.model.rule import RuleNetwork
 from gridsum.model.runs import watched
+from gridsum.ops.devices import multiplies_bf16, on_gpu
 
 __all__ = ["Cells", "Engine", "cells_of", "ends_for", "engine_of", "full_precision", "served"]
 

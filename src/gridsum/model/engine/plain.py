@@ -8,10 +8,10 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from gridsum.config import ModelConfig
+from gridsum.config.paper import ModelConfig
+from gridsum.data.streams import Stream
 from gridsum.model.dropout import Dropouts
 from gridsum.model.paper import Drop, GridSize, Network
-from gridsum.streams import Stream
 
 WORTH_LEAVING = 7 / 8
 """Problems that are done leave a computation once an eighth of it are: leaving costs a copy."""

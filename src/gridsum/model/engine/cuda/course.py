@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from gridsum.data.streams import Stream
 from gridsum.model.dropout import Dropouts
 from gridsum.model.engine.cuda import attention, transition
 from gridsum.model.engine.cuda.attention import KernelAttention
@@ -30,7 +31,6 @@ from gridsum.model.engine.placement import place_hard, place_soft
 from gridsum.model.engine.plain import Course, Sites, Start
 from gridsum.model.paper import Drop, FeedForward, GridSize, Linear, Network, Transition, only_inside
 from gridsum.model.runs import flatten
-from gridsum.streams import Stream
 
 # Kernels hold a sample's whole grid, in registers or as one tile, which is for grids of training size.
 _PLACED_CELLS, _CONTEXT_CELLS = 512, 256

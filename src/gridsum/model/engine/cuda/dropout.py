@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from gridsum.config import ModelConfig
+from gridsum.config.paper import ModelConfig
+from gridsum.data.streams import lane_threshold
 from gridsum.model.dropout import SITES, STEP_SITES, Dropouts
 from gridsum.model.engine.cuda.keep_bits import keep_bits
-from gridsum.streams import lane_threshold
 
 
 def packs(config: ModelConfig) -> bool:

@@ -5,7 +5,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-# SplitMix64, as in `gridsum.streams`.
+# SplitMix64, as in `gridsum.data.streams`.
 _GOLDEN = tl.constexpr(0x9E3779B97F4A7C15 - 2**64)
 _MIX_1 = tl.constexpr(0xBF58476D1CE4E5B9 - 2**64)
 _MIX_2 = tl.constexpr(0x94D049BB133111EB - 2**64)

@@ -1,0 +1,188 @@
+"""What a run of `exact` is, as frozen data: the network of bits, the phases of its training, its consolidation.
+
+Every phase is the same training on results with other settings: problems grow from short sums to all of Π, states from
+soft to bits, starts from a clean grid to any. So the whole way from nothing to a rule is one configuration.
+"""
+
+from dataclasses import dataclass, field
+
+from gridsum.config.paper import ConfigError, check_bounds, described
+from gridsum.data.problems import Space
+
+POSITIONS: dict[str, tuple[int, int]] = {
+    "left": (0, -1),
+    "right": (0, 1),
+    "below": (1, 0),
+    "own": (0, 0),
+    "above": (-1, 0),
+    "above-left": (-1, -1),
+    "above-right": (-1, 1),
+    "below-left": (1, -1),
+    "below-right": (1, 1),
+}
+"""Where a neighbour stands: rows down, columns to the right."""
+PROVABLE = ("left", "right", "below")
+"""The neighbourhood that the proof is about."""
+
+
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise ConfigError(message)
+
+
+@dataclass(frozen=True)
+class RuleConfig:
+    """The network of bits."""
+
+    bits: int = described(8, "m, the bits of a cell.")
+    width: int = described(64, "Features of a cell inside a step.")
+    hidden: int = described(256, "Hidden features of a step's feed-forward network, FFN_3.")
+    placement_hidden: int = described(64, "Hidden features of the network that chooses a symbol's action.")
+    groups: int = described(8, "Into how many parts the projections to queries, keys and values are split.")
+    neighbours: str = described(" ".join(PROVABLE), f"What a cell sees, of {', '.join(POSITIONS)}.")
+    gates: bool = described(False, "Whether each neighbour has a gate that training may close.")
+
+    def __post_init__(self) -> None:
+        check_bounds(self, "rule")
+        _require(1 <= self.bits <= 12, "rule.bits must lie between 1 and 12")
+        _require(self.width % 4 == 0 and self.width > 0, "rule.width must be a positive multiple of 4")
+        for name in ("hidden", "placement_hidden", "groups"):
+            _require(getattr(self, name) > 0, f"rule.{name} must be at least 1")
+        _require(self.width % self.groups == 0, f"rule.groups is {self.groups}, which does not divide {self.width}")
+        unknown = [name for name in self.positions if name not in POSITIONS]
+        _require(not unknown, f"rule.neighbours names {unknown}; the positions are {', '.join(POSITIONS)}")
+        _require(len(set(self.positions)) == len(self.positions) > 0, "rule.neighbours must name each position once")
+
+    @property
+    def positions(self) -> tuple[str, ...]:
+        return tuple(self.neighbours.split())
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A stretch of training. What has a start and an end changes evenly from one to the other."""
+
+    steps: int = described(1000, "Training steps.")
+    terms: tuple[int, int] = described((1, 4), "The fewest and the most terms of a sum.")
+    digits: tuple[int, int] = described((1, 10), "The fewest and the most digits of a term.")
+    recurrent: tuple[int, int] = described((5, 10), "The fewest and the most recurrent steps, drawn at every step.")
+    noise_start: float = described(1.0, "The noise on what becomes a bit, at the start of the phase.")
+    noise_end: float = described(1.0, "The same at its end.")
+    hard_start: float = described(
+        0.0, "The share of problems whose states are bits, not numbers between, at the start."
+    )
+    hard_end: float = described(0.0, "The same at its end.")
+    random_starts: float = described(0.0, "The share of problems that start from random bits or another's states.")
+    corruption: float = described(0.0, "The share of cells randomised at each early step, in half of the problems.")
+    bit_cost: float = described(0.0, "What the mean share of bits that are on costs.")
+    gate_cost: float = described(0.0, "What every open gate costs; 0: gates stay as they are.")
+    rate_start: float = described(1e-3, "The learning rate at the start of the phase.")
+    rate_end: float = described(1e-3, "The same at its end.")
+
+    def __post_init__(self) -> None:
+        check_bounds(self, "a phase")
+        _require(self.steps >= 0, "a phase cannot have a negative number of steps")
+        _require(1 <= self.recurrent[0] <= self.recurrent[1], "recurrent must be two numbers, the smaller first")
+        for name in ("hard_start", "hard_end", "random_starts", "corruption"):
+            _require(0 <= getattr(self, name) <= 1, f"{name} must lie in [0, 1]")
+        _require(1 <= self.digits[0] <= self.digits[1], "digits must be two numbers from 1 upwards, the smaller first")
+        _require(self.terms[0] >= 1, "terms must be two numbers from 1 upwards, the smaller first")
+        _require(self.terms[0] < self.terms[1], "terms must be two different numbers: a batch has two groups")
+
+    @property
+    def groups(self) -> tuple[Space, Space]:
+        """Half of a batch has the fewer terms, half the more, as in the paper."""
+        low, high = self.terms
+        middle = (low + high) // 2
+        return Space((low, middle), self.digits), Space((middle + 1, high), self.digits)
+
+
+_PLACE = Phase(
+    steps=800,
+    terms=(1, 2),
+    digits=(1, 3),
+    recurrent=(2, 6),
+    noise_start=0.3,
+    noise_end=0.3,
+    rate_start=2e-3,
+    rate_end=2e-3,
+)
+_SOFT = Phase(steps=2200, digits=(1, 4), recurrent=(4, 9), noise_start=0.3, noise_end=0.3, rate_start=2e-3)
+_ANNEAL = Phase(steps=1200, digits=(1, 4), noise_start=0.3, hard_end=0.5, random_starts=0.5, bit_cost=0.03)
+_HARD = Phase(steps=1000, digits=(1, 4), hard_start=0.5, hard_end=1.0, random_starts=0.5, bit_cost=0.03, rate_end=5e-4)
+_ROBUST = Phase(
+    steps=800,
+    recurrent=(8, 16),
+    hard_start=1.0,
+    hard_end=1.0,
+    random_starts=0.6,
+    corruption=0.08,
+    bit_cost=0.03,
+    rate_start=6e-4,
+    rate_end=5e-5,
+)
+
+
+@dataclass(frozen=True)
+class Phases:
+    """The phases in their order: placement on short sums, soft states, states that become bits, bits, any start."""
+
+    place: Phase = _PLACE
+    soft: Phase = _SOFT
+    anneal: Phase = _ANNEAL
+    hard: Phase = _HARD
+    robust: Phase = _ROBUST
+
+
+@dataclass(frozen=True)
+class DiscoveryConfig:
+    """What all phases share."""
+
+    batch: int = described(128, "Problems of a training step, half of them of either group.")
+    spare_rows: int = described(1, "Empty rows under the terms.")
+    spare_columns: int = described(3, "Columns beyond the number of digits.")
+    random_rows: int = described(1, "Up to so many rows more, drawn at every step.")
+    random_columns: int = described(1, "Up to so many columns more, drawn at every step.")
+    few_digits: float = described(0.4, "The share of problems whose digits are all of three that the problem draws.")
+    certain: float = described(0.25, "The share of a batch that is placed by the most probable actions.")
+    harden_accuracy: float = described(0.9, "The share of characters right, so placed, at which placement hardens.")
+    weight_decay: float = described(0.05, "Of weight matrices.")
+    clip: float = described(1.0, "The largest norm of a run's gradient.")
+    pad_weight: float = described(0.1, "The weight of the PAD class in the cross-entropy.")
+    epoch_steps: int = described(100, "Training steps from one line of the log, and one checkpoint, to the next.")
+
+    def __post_init__(self) -> None:
+        check_bounds(self, "discovery")
+        _require(self.batch >= 4 and self.batch % 4 == 0, "discovery.batch must be a positive multiple of 4")
+        _require(self.epoch_steps >= 1, "discovery.epoch_steps must be at least 1")
+
+
+@dataclass(frozen=True)
+class ConsolidationConfig:
+    """How a run is made to do in one step what it settles to: it is its own teacher."""
+
+    problems: int = described(1_000_000, "Sums whose states at rest are looked at; it is told their results.")
+    digits: tuple[int, int] = described((1, 10), "The fewest and the most digits of their terms.")
+    rounds: int = described(4, "How often it looks and learns at most.")
+    steps: int = described(1500, "Training steps of a round at most.")
+    batch: int = described(16384, "Contexts of a step, at most all.")
+    rate: float = described(1e-3, "The learning rate at the start of a round.")
+    margin: float = described(1.0, "How far from 0 every logit must be at the end.")
+    enough: float = described(0.5, "The share of sums right below which there is nothing to learn from.")
+    rare: float = described(2e-4, "Codes in a smaller share of the cells are taken for mistakes.")
+
+    def __post_init__(self) -> None:
+        check_bounds(self, "consolidation")
+        _require(0 < self.enough <= 1, "consolidation.enough must lie in (0, 1]")
+
+
+@dataclass(frozen=True)
+class ExactConfig:
+    """One run of `exact`, but for its seed."""
+
+    variant: str = "exact"
+    task: str = described("add", "The task, such as add or add:base=2.")
+    rule: RuleConfig = field(default_factory=RuleConfig)
+    discovery: DiscoveryConfig = field(default_factory=DiscoveryConfig)
+    phases: Phases = field(default_factory=Phases)
+    consolidation: ConsolidationConfig = field(default_factory=ConsolidationConfig)

@@ -1,0 +1,207 @@
+"""The configuration's fields by their dotted names: listed, changed, and read from text or JSON.
+
+A configuration travels as JSON. A name that does not exist is an error that names the nearest one.
+"""
+
+import dataclasses
+import json
+import re
+import typing
+from typing import Any, Literal, TypeVar
+
+from gridsum.config.paper import Config, ConfigError
+from gridsum.io.names import did_you_mean
+
+Dataclass = TypeVar("Dataclass")
+
+SEED_LIMIT = 2**63
+"""Seeds are kept as signed 64-bit numbers."""
+MOST_SEEDS = 1000
+
+# Fields that release 0.1.0 had, with their defaults: a configuration that left them so still means the same.
+_RETIRED: dict[str, Any] = {
+    "model.recall": False,
+    "model.levels": 0,
+    "model.harden": False,
+    "model.train_steps": [6, 20],
+    "model.patience": 4,
+    "model.cap_factor": 4,
+    "model.tolerance": 0.0,
+    "model.state_noise": 0.0,
+    "model.state_mixing": 0.0,
+    "objective.deep": False,
+    "training.restarts": 0.0,
+    "training.restart_steps": 30,
+    "training.strangers": 0.0,
+    "training.spread": 0.0,
+    "training.spread_rows": 12,
+    "training.certain": 0.0,
+    "training.harden_accuracy": 0.9,
+    "training.discrete_accuracy": 0.97,
+    "training.harden_problems": 64,
+    "task.repeats": 0.0,
+    "task.repeat_probability": 0.9,
+}
+
+
+# Fields that it did not have, with what it did.
+_ADDED: dict[str, Any] = {"objective.truncate_prior": True}
+
+
+def to_json(config: Any) -> str:
+    return json.dumps(dataclasses.asdict(config), indent=2)
+
+
+def from_json(text: str) -> Config:
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ConfigError(f"the configuration is not JSON: {error}") from None
+    return from_dict(Config, data)
+
+
+def from_dict(cls: type[Dataclass], data: Any, where: str = "") -> Dataclass:
+    """`data`, as JSON holds it, checked field by field."""
+    if not isinstance(data, dict):
+        raise ConfigError(f"{where or 'the configuration'} must be an object with named fields, not {data!r}")
+    hints = typing.get_type_hints(cls)
+    values = {}
+    for key, value in data.items():
+        path = f"{where}.{key}" if where else key
+        if path in _RETIRED:
+            _check_retired(path, value)
+            continue
+        if key not in hints:
+            raise ConfigError(_unknown(path, [f"{where}.{name}" if where else name for name in hints]))
+        hint = hints[key]
+        nested = isinstance(hint, type) and dataclasses.is_dataclass(hint)
+        values[key] = from_dict(hint, value, path) if nested else _checked(hint, value, path)
+    if any(f"{where}.{key}" in _RETIRED for key in data):
+        added = {path.removeprefix(f"{where}."): value for path, value in _ADDED.items()}
+        values = {name: value for name, value in added.items() if name in hints} | values
+    return cls(**values)
+
+
+def _check_retired(path: str, value: Any) -> None:
+    default = _RETIRED[path]
+    if value != default and not (isinstance(default, list) and list(value) == default):
+        raise ConfigError(
+            f"{path} is set to {value!r}, but that field was retired after release 0.1.0; "
+            "leave it out, or use gridsum 0.1.0"
+        )
+
+
+def fields_of(config: Any, where: str = "") -> dict[str, tuple[Any, Any]]:
+    """Every leaf field by its dotted path, with its type and value."""
+    leaves: dict[str, tuple[Any, Any]] = {}
+    for name, hint in typing.get_type_hints(type(config)).items():
+        path = f"{where}.{name}" if where else name
+        value = getattr(config, name)
+        leaves |= fields_of(value, path) if dataclasses.is_dataclass(value) else {path: (hint, value)}
+    return leaves
+
+
+def meanings_of(config: Any, where: str = "") -> dict[str, str]:
+    """What is said of every leaf field and of every section, by dotted path."""
+    found: dict[str, str] = {}
+    for item in dataclasses.fields(config):
+        path, value = f"{where}.{item.name}" if where else item.name, getattr(config, item.name)
+        if dataclasses.is_dataclass(value):
+            found |= {path: type(value).__doc__ or ""} | meanings_of(value, path)
+        else:
+            found[path] = item.metadata.get("meaning", "")
+    return found
+
+
+def override(config: Dataclass, changes: dict[str, Any]) -> Dataclass:
+    """`config` with leaf fields, named by their dotted paths, replaced; strings are read as the field's type."""
+    known = fields_of(config)
+    data = dataclasses.asdict(typing.cast(Any, config))
+    for path, value in changes.items():
+        if path not in known:
+            raise ConfigError(_unknown(path, list(known)))
+        hint = known[path][0]
+        *parents, leaf = path.split(".")
+        place = data
+        for parent in parents:
+            place = place[parent]
+        place[leaf] = _read(hint, value, path) if isinstance(value, str) else value
+    return from_dict(type(config), data)
+
+
+def following(config: Config) -> Config:
+    """The configuration of a training that follows one of `config`: the same, with problems not seen yet."""
+    training = config.training
+    first = training.first_step + training.epochs * training.steps_per_epoch
+    return override(config, {"training.first_step": first})
+
+
+def _unknown(path: str, known: list[str]) -> str:
+    mend = did_you_mean(path, known, "") or f"the fields are {', '.join(known)}"
+    return f"there is no field {path!r}; {mend}"
+
+
+def describe_type(hint: Any) -> str:
+    """A field's type in a user's words."""
+    if typing.get_origin(hint) is Literal:
+        return "one of " + ", ".join(typing.get_args(hint))
+    if typing.get_origin(hint) is tuple:
+        return "whole numbers separated by commas"
+    return {int: "a whole number", float: "a number", bool: "true or false", str: "text"}[hint]
+
+
+def _read(hint: Any, text: str, path: str) -> Any:
+    """A field's value from the command line."""
+    try:
+        if hint is bool:
+            return {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}[text.lower()]
+        if typing.get_origin(hint) is tuple:
+            return [int(part) for part in text.strip("()[] ").split(",") if part.strip()]
+        return hint(text) if hint in (int, float) else text
+    except (ValueError, KeyError):
+        raise ConfigError(f"{path} takes {describe_type(hint)}, not {text!r}") from None
+
+
+def _checked(hint: Any, value: Any, path: str) -> Any:
+    """A field's value from JSON."""
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin is Literal:
+        valid = value in arguments
+    elif origin is tuple:
+        valid = isinstance(value, list | tuple) and all(type(item) is int for item in value)
+        if valid and Ellipsis not in arguments:
+            valid = len(value) == len(arguments)
+        value = tuple(value) if valid else value
+    elif hint is float:
+        valid = type(value) in (int, float)
+        value = float(value) if valid else value
+    else:
+        valid = type(value) is hint
+    if not valid:
+        raise ConfigError(f"{path} takes {describe_type(hint)}, not {value!r}")
+    return value
+
+
+def seeds_of(text: str) -> tuple[int, ...]:
+    """`3`, `0-9` or `0,2,5-7` as numbers, in the order written.
+
+    >>> seeds_of("0,2,5-7")
+    (0, 2, 5, 6, 7)
+    """
+    seeds: list[int] = []
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*([0-9]{1,40})\s*(?:-\s*([0-9]{1,40})\s*)?", part)
+        if match is None:
+            raise ConfigError(f"{text!r} does not name seeds; write them as 3, 0-9 or 0,2,5-7")
+        first, last = int(match[1]), int(match[2] or match[1])
+        if last < first:
+            raise ConfigError(f"{part.strip()!r} runs backwards; write it as {last}-{first}")
+        if last >= SEED_LIMIT:
+            raise ConfigError(f"seed {last} is too large; seeds are below 2^63")
+        if last - first + 1 + len(seeds) > MOST_SEEDS:
+            raise ConfigError(f"these are more than {MOST_SEEDS} seeds; train them in parts")
+        seeds.extend(range(first, last + 1))
+    twice = next((seed for seed in seeds if seeds.count(seed) > 1), None)
+    if twice is not None:
+        raise ConfigError(f"seed {twice} is named twice; a seed makes one run")
+    return tuple(seeds)

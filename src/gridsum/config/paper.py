@@ -1,0 +1,254 @@
+"""What a run is, as frozen data: the task, the model, the objective, the training.
+
+Every point that the paper leaves open is a field here, so that another reading can be tried without touching
+code. `gridsum.config.fields` names them and reads them.
+"""
+
+import dataclasses
+import math
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, Literal
+
+from gridsum.data.problems import Space, grid_shape
+from gridsum.tasks import Task, find
+
+
+class ConfigError(ValueError):
+    """A configuration that cannot be used; the message says what to mend."""
+
+
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise ConfigError(message)
+
+
+_MOST = 10**6
+
+
+def described(default: Any, meaning: str, most: float = _MOST) -> Any:
+    """A field with its default, what a person is told of it, and the largest number that it takes."""
+    return field(default=default, metadata={"meaning": meaning, "most": most})
+
+
+def check_bounds(section: Any, name: str) -> None:
+    """Refuse numbers beyond what a field takes: a configuration may come from a file that nobody has looked at."""
+    for item in dataclasses.fields(section):
+        value, most = getattr(section, item.name), item.metadata.get("most", _MOST)
+        for number in value if isinstance(value, tuple) else (value,):
+            if isinstance(number, int | float) and not number <= most:
+                raise ConfigError(f"{name}.{item.name} takes numbers up to {most:,}, not {number:,}")
+            if isinstance(number, int | float) and number < 0:
+                raise ConfigError(f"{name}.{item.name} must not be negative")
+
+
+@dataclass(frozen=True)
+class TaskConfig:
+    """Which problems the network trains on, and how large their grids are."""
+
+    name: str = described("add", "The task, such as add, add:base=2 or subtract; --task says the same.")
+    terms: tuple[int, int] = described((1, 4), "The fewest and the most terms of a sum.")
+    digits: tuple[int, int] = described((1, 10), "The fewest and the most digits of a term.")
+    group_bounds: tuple[int, ...] = described(
+        (2,),
+        "The last number of terms of every group but the last: 2 makes the groups [1,2] and [3,4].",
+    )
+    spare_rows: int = described(1, "F_H, rows beyond the number of terms.")
+    spare_columns: int = described(3, "F_W, columns beyond the number of digits.")
+    random_rows: int = described(3, "R_H is uniform in {0..random_rows}.")
+    random_columns: int = described(3, "R_W is uniform in {0..random_columns}.")
+
+    def __post_init__(self) -> None:
+        check_bounds(self, "task")
+        for name in ("terms", "digits"):
+            low, high = getattr(self, name)
+            _require(
+                1 <= low <= high, f"task.{name} must be two numbers from 1 upwards, the smaller first: {low},{high}"
+            )
+        bounds = (self.terms[0] - 1, *self.group_bounds, self.terms[1])
+        _require(
+            all(low < high for low, high in pairwise(bounds)),
+            f"task.group_bounds {self.group_bounds} must rise and lie below the most terms, {self.terms[1]}",
+        )
+        most = self.task.most_terms
+        _require(
+            most is None or self.terms[1] <= most,
+            f"{self.name} takes at most {most} terms, and task.terms says {self.terms[1]}",
+        )
+        needed = self.task.columns(self.terms[1], self.digits[1])
+        _require(
+            self.digits[1] + self.spare_columns >= needed,
+            f"task.spare_columns is {self.spare_columns}, but results can have {needed} digits",
+        )
+        for name in ("spare_rows", "spare_columns", "random_rows", "random_columns"):
+            _require(getattr(self, name) >= 0, f"task.{name} must not be negative")
+
+    @property
+    def task(self) -> Task:
+        return find(self.name)
+
+    def grid(self, space: Space, rows: int = 0, columns: int = 0) -> tuple[int, int]:
+        """The rows and columns of a grid for problems of `space`, with so many rows and columns drawn beside (R)."""
+        return grid_shape(space, (self.spare_rows, self.spare_columns), (rows, columns), self.task)
+
+    def largest_grid(self, space: Space) -> tuple[int, int]:
+        """The most rows and columns that can be drawn for problems of `space`."""
+        return self.grid(space, self.random_rows, self.random_columns)
+
+    @property
+    def groups(self) -> tuple[Space, ...]:
+        """The spaces that a batch is divided into, each with a grid size of its own."""
+        firsts = (self.terms[0], *(bound + 1 for bound in self.group_bounds))
+        lasts = (*self.group_bounds, self.terms[1])
+        return tuple(Space((first, last), self.digits) for first, last in zip(firsts, lasts, strict=True))
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """The network's shape."""
+
+    width: int = described(64, "d_emb, the features of a cell.")
+    dropout: float = described(
+        0.1,
+        "The share of features dropped on the input of the layers of FFN_3, FFN_ctx and of the output layer.",
+    )
+    placement_hidden: int = described(64, "Hidden features of the network that chooses a symbol's action.")
+    kernel: int = described(3, "k, the side of the neighbourhood a cell attends to.")
+    groups: int = described(8, "g, into how many parts the projections to queries, keys and values are split.")
+    heads: int = described(64, "h, the heads of the local attention.")
+    query_encoding: bool = described(True, "Whether the attention has the query encoding s.")
+    step_hidden: int = described(256, "Hidden features of a step's feed-forward network, FFN_3.")
+    halting: Literal["ponder", "fixed"] = described(
+        "ponder",
+        "Whether the network decides when to halt, or takes a fixed number of steps.",
+    )
+    fixed_steps: int = described(12, "The steps taken under fixed halting.", most=10**5)
+    max_steps: int = described(40, "The most steps taken in training under ponder halting.", most=10**5)
+    epsilon: float = described(0.05, "Training stops a sample once it has halted with probability 1 - epsilon.")
+    max_evaluation_steps: int = described(
+        50, "The most steps taken in evaluation and solving under ponder halting.", most=10**5
+    )
+    context_length: int = described(3, "S_C, the vectors of the context.")
+    context_heads: int = described(8, "The heads of the context's attention to the grid.")
+    context_hidden: int = described(64, "Hidden features of the context's feed-forward network, FFN_ctx.")
+    halting_hidden: int = described(128, "Hidden features of the network that turns the context into λ.")
+
+    def __post_init__(self) -> None:
+        check_bounds(self, "model")
+        _require(self.width > 0 and self.width % 4 == 0, "model.width must be a positive multiple of 4")
+        for name in ("groups", "heads", "context_heads"):
+            count = getattr(self, name)
+            _require(
+                count > 0 and self.width % count == 0,
+                f"model.{name} is {count}, which does not divide model.width {self.width}",
+            )
+        _require(self.kernel % 2 == 1 and self.kernel > 0, "model.kernel must be odd, so that a cell is its centre")
+        _require(0 <= self.dropout < 1, "model.dropout must lie in [0, 1)")
+        _require(0 < self.epsilon < 1, "model.epsilon must lie in (0, 1)")
+        for name in ("fixed_steps", "max_steps", "max_evaluation_steps", "context_length"):
+            _require(getattr(self, name) >= 1, f"model.{name} must be at least 1")
+        for name in ("placement_hidden", "step_hidden", "context_hidden", "halting_hidden"):
+            hidden = getattr(self, name)
+            _require(hidden > 0 and hidden % 4 == 0, f"model.{name} must be a positive multiple of 4")
+
+
+@dataclass(frozen=True)
+class ObjectiveConfig:
+    """The loss."""
+
+    regulariser: Literal["explore-reinforce", "kl", "none"] = described(
+        "explore-reinforce",
+        "R, what is added to the loss to steer when networks halt.",
+    )
+    weight: float = described(5e-2, "β, the weight of the regulariser.")
+    prior: float = described(0.1, "λ_p of the geometric distribution that `kl` compares with.")
+    pad_weight: float = described(0.1, "The weight of the PAD class in the cross-entropy.")
+    truncate_prior: bool = described(
+        False,
+        "Whether the last step of `kl`'s geometric distribution takes what remains of it, as p's does.",
+    )
+    success: Literal["expected", "sampled"] = described(
+        "sampled",
+        "The measure a of Explore-Reinforce: the accuracy of one halting step drawn from p, in a pass of its own "
+        "without dropout, or the accuracy expected under p in the pass of training.",
+    )
+    normalise: Literal["batch", "running"] = described(
+        "running",
+        "The class weight that a step's loss is divided by: that of samples still running, or the whole batch's.",
+    )
+
+    def __post_init__(self) -> None:
+        check_bounds(self, "objective")
+        _require(0 < self.prior < 1, "objective.prior must lie in (0, 1)")
+        for name in ("weight", "pad_weight"):
+            _require(0 <= getattr(self, name) < math.inf, f"objective.{name} must be a number that is not negative")
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """How long and how fast a run learns."""
+
+    epochs: int = described(510, "How many epochs a run is trained for.")
+    steps_per_epoch: int = described(10, "Training steps of an epoch.")
+    batch: int = described(128, "Problems of a step, divided evenly among the task's groups.")
+    learning_rate: float = described(1e-3, "The first rate of every cosine.")
+    final_learning_rate: float = described(5e-5, "The rate every cosine falls to.")
+    restart_epochs: int = described(
+        30,
+        "The cosine falls from the first rate to the final one over so many epochs, then starts again.",
+    )
+    beta1: float = described(0.9, "How long AdamW remembers the gradient.")
+    beta2: float = described(0.999, "How long AdamW remembers the squared gradient.")
+    adam_epsilon: float = described(1e-8, "What is added to the denominator of an update.")
+    weight_decay: float = described(
+        0.1,
+        "Of weight matrices; biases, embeddings, norms and attention encodings do not decay.",
+    )
+    clip: float = described(10.0, "The largest norm of a run's gradient.")
+    precision: Literal["fp32", "tf32", "bf16"] = described(
+        "fp32",
+        "Of the matrix products. On a CPU, bf16 is for those of a recurrent step, if it has AMX; all else is fp32.",
+    )
+    first_step: int = described(
+        0,
+        "The number of the first training step: what a training before this one ended with, so problems are new ones.",
+        most=10**12,
+    )
+    checkpoint_epochs: int = described(10, "Epochs from one checkpoint to the next; there is one at the end, too.")
+
+    @property
+    def epochs_in_all(self) -> int:
+        """With those of the trainings that this one follows."""
+        return self.first_step // self.steps_per_epoch + self.epochs
+
+    def __post_init__(self) -> None:
+        check_bounds(self, "training")
+        for name in ("epochs", "steps_per_epoch", "batch", "restart_epochs", "checkpoint_epochs"):
+            _require(getattr(self, name) >= 1, f"training.{name} must be at least 1")
+        _require(self.first_step >= 0, "training.first_step must not be negative")
+        for name in ("learning_rate", "final_learning_rate", "adam_epsilon", "clip"):
+            _require(0 < getattr(self, name) < math.inf, f"training.{name} must be a positive number")
+        for name in ("beta1", "beta2"):
+            _require(0 <= getattr(self, name) < 1, f"training.{name} must lie in [0, 1)")
+        _require(0 <= self.weight_decay < math.inf, "training.weight_decay must not be negative")
+
+
+@dataclass(frozen=True)
+class Config:
+    """One run, but for its seed."""
+
+    variant: str = "base"
+    task: TaskConfig = field(default_factory=TaskConfig)
+    model: ModelConfig = field(default_factory=ModelConfig)
+    objective: ObjectiveConfig = field(default_factory=ObjectiveConfig)
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+
+    def __post_init__(self) -> None:
+        _require(
+            self.variant.isprintable() and len(self.variant) <= 64, "a variant's name is a few letters that can be read"
+        )
+        groups = len(self.task.groups)
+        _require(
+            self.training.batch % groups == 0,
+            f"training.batch is {self.training.batch}, which cannot be divided among {groups} groups of problems",
+        )

@@ -1,0 +1,1 @@
+"""Problems of a task, where random numbers come from, and answers."""

@@ -1,0 +1,167 @@
+"""Π([N1,N2],[D1,D2]) as data, and a sampler that makes problems where the network runs.
+
+A batch holds R runs × B problems. `[1,4]x[1,10]` means 1 to 4 terms of 1 to 10 digits each, every digit
+uniform, so terms may have leading zeros::
+
+    >>> from gridsum.data.streams import Stream
+    >>> batch = sample(Space((2, 2), (3, 3)), 1, Stream.of_seeds([0]))
+    >>> batch.expression(0, 0), batch.answer(0, 0)
+    ('113+087=', '200')
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from gridsum.data.streams import Stream
+from gridsum.tasks import FIRST_DIGIT, PAD, Task, find
+
+__all__ = ["Batch", "Space", "batch_of", "grid_shape", "lay_out", "sample"]
+
+_DEFAULT = find()
+
+
+@dataclass(frozen=True)
+class Space:
+    """Π(terms, digits): the number of terms and the length of each are uniform in their intervals."""
+
+    terms: tuple[int, int]
+    digits: tuple[int, int]
+
+    def __post_init__(self) -> None:
+        for name, (low, high) in (("terms", self.terms), ("digits", self.digits)):
+            if not 1 <= low <= high:
+                raise ValueError(f"{name} must be an interval [low, high] with 1 <= low <= high, not [{low}, {high}]")
+
+    @classmethod
+    def parse(cls, text: str) -> "Space":
+        """`2x602`, `[1,4]x[1,10]`, `[1,4],[1,10]`."""
+        number, interval = r"([0-9]+)", r"\[\s*([0-9]+)\s*,\s*([0-9]+)\s*\]"
+        match = re.fullmatch(rf"\s*(?:{number}|{interval})\s*[x×,]\s*(?:{number}|{interval})\s*", text)
+        if match is None:
+            raise ValueError(f"{text!r} is not a problem space; write one such as 2x602 or [1,4]x[1,10]")
+        n, n1, n2, d, d1, d2 = match.groups()
+        return cls((int(n or n1), int(n or n2)), (int(d or d1), int(d or d2)))
+
+    def __str__(self) -> str:
+        def side(low: int, high: int) -> str:
+            return str(low) if low == high else f"[{low},{high}]"
+
+        return f"{side(*self.terms)}x{side(*self.digits)}"
+
+    @property
+    def symbols(self) -> int:
+        """The longest input: every term at its longest, with the `+` or `=` behind it."""
+        return self.terms[1] * (self.digits[1] + 1)
+
+    @property
+    def columns(self) -> int:
+        """The longest result of the default task."""
+        return self.columns_of(_DEFAULT)
+
+    def columns_of(self, task: Task) -> int:
+        """The longest result of a task."""
+        return task.columns(self.terms[1], self.digits[1])
+
+
+def grid_shape(
+    space: Space, spare: tuple[int, int], drawn: tuple[int, int] = (0, 0), task: Task = _DEFAULT
+) -> tuple[int, int]:
+    """The rows and columns of a grid for problems of `space`: H = N + F_H + R_H, W = D + F_W + R_W.
+
+    N and D are the most terms and digits, `spare` is F and `drawn` is R. It is never too narrow for the result.
+    """
+    rows, columns = space.terms[1] + spare[0] + drawn[0], space.digits[1] + spare[1] + drawn[1]
+    return rows, max(columns, space.columns_of(task))
+
+
+@dataclass(frozen=True)
+class Batch:
+    """R × B problems: `symbols` [R,B,S], PAD on the right; `targets` [R,B,columns], PAD on the left."""
+
+    symbols: Tensor
+    targets: Tensor
+    task: Task = _DEFAULT
+
+    def targets_for(self, width: int) -> Tensor:
+        """The targets right-aligned in a row of `width` columns."""
+        missing = width - self.targets.shape[-1]
+        if missing < 0:
+            return self.targets[..., -missing:]
+        return torch.nn.functional.pad(self.targets, (missing, 0), value=PAD)
+
+    def expression(self, run: int, problem: int) -> str:
+        return self.task.decode(self.symbols[run, problem].tolist())
+
+    def answer(self, run: int, problem: int) -> str:
+        return self.task.decode(self.targets[run, problem].tolist())
+
+
+def sample(space: Space, problems: int, stream: Stream, few_digits: float = 0.0, task: Task = _DEFAULT) -> Batch:
+    """`problems` problems of Π for every run of `stream`, without leaving the stream's device.
+
+    In a share `few_digits` of them, drawn one by one, all digits are of three that the problem draws: so neighbours
+    that are rare among uniform digits, such as rows of nines, come often. Numbers of terms, lengths and all other
+    problems are the same without.
+    """
+    terms_max, digits_max = space.terms[1], space.digits[1]
+    terms = stream.fold(1).integers(*space.terms, problems)
+    lengths = stream.fold(2).integers(*space.digits, problems, terms_max)
+    highest = task.alphabet.base - 1
+    digits = stream.fold(3).integers(0, highest, problems, terms_max, digits_max)
+    if few_digits:
+        few = stream.fold(4).chance(few_digits, problems)
+        three = stream.fold(5).integers(0, highest, problems, 3)
+        chosen = three.gather(-1, digits.flatten(2) % 3).view_as(digits)
+        digits = torch.where(few[..., None, None], chosen, digits)
+    return lay_out(space, terms, lengths, digits, task)
+
+
+def lay_out(space: Space, terms: Tensor, lengths: Tensor, digits: Tensor, task: Task = _DEFAULT) -> Batch:
+    """Problems within `space` as input and result.
+
+    `terms` [R,B] is their number, `lengths` [R,B,N] how many digits each has, and `digits` [R,B,N,D] begins with the
+    units; what lies beyond a number or a length is left out.
+    """
+    runs, problems, terms_max, digits_max = digits.shape
+    symbols_max = space.symbols
+    device = digits.device
+    term = torch.arange(terms_max, device=device)
+    place = torch.arange(digits_max, device=device)
+    used = term < terms[..., None]
+    lengths, digits = task.arrange(torch.where(used, lengths, 0) if task.most_terms else lengths, digits)
+    written = used[..., None] & (place < lengths[..., None])
+
+    # A term's last symbol (its '+' or '=') stands where the lengths so far, and a sign each, end.
+    signs_at = torch.cumsum(lengths + 1, -1) - 1
+    sign = torch.where(term == terms[..., None] - 1, task.alphabet.equals_code, task.alphabet.sign_code)
+    # What is not written goes to one position past the end, which is cut off.
+    digits_at = torch.where(written, signs_at[..., None] - 1 - place, symbols_max)
+    symbols = torch.full((runs, problems, symbols_max + 1), PAD, dtype=torch.int64, device=device)
+    symbols = symbols.scatter(-1, digits_at.flatten(2), (digits + FIRST_DIGIT).flatten(2))
+    symbols = symbols.scatter(-1, torch.where(used, signs_at, symbols_max), sign)
+
+    result = task.result(torch.where(written, digits, 0), space.columns_of(task))
+    return Batch(symbols[..., :symbols_max], _written(torch.stack(result[::-1], -1)), task)
+
+
+def _written(digits: Tensor) -> Tensor:
+    """Digits [R,B,columns] as symbols, with PAD for leading zeros."""
+    significant = torch.cumsum(digits, -1) > 0
+    significant[..., -1] = True
+    return torch.where(significant, digits + FIRST_DIGIT, PAD)
+
+
+def batch_of(
+    expressions: Sequence[tuple[str, ...]], device: torch.device | str = "cpu", task: Task = _DEFAULT
+) -> Batch:
+    """Given problems as a batch of one run, with their exact results."""
+    inputs = [task.encode(terms) for terms in expressions]
+    results = [task.alphabet.encode(task.answer(terms)) for terms in expressions]
+    longest, widest = max(map(len, inputs)), max(map(len, results))
+    symbols = torch.tensor([codes + [PAD] * (longest - len(codes)) for codes in inputs], device=device)
+    targets = torch.tensor([[PAD] * (widest - len(codes)) + codes for codes in results], device=device)
+    return Batch(symbols[None], targets[None], task)

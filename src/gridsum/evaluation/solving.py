@@ -1,0 +1,205 @@
+"""Sums in, answers out."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from gridsum.config.paper import Config
+from gridsum.data.answers import Answer
+from gridsum.data.problems import Space, batch_of
+from gridsum.data.streams import Stream
+from gridsum.model.engine import engine_of
+from gridsum.model.inference import HaltingRule, Outcome, Watch, check_rule, default_rule, infer
+from gridsum.model.paper import GridSize, Network
+from gridsum.model.store import Model
+from gridsum.model.unroll import Change, Moment, Trace, trace, trace_of
+from gridsum.ops.costs import check_time, solving_work
+from gridsum.ops.devices import on_gpu
+from gridsum.ops.sizes import check_memory, solving_bytes, trace_bytes
+
+PlacementRule = Literal["auto", "soft", "hard"]
+PLACEMENT_RULES: dict[str, str] = {
+    "auto": "soft where that is quick, hard for sums too long for it",
+    "soft": "every symbol spread over the cells as its action probabilities say, as in training",
+    "hard": "every symbol's most probable action taken; cost linear in the length",
+}
+# Soft placement costs symbols × cells. Up to here that is about a second on one CPU core.
+_SOFT_WORK = 2 * 10**8
+# Problems are computed together while their grids hold at most so many cells. A GPU is slow where that is few, so
+# there it is what its free memory is sure to be enough for, up to a limit beyond which nothing is gained.
+_CELLS_AT_ONCE = 1 << 18
+_CELLS_AT_ONCE_ON_GPU = 1 << 21
+_BYTES_PER_CELL = 1 << 14
+
+
+def solve(
+    model: Model,
+    expressions: Sequence[tuple[str, ...]],
+    halting: HaltingRule | None = None,
+    seed: int = 0,
+    placement: PlacementRule = "auto",
+    watch: Watch | None = None,
+    change: Change | None = None,
+) -> Iterator[Answer]:
+    """The answers of a model of one run, in order; those of equal shape that follow each other go together.
+
+    `watch` sees every grid as it comes; `change` makes another of it to go on with.
+    """
+    rule = halting or default_rule(model.network)
+    check_rule(model.network, rule)
+    start = 0
+    while start < len(expressions):
+        stop = _batch_end(expressions, start)
+        yield from _solve_batch(model, expressions[start:stop], rule, seed, placement, watch, change)
+        start = stop
+
+
+def trace_expression(
+    model: Model,
+    terms: tuple[str, ...],
+    steps: int,
+    placement: PlacementRule = "auto",
+    change: Change | None = None,
+) -> Trace:
+    """Every internal of `steps` steps on one expression."""
+    batch = batch_of([terms], _device(model.network), model.config.task.task)
+    size = solving_size(*_shape(terms), model.config)
+    hard = choose_placement(placement, batch.symbols.shape[-1], size) == "hard"
+    what = f"a trace of {steps:,} steps on {size.height:,} rows × {size.width:,} columns"
+    check_memory(what, trace_bytes(model.config.model, size.height * size.width, steps), batch.symbols.device)
+    found = trace(model.network, batch.symbols[0, 0], size, steps, hard, change)
+    return replace(found, alphabet=model.config.task.task.alphabet.symbols)
+
+
+def solve_and_trace(
+    model: Model,
+    terms: tuple[str, ...],
+    halting: HaltingRule | None = None,
+    seed: int = 0,
+    placement: PlacementRule = "auto",
+) -> tuple[Answer, Trace]:
+    """The answer to one expression, and every internal of the steps that led to it."""
+    (answer,) = solve(model, [terms], halting, seed, placement)
+    return answer, trace_expression(model, terms, answer.steps, placement)
+
+
+def solve_watched(
+    model: Model,
+    terms: tuple[str, ...],
+    watch: Watch,
+    halting: HaltingRule | None = None,
+    seed: int = 0,
+    placement: PlacementRule = "auto",
+) -> tuple[Answer, Trace]:
+    """As `solve_and_trace`, in a single pass and without the attention, which is most of a trace."""
+    moments: list[Moment] = []
+
+    def keep(moment: Moment) -> None:
+        watch(moment)
+        moments.append(moment)
+
+    (answer,) = solve(model, [terms], halting, seed, placement, keep)
+    symbols = batch_of([terms], _device(model.network), model.config.task.task).symbols[0, 0]
+    return answer, trace_of(engine_of(model.network), symbols, moments, attention=False)
+
+
+def solving_size(terms: int, digits: int, config: Config) -> GridSize:
+    """The smallest grid that training would draw for such terms (R = 0); of a single term no fewer rows than it has."""
+    terms = max(terms, config.task.groups[0].terms[1])
+    return GridSize(*config.task.grid(Space((terms, terms), (digits, digits))))
+
+
+def choose_placement(rule: PlacementRule, symbols: int, size: GridSize) -> Literal["soft", "hard"]:
+    if rule not in PLACEMENT_RULES:
+        raise ValueError(f"there is no placement {rule!r}; use {', '.join(PLACEMENT_RULES)}")
+    if rule != "auto":
+        return rule
+    return "soft" if symbols * size.height * size.width <= _SOFT_WORK else "hard"
+
+
+def infer_in_parts(
+    network: Network,
+    symbols: Tensor,
+    size: GridSize,
+    rule: HaltingRule,
+    draws: Tensor | None,
+    hard: bool,
+    watch: Watch | None = None,
+    change: Change | None = None,
+) -> Outcome:
+    """`infer` over as many problems at a time as memory is meant for."""
+    runs, problems = symbols.shape[:2]
+    cells = runs * size.height * size.width
+    at_once = max(1, min(problems, _cells_at_once(symbols.device) // cells))
+    what = f"a grid of {size.height:,} rows × {size.width:,} columns"
+    check_memory(what, solving_bytes(network.config, at_once * cells), symbols.device)
+    check_time(
+        f"{problems:,} × {what}" if problems > 1 else what,
+        solving_work(network.config, problems * cells),
+        symbols.device,
+    )
+    parts = [
+        infer(network, symbols[:, low : low + at_once], size, rule, _slice(draws, low, at_once), hard, watch, change)
+        for low in range(0, problems, at_once)
+    ]
+    return Outcome.joined(parts, 1)
+
+
+def _cells_at_once(device: torch.device) -> int:
+    if not on_gpu(device):
+        return _CELLS_AT_ONCE
+    free, _ = torch.cuda.mem_get_info(device)
+    return max(_CELLS_AT_ONCE, min(_CELLS_AT_ONCE_ON_GPU, free // _BYTES_PER_CELL))
+
+
+def _slice(draws: Tensor | None, low: int, count: int) -> Tensor | None:
+    return None if draws is None else draws[:, low : low + count]
+
+
+def _shape(terms: tuple[str, ...]) -> tuple[int, int]:
+    return len(terms), max(map(len, terms))
+
+
+def _batch_end(expressions: Sequence[tuple[str, ...]], start: int) -> int:
+    shape = _shape(expressions[start])
+    stop = start + 1
+    while stop < len(expressions) and stop - start < 64 and _shape(expressions[stop]) == shape:
+        stop += 1
+    return stop
+
+
+def _solve_batch(
+    model: Model,
+    expressions: Sequence[tuple[str, ...]],
+    rule: HaltingRule,
+    seed: int,
+    placement: PlacementRule,
+    watch: Watch | None,
+    change: Change | None,
+) -> Iterator[Answer]:
+    network, task = model.network, model.config.task.task
+    batch = batch_of(expressions, _device(network), task)
+    size = solving_size(*_shape(expressions[0]), model.config)
+    chosen = choose_placement(placement, batch.symbols.shape[-1], size)
+    # Every expression gets the same draws, so that an answer does not depend on what else is asked.
+    draws = Stream.of_seeds([seed], batch.symbols.device).uniform(1, network.config.max_evaluation_steps)
+    draws = draws.expand(-1, len(expressions), -1)
+    outcome = infer_in_parts(network, batch.symbols, size, rule, draws, chosen == "hard", watch, change)
+    for index, terms in enumerate(expressions):
+        yield Answer(
+            task.render(terms),
+            task.decode(outcome.predicted[0, index].tolist()),
+            task.answer(terms),
+            int(outcome.steps[0, index]),
+            rule,
+            chosen,
+            bool(outcome.capped[0, index]),
+            task.alphabet.base,
+        )
+
+
+def _device(network: Network) -> torch.device:
+    return next(network.parameters()).device

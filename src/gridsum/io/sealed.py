@@ -1,0 +1,90 @@
+"""Tensors in a safetensors file that carries what it is and a checksum of all it holds.
+
+Such a file cannot run code. The checksum finds damage, a flipped bit anywhere; against malice stand the checks of
+whoever builds something from it.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import load, save
+from torch import Tensor
+
+from gridsum.io.packed import SUFFIX, unpacked
+
+# safetensors writes several entries of metadata in no fixed order; with one, equal content is an equal file.
+_ABOUT = "gridsum"
+_CHECKSUM = "sha256"
+
+
+class SealError(ValueError):
+    """A file that is not what was written; the message says in which way."""
+
+
+def seal(tensors: Mapping[str, Tensor], about: dict[str, Any]) -> bytes:
+    """The content of a file that holds the tensors, and what is said about them."""
+    held = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    about = json.loads(json.dumps(about))  # as it will be read
+    return save(held, {_ABOUT: json.dumps(about | {_CHECKSUM: _checksum(held, about)})})
+
+
+def about_file(path: Path) -> dict[str, Any]:
+    """What a file says of its tensors, without reading them."""
+    return _open(path, whole=False)[1]
+
+
+def unseal(path: Path, older: Callable[[dict[str, Any]], bool]) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """The tensors of a file and what it says of them, if both are as they were written.
+
+    A file of an earlier release carries no checksum; `older` says whether a file is one, by what it says of itself.
+    """
+    held, about = _open(path, whole=True)
+    told = about.pop(_CHECKSUM, None)
+    if told is None and not older(about):
+        raise SealError("its checksum is missing")
+    if told is not None and told != _checksum(held, about):
+        raise SealError("its content does not fit its checksum")
+    return held, about
+
+
+def _open(path: Path, whole: bool) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """The tensors of a file, if the whole is wanted, and what it says of them."""
+    held: dict[str, Tensor] = {}
+    try:
+        if path.suffix == SUFFIX:
+            content = unpacked(path)
+            held = load(content)
+            header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+            metadata = header.get("__metadata__") or {}
+        else:
+            with safe_open(path, framework="pt") as file:
+                metadata = file.metadata() or {}
+                if whole:
+                    held = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except FileNotFoundError:
+        raise
+    except (SafetensorError, OSError, ValueError, RuntimeError) as error:
+        raise SealError(f"it is not a whole safetensors file: {error}") from None
+    if _ABOUT not in metadata:
+        raise SealError("it is a safetensors file, but not one that gridsum wrote")
+    try:
+        about = json.loads(metadata[_ABOUT])
+    except (ValueError, RecursionError) as error:
+        raise SealError(f"what it says of itself cannot be read: {error}") from None
+    if not isinstance(about, dict):
+        raise SealError("what it says of itself cannot be read: it is no object with named fields")
+    return held, about
+
+
+def _checksum(tensors: Mapping[str, Tensor], about: dict[str, Any]) -> str:
+    total = hashlib.sha256(json.dumps(about, sort_keys=True).encode())
+    for name in sorted(tensors):
+        tensor = tensors[name]
+        total.update(json.dumps([name, str(tensor.dtype), list(tensor.shape)]).encode())
+        total.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
+    return total.hexdigest()

@@ -1,0 +1,1 @@
+"""How the operations of the networks are computed, and what they cost."""

@@ -1,0 +1,148 @@
+"""How long work takes on the machine at hand, estimated before it begins, and the one limit on it.
+
+Operations, divided by the rate that was seen to be reached. The rate of a large product is measured here and now.
+Training and evaluation reach a share of it, which `gridsum bench` measures (benchmarks/records); it differs from
+machine to machine, so an estimate is right within a factor of two.
+"""
+
+import os
+import re
+from dataclasses import dataclass
+from functools import cache, partial
+
+import torch
+
+from gridsum.config.exact import ExactConfig
+from gridsum.config.paper import Config, ModelConfig
+from gridsum.ops.devices import on_gpu, product_rate
+from gridsum.ops.sizes import TooLargeError
+
+VARIABLE = "GRIDSUM_TIME"
+"""Names another limit than `_LIMIT`, such as 90d."""
+UNCERTAINTY = "expect half of that to twice that"
+_LIMIT = 30 * 86400.0
+_UNITS = {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+# Operations a second that any machine reaches. A product is timed only for work that would not be short even so.
+_SLOWEST = 1e9
+_SHARES = {
+    "cuda": {"bf16": 0.08, "tf32": 0.06, "fp32": 0.2},
+    "cpu": {"bf16": 0.2, "tf32": 0.2, "fp32": 0.2},
+}
+"""Of the rate of a large product in the same precision: what a training of ten runs reaches."""
+_INFERENCE = {"cuda": 0.4, "cpu": 0.1}
+"""The same of evaluation, which is always in fp32."""
+_START = {"cuda": 10.0, "cpu": 0.0}
+"""The seconds until a training's first step: 35 where nothing is compiled yet, else 2; the mean of a campaign."""
+# The recurrent steps of a training step of those who decide when to halt. On a CPU it is the mean over samples that
+# counts (results/*/summary.json): 2 to 5 under Explore-Reinforce, which halts early where a step's loss is divided by
+# what still runs, 15 otherwise. On a GPU the slowest matter more; so many full steps take as long as theirs, the
+# context and the draw of success (benchmarks/records).
+_STEPS_ON_CPU, _STEPS_WHEN_EARLY, _STEPS_ON_GPU = 15, 5, 17
+# What networks take that decide themselves when to halt: shipped ones take 7 to 14.
+_STEPS_OF_SOLVING = 12
+
+
+@dataclass(frozen=True)
+class Work:
+    """Floating-point operations, about, and how many trainings have to be started up for them."""
+
+    training: float = 0.0
+    inference: float = 0.0
+    starts: int = 0
+
+
+class Estimate:
+    """Seconds of work on a device. A product is timed there when there is work that it is needed for."""
+
+    def __init__(self, device: torch.device, precision: str) -> None:
+        self._kind, self._precision = device.type, precision
+        self._rate = cache(partial(product_rate, device))
+
+    def seconds(self, work: Work) -> float:
+        training, inference = _SHARES[self._kind][self._precision], _INFERENCE[self._kind]
+        parts = ((work.training, self._precision, training), (work.inference, "fp32", inference))
+        computing = sum(amount / (self._rate(precision) * share) for amount, precision, share in parts if amount)
+        return computing + _START[self._kind] * work.starts
+
+
+def check_time(what: str, work: Work, device: torch.device, precision: str = "fp32") -> None:
+    """Refuse work that takes longer than the limit, or than the variable allows."""
+    limit = time_limit()
+    if (work.training + work.inference) / _SLOWEST <= limit:
+        return
+    seconds = Estimate(device, precision).seconds(work)
+    if seconds > limit:
+        raise TooLargeError(
+            f"{what} takes about {duration(seconds)} on this machine, and the limit is {duration(limit)}; ask for "
+            f"less, or allow more with {VARIABLE}={2 * seconds / _UNITS['d']:.0f}d"
+        )
+
+
+def time_limit() -> float:
+    """Seconds that work may take: what the variable says, else 30 days."""
+    asked = os.environ.get(VARIABLE)
+    if not asked:
+        return _LIMIT
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(s|min|h|d)\s*", asked)
+    if match is None:
+        raise TooLargeError(f"{VARIABLE} is {asked!r}; write a time such as 12h or 90d")
+    return float(match[1]) * _UNITS[match[2]]
+
+
+def duration(seconds: float) -> str:
+    """A time in words, of few digits."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h" if seconds < 3 * 86400 else f"{seconds / 86400:,.0f} days"
+
+
+def steps_of_solving(model: ModelConfig) -> int:
+    return model.fixed_steps if model.halting == "fixed" else _STEPS_OF_SOLVING
+
+
+def solving_work(model: ModelConfig, cells: int) -> Work:
+    """Of sums whose grids have so many cells together."""
+    return Work(inference=float(steps_of_solving(model)) * operations(model, cells))
+
+
+def training_work(config: Config, runs: int, epochs: int, device: torch.device) -> Work:
+    model = config.model
+    early = config.objective.normalise == "running" and config.objective.regulariser == "explore-reinforce"
+    steps = _STEPS_ON_GPU if on_gpu(device) else _STEPS_WHEN_EARLY if early else _STEPS_ON_CPU
+    steps = model.fixed_steps if model.halting == "fixed" else min(model.max_steps, steps)
+    cells = round(cells_of_a_step(config) * runs)
+    total = 3.0 * operations(model, cells) * steps * epochs * config.training.steps_per_epoch
+    return Work(training=total, starts=1 if epochs else 0)
+
+
+def exact_work(config: ExactConfig, runs: int) -> Work:
+    """Of all phases of `exact` and of what its consolidation learns at most."""
+    rule, shared, consolidation = config.rule, config.discovery, config.consolidation
+    feed_forward = rule.width * rule.hidden + rule.hidden * rule.hidden + rule.hidden * rule.width
+    of_a_cell = 2 * (feed_forward + rule.width * (3 * rule.bits + 2 * len(rule.positions)))
+    cells = consolidation.rounds * consolidation.steps * consolidation.batch
+    for phase in vars(config.phases).values():
+        rows = phase.terms[1] + shared.spare_rows + shared.random_rows
+        columns = phase.digits[1] + shared.spare_columns + shared.random_columns
+        cells += phase.steps * shared.batch * rows * columns * sum(phase.recurrent) // 2
+    return Work(training=3.0 * of_a_cell * cells * runs, starts=1)
+
+
+def operations(model: ModelConfig, cells: int) -> int:
+    """Floating-point operations of one recurrent step on `cells` cells, forward: products and local attention."""
+    width, hidden, around = model.width, model.step_hidden, model.kernel**2
+    projections = width * 3 * width
+    feed_forward = width * hidden + hidden * hidden + hidden * width
+    attention = 2 * around * width  # scores and sums
+    context = 2 * model.context_heads * model.context_length * width if model.halting == "ponder" else 0
+    return 2 * cells * (projections + feed_forward + attention + context)
+
+
+def cells_of_a_step(config: Config) -> float:
+    """Cells of one run's training step, at the sizes its grids have on average."""
+    task = config.task
+    problems = config.training.batch // len(task.groups)
+    shapes = [(*task.grid(space), *task.largest_grid(space)) for space in task.groups]
+    return sum(problems * (least + most) / 2 * (narrow + wide) / 2 for least, narrow, most, wide in shapes)

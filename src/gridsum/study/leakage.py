@@ -1,0 +1,69 @@
+"""How much of every symbol soft placement puts elsewhere than where its most probable action would.
+
+An action hangs on the symbol alone, so this is a number for each symbol of a run: no problems are needed.
+
+    FOLDER/NAME/leakage.jsonl     a line for each run of a training
+"""
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+
+from gridsum.io.disk import append_lines, read_objects
+from gridsum.model.paper import ACTIONS, TLU
+from gridsum.model.store import Model
+
+LEAKAGE = "leakage.jsonl"
+
+
+class Leakage(NamedTuple):
+    """Of one run."""
+
+    seed: int
+    actions: dict[str, str]
+    """The most probable action of every symbol but PAD."""
+    leak: dict[str, float]
+    """1 − p of that action."""
+    lost: float
+    """Positions that a term is expected to lose over 100 of its digits: each should move what stands before it."""
+
+    @property
+    def worst(self) -> tuple[str, float]:
+        """The digit that leaks most, and how much."""
+        return max(((digit, share) for digit, share in self.leak.items() if digit.isdigit()), key=lambda item: item[1])
+
+
+def leakage(model: Model) -> list[Leakage]:
+    """Of every run of a model."""
+    alphabet = model.config.task.task.alphabet
+    device = next(model.network.parameters()).device
+    codes = torch.arange(1, len(alphabet.symbols), device=device)
+    with torch.no_grad():
+        actions = model.network.actions(codes.expand(model.network.runs, 1, -1))[:, 0].double().cpu()
+    symbols = alphabet.symbols[1:]
+    digits = [index for index, symbol in enumerate(symbols) if symbol.isdigit()]
+    found = []
+    for seed, run in zip(model.seeds, actions, strict=True):
+        chosen = run.argmax(-1).tolist()
+        found.append(
+            Leakage(
+                seed,
+                {symbol: ACTIONS[action] for symbol, action in zip(symbols, chosen, strict=True)},
+                {symbol: 1 - float(row.max()) for symbol, row in zip(symbols, run, strict=True)},
+                100 * float((1 - run[digits, TLU]).mean()),
+            )
+        )
+    return found
+
+
+def keep_leakage(folder: Path, found: list[Leakage]) -> None:
+    append_lines(folder / LEAKAGE, "".join(json.dumps(one._asdict()) + "\n" for one in found).encode())
+
+
+def read_leakage(folder: Path) -> dict[int, Leakage]:
+    """By seed; of several for one, the last."""
+    path = folder / LEAKAGE
+    rows: list[dict[str, Any]] = list(read_objects(path)) if path.exists() else []
+    return {row["seed"]: Leakage(**row) for row in rows}

@@ -1,0 +1,148 @@
+import dataclasses
+
+import pytest
+
+from gridsum.config.fields import fields_of, from_dict, override
+from gridsum.config.paper import Config, ConfigError
+from gridsum.config.variants import MEANINGS, PAPER_VARIANTS, VARIANTS, variant
+from gridsum.data.problems import Space
+from gridsum.model.paper import Network
+from gridsum.model.runs import parameter_count
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"model.width": 66}, "multiple of 4"),
+        ({"model.width": 0}, "multiple of 4"),
+        ({"model.groups": 3}, "model.groups is 3, which does not divide"),
+        ({"model.heads": 0}, "model.heads is 0"),
+        ({"model.context_heads": 5}, "model.context_heads"),
+        ({"training.batch": 10**12}, r"training\.batch takes numbers up to 1,000,000"),
+        ({"task.digits": (1, 10**9)}, r"task\.digits takes numbers up to"),
+        ({"model.max_evaluation_steps": 10**12}, r"max_evaluation_steps takes numbers up to 100,000"),
+        ({"objective.weight": float("nan")}, r"objective\.weight takes numbers"),
+        ({"variant": "\x1b[31mred"}, "letters that can be read"),
+        ({"model.kernel": 2}, "odd"),
+        ({"model.kernel": -1}, "negative"),
+        ({"model.dropout": 1.0}, "model.dropout"),
+        ({"model.dropout": -0.1}, "model.dropout"),
+        ({"model.dropout": "nan"}, "model.dropout"),
+        ({"model.epsilon": 0.0}, "model.epsilon"),
+        ({"model.max_steps": 0}, "model.max_steps"),
+        ({"model.step_hidden": 10}, "model.step_hidden"),
+        ({"model.halting": "converge"}, "model.halting takes one of ponder, fixed"),
+        ({"objective.prior": 1.0}, "objective.prior"),
+        ({"objective.weight": -1.0}, "objective.weight"),
+        ({"training.batch": 0}, "training.batch"),
+        ({"training.batch": 127}, "cannot be divided among 2 groups"),
+        ({"training.clip": 0.0}, "training.clip"),
+        ({"task.terms": (4, 1)}, "task.terms must be two numbers"),
+        ({"task.group_bounds": (4,)}, "task.group_bounds"),
+        ({"task.random_rows": -1}, "task.random_rows"),
+    ],
+)
+def test_impossible_values(changes, complaint):
+    with pytest.raises(ConfigError, match=complaint):
+        override(Config(), changes)
+
+
+def test_a_retired_field_is_read_at_its_default_and_refused_otherwise():
+    old = dataclasses.asdict(override(Config(), {"objective.truncate_prior": True}))
+    del old["objective"]["truncate_prior"]
+    old["objective"] |= {"deep": False}
+    old["model"] |= {"recall": False, "train_steps": [6, 20], "state_noise": 0}
+    old["training"] |= {"restarts": 0.0}
+    assert from_dict(Config, old) == override(Config(), {"objective.truncate_prior": True}), "as release 0.1.0 did"
+    for part, name, value in (
+        ("model", "train_steps", [6, 21]),
+        ("training", "restarts", 0.5),
+        ("objective", "deep", True),
+    ):
+        refused = {**old, part: {**old[part], name: value}}
+        with pytest.raises(ConfigError, match=rf"{part}\.{name} is set to .* retired after release 0\.1\.0"):
+            from_dict(Config, refused)
+
+
+def test_configurations_are_frozen():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        Config().model.width = 3  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_the_paper_s_numbers():
+    config = Config()
+    assert config.task.groups == (Space((1, 2), (1, 10)), Space((3, 4), (1, 10)))
+    assert (config.task.spare_rows, config.task.spare_columns) == (1, 3)
+    assert (config.task.random_rows, config.task.random_columns) == (3, 3)
+    model = config.model
+    assert (model.width, model.dropout, model.placement_hidden, model.kernel) == (64, 0.1, 64, 3)
+    assert (model.step_hidden, model.context_hidden, model.halting_hidden) == (256, 64, 128)
+    assert (model.context_length, model.context_heads) == (3, 8)
+    assert (model.max_steps, model.epsilon, model.max_evaluation_steps) == (40, 0.05, 50)
+    objective = config.objective
+    assert (objective.weight, objective.prior, objective.pad_weight) == (5e-2, 0.1, 0.1)
+    training = config.training
+    assert (training.epochs, training.steps_per_epoch, training.batch) == (510, 10, 128)
+    assert (training.learning_rate, training.final_learning_rate, training.restart_epochs) == (1e-3, 5e-5, 30)
+    assert (training.beta1, training.beta2, training.weight_decay, training.clip) == (0.9, 0.999, 0.1, 10)
+
+
+@pytest.mark.parametrize(
+    ("name", "groups", "heads", "query_encoding", "halting", "regulariser"),
+    [
+        ("base", 8, 64, True, "ponder", "explore-reinforce"),
+        ("noGroups", 1, 64, True, "ponder", "explore-reinforce"),
+        ("SASA", 8, 8, False, "ponder", "explore-reinforce"),
+        ("fixedTime", 8, 64, True, "fixed", "none"),
+        ("ponderReg", 8, 64, True, "ponder", "kl"),
+    ],
+)
+def test_variants_are_the_table_s(name, groups, heads, query_encoding, halting, regulariser):
+    config = variant(name)
+    model = config.model
+    assert config.variant == name
+    assert (model.groups, model.heads, model.query_encoding, model.halting) == (
+        groups,
+        heads,
+        query_encoding,
+        halting,
+    )
+    assert config.objective.regulariser == regulariser
+    assert model.fixed_steps == 12
+    changed = {
+        "model.groups",
+        "model.heads",
+        "model.query_encoding",
+        "model.halting",
+        "objective.regulariser",
+        "variant",
+    }
+    base = fields_of(variant("base"))
+    assert {path for path, leaf in fields_of(config).items() if leaf != base[path]} <= changed
+
+
+def test_the_paper_has_five_variants():
+    assert sorted(PAPER_VARIANTS) == ["SASA", "base", "fixedTime", "noGroups", "ponderReg"]
+    assert list(MEANINGS) == list(VARIANTS)
+
+
+@pytest.mark.parametrize(("name", "meant"), [("nogroups", "noGroups"), ("sasa", "SASA"), ("fixed-time", "fixedTime")])
+def test_an_unknown_variant_names_the_nearest(name, meant):
+    with pytest.raises(ConfigError, match=f"did you mean '{meant}'"):
+        variant(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "count"),
+    [
+        ("base", 157_585),
+        ("ponderReg", 157_585),
+        ("noGroups", 168_337),
+        ("SASA", 157_521),
+        ("fixedTime", 107_344),
+    ],
+)
+def test_parameter_counts(name, count):
+    """Of one run, however many there are."""
+    assert parameter_count(Network(variant(name).model, seeds=(0, 1))) == count
+    assert sum(parameter.numel() for parameter in Network(variant(name).model).parameters()) == count

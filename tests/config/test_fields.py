@@ -1,0 +1,154 @@
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gridsum.config.fields import fields_of, from_json, meanings_of, override, to_json
+from gridsum.config.paper import Config, ConfigError, ModelConfig, ObjectiveConfig, TaskConfig, TrainingConfig
+
+configs = st.builds(
+    Config,
+    variant=st.sampled_from(["base", "my own"]),
+    task=st.builds(
+        TaskConfig,
+        terms=st.just((1, 6)),
+        group_bounds=st.sampled_from([(), (2,), (1, 3)]),
+        spare_rows=st.integers(0, 3),
+        random_columns=st.integers(0, 9),
+    ),
+    model=st.builds(
+        ModelConfig,
+        groups=st.sampled_from([1, 8, 64]),
+        query_encoding=st.booleans(),
+        dropout=st.floats(0, 0.9),
+        halting=st.sampled_from(["ponder", "fixed"]),
+    ),
+    objective=st.builds(ObjectiveConfig, weight=st.floats(0, 10), regulariser=st.sampled_from(["kl", "none"])),
+    training=st.builds(TrainingConfig, batch=st.just(12), epochs=st.integers(1, 900)),
+)
+
+
+@given(configs)
+def test_json_round_trip(config):
+    assert from_json(to_json(config)) == config
+
+
+def test_missing_fields_have_their_defaults():
+    assert from_json('{"model": {"groups": 1}}') == override(Config(), {"model.groups": 1})
+
+
+@pytest.mark.parametrize(
+    ("data", "nearest"),
+    [
+        ({"modle": {}}, "model"),
+        ({"model": {"widht": 32}}, "model.width"),
+        ({"training": {"learningrate": 1e-3}}, "training.learning_rate"),
+        ({"objective": {"regularizer": "kl"}}, "objective.regulariser"),
+    ],
+)
+def test_an_unknown_field_names_the_nearest(data, nearest):
+    with pytest.raises(ConfigError, match=f"did you mean '{nearest}'"):
+        from_json(json.dumps(data))
+
+
+@pytest.mark.parametrize(
+    ("path", "nearest"),
+    [("model.widht", "model.width"), ("dropout", "model.dropout"), ("training.epoch", "training.epochs")],
+)
+def test_an_unknown_override_names_the_nearest(path, nearest):
+    with pytest.raises(ConfigError, match=f"did you mean '{nearest}'"):
+        override(Config(), {path: 1})
+
+
+def test_a_field_like_no_other_lists_what_there_is():
+    with pytest.raises(ConfigError, match=r"the fields are .*model\.width"):
+        override(Config(), {"zzzzqqqq": 1})
+
+
+@pytest.mark.parametrize(
+    ("data", "complaint"),
+    [
+        ({"model": {"width": "64"}}, "model.width takes a whole number, not '64'"),
+        ({"model": {"width": 64.0}}, "model.width takes a whole number"),
+        ({"model": {"width": True}}, "model.width takes a whole number"),
+        ({"model": {"width": None}}, "model.width takes a whole number"),
+        ({"model": {"dropout": "0.1"}}, "model.dropout takes a number"),
+        ({"model": {"dropout": True}}, "model.dropout takes a number"),
+        ({"model": {"query_encoding": 1}}, "model.query_encoding takes true or false"),
+        ({"model": {"halting": "never"}}, "model.halting takes one of ponder, fixed, not 'never'"),
+        ({"model": {"halting": ["ponder"]}}, "model.halting takes one of"),
+        ({"task": {"terms": [1, 2, 3]}}, "task.terms takes whole numbers"),
+        ({"task": {"terms": 4}}, "task.terms takes whole numbers"),
+        ({"task": {"group_bounds": [1.5]}}, "task.group_bounds takes whole numbers"),
+        ({"variant": 3}, "variant takes text"),
+        ({"model": 3}, "model must be an object"),
+        ([], "the configuration must be an object"),
+    ],
+)
+def test_wrong_types(data, complaint):
+    with pytest.raises(ConfigError, match=complaint):
+        from_json(json.dumps(data))
+
+
+def test_not_json():
+    with pytest.raises(ConfigError, match="not JSON"):
+        from_json("{model: 1}")
+
+
+def test_a_whole_number_may_stand_for_a_number():
+    weight = from_json('{"objective": {"weight": 1}}').objective.weight
+    assert (weight, type(weight)) == (1.0, float)
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "value"),
+    [
+        ("model.groups", "1", 1),
+        ("training.learning_rate", "5e-4", 5e-4),
+        ("objective.weight", "1", 1.0),
+        ("model.query_encoding", "false", False),
+        ("model.query_encoding", "Yes", True),
+        ("model.halting", "fixed", "fixed"),
+        ("task.terms", "[2,5]", (2, 5)),
+        ("task.terms", "2, 5", (2, 5)),
+        ("task.group_bounds", "", ()),
+        ("task.group_bounds", "3", (3,)),
+        ("variant", "mine", "mine"),
+    ],
+)
+def test_override_reads_strings(path, text, value):
+    changed = override(Config(), {path: text})
+    assert fields_of(changed)[path][1] == value
+    others = {name: leaf for name, leaf in fields_of(changed).items() if name != path}
+    assert others == {name: leaf for name, leaf in fields_of(Config()).items() if name != path}
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("model.groups", "one"),
+        ("model.groups", "1.5"),
+        ("model.query_encoding", "maybe"),
+        ("model.dropout", "0,1"),
+        ("model.halting", "soon"),
+        ("task.terms", "1-4"),
+        ("task.terms", "1,2,3"),
+    ],
+)
+def test_override_refuses_other_strings(path, text):
+    with pytest.raises(ConfigError, match=f"{path} takes"):
+        override(Config(), {path: text})
+
+
+def test_override_leaves_the_original():
+    config = Config()
+    assert override(config, {"model.groups": 1}) != config
+    assert config == Config()
+
+
+def test_every_field_and_section_has_a_meaning():
+    meanings = meanings_of(Config())
+    leaves = {path for path in fields_of(Config()) if path != "variant"}
+    assert set(meanings) == leaves | {"variant", "task", "model", "objective", "training"}
+    assert all(meanings[path].endswith(".") for path in leaves), "sentences, from which the help is made"

@@ -1,0 +1,216 @@
+import doctest
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+import gridsum.data.problems
+import gridsum.data.symbols
+from gridsum.data.problems import Batch, Space, batch_of, grid_shape, sample
+from gridsum.data.streams import Stream
+from gridsum.data.symbols import EQUALS, FIRST_DIGIT, PAD, decode, encode, parse
+
+
+def intervals(highest: int):
+    return st.tuples(st.integers(1, highest), st.integers(1, highest)).map(lambda pair: (min(pair), max(pair)))
+
+
+spaces = st.builds(Space, intervals(12), intervals(12))
+
+
+@given(spaces)
+def test_space_round_trip(space):
+    assert Space.parse(str(space)) == space
+
+
+@pytest.mark.parametrize(
+    ("text", "space"),
+    [
+        ("2x602", Space((2, 2), (602, 602))),
+        ("[1,4]x[1,10]", Space((1, 4), (1, 10))),
+        ("[1,4],[1,10]", Space((1, 4), (1, 10))),
+        (" [ 7 , 10 ] × 5 ", Space((7, 10), (5, 5))),
+    ],
+)
+def test_spaces_as_people_write_them(text, space):
+    assert Space.parse(text) == space
+
+
+@pytest.mark.parametrize("text", ["", "2", "x", "2x", "[1,4]", "[1,4]x[1]", "2x-3", "2x3x4", "ax2", "[1;4]x2"])
+def test_no_space(text):
+    with pytest.raises(ValueError, match="write one such as"):
+        Space.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"), [("0x3", "terms"), ("3x0", "digits"), ("[4,1]x2", "terms"), ("1x[3,2]", "digits")]
+)
+def test_empty_intervals(text, name):
+    with pytest.raises(ValueError, match=f"{name} must be an interval"):
+        Space.parse(text)
+
+
+def test_sizes_of_the_training_space():
+    space = Space((1, 4), (1, 10))
+    assert space.symbols == len("+".join(["9" * 10] * 4) + "=")
+    assert space.columns == len(str(4 * 9999999999))
+
+
+@given(spaces, st.integers(0, 2**40))
+def test_sampled_problems_are_of_the_space_and_solved(space, seed):
+    batch = sample(space, 4, Stream.of_seeds([seed, seed + 1]))
+    assert batch.symbols.shape == (2, 4, space.symbols)
+    assert batch.targets.shape == (2, 4, space.columns)
+    for symbols, target in zip(batch.symbols.flatten(0, 1).tolist(), batch.targets.flatten(0, 1).tolist(), strict=True):
+        length = symbols.index(EQUALS) + 1
+        assert symbols[length:] == [PAD] * (space.symbols - length), "PAD on the right and nowhere else"
+        terms = parse(decode(symbols))
+        assert symbols[:length] == encode(terms)
+        assert space.terms[0] <= len(terms) <= space.terms[1]
+        assert all(space.digits[0] <= len(term) <= space.digits[1] for term in terms)
+        result = str(sum(map(int, terms)))
+        expected = [FIRST_DIGIT + int(digit) for digit in result]
+        assert target == [PAD] * (space.columns - len(expected)) + expected
+
+
+@pytest.mark.parametrize("space", ["2x100", "[1,3]x[90,120]", "101x1", "120x2"])
+def test_large_problems_are_solved(space):
+    batch = sample(Space.parse(space), 3, Stream.of_seeds([5]))
+    for problem in range(3):
+        terms = parse(batch.expression(0, problem))
+        assert decode(batch.targets[0, problem].tolist()) == str(sum(map(int, terms)))
+
+
+def test_problems_are_uniform():
+    batch = sample(Space((2, 5), (3, 6)), 4000, Stream.of_seeds([1]))
+    problems = [parse(batch.expression(0, problem)) for problem in range(4000)]
+    counts = torch.bincount(torch.tensor([len(terms) for terms in problems]))[2:]
+    lengths = torch.bincount(torch.tensor([len(term) for terms in problems for term in terms]))[3:]
+    digits = torch.bincount(torch.tensor([int(digit) for terms in problems for term in terms for digit in term]))
+    leading = torch.bincount(torch.tensor([int(term[0]) for terms in problems for term in terms]))
+    for observed, values in ((counts, 4), (lengths, 4), (digits, 10), (leading, 10)):
+        assert len(observed) == values
+        assert stats.chisquare(observed.numpy()).pvalue > 1e-3
+
+
+def test_the_parts_of_a_problem_are_independent():
+    """Number of terms, lengths and digits, over the first problems of many seeds."""
+    seeds = 3000
+    batch = sample(Space((2, 5), (1, 4)), 1, Stream.of_seeds(list(range(seeds))))
+    problems = [parse(batch.expression(run, 0)) for run in range(seeds)]
+    counts = [len(terms) - 2 for terms in problems]
+    first, second = ([len(terms[index]) - 1 for terms in problems] for index in (0, 1))
+    units = [int(terms[0][-1]) for terms in problems]
+    for one, other in ((counts, first), (counts, second), (first, second), (counts, units), (first, units)):
+        width = max(other) + 1
+        table = torch.bincount(torch.tensor(one) * width + torch.tensor(other), minlength=4 * width)
+        result: Any = stats.chi2_contingency(table.view(4, width).numpy())
+        assert result.pvalue > 1e-3
+
+
+def test_a_run_meets_the_same_problems_alone_or_in_a_fleet():
+    space = Space((1, 4), (1, 10))
+    fleet = sample(space, 5, Stream.of_seeds([7, 3, 9]))
+    for run, seed in enumerate([7, 3, 9]):
+        alone = sample(space, 5, Stream.of_seeds([seed]))
+        assert torch.equal(fleet.symbols[run], alone.symbols[0])
+        assert torch.equal(fleet.targets[run], alone.targets[0])
+    assert not torch.equal(fleet.symbols[0], fleet.symbols[1])
+
+
+probabilities = st.one_of(st.sampled_from([0.0, 1.0]), st.floats(0, 1))
+
+
+def expressions_of(batch):
+    runs, problems, _ = batch.symbols.shape
+    return [[batch.expression(run, problem) for problem in range(problems)] for run in range(runs)]
+
+
+@given(spaces, st.integers(0, 2**40), probabilities)
+def test_problems_of_few_digits_are_of_the_space_and_solved(space, seed, share):
+    """The same terms and lengths as without; a problem has at most three digits, or is what it would be without."""
+    stream = Stream.of_seeds([seed, seed + 1])
+    plain, batch = sample(space, 4, stream), sample(space, 4, stream, share)
+    assert batch.symbols.shape == plain.symbols.shape
+    assert batch.targets.shape == plain.targets.shape
+    for run in range(2):
+        for problem in range(4):
+            terms, before = parse(batch.expression(run, problem)), parse(plain.expression(run, problem))
+            assert [len(term) for term in terms] == [len(term) for term in before]
+            assert terms == before or len(set("".join(terms))) <= 3
+            assert batch.symbols[run, problem].tolist()[: len(encode(terms))] == encode(terms)
+            assert decode(batch.targets[run, problem].tolist()) == str(sum(map(int, terms)))
+
+
+@given(spaces, st.integers(0, 2**40))
+def test_without_few_digits_problems_are_what_they_always_were(space, seed):
+    stream = Stream.of_seeds([seed])
+    assert expressions_of(sample(space, 4, stream, 0.0)) == expressions_of(sample(space, 4, stream))
+
+
+def test_few_digits_are_as_frequent_as_asked_and_favour_none():
+    count, share = 4000, 0.3
+    space, stream = Space((2, 2), (8, 8)), Stream.of_seeds([4])
+    problems = ["".join(parse(text)) for text in expressions_of(sample(space, count, stream, share))[0]]
+    few = [text for text in problems if len(set(text)) <= 3]
+    assert stats.binomtest(len(few), count, share).pvalue > 1e-3
+    for place in (0, 7, 15):
+        digits = torch.bincount(torch.tensor([int(text[place]) for text in few]), minlength=10)
+        assert stats.chisquare(digits.numpy()).pvalue > 1e-3
+    # Three draws of ten with repetition: all equal in a hundredth of the problems.
+    equal = sum(len(set(text)) == 1 for text in few)
+    assert stats.binomtest(equal, len(few), 0.01).pvalue > 1e-3
+
+
+def test_a_run_meets_the_same_few_digits_alone_or_in_a_fleet():
+    space = Space((1, 4), (1, 10))
+    fleet = expressions_of(sample(space, 40, Stream.of_seeds([7, 3, 9]), 0.5))
+    assert fleet == [expressions_of(sample(space, 40, Stream.of_seeds([seed]), 0.5))[0] for seed in (7, 3, 9)]
+    assert fleet != expressions_of(sample(space, 40, Stream.of_seeds([7, 3, 9])))
+
+
+@given(
+    st.lists(
+        st.lists(st.text("0123456789", min_size=1, max_size=8), min_size=1, max_size=4).map(tuple),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_batch_of_given_problems(expressions):
+    batch = batch_of(expressions)
+    assert batch.symbols.shape[-1] == max(len(encode(terms)) for terms in expressions)
+    for problem, terms in enumerate(expressions):
+        assert batch.expression(0, problem) == "+".join(terms) + "="
+        assert batch.symbols[0, problem].tolist()[: len(encode(terms))] == encode(terms)
+        result = str(sum(map(int, terms)))
+        assert decode(batch.targets[0, problem].tolist()) == result
+        assert PAD not in batch.targets[0, problem].tolist()[-len(result) :]
+
+
+def test_targets_for_a_wider_grid_stay_at_the_right():
+    batch = batch_of([("99", "1"), ("7",)])
+    wide = batch.targets_for(5)
+    assert wide[0].tolist() == [[PAD, PAD, 2, 1, 1], [PAD, PAD, PAD, PAD, 8]]
+    assert torch.equal(batch.targets_for(3), batch.targets)
+
+
+def test_targets_for_a_narrower_grid_lose_only_padding():
+    batch = Batch(torch.zeros(1, 1, 1, dtype=torch.int64), torch.tensor([[[PAD, PAD, 3, 4]]]))
+    assert batch.targets_for(2).tolist() == [[[3, 4]]]
+
+
+@pytest.mark.parametrize("module", [gridsum.data.symbols, gridsum.data.problems], ids=["symbols", "problems"])
+def test_the_examples_of_the_documentation(module):
+    outcome = doctest.testmod(module)
+    assert outcome.attempted > 0
+    assert outcome.failed == 0
+
+
+def test_grids_have_the_rows_and_columns_of_the_formula_and_hold_the_result():
+    """H = N + F_H + R_H and W = D + F_W + R_W, with N and D the most there can be."""
+    assert grid_shape(Space((1, 4), (1, 10)), (1, 3)) == (5, 13)
+    assert grid_shape(Space((1, 4), (1, 10)), (0, 2), (3, 1)) == (7, 13)
+    assert grid_shape(Space((2000, 2000), (2, 2)), (1, 3)) == (2001, 6)

@@ -1,0 +1,204 @@
+import math
+from itertools import islice
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from gridsum.data import streams
+from gridsum.data.streams import Stream, lane_index
+from tests.oracles import splitmix
+
+words = st.integers(-(2**63), 2**63 - 1)
+
+
+def unsigned(numbers: torch.Tensor) -> list[int]:
+    return [number % 2**64 for number in numbers.flatten().tolist()]
+
+
+def test_published_numbers():
+    """The values that implementations of SplitMix64 are checked with, for the state 1234567."""
+    bits = Stream(torch.tensor([1234567])).bits(5)
+    assert unsigned(bits) == [
+        6457827717110365317,
+        3203168211198807973,
+        9817491932198370423,
+        4593380528125082431,
+        16408922859458223821,
+    ]
+
+
+@given(words)
+def test_bits_are_splitmix(key):
+    bits = Stream(torch.tensor([key])).bits(3, 2)
+    assert bits.shape == (1, 3, 2)
+    assert unsigned(bits) == list(islice(splitmix.outputs(key % 2**64), 6))
+
+
+@given(words, words)
+def test_a_label_may_be_a_number_or_a_tensor(key, label):
+    stream = Stream(torch.tensor([key]))
+    assert torch.equal(stream.fold(label).key, stream.fold(torch.tensor(label)).key)
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda stream: stream.bits(7, 3),
+        lambda stream: stream.integers(0, 9, 50),
+        lambda stream: stream.uniform(50),
+        lambda stream: stream.chance(0.4, 50),
+        lambda stream: stream.fold(4).fold(2).bits(5),
+        lambda stream: torch.stack([child.bits(4) for child in stream.children(3)], 1),
+        lambda stream: stream.lanes(lane_index(torch.arange(6).view(2, 3), 8)),
+    ],
+    ids=["bits", "integers", "uniform", "chance", "fold", "children", "lanes"],
+)
+def test_a_run_draws_the_same_alone_or_in_a_fleet(draw):
+    fleet = draw(Stream.of_seeds([1, 3, 8]))
+    for run, seed in enumerate([1, 3, 8]):
+        torch.testing.assert_close(fleet[run : run + 1], draw(Stream.of_seeds([seed])), rtol=0, atol=0)
+
+
+def test_drawing_leaves_the_stream_as_it_was():
+    """The mixer works in place, on copies."""
+    stream = Stream.of_seeds([5])
+    key = stream.key.clone()
+    first = stream.bits(4)
+    for draw in (stream.fold, stream.children, stream.uniform):
+        draw(2)
+    stream.lanes(torch.arange(3))
+    assert torch.equal(stream.key, key)
+    assert torch.equal(stream.bits(4), first)
+
+
+def test_more_numbers_begin_with_the_fewer():
+    stream = Stream.of_seeds([2])
+    assert torch.equal(stream.bits(10)[:, :4], stream.bits(4))
+    assert [child.key.item() for child in stream.children(5)[:3]] == [child.key.item() for child in stream.children(3)]
+
+
+def test_a_label_for_each_run():
+    labels = torch.tensor([7, 9])
+    folded = Stream.of_seeds([0, 1]).fold(labels)
+    assert folded.key[0] == Stream.of_seeds([0]).fold(7).key[0]
+    assert folded.key[1] == Stream.of_seeds([1]).fold(9).key[0]
+
+
+def test_keys_differ():
+    """Seeds, what is folded out of them and their children never meet; so a seed is no child of another."""
+    streams = [Stream.of_seeds([seed]) for seed in range(30)]
+    streams += [stream.fold(label) for stream in streams for label in range(30)]
+    streams += [child for stream in streams[:30] for child in stream.children(30)]
+    assert len({stream.key.item() for stream in streams}) == len(streams)
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        lambda: (Stream.of_seeds([0]), Stream.of_seeds([1])),
+        lambda: (Stream.of_seeds([0]), Stream.of_seeds([0]).fold(0)),
+        lambda: (Stream.of_seeds([0]).fold(0), Stream.of_seeds([0]).fold(1)),
+        lambda: (Stream.of_seeds([0]).fold(1).fold(2), Stream.of_seeds([0]).fold(2).fold(1)),
+        lambda: Stream.of_seeds([0]).children(2),
+    ],
+    ids=["seeds", "parent-child", "labels", "order", "children"],
+)
+def test_streams_are_independent(pair):
+    """Pairs of digits from two streams fill the 10 × 10 table evenly."""
+    one, other = (stream.integers(0, 9, 20000)[0] for stream in pair())
+    counts = torch.bincount(one * 10 + other, minlength=100)
+    assert stats.chisquare(counts.numpy()).pvalue > 1e-3
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 9), (1, 4), (3, 3), (-2, 4)])
+def test_integers_are_uniform(low, high):
+    drawn = Stream.of_seeds([11]).integers(low, high, 20000)
+    assert drawn.min() == low
+    assert drawn.max() == high
+    counts = torch.bincount((drawn - low).flatten(), minlength=high - low + 1)
+    assert high == low or stats.chisquare(counts.numpy()).pvalue > 1e-3
+
+
+@given(words, st.integers(-5, 5), st.integers(0, 20))
+def test_integers_are_the_upper_63_bits_modulo_the_range(key, low, extent):
+    drawn = Stream(torch.tensor([key])).integers(low, low + extent, 6)
+    expected = [(number >> 1) % (extent + 1) + low for number in islice(splitmix.outputs(key % 2**64), 6)]
+    assert drawn.flatten().tolist() == expected
+
+
+def test_uniform_is_uniform():
+    drawn = Stream.of_seeds([4]).uniform(50000)
+    assert drawn.dtype == torch.float32
+    assert drawn.min() >= 0
+    assert drawn.max() < 1
+    assert stats.kstest(drawn[0].numpy(), "uniform").pvalue > 1e-3
+
+
+@given(words)
+def test_uniform_is_the_upper_24_bits(key):
+    drawn = Stream(torch.tensor([key])).uniform(6)
+    assert [number * 2**24 for number in drawn[0].tolist()] == [
+        number >> 40 for number in islice(splitmix.outputs(key % 2**64), 6)
+    ]
+
+
+@given(words, st.one_of(st.sampled_from([0.0, 1.0]), st.floats(0, 1)))
+def test_chance_is_how_often_a_uniform_number_lies_below(key, probability):
+    """Below the probability, that is, as 24 bits hold it; none at 0 and all at 1."""
+    stream = Stream(torch.tensor([key]))
+    threshold = round(probability * 2**24)
+    expected = [output >> 40 < threshold for output in islice(splitmix.outputs(key % 2**64), 20)]
+    drawn = stream.chance(probability, 4, 5)
+    assert drawn.shape == (1, 4, 5)
+    assert drawn.flatten().tolist() == expected
+    assert probability not in (0, 1) or set(expected) == {probability == 1}
+
+
+def test_lanes_are_the_quarters_of_the_hashes():
+    """Cell c with w words of lanes reads the hashes c·w + 1, …, c·w + w, lowest 16 bits first."""
+    stream = Stream.of_seeds([6, 7])
+    cells = torch.tensor([[0, 2], [5, 1]])
+    lanes = stream.lanes(lane_index(cells, 8))
+    assert lanes.dtype == torch.int16
+    assert lanes.shape == (2, 2, 2, 8)
+    for run, key in enumerate(unsigned(stream.key)):
+        hashes = list(islice(splitmix.outputs(key), 20))
+        for place, cell in ((place, int(cells[place])) for place in [(0, 0), (0, 1), (1, 0), (1, 1)]):
+            expected = [hashes[cell * 2 + word] >> 16 * lane & 0xFFFF for word in range(2) for lane in range(4)]
+            assert [number % 2**16 for number in lanes[run, *place].tolist()] == expected
+
+
+def test_compiled_lanes_are_the_eager_ones(monkeypatch):
+    stream = Stream.of_seeds([0, 1])
+    index = lane_index(torch.arange(60).view(3, 4, 5), 16)
+    eager = stream.lanes(index)
+    monkeypatch.setattr(torch.compiler, "is_compiling", lambda: True)
+    compiled = stream.lanes(index)
+    assert compiled.dtype == eager.dtype
+    assert torch.equal(compiled, eager)
+
+
+@pytest.mark.parametrize("part", [1, 7, 60, 61, 1000])
+def test_lanes_may_be_drawn_some_at_a_time(monkeypatch, part):
+    stream = Stream.of_seeds([0, 1])
+    index = lane_index(torch.arange(30).view(3, 10), 8)
+    monkeypatch.setattr(streams, "_PART", part)
+    places, lanes = zip(*stream.lane_parts(index), strict=True)
+    whole = stream.lanes(index).flatten(1)
+    assert len(places) == (1 if part >= 120 else 60 if part < 4 else math.ceil(60 / (part // 2)))
+    assert torch.equal(torch.cat(lanes, 1), whole)
+    assert all(torch.equal(whole[:, place], some) for place, some in zip(places, lanes, strict=True))
+
+
+def test_lanes_are_uniform():
+    lanes = Stream.of_seeds([9]).lanes(lane_index(torch.arange(5000), 16))
+    counts = torch.bincount(lanes.flatten().long() + 2**15 >> 10, minlength=64)
+    assert stats.chisquare(counts.numpy()).pvalue > 1e-3
+
+
+def test_features_come_in_fours():
+    with pytest.raises(AssertionError, match="fours"):
+        lane_index(torch.arange(3), 6)

@@ -1,0 +1,159 @@
+import random
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gridsum.data.symbols import (
+    ALPHABET,
+    EQUALS,
+    FIRST_DIGIT,
+    PAD,
+    PLUS,
+    ExpressionError,
+    columns_needed,
+    decode,
+    encode,
+    exact_sum,
+    parse,
+    render,
+)
+
+numbers = st.text("0123456789", min_size=1, max_size=12)
+expressions = st.lists(numbers, min_size=1, max_size=6).map(tuple)
+blanks = st.sampled_from(["", " ", "  ", "\t", "\n"])
+
+
+@pytest.fixture
+def long_integers():
+    """Python refuses to write integers beyond 4300 digits unless asked."""
+    limit = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(0)
+    yield
+    sys.set_int_max_str_digits(limit)
+
+
+def test_alphabet_is_the_paper_s():
+    assert ALPHABET == (" ", "0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "+", "=")
+    assert (ALPHABET[PAD], ALPHABET[FIRST_DIGIT], ALPHABET[PLUS], ALPHABET[EQUALS]) == (" ", "0", "+", "=")
+
+
+def test_encode_gives_positions_in_the_alphabet():
+    assert encode(("90", "1")) == [10, 1, 11, 2, 12]
+
+
+@given(expressions)
+def test_round_trip(terms):
+    codes = encode(terms)
+    assert decode(codes) == render(terms)
+    assert parse(decode(codes)) == terms
+
+
+@given(expressions, st.integers(0, 5))
+def test_decode_leaves_padding_out(terms, padding):
+    assert decode(encode(terms) + [PAD] * padding) == render(terms)
+
+
+@given(expressions, st.booleans(), st.data())
+def test_parse_ignores_blanks_around_symbols(terms, closed, data):
+    text = data.draw(blanks)
+    for index, term in enumerate(terms):
+        text += ("+" if index else "") + data.draw(blanks) + term + data.draw(blanks)
+    text += "=" + data.draw(blanks) if closed else ""
+    assert parse(text) == terms
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("", "empty"),
+        (" \t\n", "empty"),
+        ("=", "nothing before '='"),
+        ("1++2", "term is empty"),
+        ("1+ +2", "term is empty"),
+        ("+1", "begins with '\\+'"),
+        ("+", "begins with '\\+'"),
+        ("1+", "ends with '\\+'"),
+        ("1+=", "ends with '\\+'"),
+        ("1+2==", "more than one '='"),
+        ("=1+2=", "more than one '='"),
+        ("1=+2", "before the end"),
+        ("=1+2", "before the end"),
+        ("12a+3", "'a' is not allowed"),
+        ("1e5", "'e' is not allowed"),
+        ("0x1F", "'x' is not allowed"),
+        ("1_000", "'_' is not allowed"),
+        ("-1+2", "signs"),
+        ("1-2", "signs"),
+        ("1−2", "signs"),
+        ("1.5+2", "whole numbers"),
+        ("1,000+2", "whole numbers"),
+        ("１２+3", "U\\+FF11"),
+        ("٣+4", "U\\+0663"),
+        ("2²+1", "U\\+00B2"),
+        ("½+1", "U\\+00BD"),
+        ("1\u200b+2", "not allowed"),
+        ("1 2+3", "space inside a number"),
+        ("3+1\t2=", "space inside a number"),
+        ("1+2= 3", "before the end"),
+    ],
+)
+def test_what_cannot_be_read_is_explained(text, hint):
+    with pytest.raises(ExpressionError, match=hint):
+        parse(text)
+
+
+@given(st.text("0123456789+=-. a٣", max_size=12))
+def test_any_text_is_read_or_refused(text):
+    """Whatever comes, the outcome is an ExpressionError or terms that mean what the text says."""
+    try:
+        terms = parse(text)
+    except ExpressionError:
+        return
+    assert render(terms).rstrip("=") == "".join(text.split()).rstrip("=")
+    assert all(set(term) <= set("0123456789") and term for term in terms)
+
+
+def test_expression_error_is_a_value_error():
+    assert issubclass(ExpressionError, ValueError)
+
+
+@given(expressions)
+def test_exact_sum_of_short_terms(terms):
+    assert exact_sum(terms) == str(sum(map(int, terms)))
+
+
+@pytest.mark.parametrize("length", [3999, 4000, 4001, 4300, 4301, 7999, 8000, 8001, 12345])
+@pytest.mark.parametrize("count", [1, 2, 11])
+@pytest.mark.usefixtures("long_integers")
+def test_exact_sum_of_long_terms(length, count):
+    chooser = random.Random(length * 100 + count)
+    terms = ["".join(chooser.choices("0123456789", k=length - chooser.randrange(3) * 1000)) for _ in range(count)]
+    assert exact_sum(terms) == str(sum(map(int, terms)))
+
+
+@pytest.mark.parametrize("length", [1, 3999, 4000, 4001, 8000, 9000])
+def test_carry_runs_through_every_digit(length):
+    assert exact_sum(("9" * length, "1")) == "1" + "0" * length
+    assert exact_sum(("1", "9" * length)) == "1" + "0" * length
+
+
+@pytest.mark.parametrize("terms", [("0",), ("000", "0"), ("0" * 9000,)])
+def test_a_sum_of_zeros_is_one_zero(terms):
+    assert exact_sum(terms) == "0"
+
+
+def test_a_sum_has_no_leading_zeros():
+    assert exact_sum(("0" * 5000 + "12", "003")) == "15"
+
+
+@given(st.integers(1, 2000), st.integers(1, 5) | st.integers(1, 40))
+def test_columns_needed_holds_the_largest_sum(count, digits):
+    """Not one too few, and not one too many."""
+    assert columns_needed(count, digits) == len(str(count * (10**digits - 1)))
+
+
+@pytest.mark.parametrize(("count", "columns"), [(1, 10), (2, 11), (4, 11), (10, 11), (11, 12), (100, 12), (101, 13)])
+def test_columns_needed_for_ten_digits(count, columns):
+    assert columns_needed(count, 10) == columns

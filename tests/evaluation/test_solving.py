@@ -1,0 +1,198 @@
+"""Sums in, answers out."""
+
+import itertools
+from dataclasses import replace
+
+import pytest
+import torch
+
+from gridsum.config.fields import override
+from gridsum.config.variants import variant
+from gridsum.data.symbols import decode, parse
+from gridsum.evaluation import solving
+from gridsum.evaluation.runner import evaluate
+from gridsum.evaluation.solving import choose_placement, solve, solve_watched, solving_size, trace_expression
+from gridsum.evaluation.suites import find, problems_of
+from gridsum.model.inference import Outcome, UnsoundError
+from gridsum.model.paper import GridSize, Network
+from gridsum.model.store import load, load_runs, save_run
+from tests.oracles.sizes import SMALLEST
+
+
+@pytest.fixture(scope="module")
+def base():
+    return load("base")
+
+
+def answers(model, *expressions, **options):
+    return list(solve(model, [parse(expression) for expression in expressions], **options))
+
+
+def test_the_shipped_model_adds(base):
+    """The paper's example, and sums like those it was trained on."""
+    given = answers(base, "523+102+9416", "7", "58+67", "999+1", "99999+1", "9234567890+987654321", halting="median")
+    assert [answer.answer for answer in given] == ["10041", "7", "125", "1000", "100000", "10222222211"]
+    assert all(answer.correct and not answer.capped for answer in given)
+
+
+def test_an_answer_does_not_depend_on_what_else_is_asked(base):
+    expressions = ["12+34", "99+1", "5", "88+77", "123+4+5"]
+    together = answers(base, *expressions)
+    assert together == [answer for expression in expressions for answer in answers(base, expression)]
+
+
+def test_a_seed_gives_the_same_answer_again(base):
+    assert answers(base, "98+76", seed=3) == answers(base, "98+76", seed=3)
+
+
+def test_parts_change_nothing(base, monkeypatch):
+    suite = find("[1,4]x[1,10]")[0]
+    whole = evaluate(base, suite, 40)
+    monkeypatch.setattr(solving, "_CELLS_AT_ONCE", 300)
+    assert evaluate(base, suite, 40) == whole
+
+
+def test_grids_for_solving_are_the_smallest_of_training_and_hold_the_result():
+    config = variant("base")
+    assert solving_size(1, 7, config) == GridSize(3, 10)
+    assert solving_size(2, 7, config) == GridSize(3, 10)
+    assert solving_size(12, 7, config) == GridSize(13, 10)
+    assert solving_size(20_000, 7, config) == GridSize(20_001, 12)
+    assert solving_size(1, 7, variant("base", "text")) == GridSize(2, 9)
+
+
+@pytest.mark.parametrize("name", ["base", "noGroups", "SASA", "fixedTime", "ponderReg"])
+def test_every_variant_solves_what_it_was_trained_on(name):
+    """On the grids that solving gives it: not only on those of evaluation."""
+    expressions = ["12+34", "58+67", "523+102+9416", "99999+1", "7+8+9+10"]
+    found = list(solve(load(name), [parse(expression) for expression in expressions]))
+    assert sum(answer.correct for answer in found) >= 4
+
+
+def test_automatic_placement_is_soft_until_that_is_slow(base):
+    assert choose_placement("auto", 2002, solving_size(2, 1000, base.config)) == "soft"
+    assert choose_placement("auto", 200002, solving_size(2, 100000, base.config)) == "hard"
+    assert choose_placement("hard", 8, solving_size(2, 3, base.config)) == "hard"
+    with pytest.raises(ValueError, match="auto, soft, hard"):
+        choose_placement("firm", 8, solving_size(2, 3, base.config))  # pyright: ignore[reportArgumentType]
+
+
+def test_a_long_sum_gets_the_columns_it_needs(base):
+    (answer,) = answers(base, "9" * 3000 + "+" + "9" * 3000, placement="hard")
+    assert answer.exact == "1" + "9" * 2999 + "8"
+    assert answer.placement == "hard"
+
+
+def test_the_trace_ends_in_the_answer(base):
+    (answer,) = answers(base, "58+67", halting="median")
+    trace = trace_expression(base, parse("58+67"), answer.steps)
+    assert decode(trace.decoded[-1, 0].argmax(-1).tolist()) == answer.answer == "125"
+
+
+def test_what_is_watched_is_the_computation(base):
+    """Every grid with its λ, from before any step on, and the trace is made of them."""
+    seen = []
+    answer, trace = solve_watched(base, parse("58+67"), seen.append, seed=3)
+    assert [answer] == answers(base, "58+67", seed=3)
+    assert len(seen) == answer.steps + 1
+    again = trace_expression(base, parse("58+67"), answer.steps)
+    assert again.halting is not None
+    for n, grid, _, halting in seen:
+        assert torch.equal(grid[0, 0], trace.grids[n])
+        torch.testing.assert_close(trace.grids[n], again.grids[n], rtol=1e-3, atol=1e-3)
+        torch.testing.assert_close(halting[0, 0], again.halting[n], rtol=1e-3, atol=1e-3)
+    torch.testing.assert_close(trace.decoded, again.decoded, rtol=1e-2, atol=1e-2)
+    torch.testing.assert_close(trace.actions, again.actions)
+    assert trace.attention.numel() == 0
+
+
+def test_work_is_given_up_between_steps(base):
+    class EnoughError(Exception):
+        pass
+
+    def stop_after(readings):
+        count = itertools.count(1)
+
+        def watch(_):
+            if next(count) > readings:
+                raise EnoughError
+
+        return watch
+
+    fixed = Network(replace(base.config.model, halting="fixed", fixed_steps=10**5))
+    endless = replace(base, network=fixed)
+    with pytest.raises(EnoughError):
+        answers(endless, "1+1", watch=stop_after(3))
+    (undisturbed,) = answers(base, "58+67")
+    with pytest.raises(EnoughError):
+        answers(base, "58+67", watch=stop_after(undisturbed.steps))
+    assert answers(base, "58+67", watch=stop_after(undisturbed.steps + 1)) == [undisturbed]
+
+
+def test_every_run_of_a_model_is_evaluated_on_the_same_problems(tmp_path, base):
+    """A fleet's records are those of its runs alone."""
+    for seed in (1, 2):
+        save_run(tmp_path / f"{seed}.safetensors", base.network, 0, base.config, seed)
+    suite = find("[1,4]x[1,10]")[0]
+    both = load_runs("x", [tmp_path / "1.safetensors", tmp_path / "2.safetensors"])
+    fleet = evaluate(both, suite, 24)
+    alone = [evaluate(load_runs("x", [tmp_path / f"{seed}.safetensors"]), suite, 24)[0] for seed in (1, 2)]
+    assert [record.seed for record in fleet] == [1, 2]
+    assert fleet == alone
+
+
+@pytest.mark.parametrize("name", ["base", "fixedTime"])
+def test_runs_go_alone_where_one_is_work_enough(name, base, monkeypatch):
+    """They come to the same, and none takes steps that only another needs."""
+    config = override(variant(name), SMALLEST | {"model.max_evaluation_steps": 30})
+    fleet, taken = replace(base, config=config, network=Network(config.model, range(3)), seeds=(0, 1, 2)), []
+    infer = solving.infer
+    monkeypatch.setattr(solving, "infer", lambda net, *rest: taken.append(net.runs) or infer(net, *rest))
+    together = evaluate(fleet, find("3x5")[0], 24)
+    parts = len(taken)
+    monkeypatch.setattr("gridsum.evaluation.runner._CELLS_OF_A_RUN", 1)
+    alone = evaluate(fleet, find("3x5")[0], 24)
+    assert taken == [3] * parts + [1] * 3 * parts
+    assert alone == together
+    assert fleet.network.alone(1).output.weight.data_ptr() == fleet.network.output.weight[1].data_ptr()
+
+
+def test_records_count_what_the_model_said(base):
+    (record,) = evaluate(base, find("examples")[0], halting="median")
+    assert record.answers is not None
+    exact = [decode(row.tolist()) for row in problems_of(find("examples")[0], 0, 8, 0).targets[0]]
+    assert record.sequences_right == sum(a == b for a, b in zip(record.answers, exact, strict=True))
+    assert record.samples == 8
+    assert record.halting == "median"
+
+
+def test_evaluation_grids_are_never_too_narrow_for_the_result(base, monkeypatch):
+    """2,000 terms of 2 digits need 6 columns, one more than D + F_W where R is 0."""
+    widths = []
+
+    def look(_network, symbols, size, *_):
+        widths.append(size.width)
+        nothing = torch.zeros(symbols.shape[:2], dtype=torch.int64)
+        return Outcome(nothing[..., None].expand(-1, -1, size.width), nothing, nothing.bool())
+
+    monkeypatch.setattr("gridsum.evaluation.runner.infer_in_parts", look)
+    evaluate(base, find("2000x2")[0], 16)
+    assert set(widths) == {6, 7, 8}, "and every wider one that R allows"
+
+
+def test_an_answer_says_that_the_cap_ended_it(base):
+    config = override(base.config, {"model.max_evaluation_steps": 1})
+    network = Network(config.model)
+    network.load_state_dict(base.network.state_dict())
+    (answer,) = answers(replace(base, config=config, network=network), "123456+98765")
+    assert answer.capped
+    assert answer.steps == 1
+
+
+def test_numbers_that_are_none_are_no_answer(base):
+    """Weights may be finite and still too large to compute with."""
+    network = Network(base.config.model)
+    network.load_state_dict(base.network.state_dict())
+    network.output.weight.data.fill_(3e38)
+    with pytest.raises(UnsoundError, match="no numbers any more"):
+        next(solve(replace(base, network=network), [("1", "2")]))

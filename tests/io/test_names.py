@@ -1,0 +1,77 @@
+"""The names of models: what is shipped, what other names mean, and what is said of names that do not exist."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from gridsum.automaton.files import shipped_rule
+from gridsum.cli import main
+from gridsum.config.variants import PAPER_VARIANTS
+from gridsum.io.names import DEFAULT_MODEL, FORMER, INSIDE_MODEL, MODELS, did_you_mean, printable, resolve
+from gridsum.model.store import configuration_of, is_exact, load, shipped
+
+MANIFEST = json.loads((Path(__file__).parents[1] / "results" / "manifest.json").read_text())
+
+
+def test_every_shipped_model_has_a_use_and_weights_of_its_own():
+    found = shipped()
+    assert list(found) == list(MODELS)
+    assert len({hashlib.sha256(path.read_bytes()).hexdigest() for path in found.values()}) == len(found)
+    assert DEFAULT_MODEL in found
+    assert INSIDE_MODEL in found
+
+
+def test_shipped_weights_of_the_papers_variants_are_those_of_the_results():
+    known = {checksum for runs in MANIFEST["weights"].values() for checksum in runs.values()}
+    for name, path in shipped().items():
+        if configuration_of(path).variant in PAPER_VARIANTS:
+            assert hashlib.sha256(path.read_bytes()).hexdigest() in known, name
+
+
+def test_the_default_model_answers_by_a_rule_and_the_one_looked_into_is_the_papers():
+    assert DEFAULT_MODEL == "exact"
+    assert is_exact(shipped()[DEFAULT_MODEL])
+    assert shipped_rule(DEFAULT_MODEL) is not None
+    assert [name for name, path in shipped().items() if is_exact(path)] == [DEFAULT_MODEL]
+    assert configuration_of(shipped()[INSIDE_MODEL]).variant in PAPER_VARIANTS
+
+
+def test_former_names_stand_for_shipped_models():
+    assert {"base-published", "base-overtrained-digits", "noGroups-published-overtrained", "SASA-standard"} <= FORMER
+    assert len(FORMER) == 15
+    assert not FORMER & set(MODELS)
+    for former in FORMER:
+        model, note = resolve(former)
+        assert model in shipped()
+        assert configuration_of(shipped()[model]).variant == model
+        assert note.startswith(f"{former} no longer comes with gridsum; {model}, which has other weights")
+
+
+def test_the_commands_say_what_a_former_name_means_now(capsys: pytest.CaptureFixture[str]):
+    assert main(["solve", "58+67", "--json", "--model", "base-published"]) == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["model"] == "base"
+    assert printed.err.startswith("gridsum: base-published no longer comes with gridsum; base, which has other weights")
+
+
+def test_python_is_told_as_well():
+    with pytest.warns(UserWarning, match="noGroups-standard no longer comes with gridsum"):
+        assert load("noGroups-standard").name == "noGroups"
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("nogroups", "did you mean 'noGroups'? The models are few"),
+        ("bsae", "did you mean 'base'? The models are few"),
+        ("quite another", "the models are few"),
+    ],
+)
+def test_the_nearest_name_is_offered(name: str, said: str):
+    assert did_you_mean(name, ("base", "noGroups"), "the models are few") == said
+
+
+def test_a_name_from_a_file_does_not_reach_the_terminal_s_controls():
+    assert printable("a\x1b[31mb\x07\u202ec\nd") == "a?[31mb??c\nd"

@@ -1,0 +1,219 @@
+"""Models on disk: what is written is read again, and what cannot be read says why."""
+
+import json
+
+import pytest
+import torch
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
+
+from gridsum.config.exact import ExactConfig, RuleConfig
+from gridsum.config.fields import override, to_json
+from gridsum.config.variants import VARIANTS, variant
+from gridsum.io.names import DEFAULT_MODEL
+from gridsum.io.sealed import seal
+from gridsum.model.paper import Network
+from gridsum.model.rule import RuleNetwork
+from gridsum.model.store import (
+    StoreError,
+    configuration_of,
+    facts_of_file,
+    is_exact,
+    load,
+    load_exact,
+    load_runs,
+    locate,
+    save_run,
+    shipped,
+)
+from tests.oracles.sizes import SMALLEST
+
+
+@pytest.fixture
+def config():
+    return override(variant("base"), SMALLEST)
+
+
+@pytest.fixture
+def weights(tmp_path, config):
+    path = tmp_path / "seed-4" / "weights.safetensors"
+    save_run(path, Network(config.model, (3, 4)), 1, config, 4)
+    return path
+
+
+def test_a_run_comes_back_as_it_was(weights, config):
+    model = load_runs("mine", [weights])
+    assert (model.name, model.config, model.seeds) == ("mine", config, (4,))
+    for name, tensor in Network(config.model, (4,)).state_dict().items():
+        assert torch.equal(model.network.state_dict()[name], tensor), name
+
+
+def test_a_training_folder_means_all_its_seeds_in_order(tmp_path, config):
+    for seed in (10, 9, 0):
+        save_run(tmp_path / f"seed-{seed}" / "weights.safetensors", Network(config.model, (seed,)), 0, config, seed)
+    assert load(str(tmp_path)).seeds == (0, 9, 10)
+    assert load(str(tmp_path / "seed-9")).seeds == (9,)
+
+
+def test_every_shipped_model_loads_by_name():
+    assert {"base", DEFAULT_MODEL} <= set(shipped())
+    for name, path in shipped().items():
+        if is_exact(path):
+            network, config, _ = load_exact(path)
+            assert config.variant == name == "exact"
+        else:
+            model = load(name)
+            network = model.network
+            assert model.config.variant in VARIANTS
+        assert network.runs == 1
+
+
+def test_a_run_of_bits_comes_back_as_it_was(tmp_path, weights):
+    config, path = ExactConfig(rule=RuleConfig(bits=3, width=8, hidden=8, groups=2)), tmp_path / "bits.safetensors"
+    fleet = RuleNetwork(config.rule, (3, 4))
+    fleet.decided[1] = True
+    save_run(path, fleet, 1, config, 4)
+    network, found, seed = load_exact(path)
+    assert (found, seed, configuration_of(path)) == (config, 4, config)
+    for name, tensor in network.state_dict().items():
+        assert torch.equal(tensor[0], fleet.state_dict()[name][1]), name
+    count = sum(parameter[0].numel() for parameter in fleet.parameters())
+    assert facts_of_file("mine", path) == {
+        "name": "mine", "variant": "exact", "seed": 4, "parameters": count, "epochs": 60
+    }  # fmt: skip
+    assert (is_exact(path), is_exact(weights)) == (True, False)
+
+
+def test_each_kind_of_run_is_refused_where_the_other_is_meant(tmp_path, weights):
+    config, path = ExactConfig(rule=RuleConfig(bits=3, width=8, hidden=8, groups=2)), tmp_path / "bits.safetensors"
+    save_run(path, RuleNetwork(config.rule, (3,)), 0, config, 3)
+    with pytest.raises(StoreError, match="a run of exact, whose cells hold bits"):
+        load(str(path))
+    with pytest.raises(StoreError, match="keeps vectors in its cells, not bits"):
+        load_exact(weights)
+    other = ExactConfig(rule=RuleConfig(bits=4, width=8, hidden=8, groups=2))
+    save_run(path, RuleNetwork(config.rule, (3,)), 0, other, 3)
+    with pytest.raises(StoreError, match="not those of variant 'exact'"):
+        load_exact(path)
+
+
+def test_unknown_names_are_answered_with_what_exists(tmp_path):
+    with pytest.raises(StoreError, match="did you mean 'base'"):
+        locate("Bas")
+    with pytest.raises(StoreError, match="holds no weights"):
+        locate(str(tmp_path))
+
+
+def about(config):
+    return {"gridsum": json.dumps({"format": "gridsum-weights-1", "seed": 4, "config": config})}
+
+
+def test_equal_runs_are_equal_files(tmp_path, config):
+    paths = [tmp_path / f"{index}.safetensors" for index in range(4)]
+    for path in paths:
+        save_run(path, Network(config.model, (3,)), 0, config, 3)
+    assert len({path.read_bytes() for path in paths}) == 1
+
+
+def truncated(path):
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def cut_in_the_header(path):
+    path.write_bytes(path.read_bytes()[:20])
+
+
+def not_safetensors(path):
+    path.write_bytes(b"PK\x03\x04 this is a zip file, or says so")
+
+
+def empty(path):
+    path.write_bytes(b"")
+
+
+def of_somebody_else(path):
+    save_file({"w": torch.zeros(2)}, path)
+
+
+def of_another_variant(path):
+    tensors = load_file(path)
+    other = json.loads(to_json(override(variant("noGroups"), {**SMALLEST, "model.groups": 1})))
+    save_file(tensors, path, about(other))
+
+
+def of_a_later_version(path):
+    data = json.loads(to_json(variant("base")))
+    data["model"]["depth"] = 3
+    save_file(load_file(path), path, about(data))
+
+
+def flipped(path):
+    content = bytearray(path.read_bytes())
+    content[-1000] ^= 4
+    path.write_bytes(content)
+
+
+def without_checksum(path):
+    with safe_open(path, framework="pt") as file:
+        told = json.loads(file.metadata()["gridsum"])
+    del told["sha256"]
+    save_file(load_file(path), path, {"gridsum": json.dumps(told)})
+
+
+def not_numbers(path):
+    tensors = load_file(path)
+    tensors["output.bias"][3] = float("nan")
+    save_file(tensors, path, about(json.loads(to_json(override(variant("base"), SMALLEST)))))
+
+
+def of_another_type(path):
+    tensors = {name: tensor.double() for name, tensor in load_file(path).items()}
+    save_file(tensors, path, about(json.loads(to_json(override(variant("base"), SMALLEST)))))
+
+
+def larger_than_it_is(path):
+    """Building what it claims to be would take terabytes."""
+    claimed = {"model.width": 2**19, "model.step_hidden": 2**19, "model.placement_hidden": 2**19}
+    save_file(load_file(path), path, about(json.loads(to_json(override(variant("base"), claimed)))))
+
+
+@pytest.mark.parametrize(
+    ("harm", "message"),
+    [
+        (flipped, "does not fit its checksum"),
+        (without_checksum, "its checksum is missing"),
+        (not_numbers, "are no numbers"),
+        (of_another_type, "should be .* of float32"),
+        (larger_than_it_is, "not those of variant 'base'"),
+        (truncated, "not a whole safetensors file"),
+        (cut_in_the_header, "not a whole safetensors file"),
+        (not_safetensors, "not a whole safetensors file"),
+        (empty, "not a whole safetensors file"),
+        (of_somebody_else, "not one that gridsum wrote"),
+        (of_another_variant, "not those of variant 'noGroups'"),
+        (of_a_later_version, "this version cannot read"),
+    ],
+)
+def test_a_harmed_file_says_what_is_wrong_with_it(weights, harm, message):
+    harm(weights)
+    with pytest.raises(StoreError, match=message) as caught:
+        load(str(weights))
+    assert str(weights) in str(caught.value)
+
+
+def test_runs_of_different_configurations_are_not_stacked(tmp_path, weights):
+    other = override(variant("base"), {**SMALLEST, "model.heads": 8})
+    save_run(tmp_path / "other.safetensors", Network(other.model, (0,)), 0, other, 0)
+    with pytest.raises(StoreError, match="another model configuration"):
+        load_runs("both", [weights, tmp_path / "other.safetensors"])
+
+
+def test_weights_from_before_a_field_existed_still_load(tmp_path, config):
+    """A file whose configuration lacks what later versions added has their defaults."""
+    path = tmp_path / "weights.safetensors"
+    save_run(path, Network(config.model, (4,)), 0, config, 4)
+    with safe_open(path, framework="pt") as file:
+        about = json.loads(file.metadata()["gridsum"])
+    del about["config"]["objective"]["truncate_prior"]
+    path.write_bytes(seal(load_file(path), {key: value for key, value in about.items() if key != "sha256"}))
+    assert load_runs("old", [path]).config == config

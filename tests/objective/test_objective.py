@@ -1,0 +1,378 @@
+import math
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gridsum.config.paper import ObjectiveConfig
+from gridsum.data.streams import Stream
+from gridsum.data.symbols import PAD
+from gridsum.model.paper import halting_distribution
+from gridsum.model.unroll import Rollout
+from gridsum.objective.paper import (
+    character_accuracy,
+    class_weights,
+    cost,
+    cross_entropy,
+    explore_reinforce,
+    kl_from_geometric,
+    sampled_success,
+)
+from tests.oracles import objective as oracle
+
+READINGS, RUNS, PROBLEMS, WIDTH = 6, 2, 3, 4
+distributions = st.lists(st.floats(0.01, 0.99), min_size=1, max_size=10)
+
+
+def logits_and_halting(seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    logits = 2 * torch.randn(READINGS, RUNS, PROBLEMS, WIDTH, 13, generator=generator, dtype=torch.float64)
+    logits[..., PAD] += 2  # so that PAD is often predicted
+    halting = torch.rand(READINGS, RUNS, PROBLEMS, generator=generator, dtype=torch.float64)
+    return logits, halting
+
+
+def rollout_of(logits: torch.Tensor, halting: torch.Tensor) -> Rollout:
+    p, truncation = halting_distribution(halting, 0.05)
+    return Rollout(range(len(halting)), logits, halting, p, truncation)
+
+
+def targets_of(seed: int = 1) -> torch.Tensor:
+    """Results of one to four digits, PAD on the left."""
+    generator = torch.Generator().manual_seed(seed)
+    targets = torch.randint(1, 11, (RUNS, PROBLEMS, WIDTH), generator=generator)
+    lengths = torch.randint(1, WIDTH + 1, (RUNS, PROBLEMS, 1), generator=generator)
+    return torch.where(torch.arange(WIDTH) >= WIDTH - lengths, targets, PAD)
+
+
+def accuracies_of(rollout: Rollout, targets: torch.Tensor, run: int, inside: list[bool]) -> list[list[float]]:
+    """[n][b], by the oracle."""
+    predicted = rollout.logits.argmax(-1)
+    return [
+        [
+            oracle.character_accuracy(predicted[n, run, b].tolist(), targets[run, b].tolist(), inside)
+            for b in range(PROBLEMS)
+        ]
+        for n in range(READINGS)
+    ]
+
+
+def p_of(rollout: Rollout, run: int, problem: int) -> list[float]:
+    return rollout.probability[:, run, problem].tolist()
+
+
+def expected_accuracy(rollout: Rollout, accuracies: list[list[float]], run: int, problem: int) -> float:
+    return sum(x * accuracies[n][problem] for n, x in enumerate(p_of(rollout, run, problem)))
+
+
+@pytest.mark.parametrize("normalise", ["batch", "running"])
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("pad_weight", [0.1, 1.0])
+def test_expected_loss_is_the_definition(normalise, masked, pad_weight):
+    rollout, targets = rollout_of(*logits_and_halting()), targets_of()
+    columns = torch.tensor([[False, True, True, True], [False, False, True, True]]) if masked else None
+    config = ObjectiveConfig(normalise=normalise, pad_weight=pad_weight, regulariser="none")
+    spent = cost(rollout, targets, config, columns)
+    for run in range(RUNS):
+        running = [[n <= rollout.truncation[run, b].item() for b in range(PROBLEMS)] for n in range(READINGS)]
+        expected = oracle.expected_loss(
+            rollout.logits[:, run].tolist(),
+            rollout.probability[:, run].tolist(),
+            targets[run].tolist(),
+            pad_weight=pad_weight,
+            columns=[True] * WIDTH if columns is None else columns[run].tolist(),
+            running=running if normalise == "running" else None,
+        )
+        assert spent.expected_loss[run].item() == pytest.approx(expected, rel=1e-6)
+        assert spent.total[run].item() == pytest.approx(expected, rel=1e-6)
+        assert spent.regulariser[run] == 0
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("weight", [0.05, 5e-4])
+def test_explore_reinforce_in_the_cost(masked, weight):
+    """β times the mean of −(1 − a)·H(p) + a·E[log(1 + N_h)], a being the accuracy expected under p."""
+    rollout, targets = rollout_of(*logits_and_halting()), targets_of()
+    columns = torch.tensor([[False, True, True, True], [False, False, True, True]]) if masked else None
+    spent = cost(rollout, targets, ObjectiveConfig(weight=weight, success="expected"), columns)
+    for run in range(RUNS):
+        inside = [True] * WIDTH if columns is None else columns[run].tolist()
+        accuracies = accuracies_of(rollout, targets, run, inside)
+        success = [expected_accuracy(rollout, accuracies, run, b) for b in range(PROBLEMS)]
+        assert 0 < max(success) < 1
+        regulariser = (
+            sum(oracle.explore_reinforce(p_of(rollout, run, b), success[b]) for b in range(PROBLEMS)) / PROBLEMS
+        )
+        steps = sum(n * x for b in range(PROBLEMS) for n, x in enumerate(p_of(rollout, run, b))) / PROBLEMS
+        assert spent.regulariser[run].item() == pytest.approx(regulariser, rel=1e-5)
+        assert spent.accuracy[run].item() == pytest.approx(sum(success) / PROBLEMS, rel=1e-5)
+        assert spent.steps[run].item() == pytest.approx(steps, rel=1e-6)
+    torch.testing.assert_close(spent.total, spent.expected_loss + weight * spent.regulariser)
+
+
+@pytest.mark.parametrize("truncated", [False, True])
+def test_kl_in_the_cost(truncated):
+    rollout, targets = rollout_of(*logits_and_halting()), targets_of()
+    spent = cost(rollout, targets, ObjectiveConfig(regulariser="kl", prior=0.1, truncate_prior=truncated))
+    for run in range(RUNS):
+        divergences = [
+            oracle.kl_from_geometric(p_of(rollout, run, b), int(rollout.truncation[run, b]), 0.1, truncated)
+            for b in range(PROBLEMS)
+        ]
+        assert spent.regulariser[run].item() == pytest.approx(sum(divergences) / PROBLEMS, rel=1e-6)
+    torch.testing.assert_close(spent.total, spent.expected_loss + 0.05 * spent.regulariser)
+
+
+def test_fixed_halting_costs_its_one_reading():
+    logits, _ = logits_and_halting()
+    targets = targets_of()
+    certain = torch.ones(1, RUNS, PROBLEMS, dtype=torch.float64)
+    rollout = Rollout(range(12, 13), logits[:1], None, certain, 12 * certain[0].long())
+    for normalise in ("batch", "running"):
+        spent = cost(rollout, targets, ObjectiveConfig(regulariser="none", normalise=normalise))
+        for run in range(RUNS):
+            weight = torch.full((13,), 1.0, dtype=torch.float64)
+            weight[PAD] = 0.1
+            torchs = torch.nn.functional.cross_entropy(logits[0, run].flatten(0, 1), targets[run].flatten(), weight)
+            assert spent.total[run].item() == pytest.approx(torchs.item(), rel=1e-6)
+        assert (spent.steps == 12).all()
+
+
+def test_cross_entropy_of_each_sample():
+    rollout, targets = rollout_of(*logits_and_halting()), targets_of()
+    weight = class_weights(targets, 0.1).double()
+    assert torch.equal(weight == 1, targets != PAD)
+    losses = cross_entropy(rollout.logits, targets, weight)
+    assert losses.shape == (READINGS, RUNS, PROBLEMS)
+    for n, run, b in [(0, 0, 0), (3, 1, 2), (5, 0, 1)]:
+        expected = 0.0
+        for column, symbol in enumerate(targets[run, b].tolist()):
+            probability = rollout.logits[n, run, b, column].softmax(-1)[symbol].item()
+            expected -= (0.1 if symbol == PAD else 1.0) * math.log(probability)
+        assert losses[n, run, b].item() == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("predicted", "target", "accuracy"),
+    [
+        ([0, 0, 2, 3], [0, 0, 2, 3], 1),
+        ([0, 1, 2, 3], [0, 0, 2, 3], 2 / 3),  # a digit where there should be none
+        ([0, 0, 0, 3], [0, 0, 2, 3], 1 / 2),  # none where there should be one
+        ([4, 5, 6, 7], [0, 0, 0, 3], 0),
+        ([0, 0, 0, 0], [0, 0, 0, 3], 0),
+        ([0, 11, 12, 3], [0, 0, 0, 3], 1 / 3),  # signs are not PAD either
+    ],
+)
+def test_character_accuracy(predicted, target, accuracy):
+    inside = torch.ones(1, 1, 4, dtype=torch.bool)
+    ours = character_accuracy(torch.tensor([[[predicted]]]), torch.tensor([[target]]), inside)
+    assert ours.shape == (1, 1, 1)
+    assert ours.item() == pytest.approx(accuracy)
+    assert oracle.character_accuracy(predicted, target, [True] * 4) == pytest.approx(accuracy)
+
+
+def test_masked_columns_are_not_judged():
+    inside = torch.tensor([[[False, False, True, True]]])
+    ours = character_accuracy(torch.tensor([[[[5, 5, 2, 3]]]]), torch.tensor([[[0, 0, 2, 4]]]), inside)
+    assert ours.item() == 0.5
+
+
+def test_masked_columns_do_not_matter():
+    logits, halting = logits_and_halting()
+    other = logits.clone()
+    other[..., :2, :] = torch.randn_like(other[..., :2, :])
+    columns = torch.tensor([[False, False, True, True]] * RUNS)
+    one, two = (
+        cost(rollout_of(x, halting), targets_of(), ObjectiveConfig(success="expected"), columns)
+        for x in (logits, other)
+    )
+    for ours, theirs in zip(vars(one).values(), vars(two).values(), strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=0, atol=0)
+
+
+@given(distributions, st.floats(0, 1))
+def test_explore_reinforce_is_the_closed_form(halting, success):
+    p, truncation = halting_distribution(torch.tensor(halting, dtype=torch.float64), 0.05)
+    value = explore_reinforce(p, torch.tensor(success, dtype=torch.float64), torch.arange(len(p)))
+    assert value.item() == pytest.approx(oracle.explore_reinforce(p.tolist(), success), abs=1e-9)
+    bound = math.log(1 + truncation.item()) + 1e-9
+    assert -(1 - success) * bound <= value.item() <= success * bound
+
+
+@given(distributions, st.sampled_from([0.1, 0.5]), st.booleans())
+def test_kl_is_the_closed_form(halting, prior, truncated):
+    p, truncation = halting_distribution(torch.tensor(halting, dtype=torch.float64), 0.05)
+    value = kl_from_geometric(p, truncation, prior, truncated)
+    expected = oracle.kl_from_geometric(p.tolist(), int(truncation), prior, truncated)
+    assert value.item() == pytest.approx(expected, abs=1e-5)
+    assert value.item() >= -1e-6
+
+
+@pytest.mark.parametrize("prior", [0.1, 0.3])
+def test_kl_of_the_prior_itself_is_zero(prior):
+    p, truncation = halting_distribution(torch.full((8, 1), prior, dtype=torch.float64), 0.05)
+    torch.testing.assert_close(
+        kl_from_geometric(p, truncation, prior, True), torch.zeros(1, dtype=torch.float64), atol=1e-6, rtol=0
+    )
+
+
+@pytest.mark.parametrize(("steps", "step"), [(5, 0), (5, 3), (5, 4)])
+def test_a_certain_step_has_no_entropy(steps, step):
+    """ER is then a·log(1 + n) alone."""
+    p = torch.zeros(steps, dtype=torch.float64)
+    p[step] = 1
+    value = explore_reinforce(p, torch.tensor(0.25), torch.arange(steps))
+    assert value.item() == pytest.approx(0.25 * math.log(1 + step))
+
+
+def test_success_carries_no_gradient():
+    """The gradient is that of ER with the number a put in by hand."""
+    logits, halting = logits_and_halting()
+    targets = targets_of()
+    halting.requires_grad_()
+    logits.requires_grad_()
+    rollout = rollout_of(logits, halting)
+    (cost(rollout, targets, ObjectiveConfig(weight=1.0, success="expected", normalise="batch")).total.sum()).backward()
+    ours = halting.grad
+    assert ours is not None
+
+    fresh = halting.detach().clone().requires_grad_()
+    again = rollout_of(logits.detach(), fresh)
+    weight = class_weights(targets, 0.1)
+    losses = cross_entropy(again.logits, targets, weight)
+    loss = (again.probability * losses).sum((0, 2)) / weight.sum((1, 2))
+    step = torch.arange(READINGS).view(-1, 1, 1)
+    for run in range(RUNS):
+        accuracies = accuracies_of(rollout, targets, run, [True] * WIDTH)
+        success = torch.tensor([expected_accuracy(rollout, accuracies, run, b) for b in range(PROBLEMS)])
+        p = again.probability[:, run]
+        entropy = -(p * torch.log(p.clamp_min(1e-300))).sum(0)
+        effort = (p * torch.log(1 + step[:, 0].double())).sum(0)
+        (loss[run] + (-(1 - success) * entropy + success * effort).mean()).backward(retain_graph=True)
+    torch.testing.assert_close(ours, fresh.grad, rtol=1e-5, atol=1e-7)
+
+
+def test_the_regulariser_leaves_the_logits_alone():
+    gradients = []
+    for weight in (0.0, 3.0):
+        logits, halting = logits_and_halting()
+        logits.requires_grad_()
+        cost(
+            rollout_of(logits, halting), targets_of(), ObjectiveConfig(weight=weight, success="expected")
+        ).total.sum().backward()
+        gradients.append(logits.grad)
+    torch.testing.assert_close(gradients[0], gradients[1], rtol=0, atol=0)
+    assert gradients[0].abs().max() > 1e-3
+
+
+def test_parts_of_the_cost_carry_no_gradient():
+    logits, halting = logits_and_halting()
+    halting.requires_grad_()
+    spent = cost(rollout_of(logits.requires_grad_(), halting), targets_of(), ObjectiveConfig(success="expected"))
+    assert spent.total.requires_grad
+    parts = (spent.expected_loss, spent.regulariser, spent.accuracy, spent.steps)
+    assert not any(part.requires_grad for part in parts)
+
+
+@pytest.mark.parametrize("regulariser", ["explore-reinforce", "kl"])
+@pytest.mark.parametrize("sure", [[30.0, 0, 0, 0], [-30.0, 30.0, 0, 0], [-200.0, 0, 0, 0], [-200.0] * 4])
+def test_sure_halting_has_a_finite_gradient(regulariser, sure):
+    """In float32 a sigmoid becomes exactly 0 or 1, and then a step has exactly no probability."""
+    scores = torch.tensor(sure).view(4, 1, 1).requires_grad_()
+    rollout = rollout_of(torch.zeros(4, 1, 1, WIDTH, 13), scores.sigmoid())
+    cost(
+        rollout, targets_of()[:1, :1], ObjectiveConfig(regulariser=regulariser, success="expected")
+    ).total.sum().backward()
+    assert scores.grad is not None
+    assert torch.isfinite(scores.grad).all()
+
+
+@pytest.mark.parametrize("normalise", ["batch", "running"])
+def test_readings_after_truncation_have_no_gradient(normalise):
+    """A rollout may be longer than every sample needs; what is beyond must give exact zeros."""
+    logits, _ = logits_and_halting()
+    scores = torch.full((READINGS, RUNS, PROBLEMS), 4.0, dtype=torch.float64, requires_grad=True)
+    rollout = rollout_of(logits.requires_grad_(), scores.sigmoid())
+    assert rollout.truncation.max() < READINGS - 1
+    cost(rollout, targets_of(), ObjectiveConfig(normalise=normalise, success="expected")).total.sum().backward()
+    assert logits.grad is not None
+    assert scores.grad is not None
+    assert torch.isfinite(scores.grad).all()
+    last = int(rollout.truncation.max())
+    assert (logits.grad[last + 1 :] == 0).all()
+    assert (scores.grad[last + 1 :] == 0).all()
+    assert (logits.grad[0] != 0).any()
+
+
+def test_sampled_success_is_the_accuracy_of_a_reading_drawn_from_p():
+    rollout, targets = rollout_of(*logits_and_halting()), targets_of()
+    numbers = Stream.of_seeds([3, 4]).uniform(PROBLEMS)
+    spent = cost(rollout, targets, ObjectiveConfig(), success=sampled_success(rollout, targets, numbers))
+    for run in range(RUNS):
+        accuracies = accuracies_of(rollout, targets, run, [True] * WIDTH)
+        total = 0.0
+        for b in range(PROBLEMS):
+            p = p_of(rollout, run, b)
+            drawn = next(n for n in range(READINGS) if sum(p[: n + 1]) > numbers[run, b])
+            total += oracle.explore_reinforce(p, accuracies[drawn][b])
+        assert spent.regulariser[run].item() == pytest.approx(total / PROBLEMS, rel=1e-5)
+
+
+def test_sampled_success_is_right_on_average():
+    """Over many draws the sampled regulariser, which is linear in a, tends to the one with the expected a."""
+    logits, halting = logits_and_halting()
+    many = 3000
+    rollout = rollout_of(logits[:, :1, :1].expand(-1, -1, many, -1, -1), halting[:, :1, :1].expand(-1, -1, many))
+    targets = targets_of()[:1, :1].expand(-1, many, -1)
+    drawn = sampled_success(rollout, targets, Stream.of_seeds([0]).uniform(many))
+    sampled = cost(rollout, targets, ObjectiveConfig(), success=drawn)
+    expected = cost(rollout, targets, ObjectiveConfig(success="expected"))
+    never, always = (
+        explore_reinforce(rollout.probability[:, 0, 0], torch.tensor(a), torch.arange(READINGS)) for a in (0.0, 1.0)
+    )
+    tolerance = 4 * 0.5 * float(always - never) / math.sqrt(many)
+    assert 0 < expected.accuracy[0] < 1
+    assert abs(float(sampled.regulariser - expected.regulariser)) < tolerance
+
+
+def test_the_highest_draw_is_the_last_reading():
+    """Rounding may leave the sum of p below the draw; that is no reason to take the first reading."""
+    halting = torch.rand(20, 1, 400, generator=torch.Generator().manual_seed(0)) * 0.3
+    rollout = rollout_of(torch.zeros(20, 1, 400, 1, 13), halting)
+    logits = torch.zeros(20, 1, 400, 1, 13)
+    logits[0, ..., 1] = 1.0  # only the first reading is right
+    logits[1:, ..., 2] = 1.0
+    rollout = Rollout(rollout.steps, logits, halting, rollout.probability, rollout.truncation)
+    targets = torch.ones(1, 400, 1, dtype=torch.int64)
+    highest = torch.full((1, 400), 1 - 2.0**-24)  # that a stream can give
+    assert (sampled_success(rollout, targets, highest) == 0).all()
+
+
+def test_sampled_success_counts_the_columns_of_a_run_s_own_grid_alone():
+    rollout, targets = rollout_of(*logits_and_halting()), targets_of()
+    columns = torch.tensor([[False, True, True, True], [False, False, True, True]])
+    numbers = Stream.of_seeds([3, 4]).uniform(PROBLEMS)
+    found = sampled_success(rollout, targets, numbers, columns)
+    for run in range(RUNS):
+        accuracies = accuracies_of(rollout, targets, run, columns[run].tolist())
+        for b in range(PROBLEMS):
+            p = p_of(rollout, run, b)
+            drawn = next(n for n in range(READINGS) if sum(p[: n + 1]) > numbers[run, b])
+            assert found[run, b].item() == pytest.approx(accuracies[drawn][b])
+
+
+def test_sampled_success_is_drawn_beforehand():
+    with pytest.raises(AssertionError, match="beforehand"):
+        cost(rollout_of(*logits_and_halting()), targets_of(), ObjectiveConfig())
+
+
+def test_runs_do_not_meet():
+    logits, halting = logits_and_halting()
+    targets = targets_of()
+    together = cost(rollout_of(logits, halting), targets, ObjectiveConfig(success="expected"))
+    for run in range(RUNS):
+        part = slice(run, run + 1)
+        alone = cost(rollout_of(logits[:, part], halting[:, part]), targets[part], ObjectiveConfig(success="expected"))
+        for ours, theirs in zip(vars(together).values(), vars(alone).values(), strict=True):
+            torch.testing.assert_close(ours[part], theirs)

@@ -1,0 +1,66 @@
+"""A whole campaign, small but real, made once through the command line."""
+
+import dataclasses
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from gridsum.cli import main
+from gridsum.config.variants import PAPER_VARIANTS
+from gridsum.evaluation.records import append, read
+from gridsum.study.campaign import QUICK, Campaign
+from gridsum.study.pieces import Surroundings
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def rate() -> Iterator[float]:
+    """Of a large product, which is timed for every estimate, but not in tests: it takes a second."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gridsum.ops.costs.product_rate", lambda *_: 1e11)
+        yield 1e11
+
+
+@pytest.fixture(scope="session")
+def quick(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of `gridsum reproduce --quick`; not to be changed."""
+    folder = tmp_path_factory.mktemp("campaign") / "quick"
+    assert main(["reproduce", "--quick", "--out", str(folder), "--device", "cpu"]) == 0
+    return folder
+
+
+@pytest.fixture
+def copied(quick: Path, tmp_path: Path) -> Path:
+    """A copy of it, to be changed."""
+    return Path(shutil.copytree(quick, tmp_path / "copied"))
+
+
+@pytest.fixture
+def campaign() -> Callable[..., Campaign]:
+    def make(folder: Path, variants: tuple[str, ...] = tuple(PAPER_VARIANTS)) -> Campaign:
+        return Campaign(folder, variants, (0, 1), "fp32", QUICK)
+
+    return make
+
+
+@pytest.fixture
+def around() -> Surroundings:
+    """Surroundings that listen to nothing."""
+    return Surroundings(torch.device("cpu"), lambda *_: None, lambda *_: None, lambda _: None)
+
+
+def rewrite_records(path: Path, change: dict[tuple[int, str], dict[str, int]]) -> None:
+    """The records of a file with counts replaced; those of single grids are not kept then."""
+    records = read([path])
+    path.unlink()
+    append(path, [dataclasses.replace(r, batches=None, **change.get((r.seed or 0, r.suite), {})) for r in records])
+
+
+def table_lines(page: str, title: str) -> list[list[str]]:
+    """The cells of a table."""
+    part = page.split(f"**{title}**")[1].split("\n\n")[1]
+    return [[cell.strip().replace("\\", "") for cell in line.strip("|").split("|")] for line in part.splitlines()[2:]]

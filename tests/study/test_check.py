@@ -1,0 +1,99 @@
+"""Models against the records that came with them, and what their placement leaks."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+import torch
+
+from gridsum.cli import main
+from gridsum.evaluation.records import append, read
+from gridsum.model.paper import NLP, NOP, TLU
+from gridsum.model.store import load
+from gridsum.study.check import Checked, check, parts
+from gridsum.study.leakage import leakage, read_leakage
+from gridsum.study.results import load_results
+from gridsum.study.shipping import ship
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture
+def shipped(quick: Path, tmp_path: Path) -> Path:
+    ship(load_results(quick), tmp_path)
+    return tmp_path
+
+
+def test_what_was_shipped_is_what_its_records_say(shipped: Path, capsys: pytest.CaptureFixture[str]):
+    for path in shipped.glob("*.jsonl"):
+        if path.stem not in ("SASA", "noGroups-overtrained", "seeds"):
+            path.unlink()  # two of them show it
+    assert main(["reproduce", "--check", "--ship-to", str(shipped), "--device", "cpu"]) == 0
+    told = capsys.readouterr().err
+    records = [record for path in shipped.glob("*.jsonl") if path.stem != "seeds" for record in read([path])]
+    total = len(parts(records))
+    assert f"{total} of {total} parts of records measured again: {total} the same, 0 close, 0 differs" in told
+
+
+def test_a_number_that_is_not_so_is_found(shipped: Path):
+    path = shipped / "SASA.jsonl"
+    records = read([path])
+    assert records[3].batches is not None
+    first, *rest = records[3].batches
+    batches = (first._replace(chars_right=0 if 2 * first.chars_right > first.chars_valid else first.chars_valid), *rest)
+    right = sum(batch.chars_right for batch in batches)
+    records[3] = dataclasses.replace(records[3], batches=batches, chars_right=right)
+    for other in shipped.glob("*.jsonl"):
+        other.unlink()
+    append(path, records[2:5])
+    found = check(shipped, CPU, lambda *_: True)
+    assert [checked.part.record for checked in found if checked.verdict == "differs"] == [records[3]]
+    assert main(["reproduce", "--check", "--ship-to", str(shipped), "--device", "cpu"]) == 1
+
+
+def test_every_record_is_looked_at_before_any_twice(shipped: Path):
+    records = [record for path in shipped.glob("*.jsonl") for record in read([path]) if path.stem != "seeds"]
+    asked = parts(records)
+    first = asked[: len(records)]
+    assert len({id(part.record) for part in first}) == len(records)
+    assert [part.cost for part in first] == sorted(part.cost for part in first)
+    assert len(asked) == sum(len(record.batches or ()) for record in records)
+
+
+def test_it_ends_when_it_is_told_to(shipped: Path):
+    seen: list[Checked] = []
+
+    def three(checked: Checked, _: int) -> bool:
+        seen.append(checked)
+        return len(seen) < 3
+
+    assert check(shipped, CPU, three) == seen
+    assert len(seen) == 3
+
+
+def test_an_empty_folder_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["reproduce", "--check", "--ship-to", str(tmp_path), "--device", "cpu"]) == 2
+    assert "holds no models with records" in capsys.readouterr().err
+
+
+def test_what_leaks_is_what_the_most_probable_action_does_not_get(quick: Path):
+    model = load(str(quick / "base"))
+    found = leakage(model)
+    assert [one.seed for one in found] == [0, 1]
+    actions = model.network.actions(torch.tensor([[[4]], [[4]]]))[:, 0, 0]  # the digit 3
+    for one, of_three in zip(found, actions, strict=True):
+        assert one.leak["3"] == pytest.approx(1 - float(of_three.max()), abs=1e-6)
+        assert set(one.leak) == set("0123456789+=")
+        digits = [one.leak[str(digit)] for digit in range(10)]
+        assert one.worst[1] == max(digits)
+    assert read_leakage(quick / "base") == {one.seed: one for one in found}
+
+
+def test_lost_positions_are_those_of_digits_that_are_not_appended():
+    model = load("base")
+    (one,) = leakage(model)
+    digits = model.network.actions(torch.arange(1, 11)[None, None])[0, 0].double()
+    assert one.lost == pytest.approx(100 * float((digits[:, NLP] + digits[:, NOP]).mean()), rel=1e-4)
+    assert {one.actions[str(digit)] for digit in range(10)} == {"TLU"}
+    assert one.actions["+"] == "NLP"
+    assert digits[:, TLU].argmin().item() == int(one.worst[0])

@@ -1,0 +1,70 @@
+"""Estimates, against what was measured."""
+
+import json
+import statistics
+from pathlib import Path
+
+import pytest
+import torch
+
+from gridsum.config.variants import PAPER_VARIANTS
+from gridsum.ops.costs import Estimate, Work
+from gridsum.ops.devices import product_rate
+from gridsum.study.campaign import QUICK, Campaign
+from gridsum.study.pieces import pieces
+from gridsum.training.summary import read_summary
+from tests.study.conftest import ROOT
+
+GPU = torch.device("cuda")
+RECORDS = ROOT / "benchmarks" / "records"
+
+
+def test_the_gpus_trainings_are_estimated_as_they_were_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """As if a large product were as fast here as on the GPU that the records are of."""
+    rate = json.loads((RECORDS / "profile-h200-2026-11-17.json").read_text())["records"][0]["product_rate"]
+    monkeypatch.setattr("gridsum.ops.costs.product_rate", lambda *_: rate)
+    measured = json.loads((RECORDS / "ablation-2026-11-17.json").read_text())["steps"]["ms"]
+    for name, ms in measured.items():
+        train = next(pieces(Campaign(tmp_path, (name,), tuple(range(10)))))
+        seconds = Estimate(GPU, "bf16").seconds(train.work(GPU))
+        assert seconds == pytest.approx(510 * 10 * ms / 1e3, rel=0.35), name
+
+
+def test_a_machine_half_as_fast_takes_twice_as_long(monkeypatch: pytest.MonkeyPatch):
+    work = Work(training=1e15, inference=1e15)
+    seconds = []
+    for rate in (2e14, 1e14):
+        monkeypatch.setattr("gridsum.ops.costs.product_rate", lambda *_, rate=rate: rate)
+        seconds.append(Estimate(GPU, "bf16").seconds(work))
+    assert seconds[1] == pytest.approx(2 * seconds[0])
+
+
+def test_nothing_is_timed_where_nothing_is_left(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("gridsum.ops.costs.product_rate", lambda *_: pytest.fail("a product is timed"))
+    assert Estimate(torch.device("cpu"), "fp32").seconds(Work()) == 0
+
+
+def test_work_falls_to_nothing_as_it_is_done(quick: Path, tmp_path: Path):
+    cpu = torch.device("cpu")
+    for done, left in zip(
+        pieces(Campaign(quick, tuple(PAPER_VARIANTS), (0, 1), "fp32", QUICK)),
+        pieces(Campaign(tmp_path, tuple(PAPER_VARIANTS), (0, 1), "fp32", QUICK)),
+        strict=True,
+    ):
+        assert done.work(cpu) == Work()
+        assert left.work(cpu).training + left.work(cpu).inference > 0
+
+
+def test_networks_that_halt_early_are_less_work_where_samples_leave(tmp_path: Path):
+    """On a CPU; with KL they do not halt early. Measured: the steps of the last epochs of the results."""
+    campaign = Campaign(tmp_path, ("base", "ponderReg"), (0,), "fp32")
+    train = {piece.subject: piece for piece in pieces(campaign) if piece.stage == "train"}
+    work = {name: piece.work(torch.device("cpu")).training for name, piece in train.items()}
+    runs = {name: read_summary(ROOT / "results" / name).runs.values() for name in work}
+    steps = {name: statistics.fmean(run.steps[-1] for run in found) for name, found in runs.items()}
+    assert 0.5 < work["base"] / work["ponderReg"] / (steps["base"] / steps["ponderReg"]) < 2
+
+
+def test_the_product_is_timed_here(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("gridsum.ops.costs.product_rate", product_rate)
+    assert 0 < Estimate(torch.device("cpu"), "fp32").seconds(Work(training=1e9)) < 60

@@ -1,0 +1,87 @@
+"""The orderings are decided once, by a rule that stands before the runs do."""
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gridsum.config.variants import PAPER_VARIANTS
+from gridsum.evaluation.records import OnGrid, Record, append
+from gridsum.evaluation.suites import COLLECTIONS
+from gridsum.study import orderings, rule
+from gridsum.study.campaign import FURTHER, Campaign
+from gridsum.study.page import write_pages
+from gridsum.study.pieces import further_pieces
+from gridsum.study.results import load_results
+
+Make = Callable[..., Record]
+BETTER = ("noGroups", "base", "ponderReg", "SASA", "fixedTime")
+
+
+def _record(name: str, suite: str, seed: int, right: int, grids: str = "every") -> Record:
+    batch = OnGrid(3, 6, 640, right, 10 * right, 6400, 100 * right, 100 * right, 64000)
+    counts = (640, 10 * right, 6400, right)
+    rest = (3.0, 5, 0, "0.2.0", None)
+    found = Record(name, name, seed, suite, "sampled", "soft", *counts, *rest)
+    return dataclasses.replace(found, grids=grids, batches=(batch,))
+
+
+@pytest.fixture
+def decided(copied: Path) -> Path:
+    """As if 20 seeds of every variant had been measured; each variant is better than the next in `BETTER`."""
+    for path in (*(copied / "records").glob("*.jsonl"),):
+        path.unlink()
+    for name in PAPER_VARIANTS:
+        for seed in rule.SEEDS:
+            there = copied / "records" if seed < 2 else copied / "further" / "records"
+            there.mkdir(parents=True, exist_ok=True)
+            right = 600 - 100 * BETTER.index(name) + seed
+            suites = [suite.name for suite in COLLECTIONS["ablation"]]
+            append(there / f"{name}.jsonl", [_record(name, suite, seed, right) for suite in suites])
+    return copied
+
+
+def test_all_runs_decide(decided: Path):
+    brief = orderings.in_brief(load_results(decided))
+    assert "noGroups is best on digits: **confirmed**" in brief
+    assert "base and ponderReg are best on terms: **refuted**" in brief  # noGroups is, here
+    assert "fixedTime is worst on terms: **confirmed**" in brief
+    assert "| 20/20 " in orderings.account(load_results(decided))
+
+
+def test_means_over_all_of_them_stand_beside_the_papers(decided: Path):
+    page = decided / "page.md"
+    pages = write_pages(load_results(decided), page, "gridsum")
+    assert "over all 20 seeds" in pages[page]
+    assert "over all 20 seeds" in pages[page.parent / "appendix" / "variants.md"]
+    (decided / "further" / "records" / "SASA.jsonl").unlink()
+    assert "over all 20 seeds" not in "".join(write_pages(load_results(decided), page, "gridsum").values())
+
+
+def test_one_run_short_nothing_is_tested(decided: Path):
+    path = decided / "further" / "records" / "SASA.jsonl"
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
+    assert orderings.in_brief(load_results(decided)).count("**not measured**") == 3
+
+
+def test_other_grids_and_other_seeds_do_not_count(decided: Path):
+    before = orderings.account(load_results(decided))
+    suites = [suite.name for suite in COLLECTIONS["ablation"]]
+    path = decided / "further" / "records" / "fixedTime.jsonl"
+    append(path, [_record("fixedTime", suite, 5, 640, "published") for suite in suites])
+    append(path, [_record("fixedTime", suite, 25, 640) for suite in suites])
+    assert orderings.account(load_results(decided)) == before
+
+
+def test_the_seeds_that_are_lacking_are_trained_and_measured_for_it(tmp_path: Path):
+    campaign = Campaign(tmp_path, tuple(PAPER_VARIANTS), tuple(range(10)))
+    found = list(further_pieces(campaign))
+    assert [piece.subject for piece in found] == [name for name in PAPER_VARIANTS for _ in range(2)]
+    assert {piece.stage for piece in found} == {"further"}
+    others = campaign.further(rule.FURTHER_SEEDS)
+    assert {*campaign.seeds, *others.seeds} == set(rule.SEEDS)
+    assert others.folder == tmp_path / "further"
+    suites = {suite for claim in rule.CLAIMS for suite in claim.suites}
+    assert {suite.name for suite in FURTHER.suites} == suites
+    assert {way for suite in FURTHER.suites for way in FURTHER.ways(suite)} == {rule.WAY}

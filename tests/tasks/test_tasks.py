@@ -1,0 +1,283 @@
+"""Tasks: what is parsed is what was written, and samplers make what Python's own integers say."""
+
+import importlib.metadata
+import sys
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+import gridsum
+from gridsum.automaton.meaning import meaning_of
+from gridsum.automaton.proof import prove
+from gridsum.automaton.rule import LearnedRule
+from gridsum.automaton.run import answer_by_rule
+from gridsum.automaton.table import RuleTable
+from gridsum.cli import main
+from gridsum.config.exact import RuleConfig
+from gridsum.config.fields import override
+from gridsum.config.paper import ConfigError, TaskConfig
+from gridsum.config.variants import exact_for, variant
+from gridsum.data.problems import Space, sample
+from gridsum.data.streams import Stream
+from gridsum.evaluation.families import FAMILIES, draw
+from gridsum.model.rule import RuleNetwork
+from gridsum.serve.collection import Asked, Rule, ServedRule, Worked
+from gridsum.serve.views import trace_view
+from gridsum.tasks import (
+    Addition,
+    Alphabet,
+    ExpressionError,
+    Subtraction,
+    Task,
+    TaskError,
+    find,
+)
+from gridsum.tasks.alphabet import LETTERS
+from tests.oracles.column_addition import by_columns
+from tests.oracles.sizes import SMALLEST
+
+bases = st.integers(2, 36)
+
+
+@st.composite
+def sums(draw: st.DrawFn) -> tuple[Addition, tuple[str, ...]]:
+    task = Addition(draw(bases))
+    terms = st.text(task.alphabet.digits, min_size=1, max_size=30)
+    return task, tuple(draw(st.lists(terms, min_size=1, max_size=6)))
+
+
+@given(sums())
+def test_what_is_rendered_is_parsed_again(problem: tuple[Addition, tuple[str, ...]]):
+    task, terms = problem
+    assert task.parse(task.render(terms)) == terms
+    assert task.decode(task.encode(terms)) == task.render(terms)
+
+
+@given(sums())
+def test_sums_are_those_of_python(problem: tuple[Addition, tuple[str, ...]]):
+    task, terms = problem
+    base = task.alphabet.base
+    total = sum(int(term, base) for term in terms)
+    answer = task.answer(terms)
+    assert int(answer, base) == total
+    assert answer == task.alphabet.write(total)
+    assert len(answer) <= task.columns(len(terms), max(map(len, terms)))
+
+
+@given(bases, st.integers(1, 60), st.integers(1, 12))
+def test_no_more_columns_than_the_largest_sum(base: int, terms: int, digits: int):
+    largest = terms * (base**digits - 1)
+    assert Addition(base).columns(terms, digits) == len(Alphabet(base, "+").write(largest))
+
+
+@given(bases, st.integers(0, 10**12), st.integers(0, 10**12))
+def test_differences_are_those_of_python(base: int, one: int, other: int):
+    task, write = Subtraction(base), Alphabet(base, "-").write
+    large, small = max(one, other), min(one, other)
+    terms = task.parse(f"{write(large)} - {write(small)} =")
+    assert int(task.answer(terms), base) == large - small
+    if large > small:
+        with pytest.raises(ExpressionError, match="swap them"):
+            task.parse(f"{write(small)}-{write(large)}")
+
+
+@pytest.mark.parametrize("name", ["add", "add:base=2", "add:base=36", "subtract", "subtract:base=7"])
+@pytest.mark.parametrize("few", [0.0, 1.0])
+def test_what_is_drawn_has_the_exact_answer(name: str, few: float):
+    task = find(name)
+    space = Space((1, task.most_terms or 4), (1, 6))
+    batch = sample(space, 60, Stream.of_seeds([0, 5]), few, task)
+    seen = set()
+    for run in range(2):
+        for problem in range(60):
+            terms = task.parse(batch.expression(run, problem))  # a problem that is refused would be an error
+            seen.add(len(terms))
+            assert batch.answer(run, problem) == task.answer(terms)
+    assert seen == set(range(1, space.terms[1] + 1))
+
+
+def test_digits_of_every_value_are_drawn():
+    batch = sample(Space((2, 2), (9, 9)), 40, Stream.of_seeds([1]), task=find("add:base=36"))
+    assert set("".join(batch.expression(0, problem) for problem in range(40))) == {*LETTERS, "+", "="}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_families_in_another_base(family: str):
+    task = find("add:base=3")
+    terms = FAMILIES[family].terms or 3
+    batch = draw(family, Space((terms, terms), (1, 5)), 12, Stream.of_seeds([0]), task)
+    for problem in range(12):
+        assert batch.answer(0, problem) == task.answer(task.parse(batch.expression(0, problem)))
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("ad", "did you mean 'add'"),
+        ("add:base=1", "between 2 and 36"),
+        ("add:base=37", "between 2 and 36"),
+        ("add:bass=2", "takes no 'bass'; did you mean 'base'"),
+        ("add:2", "is no parameter"),
+    ],
+)
+def test_tasks_that_do_not_exist(name: str, message: str):
+    with pytest.raises(TaskError, match=message):
+        find(name)
+
+
+def test_names_are_the_same_for_the_same_task():
+    assert find("add:base=10").name == find().name == "add"
+    assert find("subtract:base=10").name == "subtract"
+
+
+def test_mistakes_are_told_in_the_tasks_own_terms():
+    with pytest.raises(ExpressionError, match="'2' is no digit in base 2; write numbers with the digits 0-1"):
+        find("add:base=2").parse("12+1")
+    with pytest.raises(ExpressionError, match="takes at most 2 terms, and these are 3"):
+        find("subtract").parse("5-3-1")
+    with pytest.raises(ExpressionError, match=r"holds only the digits 0-9 a-f, '\+' and one '='"):
+        find("add:base=16").parse("ff+g")
+    assert find("add:base=16").parse("FF+1") == ("ff", "1")
+
+
+OWN = """
+from gridsum.tasks import Alphabet, Task
+
+class Nim(Task):
+    meaning = "sums without carries"
+    def __init__(self, base=2):
+        self.alphabet, self.name = Alphabet(base, "+"), f"nim:base={base}"
+    def answer(self, terms):
+        base, longest = self.alphabet.base, max(map(len, terms))
+        columns = zip(*(term.zfill(longest) for term in terms))
+        total = "".join(self.alphabet.digits[sum(int(d, base) for d in column) % base] for column in columns)
+        return total.lstrip("0") or "0"
+    def columns(self, terms, digits):
+        return digits
+    def result(self, digits, columns):
+        return [digits.sum(-2)[..., column] % self.alphabet.base for column in range(columns)]
+"""
+
+
+@pytest.fixture
+def nim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A task in one file outside the package, found by an entry point."""
+    (tmp_path / "task_of_ones_own.py").write_text(OWN)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    point = EntryPoint("nim", "task_of_ones_own:Nim", "gridsum.tasks")
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: [point] if group == "gridsum.tasks" else [])
+    find.cache_clear()
+    yield "nim:base=4"
+    find.cache_clear()
+    sys.modules.pop("task_of_ones_own", None)
+
+
+def test_a_task_of_ones_own_is_found_and_drawn(nim: str):
+    task = find(nim)
+    assert isinstance(task, Task)
+    batch = sample(Space((1, 4), (1, 5)), 20, Stream.of_seeds([0]), task=task)
+    for problem in range(20):
+        terms = task.parse(batch.expression(0, problem))
+        columns = zip(*(map(int, term.zfill(5)) for term in terms), strict=True)
+        assert int(batch.answer(0, problem)) == int("".join(str(sum(column) % 4) for column in columns))
+
+
+def test_a_task_of_ones_own_is_trained_and_solved(nim: str, tmp_path: Path):
+    tiny = {"training.epochs": 1, "training.steps_per_epoch": 1, **SMALLEST}
+    (model,) = gridsum.train("base", 0, tmp_path, tiny, task=nim, device="cpu", quiet=True)
+    assert model.task.name == nim
+    assert model.network.embedding.weight.shape[1] == 4 + 3
+    answer = model.solve("123+311")
+    assert answer.exact == "30"
+    assert set(answer.answer) <= set("0123+=")
+    assert gridsum.evaluate(model, "2x3", samples=4, device="cpu")[0].samples == 4
+    with pytest.raises(ExpressionError, match="'7' is no digit in base 4"):
+        model.solve("7+1")
+
+
+def test_training_of_subtraction_has_two_terms():
+    config = variant("base", task="subtract")
+    assert (config.task.terms, config.task.group_bounds) == ((1, 2), (1,))
+    assert {phase.terms for phase in (exact_for("subtract").phases.soft, exact_for("subtract").phases.robust)} == {
+        (1, 2)
+    }
+    with pytest.raises(ConfigError, match="takes at most 2 terms"):
+        TaskConfig(name="subtract")
+    with pytest.raises(ValueError, match="no task"):
+        override(variant("base"), {"task.name": "multiply"})
+
+
+def test_a_rule_in_another_base_is_a_table_of_that_base():
+    network = RuleNetwork(RuleConfig(bits=3, width=8, hidden=8, placement_hidden=8, groups=2), [0], find("add:base=3"))
+    with torch.no_grad():  # placed as it should be; the rest is as it was drawn
+        last = network.placement.encoder.layers[-1]
+        last.weight.zero_()
+        network.decided.fill_(True)
+    table = LearnedRule(network).table()
+    assert table.steps.shape[0] == 3 + 2
+    again = RuleTable.from_json(table.to_json())
+    assert again.task.name == "add:base=3"
+    assert again.steps.tolist() == table.steps.tolist()
+    assert answer_by_rule(again, ("12", "1")).exact == "20"
+    assert meaning_of(again).base == 3
+
+
+@pytest.mark.parametrize("base", [2, 3, 16])
+def test_addition_in_a_base_is_proved_and_a_mistake_is_found(base: int):
+    task = Addition(base)
+    table = by_columns(task)
+    proof = prove(table)
+    assert proof.proved, proof.failures[:3]
+    assert proof.codes == list(range(2 * base + 1))
+    assert meaning_of(table).is_addition
+    largest = task.alphabet.digits[-1] * 9
+    assert answer_by_rule(table, (largest, "1")).correct
+    wrong = RuleTable(
+        table.bits, table.codes, np.where(table.steps == 2, 1, table.steps), table.reading, table.actions, task
+    )
+    assert not prove(wrong).proved
+
+
+def test_the_command_line_knows_tasks(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    (tmp_path / "rule.json").write_text(by_columns(Addition(2)).to_json())
+    assert main(["prove", "--table", str(tmp_path / "rule.json")]) == 0
+    assert "the sum in base 2" in capsys.readouterr().out
+    assert main(["rule", "--table", str(tmp_path / "rule.json")]) == 0
+    assert "This is column addition in all 8 cases" in capsys.readouterr().out
+    (tmp_path / "less.json").write_text(by_columns(Subtraction()).to_json())
+    assert main(["prove", "--table", str(tmp_path / "less.json")]) == 2
+    assert "what can be proved is that a rule adds" in capsys.readouterr().err
+    assert main(["train", "--task", "ad", "--out", str(tmp_path / "run")]) == 2
+    assert "did you mean 'add'" in capsys.readouterr().err
+
+
+def test_exact_is_trained_for_a_task(tmp_path: Path):
+    steps = {f"phases.{phase}.steps": 0 for phase in ("soft", "anneal", "hard", "robust")}
+    tiny = {"rule.bits": 3, "rule.width": 8, "rule.hidden": 8, "rule.groups": 2, "rule.placement_hidden": 8,
+            "phases.place.steps": 2, "discovery.epoch_steps": 1, "discovery.batch": 4,
+            "consolidation.rounds": 1, "consolidation.problems": 40, "consolidation.steps": 1}  # fmt: skip
+    training = gridsum.train("exact", 0, tmp_path, {**steps, **tiny}, task="add:base=2", device="cpu", quiet=True)
+    assert training.proved == ()
+    model = training[0]
+    assert model.task.name == "add:base=2"
+    assert model.network.embedding.weight.shape[1] == 5
+    assert model.solve("101+11", network=True).exact == "1000"
+
+
+def test_a_rule_in_another_base_is_served_in_that_base():
+    served = ServedRule(Rule("binary", by_columns(Addition(2)), {}))
+    terms = served.task.parse("1111+1111+1111+1111+1")
+    assert served.cells(terms) == 6 * 8
+    asked = Asked("binary", terms, None, 0, "auto")
+    answer, trace = served.trace(asked, lambda: None)
+    shown = trace_view(Worked(answer, trace, 0.0), "binary")
+    assert answer.answer == "111101"
+    assert shown.input == "1111+1111+1111+1111+1="
+    assert shown.readings[-1].symbols[0].strip() == "111101"
+    assert {letter for row in shown.placed.symbols for letter in row} == set("1+ ")
