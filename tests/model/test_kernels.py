@@ -14,15 +14,12 @@ from pathlib import Path
 
 import pytest
 import torch
-from torch.utils.flop_counter import FlopCounterMode
 
-from gridsum.benchmark.kernels import flops
 from gridsum.config.fields import override
 from gridsum.config.variants import variant
 from gridsum.data.streams import Stream, lane_threshold
 from gridsum.model.dropout import Dropout, NumberedCells
 from gridsum.model.engine import placement
-from gridsum.model.engine.context import ask, attend, conclude
 from gridsum.model.engine.plain import Plain
 from gridsum.model.paper import (
     ContextTransformer,
@@ -57,7 +54,6 @@ from gridsum.model.engine.cuda.gathering import Gathered
 from gridsum.model.engine.cuda.keep_bits import keep_bits
 from gridsum.model.engine.cuda.norm import norm_of_sum
 from gridsum.model.engine.cuda.placement import KernelEnds, rows_back
-from gridsum.model.engine.cuda.reading import read_context
 from gridsum.model.engine.cuda.transition import KernelTransition
 
 gpu = pytest.mark.gpu
@@ -342,53 +338,6 @@ def test_transition(shape, features, hidden, kind, dropout):
     # Of a last step, the top row alone.
     *_, last, _, _ = KernelTransition.apply(*given_all, (torch.zeros_like(grid[:, :, 0]),), True)
     assert_same(only_present(size, plain[:, :, 0]), last, inputs, relative=close)
-
-
-@pytest.fixture
-def multiplied(monkeypatch):
-    """Kernels are not computed: what they would multiply is noted."""
-    noted = []
-
-    def run(self, *arguments, grid, warmup, **named):  # noqa: ARG001
-        name = f"{self.fn.__module__.rpartition('.')[2]}.{self.fn.__name__}"
-        noted.append(flops(name, dict(zip(self.arg_names, arguments, strict=False)) | named))
-
-    monkeypatch.setattr(type(read_context), "run", run)
-    return noted
-
-
-def test_a_transition_multiplies_what_torch_counts(multiplied):
-    step = Transition(generators((0, 1)), 16, 32).to(DEVICE)
-    grid, attended = random(2, 3, 2, 5, 16), random(2, 3, 2, 5, 16, seed=1)
-    matrix = random(2, 16, 48, seed=2)
-    with FlopCounterMode(display=False) as counter:
-        linear(step(grid, attended, GridSize(2, 5)), matrix).sum().backward()
-    packed = packed_transition(step, matrix, 30)
-    for own, share in ((None, 1), ([[1, 5], [2, 3]], 11 / 20)):
-        multiplied.clear()
-        sizes = None if own is None else torch.tensor(own, dtype=torch.int32, device=DEVICE)
-        given = (grid, attended, *packed.ways, packed.packed, packed.low, 32, sizes, None, 1.0)
-        _, projected, *_ = KernelTransition.apply(*given, (torch.zeros_like(grid[:, :, 0]),), False)
-        torch.autograd.grad(projected.sum(), (grid, matrix))
-        assert sum(multiplied) == pytest.approx(share * counter.get_total_flops())
-
-
-def test_a_reading_multiplies_what_torch_counts_and_what_it_computes_again(multiplied):
-    """With one head no row has features that are masked. What is kept from the forward pass is the grid's mean; λ's
-    last layer, of one output, is a sum."""
-    config = override(variant("base"), SMALLEST | {"model.context_hidden": 32, "model.context_heads": 1}).model
-    reader = ContextTransformer(generators((0, 1)), config).to(DEVICE)
-    length, width, cells, samples = config.context_length, config.width, 15, 6
-    context, grid = random(2, 3, length, width), random(2, 3, 3, 5, width, seed=1)
-    with FlopCounterMode(display=False) as counter:
-        attended = attend(reader.attention, ask(reader.attention, context), grid, None)
-        conclude(reader, context, attended, None, lambda module, x, drops: module(x, drops))
-    forward = counter.get_total_flops() - 2 * samples * config.halting_hidden
-    readings = Readings.of(reader, 1, 3)
-    _, halting, *_ = KernelContext.apply(context, grid, readings, Reading(0, None, []), *readings.begin())
-    assert sum(multiplied) == forward
-    torch.autograd.grad(halting.sum(), (context, *reader.decision.parameters()))
-    assert sum(multiplied) == 4 * forward - 2 * samples * length * cells * width
 
 
 def test_a_compiler_reads_the_kernels():

@@ -41,7 +41,6 @@ COMMANDS = {
     "status": "show how far a reproduction or a sweep is, and where it runs",
     "export": "write a model for the Hugging Face Hub, as ONNX, or as JSON",
     "completion": "print what a shell needs to complete commands and options",
-    "bench": "measure what training and solving cost on this machine",
 }
 
 _WAIT = 1.0

@@ -1,7 +1,7 @@
 """How long work takes on the machine at hand, estimated before it begins, and the one limit on it.
 
 Operations, divided by the rate that was seen to be reached. The rate of a large product is measured here and now.
-Training and evaluation reach a share of it, which `gridsum bench` measures (benchmarks/records); it differs from
+Training and evaluation reach a share of it, which `benchmarks/step.py` measures; it differs from
 machine to machine, so an estimate is right within a factor of two.
 """
 

@@ -1,6 +1,6 @@
 """How much memory work takes, estimated before any of it is allocated, and the one limit on it.
 
-Estimates are of what was measured (`gridsum bench`), rounded down: work that would fit is not refused.
+Estimates are of what was measured (benchmarks/records), rounded down: work that would fit is not refused.
 """
 
 import os

@@ -1,17 +1,23 @@
-"""`make bench-check`: how it judges, and that its bounds are of what it measures."""
+"""The scripts in `benchmarks/`: how `make bench-check` judges, and that the script of a training step runs."""
 
 import importlib.util
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-_PATH = Path(__file__).parents[1] / "benchmarks" / "check.py"
-_SPEC = importlib.util.spec_from_file_location("bench_check", _PATH)
-assert _SPEC is not None
-assert _SPEC.loader is not None
-check = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(check)
+
+def script(name: str) -> Any:
+    found = importlib.util.spec_from_file_location(name, Path(__file__).parents[1] / "benchmarks" / f"{name}.py")
+    assert found is not None
+    assert found.loader is not None
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    return module
+
+
+check = script("check")
 
 
 def test_what_lies_above_its_bound_is_named():
@@ -53,3 +59,14 @@ class _Bounds:
 
     def read_text(self):
         return json.dumps(self.bounds)
+
+
+def test_a_training_step_is_measured_kept_and_profiled(tmp_path, monkeypatch, capsys):
+    arguments = ["exact-small", "--runs", "1", "--steps", "1", "--device", "cpu", "--profile", "--json"]
+    monkeypatch.setattr("sys.argv", ["step.py", *arguments, str(tmp_path / "step.json")])
+    script("step").main()
+    printed = capsys.readouterr().out
+    assert "exact-small   1 runs" in printed
+    assert "aten::mm" in printed
+    (record,) = json.loads((tmp_path / "step.json").read_text())["records"]
+    assert record["recurrent_steps"] > 0
