@@ -12,7 +12,7 @@ from gridsum.config.variants import PAPER_VARIANTS
 from gridsum.io.names import DEFAULT_MODEL, FORMER, INSIDE_MODEL, MODELS, did_you_mean, printable, resolve
 from gridsum.model.store import configuration_of, is_exact, load, shipped
 
-MANIFEST = json.loads((Path(__file__).parents[1] / "results" / "manifest.json").read_text())
+MANIFEST = json.loads((Path(__file__).parents[2] / "results" / "manifest.json").read_text())
 
 
 def test_every_shipped_model_has_a_use_and_weights_of_its_own():
