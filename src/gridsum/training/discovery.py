@@ -221,6 +221,8 @@ class Discovery:
         self.now = torch.zeros(len(Setting._fields), device=device)
         self.before = torch.empty(0, device=device)
         self.graphs: dict[tuple[str, int], tuple[torch.cuda.CUDAGraph, Tensor]] = {}
+        # They run one after the other, and what one logs is copied before the next: so they share their memory.
+        self.pool = torch.cuda.graph_pool_handle() if on_gpu(device) else None
 
     def train_step(self, number: int) -> Tensor:
         """One update of every run; returns what is logged [quantities, R]."""
@@ -302,7 +304,7 @@ class Discovery:
         torch.cuda.synchronize()
         kept = [tensor.clone() for tensor in self.state().values()]
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
+        with torch.cuda.graph(graph, pool=self.pool):
             logged = self._compute(phase, steps)
         with torch.no_grad():
             for tensor, value in zip(self.state().values(), kept, strict=True):
