@@ -80,7 +80,7 @@ def test_hooks_fire_once_a_step_in_solving_and_tracing(name: str):
     calls.clear()
     trace = model.trace("58+67")
     for part in parts:
-        assert calls.count(part) == 2 * answer.steps  # it is solved, then traced
+        assert calls.count(part) == answer.steps
     for hook in hooks:
         hook.remove()
     torch.testing.assert_close(trace.grids, plain.grids, atol=1e-3, rtol=1e-3)
@@ -110,7 +110,10 @@ def test_hooks_fire_once_a_step_in_exact():
     # One step more than changed anything: that nothing changes has to be seen.
     assert len(found["transition"]) == len(found["looking"]) == answer.steps + 1
     _, cache = model.run_with_cache("95+8", ["transition"])
-    assert cache["transition"].shape[0] == answer.steps + 1
+    assert cache["transition"].shape == (answer.steps + 1, 3, 4, 64)
+    assert model.run_with_cache("95+8")[1]["placement"].shape == (1, 13, 3)
+    with pytest.raises(ModelError, match="view was not called"):
+        model.run_with_cache("95+8", ["view"])
 
 
 def test_the_cache_holds_what_the_trace_shows():
@@ -118,7 +121,8 @@ def test_the_cache_holds_what_the_trace_shows():
     answer, cache = model.run_with_cache("58+67")
     trace = model.trace("58+67")
     assert answer.answer == "125"
-    torch.testing.assert_close(cache["step"][:, 0], trace.grids[1:], atol=1e-3, rtol=1e-3)
+    torch.testing.assert_close(cache["step"], trace.grids[1:], atol=1e-3, rtol=1e-3)
+    assert cache["context.decision"].shape == (answer.steps + 1, 1)
     assert {"embedding", "placement", "step.attention", "context.decision", "output"} <= cache.keys()
     with pytest.raises(InsideError, match=r"did you mean 'step\.attention'"):
         model.run_with_cache("58+67", ["step.atention"])

@@ -1,7 +1,7 @@
-"""What a model is asked, and how it is to work: read and checked, with messages that say what to mend."""
+"""What a model is asked, and how it is to work: read and checked, with messages that say what to do."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gridsum.tasks import ExpressionError, Task
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class ModelError(ValueError):
-    """A model that cannot be had or cannot do as asked; the message says what to mend."""
+    """A model that cannot be had or cannot do as asked; the message says what to do."""
 
 
 class How(NamedTuple):
@@ -23,19 +23,6 @@ class How(NamedTuple):
     """Of the draws of sampled halting."""
     network: bool = False
     """Whether the network itself answers, where its rule would."""
-
-
-def how_of(given: dict[str, Any]) -> How:
-    """Keywords as a `How`; one that does not exist is told the nearest."""
-    from gridsum.io.names import did_you_mean
-
-    unknown = next((name for name in given if name not in How._fields), None)
-    if unknown is not None:
-        mend = did_you_mean(unknown, How._fields, f"there are {', '.join(How._fields)}")
-        raise ModelError(f"solving takes no {unknown!r}; {mend}")
-    if not isinstance(given.get("seed", 0), int):
-        raise ModelError(f"{given['seed']!r} is no seed; write a whole number")
-    return How(**given)
 
 
 def read_expression(text: str, task: Task) -> tuple[str, ...]:

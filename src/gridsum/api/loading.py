@@ -1,20 +1,23 @@
-"""Models by their names: a shipped one, the folder of a training, or a weights file."""
+"""Models by their names: a shipped one, the folder of a training, a weights file, or the JSON of a rule."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, overload
 
 from gridsum.api.asking import ModelError
-from gridsum.api.models import Model, PaperModel, RuleModel
+from gridsum.api.models import Model, PaperModel, Patch, RuleModel
+from gridsum.api.traces import Trace
+from gridsum.data.answers import Answer
 from gridsum.io.names import DEFAULT_MODEL, MODELS, resolve
 from gridsum.io.packed import plain_or_packed
 
 if TYPE_CHECKING:
-    from gridsum.api.traces import Trace
+    from gridsum.evaluation.solving import PlacementRule
+    from gridsum.model.inference import HaltingRule
 
 
 def load(name: str | Path = DEFAULT_MODEL, seed: int | None = None, device: str = "cpu") -> Model:
-    """A model by the name of a shipped one, by the folder of a training, or by a weights file.
+    """A model by the name of a shipped one, by the folder of a training, by a weights file or the JSON of a rule.
 
     A folder of several seeds needs `seed` to say which.
 
@@ -25,6 +28,10 @@ def load(name: str | Path = DEFAULT_MODEL, seed: int | None = None, device: str 
     if not isinstance(name, str | Path) or name == "":
         raise ModelError(f"{name!r} names no model; write {', '.join(map(repr, MODELS))}, or the path of a trained one")
     name = resolve(str(name))[0]
+    if name.endswith(".json"):
+        from gridsum.automaton.files import read_rule
+
+        return RuleModel(name, None, read_rule(name))
     if seed is None and has_rule(name):
         return rule_model(name)
     from gridsum.model.store import is_exact, load_runs, locate
@@ -88,19 +95,50 @@ def rule_model(name: str) -> RuleModel:
     return RuleModel(name, paths[0])
 
 
-def solve(expressions: Any, model: str | Path | Model = DEFAULT_MODEL, **how: Any) -> Any:
+@overload
+def solve(  # type: ignore[overload-overlap]
+    expressions: str, model: str | Path | Model = ..., *, halting: "HaltingRule | None" = None,
+    placement: "PlacementRule" = "auto", seed: int = 0, network: bool = False,
+) -> Answer: ...  # fmt: skip
+
+
+@overload
+def solve(
+    expressions: Iterable[str], model: str | Path | Model = ..., *, halting: "HaltingRule | None" = None,
+    placement: "PlacementRule" = "auto", seed: int = 0, network: bool = False,
+) -> list[Answer]: ...  # fmt: skip
+
+
+def solve(
+    expressions: str | Iterable[str],
+    model: str | Path | Model = DEFAULT_MODEL,
+    *,
+    halting: "HaltingRule | None" = None,
+    placement: "PlacementRule" = "auto",
+    seed: int = 0,
+    network: bool = False,
+) -> Answer | list[Answer]:
     """The answer of a model, by default `exact`, to a sum; or the list of its answers to several.
 
     Examples:
         >>> solve("523+102+9416")
         <523+102+9416=10041, right, ... steps>
     """
+    how = {"halting": halting, "placement": placement, "seed": seed, "network": network}
     return as_model(model).solve(expressions, **how)
 
 
-def trace(expression: str, model: str | Path | Model = DEFAULT_MODEL, **how: Any) -> "Trace":
+def trace(
+    expression: str,
+    model: str | Path | Model = DEFAULT_MODEL,
+    patch: Patch | None = None,
+    *,
+    halting: "HaltingRule | None" = None,
+    placement: "PlacementRule" = "auto",
+    seed: int = 0,
+) -> Trace:
     """All that happens inside a model, by default `exact`, while it works out a sum."""
-    return as_model(model).trace(expression, **how)
+    return as_model(model).trace(expression, patch, halting=halting, placement=placement, seed=seed)
 
 
 def as_model(model: str | Path | Model) -> Model:

@@ -6,12 +6,13 @@ network is asked.
 
 import operator
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from gridsum.api.asking import How, ModelError, how_of, read_expression, read_expressions
+from gridsum.api.asking import How, ModelError, read_expression, read_expressions
+from gridsum.api.traces import Trace
 from gridsum.data.answers import Answer
 from gridsum.tasks import Task
 
@@ -19,19 +20,22 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from gridsum.api.terminal import Line
-    from gridsum.api.traces import Trace
     from gridsum.automaton.table import RuleTable
+    from gridsum.evaluation.solving import PlacementRule
+    from gridsum.model.inference import HaltingRule
     from gridsum.model.paper import Network
     from gridsum.model.rule import RuleNetwork
     from gridsum.model.store import Model as Runs
     from gridsum.model.unroll import Change
+    from gridsum.model.unroll import Trace as Inside
 
 # The states of a rule are kept for a trace while they are so many codes at most.
 _MOST_CODES = 5 * 10**7
 
-
 Patch = Mapping[tuple[int, int, int], Any]
 """(n, row, column) → the state that the cell is to have after n steps: a vector, or the number of a code."""
+Between = Callable[[], None]
+"""Is called between recurrent steps, and may raise to end the work."""
 
 
 class Model(ABC):
@@ -53,13 +57,42 @@ class Model(ABC):
     def task(self) -> Task:
         """What it was trained to answer."""
 
-    @overload
-    def solve(self, expressions: str, **how: Any) -> Answer: ...  # type: ignore[overload-overlap]
+    @property
+    @abstractmethod
+    def network(self) -> "Network | RuleNetwork":
+        """The torch module."""
+
+    @property
+    @abstractmethod
+    def about(self) -> dict[str, Any]:
+        """Its name, variant, seed, parameters and epochs."""
+
+    @property
+    @abstractmethod
+    def halting_rules(self) -> dict[str, str]:
+        """The rules that it can follow, its own first, and what each means."""
 
     @overload
-    def solve(self, expressions: Iterable[str], **how: Any) -> list[Answer]: ...
+    def solve(  # type: ignore[overload-overlap]
+        self, expressions: str, *, halting: "HaltingRule | None" = None, placement: "PlacementRule" = "auto",
+        seed: int = 0, network: bool = False,
+    ) -> Answer: ...  # fmt: skip
 
-    def solve(self, expressions: str | Iterable[str], **how: Any) -> Answer | list[Answer]:
+    @overload
+    def solve(
+        self, expressions: Iterable[str], *, halting: "HaltingRule | None" = None, placement: "PlacementRule" = "auto",
+        seed: int = 0, network: bool = False,
+    ) -> list[Answer]: ...  # fmt: skip
+
+    def solve(
+        self,
+        expressions: str | Iterable[str],
+        *,
+        halting: "HaltingRule | None" = None,
+        placement: "PlacementRule" = "auto",
+        seed: int = 0,
+        network: bool = False,
+    ) -> Answer | list[Answer]:
         """The answer to a sum, or a list of answers to several.
 
         The paper's models take `halting` ("sampled", "median", "fixed"), `placement` ("auto", "soft", "hard") and
@@ -72,19 +105,18 @@ class Model(ABC):
         """
         one = isinstance(expressions, str)
         terms = [self.read(expressions)] if one else read_expressions(expressions, self.task)
-        answers = list(self.answers(terms, how_of(how)))
+        answers = list(self.answers(terms, _how(halting, placement, seed, network)))
         return answers[0] if one else answers
 
-    def read(self, expression: str) -> tuple[str, ...]:
-        """The terms of an expression, as this model's task has them."""
-        return read_expression(expression, self.task)
-
-    def __call__(self, expression: str) -> str:
-        """A model is a function from text to text, as a solver of your own may be."""
-        return self.solve(expression).answer
-
-    @abstractmethod
-    def trace(self, expression: str, patch: "Patch | None" = None, **how: Any) -> "Trace":
+    def trace(
+        self,
+        expression: str,
+        patch: Patch | None = None,
+        *,
+        halting: "HaltingRule | None" = None,
+        placement: "PlacementRule" = "auto",
+        seed: int = 0,
+    ) -> Trace:
         """All that happens inside while a sum is worked out; takes what `solve` takes.
 
         `patch` changes the state of cells on the way: {(n, row, column): state} puts a vector, or a code of a rule,
@@ -100,39 +132,80 @@ class Model(ABC):
             >>> patched.readings[1][0][3], patched.answer.answer
             ('1', '125')
         """
+        return self.traced(self.read(expression), _how(halting, placement, seed), _checked(patch))
 
-    @abstractmethod
     def run_with_cache(
-        self, expression: str, names: "Iterable[str] | None" = None, **how: Any
-    ) -> "tuple[Answer, dict[str, Tensor]]":
+        self,
+        expression: str,
+        names: str | Iterable[str] | None = None,
+        *,
+        halting: "HaltingRule | None" = None,
+        placement: "PlacementRule" = "auto",
+        seed: int = 0,
+    ) -> "tuple[Answer, dict[str, Any]]":
         """The answer of the network, and what its parts put out, by their names in `network.named_modules()`.
 
-        A part that is called once a recurrent step has its outputs stacked, [calls,...]; runs and problems, of which
-        there is one each, are left out. `names` are the parts to keep (default: all).
+        The outputs of a part are stacked, [calls,...]: one for each recurrent step where it is a part of that. Runs
+        and problems, of which there is one each, are left out. Outputs that differ in shape stay a list. `names` are
+        the parts to keep (default: all that are called).
 
         Examples:
             >>> import gridsum
-            >>> answer, cache = gridsum.load("base").run_with_cache("58+67", ["step", "step.attention"])
-            >>> len(cache["step"]) == answer.steps
+            >>> model = gridsum.load("base")
+            >>> answer, cache = model.run_with_cache("58+67", ["step", "step.attention"])
+            >>> cache["step"].shape == (answer.steps, 3, 5, 64)
             True
         """
+        from gridsum.model.inside import recorded
+
+        with recorded(self.network, names) as found:
+            answer = self._answer_of_network(self.read(expression), _how(halting, placement, seed))
+        if names is not None and (silent := [name for name, outputs in found.items() if not outputs]):
+            raise ModelError(f"{', '.join(silent)} was not called for this sum; name a part of the computation")
+        return answer, {name: _stacked(outputs) for name, outputs in found.items() if outputs}
+
+    def read(self, expression: str) -> tuple[str, ...]:
+        """The terms of an expression, as this model's task has them."""
+        return read_expression(expression, self.task)
+
+    def __call__(self, expression: str) -> str:
+        """A model is a function from text to text, as a solver of your own may be."""
+        return self.solve(expression).answer
 
     @abstractmethod
-    def answers(self, expressions: Sequence[tuple[str, ...]], how: How) -> Iterator[Answer]:
+    def check(self, how: How) -> None:
+        """Refuse what this model cannot do."""
+
+    @abstractmethod
+    def answers(
+        self, expressions: Sequence[tuple[str, ...]], how: How, between: Between | None = None
+    ) -> Iterator[Answer]:
         """The answers to sums given as their terms, as they come."""
+
+    @abstractmethod
+    def traced(
+        self, terms: tuple[str, ...], how: How, patch: Patch | None = None, between: Between | None = None
+    ) -> Trace:
+        """As `trace`, of terms."""
 
     def answer_lines(self, lines: Sequence[bytes], how: How) -> bytes | None:  # noqa: ARG002
         """What is answered to lines of a file, a line each, where that is quicker than one by one; None elsewhere."""
         return None
 
     @abstractmethod
+    def size(self, terms: tuple[str, ...]) -> tuple[int, int]:
+        """The rows and columns of the grid that a sum is worked out on."""
+
+    @abstractmethod
+    def most_steps(self, terms: tuple[str, ...]) -> int:
+        """No more are taken for a sum."""
+
+    @abstractmethod
     def drawing(self, terms: tuple[str, ...], answer: Answer, how: How, states: Any = None) -> "list[Line]":
         """How a sum was worked out, for a terminal; `states`, as a trace keeps them, spare doing it again."""
 
-    @property
     @abstractmethod
-    def network(self) -> "Network | RuleNetwork":
-        """The torch module."""
+    def _answer_of_network(self, terms: tuple[str, ...], how: How) -> Answer: ...
 
 
 class PaperModel(Model):
@@ -142,10 +215,7 @@ class PaperModel(Model):
         self.name, self.runs = runs.name, runs
 
     def __repr__(self) -> str:
-        from gridsum.model.store import facts
-
-        about = facts(self.runs)
-        return f"<gridsum model {self.name}: {about['variant']}, {about['parameters']:,} parameters>"
+        return f"<gridsum model {self.name}: {self.about['variant']}, {self.about['parameters']:,} parameters>"
 
     @property
     def network(self) -> "Network":
@@ -155,14 +225,19 @@ class PaperModel(Model):
     def task(self) -> Task:
         return self.runs.config.task.task
 
-    def answers(self, expressions: Sequence[tuple[str, ...]], how: How) -> Iterator[Answer]:
-        from gridsum.evaluation.solving import solve
+    @property
+    def about(self) -> dict[str, Any]:
+        from gridsum.model.store import facts
 
-        self.check(how)
-        return solve(self.runs, expressions, how.halting, how.seed, how.placement)
+        return facts(self.runs)
+
+    @property
+    def halting_rules(self) -> dict[str, str]:
+        from gridsum.model.inference import rules_of
+
+        return rules_of(self.network)
 
     def check(self, how: How) -> None:
-        """Refuse what this network cannot do."""
         from gridsum.model.inference import check_rule
 
         if how.network:
@@ -173,48 +248,73 @@ class PaperModel(Model):
             except ValueError as error:
                 raise ModelError(f"{self.name}: {error}") from None
 
-    def trace(self, expression: str, patch: "Patch | None" = None, **how: Any) -> "Trace":
-        from gridsum.api.traces import Trace
-        from gridsum.evaluation.solving import solve, trace_expression
+    def answers(
+        self, expressions: Sequence[tuple[str, ...]], how: How, between: Between | None = None
+    ) -> Iterator[Answer]:
+        from gridsum.evaluation.solving import solve
 
-        terms, chosen = self.read(expression), how_of(how)
-        self.check(chosen)
-        change = None if patch is None else _change(_checked(patch))
-        (answer,) = solve(
-            self.runs, [terms], chosen.halting, chosen.seed, chosen.placement, change=change
-        )  # fmt: skip
+        self.check(how)
+        watch = None if between is None else lambda _: between()
+        return solve(self.runs, expressions, how.halting, how.seed, how.placement, watch)
+
+    def traced(
+        self, terms: tuple[str, ...], how: How, patch: Patch | None = None, between: Between | None = None
+    ) -> Trace:
+        from gridsum.evaluation.solving import solve_watched
+
+        self.check(how)
+        watch = (lambda _: None) if between is None else lambda _: between()
+        change = None if patch is None else _change(patch)
+        answer, inside = solve_watched(self.runs, terms, watch, how.halting, how.seed, how.placement, change)
         late = next((place for place in patch or () if place[0] > answer.steps), None)
         if late is not None:
             raise ModelError(f"the patch at {late} comes too late: the network halts after {answer.steps} steps")
-        inside = trace_expression(self.runs, terms, answer.steps, chosen.placement, change)
-        return Trace(self, terms, answer, chosen, inside)
+        return Trace(self, terms, answer, how, inside)
 
-    def run_with_cache(
-        self, expression: str, names: "Iterable[str] | None" = None, **how: Any
-    ) -> "tuple[Answer, dict[str, Tensor]]":
-        from gridsum.model.inside import recorded
+    def attention_of(self, inside: "Inside") -> "Tensor":
+        """What each cell pays to its neighbours [N,k²,H,W,h]."""
+        from gridsum.ops.sizes import check_memory, trace_bytes
 
-        with recorded(self.network, names) as found:
-            answer = self.solve(expression, **how)
-        return answer, _stacked(found)
+        steps, (height, width) = len(inside.grids) - 1, inside.grids.shape[1:3]
+        what = f"the attention of {steps:,} steps on {height:,} rows × {width:,} columns"
+        check_memory(what, trace_bytes(self.network.config, height * width, steps), inside.grids.device)
+        return self.network.step.attention.weights(inside.grids[None, :-1])[:, 0].transpose(0, 1)
+
+    def size(self, terms: tuple[str, ...]) -> tuple[int, int]:
+        from gridsum.evaluation.solving import solving_size
+
+        size = solving_size(len(terms), max(map(len, terms)), self.runs.config)
+        return size.height, size.width
+
+    def most_steps(self, terms: tuple[str, ...]) -> int:  # noqa: ARG002
+        from gridsum.model.inference import step_cap
+
+        return step_cap(self.network.config)
 
     def drawing(self, terms: tuple[str, ...], answer: Answer, how: How, states: Any = None) -> "list[Line]":
         from gridsum.api.terminal import draw_trace
-        from gridsum.evaluation.solving import trace_expression
 
-        if states is None:
-            states = trace_expression(self.runs, terms, answer.steps, how.placement)
-        return draw_trace(answer, states, self.name)
+        return draw_trace(answer, states or self.traced(terms, how).inside, self.name)
+
+    def _answer_of_network(self, terms: tuple[str, ...], how: How) -> Answer:
+        return next(self.answers([terms], how))
 
 
 class RuleModel(Model):
     """A run of `exact`: bits in its cells, and a rule that is a finite table."""
 
-    def __init__(self, name: str, weights: Path, table: "RuleTable | None" = None) -> None:
+    def __init__(self, name: str, weights: Path | None, table: "RuleTable | None" = None) -> None:
         """`table` is the rule, where it lies in a file of its own; else it is taken from the network."""
-        self.name, self.weights = name, weights
+        self.name, self._weights = name, weights
         if table is not None:
             self.table = table
+
+    @property
+    def weights(self) -> Path:
+        """The file of the network."""
+        if self._weights is None:
+            raise ModelError(f"{self.name} is a rule without its network; load the model that it was taken from")
+        return self._weights
 
     def __repr__(self) -> str:
         return f"<gridsum model {self.name}: a rule of {len(self.table.codes)} codes>"
@@ -226,27 +326,43 @@ class RuleModel(Model):
 
         return LearnedRule(self.network).table()
 
-    @property
-    def network(self) -> "RuleNetwork":
-        return self._network
+    @cached_property
+    def network(self) -> "RuleNetwork":  # type: ignore[override]
+        from gridsum.model.store import load_exact
+
+        return load_exact(self.weights)[0]
 
     @property
     def task(self) -> Task:
         return self.table.task
 
-    @cached_property
-    def _network(self) -> "RuleNetwork":
-        from gridsum.model.store import load_exact
+    @property
+    def about(self) -> dict[str, Any]:
+        from gridsum.model.store import facts_of_file
 
-        return load_exact(self.weights)[0]
+        return facts_of_file(self.name, self.weights)
 
-    def answers(self, expressions: Sequence[tuple[str, ...]], how: How) -> Iterator[Answer]:
+    @property
+    def halting_rules(self) -> dict[str, str]:
+        from gridsum.automaton.run import AT_REST
+
+        return {AT_REST: "halt when a step changes nothing"}
+
+    def check(self, how: How) -> None:
+        if how.halting is not None or how.placement != "auto":
+            raise ModelError(
+                f"{self.name} halts at rest and places by certain actions; leave halting and placement out"
+            )
+
+    def answers(
+        self,
+        expressions: Sequence[tuple[str, ...]],
+        how: How,
+        between: Between | None = None,  # noqa: ARG002
+    ) -> Iterator[Answer]:
         self.check(how)
         if how.network:
-            from gridsum.automaton.rule import LearnedRule
-
-            learned = LearnedRule(self.network)
-            return (learned.answer(terms) for terms in expressions)
+            return (self._answer_of_network(terms, how) for terms in expressions)
         from gridsum.automaton.many import answers_by_rule
 
         return answers_by_rule(self.table, expressions)
@@ -259,42 +375,45 @@ class RuleModel(Model):
         self.check(how)
         return answer_lines(self.table, lines)
 
-    def check(self, how: How) -> None:
-        """Refuse what a rule cannot do."""
-        if how.halting is not None or how.placement != "auto":
-            raise ModelError(
-                f"{self.name} halts at rest and places by certain actions; leave halting and placement out"
-            )
-
-    def trace(self, expression: str, patch: "Patch | None" = None, **how: Any) -> "Trace":
+    def traced(
+        self,
+        terms: tuple[str, ...],
+        how: How,
+        patch: Patch | None = None,
+        between: Between | None = None,  # noqa: ARG002
+    ) -> Trace:
         import numpy as np
 
-        from gridsum.api.traces import Trace
-        from gridsum.automaton.run import patched, size_of, states
+        from gridsum.automaton.run import patched, states
 
-        terms, chosen = self.read(expression), how_of(how)
-        self.check(chosen)
+        self.check(how)
         if patch is not None:
-            codes = {place: _code(code) for place, code in _checked(patch).items()}
-            answer, grids = patched(self.table, terms, codes)
-            return Trace(self, terms, answer, chosen, np.stack(grids))
-        (answer,) = self.answers([terms], chosen)
-        height, width = size_of(terms, self.task)
+            answer, grids = patched(self.table, terms, {place: _code(code) for place, code in patch.items()})
+            return Trace(self, terms, answer, how, np.stack(grids))
+        (answer,) = self.answers([terms], how)
+        height, width = self.size(terms)
         if (answer.steps + 1) * height * width > _MOST_CODES:
             raise ModelError(
                 f"{answer.steps + 1:,} grids of {height:,} × {width:,} cells are too many to keep; trace a shorter sum"
             )
-        codes = np.stack(list(states(self.table, terms, answer.steps)))
-        return Trace(self, terms, answer, chosen, codes)
+        return Trace(self, terms, answer, how, np.stack(list(states(self.table, terms, answer.steps))))
 
-    def run_with_cache(
-        self, expression: str, names: "Iterable[str] | None" = None, **how: Any
-    ) -> "tuple[Answer, dict[str, Tensor]]":
-        from gridsum.model.inside import recorded
+    def attention_of(self, inside: "Inside") -> "Tensor":
+        """What each bit takes from left, right and below [N,3,H,W,E]."""
+        from gridsum.automaton.rule import LearnedRule, cells
 
-        with recorded(self.network, names) as found:
-            answer = self.solve(expression, **{**how, "network": True})
-        return answer, _stacked(found)
+        rule = LearnedRule(self.network)
+        held = cells(inside.symbols[None], rule.actions(), *inside.grids.shape[1:3])
+        return self.network.attention(rule.prepare()[1][:, held], inside.grids[None, :-1])[:, 0].transpose(0, 1)
+
+    def size(self, terms: tuple[str, ...]) -> tuple[int, int]:
+        from gridsum.automaton.run import size_of
+
+        return size_of(terms, self.task)
+
+    def most_steps(self, terms: tuple[str, ...]) -> int:
+        """Exactly as many as it takes: the rule is quick enough to be asked."""
+        return next(self.answers([terms], How())).steps
 
     def drawing(
         self,
@@ -307,8 +426,22 @@ class RuleModel(Model):
 
         return draw_rule(answer, self.table, terms, self.name, grids=states)
 
+    def _answer_of_network(self, terms: tuple[str, ...], how: How) -> Answer:
+        from gridsum.automaton.rule import LearnedRule
 
-def _checked(patch: "Patch") -> "Patch":
+        self.check(how)
+        return LearnedRule(self.network).answer(terms)
+
+
+def _how(halting: Any, placement: Any, seed: Any, network: bool = False) -> How:
+    if not isinstance(seed, int):
+        raise ModelError(f"{seed!r} is no seed; write a whole number")
+    return How(halting, placement, seed, network)
+
+
+def _checked(patch: Patch | None) -> Patch | None:
+    if patch is None:
+        return None
     if not isinstance(patch, Mapping):
         raise ModelError(f"{patch!r} is no patch; write {{(n, row, column): state}}")
     for place in patch:
@@ -324,7 +457,7 @@ def _code(state: Any) -> int:
         raise ModelError(f"{state!r} is no code of a rule; a cell holds the number of one, such as 1") from None
 
 
-def _change(patch: "Patch") -> "Change":
+def _change(patch: Patch) -> "Change":
     """A patch of cells as `unroll` takes it."""
 
     def change(n: int, grid: "Tensor") -> "Tensor":
@@ -345,14 +478,10 @@ def _change(patch: "Patch") -> "Change":
     return change
 
 
-def _stacked(found: "dict[str, list[Tensor]]") -> "dict[str, Tensor]":
-    """One run's outputs for one problem, call after call; those of different shapes stay with the last."""
+def _stacked(outputs: "list[Tensor]") -> Any:
+    """The outputs of a part for one problem of one run, call after call."""
     import torch
 
-    stacked = {}
-    for name, outputs in found.items():
-        if not outputs:
-            continue
-        alike = [output for output in outputs if output.shape == outputs[-1].shape]
-        stacked[name] = torch.stack(alike)[:, 0]
-    return stacked
+    # What is the same for all problems, such as the placement of each symbol, has no place for them.
+    single = [output[0, 0] if output.shape[1:2] == (1,) else output[0] for output in outputs]
+    return torch.stack(single) if len({output.shape for output in single}) == 1 else single

@@ -4,17 +4,16 @@ import base64
 import sys
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
+from gridsum.api.asking import How
 from gridsum.data.answers import Answer
-from gridsum.tasks import PAD
+from gridsum.tasks import PAD, Task
 
 if TYPE_CHECKING:
     import numpy as np
     from torch import Tensor
 
-    from gridsum.api.asking import How
-    from gridsum.api.models import Model
     from gridsum.api.terminal import Line
     from gridsum.model.unroll import Trace as Inside
 
@@ -24,6 +23,19 @@ _BLANK = "·"
 
 class TraceError(ValueError):
     """A trace that cannot be shown as asked; the message says what to do."""
+
+
+class Traced(Protocol):
+    """What a trace asks of its model."""
+
+    name: str
+
+    @property
+    def task(self) -> Task: ...
+
+    def drawing(self, terms: tuple[str, ...], answer: Answer, how: How, states: Any = None) -> "list[Line]": ...
+
+    def attention_of(self, inside: "Inside") -> "Tensor": ...
 
 
 class Trace:
@@ -40,7 +52,7 @@ class Trace:
         ····
     """
 
-    def __init__(self, model: "Model", terms: tuple[str, ...], answer: Answer, how: "How", states: Any) -> None:
+    def __init__(self, model: Traced, terms: tuple[str, ...], answer: Answer, how: How, states: Any) -> None:
         """`states` are the internals of a network, or the codes [N+1,H,W] of a rule."""
         self.model, self.terms, self.answer, self.how = model, terms, answer, how
         self.codes: np.ndarray | None = None
@@ -72,23 +84,13 @@ class Trace:
         """The probabilities [S,3] of writing each symbol, opening a row with it, skipping it."""
         return self.inside.actions
 
-    @property
+    @cached_property
     def attention(self) -> "Tensor":
         """What each cell pays to its neighbours at every step.
 
         Of the paper's networks [N,k²,H,W,h]; of `exact`, for left, right and below, [N,3,H,W,E].
         """
-        if self.codes is None:
-            return self.inside.attention
-        return self._attention_of_bits()
-
-    def _attention_of_bits(self) -> "Tensor":
-        from gridsum.automaton.rule import LearnedRule, cells
-
-        rule = LearnedRule(self.model.network)  # type: ignore[arg-type]
-        held = cells(self.inside.symbols[None], rule.actions(), *self.grids.shape[1:3])
-        query = rule.prepare()[1][:, held]
-        return rule.network.attention(query, self.grids[None, :-1])[:, 0].transpose(0, 1)
+        return self.model.attention_of(self.inside)
 
     @property
     def halting(self) -> "Tensor | None":

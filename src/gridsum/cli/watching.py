@@ -53,4 +53,5 @@ def how_of(options: argparse.Namespace, network: bool = False) -> How:
 def watch(options: argparse.Namespace) -> "Trace":
     if resolve(options.model)[0] in MODELS:
         find().parse(options.expression)  # before anything is loaded
-    return model_of(options).trace(options.expression, **how_of(options)._asdict())
+    model = model_of(options)
+    return model.traced(model.read(options.expression), how_of(options))

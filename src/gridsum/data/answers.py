@@ -1,22 +1,23 @@
 """What a model said to one expression."""
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from typing import Any
 
 _SHOWN = 60
 """Characters of a long answer that its short form shows."""
 
 
-@dataclass(frozen=True, repr=False)
-class Answer:
+@dataclass(frozen=True, repr=False, eq=False)
+class Answer(str):
     """An answer, how it came about, and the truth beside it.
 
-    It prints as what was answered::
+    It is the text of what was answered, and is compared, printed and written to JSON as such::
 
         >>> answer = Answer("58+67=", "125", "125", 3, "at rest", "hard", False, base=10)
         >>> print(answer)
         125
-        >>> int(answer)
-        125
+        >>> int(answer), answer == "125"
+        (125, True)
         >>> answer
         <58+67=125, right, 3 steps>
     """
@@ -32,15 +33,24 @@ class Answer:
     base: int
     """In which numbers are written: `int(answer)` is what is meant, not what is read."""
 
+    def __new__(cls, expression: str, answer: str, *_: Any, **__: Any) -> "Answer":  # noqa: ARG004
+        return super().__new__(cls, answer)
+
+    def __eq__(self, other: object) -> bool:
+        """As text; two answers are equal if they came about alike, too."""
+        return astuple(self) == astuple(other) if isinstance(other, Answer) else self.answer == other
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = str.__hash__
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Answer, astuple(self)
+
     @property
     def correct(self) -> bool:
         return self.answer == self.exact
-
-    def __str__(self) -> str:
-        return self.answer
-
-    def __format__(self, form: str) -> str:
-        return format(self.answer, form)
 
     def __int__(self) -> int:
         return int(self.answer, self.base)

@@ -33,6 +33,8 @@ _SOFT_WORK = 2 * 10**8
 _CELLS_AT_ONCE = 1 << 18
 _CELLS_AT_ONCE_ON_GPU = 1 << 21
 _BYTES_PER_CELL = 1 << 14
+# A trace keeps every grid: once in so many steps, whether there is memory for as many more is asked.
+_LOOK_AT_MEMORY = 16
 
 
 def solve(
@@ -93,17 +95,22 @@ def solve_watched(
     halting: HaltingRule | None = None,
     seed: int = 0,
     placement: PlacementRule = "auto",
+    change: Change | None = None,
 ) -> tuple[Answer, Trace]:
     """As `solve_and_trace`, in a single pass and without the attention, which is most of a trace."""
     moments: list[Moment] = []
 
     def keep(moment: Moment) -> None:
         watch(moment)
+        if moment.n % _LOOK_AT_MEMORY == 0:
+            what = f"a trace of more than {moment.n:,} steps on {moment.grid[0, 0, ..., 0].numel():,} cells"
+            check_memory(what, _LOOK_AT_MEMORY * moment.grid.nbytes, moment.grid.device)
         moments.append(moment)
 
-    (answer,) = solve(model, [terms], halting, seed, placement, keep)
+    (answer,) = solve(model, [terms], halting, seed, placement, keep, change)
     symbols = batch_of([terms], _device(model.network), model.config.task.task).symbols[0, 0]
-    return answer, trace_of(engine_of(model.network), symbols, moments, attention=False)
+    found = trace_of(engine_of(model.network), symbols, moments, attention=False)
+    return answer, replace(found, alphabet=model.config.task.task.alphabet.symbols)
 
 
 def solving_size(terms: int, digits: int, config: Config) -> GridSize:

@@ -39,6 +39,11 @@ def default_rule(network: Network) -> HaltingRule:
     return _ABLE[network.config.halting][0]
 
 
+def rules_of(network: Network) -> dict[str, str]:
+    """The rules that a network can follow, its own first, and what each means."""
+    return {rule: HALTING_RULES[rule] for rule in _ABLE[network.config.halting]}
+
+
 def check_rule(network: Network, rule: str) -> None:
     """Refuse a rule that the network has no means to follow."""
     if rule not in HALTING_RULES:
