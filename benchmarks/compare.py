@@ -32,7 +32,11 @@ except ImportError:
     pass  # a checkout from before it did
 import torch
 torch.set_num_threads(1)
-from gridsum.evaluation.runner import evaluate
+try:
+    from gridsum.evaluation.evaluate import PaperSubject, evaluate
+except ImportError:  # a checkout from before there was one way to measure
+    from gridsum.evaluation.runner import evaluate
+    PaperSubject = lambda model: model
 from gridsum.evaluation.suites import find
 from gridsum.evaluation.solving import solve
 from gridsum.model.store import load
@@ -62,7 +66,7 @@ def solving(count, digits):
 
 def measuring(name):
     model, (suite,) = load(f"{sys.argv[1]}/{name}"), find("[1,4]x[1,10]")
-    return lambda number: evaluate(model, suite, 256, number)
+    return lambda number: evaluate(PaperSubject(model), suite, 256, number)
 
 work = {f"training step of {name}": training(name) for name in sys.argv[2:]}
 work["training step of base, success in expectation"] = training("base", success="expected")

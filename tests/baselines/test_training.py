@@ -9,7 +9,7 @@ import torch
 
 import gridsum
 from gridsum.baselines import campaign
-from gridsum.baselines.evaluation import evaluate, load
+from gridsum.baselines.evaluation import load
 from gridsum.baselines.fleet import MappedGradients, SystemFleet, answers, stacked
 from gridsum.baselines.learning import learning
 from gridsum.baselines.page import APPENDIX, PICTURE, appendix, page, reached
@@ -21,6 +21,7 @@ from gridsum.config.fields import override
 from gridsum.config.paper import ConfigError
 from gridsum.data.problems import Batch, Space, batch_of, sample
 from gridsum.data.streams import Stream
+from gridsum.evaluation.evaluate import evaluate
 from gridsum.evaluation.records import RecordError, append, read
 from gridsum.evaluation.suites import Suite
 from gridsum.evaluation.systems import best_runs, curves

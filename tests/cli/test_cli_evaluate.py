@@ -15,8 +15,8 @@ import gridsum.model.store
 from gridsum.cli import evaluate as evaluate_command
 from gridsum.config.exact import ExactConfig, RuleConfig
 from gridsum.config.variants import MEANINGS
+from gridsum.evaluation.evaluate import PaperSubject, evaluate
 from gridsum.evaluation.records import append, read
-from gridsum.evaluation.runner import evaluate
 from gridsum.evaluation.solving import solve, trace_expression
 from gridsum.evaluation.suites import find
 from gridsum.evaluation.tables import accuracy_text
@@ -32,7 +32,7 @@ Command = Callable[..., tuple[int, str, str]]
 def records(trained: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("records") / "records.jsonl"
     for suite in (*find("2x3"), *find("examples")):
-        append(path, evaluate(load(str(trained)), suite, samples=4))
+        append(path, evaluate(PaperSubject(load(str(trained))), suite, samples=4))
     return path
 
 
@@ -46,7 +46,7 @@ def test_a_training_folder_is_measured_with_all_its_seeds(command: Command, trai
         ("2x3", 0), ("2x3", 7), ("[1,2]x[1,2]", 0), ("[1,2]x[1,2]", 7)
     ]  # fmt: skip
     commit = evaluate_command.source_commit()
-    expected = evaluate(load(str(trained)), find("2x3")[0], 70, 5, "median", commit=commit)
+    expected = evaluate(PaperSubject(load(str(trained)), "median"), find("2x3")[0], 70, 5, commit)
     assert kept[:2] == expected
     assert printed.startswith("Scores\n")
     assert "Halting rule median" in printed

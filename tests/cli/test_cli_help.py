@@ -107,7 +107,7 @@ def test_solving_loads_only_what_solving_needs(model: str):
     loaded = set(done.err.split())
     assert done.status == 0
     assert "gridsum.evaluation.solving" in loaded
-    assert not {"rich", "gridsum.api.terminal", "gridsum.evaluation.runner", "gridsum.training.loop"} & loaded
+    assert not {"rich", "gridsum.api.terminal", "gridsum.evaluation.evaluate", "gridsum.training.loop"} & loaded
 
 
 @pytest.mark.slow

@@ -12,11 +12,11 @@ import torch
 from gridsum.config.fields import override
 from gridsum.config.paper import TaskConfig
 from gridsum.config.variants import variant
+from gridsum.evaluation.evaluate import PaperSubject, evaluate
 from gridsum.evaluation.grids import GRIDS, PUBLISHED, parts_of
 from gridsum.evaluation.intervals import independent_trials, interval
 from gridsum.evaluation.metrics import wilson
 from gridsum.evaluation.records import OnGrid, Record, RecordError, append, read
-from gridsum.evaluation.runner import evaluate
 from gridsum.evaluation.suites import EXAMPLES, find, in_parts, problems_of
 from gridsum.model.paper import Network
 from gridsum.model.store import Model
@@ -28,13 +28,13 @@ TASK = TaskConfig()
 
 def test_every_size_gets_equally_many_problems():
     (suite,) = find("2x15")
-    parts = parts_of("every", suite, None, TASK, 0)
+    parts = parts_of("every", suite, None, TASK)
     assert Counter(part.drawn for part in parts) == {(r, c): 1 for r in range(4) for c in range(4)}
     assert {part.problems for part in parts} == {40}
-    few = parts_of("every", suite, 4, TASK, 0)
+    few = parts_of("every", suite, 4, TASK)
     assert [part.problems for part in few] == [1] * 4
     assert {part.drawn[0] for part in few} == {part.drawn[1] for part in few} == set(range(4))
-    assert sum(part.problems for part in parts_of("every", suite, 130, TASK, 0)) == 130
+    assert sum(part.problems for part in parts_of("every", suite, 130, TASK)) == 130
 
 
 def test_the_published_sizes_are_what_the_published_test_code_draws():
@@ -47,14 +47,14 @@ def test_the_published_sizes_are_what_the_published_test_code_draws():
         drawn.append((chance.randint(0, 3), chance.randint(0, 3)))
     assert tuple(drawn) == PUBLISHED
     (suite,) = find("2x15")
-    assert [(part.problems, part.drawn) for part in parts_of("published", suite, None, TASK, 0)] == [
+    assert [(part.problems, part.drawn) for part in parts_of("published", suite, None, TASK)] == [
         (128, size) for size in PUBLISHED
     ]
 
 
 def test_worked_examples_stand_on_one_grid():
     for grids in ("every", "published"):
-        assert parts_of(grids, EXAMPLES, None, TASK, 0) == [(8, (0, 0))]
+        assert parts_of(grids, EXAMPLES, None, TASK) == [(8, (0, 0))]
 
 
 @pytest.mark.parametrize("sizes", [[130], [64, 64, 2], [1, 100, 29], [26] * 5])
@@ -74,7 +74,7 @@ def model() -> Model:
 
 def test_a_record_keeps_its_counts_grid_by_grid(model: Model, tmp_path):
     (suite,) = find("2x3")
-    records = evaluate(model, suite, 32)
+    records = evaluate(PaperSubject(model), suite, 32)
     for record in records:
         assert (record.grids, record.way, record.samples) == ("every", ("every", "soft"), 32)
         assert record.batches is not None
@@ -88,9 +88,10 @@ def test_a_record_keeps_its_counts_grid_by_grid(model: Model, tmp_path):
 @pytest.mark.parametrize("grids", GRIDS)
 def test_a_part_can_be_measured_again_alone(model: Model, grids):
     (suite,) = find("2x3")
-    whole = evaluate(model, suite, 70, grids=grids)
+    subject = PaperSubject(model, grids=grids)
+    whole = evaluate(subject, suite, 70)
     for number in (0, len(whole[0].batches or ()) - 1):
-        again = evaluate(model, suite, 70, grids=grids, only=[number])
+        again = evaluate(subject, suite, 70, only=[number])
         for record, part in zip(whole, again, strict=True):
             assert record.batches is not None
             assert part.batches == (record.batches[number],)

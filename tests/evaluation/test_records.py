@@ -88,13 +88,6 @@ def changed(record: Record, **changes: object) -> str:
     return json.dumps({key: value for key, value in data.items() if value is not ...})
 
 
-def test_a_field_that_records_had_before_is_passed_over(tmp_path: Path, make_record: Make) -> None:
-    path = tmp_path / "records.jsonl"
-    append(path, [make_record()])
-    path.write_text(path.read_text().replace("{", '{"hardened": true, '))
-    assert read([path]) == [make_record()]
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -170,6 +163,16 @@ def test_only_the_newline_missing_loses_nothing(tmp_path: Path, make_record: Mak
     assert [record.seed for record in read([path])] == [1]
     append(path, [make_record(seed=2)])
     assert [record.seed for record in read([path])] == [1, 2]
+
+
+@pytest.mark.parametrize("content", ["my notes\nwithout a last newline", '{"weights": 1}', "[1]\n", '{"model": "ba'])
+def test_a_file_that_is_not_ours_is_left_alone(tmp_path: Path, make_record: Make, content: str) -> None:
+    """Nor is one whose first record was torn: nothing says that it is a record."""
+    path = tmp_path / "notes.txt"
+    path.write_text(content)
+    with pytest.raises(RecordError, match=r"notes.txt does not begin with a record.*name another file"):
+        append(path, [make_record()])
+    assert path.read_text() == content
 
 
 @pytest.mark.parametrize("fails", ["short write", "fsync"])

@@ -1,5 +1,6 @@
+"""Functions of the user: found, asked, and ended where they do not end."""
+
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -7,8 +8,9 @@ from typing import Any
 import pytest
 
 from gridsum.data.symbols import decode, exact_sum, parse
-from gridsum.evaluation.records import append, read
-from gridsum.evaluation.solvers import SolverError, evaluate_solver, load_solver, takes_list
+from gridsum.evaluation.evaluate import FunctionSubject, evaluate
+from gridsum.evaluation.records import Record, append, read
+from gridsum.evaluation.solvers import NoAnswer, SolverError, SolverProcess, load_solver, takes_list
 from gridsum.evaluation.suites import EXAMPLES, Suite, find, problems_of
 from gridsum.io.version import __version__
 
@@ -69,12 +71,17 @@ def test_a_solver_that_cannot_be_loaded(name: str, message: str) -> None:
     assert message in str(caught.value)
 
 
+def measured(name: str, solver: Any, suite: Suite, samples: int | None = None, seed: int = 0) -> Record:
+    (record,) = evaluate(FunctionSubject(name, solver), suite, samples, seed, commit="abc")
+    return record
+
+
 def test_an_exact_solver_is_right_everywhere(tmp_path: Path) -> None:
     for suite in (*find("[1,4]x[1,10]"), *find("2x602")):
-        record = evaluate_solver("exact", right, suite, 70, seed=1, commit="abc")
+        record = measured("exact", right, suite, 70, seed=1)
         assert (record.char, record.seq, record.samples) == (1, 1, 70)
         assert (record.model, record.variant, record.suite) == ("exact", "external", suite.name)
-        assert (record.halting, record.placement, record.seed) == ("–", "–", None)
+        assert (record.halting, record.placement, record.grids, record.seed) == ("–", "–", "–", None)
         assert (record.evaluation_seed, record.version, record.commit) == (1, __version__, "abc")
         append(tmp_path / "records.jsonl", [record])
     assert len(read([tmp_path / "records.jsonl"])) == 2
@@ -90,7 +97,7 @@ def test_errors_are_counted() -> None:
         answer = right(expression)
         return f" {answer[1:] if len(seen) % 4 == 0 else answer}\n"
 
-    record = evaluate_solver("forgetful", forgetful, suite, 64, seed=0)
+    record = measured("forgetful", forgetful, suite, 64)
     valid = sum(len(right(expression)) for expression in seen)
     assert (record.sequences_right, record.samples) == (48, 64)
     assert (record.chars_right, record.chars_valid) == (valid - 16, valid)
@@ -99,62 +106,30 @@ def test_errors_are_counted() -> None:
 def test_solvers_see_the_problems_of_the_suite() -> None:
     (suite,) = find("[1,4]x[1,10]")
     seen: list[str] = []
-    evaluate_solver("listener", lambda expression: seen.append(expression) or "", suite, 66, seed=4)
+    measured("listener", lambda expression: seen.append(expression) or "", suite, 66, seed=4)
     batches = [problems_of(suite, 0, 64, seed=4), problems_of(suite, 1, 64, seed=4)]
     assert seen == [batches[i // 64].expression(0, i % 64) for i in range(66)]
     assert right(seen[65]) == decode(batches[1].targets[0, 1].tolist())
 
 
 def test_answers_are_kept_for_the_examples_alone() -> None:
-    record = evaluate_solver("exact", right, EXAMPLES, 640, seed=0)
+    record = measured("exact", right, EXAMPLES, 640)
     assert record.samples == 8
     assert record.answers == tuple(exact_sum(terms) for terms in EXAMPLES.expressions)
-    assert evaluate_solver("exact", right, find("2x3")[0], 2, seed=0).answers is None
-
-
-def _exits(_: str) -> str:
-    sys.exit(0)
-
-
-def _raises(_: str) -> str:
-    raise KeyError("weights")
-
-
-def _hangs(_: str) -> str:
-    while True:
-        try:
-            time.sleep(10)
-        except Exception:
-            continue
-
-
-@pytest.mark.parametrize(
-    ("solver", "reason"),
-    [
-        (_exits, "12+34= called sys.exit(0)"),
-        (_raises, "12+34= KeyError: 'weights'"),
-        (_hangs, "12+34= took longer than 0.05 s"),
-        (lambda _: 4.5, "12+34= gave float, not text such as '46'"),
-    ],
-)
-def test_no_answer_is_a_wrong_answer_and_is_named(solver: Any, reason: str) -> None:
-    suite = Suite.of_expressions("two", ["12+34", "1+1"])
-    timeout = 0.05 if solver is _hangs else 600.0  # a busy machine may keep a solver waiting
-    record = evaluate_solver("weak", solver, suite, None, seed=0, timeout=timeout)
-    assert (record.sequences_right, record.samples, record.failed) == (0, 2, 2)
-    assert record.answers == ("", "")
-    assert record.failure == reason
+    assert measured("exact", right, find("2x3")[0], 2).answers is None
 
 
 def test_what_comes_after_a_failure_counts() -> None:
     suite = Suite.of_expressions("three", ["12+34", "1+1", "2+2"])
 
     def weak(expression: str) -> str:
-        return _raises(expression) if expression == "1+1=" else right(expression)
+        if expression != "1+1=":
+            return right(expression)
+        raise KeyError("weights")
 
-    record = evaluate_solver("weak", weak, suite, None, seed=0)
+    record = measured("weak", weak, suite)
     assert (record.sequences_right, record.failed, record.answers) == (2, 1, ("46", "", "4"))
-    long = evaluate_solver("weak", _raises, find("2x602")[0], 1, seed=0)
+    long = measured("weak", lambda _: 4.5, find("2x602")[0], 1)
     assert long.failure is not None
     assert len(long.failure) < 200
 
@@ -164,7 +139,7 @@ def test_interrupting_is_not_answering() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        evaluate_solver("stopped", stopped, find("2x3")[0], 1, seed=0)
+        measured("stopped", stopped, find("2x3")[0], 1)
 
 
 def test_a_solver_may_take_lists() -> None:
@@ -180,7 +155,7 @@ def test_a_solver_may_take_lists() -> None:
     marked.batched = True  # type: ignore[attr-defined]
     (suite,) = find("2x3")
     for solver in (typed, marked):
-        record = evaluate_solver("list", solver, suite, 70, seed=0)
+        record = measured("list", solver, suite, 70)
         assert (record.sequences_right, record.samples, record.failed) == (70, 70, 0)
     assert sizes == [64, 6]
     assert not takes_list(right)
@@ -191,7 +166,79 @@ def test_a_list_of_the_wrong_length_is_no_answer() -> None:
     def short(problems: Sequence[str]) -> list[str]:
         return [right(problem) for problem in problems][1:]
 
-    record = evaluate_solver("short", short, find("2x3")[0], 4, seed=0)
+    record = measured("short", short, find("2x3")[0], 4)
     assert (record.sequences_right, record.failed) == (0, 4)
     assert record.failure is not None
     assert "gave no list of 4 answers" in record.failure
+
+
+HOSTILE = """
+import os, sys, time
+def solve(problem):
+    print("a word of its own")
+    terms = [int(term) for term in problem.rstrip("=").split("+")]
+    number = terms[0]
+    if number == 1:
+        sys.exit(3)
+    if number == 2:
+        raise KeyError("weights")
+    if number == 3:
+        return 4.5
+    if number == 4:
+        while True:
+            try:
+                time.sleep(60)
+            except BaseException:
+                pass
+    if number == 5:
+        os._exit(0)
+    if number == 6:
+        raise KeyboardInterrupt
+    if number == 7:
+        class Own(BaseException): pass
+        raise Own("mine")
+    if number == 8:
+        os.chdir("/")
+    if number == 9:
+        os.fork()
+    if number == 10:
+        return 10 ** 5000
+    return sum(terms)
+"""
+REASONS = {
+    1: "called sys.exit(3)",
+    2: "KeyError: 'weights'",
+    3: "gave float, not text such as '46'",
+    4: "took longer than 0.3 s",
+    5: "ended its process",
+    6: "ended its process",
+    7: "Own: mine",
+}
+
+
+def test_whatever_a_solver_does_the_others_get_their_answers(folder: Path) -> None:
+    """It exits, hangs while it catches everything, forks, moves, and answers with a number of 5,001 digits."""
+    (folder / "my_solver.py").write_text(HOSTILE)
+    solver = SolverProcess("my_solver:solve")
+    for number in range(1, 13):
+        solver.timeout = 0.3 if number == 4 else 60.0
+        if number in REASONS:
+            with pytest.raises(NoAnswer) as caught:
+                solver.ask([f"{number}+1="])
+            assert str(caught.value) == REASONS[number]
+        else:
+            assert solver.ask([f"{number}+1="]) == ["1" + "0" * 5000 if number == 10 else str(number + 1)]
+    assert Path.cwd() == folder
+    solver.end()
+    with pytest.raises(SolverError, match="my_solver has no 'slove'; did you mean 'solve'"):
+        SolverProcess("my_solver:slove")
+
+
+def test_a_solver_by_its_name_is_measured_as_a_function_is(folder: Path) -> None:
+    (suite,) = find("2x3")
+    subject = FunctionSubject("by name", SolverProcess("my_solver:solve"))
+    (record,) = evaluate(subject, suite, 70)
+    assert (record.sequences_right, record.failed) == (70, 0)
+    (folder / "my_solver.py").write_text("import os\nos._exit(1)")
+    with pytest.raises(SolverError, match="ended its process while it was imported"):
+        SolverProcess("my_solver:solve")

@@ -10,7 +10,7 @@ from gridsum.config.fields import override
 from gridsum.config.variants import variant
 from gridsum.data.symbols import decode, parse
 from gridsum.evaluation import solving
-from gridsum.evaluation.runner import evaluate
+from gridsum.evaluation.evaluate import PaperSubject, evaluate
 from gridsum.evaluation.solving import choose_placement, solve, solve_watched, solving_size, trace_expression
 from gridsum.evaluation.suites import find, problems_of
 from gridsum.model.inference import Outcome, UnsoundError
@@ -47,9 +47,9 @@ def test_a_seed_gives_the_same_answer_again(base):
 
 def test_parts_change_nothing(base, monkeypatch):
     suite = find("[1,4]x[1,10]")[0]
-    whole = evaluate(base, suite, 40)
+    whole = evaluate(PaperSubject(base), suite, 40)
     monkeypatch.setattr(solving, "_CELLS_AT_ONCE", 300)
-    assert evaluate(base, suite, 40) == whole
+    assert evaluate(PaperSubject(base), suite, 40) == whole
 
 
 def test_grids_for_solving_are_the_smallest_of_training_and_hold_the_result():
@@ -135,8 +135,9 @@ def test_every_run_of_a_model_is_evaluated_on_the_same_problems(tmp_path, base):
         save_run(tmp_path / f"{seed}.safetensors", base.network, 0, base.config, seed)
     suite = find("[1,4]x[1,10]")[0]
     both = load_runs("x", [tmp_path / "1.safetensors", tmp_path / "2.safetensors"])
-    fleet = evaluate(both, suite, 24)
-    alone = [evaluate(load_runs("x", [tmp_path / f"{seed}.safetensors"]), suite, 24)[0] for seed in (1, 2)]
+    fleet = evaluate(PaperSubject(both), suite, 24)
+    single = [load_runs("x", [tmp_path / f"{seed}.safetensors"]) for seed in (1, 2)]
+    alone = [evaluate(PaperSubject(model), suite, 24)[0] for model in single]
     assert [record.seed for record in fleet] == [1, 2]
     assert fleet == alone
 
@@ -148,17 +149,17 @@ def test_runs_go_alone_where_one_is_work_enough(name, base, monkeypatch):
     fleet, taken = replace(base, config=config, network=Network(config.model, range(3)), seeds=(0, 1, 2)), []
     infer = solving.infer
     monkeypatch.setattr(solving, "infer", lambda net, *rest: taken.append(net.runs) or infer(net, *rest))
-    together = evaluate(fleet, find("3x5")[0], 24)
+    together = evaluate(PaperSubject(fleet), find("3x5")[0], 24)
     parts = len(taken)
-    monkeypatch.setattr("gridsum.evaluation.runner._CELLS_OF_A_RUN", 1)
-    alone = evaluate(fleet, find("3x5")[0], 24)
+    monkeypatch.setattr("gridsum.evaluation.evaluate._CELLS_OF_A_RUN", 1)
+    alone = evaluate(PaperSubject(fleet), find("3x5")[0], 24)
     assert taken == [3] * parts + [1] * 3 * parts
     assert alone == together
     assert fleet.network.alone(1).output.weight.data_ptr() == fleet.network.output.weight[1].data_ptr()
 
 
 def test_records_count_what_the_model_said(base):
-    (record,) = evaluate(base, find("examples")[0], halting="median")
+    (record,) = evaluate(PaperSubject(base, "median"), find("examples")[0])
     assert record.answers is not None
     exact = [decode(row.tolist()) for row in problems_of(find("examples")[0], 0, 8, 0).targets[0]]
     assert record.sequences_right == sum(a == b for a, b in zip(record.answers, exact, strict=True))
@@ -175,8 +176,8 @@ def test_evaluation_grids_are_never_too_narrow_for_the_result(base, monkeypatch)
         nothing = torch.zeros(symbols.shape[:2], dtype=torch.int64)
         return Outcome(nothing[..., None].expand(-1, -1, size.width), nothing, nothing.bool())
 
-    monkeypatch.setattr("gridsum.evaluation.runner.infer_in_parts", look)
-    evaluate(base, find("2000x2")[0], 16)
+    monkeypatch.setattr("gridsum.evaluation.evaluate.infer_in_parts", look)
+    evaluate(PaperSubject(base), find("2000x2")[0], 16)
     assert set(widths) == {6, 7, 8}, "and every wider one that R allows"
 
 

@@ -5,15 +5,18 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gridsum.api.asking import How
 from gridsum.api.loading import has_rule
 from gridsum.api.models import PaperModel, RuleModel
+from gridsum.evaluation.evaluate import FunctionSubject, PaperSubject, RuleSubject, Subject
+from gridsum.evaluation.evaluate import evaluate as evaluate_one
 from gridsum.evaluation.records import Record, append
 from gridsum.evaluation.rendering import Table, to_html, to_markdown, to_text
-from gridsum.evaluation.solvers import evaluate_solver, load_solver
+from gridsum.evaluation.solvers import SolverError, SolverProcess
 from gridsum.evaluation.suites import Suite, SuiteError, find
 from gridsum.evaluation.tables import TABLES
 from gridsum.io.names import resolve
@@ -21,11 +24,8 @@ from gridsum.io.names import resolve
 if TYPE_CHECKING:
     from gridsum.model.store import Model as Runs
 
-Subject = Any
-"""What can be measured: a model, its name or folder, or a function from `12+34=` to `46`."""
 Report = Callable[[str, int, int], None]
 """Hears whom on what is measured, how many problems are done, and of how many."""
-Measure = Callable[[Suite, Report], list[Record]]
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Setting:
     """Of networks (`gridsum.evaluation.grids`)."""
     commit: str | None = None
     timeout: float | None = None
-    """Seconds that a function may take for a problem, or for a list of them if it takes lists."""
+    """Seconds that a function given by its name may take for a problem, or for a list of them if it takes lists."""
 
 
 class Scores(Sequence[Record]):
@@ -98,7 +98,7 @@ class Scores(Sequence[Record]):
 
 
 def evaluate(
-    what: Subject,
+    what: Any,
     suites: "str | Suite | Iterable[str | Suite]" = "comparison",
     samples: int | None = None,
     seed: int = 0,
@@ -116,8 +116,8 @@ def evaluate(
     "module:function". A suite is a collection of `gridsum.suites`, a problem space such as "2x100" or "[1,4]x[1,10]",
     or a family in one such as "nines+1:2x100". All get the same problems for one `seed`, and networks get them on
     `grids` of "every" size alike, or of the "published" test code's sizes. A function whose parameter is
-    a list gets many problems at once. Where it fails, or takes longer than `timeout` seconds, its answer is wrong, and
-    the record says why (`failed`, `failure`).
+    a list gets many problems at once. One given by its name works in a process of its own. Where a function fails, or
+    there takes longer than `timeout` seconds, its answer is wrong, and the record says why (`failed`, `failure`).
 
     Examples:
         >>> evaluate(lambda text: str(sum(map(int, text.rstrip("=").split("+")))), "examples")[0].seq
@@ -130,8 +130,10 @@ def evaluate(
     if not listed:
         raise SuiteError("there is nothing to measure; give a model, its name, or a function from '12+34=' to '46'")
     chosen = suites_of(suites)
-    measures = [measure for one in listed for measure in measures_of(one, setting)]
-    scores = Scores(record for measure in measures for suite in chosen for record in measure(suite, report))
+    subjects = [subject for one in listed for subject in subjects_of(one, setting)]
+    scores = Scores(
+        record for subject in subjects for suite in chosen for record in measure(subject, suite, setting, report)
+    )
     for record in filter(lambda record: record.failed, scores):
         warnings.warn(without_answers(record), stacklevel=2)
     return scores
@@ -154,105 +156,58 @@ def suites_of(names: "str | Suite | Iterable[str | Suite]") -> list[Suite]:
     return list({suite.name: suite for suite in found}.values())
 
 
-def measures_of(subject: Subject, setting: Setting) -> Iterator[Measure]:
-    """What measures a subject on a suite: one for each network or rule, loaded and checked."""
-    if isinstance(subject, str | Path):
-        text = str(subject)
+def subjects_of(what: Any, setting: Setting) -> Iterator[Subject]:
+    """What is measured of one thing: one for each fleet of networks, rule or function, loaded and checked."""
+    if isinstance(what, str | Path):
+        text = str(what)
         if ":" in text and not Path(text).exists():
-            yield measure_of_solver(text, load_solver(text), setting)
+            yield FunctionSubject(text, SolverProcess(text, setting.timeout))
         else:
             yield from _of_name(resolve(text.rstrip("/") or text)[0], setting)
-    elif isinstance(subject, PaperModel):
-        yield _of_runs(subject.runs, setting)
-    elif isinstance(subject, RuleModel):
-        yield _of_rule(subject, None, setting)
-    elif callable(subject):
-        yield measure_of_solver(getattr(subject, "__name__", type(subject).__name__), subject, setting)
+    elif isinstance(what, PaperModel):
+        yield _of_runs(what.runs, setting)
+    elif isinstance(what, RuleModel):
+        yield _of_rule(what, None, setting)
+    elif not callable(what):
+        raise SuiteError(f"{what!r} cannot be measured; give a model, its name, or a function from '12+34=' to '46'")
+    elif setting.timeout is not None:
+        raise SolverError("a time limit is for functions in a process of their own; name yours as 'module:function'")
     else:
-        raise SuiteError(f"{subject!r} cannot be measured; give a model, its name, or a function from '12+34=' to '46'")
+        yield FunctionSubject(getattr(what, "__name__", type(what).__name__), what)
 
 
-def _of_name(name: str, setting: Setting) -> Iterator[Measure]:
-    from gridsum.model.store import StoreError, locate, system_of
+def _of_name(name: str, setting: Setting) -> Iterator[Subject]:
+    from gridsum.automaton.files import shipped_rule
+    from gridsum.model.store import StoreError, load, load_exact, locate, system_of
+    from gridsum.ops.devices import pick_device
 
     try:
         system = system_of(locate(name)[0])
     except StoreError:
         system = None  # what is wrong is said where it is loaded
     if system is not None:
-        yield _of_system(name, setting)
-        return
-    if not has_rule(name):
-        from gridsum.model.store import load as load_all
-        from gridsum.ops.devices import pick_device
+        from gridsum.baselines.evaluation import load as load_system
 
-        yield _of_runs(load_all(name, pick_device(setting.device)), setting)
-        return
-    from gridsum.automaton.files import shipped_rule
-    from gridsum.model.store import load_exact
-
-    for path in locate(name):
-        yield _of_rule(RuleModel(name, path, shipped_rule(name)), load_exact(path)[2], setting)
+        yield load_system(name, pick_device(setting.device))
+    elif has_rule(name):
+        for path in locate(name):
+            yield _of_rule(RuleModel(name, path, shipped_rule(name)), load_exact(path)[2], setting)
+    else:
+        yield _of_runs(load(name, pick_device(setting.device)), setting)
 
 
-def _of_runs(runs: "Runs", setting: Setting) -> Measure:
-    from gridsum.evaluation.runner import evaluate as measure
-
-    how = setting.how
-    PaperModel(runs).check(how)
-
-    def of_suite(suite: Suite, report: Report) -> list[Record]:
-        def done(count: int, total: int) -> None:
-            report(f"{runs.name} on {suite.name}:", count, total)
-
-        asked = (setting.samples, setting.seed, how.halting, how.placement, setting.grids, setting.commit, done)
-        return measure(runs, suite, *asked)
-
-    return of_suite
+def _of_runs(runs: "Runs", setting: Setting) -> Subject:
+    PaperModel(runs).check(setting.how)
+    return PaperSubject(runs, setting.how.halting, setting.how.placement, setting.grids)
 
 
-def _of_system(name: str, setting: Setting) -> Measure:
-    from gridsum.baselines.evaluation import evaluate as measure
-    from gridsum.baselines.evaluation import load as load_system
-    from gridsum.ops.devices import pick_device
-
-    runs = load_system(name, pick_device(setting.device))
-
-    def of_suite(suite: Suite, report: Report) -> list[Record]:
-        def done(count: int, total: int) -> None:
-            report(f"{name} on {suite.name}:", count, total)
-
-        return measure(runs, suite, setting.samples, setting.seed, setting.commit, done)
-
-    return of_suite
+def _of_rule(model: RuleModel, training_seed: int | None, setting: Setting) -> Subject:
+    # Rules place in one way only, so models of both kinds can be measured under one placement.
+    model.check(setting.how._replace(placement="auto"))
+    return RuleSubject(model.name, model.table, training_seed)
 
 
-def _of_rule(model: RuleModel, training_seed: int | None, setting: Setting) -> Measure:
-    from gridsum.evaluation.rules import evaluate_rule
-
-    model.check(replace_placement(setting.how))
-
-    def of_suite(suite: Suite, report: Report) -> list[Record]:
-        def done(count: int, total: int) -> None:
-            report(f"{model.name} on {suite.name}:", count, total)
-
-        asked = (suite, setting.samples, setting.seed, setting.commit, done)
-        return [evaluate_rule(model.name, model.table, training_seed, *asked)]
-
-    return of_suite
-
-
-def replace_placement(how: How) -> How:
-    """Rules place in one way only, so models of both kinds can be measured under one placement."""
-    return how._replace(placement="auto")
-
-
-def measure_of_solver(name: str, solver: Any, setting: Setting) -> Measure:
-    def of_suite(suite: Suite, report: Report) -> list[Record]:
-        def done(count: int, total: int) -> None:
-            report(f"{name} on {suite.name}:", count, total)
-
-        asked = (setting.samples, setting.seed, setting.commit, setting.timeout, done)
-        return [evaluate_solver(name, solver, suite, *asked)]
-
-    return of_suite
+def measure(subject: Subject, suite: Suite, setting: Setting, report: Report) -> list[Record]:
+    """A subject on a suite."""
+    heard = partial(report, f"{subject.name} on {suite.name}:")
+    return evaluate_one(subject, suite, setting.samples, setting.seed, setting.commit, heard)

@@ -14,12 +14,13 @@ from typing import Any, NamedTuple
 
 import torch
 
-from gridsum.baselines.evaluation import evaluate, load
+from gridsum.baselines.evaluation import load
 from gridsum.baselines.fleet import SystemFleet
 from gridsum.baselines.learning import note
 from gridsum.baselines.registry import SYSTEMS, find
 from gridsum.config.fields import override
 from gridsum.config.paper import ConfigError
+from gridsum.evaluation.evaluate import evaluate
 from gridsum.evaluation.records import append, read
 from gridsum.evaluation.suites import COLLECTIONS, Suite
 from gridsum.io.names import did_you_mean

@@ -1,8 +1,9 @@
 """Measuring systems: the same problems and records as for ours."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -11,33 +12,45 @@ from gridsum.baselines.registry import find
 from gridsum.baselines.system import Baseline, System, SystemConfig
 from gridsum.config.fields import from_dict
 from gridsum.config.paper import ConfigError
-from gridsum.evaluation.metrics import Counts, count
-from gridsum.evaluation.records import Record
-from gridsum.evaluation.solvers import NOTHING
-from gridsum.evaluation.suites import Suite, problems_of
-from gridsum.io.version import __version__
+from gridsum.data.problems import Space
+from gridsum.evaluation.evaluate import Answers, Asked, Subject
 from gridsum.model.store import StoreError, check_state, locate, read_weights
 from gridsum.training.folders import read_metrics
 
 
-@dataclass(frozen=True)
-class SystemRuns:
+@dataclass
+class SystemRuns(Subject):
     """Trained runs of a system in one configuration."""
 
     name: str
     system: System
     config: SystemConfig
-    seeds: tuple[int, ...]
+    seeds: Sequence[int | None]
     network: Baseline
     seconds: float | None
     """The seconds of training of each run; None where no log says it."""
     held_out: tuple[float | None, ...]
     """The share of held-out problems that each had right at the end of its training; None where no log says it."""
 
-    @property
-    def variant(self) -> str:
-        """The system and its setting, such as dngpu/own."""
-        return f"{self.system.name}/{self.config.setting}"
+    def __post_init__(self) -> None:
+        self.variant = f"{self.system.name}/{self.config.setting}"
+        self.task, self.device = self.config.task.task, next(self.network.parameters()).device
+
+    def fits(self, space: Space) -> bool:
+        return self.network.fits(space)
+
+    def answer(self, asked: Asked) -> Answers:
+        predicted, steps = answers(self.network, len(self.seeds), asked.batch, asked.space)
+        return Answers(predicted, steps[:, None].expand(predicted.shape[:2]))
+
+    def about(self, run: int) -> dict[str, Any]:
+        return {
+            "given": self.system.given(self.config.setting),
+            "parameters": sum(parameter[0].numel() for parameter in self.network.parameters()),
+            "problems_seen": self.config.samples,
+            "training_seconds": self.seconds,
+            "held_out": self.held_out[run],
+        }
 
 
 def load(name: str, device: torch.device | str = "cpu") -> SystemRuns:
@@ -71,55 +84,3 @@ def _logged(paths: Sequence[Path], seeds: Sequence[int]) -> tuple[float | None, 
         return round(seconds, 2), tuple(shares[-1] if shares else None for shares in asked)
     except (OSError, KeyError, ValueError, ZeroDivisionError):
         return None, (None,) * len(seeds)
-
-
-def evaluate(
-    runs: SystemRuns,
-    suite: Suite,
-    samples: int | None = None,
-    seed: int = 0,
-    commit: str | None = None,
-    report: Callable[[int, int], None] | None = None,
-) -> list[Record]:
-    """A record for each run; none where the system cannot be given such problems at all."""
-    if not runs.network.fits(suite.space):
-        return []
-    device = next(runs.network.parameters()).device
-    batches, counts, steps, written = suite.batches(samples), [], [], []
-    for index, problems in enumerate(batches):
-        batch = problems_of(suite, index, problems, seed, device, runs.config.task.task)
-        predicted, taken = answers(runs.network, len(runs.seeds), batch, suite.space)
-        counts.append(count(predicted, batch.targets_for(predicted.shape[-1])).total())
-        steps.append(taken)
-        written.append(predicted)
-        if report is not None:
-            report(sum(batches[: index + 1]), sum(batches))
-    total: Counts = sum(counts[1:], counts[0])
-    mean, decode = torch.stack(steps).mean(0), runs.config.task.task.decode
-    parameters = sum(parameter[0].numel() for parameter in runs.network.parameters())
-    return [
-        Record(
-            model=runs.name,
-            variant=runs.variant,
-            seed=run_seed,
-            suite=suite.name,
-            halting=NOTHING,
-            placement=NOTHING,
-            samples=int(total.sequences[run]),
-            chars_right=int(total.chars_right[run]),
-            chars_valid=int(total.chars_valid[run]),
-            sequences_right=int(total.sequences_right[run]),
-            steps_mean=float(mean[run]),
-            steps_max=None,
-            evaluation_seed=seed,
-            version=__version__,
-            commit=commit,
-            answers=tuple(decode(row.tolist()) for part in written for row in part[run]) if suite.expressions else None,
-            given=runs.system.given(runs.config.setting),
-            parameters=parameters,
-            problems_seen=runs.config.samples,
-            training_seconds=runs.seconds,
-            held_out=runs.held_out[run],
-        )
-        for run, run_seed in enumerate(runs.seeds)
-    ]

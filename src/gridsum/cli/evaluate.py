@@ -1,9 +1,9 @@
 """`gridsum evaluate`: models and solvers on suites of problems, kept as records."""
 
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import gridsum
 from gridsum.api.progress import progress
@@ -22,7 +22,6 @@ from gridsum.cli.parsing import (
 from gridsum.io.names import DEFAULT_MODEL
 
 if TYPE_CHECKING:
-    from gridsum.api.scores import Measure
     from gridsum.evaluation.records import Record
 
 # These stand here too, to be told without torch.
@@ -35,7 +34,7 @@ FAMILIES = {
     "one-term": "a single term, which is the answer without its leading zeros",
     "permuted": "one long term among single digits, four orders of each",
 }
-GRIDS = ("every", "published", "drawn")
+GRIDS = ("every", "published")
 
 
 def _parser() -> Parser:
@@ -104,7 +103,7 @@ def _parser() -> Parser:
         default="every",
         metavar="NAME",
         help="which grids networks get. every: all sizes that training draws from, equally often; published: the five "
-        "of the published test code; drawn: one drawn for every 64 problems, as in records of 0.1.0 (default: every)",
+        "of the published test code (default: every)",
     )
     add_device(parser, "auto")
     return parser
@@ -115,11 +114,22 @@ def run(arguments: Sequence[str]) -> int:
     if options.out is not None:
         check_writable(options.out)
 
-    from gridsum.api.scores import Scores, suites_of, without_answers
+    from gridsum.api.asking import How
+    from gridsum.api.scores import Scores, Setting, measure, subjects_of, suites_of, without_answers
+    from gridsum.evaluation.evaluate import FunctionSubject
+    from gridsum.evaluation.records import check_file
     from gridsum.evaluation.rendering import to_text
+    from gridsum.evaluation.solvers import SolverProcess
 
+    if options.out is not None:
+        check_file(options.out)
     suites = suites_of(options.suite or "comparison")
-    measures = list(_measures(options))
+    how = How(options.halting, options.placement, options.seed)
+    asked = (options.samples, options.seed, how, options.device, options.grids)
+    setting = Setting(*asked, source_commit(), options.timeout)
+    named = options.model or ([] if options.solver else [DEFAULT_MODEL])
+    subjects = [subject for name in named for subject in subjects_of(called_now(name), setting)]
+    subjects += [FunctionSubject(name, SolverProcess(name, options.timeout)) for name in options.solver]
     records: list[Record] = []
     try:
         with progress() as shown:
@@ -127,9 +137,9 @@ def run(arguments: Sequence[str]) -> int:
             def report(label: str, done: int, total: int) -> None:
                 shown.update(label, done, total, unit="problems measured")
 
-            for measure in measures:
+            for subject in subjects:
                 for suite in suites:
-                    found = measure(suite, report)
+                    found = measure(subject, suite, setting, report)
                     if not found:
                         shown.note(f"gridsum: {suite.name} is left out: its numbers are too long for this system")
                     for failed in (record for record in found if record.failed):
@@ -147,21 +157,6 @@ def run(arguments: Sequence[str]) -> int:
     else:
         tell(f"gridsum: added {_counted(records)} to {options.out}")
     return 0
-
-
-def _measures(options: Any) -> "Iterator[Measure]":
-    """Every model and solver, loaded and checked."""
-    from gridsum.api.asking import How
-    from gridsum.api.scores import Setting, measure_of_solver, measures_of
-    from gridsum.evaluation.solvers import load_solver
-
-    how = How(options.halting, options.placement, options.seed)
-    asked = (options.samples, options.seed, how, options.device, options.grids)
-    setting = Setting(*asked, source_commit(), options.timeout)
-    for name in options.model or ([] if options.solver else [DEFAULT_MODEL]):
-        yield from measures_of(called_now(name), setting)
-    for name in options.solver:
-        yield measure_of_solver(name, load_solver(name), setting)
 
 
 def _keep(name: str, records: "list[Record]") -> None:

@@ -96,6 +96,9 @@ class Batch:
     def expression(self, run: int, problem: int) -> str:
         return self.task.decode(self.symbols[run, problem].tolist())
 
+    def expressions(self, run: int = 0) -> list[str]:
+        return [self.expression(run, problem) for problem in range(self.symbols.shape[1])]
+
     def answer(self, run: int, problem: int) -> str:
         return self.task.decode(self.targets[run, problem].tolist())
 

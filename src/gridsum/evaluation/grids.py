@@ -7,22 +7,17 @@ record names its grids, and keeps what was right on each.
 from typing import Literal, NamedTuple
 
 from gridsum.config.paper import TaskConfig
-from gridsum.data.streams import Stream
 from gridsum.evaluation.suites import Suite
 
-Grids = Literal["every", "published", "drawn"]
+Grids = Literal["every", "published"]
 GRIDS: dict[str, str] = {
     "every": "every size that training draws from, as often as any other",
     "published": "the five sizes that the published test code draws",
-    "drawn": "a size drawn for every 64 problems, as in records of 0.1.0",
 }
 DEFAULT: Grids = "every"
 
 PUBLISHED = ((0, 3), (3, 3), (3, 1), (2, 1), (1, 3))
 """R_H and R_W of the published code's five test batches: Python's `random`, seeded with 0, after 128 numbers each."""
-
-# What the random numbers of an evaluation are for, beside its problems and its halting.
-_ROWS, _COLUMNS = 1, 2
 
 
 class Part(NamedTuple):
@@ -33,11 +28,9 @@ class Part(NamedTuple):
     """R_H and R_W: the rows and columns that the grid has beyond the fewest."""
 
 
-def parts_of(grids: Grids, suite: Suite, samples: int | None, task: TaskConfig, seed: int) -> list[Part]:
+def parts_of(grids: Grids, suite: Suite, samples: int | None, task: TaskConfig) -> list[Part]:
     """How the problems of a suite are divided among grids. Worked examples stand on the smallest, together."""
     batches = suite.batches(samples)
-    if grids == "drawn":
-        return [Part(problems, _drawn(index, task, seed)) for index, problems in enumerate(batches)]
     if suite.expressions:
         return [Part(batches[0], (0, 0))]
     return _shared_out(sum(batches), PUBLISHED if grids == "published" else _every(task))
@@ -54,9 +47,3 @@ def _shared_out(samples: int, sizes: tuple[tuple[int, int], ...]) -> list[Part]:
     each, more = divmod(samples, len(sizes))
     parts = [Part(each + (index < more), size) for index, size in enumerate(sizes)]
     return [part for part in parts if part.problems]
-
-
-def _drawn(index: int, task: TaskConfig, seed: int) -> tuple[int, int]:
-    stream = Stream.of_seeds([seed]).fold(index)
-    rows = int(stream.fold(_ROWS).integers(0, task.random_rows))
-    return rows, int(stream.fold(_COLUMNS).integers(0, task.random_columns))

@@ -15,6 +15,11 @@ from typing import Any, NamedTuple
 from gridsum.io.disk import append_lines, is_json, split_torn
 from gridsum.io.names import did_you_mean
 
+EXTERNAL = "external"
+"""The variant of what is not a network of ours."""
+NOTHING = "–"
+"""Stands for what only some models have: halting, placement, grids."""
+
 
 class RecordError(ValueError):
     """A record that cannot be used; the message says where it stands and what to mend."""
@@ -63,8 +68,8 @@ class Record:
     """How many samples a solver gave no answer to; None for our models."""
     failure: str | None = None
     """The first of these, and why."""
-    grids: str = "drawn"
-    """Which grids it is of (`gridsum.evaluation.grids`); solvers and rules have none to choose."""
+    grids: str = NOTHING
+    """Which grids it is of (`gridsum.evaluation.grids`), where there are grids to choose."""
     batches: tuple[OnGrid, ...] | None = None
     """The counts grid by grid; None where they were not kept."""
     given: str | None = None
@@ -115,19 +120,32 @@ def as_line(record: Record) -> str:
 
 _OF_SYSTEMS = ("given", "parameters", "problems_seen", "training_seconds", "held_out")
 _TYPES = typing.get_type_hints(Record)
-_RETIRED = ("hardened",)
-"""Fields that records of 0.1.0 may have, and that say nothing any more."""
 _REQUIRED = [item.name for item in dataclasses.fields(Record) if item.default is dataclasses.MISSING]
 
 
 def append(path: str | Path, records: Iterable[Record]) -> None:
-    """Add the records to the end of a file, all of them or, if writing fails, none.
+    """Add the records to the end of a file of records, all of them or, if writing fails, none.
 
     What an interrupted writer left of a record is removed: that suite is measured again.
     """
     lines = "".join(as_line(record) for record in records).encode()
     if lines:
+        check_file(path)
         append_lines(Path(path), lines)
+
+
+def check_file(path: str | Path) -> None:
+    """Refuse to add to a file that does not begin with a record: it is not ours, and its end is not ours to mend."""
+    path = Path(path)
+    if not path.is_file():
+        return  # yet to be made, or a pipe
+    with path.open("rb") as file:
+        first = next((line for line in file if line.strip()), b"").rstrip(b"\0")
+    try:
+        if first:
+            _parse(first, torn=True)
+    except RecordError:
+        raise RecordError(f"{path} does not begin with a record, so none is added to it; name another file") from None
 
 
 def read(paths: Iterable[str | Path], pass_over_torn: bool = False) -> list[Record]:
@@ -165,8 +183,6 @@ def _parse(line: bytes, torn: bool) -> Record:
         raise RecordError(f"this is not a record ({error}); delete the line and evaluate that suite again") from None
     if not isinstance(data, dict):
         raise RecordError("a record is a JSON object with named fields; delete the line if it is none of ours")
-    for key in _RETIRED:
-        data.pop(key, None)
     for key in data:
         if key not in _TYPES:
             mend = did_you_mean(key, _TYPES, "") or f"its fields are {', '.join(_TYPES)}"

@@ -5,8 +5,7 @@ from collections.abc import Callable, Collection, Iterable
 from typing import NamedTuple
 
 from gridsum.evaluation.paper import ABLATION
-from gridsum.evaluation.records import Record
-from gridsum.evaluation.solvers import EXTERNAL, NOTHING
+from gridsum.evaluation.records import EXTERNAL, NOTHING, Record
 from gridsum.evaluation.systems import check_versions
 
 
@@ -85,7 +84,7 @@ def conditions(records: Collection[Record]) -> str:
 
 
 def _several(what: str, values: Iterable[object], plural: str = "s") -> str:
-    shown = sorted({str(value) for value in values}, key=_natural)
+    shown = sorted({str(value) for value in values} - {NOTHING}, key=_natural)
     return f"{what}{plural if len(shown) > 1 else ''} {', '.join(shown)}"
 
 

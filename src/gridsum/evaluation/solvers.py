@@ -3,6 +3,8 @@
 A function may take a list instead and return a list: it then gets a whole batch of problems at once. It says so by the
 type of its first parameter (`def solve(problems: list[str]) -> list[str]`), or by an attribute `batched = True`. What
 fails, exits or takes too long is a wrong answer, and the reason is kept.
+
+A function that is given by its name works in a process of its own: whatever it does there, it can be ended.
 """
 
 import importlib
@@ -10,35 +12,26 @@ import inspect
 import operator
 import os
 import signal
+import subprocess
 import sys
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+import weakref
+from collections.abc import Callable
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
 from typing import Any, cast
 
-from gridsum.data.answers import shortened
-from gridsum.evaluation.metrics import count_text
-from gridsum.evaluation.records import Record
-from gridsum.evaluation.suites import Suite, problems_of
 from gridsum.io.names import did_you_mean
-from gridsum.io.version import __version__
-from gridsum.tasks import Task
 
 Solver = Callable[[Any], Any]
 """From `12+34=` to `46`, or from a list of such problems to the list of their answers."""
-
-EXTERNAL = "external"
-"""The variant of what is not a network of ours."""
-NOTHING = "–"
-"""Stands for the halting and placement that only our networks have."""
 
 
 class SolverError(ValueError):
     """A solver that cannot be loaded or asked; the message says why."""
 
 
-class _TooSlow(BaseException):
-    """Raised within a solver whose time is up; not an `Exception`, which it may catch."""
+class NoAnswer(Exception):
+    """Why a solver gave none."""
 
 
 def load_solver(name: str) -> Solver:
@@ -66,8 +59,8 @@ def load_solver(name: str) -> Solver:
     try:
         solver = operator.attrgetter(attribute)(module)
     except AttributeError as error:
-        mend = did_you_mean(attribute, dir(module), "check its spelling")
-        raise SolverError(f"{module_name} has no {attribute!r}; {mend}") from error
+        hint = did_you_mean(attribute, dir(module), "check its spelling")
+        raise SolverError(f"{module_name} has no {attribute!r}; {hint}") from error
     if not callable(solver):
         raise SolverError(
             f"{name} is not a function but {type(solver).__name__}; it must take '12+34=' and return '46'"
@@ -88,104 +81,106 @@ def takes_list(solver: Solver) -> bool:
     return kind.split(".")[-1].split("[")[0].lower() in ("list", "sequence") or kind == str(list)
 
 
-def evaluate_solver(
-    name: str,
-    solver: Solver,
-    suite: Suite,
-    samples: int | None,
-    seed: int,
-    commit: str | None = None,
-    timeout: float | None = None,
-    report: Callable[[int, int], None] | None = None,
-    task: Task | None = None,
-) -> Record:
-    """Ask the solver for every problem of the suite; blanks around an answer are no part of it.
-
-    `timeout` is how many seconds it may take for a problem, or for a batch if it takes lists.
-    """
-    answers: list[str] = []
-    truths: list[str] = []
-    failures: list[str] = []
-    batched, batches = takes_list(solver), suite.batches(samples)
-    for index, problems in enumerate(batches):
-        batch = problems_of(suite, index, problems, seed, task=task)
-        expressions = [batch.expression(0, problem) for problem in range(batch.symbols.shape[1])]
-        for group in [expressions] if batched else [[expression] for expression in expressions]:
-            try:
-                answers += _ask(solver, group, batched, timeout)
-            except _Failure as failure:
-                answers += [""] * len(group)
-                failures += [f"{shortened(group[0], 80)} {failure}"] * len(group)
-        truths += [batch.answer(0, problem) for problem in range(len(expressions))]
-        if report is not None:
-            report(sum(batches[: index + 1]), sum(batches))
-    counts = count_text(answers, truths)
-    return Record(
-        model=name,
-        variant=EXTERNAL,
-        seed=None,
-        suite=suite.name,
-        halting=NOTHING,
-        placement=NOTHING,
-        samples=len(truths),
-        chars_right=int(counts.chars_right),
-        chars_valid=int(counts.chars_valid),
-        sequences_right=int(counts.sequences_right),
-        steps_mean=None,
-        steps_max=None,
-        evaluation_seed=seed,
-        version=__version__,
-        commit=commit,
-        answers=tuple(answers) if suite.expressions else None,
-        failed=len(failures),
-        failure=failures[0] if failures else None,
-    )
-
-
-class _Failure(Exception):
-    """Why there is no answer."""
-
-
-def _ask(solver: Solver, group: Sequence[str], batched: bool, timeout: float | None) -> list[str]:
+def ask(solver: Solver, problems: list[str], batched: bool) -> list[str]:
+    """The answers to a list of problems, or to one if it is not `batched`; blanks around them are no part of them."""
     try:
-        with _limited(timeout):
-            given = solver(list(group)) if batched else [solver(group[0])]
-    except _TooSlow:
-        raise _Failure(f"took longer than {timeout:g} s") from None
-    except KeyboardInterrupt:
+        given = solver(problems) if batched else [solver(problems[0])]
+        if not isinstance(given, list | tuple) or len(given) != len(problems):
+            raise NoAnswer(f"gave no list of {len(problems)} answers")
+        for answer in given:
+            if not isinstance(answer, str | int):
+                raise NoAnswer(f"gave {type(answer).__name__}, not text such as '46'")
+        return [str(answer).strip() for answer in given]
+    except (KeyboardInterrupt, NoAnswer):
         raise
     except SystemExit as stop:
-        raise _Failure(f"called sys.exit({stop.code!r})") from None
-    except Exception as error:
-        raise _Failure(_told(error)) from None
-    if not isinstance(given, list | tuple) or len(given) != len(group):
-        raise _Failure(f"gave no list of {len(group)} answers")
-    for answer in given:
-        if not isinstance(answer, str | int):
-            raise _Failure(f"gave {type(answer).__name__}, not text such as '46'")
-    return [str(answer).strip() for answer in given]
+        raise NoAnswer(f"called sys.exit({stop.code!r})") from None
+    except BaseException as error:
+        raise NoAnswer(_told(error)) from None
 
 
-@contextmanager
-def _limited(seconds: float | None) -> Iterator[None]:
-    """What takes longer than this is interrupted."""
-    if seconds is None:
-        yield
-        return
-    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
-        raise SolverError("a time limit works in the main thread of a Unix process alone; leave it out")
-
-    def stop(*_: object) -> None:
-        raise _TooSlow
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-
-
-def _told(error: Exception) -> str:
+def _told(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
+class SolverProcess:
+    """A function by its name, asked in a process of its own.
+
+    A process that has taken longer than `timeout` seconds for a problem (or for a list of them), or has ended, is
+    followed by another for the next one.
+    """
+
+    def __init__(self, name: str, timeout: float | None = None) -> None:
+        self.name, self.timeout = name, timeout
+        self._start()
+
+    def _start(self) -> None:
+        self.connection, theirs = Pipe()
+        command = f"from {__name__} import serve; serve({theirs.fileno()})"
+        process = subprocess.Popen(
+            [sys.executable, "-c", command],
+            stdin=subprocess.DEVNULL,
+            pass_fds=[theirs.fileno()],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        )
+        theirs.close()
+        self.end = weakref.finalize(self, _end, process, self.connection)
+        self.connection.send(self.name)
+        try:
+            told = self.connection.recv()
+        except EOFError:
+            self.end()
+            raise SolverError(f"{self.name} ended its process while it was imported") from None
+        if isinstance(told, str):
+            self.end()
+            raise SolverError(told)
+        self.batched: bool = told
+
+    def ask(self, problems: list[str]) -> list[str]:
+        if not self.end.alive:
+            self._start()
+        try:
+            self.connection.send(problems)
+            if not self.connection.poll(self.timeout):
+                self.end()
+                raise NoAnswer(f"took longer than {self.timeout:g} s")
+            answers, reason = self.connection.recv()
+        except (EOFError, OSError):
+            self.end()
+            raise NoAnswer("ended its process") from None
+        if reason:
+            raise NoAnswer(reason)
+        return answers
+
+
+def _end(process: subprocess.Popen[bytes], connection: Connection) -> None:
+    connection.close()
+    process.kill()
+    process.wait()
+
+
+def serve(descriptor: int) -> None:
+    """The other end of a `SolverProcess`: say whether the function takes lists, then answer until nobody asks."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who asks is interrupted, and then ends this process
+    sys.set_int_max_str_digits(0)
+    os.dup2(2, 1)  # what a solver prints is no result of ours
+    connection, process = Connection(descriptor), os.getpid()
+    try:
+        solver = load_solver(connection.recv())
+        batched = takes_list(solver)
+        connection.send(batched)
+    except SolverError as error:
+        connection.send(str(error))
+        return
+    while True:
+        try:
+            problems = connection.recv()
+        except EOFError:
+            return
+        try:
+            said = ask(solver, problems, batched), ""
+        except NoAnswer as error:
+            said = [], str(error)
+        if os.getpid() != process:
+            os._exit(0)  # a copy that the solver made of this process
+        connection.send(said)

@@ -13,10 +13,9 @@ from typing import NamedTuple
 from gridsum.data.symbols import exact_sum, render
 from gridsum.evaluation import paper
 from gridsum.evaluation.intervals import Measure, interval
-from gridsum.evaluation.records import Record
+from gridsum.evaluation.records import EXTERNAL, Record
 from gridsum.evaluation.rendering import Table, TableError, to_latex, to_markdown, to_text
 from gridsum.evaluation.rows import Cells, Row, arrange, conditions, labels_of, used
-from gridsum.evaluation.solvers import EXTERNAL
 from gridsum.evaluation.suites import COLLECTIONS, EXAMPLES
 from gridsum.evaluation.systems import costs, systems
 

@@ -12,10 +12,9 @@ from typing import NamedTuple
 import torch
 
 from gridsum.automaton.files import read_rule
+from gridsum.evaluation.evaluate import PaperSubject, RuleSubject, evaluate
 from gridsum.evaluation.records import Record, read
 from gridsum.evaluation.rendering import Table
-from gridsum.evaluation.rules import evaluate_rule
-from gridsum.evaluation.runner import evaluate
 from gridsum.evaluation.suites import find
 from gridsum.io.packed import plain_or_packed
 from gridsum.model.store import Model, load_runs
@@ -100,13 +99,12 @@ def check(folder: Path, device: torch.device, goes_on: Callable[[Checked, int], 
 def _measured(part: Part, model: Model | None, folder: Path) -> Counted:
     record = part.record
     (suite,) = find(record.suite)
+    only = None if part.number is None else [part.number]
     if model is None:
-        table = read_rule(folder / f"{record.model}.rule.json")
-        again = evaluate_rule(record.model, table, record.seed, suite, record.samples, record.evaluation_seed)
+        subject = RuleSubject(record.model, read_rule(folder / f"{record.model}.rule.json"), record.seed)
     else:
-        only = None if part.number is None else [part.number]
-        asked = (record.samples, record.evaluation_seed, record.halting, record.placement, record.grids)
-        (again,) = evaluate(model, suite, *asked, only=only)  # type: ignore[arg-type]
+        subject = PaperSubject(model, record.halting, record.placement, record.grids)  # type: ignore[arg-type]
+    (again,) = evaluate(subject, suite, record.samples, record.evaluation_seed, only=only)
     return Counted(again.samples, again.sequences_right, again.chars_right, again.chars_valid)
 
 

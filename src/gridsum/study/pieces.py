@@ -15,8 +15,8 @@ import torch
 
 from gridsum.config.exact import ExactConfig
 from gridsum.config.paper import Config
+from gridsum.evaluation.evaluate import PaperSubject, evaluate
 from gridsum.evaluation.records import append
-from gridsum.evaluation.runner import evaluate
 from gridsum.evaluation.suites import Suite
 from gridsum.io.disk import append_lines
 from gridsum.io.version import __version__
@@ -277,8 +277,9 @@ class Measure(Piece):
                     around.problems(label, done, total)
 
                 samples = self.campaign.scale.samples_of(suite)
-                asked = (samples, self.sheet.evaluation_seed, None, placement, grids, around.commit, report)
-                append(self.path, evaluate(model, suite, *asked))  # pyright: ignore[reportArgumentType]
+                subject = PaperSubject(model, None, placement, grids)  # pyright: ignore[reportArgumentType]
+                asked = (samples, self.sheet.evaluation_seed, around.commit, report)
+                append(self.path, evaluate(subject, suite, *asked))
                 around.check()
 
 

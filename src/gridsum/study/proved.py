@@ -12,8 +12,8 @@ from typing import Any
 
 from gridsum.automaton.rule import LearnedRule
 from gridsum.automaton.table import RuleTable
+from gridsum.evaluation.evaluate import RuleSubject, evaluate
 from gridsum.evaluation.records import Record, append, as_line, read
-from gridsum.evaluation.rules import evaluate_rule
 from gridsum.evaluation.suites import COLLECTIONS, Suite
 from gridsum.io.disk import write_atomically
 from gridsum.model.store import WEIGHTS, load_exact
@@ -68,11 +68,10 @@ def measure(
     known = {record.suite: record for record in (read([path]) if path.exists() else []) if record.seed == seed}
     missing = [suite for suite in SUITES if suite.name not in known]
     if missing:
-        table = rule_of(folder, seed)
+        subject = RuleSubject(EXACT, rule_of(folder, seed), seed)
         for suite in missing:
-            record = evaluate_rule(
-                EXACT, table, seed, suite, samples, commit=commit, report=functools.partial(report, suite.name)
-            )
+            heard = functools.partial(report, suite.name)
+            (record,) = evaluate(subject, suite, samples, commit=commit, report=heard)
             append(path, [record])
             known[suite.name] = record
     return [known[suite.name] for suite in SUITES]

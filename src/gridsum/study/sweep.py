@@ -20,8 +20,8 @@ import torch
 from gridsum.config.exact import ExactConfig
 from gridsum.config.fields import fields_of, from_dict, override, to_json
 from gridsum.config.paper import Config, ConfigError
+from gridsum.evaluation.evaluate import PaperSubject, evaluate
 from gridsum.evaluation.records import append, read
-from gridsum.evaluation.runner import evaluate
 from gridsum.evaluation.suites import Suite
 from gridsum.io.disk import write_atomically
 from gridsum.ops.costs import Work, exact_work, training_work
@@ -208,7 +208,7 @@ class SweepMeasure(Piece):
         def report(done: int, total: int) -> None:
             around.problems(self.subject, done, total)
 
-        append(self.path, evaluate(model, self.suite, self.samples, commit=around.commit, report=report))
+        append(self.path, evaluate(PaperSubject(model), self.suite, self.samples, commit=around.commit, report=report))
 
 
 def sweep_pieces(
