@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from gridsum.automaton import lesson, mend, observe
+from gridsum.automaton import lesson, mend, minimise, observe
 from gridsum.automaton.files import read_rule
 from gridsum.automaton.lesson import ANY
 from gridsum.automaton.observe import kinds_of
@@ -28,7 +28,7 @@ def consolidated(table: RuleTable, look: ConsolidationConfig = LOOK) -> RuleTabl
     rule = TableRule(table)
     observed = observe.observe(rule, look, 0)  # type: ignore[arg-type]
     shown = lesson.lesson(
-        lesson.merge(observed, np.array(table.reading), look.rare), kinds_of(torch.tensor(table.actions))
+        minimise.minimise(observed, np.array(table.reading), look.rare), kinds_of(torch.tensor(table.actions))
     )
     found = mend.mend(rule, shown, look, 0).lesson  # type: ignore[arg-type]
     assert found.codes.tolist() == list(range(table.outside))

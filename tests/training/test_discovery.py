@@ -1,6 +1,7 @@
 """Training of the network of bits: phases, problems, a fleet as its runs alone, and a folder from nothing to proofs."""
 
 import json
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -272,7 +273,7 @@ def test_a_stopped_training_is_resumed_as_if_it_had_not_been(
         if stopped == "train":
             patch.setattr(exact, "save_checkpoint", interrupted(exact.save_checkpoint, 3))
         else:
-            patch.setattr(exact, "settle", interrupted(exact.settle, 1))
+            patch.setattr(exact, "save_run", interrupted(exact.save_run, 2 * 6 + 1))
         with pytest.raises(Stop):
             train_exact(TINY, (0, 4), path, CPU)
     train_exact(TINY, (0, 4), path, CPU, resume=True)
@@ -286,7 +287,7 @@ def test_a_stopped_training_is_resumed_as_if_it_had_not_been(
 def test_a_run_that_learned_nothing_is_left_as_it_is():
     network = RuleNetwork(TINY.rule, [0])
     before = {name: tensor.clone() for name, tensor in network.state_dict().items()}
-    result = exact.settle(override(TINY, {"consolidation.enough": 1.0}), network, 0, lambda _: None)
+    ((_, result),) = exact.settle(network, replace(TINY.consolidation, enough=1.0), [0])
     assert not result["proved"]
     assert result["why"].startswith("training failed")
     assert len(result["rounds"]) == 1

@@ -1,22 +1,26 @@
-"""Consolidation: a run is taught, by itself, to do in one step what it settles to.
+"""Consolidation: runs are taught, each by itself, to do in one step what they settle to.
 
 A trained run is right at rest, but in contexts that occur only on the way it may be wrong for a step and mend itself.
 It is its own teacher here. Nothing in this file, or in those that it calls, knows what is added; all it is told are the
-results of training problems.
+results of training problems. Whether it needs another round is for the checker to say (`settle`).
 
 1. It solves many sums. Where its result is right, what stands around every cell at rest is noted (`observe`).
-2. Codes that read alike and lead their neighbours to the same codes are one and the same (`merge`).
-3. What a cell holds at rest is a function of its symbol, its right and its lower neighbour, and among a few codes
+2. The fewest states that explain this are found, and a bit pattern for each (`minimise`).
+3. What a cell holds at rest is a function of its symbol, its right and its lower neighbour, and among a few states
    (siblings) also of its left one. This is the lesson (`lesson`): for any left neighbour, go there in one step.
    Siblings count as the same to the right of a cell, because which of them stands there depends on that cell itself.
-4. Where sums stay wrong, each code is tried in the contexts that no right sum shows, and results judge (`mend`). In all
-   other contexts never seen at rest any code in use will do, so that the run stays within its codes.
-5. The step is trained on all contexts of these codes until none differs and every logit has a margin (`fit`). The run
-   then is a table, entry by entry.
+4. Where sums stay wrong, each state is tried in the contexts that no right sum shows, and results judge (`mend`). In
+   all other contexts never seen at rest any state will do, so that the run stays within its states.
+5. A lesson that answers fewer sums right than the run itself is not learned: the run keeps its weights.
+6. The step is trained on all contexts of these states until none differs and every logit has a margin (`fit`). The run
+   then is a table, entry by entry. All runs are trained together.
 """
 
 import math
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,10 +28,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from gridsum.automaton.lesson import ANY, Lesson, lesson, merge
-from gridsum.automaton.mend import mend
+from gridsum.automaton.lesson import ANY, Lesson, lesson
+from gridsum.automaton.mend import mend, share_right
+from gridsum.automaton.minimise import TooManyStates, minimise
 from gridsum.automaton.observe import kinds_of, observe
-from gridsum.automaton.rule import LearnedRule
+from gridsum.automaton.rule import LearnedRule, Rules, alone
 from gridsum.config.exact import ConsolidationConfig
 from gridsum.model.rule import RuleNetwork
 from gridsum.ops.devices import Replayed, on_gpu
@@ -39,115 +44,219 @@ _WARM_UP = 20
 # Between two looks at all contexts.
 _LOOK = 100
 _FROZEN = ("embedding", "placement", "view", "reading", "gate")
+# Runs that are looked at side by side on a GPU.
+_SIDE_BY_SIDE = 16
+
+Report = Callable[[str], None]
+
+
+@dataclass
+class Round:
+    """What one round of consolidation came to for one run."""
+
+    right: float
+    """The share of the sums that the run answers right before it."""
+    states: int = 0
+    contexts: int = 0
+    """Symbol, right and below, that were seen."""
+    tried: int = 0
+    found: int = 0
+    lesson_right: float = 0.0
+    """The share of the same sums that the lesson answers right."""
+    fitted: bool = False
+    """Whether the lesson was learned; if not, the run has kept its weights."""
+    wrong: int = 0
+    """Contexts that still differ from the lesson."""
+    steps: int = 0
+    why: str = ""
+
+
+def draw(rule: LearnedRule, config: ConsolidationConfig, seed: int, report: Report) -> tuple[Round, Lesson | None]:
+    """The lesson that a run's own results teach, if there is one that is worth learning."""
+    started = time.monotonic()
+    observed = observe(rule, config, seed)
+    found, seconds = Round(observed.right), [time.monotonic() - started]
+    if observed.right < config.enough:
+        found.why = f"training failed: {observed.right:.4f} of the sums are right, too few to learn from"
+        return found, None
+    try:
+        behaviour = minimise(observed, rule.reading().cpu().numpy(), config.rare)
+    except TooManyStates as error:
+        found.why = f"{observed.right:.4f} of the sums are right; {error}"
+        return found, None
+    learnt = lesson(behaviour, kinds_of(rule.actions()))
+    found.states, found.contexts = len(behaviour.codes), int((learnt.targets != ANY).any(1).sum())
+    seconds.append(time.monotonic() - started)
+    news = f"{found.right:.4f} of the sums right, {found.states} states, {found.contexts} contexts seen"
+    if config.mend:
+        mended = mend(rule, learnt, config, seed)
+        learnt, found.tried, found.found = mended.lesson, mended.tried, mended.found
+        if mended.tried:
+            news += (
+                f"; {mended.wrong} sums wrong by these, {found.tried} contexts tried, a state found for {found.found}"
+            )
+    seconds.append(time.monotonic() - started)
+    found.lesson_right = share_right(rule, learnt, config, seed)
+    seconds.append(time.monotonic() - started)
+    took = ", ".join(f"{at:.1f}" for at in seconds)
+    report(f"{news}; {found.lesson_right:.4f} right by its lesson (seen, minimised, mended, judged after {took} s)")
+    if found.lesson_right < found.right:
+        found.why = "its lesson would answer fewer sums right, so it keeps its weights"
+        return found, None
+    return found, learnt
+
+
+def consolidate(
+    network: RuleNetwork, config: ConsolidationConfig, seeds: Sequence[int], report: Callable[[int, str], None]
+) -> list[Round]:
+    """One round of looking and learning for each run, in place. `report` is told of which run it is."""
+
+    def look(run: int) -> tuple[Round, Lesson | None]:
+        stream = torch.cuda.stream(torch.cuda.Stream(device)) if on_gpu(device) else nullcontext()
+        with stream:
+            found = draw(LearnedRule(alone(network, run)), config, seeds[run], lambda news: report(run, news))
+            if on_gpu(device):
+                torch.cuda.current_stream(device).synchronize()
+            return found
+
+    device = network.decided.device
+    if on_gpu(device):
+        torch.cuda.synchronize(device)
+    with ThreadPoolExecutor(min(network.runs, _SIDE_BY_SIDE) if on_gpu(device) else 1) as pool:
+        drawn = list(pool.map(look, range(network.runs)))
+    lessons = {run: learnt for run, (_, learnt) in enumerate(drawn) if learnt is not None}
+    rounds = [found for found, _ in drawn]
+    for run, found in enumerate(rounds):
+        if found.why:
+            report(run, found.why)
+    if lessons:
+        runs = list(lessons)
+        part = alone(network, *runs).requires_grad_(True)
+        taught = fit(
+            part,
+            list(lessons.values()),
+            config,
+            [seeds[run] for run in runs],
+            lambda k, step, wrong: report(
+                runs[k], f"step {step}: {wrong} of {lessons[runs[k]].targets.size} contexts differ"
+            ),
+        )
+        with torch.no_grad():
+            for name, tensor in network.state_dict().items():
+                tensor[runs] = part.state_dict()[name]
+        for run, (wrong, steps) in zip(runs, taught, strict=True):
+            rounds[run].fitted, rounds[run].wrong, rounds[run].steps = True, wrong, steps
+    return rounds
 
 
 class _Schooling:
-    """A lesson for a run: its contexts one by one, and how far the run's logits are from what each wants."""
+    """A lesson for each run: its contexts one by one, and how far the run's logits are from what each wants.
 
-    def __init__(self, rule: LearnedRule, learnt: Lesson) -> None:
-        self.rule, device = rule, rule.device
-        places = torch.tensor([*learnt.codes, rule.outside], device=device)
-        self.contexts = torch.tensor(np.indices(learnt.targets.shape).reshape(4, -1).T, device=device)
-        self.contexts[:, 1:] = places[self.contexts[:, 1:]]
-        self.targets = torch.tensor(learnt.targets, device=device).flatten()
-        self.patterns = rule.patterns[places[:-1]]
+    Shorter lessons, and lists of states, are filled up with their first.
+    """
 
-    def logits(self, which: Tensor | slice, prepared: tuple[Tensor, ...] | None = None) -> Tensor:
-        return self.rule.logits(self.contexts[which, 0], self.contexts[which, 1:], prepared)
+    def __init__(self, rules: Rules, lessons: Sequence[Lesson]) -> None:
+        self.rules, device = rules, rules.device
+        self.counts = [learnt.targets.size for learnt in lessons]
+        contexts, targets, patterns = [], [], []
+        for learnt in lessons:
+            places = np.append(learnt.codes, rules.outside)
+            indices = np.indices(learnt.targets.shape).reshape(4, -1).T
+            indices[:, 1:] = places[indices[:, 1:]]
+            contexts.append(_filled(indices, max(self.counts)))
+            targets.append(_filled(learnt.targets.reshape(-1), max(self.counts)))
+            patterns.append(_filled(learnt.codes, max(len(other.codes) for other in lessons)))
+        self.contexts, self.targets, states = (
+            torch.tensor(np.stack(part), device=device) for part in (contexts, targets, patterns)
+        )
+        self.patterns = rules.patterns[states]
+
+    def logits(self, which: Tensor, prepared: tuple[Tensor, ...] | None = None) -> Tensor:
+        """Of some contexts [R,N] of each run."""
+        contexts = self.contexts.gather(1, which[..., None].expand(-1, -1, 4))
+        return self.rules.all_logits(contexts[..., 0], contexts[..., 1:], prepared)
 
     def loss(self, which: Tensor, margin: float) -> Tensor:
-        """How unlikely the code that a context wants is by its logits; where any will do, that all are."""
-        z, target = self.logits(which), self.targets[which]
-        on = (self.patterns > 0).to(z.dtype)
-        cost = F.softplus(2 * margin - z) @ on.T + F.softplus(2 * margin + z) @ (1 - on).T
-        taught = cost.gather(1, target.clamp_min(0)[:, None])[:, 0]
-        return torch.where(target == ANY, -torch.logsumexp(-cost, 1), taught).mean()
+        """How unlikely the state that a context wants is by its logits; where any will do, that all are [R]."""
+        z, target = self.logits(which), self.targets.gather(1, which)
+        on = (self.patterns > 0).to(z.dtype).mT
+        cost = F.softplus(2 * margin - z) @ on + F.softplus(2 * margin + z) @ (1 - on)
+        taught = cost.gather(2, target.clamp_min(0)[..., None])[..., 0]
+        return torch.where(target == ANY, -torch.logsumexp(-cost, 2), taught).mean(1)
 
     @torch.no_grad()
     def distances(self) -> Tensor:
-        """How far the logit nearest to 0 of each context is on its right side; where any will do, of the best code."""
-        prepared, found = self.rule.prepare(), []
-        for low in range(0, len(self.targets), _CONTEXTS):
-            part = slice(low, low + _CONTEXTS)
-            target = self.targets[part]
-            least = (self.logits(part, prepared)[:, None] * self.patterns).amin(-1)
-            found.append(torch.where(target == ANY, least.amax(1), least.gather(1, target.clamp_min(0)[:, None])[:, 0]))
-        return torch.cat(found)
+        """How far the logit nearest to 0 of each context is on its right side; where any will do, of the best state."""
+        prepared, found = self.rules.prepare(), []
+        for which in torch.arange(self.targets.shape[1], device=self.rules.device).split(_CONTEXTS // len(self.counts)):
+            which = which.expand(len(self.counts), -1)
+            target = self.targets.gather(1, which)
+            least = (self.logits(which, prepared)[:, :, None] * self.patterns[:, None]).amin(-1)
+            taught = least.gather(2, target.clamp_min(0)[..., None])[..., 0]
+            found.append(torch.where(target == ANY, least.amax(2), taught))
+        return torch.cat(found, 1)
+
+
+def _filled(values: np.ndarray, length: int) -> np.ndarray:
+    return np.concatenate((values, np.repeat(values[:1], length - len(values), 0)))
 
 
 def fit(
-    rule: LearnedRule, learnt: Lesson, config: ConsolidationConfig, seed: int, report: Callable[[int, int], None]
-) -> int:
-    """Train the step on the lesson, in place, until no context differs; returns how many still do."""
-    free = [p for name, p in rule.network.named_parameters() if not name.startswith(_FROZEN)]
-    school = _Schooling(rule, learnt)
-    device, count = rule.device, len(school.targets)
-    batch = min(config.batch, count)
-    generator = torch.Generator(device).manual_seed(seed)
+    network: RuleNetwork,
+    lessons: Sequence[Lesson],
+    config: ConsolidationConfig,
+    seeds: Sequence[int],
+    report: Callable[[int, int, int], None] = lambda *_: None,
+) -> list[tuple[int, int]]:
+    """Train the step of each run on its lesson, in place, until no context differs.
+
+    Returns how many still do in each run, and the steps that it took. `report` hears the run, the step, and how many.
+    """
+    free = [parameter for name, parameter in network.named_parameters() if not name.startswith(_FROZEN)]
+    school = _Schooling(Rules(network), lessons)
+    device, counts = network.decided.device, torch.tensor(school.counts, device=network.decided.device)[:, None]
+    batch = min(config.batch, max(school.counts))
+    generators = [torch.Generator(device).manual_seed(seed) for seed in seeds]
     rate = torch.zeros((), device=device)
     descent = torch.optim.Adam(free, rate, betas=(0.9, 0.99), capturable=on_gpu(device))
 
     def learn(drawn: Tensor) -> Tensor:
-        loss = school.loss(drawn, config.margin)
+        loss = school.loss(drawn, config.margin).sum()
         for parameter, gradient in zip(free, torch.autograd.grad(loss, free), strict=True):
             parameter.grad = gradient
         descent.step()
         return loss.detach()
 
     update = Replayed(learn) if on_gpu(device) else learn
-    unsure, wrong = torch.zeros(0, dtype=torch.int64, device=device), 0
+    done: dict[int, tuple[int, int]] = {}
+    final = [parameter.detach().clone() for parameter in free]
+    hard, unsure, sizes = (torch.zeros_like(counts) for _ in range(3))
     for step in range(config.steps + 1):
-        if step % _LOOK == 0:
+        if step % _LOOK == 0 or step == config.steps:
             distances = school.distances()
-            unsure, wrong = (distances <= config.margin).nonzero().squeeze(1), int((distances <= 0).sum())
-            report(step, wrong)
-            if not len(unsure) or step == config.steps:
+            near = [row[:count] <= config.margin for row, count in zip(distances, school.counts, strict=True)]
+            for run, row in enumerate(near):
+                if run not in done:
+                    wrong, left = int((distances[run, : len(row)] <= 0).sum()), int(row.sum())
+                    report(run, step, wrong)
+                    if not left or step == config.steps:
+                        done[run] = wrong, step
+                        for kept, parameter in zip(final, free, strict=True):
+                            kept[run] = parameter.detach()[run]
+            if len(done) == len(lessons):
                 break
-        drawn = torch.randint(count, (batch,), generator=generator, device=device)
-        hard = min(batch // 4, _COPIES * len(unsure))
-        if hard:
-            drawn[:hard] = unsure[drawn[:hard] % len(unsure)]
+            found = [row.nonzero()[:, 0] for row in near]
+            hard = torch.tensor([[min(batch // 4, _COPIES * len(row))] for row in found], device=device)
+            unsure = torch.nn.utils.rnn.pad_sequence(found, batch_first=True)
+            unsure = unsure if unsure.shape[1] else torch.zeros_like(counts)
+            sizes = torch.tensor([[max(1, len(row))] for row in found], device=device)
+        drawn = torch.stack([torch.rand(batch, generator=generator, device=device) for generator in generators])
+        drawn = (drawn * counts).long().clamp_max(counts - 1)
+        drawn = torch.where(torch.arange(batch, device=device) < hard, unsure.gather(1, drawn % sizes), drawn)
         warm = min(1.0, (step + 1) / _WARM_UP)
         rate.fill_(config.rate * warm * (1 + math.cos(math.pi * step / config.steps)) / 2)
         update(drawn)
-    return wrong
-
-
-@dataclass(frozen=True)
-class Round:
-    """What one round of consolidation came to."""
-
-    right: float
-    codes: int
-    contexts: int
-    tried: int
-    found: int
-    wrong: int
-    steps: int
-
-
-def consolidate(
-    network: RuleNetwork, config: ConsolidationConfig, seed: int, report: Callable[[str], None] = lambda _: None
-) -> Round:
-    """One round of looking and learning, in place, for a network of one run."""
-    rule = LearnedRule(network)
-    observed = observe(rule, config, seed)
-    if observed.right < config.enough:
-        report(f"{observed.right:.4f} of the sums right, which is too few to learn from")
-        return Round(observed.right, 0, 0, 0, 0, 0, 0)
-    behaviour = merge(observed, rule.reading().cpu().numpy(), config.rare)
-    shown = lesson(behaviour, kinds_of(rule.actions()))
-    seen = int((shown.targets != ANY).any(1).sum())
-    report(f"{observed.right:.4f} of the sums right, {len(behaviour.codes)} codes, {seen} contexts seen")
-    mended = mend(rule, shown, config, seed)
-    if mended.tried:
-        report(f"{mended.wrong} sums wrong by these: {mended.tried} contexts tried, a code found for {mended.found}")
-    learnt, looked = mended.lesson, [0]
-
-    def look(step: int, wrong: int) -> None:
-        looked.append(step)
-        report(f"step {step}: {wrong} of {learnt.targets.size} contexts differ")
-
-    network.requires_grad_(True)
-    wrong = fit(rule, learnt, config, seed, look)
-    return Round(observed.right, len(behaviour.codes), seen, mended.tried, mended.found, wrong, looked[-1])
+    with torch.no_grad():
+        for kept, parameter in zip(final, free, strict=True):
+            parameter.copy_(kept)
+    return [done[run] for run in range(len(lessons))]

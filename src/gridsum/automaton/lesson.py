@@ -1,91 +1,21 @@
-"""What a run can learn from what it shows: codes that are one and the same, and the table that it should become."""
+"""What a run can learn from what it shows: the table that it should become."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from gridsum.automaton.observe import KINDS, Observed
+from gridsum.automaton.minimise import Behaviour
+from gridsum.automaton.observe import KINDS
 
 # A code counts as a neighbour's other choice if a context takes it in this share of its cases, in so many contexts (or
 # in one for each digit, where the task has fewer digits).
 _SIBLING_SHARE, _SIBLING_CONTEXTS = 0.02, 3
-# Two codes act alike if this share of what they do together differs at most, over at least so many cases.
-_ALIKE, _TOGETHER = 0.1, 3
+# Two states act alike if this share of what they do together differs at most.
+_ALIKE = 0.1
 # All bits off, as every cell starts.
 _START = 0
 ANY = -1
 """In place of a code: any will do."""
-
-
-@dataclass(frozen=True)
-class Behaviour:
-    """How often each code follows each context, over the codes in use."""
-
-    codes: np.ndarray
-    """The bit pattern of each code in use, and of those merged into it the most frequent."""
-    counts: np.ndarray
-    """[12, kinds + 1, n+1, n+1, n+1, n]: own symbol, kind of the right cell, left, right, below, own; n is outside."""
-    members: dict[int, int]
-    """Every code that was seen often, as bits → the number of the one it was merged into."""
-    reading: np.ndarray
-    """The symbol that each code reads as."""
-
-
-def merge(observed: Observed, reading: np.ndarray, rare: float) -> Behaviour:
-    """The codes in use, those that read alike and act alike taken together."""
-    windows, counts = observed.windows, observed.counts
-    outside = len(reading)
-    frequency = np.bincount(windows[:, 4], counts, minlength=outside)
-    used = np.flatnonzero(frequency >= max(1, rare * counts.sum()))
-    number = np.full(outside + 1, -1)
-    number[used] = np.arange(len(used))
-    number[outside] = len(used)
-    rows = np.column_stack((windows[:, 0], number[windows[:, 1:5]]))
-    known = (rows >= 0).all(1) & (rows[:, 4] < len(used))
-    side = len(used) + 1
-    dense = np.zeros((observed.symbols, side, side, side, len(used)), np.int64)
-    np.add.at(dense, tuple(rows[known].T), counts[known])
-    into = np.arange(len(used))
-    order = sorted(range(len(used)), key=lambda code: -frequency[used[code]])
-    again = True
-    while again:
-        again = False
-        for place, code in enumerate(order):
-            for other in order[:place]:
-                alive = into[code] == code and into[other] == other
-                if alive and reading[used[code]] == reading[used[other]] and _alike(dense, code, other):
-                    for axis in range(1, 5):
-                        lanes = np.moveaxis(dense, axis, 0)
-                        lanes[other] += lanes[code]
-                        lanes[code] = 0
-                    into[into == code] = other
-                    again = True
-    kept = np.flatnonzero(into == np.arange(len(used)))
-    position = {int(code): index for index, code in enumerate(kept)}
-    members = {int(used[code]): position[int(into[code])] for code in range(len(used))}
-    into_kept = np.full(outside + 1, -1)
-    into_kept[list(members)] = list(members.values())
-    into_kept[outside] = len(kept)
-    rows = np.column_stack((windows[known, 0], windows[known, 5], into_kept[windows[known, 1:5]]))
-    behaviour = np.zeros((observed.symbols, KINDS + 1, *[len(kept) + 1] * 3, len(kept)), np.int32)
-    np.add.at(behaviour, tuple(rows.T), counts[known])
-    return Behaviour(used[kept], behaviour, members, reading[used[kept]])
-
-
-def _alike(dense: np.ndarray, code: int, other: int) -> bool:
-    """Whether neighbours of either code come to the same code, wherever both were seen in the same context.
-
-    On its right and below a cell's code is seen whatever stands to the left of the one that sees it. Each side must
-    agree: codes of one digit with and without a carry differ to their left alone.
-    """
-    over_left = dense.sum(1)
-    together = 0
-    for counts, axis in ((dense, 1), (over_left, 1), (over_left, 2)):
-        same, different = _agreement(counts, axis, code, other)
-        if different > _ALIKE * same:
-            return False
-        together += same
-    return bool(together >= _TOGETHER)
 
 
 def siblings(behaviour: Behaviour, kinds: np.ndarray) -> np.ndarray:
@@ -178,7 +108,8 @@ def _with_start(behaviour: Behaviour, targets: np.ndarray, usual: np.ndarray) ->
     targets = np.pad(targets, ((0, 0), *[(0, 1)] * 3), constant_values=ANY)
     targets[:, never, :never, :never] = usual
     others = np.flatnonzero(codes != _START)
-    places = np.array([behaviour.members.get(_START, never), *others, n])
+    start = np.flatnonzero(codes == _START)
+    places = np.array([*(start if len(start) else [never]), *others, n])
     number = np.full(n + 1, ANY)  # the last is that of ANY
     number[:n][codes == _START] = 0
     number[others] = 1 + np.arange(len(others))

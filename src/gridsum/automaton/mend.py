@@ -10,14 +10,16 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from gridsum.automaton.lesson import ANY, Lesson
 from gridsum.automaton.observe import asked
 from gridsum.automaton.rule import LearnedRule, around
 from gridsum.config.exact import ConsolidationConfig
+from gridsum.tasks import PAD
 
-# Sums of either sort that judge one context, sums of each grid size and sort that are kept.
-_JUDGES, _KEPT = 64, 4000
+# Sums of either sort that judge one context, and that are kept of each part of those asked.
+_JUDGES, _KEPT = 256, 1000
 # Contexts tried at most, and tried in vain one after another before the rest is left.
 _TRIES, _PATIENCE = 500, 40
 # As many right sums more are taken to hold an entry, so that one seen once and by chance in a wrong sum ranks low.
@@ -41,15 +43,20 @@ class Mended:
     """Those for which another code makes more results right."""
 
 
-class _Trial:
-    """Grids that step by a table, which may be tried with changes."""
+class Trial:
+    """Grids that step by a table, which may be tried with changes.
+
+    Sums on grids of all sizes are worked on together: where a smaller grid ends stands a symbol more, and cells with it
+    stay outside.
+    """
 
     def __init__(self, rule: LearnedRule, learnt: Lesson) -> None:
         self.device, self.n = rule.device, len(learnt.codes)
         table = rule.table(learnt.codes.tolist()).steps
         steps = np.where(learnt.targets == ANY, table, learnt.targets)
+        steps = np.concatenate((steps, np.full_like(steps[:1], self.n)))
         self.steps = torch.tensor(steps, dtype=torch.uint8, device=self.device)
-        self.reading = rule.reading()[torch.tensor(learnt.codes, device=self.device)]
+        self.reading = F.pad(rule.reading()[torch.tensor(learnt.codes, device=self.device)], (0, 1), value=PAD)
 
     def keys(self, x: Tensor, state: Tensor) -> Tensor:
         """The number of the table's entry for each cell [B,H,W]."""
@@ -78,11 +85,21 @@ class _Trial:
 
 
 @torch.no_grad()
+def share_right(rule: LearnedRule, learnt: Lesson, config: ConsolidationConfig, seed: int) -> float:
+    """The share of the sums that were asked which the lesson answers right."""
+    trial, right, problems = Trial(rule, learnt), 0, 0
+    for x, wanted in asked(rule, config, seed):
+        right += int(trial.right(trial.rest(x, torch.zeros_like(x)), wanted).sum())
+        problems += len(x)
+    return right / problems
+
+
+@torch.no_grad()
 def mend(rule: LearnedRule, learnt: Lesson, config: ConsolidationConfig, seed: int) -> Mended:
     """The lesson, and where sums stay wrong by it what trying finds."""
-    trial, targets = _Trial(rule, learnt), learnt.targets.copy()
+    trial, targets = Trial(rule, learnt), learnt.targets.copy()
     of_wrong, of_all = (torch.zeros(trial.steps.numel(), dtype=torch.int64, device=trial.device) for _ in range(2))
-    wrong, sums = 0, _Sums()
+    parts, wrong = list[_Sums](), 0
     generator = torch.Generator(trial.device).manual_seed(seed)
     for part, (x, wanted) in enumerate(asked(rule, config, seed)):
         start = torch.randint(trial.n, x.shape, generator=generator, device=trial.device) * (part % 2)
@@ -90,11 +107,15 @@ def mend(rule: LearnedRule, learnt: Lesson, config: ConsolidationConfig, seed: i
         right, keys = trial.right(state, wanted), trial.keys(x, state)
         of_all += torch.bincount(keys.flatten(), minlength=len(of_all))
         of_wrong += torch.bincount(keys[~right].flatten(), minlength=len(of_all))
+        parts.append(_Sums(x, start, wanted, keys, right).some(torch.ones_like(right), _KEPT))
         wrong += int((~right).sum())
-        sums.keep(_Kept(x, start, wanted, keys, right))
+    if not wrong:
+        return Mended(learnt, 0, 0, 0)
+    sums = _together(parts, trial, generator)
     share = of_wrong / of_all.clamp_min(1)
     usual = float(of_wrong.sum() / of_all.sum())
     suspect = ((of_all == 0) | (share > min(0.5, _SUSPECT * usual))).view_as(trial.steps)
+    suspect[-1] = False  # no cell
     weights = torch.where(suspect, 1 / (of_all + _CHANCE).view_as(trial.steps), 0.0)
     tried = found = in_vain = 0
     while tried < _TRIES and in_vain < _PATIENCE and (context := sums.worst(weights)) is not None:
@@ -112,7 +133,7 @@ def mend(rule: LearnedRule, learnt: Lesson, config: ConsolidationConfig, seed: i
 
 
 @dataclass
-class _Kept:
+class _Sums:
     """Sums on grids of one size: cells and first codes [B,H,W], what should be read [B,W], what they come to."""
 
     x: Tensor
@@ -121,52 +142,48 @@ class _Kept:
     keys: Tensor
     right: Tensor
 
-    def of(self, which: Tensor) -> "_Kept":
-        return _Kept(self.x[which], self.start[which], self.wanted[which], self.keys[which], self.right[which])
+    def of(self, which: Tensor) -> "_Sums":
+        return _Sums(self.x[which], self.start[which], self.wanted[which], self.keys[which], self.right[which])
 
+    def some(self, among: Tensor, most: int) -> "_Sums":
+        """Of these, so many wrong ones and so many right ones at most."""
+        return self.of(torch.cat([(among & (self.right == sort)).nonzero()[:most, 0] for sort in (False, True)]))
 
-class _Sums:
-    """Some of the sums that were asked, wrong ones and right ones."""
-
-    def __init__(self) -> None:
-        self.kept: dict[tuple[int, ...], _Kept] = {}
-
-    def keep(self, sums: _Kept) -> None:
-        size = tuple(sums.x.shape[1:])
-        if size in self.kept:
-            pairs = zip(vars(self.kept[size]).values(), vars(sums).values(), strict=True)
-            sums = _Kept(*(torch.cat(pair) for pair in pairs))
-        some = torch.cat([(sums.right == sort).nonzero().squeeze(1)[:_KEPT] for sort in (False, True)])
-        self.kept[size] = sums.of(some)
-
-    def look(self, trial: _Trial) -> None:
+    def look(self, trial: Trial) -> None:
         """What the sums come to by the table as it is now."""
-        for kept in self.kept.values():
-            state = trial.rest(kept.x, kept.start)
-            kept.keys, kept.right = trial.keys(kept.x, state), trial.right(state, kept.wanted)
+        state = trial.rest(self.x, self.start)
+        self.keys, self.right = trial.keys(self.x, state), trial.right(state, self.wanted)
 
     def worst(self, weights: Tensor) -> tuple[int, int, int] | None:
         """The context that stands in the largest share of wrong sums, by how often they show it times its weight."""
-        shown = torch.zeros(weights.numel(), device=weights.device)
-        for kept in self.kept.values():
-            shown += torch.bincount(kept.keys[~kept.right].flatten(), minlength=len(shown))
+        shown = torch.bincount(self.keys[~self.right].flatten(), minlength=weights.numel())
         ranked = shown * weights.flatten()
         best, side = int(ranked.argmax()), weights.shape[-1]
         return (best // side**3, best // side % side, best % side) if ranked[best] > 0 else None
 
-    def holding(self, side: int, context: tuple[int, int, int]) -> list[_Kept]:
+    def holding(self, side: int, context: tuple[int, int, int]) -> "_Sums":
         """Sums that show the context, wrong ones and right ones."""
-        found = []
-        for kept in self.kept.values():
-            keys = kept.keys
-            same = (keys // side**3 == context[0]) & (keys % side**2 == context[1] * side + context[2])
-            holds = same.flatten(1).any(1)
-            for sort in (False, True):
-                found.append(kept.of((holds & (kept.right == sort)).nonzero().squeeze(1)[:_JUDGES]))
-        return found
+        same = (self.keys // side**3 == context[0]) & (self.keys % side**2 == context[1] * side + context[2])
+        return self.some(same.flatten(1).any(1), _JUDGES)
 
 
-def _best(trial: _Trial, entries: tuple[int, Tensor, int, int], judges: list[_Kept]) -> int | None:
+def _together(parts: list[_Sums], trial: Trial, generator: torch.Generator) -> _Sums:
+    """The sums of all parts in an order of chance, each on a grid of the largest size."""
+    height, width = (max(part.x.shape[axis] for part in parts) for axis in (1, 2))
+    cells, starts, results = [], [], []
+    for part in parts:
+        more = (width - part.x.shape[2], 0, 0, height - part.x.shape[1])
+        cells.append(F.pad(part.x, more, value=len(trial.steps) - 1))
+        starts.append(F.pad(part.start, more, value=trial.n))
+        results.append(F.pad(part.wanted, more[:2], value=PAD))
+    order = torch.randperm(sum(map(len, cells)), generator=generator, device=trial.device)
+    x, start, wanted = (torch.cat(part)[order] for part in (cells, starts, results))
+    sums = _Sums(x, start, wanted, x, x)
+    sums.look(trial)
+    return sums
+
+
+def _best(trial: Trial, entries: tuple[int, Tensor, int, int], judges: _Sums) -> int | None:
     """The code in these entries with which most of the sums are right, if it convinces.
 
     It must mend many of the wrong sums, more than it spoils, and more than any other code does; a single sum could be
@@ -175,13 +192,11 @@ def _best(trial: _Trial, entries: tuple[int, Tensor, int, int], judges: list[_Ke
     tables = trial.steps.repeat(trial.n + 1, 1, 1, 1, 1)
     for code in range(trial.n):
         tables[(code, *entries)] = code
-    right = torch.zeros(len(tables), device=trial.device)
-    for sums in judges:
-        x, start, wanted = (
-            part.repeat(len(tables), *[1] * (part.ndim - 1)) for part in (sums.x, sums.start, sums.wanted)
-        )
-        right += trial.right(trial.rest(x, start, tables), wanted).view(len(tables), -1).sum(1)
+    x, start, wanted = (
+        part.repeat(len(tables), *[1] * (part.ndim - 1)) for part in (judges.x, judges.start, judges.wanted)
+    )
+    right = trial.right(trial.rest(x, start, tables), wanted).view(len(tables), -1).sum(1)
     best, now = int(right[:-1].argmax()), right[-1]
-    gain, wrong = float(right[best] - now), sum(len(sums.x) for sums in judges) - float(now)
+    gain, wrong = float(right[best] - now), len(judges.x) - float(now)
     alone = int((right[:-1] == right[best]).sum()) == 1
     return best if alone and gain > _CONVINCING * wrong and (gain > 1 or gain == wrong) else None

@@ -6,33 +6,44 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from gridsum.automaton.rule import LearnedRule, around, cells
 from gridsum.config.exact import ConsolidationConfig
 from gridsum.data.problems import Space, sample
 from gridsum.data.streams import Stream
-from gridsum.tasks import FIRST_DIGIT, find
+from gridsum.tasks import FIRST_DIGIT
 
 # Terms at most, empty rows under so many, columns beyond the longest result, and how many problems have few digits.
 # With few terms at most the first of them is read right above the lowest row, as solving has it.
 _GRIDS = ((4, 1, 1, 1.0), (4, 1, 2, 1.0), (4, 2, 1, 1.0), (4, 1, 1, 0.0), (1, 1, 1, 1.0), (2, 1, 1, 1.0))
 _AT_ONCE = 25_000
+# Types that are told apart, so that a window is one integer of 63 bits: 3 types, 12 bits of its code, 6 of its symbol.
+_TYPES = 1 << 15
 KINDS = 3
 """Of cells: what placement does with the symbol that a cell holds; a cell with nothing is like one that is skipped."""
-OUTSIDE_KIND = KINDS
 
 
 @dataclass(frozen=True)
 class Observed:
-    """What stands around cells at rest: rows of (own symbol, left, right, below, own code, kind of the right cell)."""
+    """What stands around cells at rest.
+
+    A cell's *type* is the kind of its symbol, its code, and the code below it. Types are numbered from 0 to T − 1, and
+    T stands for no cell.
+    """
 
     windows: np.ndarray
+    """[N,5]: a cell's symbol, the types of its left, right and lower neighbour, and its own type."""
     counts: np.ndarray
-    """How often each was seen."""
+    """[N]: how often each window was seen."""
+    kinds: np.ndarray
+    """[T]: the kind of the symbol of each type."""
+    codes: np.ndarray
+    """[T]: the code of each type."""
+    lowest: np.ndarray
+    """[T]: whether such cells are in the lowest row."""
     right: float
     """The share of the problems that were answered right."""
-    symbols: int = len(find().alphabet.cell_symbols)
+    symbols: int
     """How many symbols a cell can hold, nothing among them."""
 
 
@@ -58,26 +69,45 @@ def asked(rule: LearnedRule, config: ConsolidationConfig, seed: int) -> Iterator
 @torch.no_grad()
 def observe(rule: LearnedRule, config: ConsolidationConfig, seed: int) -> Observed:
     """Windows at rest, in problems that were answered right."""
-    side = rule.outside + 1
+    side, device = rule.outside + 1, rule.device
     reading = rule.reading()
-    kind = torch.tensor(kinds_of(rule.actions()), device=rule.device)
-    keys, solved, problems = [], 0, 0
+    kind = torch.tensor(kinds_of(rule.actions()), device=device)
+    nowhere = KINDS * side**2
+    numbers = torch.full((nowhere + 1,), -1, device=device)
+    numbers[nowhere] = 0  # outside; types follow in the order in which they are seen
+    known, keys, solved, problems = 1, [], 0, 0
     for x, wanted in asked(rule, config, seed):
         state, _ = rule.rest(x, 4 * sum(x.shape[1:]))
         right = (reading[state[:, 0]] == wanted).all(-1)
         solved, problems = solved + int(right.sum()), problems + len(x)
         x, state = x[right], state[right]
-        resting = rule.step(x, state) == state
-        left, beside, below = around(state, rule.outside)
-        beside_kind = F.pad(kind[x], (0, 1), value=OUTSIDE_KIND)[..., 1:]
-        key = ((((x * side + left) * side + beside) * side + below) * side + state) * (KINDS + 1) + beside_kind
-        keys.append(torch.stack(key[resting].unique(return_counts=True)))
+        types = (kind[x] * side + state) * side + around(state, rule.outside)[2]
+        fresh = types[numbers[types] < 0].unique()[: _TYPES - known]
+        numbers[fresh] = known + torch.arange(len(fresh), device=device)
+        known += len(fresh)
+        left, beside, below = (numbers[part] for part in around(types, nowhere))
+        noted = (rule.step(x, state) == state) & (numbers[types] >= 0) & (left >= 0) & (beside >= 0) & (below >= 0)
+        key = (((x * side + state) * _TYPES + left) * _TYPES + beside) * _TYPES + below
+        keys.append(torch.stack(key[noted].unique(return_counts=True)))
     all_keys, counts = torch.cat(keys, 1)
     unique, where = all_keys.unique(return_inverse=True)
     total = torch.zeros_like(unique).index_add_(0, where, counts)
-    rest, columns = unique // (KINDS + 1), []
-    for _ in range(4):
-        columns.append(rest % side)
-        rest = rest // side
-    windows = torch.stack((rest, *columns[::-1], unique % (KINDS + 1)), 1)
-    return Observed(windows.cpu().numpy(), total.cpu().numpy(), solved / problems, len(rule.task.alphabet.cell_symbols))
+    seen = torch.zeros(known, dtype=torch.int64, device=device)
+    seen[numbers[numbers >= 0]] = (numbers >= 0).nonzero()[:, 0]
+    below, beside, left = (unique // _TYPES**place % _TYPES for place in range(3))
+    x, own = unique // _TYPES**3 // side, unique // _TYPES**3 % side
+    under = torch.where(below == 0, rule.outside, seen[below] // side % side)
+    own = numbers[(kind[x] * side + own) * side + under]
+    # The number of no cell goes from the first to the last.
+    types = torch.stack((left, beside, below, own), 1) - 1
+    windows = torch.cat((x[:, None], torch.where(types < 0, known - 1, types)), 1).cpu().numpy()
+    seen = seen[1:].cpu().numpy()
+    return Observed(
+        windows,
+        total.cpu().numpy(),
+        seen // side**2,
+        seen // side % side,
+        seen % side == rule.outside,
+        solved / problems,
+        len(rule.task.alphabet.cell_symbols),
+    )

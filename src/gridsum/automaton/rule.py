@@ -38,48 +38,73 @@ class RuleError(ValueError):
     """A network from which no rule can be taken; the message says why."""
 
 
-def alone(network: RuleNetwork, run: int) -> RuleNetwork:
-    """One run of a fleet as a network of its own."""
-    single = RuleNetwork(network.config, [0], network.task).to(network.decided.device, network.embedding.weight.dtype)
-    single.load_state_dict({name: tensor[run : run + 1] for name, tensor in network.state_dict().items()})
-    return single
+def alone(network: RuleNetwork, *runs: int) -> RuleNetwork:
+    """One run of a fleet, or some, as a network of its own."""
+    part = RuleNetwork(network.config, runs, network.task).to(network.decided.device, network.embedding.weight.dtype)
+    part.load_state_dict({name: tensor[list(runs)] for name, tensor in network.state_dict().items()})
+    return part
 
 
-class LearnedRule:
-    """One run's rule. It remembers every context it has been asked about."""
+def together(networks: Sequence[RuleNetwork]) -> RuleNetwork:
+    """Networks of one run each as one fleet."""
+    first, states = networks[0], [network.state_dict() for network in networks]
+    fleet = RuleNetwork(first.config, range(len(networks)), first.task).to(first.decided.device)
+    fleet.load_state_dict({name: torch.cat([state[name] for state in states]) for name in states[0]})
+    return fleet
+
+
+class Rules:
+    """The rules of R runs. z [R,N,m] is a function of symbols [R,N] and contexts [R,N,3]."""
 
     def __init__(self, network: RuleNetwork) -> None:
-        if network.runs != 1:
-            raise RuleError(f"a rule is one run's, and this network has {network.runs}; take one with `alone`")
         _check_neighbours(network)
-        self.network, self.task, self.opened = network, network.task, opened_of(network)
+        self.network, self.task = network, network.task
         weight = network.embedding.weight
         self.device, self.dtype = weight.device, weight.dtype
         self.bits = network.config.bits
         self.outside = 2**self.bits
         codes = torch.arange(self.outside, device=self.device)
         self.patterns = ((codes[:, None] >> torch.arange(self.bits, device=self.device)) & 1).to(self.dtype) * 2 - 1
-        self._known: Tensor | None = None
 
     def prepare(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """What is the same for all contexts: cells and queries by symbol, keys and values by code, each [1,...,E]."""
+        """What is the same for all contexts: cells and queries by symbol, keys and values by code, each [R,...,E]."""
         network = self.network
-        symbols = self.vectors()
-        keys, values = (F.pad(part, (0, 0, 0, 1)) for part in network.show(self.patterns[None]))
-        return *network.meet(symbols), keys, values
+        patterns = self.patterns.expand(network.runs, -1, -1)
+        keys, values = (F.pad(part, (0, 0, 0, 1)) for part in network.show(patterns))
+        return *network.meet(self.vectors()), keys, values
 
     def vectors(self) -> Tensor:
-        """What a cell meets by what it holds [1,x,E]; digits and the sign follow each other in Σ."""
+        """What a cell meets by what it holds [R,x,E]; digits and the sign follow each other in Σ."""
         written = self.network.embedding.weight[:, FIRST_DIGIT : self.task.alphabet.sign_code + 1]
         return F.pad(written, (0, 0, 0, 1))
 
-    def logits(self, x: Tensor, contexts: Tensor, prepared: tuple[Tensor, ...] | None = None) -> Tensor:
-        """z [N,m] for symbols x [N] and contexts [N,3]: left, right, below."""
+    def all_logits(self, x: Tensor, contexts: Tensor, prepared: tuple[Tensor, ...] | None = None) -> Tensor:
+        """z [R,N,m] for symbols x [R,N] and contexts [R,N,3]: left, right, below."""
         cell, query, keys, values = prepared or self.prepare()
         hidden = torch.full_like(x, self.outside)
-        seen = [contexts[:, PROVABLE.index(name)] if name in PROVABLE else hidden for name in self.opened]
+        seen = [
+            contexts[..., PROVABLE.index(name)] if name in PROVABLE else hidden
+            for name in self.network.config.positions
+        ]
+        gates = self.network.gates()
+        if gates is not None:
+            seen = [torch.where(gates[:, k, None] > 0, code, hidden) for k, code in enumerate(seen)]
         around = [[_rows(part, code) for code in seen] for part in (keys, values)]
-        return self.network.react(_rows(cell, x), _rows(query, x), *around)[0]
+        return self.network.react(_rows(cell, x), _rows(query, x), *around)
+
+
+class LearnedRule(Rules):
+    """One run's rule. It remembers every context it has been asked about."""
+
+    def __init__(self, network: RuleNetwork) -> None:
+        if network.runs != 1:
+            raise RuleError(f"a rule is one run's, and this network has {network.runs}; take one with `alone`")
+        super().__init__(network)
+        self._known: Tensor | None = None
+
+    def logits(self, x: Tensor, contexts: Tensor, prepared: tuple[Tensor, ...] | None = None) -> Tensor:
+        """z [N,m] for symbols x [N] and contexts [N,3]: left, right, below."""
+        return self.all_logits(x[None], contexts[None], prepared)[0]
 
     def codes_of(self, z: Tensor) -> Tensor:
         return ((z > 0).long() << torch.arange(self.bits, device=z.device)).sum(-1)
@@ -238,8 +263,9 @@ def agreement(rule: LearnedRule, table: RuleTable) -> Agreement:
 
 
 def _rows(part: Tensor, which: Tensor) -> Tensor:
-    """Some rows of [1,n,E]. The gradient of plain indexing would add up the copies of a row one by one."""
-    return F.embedding(which, part[0])[None]
+    """Some rows [R,N] of [R,n,E]. The gradient of plain indexing would add up the copies of a row one by one."""
+    first = torch.arange(len(part), device=part.device)[:, None] * part.shape[1]
+    return F.embedding(which + first, part.flatten(0, 1))
 
 
 def around(state: Tensor, outside: int) -> tuple[Tensor, Tensor, Tensor]:
@@ -248,19 +274,14 @@ def around(state: Tensor, outside: int) -> tuple[Tensor, Tensor, Tensor]:
     return padded[:, :-1, :-2], padded[:, :-1, 2:], padded[:, 1:, 1:-1]
 
 
-def opened_of(network: RuleNetwork) -> list[str | None]:
-    """The neighbours of a network of one run, None in place of those behind a closed gate."""
-    gates = network.gates()
-    return [name if gates is None or gates[0, k] > 0 else None for k, name in enumerate(network.config.positions)]
-
-
 def _check_neighbours(network: RuleNetwork) -> None:
-    opened = [name for name in opened_of(network) if name is not None]
-    missing, more = set(PROVABLE) - set(network.config.positions), set(opened) - set(PROVABLE)
-    if missing or more:
-        raise RuleError(
-            f"a rule can be taken from cells that see {', '.join(PROVABLE)}; this run's see {', '.join(opened)}"
-        )
+    gates, positions = network.gates(), network.config.positions
+    for run in range(network.runs):
+        opened = [name for k, name in enumerate(positions) if gates is None or gates[run, k] > 0]
+        if set(PROVABLE) - set(positions) or set(opened) - set(PROVABLE):
+            raise RuleError(
+                f"a rule can be taken from cells that see {', '.join(PROVABLE)}; this run's see {', '.join(opened)}"
+            )
 
 
 def cells(symbols: Tensor, actions: Tensor, height: int, width: int) -> Tensor:

@@ -170,6 +170,7 @@ class ConsolidationConfig:
     margin: float = described(1.0, "How far from 0 every logit must be at the end.")
     enough: float = described(0.5, "The share of sums right below which there is nothing to learn from.")
     rare: float = described(2e-4, "Codes in a smaller share of the cells are taken for mistakes.")
+    mend: bool = described(True, "Whether states are tried in contexts where sums stay wrong.")
 
     def __post_init__(self) -> None:
         check_bounds(self, "consolidation")

@@ -9,20 +9,18 @@ The folder can be resumed:
 import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from gridsum.automaton.consolidate import consolidate
-from gridsum.automaton.proof import prove
-from gridsum.automaton.rule import LearnedRule, RuleError, agreement
+from gridsum.automaton.rule import together
+from gridsum.automaton.settle import settle
 from gridsum.config.exact import ExactConfig
 from gridsum.config.paper import ConfigError
 from gridsum.io.disk import write_atomically
-from gridsum.model.rule import RuleNetwork
 from gridsum.model.store import WEIGHTS, load_exact, save_run
 from gridsum.ops.costs import check_time, exact_work
 from gridsum.ops.sizes import check_memory, training_bytes
@@ -90,12 +88,7 @@ def train_exact(
         with set_for_training(device, "tf32"):
             _discover(config, tuple(seeds), folder, device, report, warn, tick)
         with set_for_training(device, "fp32"):  # a rule is looked at in the precision that it is solved in
-            return [
-                _finish(
-                    config, seed, folder, device, lambda news, k=k: report(Progress("consolidate", k, len(seeds), news))
-                )
-                for k, seed in enumerate(seeds)
-            ]
+            return _finish(config, seeds, folder, device, report)
 
 
 def _discover(
@@ -151,77 +144,31 @@ def _discover(
 
 
 def _finish(
-    config: ExactConfig, seed: int, folder: Path, device: torch.device, report: Callable[[str], None]
-) -> dict[str, Any]:
-    """Consolidate and prove one run, unless that is done."""
-    path = seed_folder(folder, seed) / PROOF
-    if path.exists():
-        try:
-            return json.loads(path.read_text())
-        except ValueError as error:
-            raise FolderError(f"{path} is damaged ({error}); remove it, and the run is proved again") from None
-    weights = seed_folder(folder, seed) / WEIGHTS
-    network, _, _ = load_exact(weights)
-    network.to(device)
-    result = settle(config, network, seed, lambda news: report(f"seed {seed}: {news}"))
-    save_run(weights, network, 0, config, seed)
-    write_atomically(path, (json.dumps(result, indent=2) + "\n").encode())
-    return result
+    config: ExactConfig, seeds: Sequence[int], folder: Path, device: torch.device, report: Report
+) -> list[dict[str, Any]]:
+    """Consolidate and prove all runs for which that is not done, together."""
+    results = {seed: _proved(seed_folder(folder, seed) / PROOF) for seed in seeds}
+    left = [seed for seed, result in results.items() if result is None]
+    if left:
+        singles = [load_exact(seed_folder(folder, seed) / WEIGHTS)[0] for seed in left]
+        network = together(singles).to(device)
+
+        def told(news: str) -> None:
+            report(Progress("consolidate", len(seeds) - len(left), len(seeds), news))
+
+        for run, result in settle(network, config.consolidation, left, told):
+            place = seed_folder(folder, left[run])
+            save_run(place / WEIGHTS, network, run, config, left[run])
+            write_atomically(place / PROOF, (json.dumps(result, indent=2) + "\n").encode())
+            results[left[run]] = result
+    return [result for result in results.values() if result is not None]
 
 
-def settle(config: ExactConfig, network: RuleNetwork, seed: int, report: Callable[[str], None]) -> dict[str, Any]:
-    """Consolidate a network of one run in place, round by round until its rule is proved; returns what it came to."""
-    started = time.monotonic()
-    result: dict[str, Any] = {"seed": seed, "proved": False, "rounds": []}
+def _proved(path: Path) -> dict[str, Any] | None:
+    """What a run came to, if that is known."""
+    if not path.exists():
+        return None
     try:
-        result |= _examine(network)
-        result["proved_before"] = result["proved"]
-        for index in range(config.consolidation.rounds):
-            if result["proved"]:
-                break
-            round_ = consolidate(network, config.consolidation, seed * 1000 + index, report)
-            result["rounds"].append(asdict(round_))
-            if not round_.contexts:
-                result["why"] = f"training failed: {round_.right:.4f} of the sums are right"
-                break
-            result |= _examine(network)
-            report(_verdict(result))
-            if not network.task.adds and round_.right == 1 and not result["leaves"]:
-                break  # nothing is left to learn from, and nothing can be proved
-    except RuleError as error:
-        result["why"] = str(error)
-    return result | {"seconds": round(time.monotonic() - started, 1)}
-
-
-def _examine(network: RuleNetwork) -> dict[str, Any]:
-    """Whether the rule of a network is proved: its table is, and the network does what the table says."""
-    rule = LearnedRule(network)
-    table = rule.table()
-    follows = agreement(rule, table)
-    about = {
-        "codes": len(table.codes),
-        "entries": follows.entries,
-        "leaves": follows.different,
-        "margin": follows.margin,
-    }
-    if not network.task.adds:
-        return {**about, "proved": False, "why": f"what can be proved is that a rule adds, not {network.task.name}"}
-    proof = prove(table)
-    return {
-        **about,
-        "proved": proof.proved and not follows.different,
-        "contexts": proof.contexts,
-        "evaluations": proof.evaluations,
-        "failures": len(proof.failures),
-        "first_failures": [str(failure) for failure in proof.failures[:5]],
-    }
-
-
-def _verdict(result: dict[str, Any]) -> str:
-    if result["proved"]:
-        return f"proved: {result['contexts']} contexts, nearest logit {result['margin']:.2f} from 0"
-    if "failures" not in result:
-        return f"{result['why']}; {result['leaves']} of {result['entries']} entries lead out of its codes"
-    return (
-        f"{result['failures']} conditions fail, {result['leaves']} of {result['entries']} entries lead out of its codes"
-    )
+        return json.loads(path.read_text())
+    except ValueError as error:
+        raise FolderError(f"{path} is damaged ({error}); remove it, and the run is proved again") from None

@@ -1,0 +1,237 @@
+"""State minimisation: the fewest states that explain what a run shows at rest.
+
+This is the partition refinement of automata theory (Moore 1956, Hopcroft 1971), on observations instead of a transition
+table. The elements are the types of cells (kind of symbol, code, code below), because one code may mean two things, and
+two codes one. Types that read alike begin as one class; the lowest row, which nobody reads, begins as blank. A class is
+split where neighbours tell its members apart: a cell that sees one of them or another, with the same symbol and with
+other neighbours of the same classes, comes to different classes. What is left when nothing splits are the states.
+
+A run makes mistakes, and no type is seen everywhere. So evidence is weighed:
+
+- What a cell comes to counts only where it is nearly always the same: `PURE` of its cases, at least `FEW` of them.
+- Two types, or a type and a group of types, are alike if they differ in at most `NOISE` of what they have in common.
+- A group of its own needs more disagreement than agreement with every other group, and with one of them in `EVIDENCE`
+  of all cells that were seen.
+- A type of which too little is known joins the group that it contradicts least.
+
+Nothing here knows what is added.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gridsum.automaton.observe import KINDS, Observed
+
+PURE, FEW, NOISE, EVIDENCE = 0.9, 2, 0.1, 1e-4
+"""The noise rule, as the head of this file states it."""
+LEFT, RIGHT, BELOW, OWN = 1, 2, 3, 4
+"""Columns of a window."""
+_MOST_STATES = 48
+"""A run that shows more has learned no rule."""
+# What a blank reads as, and the share of a state's cells that a code must have to be one of its patterns.
+_BLANK, _PATTERN_SHARE = 0, 0.002
+_NONE = -1
+
+
+@dataclass(frozen=True)
+class Behaviour:
+    """How often each state follows each context."""
+
+    codes: np.ndarray
+    """[n]: the bit pattern of each state."""
+    counts: np.ndarray
+    """[x, kinds + 1, n+1, n+1, n+1, n]: own symbol, kind of the right cell, left, right, below, own; n is outside."""
+    reading: np.ndarray
+    """[n]: the symbol that each state reads as."""
+
+
+class TooManyStates(ValueError):
+    """What a run shows cannot be written in the patterns that it has; the message says why."""
+
+
+def minimise(seen: Observed, reading: np.ndarray, rare: float) -> Behaviour:
+    """The states of a run and what they do. `reading` is by code; codes in a share below `rare` count as mistakes."""
+    seen = _without_rare(seen, rare)
+    windows, counts = seen.windows, seen.counts
+    classes = partition(windows, counts, np.where(seen.lowest, _BLANK, reading[seen.codes]), seen.codes)
+    n = int(classes.max()) + 1
+    if n > _MOST_STATES:
+        raise TooManyStates(f"it shows more than {_MOST_STATES} states: it has learned no rule")
+    frequency = np.bincount(windows[:, OWN], counts, minlength=len(classes))
+    patterns = _patterns(seen, classes, frequency, reading)
+    patterns, number = np.sort(patterns), np.argsort(np.argsort(patterns))
+    beside, states = np.append(seen.kinds, KINDS)[windows[:, RIGHT]], np.append(number[classes], n)[windows[:, 1:]]
+    dense = np.zeros((seen.symbols, KINDS + 1, n + 1, n + 1, n + 1, n), np.int32)
+    np.add.at(dense, (windows[:, 0], beside, *states.T), counts)
+    return Behaviour(patterns, dense, reading[patterns])
+
+
+def _without_rare(seen: Observed, rare: float) -> Observed:
+    """What was seen without types that never were at rest, or are of a rare code."""
+    frequency = np.bincount(seen.windows[:, OWN], seen.counts, minlength=len(seen.codes))
+    common = np.bincount(seen.codes, frequency) >= max(1, rare * seen.counts.sum())
+    kept = np.append(common[seen.codes] & (frequency > 0), True)
+    number = np.cumsum(kept) - 1
+    known = kept[seen.windows[:, 1:]].all(1)
+    windows = np.column_stack((seen.windows[known, 0], number[seen.windows[known, 1:]]))
+    kinds, codes, lowest = (part[kept[:-1]] for part in (seen.kinds, seen.codes, seen.lowest))
+    return Observed(windows, seen.counts[known], kinds, codes, lowest, seen.right, seen.symbols)
+
+
+def partition(windows: np.ndarray, counts: np.ndarray, output: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """The class of each type, numbered from 0: the coarsest partition of `output` that the windows are consistent with.
+
+    `output` [T] is what each type shows to the world, `codes` [T] its code; T in a window stands for no cell.
+    """
+    _, classes = np.unique(output, return_inverse=True)
+    frequency = np.bincount(windows[:, OWN], counts, minlength=len(output))
+    again = True
+    while again:
+        again = False
+        for role in (RIGHT, BELOW, LEFT):
+            split = _refined(windows, counts, classes, codes, frequency, role)
+            while split.max() > classes.max():
+                classes, again = split, True
+                if classes.max() >= _MOST_STATES:
+                    return classes
+                split = _refined(windows, counts, classes, codes, frequency, role)
+    return classes
+
+
+def _refined(
+    windows: np.ndarray, counts: np.ndarray, classes: np.ndarray, codes: np.ndarray, frequency: np.ndarray, role: int
+) -> np.ndarray:
+    """The classes, each split by what cells come to that see its members in this role."""
+    evidence = _evidence(windows, counts, classes, role)
+    by_class = np.argsort(classes[evidence.types], kind="stable")
+    evidence = evidence.of(by_class)
+    ends = np.searchsorted(classes[evidence.types], np.arange(classes.max() + 2))
+    refined, enough = classes.copy(), EVIDENCE * counts.sum()
+    for number in range(classes.max() + 1):
+        members = np.flatnonzero(classes == number)
+        members = members[np.argsort(-frequency[members], kind="stable")]
+        groups = _groups(members, evidence.of(slice(ends[number], ends[number + 1])), codes, frequency, enough)
+        sizes = np.bincount(groups, frequency[members])
+        names = np.empty(len(sizes), np.int64)
+        names[np.argsort(-sizes, kind="stable")] = [number, *(refined.max() + 1 + np.arange(len(sizes) - 1))]
+        refined[members] = names[groups]
+    return refined
+
+
+@dataclass(frozen=True)
+class _Evidence:
+    """What cells nearly always come to that see a type in one role, and in one situation otherwise."""
+
+    types: np.ndarray
+    situations: np.ndarray
+    outcomes: np.ndarray
+    weights: np.ndarray
+
+    def of(self, which: np.ndarray | slice) -> "_Evidence":
+        return _Evidence(self.types[which], self.situations[which], self.outcomes[which], self.weights[which])
+
+
+def _evidence(windows: np.ndarray, counts: np.ndarray, classes: np.ndarray, role: int) -> _Evidence:
+    """Pure evidence. A situation is a symbol and the classes of the other two neighbours."""
+    outside = len(classes)
+    seen = windows[:, role] < outside
+    windows, counts = windows[seen], counts[seen]
+    base = int(classes.max()) + 2
+    by_class = np.append(classes, base - 1)
+    situation = windows[:, 0]
+    for other in {LEFT, RIGHT, BELOW} - {role}:
+        situation = situation * base + by_class[windows[:, other]]
+    most = int(situation.max(initial=0)) + 1
+    keys, weights = _tally((windows[:, role] * most + situation) * base + by_class[windows[:, OWN]], counts)
+    cases, outcomes = keys // base, keys % base
+    first = np.flatnonzero(np.diff(cases, prepend=-1))
+    if not len(first):
+        return _Evidence(*[np.zeros(0, np.int64)] * 4)
+    total, best = np.add.reduceat(weights, first), np.maximum.reduceat(weights, first)
+    pure = (best >= PURE * total) & (total >= FEW)
+    # Of equal ones, which no pure case has, the last.
+    case = np.repeat(np.arange(len(first)), np.diff(first, append=len(cases)))
+    winner = np.zeros(len(first), np.int64)
+    winner[case[weights == best[case]]] = outcomes[weights == best[case]]
+    return _Evidence(cases[first][pure] // most, cases[first][pure] % most, winner[pure], total[pure])
+
+
+def _tally(keys: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The different keys in their order, and the sum of the counts of each."""
+    order = np.argsort(keys)
+    keys = keys[order]
+    first = np.flatnonzero(np.diff(keys, prepend=-1))
+    return keys[first], np.add.reduceat(counts[order], first) if len(first) else counts[:0]
+
+
+def _groups(
+    members: np.ndarray, evidence: _Evidence, codes: np.ndarray, frequency: np.ndarray, enough: float
+) -> np.ndarray:
+    """The group of each member of a class, the most frequent of which come first: those in a group are alike."""
+    place = np.zeros(max(members.max(initial=0), evidence.types.max(initial=0)) + 1, np.int64)
+    place[members] = np.arange(len(members))
+    _, situations = np.unique(evidence.situations, return_inverse=True)
+    evidence = _Evidence(place[evidence.types], situations, evidence.outcomes, evidence.weights)
+    group = np.full(len(members), _NONE)
+    scores = np.zeros((0, 2, len(members)))
+    while True:
+        alone = group == _NONE
+        same, apart = scores[:, 0], scores[:, 1]
+        if len(scores):
+            alone &= (apart > np.maximum(same, 1)).all(0) & (apart > np.maximum(same, enough)).any(0)
+        if not alone.any():
+            break
+        joined = np.zeros(len(members), bool)
+        joined[alone.argmax()] = True
+        while joined.any():
+            group[joined] = len(scores)
+            same, apart = _agreement(evidence, group == len(scores))
+            joined = (group == _NONE) & (same > 0) & (apart <= NOISE * same)
+        scores = np.stack([_agreement(evidence, group == number) for number in range(len(scores) + 1)])
+    if len(scores) > 1:
+        by_code = np.stack([np.bincount(codes[members], frequency[members] * (group == g)) for g in range(len(scores))])
+        left = np.flatnonzero(group == _NONE)
+        least = scores[:, 0, left] - scores[:, 1, left]
+        company = by_code[:, codes[members[left]]]
+        group[left] = np.lexsort((company, least), axis=0)[-1]
+    return np.maximum(group, 0)
+
+
+def _agreement(evidence: _Evidence, inside: np.ndarray) -> np.ndarray:
+    """[2, members]: in how many cases each does what most of the group `inside` do in the same situation, and not."""
+    base, count = int(evidence.outcomes.max(initial=0)) + 1, int(evidence.situations.max(initial=-1)) + 1
+    of_group = inside[evidence.types]
+    votes = np.bincount(
+        evidence.situations[of_group] * base + evidence.outcomes[of_group], evidence.weights[of_group], count * base
+    ).reshape(count, base)
+    usual, known = votes.argmax(1), votes.sum(1)
+    together = np.minimum(evidence.weights, known[evidence.situations])
+    agrees = usual[evidence.situations] == evidence.outcomes
+    return np.stack([np.bincount(evidence.types, together * part, len(inside)) for part in (agrees, ~agrees)])
+
+
+def _patterns(seen: Observed, states: np.ndarray, frequency: np.ndarray, reading: np.ndarray) -> np.ndarray:
+    """A bit pattern for each state: the most frequent of its codes that is free, or an unused one that reads alike.
+
+    States of few codes choose first.
+    """
+    count = int(states.max()) + 1
+    use = np.zeros((count, len(reading)))
+    np.add.at(use, (states, seen.codes), frequency)
+    read = np.zeros((count, len(reading)))
+    np.add.at(read, (states[~seen.lowest], seen.codes[~seen.lowest]), frequency[~seen.lowest])
+    use[use < _PATTERN_SHARE * use.sum(1, keepdims=True)] = 0
+    # A state of the lowest row alone is read by nobody.
+    wanted = np.where(read.any(1), reading[read.argmax(1)], _BLANK)
+    suits = (reading == wanted[:, None]) | ~read.any(1, keepdims=True)
+    patterns, taken = np.full(count, _NONE), np.zeros(len(reading), bool)
+    unused = ~use.any(0)
+    for state in sorted(range(count), key=lambda state: (np.count_nonzero(use[state]), -use[state].sum())):
+        own = np.where(suits[state] & ~taken, use[state], 0)
+        free = own if own.any() else suits[state] & ~taken & unused
+        if not free.any():
+            raise TooManyStates(f"{count} states, and no bit pattern is left that reads as one of them does")
+        patterns[state] = free.argmax()
+        taken[patterns[state]] = True
+    return patterns
