@@ -56,21 +56,19 @@ def _spent() -> float:
 
 
 def base() -> tuple[Side, Side]:
-    """A training step's gradient of one group, five recurrent steps, by the engine for a CPU and by the definition."""
+    """A training step's gradient of one group, five recurrent steps, as a CPU computes it and by the definition."""
     from gridsum.config.variants import variant
     from gridsum.data.streams import Stream
-    from gridsum.model.engine import engine_of
-    from gridsum.model.engine.plain import Plain
     from gridsum.model.paper import Network
     from gridsum.training.gradients import part_gradient
 
     config, stream = variant("base"), Stream.of_seeds((0,))
     network = Network(config.model, (0,))
-    fast, plain = (
-        lambda engine=engine: part_gradient(engine, config, stream, 0, 5, static=False)
-        for engine in (engine_of(network), Plain(network))
-    )
-    return fast, plain
+
+    def step(form: Any) -> None:
+        part_gradient(network, config, stream, 0, 5, static=False, form=form)
+
+    return lambda: step("cpu"), lambda: step("plain")
 
 
 def exact() -> tuple[Side, Side]:
@@ -78,7 +76,7 @@ def exact() -> tuple[Side, Side]:
     import torch
 
     from gridsum.config.variants import exact_for
-    from gridsum.model.engine.bits import Packed, Whole
+    from gridsum.model.cells import Packed, Whole
     from gridsum.training import discovery
 
     config = exact_for(small=True)

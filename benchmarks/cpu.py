@@ -22,7 +22,6 @@ from gridsum.cli.allocator import keep_freed_memory_for_a_while
 from gridsum.config.variants import variant
 from gridsum.data.streams import Stream
 from gridsum.evaluation.solving import solve
-from gridsum.model.engine import engine_of
 from gridsum.model.paper import Network
 from gridsum.model.store import load
 from gridsum.ops.devices import fastest, product_rate
@@ -35,13 +34,13 @@ PUBLISHED_STEP, PUBLISHED_RATE = 4.0, 74e9
 
 def training_step(recurrent_steps: int = 5) -> float:
     config = variant("base")
-    engine = engine_of(Network(config.model, (0,)))
+    network = Network(config.model, (0,))
     stream = Stream.of_seeds((0,))
     keep_freed_memory()  # as training does
 
     def step() -> None:
         for group in range(len(config.task.groups)):
-            part_gradient(engine, config, stream, group, recurrent_steps, static=False)
+            part_gradient(network, config, stream, group, recurrent_steps, static=False)
 
     return fastest(step, CPU)
 

@@ -4,8 +4,8 @@ import pytest
 
 from gridsum.data.symbols import parse
 from gridsum.evaluation.solving import solve_and_trace
+from gridsum.model.rollout import Trace
 from gridsum.model.store import Model, load
-from gridsum.model.unroll import Trace
 
 
 @pytest.fixture(scope="session")

@@ -21,10 +21,11 @@ from gridsum.config.fields import override
 from gridsum.config.variants import variant
 from gridsum.data.symbols import encode, parse
 from gridsum.evaluation.solving import solve_and_trace
-from gridsum.model.paper import GridSize, LocalAttention, Network
+from gridsum.model.paper import LocalAttention, Network
+from gridsum.model.rollout import Trace, trace
 from gridsum.model.runs import generators
 from gridsum.model.store import load
-from gridsum.model.unroll import Trace, trace
+from gridsum.ops.grids import GridSize
 
 
 def layer(groups: int, heads: int, query_encoding: bool, seed: int = 0) -> LocalAttention:

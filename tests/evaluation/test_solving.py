@@ -14,8 +14,9 @@ from gridsum.evaluation.evaluate import PaperSubject, evaluate
 from gridsum.evaluation.solving import choose_placement, solve, solve_watched, solving_size, trace_expression
 from gridsum.evaluation.suites import find, problems_of
 from gridsum.model.inference import Outcome, UnsoundError
-from gridsum.model.paper import GridSize, Network
+from gridsum.model.paper import Network
 from gridsum.model.store import load, load_runs, save_run
+from gridsum.ops.grids import GridSize
 from tests.oracles.sizes import SMALLEST
 
 

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from gridsum.config.fields import override
-from gridsum.model.engine import cells_of
-from gridsum.model.engine.bits import Packed, PackedLooking, Whole
+from gridsum.model.cells import Packed, Whole, cells_of
 from gridsum.model.rule import RuleNetwork
+from gridsum.ops.looking import PackedLooking
 from gridsum.training import discovery
 from gridsum.training.discovery import Discovery
 from gridsum.training.phases import total_steps

@@ -10,11 +10,9 @@ from gridsum.automaton.table import TableError
 from gridsum.config.exact import RuleConfig
 from gridsum.config.fields import override
 from gridsum.config.variants import variant
-from gridsum.model.engine import engine_of
-from gridsum.model.engine.eager import Eager
-from gridsum.model.engine.plain import Plain
 from gridsum.model.inside import InsideError, recorded
 from gridsum.model.paper import Network
+from gridsum.model.rollout import form_of
 from gridsum.model.rule import RuleNetwork
 from gridsum.model.store import shipped
 from gridsum.training.gradients import EagerGradients
@@ -53,14 +51,14 @@ def test_a_network_begins_from_its_seed_and_says_its_shapes():
     assert "projection [1, 3, 8, 8, 8]" in repr(RuleNetwork(RuleConfig(), [0]))
 
 
-def test_the_engine_is_plain_while_someone_watches():
+def test_a_network_is_computed_plainly_while_someone_watches():
     network = gridsum.load("base").network
     assert isinstance(network, Network)
-    assert isinstance(engine_of(network), Eager)
+    assert form_of(network) == "cpu"
     hook = network.step.attention.register_forward_hook(lambda *_: None)
-    assert type(engine_of(network)) is Plain
+    assert form_of(network) == "plain"
     hook.remove()
-    assert isinstance(engine_of(network), Eager)
+    assert form_of(network) == "cpu"
 
 
 @pytest.mark.parametrize("name", ["base", "fixedTime", "noGroups"])

@@ -1,4 +1,4 @@
-"""The eager engine's shortcuts against the plain path, which is the paper's file itself."""
+"""The shortcuts of rollouts on a CPU against the plain definition."""
 
 import dataclasses
 
@@ -8,12 +8,10 @@ import torch
 from gridsum.config.paper import ModelConfig, ObjectiveConfig
 from gridsum.data.problems import Space, sample
 from gridsum.data.streams import Stream
-from gridsum.model.engine import engine_of
-from gridsum.model.engine.eager import Eager
-from gridsum.model.engine.plain import Plain
-from gridsum.model.paper import GridSize, Linear, Network
-from gridsum.model.unroll import roll_out, unroll
+from gridsum.model.paper import Linear, Network
+from gridsum.model.rollout import Start, roll_out, unroll
 from gridsum.objective.paper import cost
+from gridsum.ops.grids import GridSize
 
 SEEDS = (3, 5, 8)
 PONDER = ModelConfig(
@@ -52,20 +50,20 @@ def network_of(config: ModelConfig) -> Network:
 def test_a_rollout_and_its_gradient_are_the_plain_ones(config, dropout, size):
     """Samples leave the batch, some with the top row of their last step alone, and nothing that counts changes."""
     outcomes = []
-    for make in (Plain, Eager):
+    for form in ("plain", "cpu"):
         network, grids = network_of(config), SIZES[size]
         source = Stream.of_seeds(SEEDS) if dropout else None
-        rollout = roll_out(make(network), BATCH.symbols, grids, source, largest=(5, 7))
+        rollout = roll_out(network, BATCH.symbols, grids, source, largest=(5, 7), form=form)
         columns = None if grids.inside is None else grids.inside[:, 0]
         spent = cost(rollout, BATCH.targets_for(6), ObjectiveConfig(success="expected"), columns)
         outcomes.append((rollout, spent, torch.autograd.grad(spent.total.sum(), list(network.parameters()))))
-    (plain, expected, by_plain), (eager, found, by_eager) = outcomes
-    assert plain.steps == eager.steps
-    assert torch.equal(plain.truncation, eager.truncation)
+    (plain, expected, by_plain), (fast, found, by_fast) = outcomes
+    assert plain.steps == fast.steps
+    assert torch.equal(plain.truncation, fast.truncation)
     assert config is FIXED or len(plain.truncation.unique()) > 2, "some leave early"
-    torch.testing.assert_close(eager.probability, plain.probability, rtol=1e-9, atol=1e-12)
+    torch.testing.assert_close(fast.probability, plain.probability, rtol=1e-9, atol=1e-12)
     torch.testing.assert_close(found.total, expected.total, rtol=1e-10, atol=1e-12)
-    for ours, theirs in zip(by_eager, by_plain, strict=True):
+    for ours, theirs in zip(by_fast, by_plain, strict=True):
         torch.testing.assert_close(ours, theirs, rtol=1e-7, atol=1e-10)
 
 
@@ -73,11 +71,8 @@ def test_a_rollout_and_its_gradient_are_the_plain_ones(config, dropout, size):
 @pytest.mark.parametrize("hard", [False, True])
 def test_the_grids_of_solving_are_the_plain_ones(hard):
     network = network_of(PONDER).requires_grad_(False)
-    computed = (list(unroll(make(network), BATCH.symbols, SIZES["whole"], 5, hard)) for make in (Plain, Eager))
-    for plain, eager in zip(*computed, strict=True):
-        torch.testing.assert_close(eager.grid, plain.grid, rtol=1e-9, atol=1e-10)
-        torch.testing.assert_close(eager.halting, plain.halting, rtol=1e-9, atol=1e-12)
-
-
-def test_a_cpu_is_served_by_the_eager_engine():
-    assert isinstance(engine_of(Network(PONDER)), Eager)
+    start = Start(network, BATCH.symbols, SIZES["whole"], 5, hard)
+    computed = (list(unroll(dataclasses.replace(start, form=form))) for form in ("plain", "cpu"))
+    for plain, fast in zip(*computed, strict=True):
+        torch.testing.assert_close(fast.grid, plain.grid, rtol=1e-9, atol=1e-10)
+        torch.testing.assert_close(fast.halting, plain.halting, rtol=1e-9, atol=1e-12)

@@ -6,9 +6,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from gridsum.config.paper import ModelConfig
-from gridsum.model.engine.context import answer, ask, attend
-from gridsum.model.paper import ContextAttention, ContextTransformer, GridSize, alibi, halting_distribution
+from gridsum.model.paper import ContextAttention, ContextTransformer, halting_distribution
 from gridsum.model.runs import generators
+from gridsum.ops.context import alibi
+from gridsum.ops.forms import computed_in
+from gridsum.ops.grids import GridSize
 from tests.oracles import halting as oracle
 
 SMALL = ModelConfig(width=8, groups=2, heads=8, context_heads=2, context_hidden=4, halting_hidden=4)
@@ -39,7 +41,7 @@ def test_context_attention_is_torch_s_with_alibi(width, heads, masked, columns):
     size = GridSize(height, columns, torch.tensor([[2, 3], [4, 4]]) if masked else None)
     inside = size.inside
     result = attention(context, grid, size)
-    unprojected = answer(attention, attend(attention, ask(attention, context), grid, inside))
+    unprojected = computed_in("cpu")(attention)(context, grid, size)
     for run in range(runs):
         reference = oracle.multihead(
             attention.projection[run],
@@ -61,7 +63,7 @@ def test_context_attention_is_torch_s_with_alibi(width, heads, masked, columns):
 
 def test_alibi_prefers_upper_rows_by_the_slope_of_each_head():
     """On a grid of equal cells only the bias is left: a row's attention falls by exp(−2^-m) to the next."""
-    rows = alibi(8, 4, 3, torch.zeros(1, dtype=torch.float64)).softmax(-1).view(8, 4, 3)
+    rows = alibi(8, torch.zeros(1, 1, 4, 3, 1, dtype=torch.float64)).softmax(-1).view(8, 4, 3)
     slopes = torch.tensor([1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64, 1 / 128, 1 / 256], dtype=torch.float64)
     torch.testing.assert_close(rows[:, 1:] / rows[:, :-1], torch.exp(-slopes).view(8, 1, 1).expand(8, 3, 3))
     torch.testing.assert_close(rows[..., 0], rows[..., 2])

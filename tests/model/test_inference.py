@@ -9,10 +9,11 @@ from gridsum.config.fields import override
 from gridsum.config.variants import variant
 from gridsum.data.problems import batch_of
 from gridsum.data.symbols import parse
-from gridsum.model.engine.eager import Eager
+from gridsum.model import paper
 from gridsum.model.inference import default_rule, infer
-from gridsum.model.paper import GridSize, Network
-from gridsum.model.unroll import trace
+from gridsum.model.paper import Network
+from gridsum.model.rollout import trace
+from gridsum.ops.grids import GridSize
 from tests.oracles.sizes import SMALLEST
 
 SIZE = GridSize(3, 6)
@@ -73,8 +74,8 @@ def test_problems_that_have_halted_in_every_run_leave_unless_someone_looks_on(mo
     batch = symbols(*(f"{n}+{n}" for n in range(problems))).expand(2, -1, -1)
     last = torch.stack((torch.arange(problems), torch.arange(problems).clamp_max(2)))
     draws = torch.where(torch.arange(50) == last[..., None], 0.0, 1.0)
-    computed, attend = [], Eager.attend
-    monkeypatch.setattr(Eager, "attend", lambda *given: computed.append(given[1].shape[1]) or attend(*given))
+    computed, attend = [], paper.attend
+    monkeypatch.setattr(paper, "attend", lambda *given: computed.append(given[0].shape[1]) or attend(*given))
     alone = infer(net, batch, SIZE, "sampled", draws)
     assert computed == [7, 6, 5, 4, 3, 2, 1]
     computed.clear()

@@ -9,13 +9,14 @@ from torch import nn
 
 from gridsum.config.paper import ModelConfig
 from gridsum.data.streams import Stream
-from gridsum.model.dropout import Dropout, NumberedCells
-from gridsum.model.engine.eager import Eager
-from gridsum.model.engine.feed_forward import FusedFeedForward
-from gridsum.model.paper import FeedForward, LayerNorm, Linear, Network, linear
+from gridsum.model.paper import FeedForward, LayerNorm, Linear, Network
 from gridsum.model.runs import RunModule, generators
+from gridsum.ops.dropout.plain import Dropout, NumberedCells
+from gridsum.ops.feed_forward import FusedFeedForward
+from gridsum.ops.forms import computed_in, multiplying
+from gridsum.ops.grids import linear
 
-EAGER = Eager(Network(ModelConfig()))
+fed = computed_in("cpu")(FeedForward.__call__)
 
 
 def random_tensor(*shape: int, seed: int = 1) -> torch.Tensor:
@@ -137,7 +138,7 @@ def test_the_fused_feed_forward_is_the_plain_one(runs, dropout):
     x = random_tensor(runs, 2, 3, 4).requires_grad_()
     seed = random_tensor(runs, 2, 3, 4, seed=2)
     results, gradients = [], []
-    for feed in (EAGER.feed, FeedForward.__call__):
+    for feed in (fed, FeedForward.__call__):
         results.append(feed(network, x, dropouts))
         gradients.append(torch.autograd.grad(results[-1], (x, *network.parameters()), seed))
     torch.testing.assert_close(*results, rtol=1e-12, atol=1e-12)
@@ -165,7 +166,7 @@ def test_hidden_features_of_any_size_have_a_slope(scale):
     expected = torch.autograd.grad(network(x), (x, *network.parameters()), seed)
     network.float()
     x = x.detach().float().requires_grad_()
-    found = torch.autograd.grad(EAGER.feed(network, x), (x, *network.parameters()), seed.float())
+    found = torch.autograd.grad(fed(network, x), (x, *network.parameters()), seed.float())
     for ours, theirs in zip(found, expected, strict=True):
         assert relative_error(ours, theirs.float()) < 1e-5
 
@@ -176,8 +177,9 @@ def relative_error(one: torch.Tensor, other: torch.Tensor) -> float:
 
 @pytest.mark.parametrize("runs", [1, 2])
 @pytest.mark.parametrize("dropout", [False, True])
-def test_products_in_bf16_change_results_and_gradients_by_their_rounding(runs, dropout):
+def test_products_in_bf16_change_results_and_gradients_by_their_rounding(runs, dropout, monkeypatch):
     """Against the plain form in double precision: bf16 rounds by up to 2^-8 of a number, some ten times on the way."""
+    monkeypatch.setattr("gridsum.ops.forms.multiplies_bf16", lambda: True)
     network, dropouts = feed_forward_and_dropouts(runs, dropout)
     x = random_tensor(runs, 2, 3, 4).requires_grad_()
     seed = random_tensor(runs, 2, 3, 4, seed=2)
@@ -185,7 +187,9 @@ def test_products_in_bf16_change_results_and_gradients_by_their_rounding(runs, d
     expected = torch.autograd.grad(exact, (x, *network.parameters()), seed)
     network.float()
     x, seed = x.detach().float().requires_grad_(), seed.float()
-    result = EAGER.feed(network, x, dropouts, torch.bfloat16)
+    network.reduced = True
+    with multiplying("bf16", x.device):
+        result = fed(network, x, dropouts)
     found = torch.autograd.grad(result, (x, *network.parameters()), seed)
     assert 0 < relative_error(result, exact.float()) < 0.03
     for ours, theirs in zip(found, expected, strict=True):

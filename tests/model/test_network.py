@@ -9,12 +9,11 @@ import torch
 from gridsum.config.paper import ModelConfig, ObjectiveConfig
 from gridsum.data.problems import Batch, Space, sample
 from gridsum.data.streams import Stream
-from gridsum.model.dropout import Dropout
-from gridsum.model.engine.eager import Eager
-from gridsum.model.engine.plain import Plain
-from gridsum.model.paper import GridSize, Network, Step
-from gridsum.model.unroll import Rollout, roll_out
+from gridsum.model.paper import Network, Step
+from gridsum.model.rollout import Readout, roll_out
 from gridsum.objective.paper import cost
+from gridsum.ops.dropout.plain import Dropout
+from gridsum.ops.grids import GridSize
 from tests.oracles import halting
 from tests.oracles.network import Reference
 
@@ -37,8 +36,8 @@ def network_of(config: ModelConfig, seeds=(0,)) -> Network:
     return Network(config, seeds).double()
 
 
-def rolled(network: Network, *arguments, **settings) -> Rollout:
-    return roll_out(Eager(network), *arguments, **settings)
+def rolled(network: Network, *arguments, **settings) -> Readout:
+    return roll_out(network, *arguments, **settings)
 
 
 def problems_of(seeds, problems: int = 3) -> Batch:
@@ -55,7 +54,7 @@ def _ponder(reference: Reference, codes: tuple[int, ...], height: int, width: in
     return reference.ponder(codes, height, width, steps)
 
 
-def check_against(reference: Reference, network: Network, rollout: Rollout, symbols, height: int, width: int) -> None:
+def check_against(reference: Reference, network: Network, rollout: Readout, symbols, height: int, width: int) -> None:
     """Compare run 0 of a rollout with the equations, problem by problem."""
     for problem, codes in enumerate(symbols[0].tolist()):
         if network.context is None:
@@ -86,8 +85,8 @@ def test_a_rollout_is_the_paper_s(changes):
     network = network_of(dataclasses.replace(PONDER, **changes))
     symbols, reference = problems_of([0], 2).symbols, reference_of(network, 0)
     with torch.no_grad():
-        for engine in (Plain, Eager):
-            rollout = roll_out(engine(network), symbols, GridSize(3, 4))
+        for form in ("plain", "cpu"):
+            rollout = roll_out(network, symbols, GridSize(3, 4), form=form)
             check_against(reference, network, rollout, symbols, 3, 4)
 
 
@@ -210,7 +209,7 @@ def test_a_fleet_is_its_runs_alone(config, dropout):
     batch = problems_of(seeds)
     size = GridSize(3, 5)
 
-    def gradients(seeds, symbols, targets) -> tuple[Rollout, list[torch.Tensor]]:
+    def gradients(seeds, symbols, targets) -> tuple[Readout, list[torch.Tensor]]:
         network = network_of(config, seeds)
         rollout = rolled(network, symbols, size, Stream.of_seeds(seeds) if dropout else None)
         cost(rollout, targets, ObjectiveConfig(success="expected")).total.sum().backward()

@@ -9,7 +9,7 @@ from gridsum.config.paper import ObjectiveConfig
 from gridsum.data.streams import Stream
 from gridsum.data.symbols import PAD
 from gridsum.model.paper import halting_distribution
-from gridsum.model.unroll import Rollout
+from gridsum.model.rollout import Readout
 from gridsum.objective.paper import (
     character_accuracy,
     class_weights,
@@ -33,9 +33,9 @@ def logits_and_halting(seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
     return logits, halting
 
 
-def rollout_of(logits: torch.Tensor, halting: torch.Tensor) -> Rollout:
+def rollout_of(logits: torch.Tensor, halting: torch.Tensor) -> Readout:
     p, truncation = halting_distribution(halting, 0.05)
-    return Rollout(range(len(halting)), logits, halting, p, truncation)
+    return Readout(range(len(halting)), logits, halting, p, truncation)
 
 
 def targets_of(seed: int = 1) -> torch.Tensor:
@@ -46,7 +46,7 @@ def targets_of(seed: int = 1) -> torch.Tensor:
     return torch.where(torch.arange(WIDTH) >= WIDTH - lengths, targets, PAD)
 
 
-def accuracies_of(rollout: Rollout, targets: torch.Tensor, run: int, inside: list[bool]) -> list[list[float]]:
+def accuracies_of(rollout: Readout, targets: torch.Tensor, run: int, inside: list[bool]) -> list[list[float]]:
     """[n][b], by the oracle."""
     predicted = rollout.logits.argmax(-1)
     return [
@@ -58,11 +58,11 @@ def accuracies_of(rollout: Rollout, targets: torch.Tensor, run: int, inside: lis
     ]
 
 
-def p_of(rollout: Rollout, run: int, problem: int) -> list[float]:
+def p_of(rollout: Readout, run: int, problem: int) -> list[float]:
     return rollout.probability[:, run, problem].tolist()
 
 
-def expected_accuracy(rollout: Rollout, accuracies: list[list[float]], run: int, problem: int) -> float:
+def expected_accuracy(rollout: Readout, accuracies: list[list[float]], run: int, problem: int) -> float:
     return sum(x * accuracies[n][problem] for n, x in enumerate(p_of(rollout, run, problem)))
 
 
@@ -128,7 +128,7 @@ def test_fixed_halting_costs_its_one_reading():
     logits, _ = logits_and_halting()
     targets = targets_of()
     certain = torch.ones(1, RUNS, PROBLEMS, dtype=torch.float64)
-    rollout = Rollout(range(12, 13), logits[:1], None, certain, 12 * certain[0].long())
+    rollout = Readout(range(12, 13), logits[:1], None, certain, 12 * certain[0].long())
     for normalise in ("batch", "running"):
         spent = cost(rollout, targets, ObjectiveConfig(regulariser="none", normalise=normalise))
         for run in range(RUNS):
@@ -343,7 +343,7 @@ def test_the_highest_draw_is_the_last_reading():
     logits = torch.zeros(20, 1, 400, 1, 13)
     logits[0, ..., 1] = 1.0  # only the first reading is right
     logits[1:, ..., 2] = 1.0
-    rollout = Rollout(rollout.steps, logits, halting, rollout.probability, rollout.truncation)
+    rollout = Readout(rollout.steps, logits, halting, rollout.probability, rollout.truncation)
     targets = torch.ones(1, 400, 1, dtype=torch.int64)
     highest = torch.full((1, 400), 1 - 2.0**-24)  # that a stream can give
     assert (sampled_success(rollout, targets, highest) == 0).all()

@@ -5,20 +5,18 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from gridsum.config.variants import variant
-from gridsum.model.engine.attention import block_matrix
-from gridsum.model.engine.eager import Eager
-from gridsum.model.paper import GridSize, Network
+from gridsum.model.paper import Network
 from gridsum.ops.costs import cells_of_a_step, operations
+from gridsum.ops.forms import computed_in
 
 
 @pytest.mark.parametrize("name", ["base", "noGroups", "fixedTime"])
 def test_operations_are_those_torch_counts(name):
     """Products only: torch's counter does not see the local attention, which is elementwise to it."""
     config = variant(name).model
-    engine = Eager(Network(config).requires_grad_(False))
-    grid, matrix = torch.randn(1, 4, 5, 6, config.width), block_matrix(engine.network.step.attention)
-    with FlopCounterMode(display=False) as counter:
-        engine.transition(grid, engine.attend(grid, matrix), GridSize(5, 6), None)
+    network = Network(config).requires_grad_(False)
+    with FlopCounterMode(display=False) as counter, computed_in("cpu"):
+        network.step(torch.randn(1, 4, 5, 6, config.width))
     cells = 4 * 5 * 6
     attention = 4 * config.kernel**2 * config.width * cells
     context = 4 * config.context_heads * config.context_length * config.width * cells

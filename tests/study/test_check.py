@@ -8,8 +8,8 @@ import torch
 
 from gridsum.cli import main
 from gridsum.evaluation.records import append, read
-from gridsum.model.paper import NLP, NOP, TLU
 from gridsum.model.store import load
+from gridsum.ops.placement.plain import NLP, NOP, TLU
 from gridsum.study.check import Checked, check, parts
 from gridsum.study.leakage import leakage, read_leakage
 from gridsum.study.results import load_results

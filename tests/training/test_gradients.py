@@ -7,13 +7,12 @@ from gridsum.config.fields import override
 from gridsum.config.variants import VARIANTS, variant
 from gridsum.data.problems import Space
 from gridsum.data.streams import Stream
-from gridsum.model.engine import engine_of
-from gridsum.model.engine.eager import Eager
-from gridsum.model.engine.plain import Plain
-from gridsum.model.paper import GridSize, Network
+from gridsum.model.paper import Network
+from gridsum.model.rollout import roll_out
 from gridsum.model.runs import flatten
-from gridsum.model.unroll import roll_out
 from gridsum.objective.paper import cost, sampled_success
+from gridsum.ops.forms import multiplying
+from gridsum.ops.grids import GridSize
 from gridsum.training.gradients import (
     EagerGradients,
     draw_grid,
@@ -70,9 +69,9 @@ def test_static_shapes_and_a_number_of_steps_change_nothing(name):
     network = Network(config.model, (0, 1))
     stream = Stream.of_seeds((0, 1)).fold(4)
     for group in range(2):
-        own = part_gradient(engine_of(network), config, stream, group, None, static=False)
+        own = part_gradient(network, config, stream, group, None, static=False)
         steps = None if name == "fixedTime" else config.model.max_steps
-        static = part_gradient(engine_of(network), config, stream, group, steps, static=True)
+        static = part_gradient(network, config, stream, group, steps, static=True)
         torch.testing.assert_close(static.cost.total, own.cost.total)
         torch.testing.assert_close(static.gradient, own.gradient, rtol=1e-4, atol=1e-6)
 
@@ -82,7 +81,7 @@ def test_bf16_on_a_cpu_points_where_fp32_does(name, monkeypatch):
     """With the same problems, dropout and grids. Tiny networks have few numbers for the rounding to average out in."""
 
     def gradient(precision, has_instructions):
-        monkeypatch.setattr("gridsum.model.engine.multiplies_bf16", lambda: has_instructions)
+        monkeypatch.setattr("gridsum.ops.forms.multiplies_bf16", lambda: has_instructions)
         config = tiny(name, **{"training.precision": precision})
         return EagerGradients(Network(config.model, (0, 1)), config, (0, 1))(3).gradient
 
@@ -107,25 +106,27 @@ def test_without_mkl_onednn_takes_no_part_in_a_step_and_its_gradient(onednn):
     network = Network(config.model)
     for weight in (network.embedding.weight, network.output.weight):  # the last gradient, and the first
         weight.register_hook(lambda _: seen.append(torch.backends.mkldnn.enabled))
-    part_gradient(Eager(network), config, Stream.of_seeds((0,)), 0, None, static=False)
+    part_gradient(network, config, Stream.of_seeds((0,)), 0, None, static=False)
     assert seen == [False, False]
     assert torch.backends.mkldnn.enabled == onednn, "as it was"
 
 
 def test_onednn_is_left_alone_where_it_is_needed_or_asked_nothing(onednn, monkeypatch):
-    network = Network(tiny("base").model)
-    with Plain(network).multiplying(), Eager(network, torch.bfloat16).multiplying():
-        assert torch.backends.mkldnn.enabled == onednn
-    with pytest.raises(ZeroDivisionError), Eager(network).multiplying():
+    cpu = torch.device("cpu")
+    with monkeypatch.context() as patch:
+        patch.setattr("gridsum.ops.forms.multiplies_bf16", lambda: True)
+        with multiplying("bf16", cpu):
+            assert torch.backends.mkldnn.enabled == onednn
+    with pytest.raises(ZeroDivisionError), multiplying("fp32", cpu):
         raise ZeroDivisionError
     assert torch.backends.mkldnn.enabled == onednn, "as it was, after an error too"
     monkeypatch.setattr(torch.backends.mkl, "is_available", lambda: True)
-    with Eager(network).multiplying():
+    with multiplying("fp32", cpu):
         assert torch.backends.mkldnn.enabled == onednn
 
 
-@pytest.mark.parametrize("engine", [Plain, Eager])
-def test_a_draw_needs_no_rollout_beyond_it(engine):
+@pytest.mark.parametrize("form", ["plain", "cpu"])
+def test_a_draw_needs_no_rollout_beyond_it(form):
     """Samples leave at the step they are drawn to halt at, and what they are worth there is what it was."""
     config = tiny("base", **{"model.max_steps": 20})
     network = Network(config.model, (3, 5)).double()
@@ -135,8 +136,8 @@ def test_a_draw_needs_no_rollout_beyond_it(engine):
     size = GridSize(3, 6)
     targets, draws = batch.targets_for(size.width), Stream.of_seeds((3, 5)).fold(1).uniform(60)
     draws[0, 0], draws[1, 0] = 0.0, 1 - 2.0**-24
-    whole = roll_out(engine(network), batch.symbols, size)
-    short = roll_out(engine(network), batch.symbols, size, epsilon=(1 - draws).clamp_min(0.05))
+    whole = roll_out(network, batch.symbols, size, form=form)
+    short = roll_out(network, batch.symbols, size, epsilon=(1 - draws).clamp_min(0.05), form=form)
     assert torch.equal(sampled_success(short, targets, draws), sampled_success(whole, targets, draws))
     drawn = (whole.probability.cumsum(0) <= draws).sum(0)
     assert (short.truncation - drawn).unique().tolist() == [0, 1]
@@ -149,11 +150,11 @@ def test_too_few_steps_are_noticed():
     with torch.no_grad():  # λ near 0: nothing halts
         network.context.decision.layers[-1].bias.fill_(-10)
     stream = Stream.of_seeds((0,))
-    assert part_gradient(engine_of(network), config, stream, 0, 2, static=True).truncation.tolist()[1] == 1
-    assert part_gradient(engine_of(network), config, stream, 0, 6, static=True).truncation.tolist() == [6, 0]
+    assert part_gradient(network, config, stream, 0, 2, static=True).truncation.tolist()[1] == 1
+    assert part_gradient(network, config, stream, 0, 6, static=True).truncation.tolist() == [6, 0]
     with torch.no_grad():  # λ near 1: everything halts at once
         network.context.decision.layers[-1].bias.fill_(10)
-    assert part_gradient(engine_of(network), config, stream, 0, 2, static=True).truncation.tolist() == [1, 0]
+    assert part_gradient(network, config, stream, 0, 2, static=True).truncation.tolist() == [1, 0]
 
 
 def test_grids_are_as_large_as_the_paper_says():
@@ -227,10 +228,10 @@ def test_the_gradient_is_that_of_the_mean_cost_of_the_groups(bounds):
         size = draw_grid(space, config.task, source, static=False)
         batch = draw_problems(space, 12 // len(config.task.groups), source)
         targets, columns = batch.targets_for(size.width), None if size.inside is None else size.inside[:, 0]
-        plain, largest = Plain(network), config.task.largest_grid(space)
-        rollout = roll_out(plain, batch.symbols, size, source.fold(3), None, largest)
+        largest = config.task.largest_grid(space)
+        rollout = roll_out(network, batch.symbols, size, source.fold(3), None, largest, form="plain")
         draws = source.fold(4).uniform(12 // len(config.task.groups))
-        success = sampled_success(roll_out(plain, batch.symbols, size), targets, draws, columns)
+        success = sampled_success(roll_out(network, batch.symbols, size, form="plain"), targets, draws, columns)
         totals.append(cost(rollout, targets, config.objective, columns, success).total)
     total = torch.stack(totals).mean(0)
     expected = flatten(torch.autograd.grad(total.sum(), list(network.parameters())))

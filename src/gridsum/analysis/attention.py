@@ -22,8 +22,9 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from gridsum.model.paper import LocalAttention, neighbours
-from gridsum.model.unroll import Trace
+from gridsum.model.paper import LocalAttention
+from gridsum.model.rollout import Trace
+from gridsum.ops.attention.plain import neighbours
 
 HeadLabel = Literal["position-based", "content-based", "mixed", "unselective"]
 
@@ -64,9 +65,8 @@ def score_terms(attention: LocalAttention, grid: Tensor) -> ScoreTerms:
     if grid.dim() != 3 or attention.relative.shape[0] != 1:
         raise ValueError("score_terms takes one grid [rows, columns, features] and a model of one run")
     batch = grid[None, None]
-    query, key, _ = attention.project(batch)
+    query, key, _ = attention.project(batch).chunk(3, -1)
     bias = torch.zeros_like(query) if attention.query is None else attention.query[:, None, None, None].expand_as(query)
-    query = query - bias
     around = torch.stack(neighbours(key, attention.kernel))
     encoding = attention.relative.flatten(1, 2).transpose(0, 1)[:, :, None, None, None].expand_as(around)
 

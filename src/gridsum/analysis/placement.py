@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from gridsum.model.engine.placement import place_hard, place_soft
-from gridsum.model.unroll import Trace
+from gridsum.model.rollout import Trace
+from gridsum.ops.placement.cpu import place_hard, place_soft
 from gridsum.tasks import PAD
 
 SHARED = -1

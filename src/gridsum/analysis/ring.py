@@ -21,11 +21,10 @@ from torch import Tensor
 
 from gridsum.data.problems import Space, sample
 from gridsum.data.streams import Stream
-from gridsum.model.engine import engine_of
 from gridsum.model.inference import default_rule, infer
-from gridsum.model.paper import GridSize
+from gridsum.model.rollout import Start, unroll
 from gridsum.model.store import Model
-from gridsum.model.unroll import unroll
+from gridsum.ops.grids import GridSize
 from gridsum.tasks import FIRST_DIGIT, find
 
 DIGITS = find().alphabet.base
@@ -118,12 +117,12 @@ def digit_vectors(
     size = GridSize(*task.grid(space))
     own = default_rule(network)
     rule = "median" if own == "sampled" else own
-    halted, engine = infer(network, symbols, size, rule).steps, engine_of(network)
+    halted = infer(network, symbols, size, rule).steps
     found: list[list[tuple[Tensor, Tensor]]] = [[] for _ in range(network.runs)]
-    for step, grid, *_ in unroll(engine, symbols, size, int(halted.max())):
+    for step, grid, *_ in unroll(Start(network, symbols, size, int(halted.max()))):
         if step == 0:
             continue
-        code = engine.read(grid).argmax(-1)
+        code = network.read(grid).argmax(-1)
         wanted = halted >= step if moments == "every step" else halted == step
         chosen = (code >= FIRST_DIGIT) & (code < FIRST_DIGIT + DIGITS) & wanted[..., None, None]
         for run in range(network.runs):

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from gridsum.evaluation.solving import PlacementRule
     from gridsum.model.inference import HaltingRule
     from gridsum.model.paper import Network
+    from gridsum.model.rollout import Change
+    from gridsum.model.rollout import Trace as Inside
     from gridsum.model.rule import RuleNetwork
     from gridsum.model.store import Model as Runs
-    from gridsum.model.unroll import Change
-    from gridsum.model.unroll import Trace as Inside
 
 # The states of a rule are kept for a trace while they are so many codes at most.
 _MOST_CODES = 5 * 10**7

@@ -16,7 +16,7 @@ from gridsum.tasks import FIRST_DIGIT, PAD
 if TYPE_CHECKING:
     from gridsum.automaton.table import RuleTable
     from gridsum.evaluation.solving import Answer
-    from gridsum.model.unroll import Trace
+    from gridsum.model.rollout import Trace
 
 Line = list[tuple[str, str]]
 """Pieces of text, each with its style (empty for none)."""

@@ -20,8 +20,8 @@ from gridsum.config.exact import PROVABLE
 from gridsum.data.answers import Answer
 from gridsum.data.problems import Space, sample
 from gridsum.data.streams import Stream
-from gridsum.model.engine.placement import place_hard
 from gridsum.model.rule import RuleNetwork
+from gridsum.ops.placement.cpu import place_hard
 from gridsum.tasks import FIRST_DIGIT
 
 # Contexts are evaluated so many at a time.
@@ -75,7 +75,7 @@ class Rules:
 
     def vectors(self) -> Tensor:
         """What a cell meets by what it holds [R,x,E]; digits and the sign follow each other in Σ."""
-        written = self.network.embedding.weight[:, FIRST_DIGIT : self.task.alphabet.sign_code + 1]
+        written = self.network.vectors()[:, FIRST_DIGIT : self.task.alphabet.sign_code + 1]
         return F.pad(written, (0, 0, 0, 1))
 
     def all_logits(self, x: Tensor, contexts: Tensor, prepared: tuple[Tensor, ...] | None = None) -> Tensor:

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from gridsum.evaluation.solving import Answer
+    from gridsum.model.rollout import Trace
     from gridsum.model.store import Model
-    from gridsum.model.unroll import Trace
 
 _EXPRESSION = "523+102+9416"
 _DECIMALS = 6

@@ -27,8 +27,8 @@ from gridsum.evaluation.solving import PlacementRule, choose_placement, infer_in
 from gridsum.evaluation.suites import Suite, in_parts
 from gridsum.io.version import __version__
 from gridsum.model.inference import HaltingRule, Outcome, check_rule, default_rule
-from gridsum.model.paper import GridSize
 from gridsum.model.store import Model
+from gridsum.ops.grids import GridSize
 from gridsum.tasks import PAD, Task, find
 
 # What an evaluation's random numbers are for, beside its problems.

@@ -11,13 +11,13 @@ from gridsum.config.paper import Config
 from gridsum.data.answers import Answer
 from gridsum.data.problems import Space, batch_of
 from gridsum.data.streams import Stream
-from gridsum.model.engine import engine_of
 from gridsum.model.inference import HaltingRule, Outcome, Watch, check_rule, default_rule, infer
-from gridsum.model.paper import GridSize, Network
+from gridsum.model.paper import Network
+from gridsum.model.rollout import Change, Moment, Trace, trace, trace_of
 from gridsum.model.store import Model
-from gridsum.model.unroll import Change, Moment, Trace, trace, trace_of
 from gridsum.ops.costs import check_time, solving_work
 from gridsum.ops.devices import on_gpu
+from gridsum.ops.grids import GridSize
 from gridsum.ops.sizes import check_memory, solving_bytes, trace_bytes
 
 PlacementRule = Literal["auto", "soft", "hard"]
@@ -109,7 +109,7 @@ def solve_watched(
 
     (answer,) = solve(model, [terms], halting, seed, placement, keep, change)
     symbols = batch_of([terms], _device(model.network), model.config.task.task).symbols[0, 0]
-    found = trace_of(engine_of(model.network), symbols, moments, attention=False)
+    found = trace_of(model.network, symbols, moments, attention=False)
     return answer, replace(found, alphabet=model.config.task.task.alphabet.symbols)
 
 

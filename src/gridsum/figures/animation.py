@@ -17,13 +17,13 @@ from gridsum.figures.cells import Cell, draw_cells, spelled
 from gridsum.figures.steps import ACTION_MEANINGS, cells_of, check_size, steps_of
 from gridsum.figures.style import INK, LINE, QUIET, RIGHT, SERIES, WRONG, FigureError, Picture, styled
 from gridsum.io.disk import write_atomically
-from gridsum.model.paper import ACTIONS, NOP
+from gridsum.ops.placement.plain import ACTIONS, NOP
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
     from gridsum.evaluation.solving import Answer
-    from gridsum.model.unroll import Trace
+    from gridsum.model.rollout import Trace
 
 FORMATS = (".gif", ".mp4")
 _DPI = 110

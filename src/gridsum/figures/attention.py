@@ -20,7 +20,7 @@ from gridsum.figures.style import INK, LINE, QUIET, SERIES, Picture, bare, style
 from gridsum.tasks import PAD
 
 if TYPE_CHECKING:
-    from gridsum.model.unroll import Trace
+    from gridsum.model.rollout import Trace
 
 _MAP = colormaps["Blues"]
 _LABELS = ("position-based", "content-based", "mixed", "unselective")

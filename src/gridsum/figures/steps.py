@@ -7,11 +7,11 @@ import torch
 from gridsum.analysis.placement import SHARED, written
 from gridsum.figures.cells import MOST_CELLS, Cell, draw_cells, spelled
 from gridsum.figures.style import INK, QUIET, FigureError, Picture, styled
-from gridsum.model.paper import ACTIONS
+from gridsum.ops.placement.plain import ACTIONS
 
 if TYPE_CHECKING:
     from gridsum.evaluation.solving import Answer
-    from gridsum.model.unroll import Trace
+    from gridsum.model.rollout import Trace
 
 _MOST_COLUMNS = 60
 

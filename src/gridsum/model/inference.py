@@ -8,11 +8,9 @@ import torch
 from torch import Tensor
 
 from gridsum.config.paper import ModelConfig
-from gridsum.model.engine import engine_of
-from gridsum.model.engine.plain import WORTH_LEAVING, Plain
-from gridsum.model.paper import GridSize, Network
-from gridsum.model.runs import watched
-from gridsum.model.unroll import Change, Moment, unroll
+from gridsum.model.paper import Network
+from gridsum.model.rollout import WORTH_LEAVING, Change, Moment, Start, form_of, unroll
+from gridsum.ops.grids import GridSize
 
 HaltingRule = Literal["sampled", "median", "fixed"]
 HALTING_RULES: dict[str, str] = {
@@ -95,7 +93,7 @@ def infer(
     the computation, unless someone looks on.
     """
     check_rule(network, rule)
-    engine, cap = Plain(network) if change else engine_of(network), step_cap(network.config)
+    chosen, cap = form_of(network), step_cap(network.config)
     running = torch.ones(symbols.shape[:2], dtype=torch.bool, device=symbols.device)
     survival = torch.ones_like(running, dtype=torch.float32)
     steps = torch.full_like(running, cap, dtype=torch.int64)
@@ -110,8 +108,9 @@ def infer(
         present = present[left]
         return left
 
-    seen = watch is not None or change is not None or watched(network)
-    for moment in unroll(engine, symbols, size, cap, hard, change=change, going=None if seen else going):
+    seen = watch is not None or change is not None or chosen == "plain"
+    start = Start(network, symbols, size, cap, hard, form=chosen)
+    for moment in unroll(start, change, None if seen else going):
         n, _, top, halting = moment
         if watch is not None:
             watch(moment)
@@ -127,7 +126,7 @@ def infer(
             survival[:, present] *= 1 - halting
             halt = still & (survival[:, present] <= 0.5)
         if bool(halt.any()):
-            logits = engine.read(top)
+            logits = network.read(top)
             if not bool(logits.isfinite().all()):
                 raise UnsoundError(f"after {n} steps the network's numbers are no numbers any more; train it anew")
             predicted[:, present] = torch.where(halt[..., None], logits.argmax(-1), predicted[:, present])

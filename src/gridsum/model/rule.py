@@ -15,8 +15,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from gridsum.config.exact import POSITIONS, RuleConfig
-from gridsum.model.paper import Embedding, Linear, Placement, Transition, linear, most_probable
-from gridsum.model.runs import RunModule, RunsModule, constant, generators, normal
+from gridsum.model.paper import Embedding, Linear, Placement, Transition
+from gridsum.model.runs import RunModule, RunsModule, as_written, constant, generators, normal, written
+from gridsum.ops.grids import linear
+from gridsum.ops.placement.plain import most_probable
 from gridsum.tasks import Task, find
 
 _DEFAULT = find()
@@ -26,6 +28,7 @@ SHARPNESS = 3.0
 _GATE_SCALE = 10.0
 
 
+@written
 class Looking(RunModule):
     """Attention of every feature to the neighbours: softmax over places of (Q + s)·(K + r), as in Eq. 6 and 7."""
 
@@ -55,6 +58,7 @@ class Looking(RunModule):
         return (self.weights(query, keys) * torch.stack(tuple(values))).sum(0)
 
 
+@written
 class RuleNetwork(RunsModule):
     """R runs of the network of bits, each drawn from its seed."""
 
@@ -77,14 +81,20 @@ class RuleNetwork(RunsModule):
         self.gate = constant(runs, 0.1, len(self.places)) if config.gates else None
         self.register_buffer("decided", torch.zeros(len(seeds), dtype=torch.bool))
         """In which runs placement has hardened."""
+        self.built = [type(part) for part in self.modules()]
 
     @property
     def runs(self) -> int:
         return len(self.decided)
 
+    def vectors(self) -> Tensor:
+        """Those of the symbols: [R,13,E]."""
+        symbols = torch.arange(len(self.task.alphabet), device=self.decided.device)
+        return self.embedding(symbols.expand(self.runs, 1, -1))[:, 0]
+
     def actions(self, hard: bool = False) -> Tensor:
         """The action probabilities [R,13,3] of the symbols; certain where placement has hardened, or if asked for."""
-        soft = self.placement(self.embedding.weight)
+        soft = self.placement(self.vectors())
         chosen = most_probable(soft)
         return chosen if hard else torch.where(self.decided[:, None, None], chosen, soft)
 
@@ -102,13 +112,16 @@ class RuleNetwork(RunsModule):
         return cell, linear(cell, self.looking.matrices()[:, 0]) + self.looking.query.view(shape)
 
     def sight(self) -> tuple[Tensor, Tensor]:
-        """Matrix [R,m,2E] and bias [R,2E] that make keys and values of bits."""
-        both = torch.cat(self.looking.matrices()[:, 1:].unbind(1), -1)
+        """Matrix [R,m,2E] and bias [R,2E] that make keys and values of bits, by way of a cell's `view` of them."""
+        both = self.to_keys_and_values()
         return torch.bmm(self.view.weight, both), torch.bmm(self.view.bias[:, None], both)[:, 0]
+
+    def to_keys_and_values(self) -> Tensor:
+        return torch.cat(self.looking.matrices()[:, 1:].unbind(1), -1)
 
     def show(self, bits: Tensor, inside: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """What cells show to those beside them, of their bits [R,...,m]: keys and values, zero outside the grid."""
-        shown = linear(bits, *self.sight())
+        shown = linear(bits, *self.sight()) if as_written(self) else linear(self.view(bits), self.to_keys_and_values())
         keys, values = (shown if inside is None else shown * inside).chunk(2, -1)
         return keys, values
 
@@ -133,6 +146,8 @@ class RuleNetwork(RunsModule):
 
     def read(self, bits: Tensor) -> Tensor:
         """The logits over Σ that the output layer reads in cells with these bits."""
+        if not as_written(self):
+            return self.reading(self.view(bits))
         matrix = torch.bmm(self.view.weight, self.reading.weight)
         bias = torch.bmm(self.view.bias[:, None], self.reading.weight)[:, 0] + self.reading.bias
         return linear(bits, matrix, bias)

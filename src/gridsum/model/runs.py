@@ -2,10 +2,12 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Generator, Tensor, nn
+
+Kind = TypeVar("Kind", bound=nn.Module)
 
 
 def generators(seeds: Sequence[int]) -> list[Generator]:
@@ -30,14 +32,43 @@ def constant(runs: Sequence[Generator], value: float, *shape: int) -> nn.Paramet
     return nn.Parameter(torch.full((len(runs), *shape), value))
 
 
-def watched(module: nn.Module) -> bool:
-    """Whether anyone has hooked into a module or a part of it."""
-    kinds = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
-    return any(getattr(part, kind) for part in module.modules() for kind in kinds)
+_WRITTEN: dict[type[nn.Module], dict[str, Any]] = {nn.ModuleList: {}}
+_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+
+
+def written(kind: type[Kind]) -> type[Kind]:
+    """Remember the methods of a class of modules as they are written: fast forms know what these compute."""
+    _WRITTEN[kind] = {name: part for name, part in vars(kind).items() if callable(part) or isinstance(part, property)}
+    return kind
+
+
+def as_written(network: "RunsModule") -> bool:
+    """Whether a network computes as it is written here, so that a fast form may pass its modules by.
+
+    It does not where a module was replaced, subclassed or parametrised, where `forward` or another method was set on it
+    or on its class, or where someone has hooked into it, or into all modules.
+    """
+    parts = list(network.modules())
+    kinds = [type(part) for part in parts]
+    return (
+        kinds == network.built
+        and all(_class_as_written(kind) for kind in set(kinds))
+        and not any(_WRITTEN[kind].keys() & vars(part).keys() for kind, part in zip(kinds, parts, strict=True))
+        and not any(getattr(part, hooks) for part in parts for hooks in _HOOKS)
+        and not any(getattr(nn.modules.module, f"_global{hooks}") for hooks in _HOOKS)
+    )
+
+
+def _class_as_written(kind: type[nn.Module]) -> bool:
+    methods = _WRITTEN.get(kind)
+    return methods is not None and all(vars(kind).get(name) is method for name, method in methods.items())
 
 
 class RunsModule(nn.Module):
     """A network of R runs. The `state_dict` of one run, as a weights file holds it, loads into a network of one."""
+
+    built: list[type[nn.Module]]
+    """The classes of all modules, as they were when the network was made."""
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
         own = self.state_dict()

@@ -1,4 +1,4 @@
-"""The objective: what a rollout costs, as pure functions of it (Eq. 11 and 12).
+"""The objective: what a rollout costs, as pure functions of what was read in it (Eq. 11 and 12).
 
 Shapes: K readings, R runs, B problems, W columns. Every cost is returned per run, [R].
 """
@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from gridsum.config.paper import ObjectiveConfig
-from gridsum.model.unroll import Rollout
+from gridsum.model.rollout import Readout
 from gridsum.tasks import PAD
 
 
@@ -29,7 +29,7 @@ class Cost:
 
 
 def cost(
-    rollout: Rollout,
+    rollout: Readout,
     targets: Tensor,
     config: ObjectiveConfig,
     columns: Tensor | None = None,
@@ -78,7 +78,7 @@ def samples_success(config: ObjectiveConfig) -> bool:
 
 
 @torch.no_grad()
-def sampled_success(rollout: Rollout, targets: Tensor, draws: Tensor, columns: Tensor | None = None) -> Tensor:
+def sampled_success(rollout: Readout, targets: Tensor, draws: Tensor, columns: Tensor | None = None) -> Tensor:
     """a [R,B]: each sample's character accuracy at one step drawn from p, by `draws` [R,B], uniform in [0, 1).
 
     That step is the first after which the sample has halted with a probability above the draw.

@@ -15,8 +15,8 @@ from gridsum.automaton.table import RuleTable
 from gridsum.automaton.tracing import trace_of_rule
 from gridsum.evaluation.solving import Answer, PlacementRule, solve, solve_watched, solving_size, trace_expression
 from gridsum.model.inference import HALTING_RULES, HaltingRule, check_rule, default_rule, step_cap
+from gridsum.model.rollout import Trace
 from gridsum.model.store import Model, facts
-from gridsum.model.unroll import Trace
 from gridsum.page.data import inside_script, model_script
 from gridsum.page.inside import Inside
 from gridsum.serve.workshop import GoOn

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import torch
 
 from gridsum.io.disk import append_lines, read_objects
-from gridsum.model.paper import ACTIONS, TLU
 from gridsum.model.store import Model
+from gridsum.ops.placement.plain import ACTIONS, TLU
 
 LEAKAGE = "leakage.jsonl"
 

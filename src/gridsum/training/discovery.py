@@ -16,12 +16,14 @@ from torch.nn import functional as F
 from gridsum.config.exact import DiscoveryConfig, ExactConfig, Phase
 from gridsum.data.problems import Batch, Space, sample
 from gridsum.data.streams import Stream, lane_index
-from gridsum.model.engine import cells_of, ends_for, full_precision
-from gridsum.model.engine.placement import place_soft
-from gridsum.model.paper import GridSize, most_probable
+from gridsum.model.cells import cells_of
 from gridsum.model.rule import RuleNetwork, soft_bits
-from gridsum.model.runs import flatten
+from gridsum.model.runs import as_written, flatten
+from gridsum.ops import placement
 from gridsum.ops.devices import on_gpu
+from gridsum.ops.forms import fastest_form, full_precision
+from gridsum.ops.grids import GridSize
+from gridsum.ops.placement.plain import most_probable
 from gridsum.tasks import PAD, Task, find
 from gridsum.training.optimiser import clipped, decay_of, named_rows, write_rows
 from gridsum.training.phases import Setting, at_step, grid_of, phases, recurrent_steps, setting
@@ -96,8 +98,8 @@ def place(network: RuleNetwork, problems: Problems, certain: int) -> Tensor:
         sure = torch.matmul(chosen[:, -certain:], most_probable(table)[:, None])
         actions = torch.cat((actions[:, :-certain], sure), 1)
     height, width = problems.inside.shape[2:4]
-    spread = place_soft(chosen, actions, height, width, ends_for(actions))
-    return torch.matmul(spread, network.embedding.weight[:, None, None]) * problems.inside
+    spread = placement.place(chosen, actions, height, width, fastest_form(actions))
+    return torch.matmul(spread, network.vectors()[:, None, None]) * problems.inside
 
 
 def rollout_cost(
@@ -234,7 +236,8 @@ class Discovery:
         self.number.fill_(number)
         self.now.copy_(torch.tensor(setting(phase, index)))
         steps = recurrent_steps(phase, number)
-        logged = self._replayed(name, phase, steps) if on_gpu(self.device) else self._compute(phase, steps)
+        replays = on_gpu(self.device) and as_written(self.network)  # a graph calls no modules
+        logged = self._replayed(name, phase, steps) if replays else self._compute(phase, steps)
         self.certain.lerp_(logged[Logged._fields.index("certain")], _RECENT)
         self.network.decided |= self.certain > self.config.discovery.harden_accuracy
         if phase.gate_cost and index == phase.steps - 1:

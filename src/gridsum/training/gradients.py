@@ -12,11 +12,12 @@ from torch import Tensor
 from gridsum.config.paper import Config, ModelConfig, TaskConfig
 from gridsum.data.problems import Batch, Space, sample
 from gridsum.data.streams import Stream
-from gridsum.model.engine import Engine, engine_of
-from gridsum.model.paper import GridSize, Network
+from gridsum.model.paper import Network
+from gridsum.model.rollout import Readout, roll_out
 from gridsum.model.runs import flatten
-from gridsum.model.unroll import Rollout, roll_out
 from gridsum.objective.paper import Cost, cost, sampled_success, samples_success
+from gridsum.ops.forms import Form, multiplying
+from gridsum.ops.grids import GridSize
 from gridsum.tasks import Task, find
 
 # What a step's random numbers are for.
@@ -64,19 +65,30 @@ def draw_problems(space: Space, problems: int, stream: Stream, task: Task = _DEF
     return sample(space, problems, stream.fold(_PROBLEMS), task=task)
 
 
-def part_gradient(engine: Engine, config: Config, stream: Stream, group: int, steps: int | None, static: bool) -> Part:
-    """The gradient of one group of problems, of the step that `stream` stands for."""
-    with engine.multiplying():
-        return _part_gradient(engine, config, stream, group, steps, static)
+def part_gradient(
+    network: Network,
+    config: Config,
+    stream: Stream,
+    group: int,
+    steps: int | None,
+    static: bool,
+    form: Form | None = None,
+) -> Part:
+    """The gradient of one group of problems, of the step that `stream` stands for; `form` as `roll_out` takes it."""
+    with multiplying(config.training.precision, stream.key.device):
+        return _part_gradient(network, config, stream, group, steps, static, form)
 
 
-def _part_gradient(engine: Engine, config: Config, stream: Stream, group: int, steps: int | None, static: bool) -> Part:
+def _part_gradient(
+    network: Network, config: Config, stream: Stream, group: int, steps: int | None, static: bool, form: Form | None
+) -> Part:
     space = config.task.groups[group]
     source = stream.fold(group)
     size = draw_grid(space, config.task, source, static)
     problems = config.training.batch // len(config.task.groups)
     batch = draw_problems(space, problems, source, config.task.task)
-    rollout = roll_out(engine, batch.symbols, size, source.fold(_DROPOUT), steps, config.task.largest_grid(space))
+    largest = config.task.largest_grid(space)
+    rollout = roll_out(network, batch.symbols, size, source.fold(_DROPOUT), steps, largest, form=form)
     columns = None if size.inside is None else size.inside[:, 0]
     targets, success = batch.targets_for(size.width), None
     truncations = [_truncation(rollout, config.model.epsilon, config.model, steps)]
@@ -84,16 +96,16 @@ def _part_gradient(engine: Engine, config: Config, stream: Stream, group: int, s
         draws = source.fold(_SUCCESS).uniform(problems)
         epsilon = (1 - draws).clamp_min(config.model.epsilon)  # what comes after the step drawn is not asked for
         with torch.no_grad():
-            drawn = roll_out(engine, batch.symbols, size, None, steps, epsilon=epsilon)
+            drawn = roll_out(network, batch.symbols, size, None, steps, epsilon=epsilon, form=form)
         success = sampled_success(drawn, targets, draws, columns)
         truncations.append(_truncation(drawn, epsilon, config.model, steps))
     spent = cost(rollout, targets, config.objective, columns, success)
-    gradients = torch.autograd.grad(spent.total.sum() / len(config.task.groups), list(engine.network.parameters()))
+    gradients = torch.autograd.grad(spent.total.sum() / len(config.task.groups), list(network.parameters()))
     # A gradient may come as an expanded view; a row a run is what the optimiser takes.
     return Part(flatten(gradients), _detached(spent), rollout.steps.stop - 1, torch.stack(truncations).amax(0))
 
 
-def _truncation(rollout: Rollout, epsilon: float | Tensor, config: ModelConfig, steps: int | None) -> Tensor:
+def _truncation(rollout: Readout, epsilon: float | Tensor, config: ModelConfig, steps: int | None) -> Tensor:
     """As `Part` has it, of one rollout that is truncated at ε."""
     unfinished = torch.zeros((), dtype=torch.bool, device=rollout.truncation.device)
     if rollout.halting is not None and steps is not None and steps < config.max_steps:
@@ -121,5 +133,4 @@ class EagerGradients:
 
     def __call__(self, step: int) -> Gradients:
         stream, groups = self.stream.fold(step), range(len(self.config.task.groups))
-        engine = engine_of(self.network, self.config.training.precision)
-        return mean_of([part_gradient(engine, self.config, stream, group, None, False) for group in groups])
+        return mean_of([part_gradient(self.network, self.config, stream, group, None, False) for group in groups])

@@ -6,9 +6,8 @@ import torch
 
 from gridsum.config.paper import Config
 from gridsum.data.streams import Stream
-from gridsum.model.engine import engine_of
 from gridsum.model.paper import Network
-from gridsum.model.runs import watched
+from gridsum.model.runs import as_written
 from gridsum.objective.paper import Cost
 from gridsum.training.gradients import EagerGradients, Gradients, Part, mean_of, part_gradient
 
@@ -26,7 +25,7 @@ class GraphGradients:
     _MEMORY = 10
 
     def __init__(self, network: Network, config: Config, seeds: tuple[int, ...]) -> None:
-        self.config, self.engine = config, engine_of(network, config.training.precision)
+        self.config, self.network = config, network
         self.eager = EagerGradients(network, config, seeds)
         self.stream = Stream.of_seeds(seeds, next(network.parameters()).device)
         self.step = torch.zeros((), dtype=torch.int64, device=self.stream.key.device)
@@ -36,7 +35,7 @@ class GraphGradients:
         self.recent: list[list[int]] = [[] for _ in config.task.groups]
 
     def __call__(self, step: int) -> Gradients:
-        if watched(self.engine.network):  # a graph that is replayed calls no hooks
+        if not as_written(self.network):  # a graph that is replayed calls no modules
             return self.eager(step)
         self.step.fill_(step)
         groups = range(len(self.config.task.groups))
@@ -97,7 +96,7 @@ class GraphGradients:
 
     def _compute(self, group: int, length: int | None) -> Part:
         with torch.autocast("cuda", torch.bfloat16, enabled=self.config.training.precision == "bf16"):
-            return part_gradient(self.engine, self.config, self.stream.fold(self.step), group, length, True)
+            return part_gradient(self.network, self.config, self.stream.fold(self.step), group, length, True)
 
     def _capture(self, group: int, length: int | None) -> tuple[torch.cuda.CUDAGraph, Part]:
         torch.cuda.synchronize()

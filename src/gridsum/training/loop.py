@@ -15,11 +15,12 @@ from gridsum.config.paper import Config, ConfigError
 from gridsum.data.problems import Space, sample
 from gridsum.data.streams import Stream
 from gridsum.model.inference import UnsoundError, default_rule, infer
-from gridsum.model.paper import GridSize, Network
+from gridsum.model.paper import Network
 from gridsum.model.store import WEIGHTS, Model, save_run
 from gridsum.objective.paper import Cost
 from gridsum.ops.costs import check_time, training_work
 from gridsum.ops.devices import Replayed, on_gpu
+from gridsum.ops.grids import GridSize
 from gridsum.ops.sizes import check_memory, training_bytes
 from gridsum.training.checkpoints import Checkpoint, Warn, config_of, load_moments, save_checkpoint
 from gridsum.training.folders import (

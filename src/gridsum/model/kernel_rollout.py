@@ -1,0 +1,109 @@
+"""Rollouts by Triton kernels.
+
+Two things shape them. A GPU must not wait for answers from the host, so shapes stay and the kernels are told, run by
+run, which samples are left. And what lies between large products is bound by memory, so the kernels read and write
+everything once. Where sizes do not fit a kernel, that part is computed by its module.
+"""
+
+from collections.abc import Sequence
+from typing import cast
+
+import torch
+from torch import Tensor
+
+from gridsum.model.rollout import Rollout, Start
+from gridsum.ops.attention import block_matrix
+from gridsum.ops.attention.triton import KernelAttention, packed_encodings
+from gridsum.ops.context.triton import KernelContext, Reading, Readings, fits_context
+from gridsum.ops.dropout.triton import PackedDropout, PackedDropouts
+from gridsum.ops.grids import linear, only_inside
+from gridsum.ops.kernels.cells import everyone, leave
+from gridsum.ops.kernels.gathering import Parameters
+from gridsum.ops.transition.triton import KernelTransition, fits_transition, packed_transition
+
+
+class KernelRollout(Rollout):
+    """The grid comes once for each of its readers, where a kernel adds up their gradients."""
+
+    def __init__(self, start: Start) -> None:
+        super().__init__(start, "triton")
+        self.halting: Tensor | None = None
+        self.sizes = start.size.own
+        """Which cells the kernels compute: each run's own, then those of the samples that are left."""
+        context, step = self.network.context, self.network.step
+        in_bits = self.drops is None or isinstance(self.drops, PackedDropouts)
+        self.readings: Readings | None = None
+        if context is not None and in_bits and fits_context(context, start.size.height * start.size.width):
+            self.readings = Readings.of(context, start.steps + 1, self.problems)
+            self.ledger = self.readings.begin()
+        # Solving may have more cells than the kernels' 32-bit offsets reach. And who reads the grid must be a kernel:
+        # cells that are not computed have no meaning.
+        reads = context is None or self.readings is not None
+        self.transition: Parameters | None = None
+        if start.epsilon is not None and reads and in_bits and fits_transition(step.transition):
+            cells = self.problems * start.size.height * start.size.width
+            self.matrix = block_matrix(step.attention.projection)
+            self.encodings = packed_encodings(step.attention.query, step.attention.relative, cells)
+            self.transition = packed_transition(step.transition, self.matrix, cells)
+            # Zeros outside a run's own grid, and for samples that have left.
+            self.tops = self.top.new_zeros(self.steps, *self.top.shape)
+        # Without asking, samples are left out by a list that the kernels read.
+        self.lists = start.exactly and self.transition is not None and self.sizes is not None
+        if self.lists:
+            assert self.sizes is not None
+            # A list from the beginning: a kernel is compiled for each form of `sizes`.
+            self.sizes, epsilon = everyone(self.sizes, self.problems), start.epsilon
+            self.thresholds = epsilon if isinstance(epsilon, Tensor) else torch.full_like(self.running, epsilon)
+
+    def show(self, grid: Tensor) -> None:
+        super().show(grid)
+        self.seen, self.projected = grid, None
+
+    def select(self, problems: Tensor) -> None:
+        if self.projected is None:
+            super().select(problems)
+            return
+        # several tensors, whose gradients come back apart
+        parts = [part[:, problems] for part in (self.projected, self.seen, self.top)]
+        super().select(problems)
+        self.projected, self.seen, self.top = parts
+
+    def look(self, n: int) -> tuple[Tensor, Tensor | None]:
+        if self.lists and self.halting is not None and n < self.steps:
+            assert self.sizes is not None
+            self.sizes, self.running = leave(self.sizes, self.running, self.halting.detach(), self.thresholds)
+        row, self.halting = super().look(n)
+        return row, self.halting
+
+    def take(self, n: int) -> None:
+        if self.transition is None:
+            super().take(n)
+            return
+        attention, projected = self.network.step.attention, self.projected
+        if projected is None:  # by torch, which sums over all cells to get the gradient of the matrix
+            projected = only_inside(self.size, linear(self.grid, self.matrix))
+        attended, *self.encodings.ways = KernelAttention.apply(
+            projected, *self.encodings.ways, self.encodings.packed, attention.heads, self.sizes
+        )
+        sites = cast("Sequence[PackedDropout]", self.drops.step(n) if self.drops else ())
+        bits, factor = tuple(site.bits for site in sites) or None, sites[0].factor if sites else 1.0
+        hidden = self.network.step.transition.feed_forward.layers[0].weight.shape[-1]
+        given = (self.grid, attended, *self.transition.ways, self.transition.packed, self.transition.low)
+        top = self.tops[n - 1, :, : len(self.present)].contiguous()
+        self.grid, self.projected, self.seen, self.top, *self.transition.ways = KernelTransition.apply(
+            *given, hidden, self.sizes, bits, factor, (top,), n == self.steps
+        )
+        if self.truncates:  # the modules compute the last rows of those who leave
+            self.grid = only_inside(self.size, self.grid)
+
+    def decide(self, n: int) -> Tensor:
+        if n == self.steps and self.epsilon is not None:
+            assert self.context is not None
+            return torch.ones_like(self.context[..., 0, 0])  # the last step takes what remains, whatever λ is
+        if self.readings is None:
+            return super().decide(n)
+        drops = cast("Sequence[PackedDropout]", self.drops.context(n) if self.drops else ())
+        self.context, halting, *self.ledger = KernelContext.apply(
+            self.context, self.seen, self.readings, Reading(n, self.sizes, drops), *self.ledger
+        )
+        return halting

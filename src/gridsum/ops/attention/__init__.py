@@ -1,0 +1,43 @@
+"""Local attention: every cell attends to the k × k cells around it."""
+
+import torch
+from torch import Tensor
+
+from gridsum.ops.attention import plain
+from gridsum.ops.attention.cpu import FusedAttention
+from gridsum.ops.feed_forward import FusedFeedForward
+from gridsum.ops.forms import form, reduced_products
+from gridsum.ops.grids import linear
+
+
+def project(grid: Tensor, projection: Tensor) -> Tensor:
+    """Q, K and V of a grid [R,B,H,W,E] side by side, [R,B,H,W,3E] (Eq. 6), by `projection` [R,3,g,E/g,E/g]."""
+    if form() == "plain":
+        return plain.project(grid, projection)
+    matrix, kind = block_matrix(projection), reduced_products(grid)
+    if form() == "cpu" and kind != grid.dtype:
+        return FusedFeedForward.apply(grid, None, kind, matrix, None)
+    return linear(grid, matrix)
+
+
+def block_matrix(projection: Tensor) -> Tensor:
+    """The groups' projections as one matrix [R,E,3E], zero between groups: one product beats g small ones."""
+    runs, _, groups, part, _ = projection.shape
+    diagonal = torch.eye(groups, device=projection.device, dtype=projection.dtype)
+    blocks = projection[..., None, :] * diagonal[:, None, :, None]
+    return blocks.permute(0, 2, 3, 1, 4, 5).reshape(runs, groups * part, 3 * groups * part)
+
+
+def attend(projected: Tensor, query: Tensor | None, relative: Tensor, heads: int) -> Tensor:
+    """softmax((Q + s)·(K + r))·V over the neighbourhood, heads joined: [R,B,H,W,E] (Eq. 7).
+
+    `projected` is what `project` makes, s is `query` [R,E] and r is `relative` [R,k,k,E].
+    """
+    if form() == "plain":
+        return plain.attend(projected, query, relative, heads)
+    width = relative.shape[-1]
+    if form() == "triton" and width & (width - 1) == 0:
+        from gridsum.ops.attention.triton import kernel_attention
+
+        return kernel_attention(projected, query, relative, heads)
+    return FusedAttention.apply(projected, query, relative, heads)

@@ -1,0 +1,43 @@
+"""Local attention as the paper has it (Eq. 6 to 8).
+
+Outside the grid keys and values are zero and those places do take part, with K + r = r: so a cell can know the border.
+"""
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+
+def project(grid: Tensor, projection: Tensor) -> Tensor:
+    """Q, K and V side by side, each in groups without bias: [R,B,H,W,3E] (Eq. 6)."""
+    parts = grid.unflatten(-1, (projection.shape[2], -1))
+    return torch.cat(tuple(torch.einsum("rbhwgi,rngio->nrbhwgo", parts, projection).flatten(-2)), -1)
+
+
+def attend(projected: Tensor, query: Tensor | None, relative: Tensor, heads: int) -> Tensor:
+    """Y = Σ A·V over the neighbourhood, heads joined: [R,B,H,W,E] (Eq. 7)."""
+    weights = attention_weights(projected, query, relative, heads)
+    parts = [
+        weight[..., None] * neighbour.unflatten(-1, (heads, -1))
+        for weight, neighbour in zip(weights, neighbours(projected.chunk(3, -1)[2], relative.shape[1]), strict=True)
+    ]
+    return torch.stack(parts).sum(0).flatten(-2)
+
+
+def attention_weights(projected: Tensor, query: Tensor | None, relative: Tensor, heads: int) -> Tensor:
+    """A = softmax((q + s)·(k + r)) over the neighbourhood, [k²,R,B,H,W,h] (Eq. 8 are the four terms of the score)."""
+    q, k, _ = projected.chunk(3, -1)
+    q = q if query is None else q + query[:, None, None, None]
+    encoding = relative.flatten(1, 2)[:, :, None, None, None]
+    scores = [
+        (q * (neighbour + encoding[:, index])).unflatten(-1, (heads, -1)).sum(-1)
+        for index, neighbour in enumerate(neighbours(k, relative.shape[1]))
+    ]
+    return torch.stack(scores).softmax(0)
+
+
+def neighbours(x: Tensor, kernel: int) -> list[Tensor]:
+    """x [R,B,H,W,E] as seen from every cell: a tensor of that shape for each neighbour, zero outside the grid."""
+    margin, (height, width) = kernel // 2, x.shape[2:4]
+    padded = F.pad(x, (0, 0, margin, margin, margin, margin))
+    return [padded[:, :, a : a + height, b : b + width] for a in range(kernel) for b in range(kernel)]

@@ -1,0 +1,127 @@
+"""The dropout of a rollout: which features are dropped at each of its sites, as a function of a stream.
+
+A cell's dropout depends on its place on the largest grid there can be. So it is the same whether a grid is computed at
+its own size or inside a larger one, alone or in a fleet, with all problems or with those that are left.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+import torch
+from torch import Tensor
+
+from gridsum.config.paper import ModelConfig
+from gridsum.data.streams import Stream, lane_index, lane_threshold
+from gridsum.ops.grids import GridSize
+
+# Sites of one step: the three layers of FFN_3 and the two of FFN_ctx.
+STEP_SITES, CONTEXT_SITES = 3, 2
+SITES = STEP_SITES + CONTEXT_SITES
+# What the features dropped from a hidden layer are set to: SiLU and its slope are 0 there, as exp(-x) is infinite.
+_DROPPED = -1e30
+
+
+@dataclass(frozen=True)
+class NumberedCells:
+    """Cells by their numbers on the largest grid of a batch."""
+
+    numbers: Tensor
+    """int64, of any shape."""
+    _lanes: dict[int, Tensor] = field(default_factory=dict)
+
+    def lanes(self, features: int) -> Tensor:
+        if features not in self._lanes:
+            self._lanes[features] = lane_index(self.numbers, features)
+        return self._lanes[features]
+
+
+@dataclass(frozen=True)
+class Dropout:
+    """Which features are dropped at one site: x is [R, *cells, F]."""
+
+    stream: Stream
+    cells: NumberedCells
+    probability: float
+
+    @property
+    def factor(self) -> float:
+        """What the features that are kept are multiplied by."""
+        return 1 / (1 - self.probability)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return x * self.kept(x).mul_(self.factor)
+
+    def kept(self, x: Tensor) -> Tensor:
+        """1 for the features of x that are kept, 0 for the others."""
+        kept = torch.empty_like(x, memory_format=torch.contiguous_format)
+        for part, lanes in self._lanes(x):
+            # straight into numbers, which is several times faster than by way of booleans
+            torch.ge(lanes, lane_threshold(self.probability), out=kept.view(len(x), -1)[:, part])
+        return kept
+
+    def exclude(self, hidden: Tensor) -> None:
+        """Set the dropped features of a hidden layer, before its SiLU, to where SiLU is 0: in place."""
+        for part, lanes in self._lanes(hidden):
+            dropped = torch.lt(lanes, lane_threshold(self.probability), out=hidden.new_empty(lanes.shape))
+            hidden.view(len(hidden), -1)[:, part].add_(dropped, alpha=_DROPPED)
+
+    def _lanes(self, x: Tensor) -> Iterator[tuple[slice, Tensor]]:
+        return self.stream.lane_parts(self.cells.lanes(x.shape[-1]))
+
+
+@dataclass(frozen=True)
+class Dropouts:
+    """The dropout of every site of every step of one rollout; step n makes G_n, reading n is of G_n."""
+
+    streams: list[Stream]
+    grid: NumberedCells
+    contexts: NumberedCells
+    readings: NumberedCells
+    probability: float
+
+    @classmethod
+    def of(
+        cls, stream: Stream, config: ModelConfig, problems: int, size: GridSize, largest: tuple[int, int], steps: int
+    ) -> "Dropouts | None":
+        """For `steps` steps; `largest` is the height and width that the cells' numbers refer to."""
+        if config.dropout == 0:
+            return None
+        height, width = largest
+        device = stream.key.device
+
+        def numbers(*shape: int) -> Tensor:
+            return torch.arange(math.prod(shape), device=device).view(shape)
+
+        # One stream more than the most steps need, whatever `steps` is: the readings' dropout must not depend on it.
+        most = max(config.max_steps, config.fixed_steps)
+        return cls(
+            stream.children((most + 1) * SITES + 1),
+            NumberedCells(numbers(problems, height, width)[:, : size.height, width - size.width :]),
+            NumberedCells(numbers(problems, config.context_length)),
+            NumberedCells(numbers(steps + 1, problems, width)[..., width - size.width :]),
+            config.dropout,
+        )
+
+    def _at(self, step: int, sites: range, cells: NumberedCells) -> list[Dropout]:
+        return [Dropout(self.streams[step * SITES + site], cells, self.probability) for site in sites]
+
+    def step(self, n: int) -> Sequence[Dropout]:
+        return self._at(n - 1, range(STEP_SITES), self.grid)
+
+    def context(self, n: int) -> Sequence[Dropout]:
+        return self._at(n, range(STEP_SITES, SITES), self.contexts)
+
+    def top_row(self, n: int, problems: Tensor) -> Sequence[Dropout]:
+        """Of the top row of some problems in step n."""
+        return self._at(n - 1, range(STEP_SITES), NumberedCells(self.grid.numbers[problems, :1]))
+
+    def of_problems(self, problems: Tensor) -> "Dropouts":
+        """For some of the problems; the readings stay those of all."""
+        grid, contexts = (NumberedCells(cells.numbers[problems]) for cells in (self.grid, self.contexts))
+        return replace(self, grid=grid, contexts=contexts)
+
+    def output(self, first: int, count: int) -> Dropout:
+        """Of `count` readings from the first on, all at once."""
+        readings = NumberedCells(self.readings.numbers[first : first + count])
+        return Dropout(self.streams[-1], readings, self.probability)

@@ -1,0 +1,88 @@
+"""Which form of an operation computes: the one place that asks what tensors lie on.
+
+    plain       the definition; what every module computes by that is called by itself
+    cpu         torch operation by operation, with the shortcuts that pay on a CPU
+    triton      Triton kernels, for a GPU
+
+A rollout picks a form once (`gridsum.model.rollout`), and its operations ask for it.
+"""
+
+import functools
+import importlib.util
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from gridsum.ops.devices import multiplies_bf16, on_gpu
+
+Form = Literal["plain", "cpu", "triton"]
+
+_FORM: ContextVar[Form] = ContextVar("form", default="plain")
+_REDUCED: ContextVar[torch.dtype | None] = ContextVar("reduced", default=None)
+
+
+def fastest_form(like: Tensor) -> Form:
+    """The form for tensors like this one. A GPU without Triton, or in float64, is served as a CPU is."""
+    return "triton" if like.is_cuda and like.dtype != torch.float64 and _triton_installed() else "cpu"
+
+
+def form() -> Form:
+    """The form that operations are computed in here."""
+    return _FORM.get()
+
+
+@contextmanager
+def computed_in(chosen: Form) -> Iterator[None]:
+    """While this lasts, operations are computed in a form."""
+    token = _FORM.set(chosen)
+    try:
+        yield
+    finally:
+        _FORM.reset(token)
+
+
+def served(precision: str, device: torch.device) -> str:
+    """What `training.precision` comes to on a device: a CPU computes in fp32, or in bf16 if it is faster at that."""
+    if not on_gpu(device) and not (precision == "bf16" and multiplies_bf16()):
+        return "fp32"
+    return precision
+
+
+def reduced_products(like: Tensor) -> torch.dtype:
+    """What a recurrent step multiplies in where there is a gradient to compute, on a CPU."""
+    reduced = _REDUCED.get()
+    return like.dtype if reduced is None or not torch.is_grad_enabled() else reduced
+
+
+@contextmanager
+def multiplying(precision: str, device: torch.device) -> Iterator[None]:
+    """The process as the products of a training step with its gradient want it, in a precision.
+
+    In fp32 a CPU multiplies by BLAS alone. Torch built without MKL, as for ARM, gives products with a transposed factor
+    to oneDNN, which takes longer to prepare for many of ours than to compute them.
+    """
+    reduced = not on_gpu(device) and served(precision, device) == "bf16"
+    switch: Any = torch.backends.mkldnn
+    before = switch.enabled
+    token = _REDUCED.set(torch.bfloat16 if reduced else None)
+    if not reduced and not torch.backends.mkl.is_available():
+        switch.enabled = False
+    try:
+        yield
+    finally:
+        switch.enabled = before
+        _REDUCED.reset(token)
+
+
+def full_precision(like: Tensor) -> torch.autocast:
+    """Products in the dtype of what is multiplied, whatever training asks for."""
+    return torch.autocast(like.device.type, enabled=False)
+
+
+@functools.cache
+def _triton_installed() -> bool:
+    return importlib.util.find_spec("triton") is not None

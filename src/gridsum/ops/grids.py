@@ -1,0 +1,71 @@
+"""The sizes of grids, and the products and masks that all operations on them share."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from gridsum.ops.forms import form
+
+Drop = Callable[[Tensor], Tensor]
+"""Dropout on the input of one layer."""
+
+
+@dataclass(frozen=True)
+class GridSize:
+    """The grids of a batch: every run's rows and columns, inside `height` × `width` cells that all runs share.
+
+    Rows are counted from the top and columns from the right, where Seq2Grid writes.
+    """
+
+    height: int
+    width: int
+    own: Tensor | None = None
+    """The rows and columns of each run's own grid, int32 [R,2]; None where every run's grid fills the whole."""
+
+    @cached_property
+    def inside(self) -> Tensor | None:
+        """Which cells belong to each run's own grid: bool [R,H,W], or None if all do."""
+        if self.own is None:
+            return None
+        below = torch.arange(self.height, device=self.own.device) < self.own[:, :1]
+        right = torch.arange(self.width - 1, -1, -1, device=self.own.device) < self.own[:, 1:]
+        return below[:, :, None] & right[:, None, :]
+
+    def upper(self, rows: int) -> "GridSize":
+        """Of the upper rows alone."""
+        if rows >= self.height:
+            return self
+        own = self.own
+        return GridSize(
+            rows, self.width, None if own is None else torch.cat((own[:, :1].clamp(max=rows), own[:, 1:]), 1)
+        )
+
+
+def only_inside(size: GridSize | None, grid: Tensor) -> Tensor:
+    """The grid, zero outside each run's own part.
+
+    Zero vectors have zero keys and values, which is what the paper puts outside the grid: so the mask is exact.
+    """
+    inside = size and size.inside
+    return grid if inside is None else torch.where(inside[:, None, :, :, None], grid, 0.0)
+
+
+def linear(x: Tensor, matrix: Tensor, bias: Tensor | None = None) -> Tensor:
+    """x [R,...,in] times matrix [R,in,out], plus bias [R,out]."""
+    runs, inputs, outputs = matrix.shape
+    if runs == 1:  # torch's own; squeezed, as the gradient of an index is a copy
+        return F.linear(x, matrix.squeeze(0).T, None if bias is None else bias.squeeze(0))
+    lines = x.reshape(runs, -1, inputs)
+    if bias is None:
+        product = torch.bmm(lines, matrix)
+    elif form() == "triton":
+        # Products whose sides are no multiples of 8 have slow kernels. The sum fuses with what follows it, where
+        # baddbmm would copy the bias to every cell first.
+        product = torch.bmm(lines, F.pad(matrix, (0, -outputs % 8)))[..., :outputs] + bias[:, None]
+    else:
+        product = torch.baddbmm(bias[:, None], lines, matrix)
+    return product.view(*x.shape[:-1], outputs)

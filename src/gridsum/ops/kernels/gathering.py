@@ -1,0 +1,53 @@
+"""Gradients of parameters that every recurrent step adds onto, so that they are summed once a rollout.
+
+A GPU adds fast where each program has a place of its own. So a gradient is gathered as many summands, which go back
+from step to step: the last step of a rollout makes them, each adds onto them and hands them on to the step before.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import Function
+
+
+@dataclass
+class Parameters:
+    """Of all runs, and the ways on which their gradients are gathered from the steps of a rollout."""
+
+    packed: Tensor
+    """[R,P]."""
+    low: Tensor
+    """The same in the precision of the products."""
+    ways: list[Tensor]
+
+
+class Gathered(Function):
+    """x [R,P] → the way on which its gradient's summands [slots,R,P] come back. Forwards it is nothing but a shape."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, slots: int) -> Tensor:
+        ctx.set_materialize_grads(False)
+        return nothing((slots, *x.shape), x)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:  # noqa: ARG004
+        (summands,) = gradients
+        return None if summands is None else summands.sum(0), None
+
+
+def side_by_side(tensors: Iterable[Tensor]) -> Tensor:
+    """[R,...] parameters as one row a run, [R,P], as kernels take them."""
+    return torch.cat([tensor.flatten(1) for tensor in tensors], 1)
+
+
+def nothing(shape: Sequence[int], like: Tensor) -> Tensor:
+    """Of this shape, without its memory."""
+    return like.new_empty(1).expand(shape)
+
+
+def summands(gradient: Tensor | None, way: Tensor) -> Tensor:
+    """What has come back on a way; zeros where nobody has added anything."""
+    return torch.zeros_like(way, memory_format=torch.contiguous_format) if gradient is None else gradient

@@ -1,0 +1,261 @@
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gridsum.model.paper import LocalAttention
+from gridsum.model.runs import generators
+from gridsum.ops import forms
+from gridsum.ops.attention import cpu as attention
+from gridsum.ops.attention import plain as definition
+from gridsum.ops.attention.cpu import FusedAttention
+from gridsum.ops.attention.plain import neighbours
+from gridsum.ops.forms import computed_in, multiplying
+from tests.oracles import attention as oracle
+
+# width, groups, heads, kernel, query encoding
+SHAPES = [
+    (8, 1, 8, 3, True),
+    (8, 1, 1, 3, True),
+    (8, 2, 8, 3, True),
+    (8, 2, 2, 3, False),
+    (8, 8, 4, 3, True),
+    (8, 4, 2, 5, True),
+    (8, 2, 4, 1, True),
+    (8, 8, 8, 1, False),
+    (64, 8, 64, 3, True),
+    (64, 1, 64, 3, True),
+    (64, 8, 8, 3, False),
+    (64, 64, 8, 3, True),
+    (64, 64, 64, 3, True),
+]
+
+
+def layer_of(width: int, groups: int, heads: int, kernel: int, query_encoding: bool, runs: int = 1) -> LocalAttention:
+    layer = LocalAttention(generators(range(runs)), width, groups, heads, kernel, query_encoding).double()
+    generator = torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        for parameter in layer.parameters():
+            parameter.normal_(0, 0.7, generator=generator)
+    return layer
+
+
+def fast(layer: LocalAttention):
+    """The same layer as a rollout on a CPU computes it."""
+    return computed_in("cpu")(layer)
+
+
+def random_grid(*shape: int, seed: int = 1) -> torch.Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def by_definition(layer: LocalAttention, grid: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """(Y [R,B,H,W,E], A [k²,R,B,H,W,h])."""
+    results, weights = [], []
+    for run, problems in enumerate(grid):
+        query = None if layer.query is None else layer.query[run]
+        for problem in problems:
+            result, paid = oracle.attend(problem, layer.projection[run], layer.relative[run], query, layer.heads)
+            results.append(result)
+            weights.append(paid)
+    leading = grid.shape[:2]
+    return torch.stack(results).unflatten(0, leading), torch.stack(weights).unflatten(0, leading).movedim(-1, 0)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_attention_is_the_paper_s(shape):
+    layer = layer_of(*shape)
+    size = (1, 2) if shape[0] == 64 else (3, 4)
+    grid = random_grid(1, 1, *size, shape[0])
+    expected, weights = by_definition(layer, grid)
+    torch.testing.assert_close(layer(grid), expected, rtol=1e-10, atol=1e-10)
+    torch.testing.assert_close(fast(layer)(grid), expected, rtol=1e-10, atol=1e-10)
+    torch.testing.assert_close(layer.weights(grid), weights, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize(("height", "width"), [(1, 1), (1, 5), (5, 1), (3, 2)])
+def test_grids_smaller_than_the_neighbourhood(height, width):
+    layer = layer_of(8, 2, 4, 5, True)
+    grid = random_grid(1, 2, height, width, 8)
+    torch.testing.assert_close(layer(grid), by_definition(layer, grid)[0], rtol=1e-10, atol=1e-10)
+
+
+def test_a_fleet_attends_run_by_run():
+    layer = layer_of(8, 2, 4, 3, True, runs=3)
+    grid = random_grid(3, 2, 3, 3, 8)
+    torch.testing.assert_close(layer(grid), by_definition(layer, grid)[0], rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("shape", [shape for shape in SHAPES if shape[0] == 8], ids=str)
+def test_gradients_are_the_definition_s(shape):
+    layer = layer_of(*shape, runs=2)
+    seed = random_grid(2, 1, 3, 2, 8, seed=2)
+    gradients = []
+    for attend in (layer, fast(layer), lambda grid: by_definition(layer, grid)[0]):
+        grid = random_grid(2, 1, 3, 2, 8).requires_grad_()
+        layer.zero_grad()
+        (attend(grid) * seed).sum().backward()
+        parameters = [parameter.grad for parameter in layer.parameters()]
+        gradients.append([grid.grad, *(gradient.clone() for gradient in parameters if gradient is not None)])
+    assert len(gradients[0]) == (4 if layer.query is not None else 3)
+    for ours, theirs in [*zip(gradients[0], gradients[2], strict=True), *zip(*gradients[1:], strict=True)]:
+        if shape[3] > 1:  # with one neighbour the softmax is 1 and only values have a gradient
+            assert theirs.abs().max() > 1e-4
+        torch.testing.assert_close(ours, theirs, rtol=1e-8, atol=1e-10)
+
+
+@pytest.fixture(params=[1, 40, 100_000])
+def part(request, monkeypatch):
+    """How much is computed at a time: a problem, some (the last part smaller than the others), all."""
+    monkeypatch.setattr(attention, "_PART", request.param)
+
+
+@pytest.fixture(params=[False, True], ids=["e", "2"])
+def powers(request, monkeypatch):
+    """What weights are powers of: one or the other, as torch is built."""
+    monkeypatch.setattr(attention, "_BINARY", request.param)
+
+
+def fused_inputs(runs: int, problems: int, kernel: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Q, K and V side by side, s and r."""
+    shapes = [(runs, problems, 2, 3, 12), (runs, 4), (runs, kernel, kernel, 4)]
+    product, query, relative = (random_grid(*shape, seed=seed).requires_grad_() for seed, shape in enumerate(shapes))
+    return product, query, relative
+
+
+@pytest.mark.parametrize("with_query", [True, False])
+@pytest.mark.parametrize(("heads", "kernel"), [(4, 3), (2, 3), (1, 3), (2, 5), (4, 1)])
+def test_fused_attention_passes_gradcheck(heads, kernel, with_query):
+    def attend(product, query, relative):
+        return FusedAttention.apply(product, query if with_query else None, relative, heads)
+
+    assert torch.autograd.gradcheck(attend, fused_inputs(1, 1, kernel))
+
+
+@pytest.mark.usefixtures("part", "powers")
+@pytest.mark.parametrize("with_query", [True, False])
+@pytest.mark.parametrize(("heads", "kernel"), [(4, 3), (2, 3), (1, 3), (2, 5), (4, 1)])
+def test_fused_attention_is_the_plain_one(heads, kernel, with_query):
+    product, query, relative = fused_inputs(2, 5, kernel)
+    inputs = (product, query, relative) if with_query else (product, relative)
+    plain = definition.attend(product, query if with_query else None, relative, heads)
+    fused = FusedAttention.apply(product, query if with_query else None, relative, heads)
+    torch.testing.assert_close(fused, plain, rtol=1e-12, atol=1e-12)
+    seed = random_grid(*plain.shape, seed=5)
+    ours, theirs = (torch.autograd.grad(result, inputs, seed) for result in (fused, plain))
+    for one, other in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-11, atol=1e-12)
+
+
+def test_projections_are_reduced_only_where_there_is_a_gradient_to_compute(monkeypatch):
+    monkeypatch.setattr(forms, "multiplies_bf16", lambda: True)
+    layer, grid = layer_of(8, 2, 8, 3, True).float(), random_grid(1, 2, 3, 4, 8).float()
+    exact = layer(grid)
+    by_exact = torch.autograd.grad(exact.square().sum(), list(layer.parameters()))
+    attend = multiplying("bf16", grid.device)(fast(layer))
+    with torch.no_grad():
+        assert torch.equal(attend(grid), fast(layer)(grid))
+    reduced = attend(grid)
+    assert reduced.dtype == torch.float32
+    assert not torch.equal(reduced, exact)
+    torch.testing.assert_close(reduced, exact, rtol=0, atol=0.05)
+    for ours, theirs in zip(
+        torch.autograd.grad(reduced.square().sum(), list(layer.parameters())), by_exact, strict=True
+    ):
+        assert (ours - theirs).norm() < 0.03 * theirs.norm()
+
+
+@pytest.mark.usefixtures("powers")
+@pytest.mark.parametrize("scale", [100, 1e-3])
+@pytest.mark.parametrize("heads", [4, 2])
+def test_scores_of_any_size_have_a_softmax(heads, scale):
+    """Far beyond what exp can be taken of, and all but equal."""
+    product, _, relative = fused_inputs(1, 2, 3)
+    product = product.detach().mul(scale).requires_grad_()
+    plain = definition.attend(product, None, relative, heads)
+    fused = FusedAttention.apply(product, None, relative, heads)
+    torch.testing.assert_close(fused, plain, rtol=1e-12, atol=1e-12)
+    ours, theirs = (torch.autograd.grad(result.sum(), (product, relative)) for result in (fused, plain))
+    for one, other in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-10, atol=1e-10)
+    single = FusedAttention.apply(product.detach().float(), None, relative.float(), heads)
+    torch.testing.assert_close(single.double(), plain, rtol=1e-3, atol=1e-3 * scale)
+
+
+def test_only_a_cpu_is_asked_for_the_range_of_scores():
+    """A CUDA graph cannot answer, and neither can a tensor without values."""
+    sizes = (2, 3, 4, 5, 18), (2, 6), (2, 3, 3, 6)
+    given = [torch.empty(size, device="meta", requires_grad=True) for size in sizes]
+    result = FusedAttention.apply(*given, 6)
+    gradients = torch.autograd.grad(result.sum(), given)
+    assert [gradient.shape for gradient in gradients] == [torch.Size(size) for size in sizes]
+
+
+def test_places_outside_take_part_in_the_softmax():
+    """A lone cell whose key and r are zero pays all nine places the same: its value counts a ninth."""
+    layer = layer_of(4, 1, 4, 3, True)
+    with torch.no_grad():
+        layer.relative.zero_()
+        layer.projection[:, 1].zero_()
+    grid = random_grid(1, 1, 1, 1, 4)
+    weights = layer.weights(grid)
+    torch.testing.assert_close(weights, torch.full_like(weights, 1 / 9))
+    for attend in (layer, fast(layer)):
+        torch.testing.assert_close(attend(grid), grid @ layer.projection[0, 2, 0] / 9)
+
+
+def test_the_border_is_seen_through_r():
+    """On a grid of equal cells, only r outside the grid can make a corner differ from the middle."""
+    layer = layer_of(4, 1, 2, 3, True)
+    attended = layer(torch.ones(1, 1, 5, 5, 4, dtype=torch.float64))[0, 0]
+    torch.testing.assert_close(attended[2, 2], attended[1, 3])
+    assert (attended[2, 2] - attended[0, 0]).abs().max() > 1e-3
+
+
+def test_neighbours_come_row_by_row():
+    grid = torch.arange(12.0).view(1, 1, 3, 4, 1)
+    seen = torch.stack(neighbours(grid, 3))[:, 0, 0, :, :, 0]
+    assert seen[:, 1, 1].tolist() == [0, 1, 2, 4, 5, 6, 8, 9, 10]
+    assert seen[:, 0, 3].tolist() == [0, 0, 0, 2, 3, 0, 6, 7, 0]
+
+
+@given(st.integers(0, 3), st.integers(0, 3), st.sampled_from([(3, 1), (5, 2)]))
+def test_translation_equivariance(down, right, reach):
+    """Content that is moved gives a result moved alike, wherever no neighbourhood meets the border."""
+    kernel, margin = reach
+    layer = layer_of(8, 2, 4, kernel, True)
+    content = random_grid(1, 1, 5, 5, 8)
+    grids = []
+    for top, left in ((0, 0), (down, right)):
+        grid = torch.zeros(1, 1, 8, 8, 8, dtype=torch.float64)
+        grid[:, :, top : top + 5, left : left + 5] = content
+        attended = layer(grid)[:, :, top : top + 5, left : left + 5]
+        grids.append(attended[:, :, margin:-margin, margin:-margin])
+    torch.testing.assert_close(grids[0], grids[1], rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(("groups", "query_encoding"), [(1, True), (8, True), (8, False)])
+def test_initial_values(groups, query_encoding):
+    """QKV: normal with variance 2/E, whatever the number of groups; r and s: N(0, 1)."""
+    layer = LocalAttention(generators(range(40)), 64, groups, 64, 3, query_encoding)
+    for values, deviation in ((layer.projection, (2 / 64) ** 0.5), (layer.relative, 1.0), (layer.query, 1.0)):
+        if values is None:
+            assert not query_encoding
+            continue
+        normal = values.detach().flatten() / deviation
+        tolerance = 5 / normal.numel() ** 0.5
+        assert abs(normal.mean()) < tolerance
+        assert abs(normal.std() - 1) < tolerance
+        assert normal.abs().max() > 3
+
+
+@pytest.mark.parametrize(("groups", "heads", "kernel"), [(7, 8, 3), (8, 7, 3), (8, 8, 2)])
+def test_impossible_shapes_are_refused(groups, heads, kernel):
+    with pytest.raises(ValueError, match="must"):
+        LocalAttention(generators([0]), 16, groups, heads, kernel, True)
+
+
+def test_a_grid_without_its_run_is_refused_with_the_mend():
+    attention = LocalAttention(generators([0]), 16, 4, 4, 3, True)
+    with pytest.raises(ValueError, match=r"grid\[None\]"):
+        attention(torch.zeros(2, 3, 4, 16))
