@@ -110,8 +110,8 @@ def test_hooks_fire_once_a_step_in_exact():
     _, cache = model.run_with_cache("95+8", ["transition"])
     assert cache["transition"].shape == (answer.steps + 1, 3, 4, 64)
     assert model.run_with_cache("95+8")[1]["placement"].shape == (1, 13, 3)
-    with pytest.raises(ModelError, match="view was not called"):
-        model.run_with_cache("95+8", ["view"])
+    with pytest.raises(ModelError, match="layers was not called"):
+        model.run_with_cache("95+8", ["transition.feed_forward.layers"])
 
 
 def test_the_cache_holds_what_the_trace_shows():
