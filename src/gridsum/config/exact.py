@@ -161,9 +161,9 @@ class DiscoveryConfig:
 class ConsolidationConfig:
     """How a run is made to do in one step what it settles to: it is its own teacher."""
 
-    problems: int = described(1_000_000, "Sums whose states at rest are looked at; it is told their results.")
+    problems: int = described(300_000, "Sums whose states at rest are looked at; it is told their results.")
     digits: tuple[int, int] = described((1, 10), "The fewest and the most digits of their terms.")
-    rounds: int = described(4, "How often it looks and learns at most.")
+    rounds: int = described(2, "How often it looks and learns at most.")
     steps: int = described(1500, "Training steps of a round at most.")
     batch: int = described(16384, "Contexts of a step, at most all.")
     rate: float = described(1e-3, "The learning rate at the start of a round.")

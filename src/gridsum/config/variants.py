@@ -70,7 +70,6 @@ SMALL: dict[str, Any] = {
     "phases.hard.recurrent": (4, 8),
     "phases.robust.digits": (1, 5),
     "phases.robust.recurrent": (6, 12),
-    "consolidation.problems": 300_000,
 }
 """What makes `exact` small enough for a CPU: a smaller network, and shorter sums to learn from."""
 
