@@ -24,12 +24,8 @@ TRAINED = ("base", "SASA", "fixedTime", "ponderReg")
 
 # What both checkouts have: a process that does one piece of work for every line it reads, and tells its seconds.
 _WORKER = """
-import dataclasses, json, sys, time
-try:
-    from gridsum.cli.allocator import keep_freed_memory_for_a_while
-    keep_freed_memory_for_a_while()  # as the command does, before torch is loaded
-except ImportError:
-    pass  # a checkout from before it did
+import dataclasses, json, os, sys, time
+os.environ.setdefault("MIMALLOC_PURGE_DELAY", "1000")  # as the command does, before torch is loaded
 import torch
 torch.set_num_threads(1)
 try:

@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from gridsum.cli.allocator import keep_freed_memory_for_a_while
+from gridsum.cli import keep_freed_memory_for_a_while
 from gridsum.config.variants import variant
 from gridsum.data.streams import Stream
 from gridsum.evaluation.solving import solve

@@ -132,7 +132,7 @@ def test_links_lead_somewhere(document: Path):
 
 
 def test_the_film_is_made_by_its_command(tmp_path: Path):
-    (command,) = re.findall(r"`gridsum (animate [^`]*)`", README)
+    (command,) = re.findall(r"`gridsum (figure film [^`]*)`", README)
     *arguments, shown = shlex.split(command)
     film = tmp_path / "film.gif"
     assert main([*arguments, str(film)]) == 0

@@ -18,7 +18,7 @@ Command = Callable[..., tuple[int, str, str]]
 BASE = Path(__file__).parents[2] / "results" / "base"
 
 
-@pytest.mark.parametrize("name", [name for name in FIGURES if name not in ("training", "learning", "ring")])
+@pytest.mark.parametrize("name", [name for name in FIGURES if name not in ("training", "learning", "ring", "film")])
 def test_every_figure_of_the_shipped_model_is_drawn_without_options(name: str, command: Command, tmp_path: Path):
     path = tmp_path / f"{name}.png"
     status, out, err = command("figure", name, "--out", str(path))
@@ -101,7 +101,7 @@ def test_without_a_name_the_figures_are_listed(command: Command):
         (["training", "--out", "a.svg"], "--runs FOLDER"),
         (["training", "--runs", ".", "--out", "a.svg"], "is no training folder"),
         (["steps", "--out", "a.bmp"], "end its name in .svg, .png or .pdf"),
-        (["steps", "--data", "-", "--out", "a.svg"], "gridsum trace"),
+        (["steps", "--data", "-", "--out", "a.svg"], "gridsum solve --trace"),
         (["steps", "12-3", "--out", "a.svg"], "only sums of non-negative"),
         (["steps", "--halting", "fixed", "--model", "base", "--out", "a.svg"], "use 'sampled' or 'median'"),
         (["steps", "--halting", "fixed", "--out", "a.svg"], "exact halts at rest"),
@@ -120,7 +120,10 @@ def test_mistakes_are_explained_and_nothing_is_written(
 
 def test_a_film_is_made(command: Command, tmp_path: Path):
     path = tmp_path / "sum.gif"
-    assert command("animate", "58+67", "--model", "base", "--halting", "median", "--out", str(path))[:2] == (0, "")
+    assert command("figure", "film", "58+67", "--model", "base", "--halting", "median", "--out", str(path))[:2] == (
+        0,
+        "",
+    )
     with Image.open(path) as film:
         assert sum(1 for _ in ImageSequence.Iterator(film)) > 12, "a frame for every symbol, and for every step"
 
@@ -138,7 +141,7 @@ def test_a_film_that_cannot_be_made_is_explained(
     arguments: list[str], mend: str, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.chdir(tmp_path)
-    status, out, err = command("animate", *arguments)
+    status, out, err = command("figure", "film", *arguments)
     assert (status, out) == (2, "")
     assert mend in err
     assert not list(tmp_path.iterdir())

@@ -39,6 +39,7 @@ def test_every_help_fits_a_terminal_and_shows_examples(name: str, command: Comma
     assert (status, err) == (0, "")
     assert max(map(len, out.splitlines())) <= 80
     assert f"examples:\n  gridsum {name}".rstrip() in out
+    assert "(for " not in out.partition("examples:")[2], "an example can be copied as it stands"
 
 
 def test_the_version(command: Command):
@@ -48,10 +49,10 @@ def test_the_version(command: Command):
 def test_without_a_command_the_help_is_an_error(command: Command):
     status, out, err = command()
     assert (status, out) == (2, "")
-    assert "commands:" in err
+    assert "use trained networks:" in err
 
 
-@pytest.mark.parametrize("name", ["solve", "trace", "evaluate"])
+@pytest.mark.parametrize("name", ["solve", "figure", "evaluate"])
 def test_the_rules_are_those_that_exist(name: str, command: Command):
     words = " ".join(command(name, "--help")[1].split())
     for rule in (*HALTING_RULES, *PLACEMENT_RULES):

@@ -73,7 +73,7 @@ def test_graphs_compute_what_torch_does(name: str, tmp_path: Path):
 
 @pytest.mark.parametrize("shell", ["bash", "fish"])
 def test_completion_knows_commands_and_options(shell: str, capsys: pytest.CaptureFixture[str]):
-    assert main(["completion", shell]) == 0
+    assert main(["--completion", shell]) == 0
     script = capsys.readouterr().out
     for command in COMMANDS:
         assert command in script

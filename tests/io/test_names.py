@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from gridsum.automaton.files import shipped_rule
-from gridsum.cli import main
 from gridsum.config.variants import PAPER_VARIANTS
-from gridsum.io.names import DEFAULT_MODEL, FORMER, INSIDE_MODEL, MODELS, did_you_mean, printable, resolve
-from gridsum.model.store import configuration_of, is_exact, load, shipped
+from gridsum.io.names import DEFAULT_MODEL, INSIDE_MODEL, MODELS, did_you_mean, printable
+from gridsum.model.store import configuration_of, is_exact, shipped
 
 MANIFEST = json.loads((Path(__file__).parents[2] / "results" / "manifest.json").read_text())
 
@@ -36,29 +35,6 @@ def test_the_default_model_answers_by_a_rule_and_the_one_looked_into_is_the_pape
     assert shipped_rule(DEFAULT_MODEL) is not None
     assert [name for name, path in shipped().items() if is_exact(path)] == [DEFAULT_MODEL]
     assert configuration_of(shipped()[INSIDE_MODEL]).variant in PAPER_VARIANTS
-
-
-def test_former_names_stand_for_shipped_models():
-    assert {"base-published", "base-overtrained-digits", "noGroups-published-overtrained", "SASA-standard"} <= FORMER
-    assert len(FORMER) == 15
-    assert not FORMER & set(MODELS)
-    for former in FORMER:
-        model, note = resolve(former)
-        assert model in shipped()
-        assert configuration_of(shipped()[model]).variant == model
-        assert note.startswith(f"{former} no longer comes with gridsum; {model}, which has other weights")
-
-
-def test_the_commands_say_what_a_former_name_means_now(capsys: pytest.CaptureFixture[str]):
-    assert main(["solve", "58+67", "--json", "--model", "base-published"]) == 0
-    printed = capsys.readouterr()
-    assert json.loads(printed.out)["model"] == "base"
-    assert printed.err.startswith("gridsum: base-published no longer comes with gridsum; base, which has other weights")
-
-
-def test_python_is_told_as_well():
-    with pytest.warns(UserWarning, match="noGroups-standard no longer comes with gridsum"):
-        assert load("noGroups-standard").name == "noGroups"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import sys
 import pytest
 import torch
 
-from gridsum.cli.allocator import keep_freed_memory_for_a_while
+from gridsum.cli import keep_freed_memory_for_a_while
 from gridsum.training import process
 from gridsum.training.process import give_back_freed_memory, keep_freed_memory, set_for_training
 
@@ -130,7 +130,7 @@ def test_without_a_folder_triton_chooses(tmp_path, monkeypatch, cache):
 # allocator is told when it is loaded.
 PAGES = """
 import resource, time
-from gridsum.cli.allocator import keep_freed_memory_for_a_while
+from gridsum.cli import keep_freed_memory_for_a_while
 if {told}:
     keep_freed_memory_for_a_while()
 import torch

@@ -8,7 +8,7 @@ from gridsum.api.asking import ModelError
 from gridsum.api.models import Model, PaperModel, Patch, RuleModel
 from gridsum.api.traces import Trace
 from gridsum.data.answers import Answer
-from gridsum.io.names import DEFAULT_MODEL, MODELS, resolve
+from gridsum.io.names import DEFAULT_MODEL, MODELS
 from gridsum.io.packed import plain_or_packed
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def load(name: str | Path = DEFAULT_MODEL, seed: int | None = None, device: str 
     """
     if not isinstance(name, str | Path) or name == "":
         raise ModelError(f"{name!r} names no model; write {', '.join(map(repr, MODELS))}, or the path of a trained one")
-    name = resolve(str(name))[0]
+    name = str(name)
     if name.endswith(".json"):
         from gridsum.automaton.files import read_rule
 
@@ -41,7 +41,10 @@ def load(name: str | Path = DEFAULT_MODEL, seed: int | None = None, device: str 
         paths = [path for path in paths if path.parent.name == f"seed-{seed}"] or _no_such_seed(name, seed, paths)
         name = str(paths[0].parent)
     if len(paths) > 1:
-        raise ModelError(f"{name} holds {len(paths)} trained seeds; choose one with {_seeds(paths)}")
+        raise ModelError(
+            f"{name} holds {len(paths)} trained seeds; name one of them, such as {paths[0].parent}, or choose one with "
+            f"{_seeds(paths)}"
+        )
     if is_exact(paths[0]):
         return RuleModel(name, paths[0])
     from gridsum.ops.devices import pick_device

@@ -241,7 +241,9 @@ class PaperModel(Model):
         from gridsum.model.inference import check_rule
 
         if how.network:
-            raise ModelError(f"network is for models that answer by a rule, such as exact; {self.name} is one already")
+            raise ModelError(
+                f"network is for models that answer by a rule, such as exact; {self.name} is a network already"
+            )
         if how.halting is not None:
             try:
                 check_rule(self.network, how.halting)

@@ -19,7 +19,6 @@ from gridsum.evaluation.rendering import Table, to_html, to_markdown, to_text
 from gridsum.evaluation.solvers import SolverError, SolverProcess
 from gridsum.evaluation.suites import Suite, SuiteError, find
 from gridsum.evaluation.tables import TABLES
-from gridsum.io.names import resolve
 
 if TYPE_CHECKING:
     from gridsum.model.store import Model as Runs
@@ -163,7 +162,7 @@ def subjects_of(what: Any, setting: Setting) -> Iterator[Subject]:
         if ":" in text and not Path(text).exists():
             yield FunctionSubject(text, SolverProcess(text, setting.timeout))
         else:
-            yield from _of_name(resolve(text.rstrip("/") or text)[0], setting)
+            yield from _of_name(text.rstrip("/") or text, setting)
     elif isinstance(what, PaperModel):
         yield _of_runs(what.runs, setting)
     elif isinstance(what, RuleModel):

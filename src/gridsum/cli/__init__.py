@@ -11,37 +11,42 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
 
-from gridsum.cli.allocator import keep_freed_memory_for_a_while
-from gridsum.cli.parsing import Parser, UsageError, columns
+from gridsum.cli.options import UsageError, Value, flag, one_of, option, parser_of, read
 from gridsum.cli.signals import Stopped, stoppable
 from gridsum.io.names import did_you_mean, printable
 from gridsum.io.version import __version__
 
-COMMANDS = {
-    "solve": "answer sums, or show step by step how they are worked out",
-    "train": "train networks from one or several seeds; resume if interrupted",
-    "evaluate": "measure models, or a solver of your own, on suites of problems",
-    "watch": "show the curves of a training as it goes on",
-    "table": "print a table of the paper from the records of evaluations",
-    "figure": "draw a figure of the paper, or of one computation",
-    "prove": "check that a learned rule adds any number of terms of any length",
-    "animate": "make a film of a sum being worked out",
-    "models": "list the models that come with gridsum, and their scores",
-    "trace": "write all that happens inside while a sum is worked out, as JSON",
-    "rule": "show the rule that a network of bits has learned, as a table",
-    "serve": "open a page on which the network can be watched at work",
-    "page": "write the page as files that run anywhere, without a server",
-    "reproduce": "reproduce the paper, from training to the page of results",
-    "compare": "train and measure the systems that ours is compared with",
-    "sweep": "train many configurations, on this machine or on a cluster",
-    "status": "show how far a reproduction or a sweep is, and where it runs",
-    "export": "write a model for the Hugging Face Hub, as ONNX, or as JSON",
-    "completion": "print what a shell needs to complete commands and options",
+GROUPS = {
+    "use trained networks": {
+        "solve": "answer sums, or show step by step how they are worked out",
+        "models": "list the models that come with gridsum, and their scores",
+        "serve": "open a page on which the network can be watched at work",
+        "page": "write the page as files that run anywhere, without a server",
+        "export": "write a model for the Hugging Face Hub, as ONNX, or as JSON",
+    },
+    "look at what they do, and why it is right": {
+        "figure": "draw a figure of the paper or of one sum, or make a film of it",
+        "rule": "show the rule that a network of bits has learned, as a table",
+        "prove": "check that a learned rule adds any number of terms of any length",
+    },
+    "train networks of your own, and measure them": {
+        "train": "train networks from one or several seeds; resume if interrupted",
+        "watch": "show the curves of a training as it goes on",
+        "evaluate": "measure models, or a solver of your own, on suites of problems",
+        "table": "print a table of the paper from the records of evaluations",
+    },
+    "study many trainings, here or on a cluster": {
+        "reproduce": "reproduce the paper, from training to the page of results",
+        "compare": "train and measure the systems that ours is compared with",
+        "sweep": "train many configurations, on this machine or on a cluster",
+        "status": "show how far a reproduction or a sweep is, and where it runs",
+    },
 }
+COMMANDS = {name: summary for group in GROUPS.values() for name, summary in group.items()}
 
 _WAIT = 1.0
 """Seconds without a word."""
@@ -77,53 +82,65 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _dispatch(arguments: list[str]) -> int:
+    keep_freed_memory_for_a_while()
     if arguments and arguments[0] in COMMANDS:
-        keep_freed_memory_for_a_while()
-        with _patience(arguments):
-            command = importlib.import_module(f"gridsum.cli.{arguments[0]}")
-        return command.run(arguments[1:])
-    parser = _parser()
+        return run(*arguments)
     if arguments and not arguments[0].startswith("-"):
-        mend = did_you_mean(arguments[0], COMMANDS, f"the commands are {', '.join(COMMANDS)}")
-        raise UsageError(f"there is no command {arguments[0]!r}; {mend}")
-    parser.read(arguments)
-    sys.stderr.write(parser.format_help())
-    return USAGE
+        hint = did_you_mean(arguments[0], COMMANDS, f"the commands are {', '.join(COMMANDS)}")
+        raise UsageError(f"there is no command {arguments[0]!r}; {hint}")
+    options = read(Options, arguments)
+    if options.version:
+        sys.stdout.write(f"gridsum {__version__}\n")
+    elif options.completion is not None:
+        from gridsum.cli.completion import script
+
+        sys.stdout.write(script(options.completion))
+    else:
+        sys.stderr.write(parser_of(Options).format_help())
+        return USAGE
+    return 0
 
 
-@contextmanager
-def _patience(arguments: list[str]) -> Iterator[None]:
-    """A word for who waits for a training while torch is being loaded, which may take seconds."""
+def run(name: str, *arguments: str) -> int:
+    """A command with its arguments. What it imports may take seconds: who waits for a training gets a word."""
     word = threading.Timer(_WAIT, lambda: sys.stderr.write("gridsum: starting\n"))
-    if arguments[0] == "train" and not {"-h", "--help"} & set(arguments):
+    if name == "train" and not {"-h", "--help"} & set(arguments):
         word.daemon = True
         word.start()
     try:
-        yield
+        command = importlib.import_module(f"gridsum.cli.{name}")
     finally:
         word.cancel()
+    return command.run(read(command.Options, arguments) if hasattr(command, "Options") else list(arguments))
 
 
-def _parser() -> Parser:
-    parser = Parser(
-        "",
-        "A neural network that does column addition on a grid: solve sums with it, train it, measure it, "
-        "and see it work.",
-        "gridsum COMMAND [options]",
-        f"commands:\n{columns(COMMANDS)}\n\n"
-        "'gridsum COMMAND --help' says more about each.\n\n"
-        "examples:\n"
-        "  gridsum solve 523+102+9416\n"
-        "  gridsum solve --show 99999+1\n"
-        "  gridsum train --variant exact --small --out runs/small   (for a CPU)\n"
-        "  gridsum watch runs/small\n"
-        "  gridsum evaluate --model base noGroups --suite 2x100 --out records.jsonl\n"
-        "  gridsum table scores --records records.jsonl",
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """A neural network that does column addition on a grid: solve sums with it, train it, measure it, and see it work.
+
+    'gridsum COMMAND --help' says more about each.
+
+    examples:
+      gridsum solve 523+102+9416
+      gridsum train --variant exact --small --out runs/small
+      gridsum evaluate --model base noGroups --suite 2x100 --out records.jsonl
+      gridsum table scores --records records.jsonl
+    """
+
+    lists: ClassVar = GROUPS
+    version: bool = flag("show the version and exit")
+    completion: Annotated[str | None, Value("SHELL", one_of("shell", ("bash", "zsh", "fish")))] = option(
+        "print what bash, zsh or fish completes by"
     )
-    parser.add_argument(
-        "--version", action="version", version=f"gridsum {__version__}", help="show the version and exit"
-    )
-    return parser
+
+
+def keep_freed_memory_for_a_while() -> None:
+    """For the torch that this process loads, or those that it starts; to be called before.
+
+    Built for ARM, torch has an allocator of its own. By itself it gives memory back 10 ms after it is freed, and every
+    page is cleared and mapped again at the next training step. Elsewhere see `gridsum.training.process`.
+    """
+    os.environ.setdefault("MIMALLOC_PURGE_DELAY", "1000")
 
 
 def for_users(error: Exception) -> bool:
@@ -149,13 +166,13 @@ def _out_of_memory(error: Exception) -> bool:
 def _explain(error: OSError) -> str:
     where = f"{error.filename}: " if error.filename is not None else ""
     what = error.strerror or str(error)
-    mend = {
+    hint = {
         errno.ENOENT: "; check the path",
         errno.ENOSPC: "; make room, or choose another place",
         errno.EACCES: "; choose a place that you may read and write",
         errno.EROFS: "; choose a place that can be written to",
     }.get(error.errno or 0, "")
-    return f"{where}{what[:1].lower()}{what[1:]}{mend}"
+    return f"{where}{what[:1].lower()}{what[1:]}{hint}"
 
 
 def _complain(message: str, status: int) -> int:

@@ -1,39 +1,19 @@
-"""`gridsum completion`: what a shell needs to complete commands, options and names."""
+"""`gridsum --completion SHELL`: what a shell needs to complete commands, options and names."""
 
 import importlib
 from collections.abc import Sequence
 
-from gridsum.cli.output import print_text
-from gridsum.cli.parsing import Parser, one_of
+from gridsum.cli import COMMANDS
+from gridsum.cli.options import parser_of
 from gridsum.io.names import MODELS
 
-_SHELLS = ("bash", "zsh", "fish")
 
-
-def _parser() -> Parser:
-    parser = Parser(
-        "completion",
-        "Print a script that lets a shell complete commands, options and names.",
-        "gridsum completion bash|zsh|fish",
-        "examples:\n"
-        "  gridsum completion bash > ~/.local/share/bash-completion/completions/gridsum\n"
-        '  eval "$(gridsum completion zsh)"\n'
-        "  gridsum completion fish > ~/.config/fish/completions/gridsum.fish",
-    )
-    parser.add_argument("shell", type=one_of("shell", _SHELLS), metavar="SHELL", help="bash, zsh or fish")
-    return parser
-
-
-def run(arguments: Sequence[str]) -> int:
-    shell = _parser().read(arguments).shell
-    print_text(_fish() if shell == "fish" else _bash(zsh=shell == "zsh"))
-    return 0
-
-
-def options_of(command: str) -> list[str]:
-    """The options of a command, those of its fields among them; of `train`, also those of `exact`."""
-    modules = [command, "discover"] if command == "train" else [command]
-    parsers = [importlib.import_module(f"gridsum.cli.{module}")._parser() for module in modules]
+def options_of(command: str, *arguments: str) -> list[str]:
+    """The options of a command, those of its configuration's fields among them."""
+    module = importlib.import_module(f"gridsum.cli.{command}")
+    parsers = [parser_of(module.Options, arguments)] if hasattr(module, "Options") else [module._parser()]
+    if command == "train":
+        parsers.append(importlib.import_module("gridsum.cli.discover")._parser())
     found = {option for parser in parsers for option in parser._option_string_actions}
     return sorted(option for option in found if option.startswith("--"))
 
@@ -42,39 +22,47 @@ def names_after() -> dict[str, Sequence[str]]:
     """What can follow a command or an option, where that is one of a few names."""
     from gridsum.baselines.registry import SYSTEMS
     from gridsum.cli.figure import FIGURES
-    from gridsum.cli.table import FORMATS, TABLES
+    from gridsum.cli.table import TABLES
     from gridsum.config.variants import VARIANTS
     from gridsum.evaluation.suites import COLLECTIONS
     from gridsum.tasks.registry import known
 
-    models = list(MODELS)
     return {
-        **dict.fromkeys(("--model", "--start-from", "export", "models"), models),
+        **{before: list(MODELS) for before in ("--model", "--start-from", "export", "models")},
         "--variant": ["exact", *VARIANTS],
         "--system": list(SYSTEMS),
         "--task": list(known()),
         "--suite": list(COLLECTIONS),
-        "--to": ["hf", "onnx", "json"],
-        "--format": FORMATS,
         "table": list(TABLES),
         "figure": list(FIGURES),
-        "completion": _SHELLS,
     }
 
 
-def _bash(zsh: bool) -> str:
-    from gridsum.cli import COMMANDS
-
+def script(shell: str) -> str:
+    after = {before: " ".join(names) for before, names in names_after().items()}
+    options = {command: " ".join(options_of(command)) for command in COMMANDS}
+    if shell == "fish":
+        lines = [
+            f"complete -c gridsum -n __fish_use_subcommand -a {name} -d '{said}'" for name, said in COMMANDS.items()
+        ]
+        for command, words in options.items():
+            used = f"complete -c gridsum -n '__fish_seen_subcommand_from {command}'"
+            lines += [f"{used} -a '{after[command]}'"] if command in after else []
+            lines += [
+                f"{used} -l {word.removeprefix('--')}" + (f" -r -a '{after[word]}'" if word in after else "")
+                for word in words.split()
+            ]
+        return "\n".join(lines) + "\n"
     named = "\n".join(
-        f'    {before}) COMPREPLY=($(compgen -W "{" ".join(names)}" -- "$word") $(compgen -f -- "$word")); return ;;'
-        for before, names in names_after().items()
+        f'    {before}) COMPREPLY=($(compgen -W "{names}" -- "$word") $(compgen -f -- "$word")); return ;;'
+        for before, names in after.items()
     )
-    cases = "\n".join(f'    {command}) words="{" ".join(options_of(command))}" ;;' for command in COMMANDS)
-    return f"""{"autoload -U +X bashcompinit && bashcompinit" if zsh else "# bash completion of gridsum"}
+    cases = "\n".join(f'    {command}) words="{words}" ;;' for command, words in options.items())
+    return f"""{"autoload -U +X bashcompinit && bashcompinit" if shell == "zsh" else "# bash completion of gridsum"}
 _gridsum() {{
   local word="${{COMP_WORDS[COMP_CWORD]}}" before="${{COMP_WORDS[COMP_CWORD-1]}}" words=""
   if [ "$COMP_CWORD" -eq 1 ]; then
-    COMPREPLY=($(compgen -W "{" ".join(COMMANDS)} --help --version" -- "$word"))
+    COMPREPLY=($(compgen -W "{" ".join(COMMANDS)} --help --version --completion" -- "$word"))
     return
   fi
   case "$before" in
@@ -90,22 +78,3 @@ _gridsum() {{
 }}
 complete -o filenames -F _gridsum gridsum
 """
-
-
-def _fish() -> str:
-    from gridsum.cli import COMMANDS
-
-    lines, after = [], names_after()
-    for command, meaning in COMMANDS.items():
-        lines.append(f"complete -c gridsum -n __fish_use_subcommand -a {command} -d {_quoted(meaning)}")
-        used = f"-n '__fish_seen_subcommand_from {command}'"
-        if command in after:
-            lines.append(f"complete -c gridsum {used} -a '{' '.join(after[command])}'")
-        for option in options_of(command):
-            names = f" -r -a '{' '.join(after[option])}'" if option in after else ""
-            lines.append(f"complete -c gridsum {used} -l {option.removeprefix('--')}{names}")
-    return "\n".join(lines) + "\n"
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "\\'") + "'"

@@ -1,24 +1,27 @@
 """`gridsum evaluate`: models and solvers on suites of problems, kept as records."""
 
 import subprocess
-from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import gridsum
 from gridsum.api.progress import progress
-from gridsum.cli.output import check_writable, tell, terminal_width, unwritable, write_result
-from gridsum.cli.parsing import (
-    Parser,
-    add_device,
-    add_rules,
-    add_seed,
-    called_now,
-    columns,
-    one_of,
-    seconds,
-    whole_number,
+from gridsum.cli.options import (
+    File,
+    ModelName,
+    OnDevice,
+    Rules,
+    Samples,
+    Seconds,
+    Seed,
+    Suite,
+    Value,
+    option,
+    several,
 )
+from gridsum.cli.output import check_writable, tell, terminal_width, unwritable, write_result
 from gridsum.io.names import DEFAULT_MODEL
 
 if TYPE_CHECKING:
@@ -34,90 +37,67 @@ FAMILIES = {
     "one-term": "a single term, which is the answer without its leading zeros",
     "permuted": "one long term among single digits, four orders of each",
 }
-GRIDS = ("every", "published")
 
 
-def _parser() -> Parser:
-    parser = Parser(
-        "evaluate",
-        "Measure models on suites of problems and print how often they are right. With --out, a record of "
-        "every run and suite is added to a file; gridsum table makes the paper's tables of them.",
-        "gridsum evaluate [--model MODEL...] [--suite SUITE...] [--out FILE] ...",
-        "suites:\n"
-        "  a problem space, terms x digits, such as 2x602 or [1,4]x[1,10]; or one of the\n"
-        "  collections: comparison, long-digits, long-terms, examples, ablation (each a\n"
-        "  table of the paper), all (these together), terms (1x5 to 10x5, for the figure\n"
-        "  of that name), validation (for choosing among models; no table reports it),\n"
-        "  and exact (what a network that adds exactly must hold);\n"
-        "  or FAMILY:SPACE, such as nines+1:2x100, for problems that random digits\n"
-        "  hardly make:\n"
-        f"{columns(FAMILIES, 4)}\n\n"
-        "examples:\n"
-        "  gridsum evaluate --model base --suite 2x100 [5,6]x[1,10] --samples 1000\n"
-        "  gridsum evaluate --model runs/base runs/SASA --suite ablation --out my.jsonl\n"
-        "  gridsum evaluate --solver my_solvers:add --suite all --out my.jsonl",
+@dataclass(frozen=True, kw_only=True)
+class Options(Rules, OnDevice):
+    """Measure models on suites of problems and print how often they are right. With --out, a record of every run and
+    suite is added to a file; gridsum table makes the paper's tables of them.
+
+    examples:
+      gridsum evaluate --model base --suite 2x100 '[5,6]x[1,10]' --samples 1000
+      gridsum evaluate --model runs/base runs/SASA --suite ablation --out my.jsonl
+      gridsum evaluate --solver my_solvers:add --suite all --out my.jsonl
+    """
+
+    lists: ClassVar = {
+        "suites": {
+            "2x602": "a problem space, terms x digits; or such as '[1,4]x[1,10]'",
+            "comparison": "Table III of the paper",
+            "long-digits": "Table IV, left",
+            "long-terms": "Table IV, right",
+            "examples": "Table V",
+            "ablation": "Table VI",
+            "all": "these together",
+            "terms": "1x5 to 10x5, for the figure of that name",
+            "validation": "for choosing among models; no table reports it",
+            "exact": "what a network that adds exactly must hold",
+        },
+        "families, such as nines+1:2x100, for problems that random digits hardly make": FAMILIES,
+    }
+    model: tuple[ModelName, ...] = several(
+        "shipped models, weights files or folders; a training folder means all its seeds, which are computed at once "
+        f"(default: {DEFAULT_MODEL}, unless there is a --solver)"
     )
-    parser.add_argument(
-        "--model",
-        nargs="+",
-        action="extend",
-        metavar="MODEL",
-        help="shipped models, weights files or folders; a training folder means all its seeds, which are "
-        f"computed at once (default: {DEFAULT_MODEL}, unless there is a --solver)",
+    solver: tuple[Annotated[str, Value("FUNCTION")], ...] = several(
+        "package.module:function, which is given '12+34=' and returns '46', or a list for a list if its parameter is "
+        "one; it gets the same problems. Where it fails, its answer is wrong"
     )
-    parser.add_argument(
-        "--solver",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="FUNCTION",
-        help="package.module:function, which is given '12+34=' and returns '46', or a list for a list if its parameter "
-        "is one; it gets the same problems. Where it fails, its answer is wrong",
+    timeout: Seconds | None = option(
+        "how long a solver may take for a problem, or for a list of them (default: as long as it likes)"
     )
-    parser.add_argument(
-        "--timeout",
-        type=seconds,
-        metavar="SECONDS",
-        help="how long a solver may take for a problem, or for a list of them (default: as long as it likes)",
+    suite: tuple[Suite, ...] = several("what to measure on (default: comparison)")
+    samples: Samples | None = option(
+        "problems of each suite (default: 640, or 128 where terms have 1000 digits or more; in the collection exact "
+        "mostly 1024)"
     )
-    parser.add_argument(
-        "--suite",
-        nargs="+",
-        action="extend",
-        metavar="SUITE",
-        help="what to measure on (default: comparison)",
+    out: File | None = option("add the records to this file; without it they are only printed")
+    grids: Literal["every", "published"] = option(
+        "which grids networks get. every: all sizes that training draws from, equally often; published: the five of "
+        "the published test code",
+        "every",
     )
-    parser.add_argument(
-        "--samples",
-        type=whole_number(1, 10**9),
-        metavar="N",
-        help="problems of each suite (default: 640, or 128 where terms have 1000 digits or more; in the collection "
-        "exact mostly 1024)",
-    )
-    add_seed(parser, "of the problems, grid sizes and halting draws")
-    parser.add_argument("--out", metavar="FILE", help="add the records to this file; without it they are only printed")
-    add_rules(parser)
-    parser.add_argument(
-        "--grids",
-        type=one_of("choice of grids", GRIDS),
-        default="every",
-        metavar="NAME",
-        help="which grids networks get. every: all sizes that training draws from, equally often; published: the five "
-        "of the published test code (default: every)",
-    )
-    add_device(parser, "auto")
-    return parser
+    seed: Seed = option("of the problems, grid sizes and halting draws", 0)
 
 
-def run(arguments: Sequence[str]) -> int:
-    options = _parser().read(arguments)
+def run(options: Options) -> int:
     if options.out is not None:
         check_writable(options.out)
 
     from gridsum.api.asking import How
     from gridsum.api.scores import Scores, Setting, measure, subjects_of, suites_of, without_answers
     from gridsum.evaluation.evaluate import FunctionSubject
-    from gridsum.evaluation.records import check_file
+    from gridsum.evaluation.records import append, check_file
     from gridsum.evaluation.rendering import to_text
     from gridsum.evaluation.solvers import SolverProcess
 
@@ -128,7 +108,7 @@ def run(arguments: Sequence[str]) -> int:
     asked = (options.samples, options.seed, how, options.device, options.grids)
     setting = Setting(*asked, source_commit(), options.timeout)
     named = options.model or ([] if options.solver else [DEFAULT_MODEL])
-    subjects = [subject for name in named for subject in subjects_of(called_now(name), setting)]
+    subjects = [subject for name in named for subject in subjects_of(name, setting)]
     subjects += [FunctionSubject(name, SolverProcess(name, options.timeout)) for name in options.solver]
     records: list[Record] = []
     try:
@@ -137,20 +117,21 @@ def run(arguments: Sequence[str]) -> int:
             def report(label: str, done: int, total: int) -> None:
                 shown.update(label, done, total, unit="problems measured")
 
-            for subject in subjects:
-                for suite in suites:
-                    found = measure(subject, suite, setting, report)
-                    if not found:
-                        shown.note(f"gridsum: {suite.name} is left out: its numbers are too long for this system")
-                    for failed in (record for record in found if record.failed):
-                        shown.note(f"gridsum: {without_answers(failed)}")
-                    if options.out is not None:
-                        _keep(options.out, found)
-                    records += found
+            for subject, suite in product(subjects, suites):
+                found = measure(subject, suite, setting, report)
+                if not found:
+                    shown.note(f"gridsum: {suite.name} is left out: its numbers are too long for this system")
+                for failed in (record for record in found if record.failed):
+                    shown.note(f"gridsum: {without_answers(failed)}")
+                if options.out is not None:  # at once, so that what is done stays done if the rest is interrupted
+                    append(options.out, found)
+                records += found
     except KeyboardInterrupt:
         if options.out is not None:
             tell(f"gridsum: stopped; what was done is kept: {_counted(records)} in {options.out}")
         raise
+    except OSError as error:
+        raise unwritable(error.filename or options.out or "a record", error) from None
     write_result("-", to_text(Scores(records).table, terminal_width()))
     if options.out is None:
         tell("gridsum: nothing was kept; add --out FILE to keep the records")
@@ -159,40 +140,23 @@ def run(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _keep(name: str, records: "list[Record]") -> None:
-    """As soon as they are made, so that what is done stays done if the rest is interrupted."""
-    from gridsum.evaluation.records import append
-
-    try:
-        append(name, records)
-    except OSError as error:
-        raise unwritable(name, error) from None
-
-
 def _counted(records: "list[Record]") -> str:
     return f"{len(records)} record{'' if len(records) == 1 else 's'}"
 
 
 def source_commit() -> str | None:
     """The commit of the checkout that this code runs from, marked if it was changed since; or None."""
-    package = Path(gridsum.__file__).parent
 
     def git(*arguments: str) -> str | None:
+        command = ["git", "-C", str(Path(gridsum.__file__).parent), *arguments]
         try:
-            done = subprocess.run(
-                ["git", "-C", str(package), *arguments],
-                capture_output=True,
-                text=True,
-                timeout=10,
-                check=False,
-            )
+            done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
         except (OSError, subprocess.TimeoutExpired):
             return None
         return done.stdout.strip() if done.returncode == 0 else None
 
     # Installed into an environment that lies inside some other repository, it is not that one's code.
-    if git("ls-files", "--error-unmatch", "version.py") is None:
+    if git("ls-files", "--error-unmatch", "__init__.py") is None:
         return None
     commit = git("rev-parse", "--short", "HEAD")
-    changed = git("status", "--porcelain", "--", "*.py")
-    return f"{commit}-dirty" if commit and changed else commit
+    return f"{commit}-dirty" if commit and git("status", "--porcelain", "--", "*.py") else commit

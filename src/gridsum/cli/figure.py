@@ -1,35 +1,35 @@
-"""`gridsum figure`: the paper's figures, and further ones, from models, records and training logs."""
+"""`gridsum figure`: the paper's figures, further ones, and films, from models, records and training logs."""
 
 import dataclasses
 import json
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
-from gridsum.cli.output import STANDARD, check_writable, emit, tell, terminal_width, write_result
-from gridsum.cli.parsing import (
-    Parser,
+from gridsum.api.asking import How
+from gridsum.api.loading import load
+from gridsum.api.models import PaperModel
+from gridsum.cli.options import (
+    File,
+    Folder,
+    ModelName,
+    OnCpu,
+    Records,
+    Rules,
     UsageError,
-    add_device,
-    add_rules,
-    add_seed,
-    called_now,
-    check_halting,
+    Value,
     columns,
-    load_single,
-    pick_device,
+    option,
+    several,
 )
+from gridsum.cli.output import STANDARD, check_writable, emit, tell, terminal_width, write_result
 from gridsum.cli.table import RECORDS_BY_DEFAULT, record_files
-from gridsum.cli.watching import watch
 from gridsum.io.names import DEFAULT_MODEL, INSIDE_MODEL, did_you_mean
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from gridsum.evaluation.solving import Answer
-    from gridsum.model.rollout import Trace
-    from gridsum.model.store import Model
+    from gridsum.api.traces import Trace
 
 _EXPRESSION = "523+102+9416"
 _DECIMALS = 6
@@ -47,101 +47,98 @@ class Kind(NamedTuple):
 FIGURES = {
     "placement": Kind("the action chosen for each symbol, and the grid it makes (Fig. 4)", ("expression", "model")),
     "steps": Kind("the grid from step to step, changed cells marked", ("expression", "model")),
+    "film": Kind("a sum being worked out, as .gif, or as .mp4 where ffmpeg is there", ("expression", "model")),
     "halting": Kind("when it halts: λ_n and p_n, or how much still changes", ("expression", "model")),
     "attention": Kind("a position-based and a content-based rule (Fig. 5)", ("expression", "model")),
     "ring": Kind("digit vectors on principal components (Fig. 6); all seeds of MODEL", ("model",)),
     "terms": Kind("accuracy and steps against the number of terms (Fig. 2)", ("records",)),
     "systems": Kind("systems side by side: results right against digits and terms", ("records",)),
-    "learning": Kind("how systems learned, from the learning.jsonl of gridsum compare", ("records",)),
+    "learning": Kind("how systems learned, from the learning.jsonl of a comparison", ("records",)),
     "training": Kind("mean steps during training, a curve for each folder (Fig. 3)", ("runs",)),
 }
-_OF_TRACES = ("placement", "steps", "halting")
+_OF_TRACES = ("placement", "steps", "film", "halting")
 _WRITTEN = {"expression": "EXPR", "model": "--model", "records": "--records", "runs": "--runs"}
 
 
-def _parser() -> Parser:
-    width = max(map(len, FIGURES)) + 2
-    shown = "\n".join(
-        f"  {name:<{width}}{kind.shows}\n  {'':<{width}}made of {', '.join(_WRITTEN[part] for part in kind.made_of)}"
-        for name, kind in FIGURES.items()
+@dataclass(frozen=True, kw_only=True)
+class Options(Rules, OnCpu):
+    """Draw a figure and write it as SVG, PNG or PDF, or make a film. Without NAME, list the figures; their
+    numbers are the paper's.
+
+    examples:
+      gridsum figure steps 99999+1 --out steps.svg
+      gridsum figure film 523+102+9416 --out sum.gif
+      gridsum figure ring --model runs/base --out ring.png
+      gridsum evaluate --suite terms --out records.jsonl
+      gridsum figure terms --records records.jsonl --out terms.svg
+      gridsum figure training --runs runs/base runs/ponderReg --out training.svg
+    """
+
+    lists: ClassVar = {
+        f"figures made of {' and '.join(map(_WRITTEN.__getitem__, parts))}": {
+            name: kind.shows for name, kind in FIGURES.items() if kind.made_of == parts
+        }
+        for parts in dict.fromkeys(kind.made_of for kind in FIGURES.values())
+    }
+    name: Annotated[str | None, Value("NAME")] = option("which figure", argument=True)
+    expression: Annotated[str | None, Value("EXPR")] = option(f"a sum (default: {_EXPRESSION})", argument=True)
+    out: File | None = option("where to write; its name ends in .svg, .png or .pdf, that of a film in .gif or .mp4")
+    model: ModelName | None = option(
+        "a shipped model's name, a trained seed's folder, or a weights file; for ring also a training folder with "
+        f"several seeds (default: {DEFAULT_MODEL}; {INSIDE_MODEL} for halting, attention and ring)"
     )
-    parser = Parser(
-        "figure",
-        "Draw a figure and write it as SVG, PNG or PDF. Without NAME, list the figures.",
-        "gridsum figure [NAME] [EXPR] --out FILE [options]",
-        f"figures (the numbers are the paper's):\n{shown}\n\n"
-        "examples:\n"
-        "  gridsum figure steps 99999+1 --out steps.svg\n"
-        "  gridsum figure ring --model runs/base --out ring.png\n"
-        "  gridsum evaluate --suite terms --out records.jsonl\n"
-        "  gridsum figure terms --records records.jsonl --out terms.svg\n"
-        "  gridsum figure training --runs runs/base runs/ponderReg --out training.svg",
+    records: tuple[Records, ...] = several(
+        f"files that gridsum evaluate kept, or names of shipped models for theirs (default: {RECORDS_BY_DEFAULT})"
     )
-    parser.add_argument("name", nargs="?", metavar="NAME", help="which figure")
-    parser.add_argument("expression", nargs="?", metavar="EXPR", help=f"a sum (default: {_EXPRESSION})")
-    parser.add_argument("--out", metavar="FILE", help="where to write; its name ends in .svg, .png or .pdf")
-    parser.add_argument(
-        "--model",
-        metavar="MODEL",
-        help="a shipped model's name, a trained seed's folder, or a weights file; for ring also a training "
-        f"folder with several seeds (default: {DEFAULT_MODEL}; {INSIDE_MODEL} for halting, attention and ring)",
+    runs: tuple[Folder, ...] = several("training folders, made by gridsum train --out")
+    data: File | None = option(
+        "write the numbers as JSON too, but for placement, steps, film and halting; - is standard output"
     )
-    parser.add_argument(
-        "--records",
-        nargs="+",
-        action="extend",
-        metavar="RECORDS",
-        help=f"files that gridsum evaluate kept, or names of shipped models for theirs (default: {RECORDS_BY_DEFAULT})",
-    )
-    parser.add_argument(
-        "--runs", nargs="+", action="extend", metavar="FOLDER", help="training folders, made by gridsum train --out"
-    )
-    parser.add_argument(
-        "--data",
-        metavar="FILE",
-        help="write the numbers as JSON too, but for placement, steps and halting; - is standard output",
-    )
-    add_rules(parser)
-    add_seed(parser, "of the draws of sampled halting; for ring, of its problems")
-    add_device(parser, "cpu")
-    return parser
 
 
-def run(arguments: Sequence[str]) -> int:
-    options = _parser().read(arguments)
-    given = [part for part in _WRITTEN if getattr(options, part) is not None]
+def run(options: Options) -> int:
+    given = [part for part in _WRITTEN if getattr(options, part)]
     if options.name is None:
         if given or options.out is not None:
             raise UsageError(f"which figure? Name one of: {', '.join(FIGURES)}")
         emit(columns({name: kind.shows for name, kind in FIGURES.items()}, 0, terminal_width()))
         return 0
-    _check(options, given)
-    suffix = load_figures().style.check_format(options.out)
-    check_writable(options.out)
-    figure, data = _DRAW[options.name](options)
-    write_result(options.out, load_figures().style.to_bytes(figure, suffix))
-    if options.data is not None:
-        write_result(options.data, _json(data))
-    tell(f"gridsum: wrote {options.out}")
+    out = _checked(options, given)
+    figures = load_figures()
+    if options.name == "film":
+        suffix = figures.animation.check_film(out)
+        trace = _trace(options)
+        content = figures.animation.to_bytes(trace.inside, trace.answer, suffix)
+    else:
+        suffix = figures.style.check_format(out)
+        figure, data = _DRAW[options.name](options, figures)
+        content = figures.style.to_bytes(figure, suffix)
+        if options.data is not None:
+            write_result(options.data, "[\n" + ",\n".join(json.dumps(_numbers(item)) for item in data) + "\n]\n")
+    write_result(out, content)
+    tell(f"gridsum: wrote {out}")
     return 0
 
 
-def _check(options: Any, given: list[str]) -> None:
+def _checked(options: Options, given: list[str]) -> str:
+    """Where the figure goes, once it is certain that it can be made of what was given."""
+    assert options.name is not None
     if options.name not in FIGURES:
-        mend = did_you_mean(options.name, FIGURES, f"the figures are {', '.join(FIGURES)}")
-        raise UsageError(f"there is no figure {options.name!r}; {mend}")
+        hint = did_you_mean(options.name, FIGURES, f"the figures are {', '.join(FIGURES)}")
+        raise UsageError(f"there is no figure {options.name!r}; {hint}")
     made_of = FIGURES[options.name].made_of
-    for part in given:
-        if part not in made_of:
-            needs = ", ".join(_WRITTEN[needed] for needed in made_of)
-            raise UsageError(f"the figure {options.name} takes no {_WRITTEN[part]}; it is made of {needs}")
-    if options.data is not None:
-        if options.name in _OF_TRACES:
-            raise UsageError(f"the numbers of {options.name} are those of a trace; write them with gridsum trace")
-        if options.data != STANDARD:
-            check_writable(options.data)
+    wrong = next((part for part in given if part not in made_of), None)
+    if wrong is not None:
+        needs = ", ".join(_WRITTEN[needed] for needed in made_of)
+        raise UsageError(f"the figure {options.name} takes no {_WRITTEN[wrong]}; it is made of {needs}")
+    if options.data is not None and options.name in _OF_TRACES:
+        raise UsageError(f"the numbers of {options.name} are those of a trace; write them with gridsum solve --trace")
     if options.out is None:
-        raise UsageError(f"where should the figure go? Add --out {options.name}.svg")
+        raise UsageError(f"where should it go? Add --out {options.name}.{'gif' if options.name == 'film' else 'svg'}")
+    for name in (options.out, options.data):
+        if name not in (None, STANDARD):
+            check_writable(name)
+    return options.out
 
 
 def load_figures() -> Any:
@@ -153,51 +150,53 @@ def load_figures() -> Any:
     return gridsum.figures
 
 
-def _placement(options: Any) -> "Drawn":
-    trace = _watched(options)
-    return load_figures().plot_placement(trace.inside, trace.answer), None
+def _trace(options: Options) -> "Trace":
+    model = load(options.model or DEFAULT_MODEL, device=options.device)
+    how = How(options.halting, options.placement, options.seed)
+    return model.traced(model.read(options.expression or _EXPRESSION), how)
 
 
-def _steps(options: Any) -> "Drawn":
-    trace = _watched(options)
-    return load_figures().plot_steps(trace.inside, trace.answer), None
+def _inside(options: Options, beyond: int = 0) -> tuple[PaperModel, Any, Any]:
+    """A network of the paper's, what happens in it until `beyond` steps after halting, and its answer."""
+    model = load(options.model or INSIDE_MODEL, device=options.device)
+    if not isinstance(model, PaperModel):
+        raise UsageError(f"the figure {options.name} is of the paper's networks, and {model.name} is none; name base")
+    from gridsum.evaluation.solving import trace_expression
+
+    terms = model.read(options.expression or _EXPRESSION)
+    (answer,) = model.answers([terms], How(options.halting, options.placement, options.seed))
+    return model, trace_expression(model.runs, terms, answer.steps + beyond, options.placement), answer
 
 
-def _watched(options: Any) -> Any:
-    options.expression, options.model = options.expression or _EXPRESSION, options.model or DEFAULT_MODEL
-    return watch(options)
+def _placement(options: Options, figures: Any) -> "Drawn":
+    trace = _trace(options)
+    return figures.plot_placement(trace.inside, trace.answer), None
 
 
-def _halting(options: Any) -> "Drawn":
-    _, trace, answer = _traced(options, _BEYOND)
-    return load_figures().plot_halting(trace, answer), None
+def _steps(options: Options, figures: Any) -> "Drawn":
+    trace = _trace(options)
+    return figures.plot_steps(trace.inside, trace.answer), None
 
 
-def _attention(options: Any) -> "Drawn":
+def _halting(options: Options, figures: Any) -> "Drawn":
+    _, trace, answer = _inside(options, _BEYOND)
+    return figures.plot_halting(trace, answer), None
+
+
+def _attention(options: Options, figures: Any) -> "Drawn":
     from gridsum.analysis.attention import head_rules
 
-    model, trace, _ = _traced(options)
+    model, trace, _ = _inside(options)
     rules = head_rules(model.network.step.attention, [trace])
-    return load_figures().plot_attention(trace, rules), rules
+    return figures.plot_attention(trace, rules), rules
 
 
-def _traced(options: Any, beyond: int = 0) -> "tuple[Model, Trace, Answer]":
-    """The sum that the options name worked out, and what happened until `beyond` steps after halting."""
-    name = options.model or INSIDE_MODEL
-    model = load_single(name, options.device)
-    terms = model.config.task.task.parse(options.expression or _EXPRESSION)
-    check_halting(model.network, options.halting, name)
-    from gridsum.evaluation.solving import solve, trace_expression
-
-    (answer,) = solve(model, [terms], options.halting, options.seed, options.placement)
-    return model, trace_expression(model, terms, answer.steps + beyond, options.placement), answer
-
-
-def _ring(options: Any) -> "Drawn":
+def _ring(options: Options, figures: Any) -> "Drawn":
     from gridsum.analysis.ring import RingError, digit_vectors, ring
-    from gridsum.model.store import load
+    from gridsum.model.store import load as load_runs
+    from gridsum.ops.devices import pick_device
 
-    model = load(called_now(options.model or INSIDE_MODEL), pick_device(options.device))
+    model = load_runs(options.model or INSIDE_MODEL, pick_device(options.device))
     found = digit_vectors(model, seed=options.seed)
     # Of a single network there is room to show a second ring, which lies on the next two components.
     planes = ((1, 2), (3, 4)) if len(found) == 1 else ((1, 2),)
@@ -211,50 +210,45 @@ def _ring(options: Any) -> "Drawn":
             tell(f"gridsum: left out: {error}")
     # Without the points: there are very many, and what they amount to is given.
     summaries = [dataclasses.replace(found, points=found.points[:0], digits=found.digits[:0]) for found in rings]
-    return load_figures().plot_rings(rings), summaries
+    return figures.plot_rings(rings), summaries
 
 
-def _terms(options: Any) -> "Drawn":
+def _terms(options: Options, figures: Any) -> "Drawn":
     from gridsum.analysis.curves import terms_curves
     from gridsum.evaluation.paper import LONG_TERMS
     from gridsum.evaluation.records import read
 
     curves = terms_curves(read(record_files(options.records)))
-    return load_figures().plot_terms(curves, LONG_TERMS), curves
+    return figures.plot_terms(curves, LONG_TERMS), curves
 
 
-def _systems(options: Any) -> "Drawn":
+def _systems(options: Options, figures: Any) -> "Drawn":
     from gridsum.evaluation.records import read
     from gridsum.evaluation.systems import curves
 
     found = curves(read(record_files(options.records)))
-    return load_figures().plot_systems(found), found
+    return figures.plot_systems(found), found
 
 
-def _learning(options: Any) -> "Drawn":
+def _learning(options: Options, figures: Any) -> "Drawn":
     from gridsum.baselines.learning import learning
 
     if not options.records:
         raise UsageError(
-            "the figure learning is made of what gridsum compare --out FOLDER writes; name it: "
+            "the figure learning is made of what a comparison of systems writes into its folder; name it: "
             "--records FOLDER/learning.jsonl"
         )
     found = learning(record_files(options.records))
-    return load_figures().plot_learning(found), list(found.values())
+    return figures.plot_learning(found), list(found.values())
 
 
-def _training(options: Any) -> "Drawn":
+def _training(options: Options, figures: Any) -> "Drawn":
     from gridsum.analysis.curves import training_curves
 
     if not options.runs:
         raise UsageError("the figure training is made of training folders; name them with --runs FOLDER")
     curves = training_curves([Path(folder) for folder in options.runs])
-    return load_figures().plot_training(curves), curves
-
-
-def _json(data: Sequence[Any]) -> str:
-    """A list with a line for each curve, ring or head."""
-    return "[\n" + ",\n".join(json.dumps(_numbers(item)) for item in data) + "\n]\n"
+    return figures.plot_training(curves), curves
 
 
 def _numbers(value: Any) -> Any:
@@ -262,7 +256,7 @@ def _numbers(value: Any) -> Any:
     if dataclasses.is_dataclass(value):
         return {field.name: _numbers(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if hasattr(value, "_asdict"):
-        return {name: _numbers(item) for name, item in value._asdict().items()}
+        value = value._asdict()
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, dict):
@@ -274,10 +268,10 @@ def _numbers(value: Any) -> Any:
     return value
 
 
-Drawn = tuple["Figure", Any]
-"""A figure, and what it is drawn of (None where that is a trace)."""
+Drawn = tuple[Any, Sequence[Any] | None]
+"""A figure, and what it is drawn of: a line of JSON each (None where that is a trace)."""
 
-_DRAW: dict[str, Callable[[Any], Drawn]] = {
+_DRAW: dict[str, Callable[[Options, Any], Any]] = {
     "placement": _placement,
     "steps": _steps,
     "halting": _halting,

@@ -3,12 +3,13 @@
 import dataclasses
 import json
 import textwrap
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+from gridsum.cli.options import UsageError, Value, flag, several
 from gridsum.cli.output import emit, terminal_width, write_result
-from gridsum.cli.parsing import Parser, UsageError, called_now
 from gridsum.io.names import DEFAULT_MODEL, MODELS, did_you_mean
 
 if TYPE_CHECKING:
@@ -17,33 +18,32 @@ if TYPE_CHECKING:
 _ANSWERS = "answers where no model is named"
 
 
-def _parser() -> Parser:
-    parser = Parser(
-        "models",
-        "List the models that come with gridsum: what to use each for, and how it scored; then the best runs of the "
-        "systems that ours is compared with. With NAME, all its scores.",
-        "gridsum models [NAME...] [--json]",
-        "examples:\n  gridsum models\n  gridsum models base\n  gridsum models --json",
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """List the models that come with gridsum: what to use each for, and how it scored; then the best runs of the
+    systems that ours is compared with. With NAME, all its scores.
+
+    examples:
+      gridsum models
+      gridsum models base
+      gridsum models --json
+    """
+
+    names: tuple[Annotated[str, Value("NAME")], ...] = several(
+        "models to show in full (default: an overview of all)", argument=True
     )
-    parser.add_argument("names", nargs="*", metavar="NAME", help="models to show in full (default: an overview of all)")
-    parser.add_argument(
-        "--json",
-        action="store_true",
-        help="print a JSON list: name, variant, seed, parameters, epochs, use, file, configuration, records",
-    )
-    return parser
+    json: bool = flag("print a JSON list: name, variant, seed, parameters, epochs, use, file, configuration, records")
 
 
-def run(arguments: Sequence[str]) -> int:
-    options = _parser().read(arguments)
+def run(options: Options) -> int:
     from gridsum.model.store import shipped
 
     known, compared = shipped(), _best_of_systems()
-    names = [called for name in options.names for called in _both_settings(called_now(name), compared)]
+    names = [called for name in options.names for called in _both_settings(name, compared)]
     unknown = next((name for name in names if name not in known and name not in compared), None)
     if unknown is not None:
-        mend = did_you_mean(unknown, [*known, *compared], f"the shipped models are {', '.join(known) or 'none'}")
-        raise UsageError(f"no model {unknown!r} comes with gridsum; {mend}")
+        hint = did_you_mean(unknown, [*known, *compared], f"the shipped models are {', '.join(known) or 'none'}")
+        raise UsageError(f"no model {unknown!r} comes with gridsum; {hint}")
     models = {name: known[name] for name in names or known if name in known}
     systems = {name: compared[name] for name in names or compared if name in compared}
     if options.json:

@@ -2,13 +2,13 @@
 
 import json
 import random
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from gridsum.api.loading import rule_model
+from gridsum.cli.options import File, ModelName, UsageError, flag, option
 from gridsum.cli.output import print_prose, print_text, tell, write_result
-from gridsum.cli.parsing import Parser, UsageError, called_now
 from gridsum.io.names import DEFAULT_MODEL
 
 if TYPE_CHECKING:
@@ -19,69 +19,66 @@ if TYPE_CHECKING:
 _SEARCHED = 20_000
 
 
-def _parser() -> Parser:
-    parser = Parser(
-        "prove",
-        "Check, by enumeration of every local context, that a learned rule adds any number of terms of any length. "
-        "The checker knows addition; the network was never shown it. docs/proof.md gives the argument. "
-        "The exit status is 1 where a condition fails.",
-        "gridsum prove [--model MODEL | --table FILE] [--json] [--out FILE]",
-        "examples:\n"
-        "  gridsum prove\n"
-        "  gridsum prove --model runs/exact/seed-3\n"
-        "  gridsum prove --table rule.json --out proof.json",
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Check, by enumeration of every local context, that a learned rule adds any number of terms of any length. The
+    checker knows addition; the network was never shown it. docs/proof.md gives the argument. The exit status is 1
+    where a condition fails.
+
+    examples:
+      gridsum prove
+      gridsum prove --model runs/exact/seed-3
+      gridsum prove --table rule.json --out proof.json
+    """
+
+    model: ModelName | None = option(
+        f"a run of exact: its name, folder or file (default: {DEFAULT_MODEL})", instead_of="table"
     )
-    what = parser.add_mutually_exclusive_group()
-    what.add_argument(
-        "--model", metavar="MODEL", help=f"a run of exact: its name, folder or file (default: {DEFAULT_MODEL})"
-    )
-    what.add_argument("--table", metavar="FILE", help="a rule that `gridsum rule --out` wrote")
-    parser.add_argument("--json", action="store_true", help="print what was found as a JSON object")
-    parser.add_argument("--out", metavar="FILE", help="also write that object to a file")
-    return parser
+    table: File | None = option("a rule that `gridsum rule --out` wrote", instead_of="table")
+    json: bool = flag("print what was found as a JSON object")
+    out: File | None = option("also write that object to a file")
 
 
-def run(arguments: Sequence[str]) -> int:
-    options = _parser().read(arguments)
+def run(options: Options) -> int:
     from gridsum.automaton.proof import prove
 
-    if options.table is not None:
-        from gridsum.automaton.files import read_rule
-
-        name, table = None, read_rule(options.table)
-    else:
-        name = called_now(options.model or DEFAULT_MODEL)
-        table = rule_model(name).table
+    name, table = rule_of(options.model, options.table)
     if not table.task.adds:
         raise UsageError(
-            f"what can be proved is that a rule adds, in any base; the task of {name or options.table} is "
-            f"{table.task.name}. Measure it instead: gridsum evaluate --model {name or 'FOLDER'}"
+            f"what can be proved is that a rule adds, in any base; the task of {name} is {table.task.name}. "
+            f"Measure it instead: gridsum evaluate --model {name if options.table is None else 'FOLDER'}"
         )
     proof = prove(table)
-    network = {} if name is None or not proof.proved else _of_network(name, table)
+    network = {} if options.table is not None or not proof.proved else _of_network(name, table)
     proved = proof.proved and all(part["different"] == 0 for part in network.values())
-    wrong = None if proof.proved else counterexample(table)
-    lines = [_line(proof), *(_network_line(precision, part) for precision, part in network.items())]
-    lines += _theorem(table) if proved else _failure(proof, wrong)
     if not options.json:
-        print_prose(lines)
-    if options.json or options.out is not None:
-        found = {"proved": proved, **_told(proof), "network": network}
-        text = json.dumps(found, indent=2) + "\n"
-        if options.json:
-            print_text(text)
-        if options.out is not None:
-            write_result(options.out, text)
-            tell(f"gridsum: wrote {options.out}")
+        wrong = None if proof.proved else counterexample(table)
+        lines = [_line(proof), *(_network_line(precision, part) for precision, part in network.items())]
+        print_prose(lines + (_theorem(table) if proved else _failure(proof, wrong)))
+    text = json.dumps({"proved": proved, **_told(proof), "network": network}, indent=2) + "\n"
+    if options.json:
+        print_text(text)
+    if options.out is not None:
+        write_result(options.out, text)
+        tell(f"gridsum: wrote {options.out}")
     return 0 if proved else 1
+
+
+def rule_of(model: str | None, file: str | None) -> "tuple[str, RuleTable]":
+    """A rule, from a file or of a model, and what to call it."""
+    if file is not None:
+        from gridsum.automaton.files import read_rule
+
+        return file, read_rule(file)
+    name = model or DEFAULT_MODEL
+    return name, rule_model(name).table
 
 
 def _of_network(name: str, table: "RuleTable") -> dict[str, dict[str, Any]]:
     """Whether the network itself does what the table says, in every entry and in two precisions."""
     from gridsum.automaton.rule import LearnedRule, agreement
-    from gridsum.model.store import load_exact, locate
 
-    network, _, _ = load_exact(locate(name)[0])
+    network = rule_model(name).network
     single = agreement(LearnedRule(network), table)
     double = agreement(LearnedRule(network.double()), table)
     return {"float32": asdict(single), "float64": asdict(double)}
@@ -128,7 +125,6 @@ def _failure(proof: "Proof", wrong: tuple[str, ...] | None) -> list[str]:
 
 def _told(proof: "Proof") -> dict[str, Any]:
     return {
-        "proved": proof.proved,
         "contexts": proof.contexts,
         "evaluations": proof.evaluations,
         "codes": len(proof.codes),

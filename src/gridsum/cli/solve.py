@@ -6,21 +6,15 @@ import io
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
+from gridsum.api.asking import How
+from gridsum.api.loading import load
 from gridsum.api.models import Model
+from gridsum.cli.options import File, OnCpu, OneModel, Rules, UsageError, Value, flag, option, several
 from gridsum.cli.output import STANDARD, print_text, tell
-from gridsum.cli.parsing import (
-    Parser,
-    UsageError,
-    add_device,
-    add_model,
-    add_rules,
-    add_seed,
-)
-from gridsum.cli.watching import how_of, model_of
-from gridsum.io.names import MODELS, resolve
+from gridsum.io.names import MODELS
 from gridsum.tasks import ExpressionError, Task, find
 
 if TYPE_CHECKING:
@@ -34,6 +28,75 @@ _PLAIN_LINES = 2000
 _READ_SIZE = 1 << 18
 _SIGNS = ("+", "-", "−")
 _DESCRIBED = ("expression", "answer", "exact", "correct", "steps", "halting", "placement", "capped")
+# float32 holds about seven digits; more of them would be noise, and double the output.
+_DECIMALS = 6
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(OneModel, Rules, OnCpu):
+    """Answer sums of non-negative whole numbers with a trained network. The answers go to standard output, one a line,
+    in the order of the sums. They are what the network says, right or wrong; --json and --show compare them with the
+    truth.
+
+    A sum that cannot be read is explained on standard error, and an empty line
+    (with --json, an object with "error") stands for its answer; the exit status
+    is then 2. An empty line of a file is answered by an empty line.
+    Of a .csv file the column expression is read, or the first one.
+    exact takes up to 2·10^8 cells (terms × digits). For the paper's networks
+    there is no limit but memory, about 8 KB for each cell.
+
+    a trace is what --json prints and, for a grid of H rows × W columns:
+      alphabet       the symbols; the first, ' ', is PAD (a blank)
+      symbols        the input, character by character
+      action_names   TLU (append to the top row), NLP (push a new row), NOP (ignore)
+      actions        for each input symbol, the probabilities of these actions
+      readings       for each n from 0 (before any step) to steps:
+        n
+        lambda       λ_n, the probability of halting now if still running
+        p            p_n, the probability of halting at n
+        cumulated    the probability of having halted by n
+                     (these three are null for models without halting network)
+        symbols      H × W, the symbol that the output layer reads in each cell
+        confidence   H × W, its probability
+        codes        H × W, the code of each cell, where the model is a rule
+        grid         H × W × E, the features of each cell (with --grids)
+        attention    k² × H × W × h, what each cell pays to its neighbours, row by
+                     row, with each head, in the step from n to n+1; null for the
+                     last n (with --attention)
+
+    examples:
+      gridsum solve 523+102+9416 99999+1
+      gridsum solve 12 + 34
+      gridsum solve --show 523+102
+      gridsum solve --file sums.csv --csv > answers.csv
+      gridsum solve --trace 12+34 --model base | jq '.readings[].lambda'
+      echo 12+34 | gridsum solve --file - --model base --halting median
+    """
+
+    expressions: tuple[Annotated[str, Value("EXPR")], ...] = several(
+        "a sum, such as 523+102 or '523 + 102 ='", argument=True
+    )
+    file: File | None = option("read the sums from a file, one a line; - is standard input")
+    json: bool = flag(
+        "print a JSON object a line: expression, answer, exact (the true sum), correct, steps, halting, placement, "
+        "capped (whether the limit on steps ended it), model",
+        "output",
+    )
+    csv: bool = flag("print the same as CSV, with a header", "output")
+    show: bool = flag("draw the grid as placed and what every cell reads after each step", "output")
+    trace: bool = flag("print all that happens inside, a JSON object a line (see below)", "output")
+    grids: bool = flag("with --trace: the features of every cell, too; large")
+    attention: bool = flag("with --trace: all attention weights, too; very large")
+    network: bool = flag("let the network itself answer, where its rule would (slow for long sums)")
+
+    @property
+    def how(self) -> How:
+        return How(self.halting, self.placement, self.seed, self.network)
+
+    @property
+    def one_line_each(self) -> bool:
+        """Whether what is printed is the answers alone."""
+        return not (self.json or self.csv or self.show or self.trace)
 
 
 class Asked(NamedTuple):
@@ -45,86 +108,30 @@ class Asked(NamedTuple):
     """None where the line is no UTF-8 text."""
 
 
-def describe(answer: "Answer", model: str) -> dict[str, Any]:
-    """An answer as JSON holds it."""
-    return {name: getattr(answer, name) for name in _DESCRIBED} | {"model": model}
-
-
-def _parser() -> Parser:
-    parser = Parser(
-        "solve",
-        "Answer sums of non-negative whole numbers with a trained network. The answers go to standard "
-        "output, one a line, in the order of the sums. They are what the network says, right or wrong; "
-        "--json and --show compare them with the truth.",
-        "gridsum solve EXPR... [options]\n       gridsum solve --file FILE [options]",
-        "A sum that cannot be read is explained on standard error, and an empty line\n"
-        '(with --json, an object with "error") stands for its answer; the exit status\n'
-        "is then 2. An empty line of a file is answered by an empty line.\n"
-        "Of a .csv file the column expression is read, or the first one.\n"
-        "exact takes up to 2·10^8 cells (terms × digits). For the paper's networks\n"
-        "there is no limit but memory, about 8 KB for each cell.\n\n"
-        "examples:\n"
-        "  gridsum solve 523+102+9416 99999+1\n"
-        "  gridsum solve 12 + 34\n"
-        "  gridsum solve --show 523+102\n"
-        "  gridsum solve --file sums.csv --csv > answers.csv\n"
-        "  gridsum solve --file sums.txt --json > answers.jsonl\n"
-        "  echo 12+34 | gridsum solve --file - --model runs/base/seed-3 --halting median",
-    )
-    parser.add_argument("expressions", nargs="*", metavar="EXPR", help="a sum, such as 523+102 or '523 + 102 ='")
-    parser.add_argument("--file", metavar="FILE", help="read the sums from a file, one a line; - is standard input")
-    add_model(parser)
-    shape = parser.add_mutually_exclusive_group()
-    shape.add_argument(
-        "--json",
-        action="store_true",
-        help="print a JSON object a line: expression, answer, exact (the true sum), correct, steps, halting, "
-        "placement, capped (whether the limit on steps ended it), model",
-    )
-    shape.add_argument("--csv", action="store_true", help="print the same as CSV, with a header")
-    shape.add_argument(
-        "--show",
-        action="store_true",
-        help="draw the grid as placed and what every cell reads after each step",
-    )
-    parser.add_argument(
-        "--network",
-        action="store_true",
-        help="let the network itself answer, where its rule would (slow for long sums)",
-    )
-    add_rules(parser)
-    add_seed(parser, "of the draws of sampled halting")
-    add_device(parser, "cpu", why="; the CPU starts faster and is quick enough for all but very long sums")
-    return parser
-
-
-def run(arguments: Sequence[str]) -> int:
-    options = _parser().read(arguments)
+def run(options: Options) -> int:
     if options.file is not None and options.expressions:
         raise UsageError("give sums as arguments or with --file, not both")
     if options.file is None and not options.expressions:
         raise UsageError("there is nothing to solve; give a sum such as 523+102, or --file FILE")
-    with ExitStack() as files:
-        if options.file is None:
-            texts = _joined(options.expressions)
-            given = [Asked("argument", number, text) for number, text in enumerate(texts, 1)]
-            chunks: Iterator[list[Asked]] = iter([given])
-            shipped = resolve(options.model)[0] in MODELS
-            if shipped and all(isinstance(_read(asked, find()), ExpressionError) for asked in given):
-                return _answer_chunk(None, given, options)  # nothing to load a network for
-            if options.csv:
-                print_text(_csv_line([*_DESCRIBED, "model"]))
-        else:
-            standard = options.file == STANDARD
-            # Unbuffered, a read returns what is there: a line typed into a terminal is answered at once.
-            file = files.enter_context(open(0 if standard else options.file, "rb", buffering=0, closefd=not standard))
-            if not options.file.lower().endswith(".csv"):
-                return _answer_lines(file.read, options)
-            chunks = _csv_chunks(file.read)
-            if options.csv:
-                print_text(_csv_line([*_DESCRIBED, "model"]))
-        model = model_of(options, options.network)
-        return max((_answer_chunk(model, chunk, options) for chunk in chunks), default=0)
+    if (options.grids or options.attention) and not options.trace:
+        raise UsageError("--grids and --attention are for --trace; add it")
+    if options.file is not None:
+        standard = options.file == STANDARD
+        # Unbuffered, a read returns what is there: a line typed into a terminal is answered at once.
+        with open(0 if standard else options.file, "rb", buffering=0, closefd=not standard) as file:
+            if options.file.lower().endswith(".csv"):
+                return _answer(_csv_chunks(file.read), options)
+            return _answer_lines(file.read, options)
+    given = [Asked("argument", number, text) for number, text in enumerate(_joined(options.expressions), 1)]
+    if options.model in MODELS and all(isinstance(_read(asked, find()), ExpressionError) for asked in given):
+        return _answer_chunk(None, given, options)  # nothing to load a network for
+    return _answer([given], options)
+
+
+def _answer(chunks: "Sequence[list[Asked]] | Iterator[list[Asked]]", options: Options) -> int:
+    model = load(options.model, device=options.device)
+    _print_header(options)
+    return max((_answer_chunk(model, chunk, options) for chunk in chunks), default=0)
 
 
 def _joined(arguments: Sequence[str]) -> list[str]:
@@ -132,8 +139,7 @@ def _joined(arguments: Sequence[str]) -> list[str]:
     sums: list[str] = []
     for text in arguments:
         sign = text.strip() in _SIGNS or text.lstrip()[:1] in ("+", "=")
-        goes_on = bool(sums) and (sign or sums[-1].rstrip()[-1:] in _SIGNS)
-        if goes_on:
+        if sums and (sign or sums[-1].rstrip()[-1:] in _SIGNS):
             sums[-1] += f" {text}"
         else:
             sums.append(text)
@@ -154,24 +160,16 @@ def _csv_chunks(read: Callable[[int], bytes]) -> Iterator[list[Asked]]:
     yield from _parts([Asked("line", number, text) for number, text in enumerate(texts, 1)][header:], _LINES_AT_ONCE)
 
 
-def _csv_line(cells: Sequence[Any]) -> str:
-    buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="\n").writerow(cells)
-    return buffer.getvalue()
-
-
 def _parts(items: list[_Item], most: int) -> Iterator[list[_Item]]:
     return (items[low : low + most] for low in range(0, len(items), most))
 
 
-def _answer_lines(read: Callable[[int], bytes], options: Any) -> int:
+def _answer_lines(read: Callable[[int], bytes], options: Options) -> int:
     """Answer the lines of a file as they come in; returns the exit status."""
-    model, how, status, number = model_of(options, options.network), how_of(options, options.network), 0, 0
-    if options.csv:
-        print_text(_csv_line([*_DESCRIBED, "model"]))
-    plain = not (options.json or options.csv or options.show)
+    model, status, number = load(options.model, device=options.device), 0, 0
+    _print_header(options)
     for lines in (part for whole in _lines(read) for part in _parts(whole, _PLAIN_LINES)):
-        said = model.answer_lines(lines, how) if plain else None
+        said = model.answer_lines(lines, options.how) if options.one_line_each else None
         if said is not None:
             print_text(said.decode())
         else:
@@ -204,56 +202,106 @@ def _decoded(number: int, line: bytes) -> Asked:
         return Asked("line", number, None)
 
 
-def _blank(asked: Asked) -> bool:
-    """Whether this is a line of a file with nothing on it."""
-    return asked.place == "line" and asked.text is not None and not asked.text.strip()
-
-
-def _read(asked: Asked, task: Task) -> tuple[str, ...] | ExpressionError:
+def _read(asked: Asked, task: Task) -> tuple[str, ...] | ExpressionError | None:
+    """The terms, or what is wrong; None for a line of a file with nothing on it."""
     if asked.text is None:
         return ExpressionError("this is not UTF-8 text; write sums with ASCII digits")
+    if asked.place == "line" and not asked.text.strip():
+        return None
     try:
         return task.parse(asked.text)
     except ExpressionError as error:
         return error
 
 
-def _answer_chunk(model: Model | None, chunk: list[Asked], options: Any) -> int:
+def _answer_chunk(model: Model | None, chunk: list[Asked], options: Options) -> int:
     """Answer what can be answered, in order; returns the exit status."""
-    status = 0
-    task = find() if model is None else model.task
-    read = [None if _blank(asked) else _read(asked, task) for asked in chunk]
+    status, task = 0, find() if model is None else model.task
+    read = [_read(asked, task) for asked in chunk]
     expressions = [terms for terms in read if isinstance(terms, tuple)]
     printed = iter(()) if model is None else _printed(model, expressions, options)
     for asked, terms in zip(chunk, read, strict=True):
         if isinstance(terms, tuple):
             print_text(next(printed))
-        elif isinstance(terms, ExpressionError):
+            continue
+        if isinstance(terms, ExpressionError):
             status = 2
             alone = asked.place == "argument" and len(chunk) == 1
             tell(f"gridsum: error: {'' if alone else f'{asked.place} {asked.number}: '}{terms}")
-            if options.json:
+            if options.json or options.trace:
                 print_text(json.dumps({asked.place: asked.number, "error": str(terms)}) + "\n")
             elif options.csv:
                 print_text(_csv_line([asked.text or "", *[""] * len(_DESCRIBED)]))
-            elif not options.show:
-                print_text("\n")
-        elif not (options.json or options.csv or options.show):
+        if options.one_line_each:
             print_text("\n")
     return status
 
 
-def _printed(model: Model, expressions: list[tuple[str, ...]], options: Any) -> Iterator[str]:
+def _printed(model: Model, expressions: list[tuple[str, ...]], options: Options) -> Iterator[str]:
     """What is printed of each answer."""
-    how, name = how_of(options, options.network), resolve(options.model)[0]
-    for terms, answer in zip(expressions, model.answers(expressions, how), strict=True):
+    if options.trace:
+        yield from (json.dumps(_traced(model, terms, options)) + "\n" for terms in expressions)
+        return
+    for terms, answer in zip(expressions, model.answers(expressions, options.how), strict=True):
         if options.json:
-            yield json.dumps(describe(answer, name)) + "\n"
+            yield json.dumps(_described(answer, model)) + "\n"
         elif options.csv:
-            yield _csv_line(list(describe(answer, name).values()))
+            yield _csv_line(list(_described(answer, model).values()))
         elif options.show:
             from gridsum.api.terminal import render
 
-            yield render(model.drawing(terms, answer, how), sys.stdout)
+            yield render(model.drawing(terms, answer, options.how), sys.stdout)
         else:
             yield answer.answer + "\n"
+
+
+def _described(answer: "Answer", model: Model) -> dict[str, Any]:
+    return {name: getattr(answer, name) for name in _DESCRIBED} | {"model": model.name}
+
+
+def _print_header(options: Options) -> None:
+    if options.csv:
+        print_text(_csv_line([*_DESCRIBED, "model"]))
+
+
+def _csv_line(cells: Sequence[Any]) -> str:
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="\n").writerow(cells)
+    return buffer.getvalue()
+
+
+def _traced(model: Model, terms: tuple[str, ...], options: Options) -> dict[str, Any]:
+    """All that happened inside, as JSON holds it."""
+    trace = model.traced(terms, options.how)
+    inside = trace.inside
+
+    def reading(n: int) -> dict[str, Any]:
+        confidence, codes = inside.decoded[n].max(-1)
+        halting, probability = inside.halting, inside.probability
+        found: dict[str, Any] = {
+            "n": n,
+            "lambda": None if halting is None else float(halting[n]),
+            "p": None if probability is None else float(probability[n]),
+            "cumulated": None if probability is None else float(probability[: n + 1].sum()),
+            "symbols": [[inside.alphabet[code] for code in row] for row in codes.tolist()],
+            "confidence": _rounded(confidence),
+        }
+        if trace.codes is not None:
+            found["codes"] = trace.codes[n].tolist()
+        if options.grids:
+            found["grid"] = _rounded(inside.grids[n])
+        if options.attention:
+            found["attention"] = _rounded(trace.attention[n]) if n < len(trace.attention) else None
+        return found
+
+    return _described(trace.answer, model) | {
+        "alphabet": list(inside.alphabet),
+        "symbols": [inside.alphabet[code] for code in inside.symbols.tolist()],
+        "action_names": ["TLU", "NLP", "NOP"],
+        "actions": _rounded(inside.actions),
+        "readings": [reading(n) for n in range(len(trace))],
+    }
+
+
+def _rounded(values: Any) -> Any:
+    return values.double().round(decimals=_DECIMALS).tolist()

@@ -1,12 +1,15 @@
 """`gridsum table`: the paper's tables from records."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, ClassVar
 
+from gridsum.cli.options import File, Records, UsageError, Value, columns, one_of, option, several
 from gridsum.cli.output import STANDARD, check_writable, emit, terminal_width, write_result
-from gridsum.cli.parsing import Parser, UsageError, called_now, columns, one_of
 from gridsum.io.names import did_you_mean
 
+# These stand here too, to be told without loading what makes them.
 TABLES = {
     "comparison": "more digits and more terms than in training (Table III)",
     "long-digits": "two terms of up to 4000 digits (Table IV, left)",
@@ -17,55 +20,43 @@ TABLES = {
     "systems": "systems side by side: median, best and every training seed",
     "costs": "what systems took: parameters, problems seen, seconds",
 }
-FORMATS = ("text", "markdown", "latex")
+_FORMATS = ("text", "markdown", "latex")
 RECORDS_BY_DEFAULT = "those of the shipped models"
 
 
-def _parser() -> Parser:
-    parser = Parser(
-        "table",
-        "Print a table made of the records that gridsum evaluate kept, in the paper's order and with the "
-        "paper's numbers beside ours. Without NAME, list the tables.",
-        "gridsum table [NAME] [--records RECORDS...] [options]",
-        f"tables:\n{columns(TABLES)}\n\n"
-        "examples:\n"
-        "  gridsum table\n"
-        "  gridsum table comparison --records records.jsonl\n"
-        "  gridsum table examples --records base noGroups\n"
-        "  gridsum table ablation --records base.jsonl sasa.jsonl --format latex",
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Print a table made of the records that gridsum evaluate kept, in the paper's order and with the paper's numbers
+    beside ours. Without NAME, list the tables.
+
+    examples:
+      gridsum table
+      gridsum table comparison --records records.jsonl
+      gridsum table examples --records base noGroups
+      gridsum table ablation --records base.jsonl sasa.jsonl --format latex
+    """
+
+    lists: ClassVar = {"tables": TABLES}
+    name: Annotated[str | None, Value("NAME")] = option("which table", argument=True)
+    records: tuple[Records, ...] = several(
+        "files of records, or names of shipped models for theirs; of several records for one line the last counts "
+        f"(default: {RECORDS_BY_DEFAULT}; for ablation, of all seeds of each variant)"
     )
-    parser.add_argument("name", nargs="?", metavar="NAME", help="which table")
-    parser.add_argument(
-        "--records",
-        nargs="+",
-        action="extend",
-        metavar="RECORDS",
-        help="files of records, or names of shipped models for theirs; of several records for one line the last "
-        f"counts (default: {RECORDS_BY_DEFAULT}; for ablation, of all seeds of each variant)",
-    )
-    parser.add_argument(
-        "--format",
-        type=one_of("format", FORMATS, {"md": "markdown", "tex": "latex", "txt": "text"}),
-        default="text",
-        metavar="FORMAT",
-        help=f"one of {', '.join(FORMATS)} (default: text)",
-    )
-    parser.add_argument(
-        "--out", default=STANDARD, metavar="FILE", help="write to a file (default: - for standard output)"
-    )
-    return parser
+    format: Annotated[
+        str, Value("FORMAT", one_of("format", _FORMATS, {"md": "markdown", "tex": "latex", "txt": "text"}))
+    ] = option("text, markdown or latex", "text")
+    out: File = option("write to a file (default: - for standard output)", STANDARD)
 
 
-def run(arguments: Sequence[str]) -> int:
-    options = _parser().read(arguments)
+def run(options: Options) -> int:
     if options.name is None:
         if options.records:
             raise UsageError(f"which table? Name one of: {', '.join(TABLES)}")
         emit(columns(TABLES, 0, terminal_width()))
         return 0
     if options.name not in TABLES:
-        mend = did_you_mean(options.name, TABLES, f"the tables are {', '.join(TABLES)}")
-        raise UsageError(f"there is no table {options.name!r}; {mend}")
+        hint = did_you_mean(options.name, TABLES, f"the tables are {', '.join(TABLES)}")
+        raise UsageError(f"there is no table {options.name!r}; {hint}")
     if options.out != STANDARD:
         check_writable(options.out)
 
@@ -87,12 +78,11 @@ def record_files(given: Sequence[str] | None, all_seeds: bool = False) -> list[s
 
     found = {name: str(shipped_records(name)) for name in shipped() if shipped_records(name).exists()}
     if given:
-        names = [name if Path(name).exists() else called_now(name) for name in given]
-        unknown = next((name for name in names if name not in found and not Path(name).suffix), None)
+        unknown = next((name for name in given if name not in found and not Path(name).suffix), None)
         if unknown is not None and not Path(unknown).exists():
-            mend = did_you_mean(unknown, found, f"shipped are {', '.join(found) or 'none'}")
-            raise UsageError(f"there is no file {unknown!r}, and no shipped model of that name has records; {mend}")
-        return [found.get(name, name) for name in names]
+            hint = did_you_mean(unknown, found, f"shipped are {', '.join(found) or 'none'}")
+            raise UsageError(f"there is no file {unknown!r}, and no shipped model of that name has records; {hint}")
+        return [found.get(name, name) for name in given]
     usual = [str(SHIPPED / SEEDS)] if all_seeds and (SHIPPED / SEEDS).exists() else list(found.values())
     if not usual:
         raise UsageError("no records come with this gridsum; give some with --records FILE")

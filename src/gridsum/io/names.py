@@ -19,28 +19,6 @@ MODELS: dict[str, str] = {
 """The shipped models, and what each is to be used for."""
 
 
-FORMER = frozenset(
-    f"{variant}-{kind}"
-    for kinds, variants in (
-        ("published", ("base", "noGroups", "SASA", "fixedTime", "ponderReg")),
-        ("standard", ("base", "noGroups", "SASA")),
-        ("overtrained published-overtrained published-overtrained-terms", ("base", "noGroups")),
-        ("overtrained-digits", ("base",)),
-    )
-    for kind in kinds.split()
-    for variant in variants
-)
-"""Names that models had in 0.1.0; the variant's own model stands for each."""
-
-
-def resolve(name: str) -> tuple[str, str]:
-    """The name that a model has now, and a note for the person where that is another than the one given."""
-    if name not in FORMER:
-        return name, ""
-    model = name.partition("-")[0]
-    return model, f"{name} no longer comes with gridsum; {model}, which has other weights, stands for it"
-
-
 def did_you_mean(name: str, known: Iterable[str], advice: str) -> str:
     """What to do about a name that does not exist: `advice`, after the nearest name if there is one."""
     folded = {candidate.lower(): candidate for candidate in known}

@@ -6,7 +6,6 @@ so nothing is built from it before its checksum, shapes, types and values have b
 
 import dataclasses
 import json
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,7 @@ from gridsum.config.exact import ExactConfig
 from gridsum.config.fields import from_dict, to_json
 from gridsum.config.paper import Config
 from gridsum.io.disk import write_atomically
-from gridsum.io.names import MODELS, did_you_mean, resolve
+from gridsum.io.names import MODELS, did_you_mean
 from gridsum.io.packed import SUFFIX
 from gridsum.io.sealed import SealError, about_file, seal, unseal
 from gridsum.model.paper import Network
@@ -109,9 +108,6 @@ def system_records() -> Path | None:
 def locate(name: str) -> list[Path]:
     """The weights that `name` means: a shipped model, a run's folder, a training folder, or a weights file."""
     known = shipped()
-    name, note = resolve(name)
-    if note:
-        warnings.warn(note, stacklevel=3)
     if name in known:
         return [known[name]]
     path = Path(name)
@@ -131,7 +127,7 @@ def locate(name: str) -> list[Path]:
 
 def load(name: str, device: torch.device | str = "cpu") -> Model:
     """The model, of one or several runs, that `name` means (see `locate`)."""
-    return load_runs(resolve(name)[0], locate(name), device)
+    return load_runs(name, locate(name), device)
 
 
 def facts(model: Model) -> dict[str, Any]:
