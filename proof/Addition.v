@@ -1,7 +1,7 @@
 (* Addition in any base, as a row rule, and the theorem about it. *)
 
 From Coq Require Import List Arith Bool Lia.
-From Gridsum Require Import Grid Rule Check Sound Place Numbers.
+From Gridsum Require Import Grid Rule Check Induction Place Soundness Numbers.
 Import ListNotations.
 
 Definition is_nothing (m : meaning) : bool := (fst m =? 0) && (snd m =? 0).
@@ -230,7 +230,7 @@ Proof.
 Qed.
 
 Lemma row_shows_total : forall i, 1 <= i <= N -> 1 <= W ->
-  map (fun j => if blank i j then None else Some (fst (means i j))) (rev (seq 0 W))
+  should_read R W x i
   = repeat None (W - length (numeral B (total i))) ++ map Some (numeral B (total i)).
 Proof.
   intros i rows wide.
@@ -249,7 +249,7 @@ Proof.
   assert (is_numeral : numeral B (total i) = map (digit i) (rev (seq 0 (S m)))).
   { rewrite <- holds, (weigh_zeros B _ (S m) W) by assumption.
     apply numeral_unique; auto. intros j _. apply digit_small. }
-  rewrite is_numeral, map_length, rev_length, seq_length, map_map.
+  rewrite is_numeral, map_length, rev_length, seq_length, map_map. unfold should_read.
   replace W with (S m + (W - S m)) at 1 by lia. rewrite seq_app, rev_app_distr, map_app. cbn [Nat.add]. f_equal.
   - assert (same : forall l, (forall j, In j l -> blank i j = true) ->
       map (fun j => if blank i j then None else Some (fst (means i j))) l = repeat None (length l)).
@@ -288,25 +288,22 @@ Theorem addition : forall B T C, 2 <= B -> check (adding B) T C = true ->
   sum B terms < B ^ W ->
   let H := length terms + 1 in
   let x := symbols T H W (render terms ++ repeat Pad pads) in
-  exists rest : state,
-    made_of_codes T H W rest
-    /\ at_rest T H W x rest
-    /\ (forall start, made_of_codes T H W start -> forall n, 2 * H * W <= n -> same H W (run T W x n start) rest)
-    /\ (forall other, made_of_codes T H W other -> at_rest T H W x other -> same H W other rest)
+  exists rest, comes_to_rest T H W x rest
     /\ reading T W rest (H - 1)
        = repeat None (W - length (numeral B (sum B terms))) ++ map Some (numeral B (sum B terms)).
 Proof.
-  intros B T C two ok terms W pads some fit room. rewrite Nat.add_1_r. intros H x.
+  intros B T C two ok terms W pads some fit room H x.
   assert (checked := check_holds _ _ _ ok).
+  assert (is_H : H = S (length terms)) by (unfold H; lia).
   destruct (symbols_are _ _ _ checked W terms pads some fit) as [grid owns].
-  fold H in grid, owns. fold x in grid, owns. unfold H in *. set (N := length terms) in *.
-  assert (positive : 1 <= N) by (unfold N; destruct terms; [congruence | simpl; lia]).
-  assert (is_sum : total B W x N = sum B terms).
-  { rewrite (total_is_sum B W x terms); [unfold N; now rewrite firstn_all | | assumption | lia].
-    eapply Forall_impl; [|exact fit]. simpl. intros t (_ & _ & wide). lia. }
-  rewrite <- is_sum in room. assert (law := adding_is_lawful B N W x two grid room).
-  destruct (settles _ _ _ checked N W x positive grid law) as (made & still & ends & only & read).
-  exists (ending T N W x). repeat split; auto.
+  rewrite <- is_H in grid, owns. fold x in grid, owns.
+  assert (positive : 1 <= length terms) by (destruct terms; [congruence | simpl; lia]).
   assert (three := wide _ _ _ _ positive grid).
-  replace (S N - 1) with N by lia. rewrite read, (row_shows_total B N W x two room) by lia. now rewrite is_sum.
+  assert (is_sum : total B W x (length terms) = sum B terms).
+  { rewrite (total_is_sum B W x terms); [now rewrite firstn_all | | assumption | lia].
+    eapply Forall_impl; [|exact fit]. simpl. intros t (_ & _ & long). lia. }
+  rewrite <- is_sum in room |- *.
+  destruct (soundness _ _ _ ok terms W pads some fit (adding_is_lawful B _ W x two grid room)) as (rest & rests & read).
+  exists rest. split; [exact rests|]. unfold H. rewrite read, Nat.add_sub.
+  apply (row_shows_total B (length terms) W x two room); lia.
 Qed.

@@ -70,6 +70,13 @@ Definition made_of_codes (T : table) (H W : nat) (s : state) := forall i j, i < 
 Definition same (H W : nat) (s s' : state) := forall i j, i < H -> j < W -> s i j = s' i j.
 Definition at_rest (T : table) (H W : nat) (x : nat -> nat -> symbol) (s : state) := same H W (step T W x s) s.
 
+(* From any state made of codes the grid is in this one after 2·H·W steps and stays there; no other is at rest. *)
+Definition comes_to_rest (T : table) (H W : nat) (x : nat -> nat -> symbol) (rest : state) : Prop :=
+  made_of_codes T H W rest
+  /\ at_rest T H W x rest
+  /\ (forall start, made_of_codes T H W start -> forall n, 2 * H * W <= n -> same H W (run T W x n start) rest)
+  /\ (forall other, made_of_codes T H W other -> at_rest T H W x other -> same H W other rest).
+
 (* ---- Reading ---- *)
 
 (* What row i reads as from left to right: digits, and [None] where a cell is blank. *)

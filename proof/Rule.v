@@ -48,9 +48,12 @@ Definition carry_in (i j : nat) : nat := match j with 0 => 0 | S j' => snd (mean
 Lemma means_is : forall i j, means (S i) j = value R (i =? 0) (x (S i) j) (fst (means i j)) (carry_in (S i) j).
 Proof. intros i [|j]; reflexivity. Qed.
 
-(* Whether nothing stands in row i from column j on to the left; and whether cell (i, j) is blank: never the last one. *)
+(* Whether nothing stands in row i from column j on to the left; whether cell (i, j) is blank, which the last one never
+   is; and what row i should read as. *)
 Definition empty_from (i j : nat) : bool := forallb (fun k => none R (means i k)) (seq j (W - j)).
 Definition blank (i j : nat) : bool := negb (j =? 0) && empty_from i j.
+Definition should_read (i : nat) : list (option nat) :=
+  map (fun j => if blank i j then None else Some (fst (means i j))) (rev (seq 0 W)).
 
 Definition low (i j : nat) : bool := match i with 0 => false | 1 => true | S i' => blank i' j end.
 Definition kind_of (i j : nat) : kind := match i with 0 => Ground | _ => Cell (low i j) (shape_of (x i j)) end.

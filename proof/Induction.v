@@ -1,4 +1,4 @@
-(* Soundness, for every row rule: a table that passes the checks comes to rest, in one state, which shows what it should.
+(* On a filled grid, a table that passes the checks comes to rest, in one state, which shows what it should.
 
    The induction goes over rows from the lowest up. In a row two sweeps follow each other: digits and carries from right
    to left, then rest and blanks from left to right. Both are shown of two runs side by side, from any two starts: that
@@ -8,7 +8,7 @@ From Coq Require Import List Arith Bool Lia.
 From Gridsum Require Import Grid Rule Check.
 Import ListNotations.
 
-Section Sound.
+Section Induction.
 
 Variables (R : rule) (T : table) (C : certificate).
 Hypothesis checked : conditions R T C.
@@ -319,15 +319,10 @@ Proof.
   transitivity (step T W x s i j); [|now apply still]. simpl. now apply step_same.
 Qed.
 
-Theorem settles :
-  made ending
-  /\ at_rest T (S N) W x ending
-  /\ (forall s, made s -> forall t, 2 * S N * W <= t -> same (S N) W (run t s) ending)
-  /\ (forall s, made s -> at_rest T (S N) W x s -> same (S N) W s ending)
-  /\ reading T W ending N = map (fun j => if blank N j then None else Some (fst (means N j))) (rev (seq 0 W)).
+Theorem settles : comes_to_rest T (S N) W x ending /\ reading T W ending N = should_read R W x N.
 Proof.
   assert (zero := start_made). assert (ends := fun s codes => grid_settles s _ codes zero).
-  split; [now apply made_run|]. split; [|split; [|split]].
+  split; [split; [now apply made_run | split; [|split]]|].
   - intros i j rows columns. change (step T W x ending) with (run (S (2 * S N * W)) (fun _ _ => 0)).
     apply (ends _ zero); lia.
   - intros s codes t late. now apply ends.
@@ -339,4 +334,4 @@ Proof.
     destruct (blank (S n) j); [apply read | assumption].
 Qed.
 
-End Sound.
+End Induction.
