@@ -1,4 +1,5 @@
-"""The wheel carries its weights packed (see `gridsum.io.packed`), and the records of the systems compared with ours."""
+"""The wheel carries its weights packed (see `gridsum.io.packed`), the records of the systems compared with ours, and
+the theorem that a rule is certified by."""
 
 import runpy
 import tempfile
@@ -13,7 +14,7 @@ class Carried(BuildHookInterface):
         if version == "editable":
             return
         package = Path(self.root, "src", "gridsum")
-        packing = runpy.run_path(str(package / "packed.py"))
+        packing = runpy.run_path(str(package / "io" / "packed.py"))
         self.folder = tempfile.TemporaryDirectory()
         for plain in sorted(package.glob("shipped/*.safetensors")):
             packed = Path(self.folder.name, plain.name + packing["SUFFIX"])
@@ -21,6 +22,8 @@ class Carried(BuildHookInterface):
             build_data["force_include"][str(packed)] = f"gridsum/shipped/{packed.name}"
         systems = Path(self.root, "results", "records", "systems.jsonl")
         build_data["force_include"][str(systems)] = f"gridsum/shipped/{systems.name}"
+        for theorem in sorted(Path(self.root, "proof").glob("*.v")):
+            build_data["force_include"][str(theorem)] = f"gridsum/proof/{theorem.name}"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:  # noqa: ARG002
         if version != "editable":

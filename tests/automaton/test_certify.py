@@ -1,0 +1,214 @@
+"""The theorem in Coq: what it rests on, that it speaks of gridsum's grids, and its checks beside those of `prove`."""
+
+import ast
+import dataclasses
+import itertools
+import re
+import shutil
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gridsum.automaton import certify
+from gridsum.automaton.files import read_rule, shipped_rule
+from gridsum.automaton.proof import prove
+from gridsum.automaton.run import Run, states
+from gridsum.automaton.table import RuleTable
+from gridsum.tasks import FIRST_DIGIT, PAD, find
+from tests.oracles.column_addition import (
+    by_columns,
+    column_addition,
+    column_addition_in_other_codes,
+    column_addition_with_two_meanings,
+)
+
+ROOT = Path(__file__).parents[2]
+needs_coq = pytest.mark.skipif(
+    shutil.which("coqc") is None, reason="Coq is not installed (apt-get install coq); its theorem is not checked here"
+)
+
+
+@pytest.fixture(scope="module")
+def theorem(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the theorem, as Coq accepted it."""
+    folder = tmp_path_factory.mktemp("proof")
+    certify.compile_theorem(folder)
+    return folder
+
+
+@cache
+def shipped() -> RuleTable:
+    found = shipped_rule("exact")
+    assert found is not None
+    return found
+
+
+def test_nothing_is_left_unproved():
+    for path in (ROOT / "proof").glob("*.v"):
+        words = set(re.findall(r"\w+", path.read_text()))
+        assert not words & {"Admitted", "admit", "Axiom", "Axioms", "Parameter", "Parameters", "Conjecture"}, path
+
+
+def test_every_file_is_checked():
+    assert {path.stem for path in (ROOT / "proof").glob("*.v")} - {"Certificate"} == set(certify.THEOREM)
+
+
+@needs_coq
+@pytest.mark.parametrize(
+    "rule", [shipped, lambda: read_rule(ROOT / "benchmarks" / "records" / "binary-rule-2026-11-16.json")]
+)
+def test_a_rule_that_adds_is_certified_without_axioms(rule, theorem: Path):
+    table = rule()
+    found = certify.compile_file(theorem, "Certificate", certify.as_coq(table, prove(table)))
+    assert found.holds, found.said
+    assert found.said == certify.NO_AXIOMS
+
+
+@needs_coq
+def test_a_wrong_certificate_is_refused(theorem: Path):
+    table = by_columns(find("add:base=3"))
+    proof = prove(table)
+    place = next(place for place, meaning in proof.meanings.items() if meaning == (1, 0))
+    assert certify.compile_file(theorem, "Right", certify.as_coq(table, proof)).holds
+    for wrong in ({**proof.meanings, place: (2, 0)}, {k: v for k, v in proof.meanings.items() if k != place}):
+        text = certify.as_coq(table, dataclasses.replace(proof, meanings=wrong))
+        assert not certify.compile_file(theorem, "Wrong", text).holds
+
+
+def test_without_coq_it_is_said_how_to_install_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(certify.CoqError, match="apt-get install coq"):
+        certify.certify(shipped(), prove(shipped()))
+
+
+def test_the_table_is_written_as_it_is():
+    """Read back, by plain text."""
+    table = shipped()
+    defined = dict(re.findall(r"Definition (\w+)[^=]* := (.*)\.", certify.table_text(table)))
+    rows = {name: ast.literal_eval(text.replace(";", ",")) for name, text in defined.items() if name.startswith("row")}
+    steps = np.array(eval(defined["steps"].replace(";", ","), rows))
+    assert (steps.transpose(0, 3, 1, 2) == table.steps).all()
+    assert defined["the_rule"] == f"table_of 10 {len(table.codes)} steps readings actions"
+    readings = [int(digit) for digit in re.findall(r"None|\d+", defined["readings"].replace("None", "-1"))]
+    assert len(readings) == len(table.codes)
+
+
+# The theorem speaks of the grids that gridsum makes
+
+
+def told(theorem: Path, text: str) -> list:
+    """What Coq computes, one list for each `Eval`."""
+    done = certify.compile_file(theorem, "Told", text)
+    assert done.holds, done.said
+    values = re.findall(r"= (.*?)\s+: ", done.said, re.DOTALL)
+    return [ast.literal_eval(re.sub(r"\s+", " ", value).replace(";", ",").capitalize()) for value in values]
+
+
+def of_codes(grid: np.ndarray) -> str:
+    """A state as Coq has it: rows from the lowest, columns from the last."""
+    rows = ["[" + "; ".join(map(str, row[::-1])) + "]" for row in grid[::-1].tolist()]
+    return f"(fun i j => nth j (nth i [{'; '.join(rows)}] []) 0)"
+
+
+@needs_coq
+def test_grids_steps_and_reading_are_those_of_gridsum(theorem: Path):
+    table = shipped()
+    text, wanted = [certify.as_coq(table, prove(table)).split("Lemma")[0]], []
+    for terms in (("0",), ("99", "1"), ("007", "46", "950"), ("5", "5", "0", "12")):
+        run = Run(table, terms)
+        height, width = run.size
+        digits = "; ".join("[" + "; ".join(term) + "]" for term in terms)
+        cells = f"symbols the_rule {height} {width} (render [{digits}])"
+        grid = f"map (fun i => map (%s i) (rev (seq 0 {width}))) (rev (seq 0 {height}))"
+        numbers = f"(fun i j => symbol_number 10 ({cells} i j))"
+        text.append(f"Eval vm_compute in {grid % numbers}.")
+        wanted.append(run.symbols.tolist())
+        found = [state.copy() for state in states(table, terms)]
+        for before, after in itertools.pairwise([*found, found[-1]]):
+            step = f"(step the_rule {width} ({cells}) {of_codes(before)})"
+            text.append(f"Eval vm_compute in {grid % step}.")
+            wanted.append(after.tolist())
+        text.append(
+            f"Eval vm_compute in flat_map (fun d => match d with Some d => [d] | None => [] end) "
+            f"(reading the_rule {width} {of_codes(found[-1])} {height - 1})."
+        )
+        text.append(f"Eval vm_compute in numeral 10 (sum 10 [{digits}]).")
+        wanted += [[int(digit) for digit in str(sum(map(int, terms)))]] * 2
+    text[0] = text[0].replace("Addition Data", "Addition Numbers Data")
+    assert told(theorem, "\n".join(text)) == wanted
+
+
+# Coq's checks and those of `prove`
+
+
+PLACES = ("any", "blank", "blank", "blanks", "blanks", "ground", "corner", "last", "alike", "alike")
+
+
+def changed(table: RuleTable, chance: np.random.Generator) -> RuleTable:
+    """A few entries with another code: mostly where a blank and a zero differ, in the lowest row, its corner, the last
+    column, or to a code that reads alike."""
+    steps, outside, base = table.steps.copy(), table.outside, table.task.alphabet.base
+    blanks, zeros = ([c for c in range(outside) if table.reading[c] == symbol] for symbol in (PAD, FIRST_DIGIT))
+    for _ in range(int(chance.integers(1, 4))):
+        x, after = int(chance.integers(len(steps))), int(chance.integers(outside))
+        left, right, below = (int(code) for code in chance.integers(0, outside + 1, 3))
+        where = str(chance.choice(PLACES))
+        if where.startswith("blank"):
+            x = int(chance.choice([0, base, base + 1]))
+            right, below, after = (int(code) for code in chance.choice(blanks + zeros, 3))
+        if where == "blanks":
+            steps[x, left, blanks + zeros, below] = after
+        elif where == "ground":
+            steps[base + 1, left, right, outside] = after
+        elif where == "corner":
+            steps[base + 1, left, outside, outside] = after
+        elif where == "last":
+            steps[x % base, left, outside, below] = after
+        elif where == "alike":
+            alike = [c for c in range(outside) if table.reading[c] == table.reading[steps[x, left, right, below]]]
+            steps[x, left, right, below] = int(chance.choice(alike))
+        else:
+            steps[x, left, right, below] = after
+    return dataclasses.replace(table, steps=steps)
+
+
+def with_twins(table: RuleTable, chance: np.random.Generator) -> RuleTable:
+    """One to three codes more, which behave as others; which of a pair follows hangs on the context, or on its left."""
+    outside, many = table.outside, int(chance.integers(1, 4))
+    of = chance.integers(0, outside, many)
+    same = np.array([*range(outside), *of, outside])
+    steps = table.steps[:, same][:, :, same][:, :, :, same]
+    for twin, code in enumerate(of, outside):
+        symbols, side = steps.shape[:2]
+        shape = [(1, side, 1, 1), (symbols, 1, 1, side), (symbols, 1, side, side)][int(chance.integers(3))]
+        steps = np.where((steps == code) & (chance.random(shape) < 0.3), twin, steps)
+    reading = (*table.reading, *(table.reading[code] for code in of))
+    return RuleTable(8, tuple(range(outside + many)), steps.astype(np.uint8), reading, table.actions, table.task)
+
+
+def verdicts(theorem: Path, tables: Sequence[RuleTable]) -> list[bool]:
+    """Of Coq, with the certificate that `prove` found for each."""
+    text = [certify.HEAD]
+    for number, table in enumerate(tables):
+        text.append(f"Module M{number}.\n{certify.table_text(table)}\n{certify.certificate_text(table, prove(table))}")
+        text.append(f"Eval vm_compute in check (adding {table.task.alphabet.base}) the_rule the_certificate.")
+        text.append(f"End M{number}.")
+    return told(theorem, "\n".join(text))
+
+
+@pytest.mark.slow
+@needs_coq
+@pytest.mark.parametrize("seed", range(3))
+def test_both_checkers_agree_on_changed_rules(seed: int, theorem: Path):
+    chance = np.random.default_rng(seed)
+    tables = [shipped(), column_addition(), column_addition_with_two_meanings(), column_addition_in_other_codes(seed)]
+    tables += [changed(table, chance) for table in tables]
+    for base in chance.choice([2, 2, 3, 4], 100):
+        table = by_columns(find(f"add:base={base}"))
+        tables.append(changed(with_twins(table, chance) if chance.random() < 0.7 else table, chance))
+    of_python, of_coq = [prove(table).proved for table in tables], verdicts(theorem, tables)
+    assert of_python == of_coq
+    assert 20 < sum(of_coq) < len(tables) - 20, "nearly all changes have the same verdict"
