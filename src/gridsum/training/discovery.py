@@ -223,8 +223,6 @@ class Discovery:
         self.now = torch.zeros(len(Setting._fields), device=device)
         self.before = torch.empty(0, device=device)
         self.graphs: dict[tuple[str, int], tuple[torch.cuda.CUDAGraph, Tensor]] = {}
-        # They run one after the other, and what one logs is copied before the next: so they share their memory.
-        self.pool = torch.cuda.graph_pool_handle() if on_gpu(device) else None
 
     def train_step(self, number: int) -> Tensor:
         """One update of every run; returns what is logged [quantities, R]."""
@@ -233,6 +231,8 @@ class Discovery:
         if self.before.shape[:-1] != shape:
             self.before = -torch.ones(*shape, self.config.rule.bits, device=self.device)
             self.graphs.clear()
+            # They run one after the other, and what one logs is copied before the next: so they share their memory.
+            self.pool = torch.cuda.graph_pool_handle() if on_gpu(self.device) else None
         self.number.fill_(number)
         self.now.copy_(torch.tensor(setting(phase, index)))
         steps = recurrent_steps(phase, number)
