@@ -115,7 +115,7 @@ def _encoding(relative: Tensor, q: Tensor) -> Tensor:
 def _parts(encoding: Tensor, q: Tensor, *others: Tensor | None) -> Iterator[tuple[Any, ...]]:
     """Memory, and q [R,B,H,W,h,d] and the others of a few problems, until all problems are done."""
     problems = q.shape[1]
-    size = max(1, problems * _PART * torch.get_num_threads() // max(1, q.numel()))
+    size = max(1, problems * _PART * torch.get_num_threads() // q.numel())
     starts = range(0, problems, size)
     memory = _Memory(q[:, :size], len(encoding))
     parts = ([None] * len(starts) if x is None else x.split(size, 1) for x in (q, *others))
