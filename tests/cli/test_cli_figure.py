@@ -90,34 +90,6 @@ def test_without_a_name_the_figures_are_listed(command: Command):
     assert [line.split()[0] for line in out.splitlines()] == list(FIGURES)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "mend"),
-    [
-        (["rings", "--out", "a.svg"], "did you mean 'ring'?"),
-        (["steps"], "Add --out steps.svg"),
-        (["--out", "a.svg"], "Name one of: placement"),
-        (["steps", "--runs", "runs", "--out", "a.svg"], "takes no --runs; it is made of EXPR, --model"),
-        (["terms", "12+3", "--out", "a.svg"], "takes no EXPR; it is made of --records"),
-        (["training", "--out", "a.svg"], "--runs FOLDER"),
-        (["training", "--runs", ".", "--out", "a.svg"], "is no training folder"),
-        (["steps", "--out", "a.bmp"], "end its name in .svg, .png or .pdf"),
-        (["steps", "--data", "-", "--out", "a.svg"], "gridsum solve --trace"),
-        (["steps", "12-3", "--out", "a.svg"], "only sums of non-negative"),
-        (["steps", "--halting", "fixed", "--model", "base", "--out", "a.svg"], "use 'sampled' or 'median'"),
-        (["steps", "--halting", "fixed", "--out", "a.svg"], "exact halts at rest"),
-        (["steps", "1" * 90, "--out", "a.svg"], "too large for a picture"),
-    ],
-)
-def test_mistakes_are_explained_and_nothing_is_written(
-    arguments: list[str], mend: str, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.chdir(tmp_path)
-    status, out, err = command("figure", *arguments)
-    assert (status, out) == (2, "")
-    assert mend in err
-    assert not list(tmp_path.iterdir())
-
-
 def test_a_film_is_made(command: Command, tmp_path: Path):
     path = tmp_path / "sum.gif"
     assert command("figure", "film", "58+67", "--model", "base", "--halting", "median", "--out", str(path))[:2] == (
@@ -126,25 +98,6 @@ def test_a_film_is_made(command: Command, tmp_path: Path):
     )
     with Image.open(path) as film:
         assert sum(1 for _ in ImageSequence.Iterator(film)) > 12, "a frame for every symbol, and for every step"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "mend"),
-    [
-        (["58+67"], "--out"),
-        (["58+67", "--out", "sum.mov"], "end its name in .gif or .mp4"),
-        (["58+", "--out", "sum.gif"], "ends with '+'"),
-        (["58+67", "--out", "sum.gif", "--model", "bas"], "did you mean 'base'?"),
-    ],
-)
-def test_a_film_that_cannot_be_made_is_explained(
-    arguments: list[str], mend: str, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.chdir(tmp_path)
-    status, out, err = command("figure", "film", *arguments)
-    assert (status, out) == (2, "")
-    assert mend in err
-    assert not list(tmp_path.iterdir())
 
 
 def test_without_matplotlib_the_command_says_what_to_install(

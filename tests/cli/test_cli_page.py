@@ -19,21 +19,3 @@ def test_it_writes_a_page_that_knows_its_address(tmp_path: Path, capsys: pytest.
         assert (out / name).stat().st_size > 1000
     assert not (out / "docs.html").exists()
     assert not (out / "models").exists()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        ((), "--out"),
-        (("--out", "site", "--address", "example.org"), "does not begin with https:// or http://"),
-        (("--out", "{file}"), "is a file; name a folder"),
-        (("--out", "site", "--model", "bsae"), "did you mean 'base'?"),
-    ],
-)
-def test_mistakes_are_explained(
-    arguments: tuple[str, ...], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-):
-    file = tmp_path / "file"
-    file.write_text("")
-    assert main(["page", *(part.format(file=file) for part in arguments)]) == 2
-    assert told in capsys.readouterr().err

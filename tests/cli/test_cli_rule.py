@@ -1,8 +1,8 @@
-"""`gridsum rule`: a rule as text, as a file and as a picture."""
+"""`gridsum rule` and `gridsum prove`: a rule as text, file and picture; a theorem, or what fails and a sum to try."""
 
+import dataclasses
 import json
-import subprocess
-import sys
+import re
 from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
@@ -10,21 +10,46 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from gridsum.automaton.run import solve
 from gridsum.automaton.table import RuleTable
-from tests.oracles.column_addition import column_addition, column_addition_in_other_codes, random_table
+from gridsum.cli.prove import counterexample
+from gridsum.config.exact import ExactConfig, RuleConfig
+from gridsum.data.symbols import exact_sum, parse
+from gridsum.model.rule import RuleNetwork
+from gridsum.model.store import save_run
+from tests.oracles.column_addition import (
+    carry_of,
+    code,
+    column_addition,
+    column_addition_in_other_codes,
+    random_table,
+)
 
 Command = Callable[..., tuple[int, str, str]]
+Write = Callable[[RuleTable], str]
+
+
+def forgetful() -> RuleTable:
+    """Column addition that forgets the carry of 7 + 5."""
+    steps = column_addition().steps.copy()
+    for right in range(column_addition().outside + 1):
+        if not carry_of(right):
+            steps[7, :, right, code(5, 0)] = code(2, 0)
+    return dataclasses.replace(column_addition(), steps=steps)
 
 
 @pytest.fixture
-def written(tmp_path: Path) -> str:
-    path = tmp_path / "rule.json"
-    path.write_text(column_addition().to_json())
-    return str(path)
+def write(tmp_path: Path) -> Write:
+    def written(table: RuleTable) -> str:
+        path = tmp_path / "rule.json"
+        path.write_text(table.to_json())
+        return str(path)
+
+    return written
 
 
-def test_a_person_sees_column_addition(written: str, command: Command):
-    status, out, err = command("rule", "--table", written)
+def test_a_person_sees_column_addition(write: Write, command: Command):
+    status, out, err = command("rule", "--table", write(column_addition()))
     assert (status, err) == (0, "")
     assert max(map(len, out.splitlines()[1:])) <= 80
     assert "21 codes of 6 bits" in out
@@ -39,70 +64,100 @@ def test_a_person_sees_column_addition(written: str, command: Command):
     assert ["+", "the", "start", "of", "a", "new", "top", "row"] in lines
 
 
-def test_a_rule_that_does_not_add_is_not_called_addition(tmp_path: Path, command: Command):
-    path = tmp_path / "rule.json"
-    path.write_text(random_table(3, 0).to_json())
-    status, out, _ = command("rule", "--table", str(path))
+def test_a_rule_that_does_not_add_is_not_called_addition(write: Write, command: Command):
+    status, out, _ = command("rule", "--table", write(random_table(3, 0)))
     assert status == 0
     assert "This is not column addition" in out
     assert "gridsum prove" not in out
 
 
-def test_the_file_is_the_rule(written: str, tmp_path: Path, command: Command):
-    copy = tmp_path / "copy.json"
-    status, _, err = command("rule", "--table", written, "--out", str(copy))
+def test_the_file_is_the_rule(write: Write, tmp_path: Path, command: Command):
+    table, copy = write(column_addition()), tmp_path / "copy.json"
+    status, _, err = command("rule", "--table", table, "--out", str(copy))
     assert (status, err) == (0, f"gridsum: wrote {copy}\n")
     assert np.array_equal(RuleTable.from_json(copy.read_text()).steps, column_addition().steps)
-    status, out, err = command("rule", "--table", written, "--json")
-    assert (status, err) == (0, "")
-    assert out == copy.read_text()
+    assert command("rule", "--table", table, "--json") == (0, copy.read_text(), "")
 
 
 @pytest.mark.parametrize("table", [column_addition_in_other_codes(1), random_table(3, 0)])
-def test_the_picture(table: RuleTable, tmp_path: Path, command: Command):
-    path, picture = tmp_path / "rule.json", tmp_path / "rule.svg"
-    path.write_text(table.to_json())
-    assert command("rule", "--table", str(path), "--out", str(picture))[0] == 0
+def test_the_picture(table: RuleTable, write: Write, tmp_path: Path, command: Command):
+    picture = tmp_path / "rule.svg"
+    assert command("rule", "--table", write(table), "--out", str(picture))[0] == 0
     assert ElementTree.parse(picture).getroot().tag.endswith("svg")
 
 
-def test_what_cannot_be_shown_is_explained(written: str, tmp_path: Path, command: Command):
-    status, out, err = command("rule", "--table", written, "--out", str(tmp_path / "rule.gif"))
-    assert (status, out) == (2, "")
-    assert ".svg, .png or .pdf" in err
-    status, out, err = command("rule", "--table", str(tmp_path / "none.json"))
-    assert (status, out) == (2, "")
-    assert "none.json" in err
-    status, _, err = command("rule", "--table", written, "--model", "base")
-    assert status == 2
-    assert "not allowed with" in err
-
-
-def test_an_edited_file_is_refused(written: str, command: Command):
-    data = json.loads(Path(written).read_text())
+@pytest.mark.parametrize("name", ["rule", "prove"])
+def test_what_is_no_rule_as_it_was_written_is_refused(name: str, write: Write, command: Command):
+    path = Path(write(column_addition()))
+    data = json.loads(path.read_text())
     data["reading"][3] = data["reading"][4]
-    Path(written).write_text(json.dumps(data))
-    status, out, err = command("rule", "--table", written)
+    edited = json.dumps(data).encode()
+    for content in (edited, b"", b"\xff\xfe", b"{}", b"[1, 2]"):
+        path.write_bytes(content)
+        status, out, err = command(name, "--table", str(path))
+        assert (status, out) == (2, "")
+        hint = "the rule was changed after it was written (its checksum differs)" if content is edited else "rule --out"
+        assert hint in err
+
+
+def test_a_table_that_adds_is_proved(write: Write, command: Command, tmp_path: Path):
+    report = tmp_path / "proof.json"
+    status, out, err = command("prove", "--table", write(column_addition()), "--out", str(report))
+    assert (status, err) == (0, f"gridsum: wrote {report}\n")
+    assert "The rule: every condition holds" in out
+    assert "Theorem. For any number of terms N of at most D digits" in out
+    assert "(21 codes of 6 bits) comes to rest" in out
+    assert "fail" not in out
+    kept = json.loads(report.read_text())
+    assert kept["proved"] is True
+    assert (kept["failures"], kept["codes"], kept["network"]) == ([], 21, {})
+    assert kept["evaluations"] == 22 * kept["contexts"] > 0
+    assert f"{kept['contexts']:,} contexts" in out
+
+
+def test_a_table_that_does_not_add_is_not_proved(write: Write, command: Command):
+    table = write(forgetful())
+    status, out, err = command("prove", "--table", table)
+    assert (status, err) == (1, "")
+    assert "Theorem" not in out
+    assert "Not proved. The first conditions that fail:" in out
+    assert re.search(r"^  digits: a cell with 7, .* below 6 goes to code 3, not to 2 with carry 1", out, re.MULTILINE)
+    wrong = re.search(r"A sum that it gets wrong: (.*)", out)
+    assert wrong is not None
+    terms = parse(wrong[1])
+    assert solve(forgetful(), terms).answer != exact_sum(terms)
+    status, out, err = command("prove", "--table", table, "--json")
+    assert (status, err) == (1, "")
+    assert json.loads(out)["proved"] is False
+    assert json.loads(out)["failures"]
+
+
+def test_no_wrong_sum_is_made_up(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("gridsum.cli.prove._SEARCHED", 60)
+    assert counterexample(column_addition()) is None
+    assert counterexample(forgetful()) is not None
+
+
+def test_of_several_runs_one_has_to_be_named(command: Command, tmp_path: Path):
+    """Untrained, so not proved."""
+    config = ExactConfig(rule=RuleConfig(bits=3, width=8, hidden=8, placement_hidden=8, groups=2))
+    for seed in (0, 1):
+        save_run(tmp_path / f"seed-{seed}" / "weights.safetensors", RuleNetwork(config.rule, [seed]), 0, config, seed)
+    status, out, err = command("prove", "--model", str(tmp_path))
     assert (status, out) == (2, "")
-    assert "rule.json: the rule was changed after it was written (its checksum differs)" in err
+    assert f"{tmp_path} holds 2 trained seeds; name one of them, such as {tmp_path / 'seed-0'}" in err
+    status, out, err = command("prove", "--model", str(tmp_path / "seed-1"))
+    assert (status, err) == (1, "")
+    assert re.search(r"^The rule: \d+ conditions fail", out, re.MULTILINE)
+    assert "The network" not in out
+    assert "Theorem" not in out
 
 
-@pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"{}", b"[1, 2]"])
-def test_what_is_no_rule_is_refused(content: bytes, tmp_path: Path, command: Command):
-    path = tmp_path / "rule.json"
-    path.write_bytes(content)
-    status, out, err = command("rule", "--table", str(path))
-    assert (status, out) == (2, "")
-    assert "gridsum rule --out FILE" in err
-
-
-def test_a_model_of_vectors_has_no_rule(model: str, command: Command):
-    status, out, err = command("rule", "--model", model)
-    assert (status, out) == (2, "")
-    assert "keeps vectors in its cells, not bits: what it does in a cell is no finite table, so no rule can" in err
-
-
-def test_a_rule_from_a_file_needs_no_torch(written: str, environment: dict[str, str]):
-    code = f"import sys\nfrom gridsum.cli import main\nassert main(['rule', '--table', {written!r}]) == 0\n"
-    code += "assert 'torch' not in sys.modules"
-    subprocess.run([sys.executable, "-c", code], env=environment, check=True, capture_output=True)
+def test_the_shipped_rule_is_proved_with_its_network(command: Command):
+    status, out, err = command("prove")
+    assert (status, err) == (0, "")
+    assert "The rule: every condition holds" in out
+    assert "Theorem." in out
+    margins = re.findall(r"The network in float(?:32|64) does the same .* ([0-9.]+) from 0", out)
+    assert len(margins) == 2
+    assert all(float(margin) > 1 for margin in margins)
