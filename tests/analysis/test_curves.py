@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gridsum.analysis.curves import CurveError, halting_curve, terms_curves, training_curve, training_curves
-from gridsum.evaluation.metrics import wilson
+from gridsum.evaluation.intervals import wilson
 from gridsum.evaluation.records import Record, read
 from gridsum.model.store import shipped_records
 from gridsum.training.summary import read_summary

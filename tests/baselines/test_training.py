@@ -21,10 +21,10 @@ from gridsum.config.fields import override
 from gridsum.config.paper import ConfigError
 from gridsum.data.problems import Batch, Space, batch_of, sample
 from gridsum.data.streams import Stream
+from gridsum.evaluation.baselines import best_runs, curves
 from gridsum.evaluation.evaluate import evaluate
 from gridsum.evaluation.records import RecordError, append, read
 from gridsum.evaluation.suites import Suite
-from gridsum.evaluation.systems import best_runs, curves
 from gridsum.evaluation.tables import TABLES
 from gridsum.io.disk import read_objects
 from gridsum.model.store import StoreError

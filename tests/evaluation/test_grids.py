@@ -14,8 +14,7 @@ from gridsum.config.paper import TaskConfig
 from gridsum.config.variants import variant
 from gridsum.evaluation.evaluate import PaperSubject, evaluate
 from gridsum.evaluation.grids import GRIDS, PUBLISHED, parts_of
-from gridsum.evaluation.intervals import independent_trials, interval
-from gridsum.evaluation.metrics import wilson
+from gridsum.evaluation.intervals import independent_trials, interval, wilson
 from gridsum.evaluation.records import OnGrid, Record, RecordError, append, read
 from gridsum.evaluation.suites import EXAMPLES, find, in_parts, problems_of
 from gridsum.model.paper import Network

@@ -6,8 +6,8 @@ from scipy.stats import binomtest
 
 from gridsum.data.problems import batch_of
 from gridsum.data.symbols import FIRST_DIGIT
-from gridsum.evaluation.evaluate import Answers
-from gridsum.evaluation.metrics import Counts, count, wilson
+from gridsum.evaluation.evaluate import Answers, Counts, count
+from gridsum.evaluation.intervals import wilson
 
 
 def row(text: str, width: int = 5) -> list[int]:

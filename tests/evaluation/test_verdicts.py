@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gridsum.evaluation.metrics import wilson
+from gridsum.evaluation.intervals import CONFIDENCE, against_paper, margin, means_against_paper, printed_range, wilson
 from gridsum.evaluation.paper import Spread
 from gridsum.evaluation.records import Record
 from gridsum.evaluation.tables import accuracy_text
-from gridsum.evaluation.verdicts import CONFIDENCE, against_paper, margin, means_against_paper, printed_range
 
 Make = Callable[..., Record]
 printed = st.integers(0, 100).map(lambda cents: cents / 100)

@@ -11,7 +11,7 @@ import numpy as np
 
 from gridsum.evaluation.intervals import interval
 from gridsum.evaluation.records import Record
-from gridsum.evaluation.rows import Cells, Row, arrange, labels_of
+from gridsum.evaluation.tables import Cells, Row, arrange, labels_of, marks_of
 from gridsum.model.rollout import Trace
 from gridsum.training.folders import FolderError, read_setup
 from gridsum.training.summary import read_summary
@@ -109,7 +109,7 @@ def _labels(rows: Sequence[Row]) -> list[str]:
     """As short as tells the curves apart."""
     by_name = [row.model for row in rows]
     by_seed = [f"{row.model} seed {row.seed}" for row in rows]
-    whole = [" ".join(label(row) for label in labels_of(rows).values()) for row in rows]
+    whole = [" ".join(marks_of(row, labels_of(rows))) for row in rows]
     return next((labels for labels in (by_name, by_seed) if len(set(labels)) == len(rows)), whole)
 
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from gridsum.baselines.registry import SYSTEMS
 from gridsum.baselines.system import System
-from gridsum.evaluation.metrics import wilson
+from gridsum.evaluation.baselines import across, by_system, costs, spread_of, systems
+from gridsum.evaluation.intervals import wilson
 from gridsum.evaluation.records import Record
 from gridsum.evaluation.rendering import Table, to_markdown
 from gridsum.evaluation.suites import COLLECTIONS
-from gridsum.evaluation.systems import across, by_system, costs, spread_of, systems
 
 PICTURE, CURVES, APPENDIX = "pictures/comparison.svg", "pictures/learning.svg", "appendix/systems.md"
 """Beside the page; the pictures are drawn by `gridsum figure systems` and `gridsum figure learning`."""

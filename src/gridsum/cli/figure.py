@@ -223,8 +223,8 @@ def _terms(options: Options, figures: Any) -> "Drawn":
 
 
 def _systems(options: Options, figures: Any) -> "Drawn":
+    from gridsum.evaluation.baselines import curves
     from gridsum.evaluation.records import read
-    from gridsum.evaluation.systems import curves
 
     found = curves(read(record_files(options.records)))
     return figures.plot_systems(found), found

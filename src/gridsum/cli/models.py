@@ -73,9 +73,10 @@ def _described(name: str, path: Path) -> dict[str, Any]:
 
 def _overview(models: dict[str, Path]) -> str:
     """A line for each model, with the scores that tell the paper's variants apart."""
+    from gridsum.evaluation.records import NOTHING
     from gridsum.evaluation.rendering import Table, to_text
     from gridsum.evaluation.suites import COLLECTIONS
-    from gridsum.evaluation.tables import MISSING, ROUNDING, accuracy_text
+    from gridsum.evaluation.tables import ROUNDING, accuracy_text
     from gridsum.model.store import facts_of_file
 
     suites = [suite.name for suite in COLLECTIONS["ablation"]]
@@ -84,7 +85,7 @@ def _overview(models: dict[str, Path]) -> str:
         known = facts_of_file(name, path)
         scores = {record.suite: accuracy_text(record.seq) for record in _records(name)}
         trained = str(known["epochs"]), f"{known['parameters']:,}"
-        rows.append((name, MODELS.get(name, MISSING), *trained, *(scores.get(suite, MISSING) for suite in suites)))
+        rows.append((name, MODELS.get(name, NOTHING), *trained, *(scores.get(suite, NOTHING) for suite in suites)))
     caption = (
         f"The last columns: whole results right, from the records. {ROUNDING} `gridsum models NAME` shows all scores."
         + (f" {DEFAULT_MODEL} {_ANSWERS}." if DEFAULT_MODEL in models else "")
@@ -129,8 +130,8 @@ def _best_of_systems() -> "dict[str, dict[str, Record]]":
     path = system_records()
     if path is None:
         return {}
+    from gridsum.evaluation.baselines import best_runs
     from gridsum.evaluation.records import read
-    from gridsum.evaluation.systems import best_runs
 
     return best_runs(read([path]))
 
@@ -141,7 +142,7 @@ def _both_settings(name: str, compared: Collection[str]) -> list[str]:
 
 
 def _system_described(best: "dict[str, Record]") -> dict[str, Any]:
-    from gridsum.evaluation.systems import training_command
+    from gridsum.evaluation.baselines import training_command
 
     first = next(iter(best.values()))
     return {
@@ -158,15 +159,16 @@ def _system_described(best: "dict[str, Record]") -> dict[str, Any]:
 
 def _systems_overview(systems: "dict[str, dict[str, Record]]") -> str:
     from gridsum.baselines.page import unmeasured
+    from gridsum.evaluation.records import NOTHING
     from gridsum.evaluation.rendering import Table, to_text
     from gridsum.evaluation.suites import COLLECTIONS
-    from gridsum.evaluation.tables import MISSING, accuracy_text
+    from gridsum.evaluation.tables import accuracy_text
 
     suites = [suite.name for suite in COLLECTIONS["comparison"]]
     rows = []
     for name, best in systems.items():
         first = next(iter(best.values()))
-        scores = (accuracy_text(best[suite].seq) if suite in best else MISSING for suite in suites)
+        scores = (accuracy_text(best[suite].seq) if suite in best else NOTHING for suite in suites)
         rows.append((name, str(first.seed), f"{first.held_out:.2f}", *scores))
     caption = (
         "Weights do not come with gridsum; `gridsum models NAME` shows all scores of a system and the command that "
@@ -181,8 +183,8 @@ def _systems_overview(systems: "dict[str, dict[str, Record]]") -> str:
 
 
 def _system_listed(best: "dict[str, Record]") -> str:
+    from gridsum.evaluation.baselines import training_command
     from gridsum.evaluation.rendering import to_text
-    from gridsum.evaluation.systems import training_command
     from gridsum.evaluation.tables import TABLES
 
     first = next(iter(best.values()))

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -20,7 +20,6 @@ from gridsum.data.answers import shortened
 from gridsum.data.problems import Batch, Space
 from gridsum.data.streams import Stream
 from gridsum.evaluation.grids import DEFAULT, Grids, Part, parts_of
-from gridsum.evaluation.metrics import count
 from gridsum.evaluation.records import EXTERNAL, NOTHING, OnGrid, Record
 from gridsum.evaluation.solvers import NoAnswer, Solver, SolverProcess, ask, takes_list
 from gridsum.evaluation.solving import PlacementRule, choose_placement, infer_in_parts
@@ -154,6 +153,26 @@ def evaluate(
         )
         for run, run_seed in enumerate(subject.seeds)
     ]
+
+
+class Counts(NamedTuple):
+    """By problem [..., B]: characters right, characters that count, and whether the whole result is right."""
+
+    chars_right: Tensor
+    chars_valid: Tensor
+    sequences_right: Tensor
+
+
+def count(predicted: Tensor, target: Tensor) -> Counts:
+    """Compare symbols [..., B, W] problem by problem.
+
+    A position counts where the prediction or the target is not PAD, so that rows of blanks earn nothing. A result is
+    right when none of its positions is wrong.
+    """
+    assert predicted.shape[-2:] == target.shape[-2:], "a prediction for every position of every problem"
+    right = predicted == target
+    valid = (predicted != PAD) | (target != PAD)
+    return Counts((right & valid).sum(-1), valid.sum(-1), (right | ~valid).all(-1).long())
 
 
 def _sums(predicted: Tensor, batch: Batch) -> list[list[int]]:

@@ -1,19 +1,61 @@
-"""How sure a score is, when problems come in batches that share a grid and characters in problems that share a fate.
+"""How sure a score is, and how it stands against a number that the paper prints.
 
-The grids are given, so they add no chance; problems do. A score's variance is that of a ratio of sums over problems,
-taken within each grid. It says how many independent trials the score is worth, and Wilson's interval is made of these.
+Problems come in batches that share a grid, and characters in problems that share a fate. The grids are given, so they
+add no chance; problems do. A score's variance is that of a ratio of sums over problems, taken within each grid. It says
+how many independent trials the score is worth, and Wilson's interval is made of these.
+
+The rule for standings stands before the numbers are known. Reached is shown, not presumed: the whole interval of ours
+lies above the paper's number less a margin. That two numbers do not differ significantly shows nothing, since a wide
+interval never does. The paper's numbers are taken as printed.
 """
 
-from typing import Literal
+import math
+from statistics import NormalDist
+from typing import Literal, NamedTuple
 
-from gridsum.evaluation.metrics import wilson
+from gridsum.evaluation.paper import Spread
 from gridsum.evaluation.records import Record
 
 Measure = Literal["char", "seq"]
+Standing = Literal["passed", "reached", "open", "short"]
+STANDINGS: dict[Standing, str] = {
+    "passed": "the interval lies above all that the printed number can mean",
+    "reached": "it lies above that less the margin",
+    "open": "neither this nor that ours is lower can be shown",
+    "short": "the interval lies below it",
+}
+MARGIN = 0.05
+CONFIDENCE = 0.90
+"""Of the two-sided intervals, so that each of their ends errs in 5 cases of 100."""
+
+
+def wilson(right: float, total: float, confidence: float = 0.95) -> tuple[float, float]:
+    """Wilson's score interval of a proportion, also of fractions of trials; of nothing it is [0, 1]."""
+    if total == 0:
+        return 0.0, 1.0
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    share = right / total
+    spread = z**2 / total
+    centre = (share + spread / 2) / (1 + spread)
+    reach = math.sqrt(share * (1 - share) * spread + spread**2 / 4) / (1 + spread)
+    # Exact at the ends, where rounding could otherwise leave the estimate just outside its interval.
+    low = 0.0 if right == 0 else min(centre - reach, share)
+    high = 1.0 if right == total else max(centre + reach, share)
+    return low, high
+
+
+def student_interval(mean: float, sd: float, count: int, confidence: float = 0.95) -> tuple[float, float]:
+    """The interval of a mean of `count` values with this sample sd; of a single value it is everything."""
+    from scipy.special import stdtrit  # only tables that compare with the paper need scipy
+
+    if count < 2:
+        return -math.inf, math.inf
+    reach = float(stdtrit(count - 1, (1 + confidence) / 2)) * sd / math.sqrt(count)
+    return mean - reach, mean + reach
 
 
 def interval(record: Record, measure: Measure, confidence: float = 0.95) -> tuple[float, float]:
-    """Of a record that does not keep its grids (those of 0.1.0), characters and problems count as independent."""
+    """Of a record that does not keep its grids, characters and problems count as independent."""
     right, total = (
         (record.chars_right, record.chars_valid) if measure == "char" else (record.sequences_right, record.samples)
     )
@@ -25,7 +67,7 @@ def interval(record: Record, measure: Measure, confidence: float = 0.95) -> tupl
 
 def independent_trials(record: Record, measure: Measure) -> float:
     """How many independent trials a score is worth: never more than it has, and problems where nothing varies."""
-    share = record.char if measure == "char" else record.seq
+    share = getattr(record, measure)
     variance = _variance(record, measure, share)
     if variance <= 0:
         return record.samples
@@ -50,3 +92,46 @@ def _variance(record: Record, measure: Measure, share: float) -> float:
             of_squares = right_right - 2 * share * right_valid + share**2 * valid_valid
             total += (of_squares - (right - share * valid) ** 2 / count) * count / (count - 1)
     return total / size**2
+
+
+class Comparison(NamedTuple):
+    standing: Standing
+    difference: float
+    """Ours minus the paper's."""
+    low: float
+    high: float
+    """The interval of ours."""
+
+
+def against_paper(record: Record, measure: Measure, value: float) -> Comparison:
+    """A record against a printed accuracy."""
+    return _compared(getattr(record, measure), interval(record, measure, CONFIDENCE), value, margin(value))
+
+
+def means_against_paper(ours: Spread, seeds: int, known: Spread) -> Comparison:
+    """A mean over seeds against the paper's over ten."""
+    found = student_interval(ours.mean, ours.sd, seeds, CONFIDENCE)
+    return _compared(ours.mean, found, known.mean, margin(known.mean, known.sd))
+
+
+def margin(value: float, sd: float = 0.0) -> float:
+    """How far below the paper's number ours may lie and still be as good: never more than half of it."""
+    return min(max(MARGIN, sd), value / 2)
+
+
+def printed_range(value: float) -> tuple[float, float]:
+    """What an accuracy can be that the paper prints as `value`: [0.99, 1) is 0.99, and 1.0 means no error."""
+    if value == 1:
+        return 1.0, 1.0
+    if value == 0.99:
+        return 0.99, 1.0
+    return max(0.0, value - 0.005), value + 0.005
+
+
+def _compared(ours: float, found: tuple[float, float], value: float, allowed: float) -> Comparison:
+    least, most = printed_range(value)
+    low, high = found
+    standing: Standing = "short" if high < least else "open"
+    if low >= least - allowed:
+        standing = "passed" if low > most else "reached"
+    return Comparison(standing, ours - value, low, high)

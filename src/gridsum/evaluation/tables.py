@@ -5,27 +5,25 @@ suites and models there are. Of several records for one line the last one counts
 """
 
 import math
+import re
 import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
 from gridsum.data.symbols import exact_sum, render
 from gridsum.evaluation import paper
+from gridsum.evaluation.baselines import check_versions, costs, systems
 from gridsum.evaluation.intervals import Measure, interval
-from gridsum.evaluation.records import EXTERNAL, Record
-from gridsum.evaluation.rendering import Table, TableError, to_latex, to_markdown, to_text
-from gridsum.evaluation.rows import Cells, Row, arrange, conditions, labels_of, used
+from gridsum.evaluation.records import EXTERNAL, NOTHING, Record
+from gridsum.evaluation.rendering import Table, TableError
 from gridsum.evaluation.suites import COLLECTIONS, EXAMPLES
-from gridsum.evaluation.systems import costs, systems
 
-__all__ = ["TABLES", "Table", "TableError", "accuracy_text", "to_latex", "to_markdown", "to_text"]
-
-MISSING = "–"
 RIGHT = "✓"
 _LONGEST_ANSWER = 24
 ROUNDING = "Values in [0.99, 1) print as 0.99; 1.0 means no error."
 _PAPERS_ROUNDING = "The paper prints [0.99, 1) as 0.99."
+_MEASURES: tuple[Measure, ...] = ("char", "seq")
 
 
 def accuracy_text(value: float) -> str:
@@ -33,12 +31,6 @@ def accuracy_text(value: float) -> str:
     if value in (0, 1):
         return f"{value:.1f}"
     return f"{min(value, 0.99):.2f}"
-
-
-def _about_intervals(records: Iterable[Record]) -> str:
-    whole = all(record.batches for record in records)
-    how = "taken over the problems of each grid" if whole else "which takes characters as independent"
-    return f"In brackets the Wilson 95% interval, {how}; 1.0 means no error."
 
 
 def score_text(record: Record, measure: Measure) -> str:
@@ -53,14 +45,113 @@ def score_text(record: Record, measure: Measure) -> str:
     return f"{shown} ({low:.3f}–{high:.3f})"
 
 
-def _found(cells: Cells, collection: str, model: str = "base") -> Cells:
+class Row(NamedTuple):
+    """Whose numbers a line holds."""
+
+    model: str
+    variant: str
+    seed: int | None
+    halting: str
+    placement: str
+    grids: str
+
+
+Cells = dict[Row, dict[str, Record]]
+"""Records by line and suite."""
+
+
+def arrange(records: Iterable[Record], suites: Collection[str]) -> Cells:
+    """The records of these suites, the paper's variants first, external solvers last."""
+    records = list(records)
+    check_versions(records)
+    cells: Cells = {}
+    for record in records:
+        if record.suite in suites:
+            row = Row(*(getattr(record, name) for name in Row._fields))
+            cells.setdefault(row, {})[record.suite] = record
+    order = list(paper.ABLATION)
+
+    def place(row: Row) -> tuple:
+        known = order.index(row.variant) if row.variant in order else len(order)
+        seed = -1 if row.seed is None else row.seed
+        return row.variant == EXTERNAL, known, row.variant, row.model, seed, row.halting, row.placement, row.grids
+
+    return {row: cells[row] for row in sorted(cells, key=place)}
+
+
+def _arranged(records: Iterable[Record], collection: str, model: str = "base") -> tuple[Cells, list[str]]:
+    """The records of a collection, and the names of its suites."""
+    names = [suite.name for suite in COLLECTIONS[collection]]
+    cells = arrange(records, names)
     if not cells:
-        names = ", ".join(suite.name for suite in COLLECTIONS[collection])
         raise TableError(
-            f"the records hold none of the suites of this table ({names}); evaluate them first: "
+            f"the records hold none of the suites of this table ({', '.join(names)}); evaluate them first: "
             f"gridsum evaluate --model {model} --suite {collection} --out records.jsonl"
         )
-    return cells
+    return cells, names
+
+
+def labels_of(rows: Collection[Row]) -> list[str]:
+    """The columns that tell the lines apart; what all our networks share is said in the caption instead."""
+    ours = [row for row in rows if row.variant != EXTERNAL]
+    variant = ["variant"] if any(row.variant != row.model for row in ours) else []
+    others = ("seed", "halting", "placement", "grids")
+    return ["model", *variant, *(name for name in others if len({getattr(row, name) for row in ours} - {NOTHING}) > 1)]
+
+
+def marks_of(row: Row, labels: Iterable[str]) -> list[str]:
+    values = [getattr(row, name) for name in labels]
+    return [NOTHING if value is None else str(value) for value in values]
+
+
+def _conditions(records: Collection[Record]) -> str:
+    """How the records came about."""
+    trained = [record for record in records if record.variant != EXTERNAL]
+    ours, parts = [record for record in trained if record.given is None], []
+    if ours:
+        parts.append(_several("halting rule", (record.halting for record in ours)))
+        parts.append(_several("placement", (record.placement for record in ours)))
+        parts.append(_several("grids", (record.grids for record in ours), plural=""))
+    parts.append(_several("training seed", (record.seed for record in trained if record.seed is not None)))
+    parts.append(_several("evaluation seed", (record.evaluation_seed for record in records)))
+    parts.append(_several("gridsum", (record.version for record in records), plural=""))
+    samples: dict[int, dict[str, None]] = {}
+    for record in records:
+        samples.setdefault(record.samples, {})[record.suite] = None
+    if len(samples) == 1:
+        parts.append(f"{min(samples)} samples per suite")
+    else:
+        parts.append("samples: " + ", ".join(f"{n} ({', '.join(suites)})" for n, suites in samples.items()))
+    text = "; ".join(filter(None, parts))
+    return text[0].upper() + text[1:] + "."
+
+
+def _several(what: str, values: Iterable[object], plural: str = "s") -> str:
+    """The values in order, 2 before 10; empty if there are none."""
+    shown = sorted({str(value) for value in values} - {NOTHING}, key=_natural)
+    return f"{what}{plural if len(shown) > 1 else ''} {', '.join(shown)}" if shown else ""
+
+
+def _natural(text: str) -> list[tuple[int, str]]:
+    """Runs of digits compare as numbers."""
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", text) if part]
+
+
+def _used(cells: Cells) -> list[Record]:
+    return [record for by_suite in cells.values() for record in by_suite.values()]
+
+
+def _about_scores(cells: Cells) -> str:
+    """How the records came about, and what their intervals are."""
+    whole = all(record.batches for record in _used(cells))
+    how = "taken over the problems of each grid" if whole else "which takes characters as independent"
+    return f"{_conditions(_used(cells))} In brackets the Wilson 95% interval, {how}; 1.0 means no error."
+
+
+def _grouped(rows: Sequence[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
+    """A suite is named in its first line alone."""
+    above = [None, *(row[0] for row in rows)]
+    return tuple(("", *row[1:]) if row[0] == over else row for row, over in zip(rows, above, strict=False))
 
 
 def _against_paper(
@@ -69,64 +160,41 @@ def _against_paper(
     """Tables III and IV: accuracies of single models beside those of the paper's model of that variant."""
 
     def table(records: list[Record]) -> Table:
-        names = [suite.name for suite in COLLECTIONS[collection]]
-        cells = _found(arrange(records, names), collection, next(iter(published)))
-        labels = labels_of(cells)
-        rows = []
+        cells, names = _arranged(records, collection, next(iter(published)))
+        labels, rows = labels_of(cells), []
         for name in names:
             for row, by_suite in cells.items():
-                record, known = by_suite.get(name), published.get(row.variant, {}).get(name)
-                rows.append((name, *(label(row) for label in labels.values()), *_scores(record, known)))
-        caption = (
-            f"{conditions(used(cells))} {_about_intervals(used(cells))} "
-            f"The paper's numbers are of its best overtrained {' and '.join(published)}. {_PAPERS_ROUNDING}"
-        )
-        return Table(title, caption, ("suite", *labels, "char", "paper", "seq", "paper"), _grouped(rows), keys=2)
+                record, known, scores = by_suite.get(name), published.get(row.variant, {}).get(name), []
+                for measure in _MEASURES:
+                    scores.append(NOTHING if record is None else score_text(record, measure))
+                    scores.append(NOTHING if known is None else accuracy_text(getattr(known, measure)))
+                rows.append((name, *marks_of(row, labels), *scores))
+        of_papers = f"The paper's numbers are of its best overtrained {' and '.join(published)}. {_PAPERS_ROUNDING}"
+        header = ("suite", *labels, "char", "paper", "seq", "paper")
+        return Table(title, f"{_about_scores(cells)} {of_papers}", header, _grouped(rows), keys=2)
 
     return table
 
 
-def _scores(record: Record | None, known: paper.Score | None) -> tuple[str, str, str, str]:
-    char = seq = paper_char = paper_seq = MISSING
-    if record is not None:
-        char, seq = score_text(record, "char"), score_text(record, "seq")
-    if known is not None:
-        paper_char, paper_seq = accuracy_text(known.char), accuracy_text(known.seq)
-    return char, paper_char, seq, paper_seq
-
-
-def _grouped(rows: Iterable[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
-    """A suite is named in its first line alone."""
-    grouped: list[tuple[str, ...]] = []
-    above = None
-    for row in rows:
-        grouped.append(("", *row[1:]) if row[0] == above else row)
-        above = row[0]
-    return tuple(grouped)
-
-
 def _ablation(records: list[Record]) -> Table:
-    names = [suite.name for suite in COLLECTIONS["ablation"]]
-    trained = (record for record in records if record.variant != EXTERNAL)
-    cells = _found(arrange(trained, names), "ablation")
+    cells, names = _arranged((record for record in records if record.variant != EXTERNAL), "ablation")
     groups = _seed_groups(cells)
     if all(len(rows) == 1 for rows in groups.values()):
         raise TableError(
             "this table is of means over training seeds, and the records hold one seed of each variant; evaluate a "
             "training folder of several: gridsum evaluate --model FOLDER --suite ablation --out records.jsonl"
         )
-    shown = {group: _common(rows) for group, rows in groups.items()}
-    labels = labels_of(shown.values())
-    lines = []
+    labels, lines = labels_of(groups), []
     for name in names:
         for group, rows in groups.items():
             found = [cells[row][name] for row in rows if name in cells[row]]
-            known = paper.ABLATION.get(group.variant, {}).get(name)
-            ours = _spreads(found) if found else None
-            marks = (label(shown[group]) for label in labels.values())
-            lines.append((name, *marks, str(len(found)), *_spread_texts(ours, known)))
+            known, spreads = paper.ABLATION.get(group.variant, {}).get(name), []
+            for measure in _MEASURES:
+                spreads.append(spread_text(spread([getattr(r, measure) for r in found])) if found else NOTHING)
+                spreads.append(NOTHING if known is None else spread_text(getattr(known, measure)))
+            lines.append((name, *marks_of(group, labels), str(len(found)), *spreads))
     caption = (
-        f"{conditions(used(cells))} "
+        f"{_conditions(_used(cells))} "
         "Mean ± sd (best) over n training seeds; the sd is the sample's (n − 1), "
         f"a single seed has none; the paper's are over 10 seeds. {ROUNDING}"
     )
@@ -134,47 +202,28 @@ def _ablation(records: list[Record]) -> Table:
     return Table("Variants over training seeds (Table VI)", caption, header, _grouped(lines), keys=2)
 
 
-class Group(NamedTuple):
-    """The trainings that differ in their seed alone; `model` only where it is needed to tell them apart."""
+def _seed_groups(rows: Iterable[Row]) -> dict[Row, list[Row]]:
+    """Rows to average over, by what they share: a variant's, unless a seed occurs twice: those trainings differ.
 
-    variant: str
-    halting: str
-    placement: str
-    model: str | None
-
-
-def _seed_groups(rows: Iterable[Row]) -> dict[Group, list[Row]]:
-    """Rows to average over: a variant's, unless a seed occurs twice, which then are different trainings."""
-    by_variant: dict[Group, list[Row]] = {}
+    A group is called by its model, or by its variant where each seed has a name of its own.
+    """
+    alike: dict[tuple[str, str, str], list[Row]] = {}
     for row in rows:
-        by_variant.setdefault(Group(row.variant, row.halting, row.placement, None), []).append(row)
-    groups: dict[Group, list[Row]] = {}
-    for group, members in by_variant.items():
+        alike.setdefault((row.variant, row.halting, row.placement), []).append(row)
+    groups: dict[Row, list[Row]] = {}
+    for members in alike.values():
+        one_name = len({row.model for row in members}) == 1
         twice = len({row.seed for row in members}) < len(members)
         for row in members:
-            groups.setdefault(group._replace(model=row.model) if twice else group, []).append(row)
+            name = row.model if twice or one_name else row.variant
+            groups.setdefault(members[0]._replace(model=name, seed=None), []).append(row)
     return groups
-
-
-def _common(rows: list[Row]) -> Row:
-    """How a group is called: by its model, or by its variant where each seed has a name of its own."""
-    models = {row.model for row in rows}
-    return rows[0]._replace(seed=None, model=models.pop() if len(models) == 1 else rows[0].variant)
-
-
-def _spreads(records: list[Record]) -> paper.Spreads:
-    return paper.Spreads(spread([r.char for r in records]), spread([r.seq for r in records]))
 
 
 def spread(values: list[float]) -> paper.Spread:
     """Mean, sample sd (not a number for a single value) and best."""
     sd = statistics.stdev(values) if len(values) > 1 else math.nan
     return paper.Spread(statistics.fmean(values), sd, max(values))
-
-
-def _spread_texts(ours: paper.Spreads | None, known: paper.Spreads | None) -> list[str]:
-    pairs = [(ours and ours.char, known and known.char), (ours and ours.seq, known and known.seq)]
-    return [MISSING if found is None else spread_text(found) for pair in pairs for found in pair]
 
 
 def spread_text(found: paper.Spread, best: bool = True) -> str:
@@ -184,20 +233,18 @@ def spread_text(found: paper.Spread, best: bool = True) -> str:
 
 
 def _examples(records: list[Record]) -> Table:
-    answered = (record for record in records if record.answers is not None)
-    cells = _found(arrange(answered, [EXAMPLES.name]), "examples")
+    cells, _ = _arranged((record for record in records if record.answers is not None), "examples")
     labels = labels_of(cells)
-    names = [" ".join(label(row) for label in labels.values()) for row in cells]
     problems = [render(terms) for terms in EXAMPLES.expressions]
     truths = [exact_sum(terms) for terms in EXAMPLES.expressions]
     columns = [_marked([paper.EXAMPLES[problem] for problem in problems], truths)]
-    columns += [_marked(record.answers or (), truths) for record in used(cells)]
+    columns += [_marked(record.answers or (), truths) for record in _used(cells)]
     lines = zip([*problems, "right"], [*truths, ""], *columns, strict=True)
     caption = (
-        f"{conditions(used(cells))} {RIGHT} marks the right answers. The grid is that of the longest and largest of "
+        f"{_conditions(_used(cells))} {RIGHT} marks the right answers. The grid is that of the longest and largest of "
         "them, drawn as in training; gridsum solve takes the smallest that does, so its answers may differ."
     )
-    header = ("problem", "sum", "paper", *names)
+    header = ("problem", "sum", "paper", *(" ".join(marks_of(row, labels)) for row in cells))
     return Table("Worked examples (Table V)", caption, header, tuple(lines))
 
 
@@ -210,7 +257,7 @@ def _marked(answers: Sequence[str], truths: Sequence[str]) -> list[str]:
             answer = f"{answer} {RIGHT}"
         elif len(answer) > _LONGEST_ANSWER:
             answer = answer[: _LONGEST_ANSWER - 1] + "…"
-        column.append(answer or MISSING)
+        column.append(answer or NOTHING)
     return [*column, f"{right} of {len(truths)}"]
 
 
@@ -221,22 +268,18 @@ def _everything(records: list[Record]) -> Table:
             "there are no records; evaluate something first: "
             "gridsum evaluate --model base --suite comparison --out records.jsonl"
         )
-    labels = labels_of(cells)
-    lines = []
+    labels, lines = labels_of(cells), []
     for name in dict.fromkeys(record.suite for record in records):
-        for row, by_suite in cells.items():
-            if name in by_suite:
-                record = by_suite[name]
-                char, _, seq, _ = _scores(record, None)
-                marks = (label(row) for label in labels.values())
-                lines.append((name, *marks, str(record.samples), char, seq, _steps(record)))
-    caption = f"{conditions(used(cells))} {_about_intervals(used(cells))} Steps: mean (most)."
-    return Table("Scores", caption, ("suite", *labels, "samples", "char", "seq", "steps"), _grouped(lines), keys=2)
+        for row, record in ((row, by_suite[name]) for row, by_suite in cells.items() if name in by_suite):
+            scores = [score_text(record, measure) for measure in _MEASURES]
+            lines.append((name, *marks_of(row, labels), str(record.samples), *scores, _steps(record)))
+    header = ("suite", *labels, "samples", "char", "seq", "steps")
+    return Table("Scores", f"{_about_scores(cells)} Steps: mean (most).", header, _grouped(lines), keys=2)
 
 
 def _steps(record: Record) -> str:
     if record.steps_mean is None:
-        return MISSING
+        return NOTHING
     return f"{record.steps_mean:.1f}" + (f" ({record.steps_max})" if record.steps_max is not None else "")
 
 

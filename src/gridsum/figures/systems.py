@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from matplotlib.ticker import FuncFormatter, NullLocator
 
 from gridsum.baselines.learning import Learned
-from gridsum.evaluation.systems import Curve
+from gridsum.evaluation.baselines import Curve
 from gridsum.figures.style import DASHES, INK, MARKERS, SERIES, Picture, styled
 
 _TITLES = {"digits": "two terms, more and more digits", "terms": "more and more terms of 5 digits"}

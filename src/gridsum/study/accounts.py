@@ -4,11 +4,11 @@ import statistics
 from collections.abc import Iterator
 
 from gridsum.config.variants import PAPER_VARIANTS
-from gridsum.evaluation.records import Record
+from gridsum.evaluation.orderings import rank_test
+from gridsum.evaluation.records import NOTHING, Record
 from gridsum.evaluation.rendering import Table, to_markdown
-from gridsum.evaluation.statistics import rank_test
 from gridsum.evaluation.suites import COLLECTIONS
-from gridsum.evaluation.tables import MISSING, accuracy_text, spread
+from gridsum.evaluation.tables import accuracy_text, spread
 from gridsum.study.campaign import LEAKY_DIGITS, OVERTRAINED, REPORTED, overtrained_name
 from gridsum.study.comparison import ABLATION_SUITES, both_text, p_text
 from gridsum.study.results import Results, Trained
@@ -73,7 +73,7 @@ def selection(results: Results) -> str:
 
 def _counted(record: Record | None) -> str:
     if record is None:
-        return MISSING
+        return NOTHING
     return f"{record.sequences_right} of {record.samples}, {accuracy_text(record.char)}"
 
 
@@ -84,12 +84,12 @@ def every_seed(results: Results) -> str:
         failed = set_aside(trained)
         for seed, run in trained.summary.runs.items():
             epochs = f"{run.epochs}" + (" (diverged)" if seed in failed else "")
-            steps = f"{statistics.fmean(run.steps[-CYCLE:]):.1f}" if run.steps else MISSING
-            accuracy = MISSING if run.accuracy is None else f"{run.accuracy:.3f}"
+            steps = f"{statistics.fmean(run.steps[-CYCLE:]):.1f}" if run.steps else NOTHING
+            accuracy = NOTHING if run.accuracy is None else f"{run.accuracy:.3f}"
             scores = _scores(trained.reported, seed)
             rows.append((trained.name, str(seed), epochs, accuracy, steps, *scores))
         for seed in sorted({record.seed or 0 for record in trained.further}):
-            rows.append((trained.name, str(seed), MISSING, MISSING, MISSING, *_scores(trained.further, seed)))
+            rows.append((trained.name, str(seed), NOTHING, NOTHING, NOTHING, *_scores(trained.further, seed)))
     return to_markdown(
         Table(
             "Every run",
@@ -146,7 +146,7 @@ def cost(results: Results) -> str:
                 _minutes(wall if where else None),
                 ", ".join(where) or "not logged",
                 trained.config.training.precision,
-                MISSING if hours is None else f"{hours:.0f} h",
+                NOTHING if hours is None else f"{hours:.0f} h",
             )
         )
     caption = (
@@ -165,7 +165,7 @@ def training_hours(results: Results) -> float:
 
 
 def _minutes(seconds: float | None) -> str:
-    return MISSING if seconds is None else f"{seconds / 60:.1f} min"
+    return NOTHING if seconds is None else f"{seconds / 60:.1f} min"
 
 
 def halting(results: Results) -> str:
@@ -191,8 +191,8 @@ def _halting_rows(explored: Trained, divergence: Trained) -> Iterator[tuple[str,
         ratio = statistics.fmean(second) / statistics.fmean(first)
         yield span, *map(_steps_text, (first, second)), f"{ratio:.2f}", p_text(rank_test(first, second).p)
     times = explored.summary.seconds, divergence.summary.seconds
-    ratio = f"{times[1] / times[0]:.2f}" if times[0] and times[1] else MISSING
-    yield "time of all epochs", *map(_minutes, times), ratio, MISSING
+    ratio = f"{times[1] / times[0]:.2f}" if times[0] and times[1] else NOTHING
+    yield "time of all epochs", *map(_minutes, times), ratio, NOTHING
 
 
 def regularisers(results: Results) -> tuple[Trained, Trained] | None:

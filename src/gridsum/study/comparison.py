@@ -5,20 +5,20 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gridsum.evaluation import paper
-from gridsum.evaluation.intervals import Measure
-from gridsum.evaluation.records import Record, read
-from gridsum.evaluation.rendering import Table, to_markdown
-from gridsum.evaluation.suites import COLLECTIONS
-from gridsum.evaluation.tables import MISSING, ROUNDING, TABLES, accuracy_text, spread, spread_text
-from gridsum.evaluation.verdicts import (
+from gridsum.evaluation.intervals import (
     CONFIDENCE,
     MARGIN,
     STANDINGS,
     Comparison,
+    Measure,
     Standing,
     against_paper,
     means_against_paper,
 )
+from gridsum.evaluation.records import NOTHING, Record, read
+from gridsum.evaluation.rendering import Table, to_markdown
+from gridsum.evaluation.suites import COLLECTIONS
+from gridsum.evaluation.tables import ROUNDING, TABLES, accuracy_text, spread, spread_text
 from gridsum.study.campaign import AS_PUBLISHED, LEAKY_DIGITS, ON_EVERY_GRID, OVERTRAINED, Way
 from gridsum.study.results import Results
 
@@ -143,7 +143,7 @@ def best_in_brief(results: Results) -> str:
 
 def both_text(record: Record | None) -> str:
     """Accuracy by characters / of whole results."""
-    return MISSING if record is None else f"{accuracy_text(record.char)} / {accuracy_text(record.seq)}"
+    return NOTHING if record is None else f"{accuracy_text(record.char)} / {accuracy_text(record.seq)}"
 
 
 def standings(results: Results) -> str:
@@ -211,7 +211,7 @@ def variants_in_brief(records: Sequence[Record], title: str = "The variants") ->
         for suite in ABLATION_SUITES:
             found = [record for record in records if (record.variant, record.suite) == (variant, suite)]
             for measure in _MEASURES:
-                ours = spread_text(spread([getattr(r, measure) for r in found]), best=False) if found else MISSING
+                ours = spread_text(spread([getattr(r, measure) for r in found]), best=False) if found else NOTHING
                 row.append(f"{ours} ({spread_text(getattr(known[suite], measure), best=False)})")
         rows.append((variant, *row))
     header = ("variant", *(f"{suite} {measure}" for suite in ABLATION_SUITES for measure in _MEASURES))

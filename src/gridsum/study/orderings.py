@@ -1,8 +1,8 @@
 """The paper's orderings of its variants, tested over training seeds."""
 
+from gridsum.evaluation.orderings import Finding, Judgement, Pair, findings, judgements
 from gridsum.evaluation.records import Record
 from gridsum.evaluation.rendering import Table, to_markdown
-from gridsum.evaluation.statistics import Finding, Judgement, Pair, findings, judgements
 from gridsum.study import rule
 from gridsum.study.comparison import p_text
 from gridsum.study.results import Results
@@ -56,8 +56,6 @@ def _rows(tested: dict[Pair, Finding]) -> tuple[tuple[str, ...], ...]:
     """Every comparison that has been measured."""
     rows = []
     for pair, found in tested.items():
-        if found.means is None or found.effect is None or found.p is None or found.corrected is None:
-            continue
         compared = f"{pair.better} > {pair.worse}", "/".join(map(str, found.seeds))
         means = f"{found.means[0]:.3f} / {found.means[1]:.3f}"
         values = f"{found.effect:+.2f}", p_text(found.p), p_text(found.corrected)

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from gridsum.config.variants import PAPER_VARIANTS
+from gridsum.evaluation.intervals import Standing
 from gridsum.evaluation.records import Record
-from gridsum.evaluation.verdicts import Standing
 from gridsum.study import accounts, comparison, orderings, rule
 from gridsum.study.campaign import ON_EVERY_GRID, OVERTRAINED
 from gridsum.study.results import Results

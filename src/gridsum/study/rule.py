@@ -2,7 +2,7 @@
 
 It stands here before the runs that decide them are trained, and is applied once.
 
-- **Claims**: those of `gridsum.evaluation.statistics.CLAIMS`, which are the paper's sentences on its Table VI.
+- **Claims**: those of `gridsum.evaluation.orderings.CLAIMS`, which are the paper's sentences on its Table VI.
 - **Runs**: seeds 0 to 19 of all five variants after the standard training. Every run counts, also one that diverged.
   Seeds 0 to 9 are those of the tables; 10 to 19 are trained for this alone (`gridsum reproduce --only further`).
 - **Measure**: the claim's suites and accuracy, on every grid size equally, with soft placement and sampled halting.
@@ -15,8 +15,8 @@ It stands here before the runs that decide them are trained, and is applied once
 from collections.abc import Collection, Iterable
 
 from gridsum.config.variants import PAPER_VARIANTS
+from gridsum.evaluation.orderings import CLAIMS
 from gridsum.evaluation.records import Record
-from gridsum.evaluation.statistics import CLAIMS
 
 SEEDS = range(20)
 FURTHER_SEEDS = range(10, 20)

@@ -9,12 +9,11 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from gridsum.evaluation.metrics import wilson
-from gridsum.evaluation.records import Record, RecordError
+from gridsum.evaluation.intervals import wilson
+from gridsum.evaluation.records import NOTHING, Record, RecordError
 from gridsum.evaluation.rendering import Table, TableError
 from gridsum.evaluation.suites import COLLECTIONS
 
-_NOTHING = "–"
 _OURS = {"exact": "neighbourhood, short sums first, sums of few digits"}
 """What those of ours were given that were given anything."""
 
@@ -99,7 +98,7 @@ def across(records: list[Record], names: Sequence[str], title: str) -> Table:
 def _brief(seeds: Mapping[int | None, Record]) -> str:
     values = [record.seq for record in seeds.values()]
     if len(values) < 2:
-        return _share(values[0]) if values else _NOTHING
+        return _share(values[0]) if values else NOTHING
     return f"{_share(statistics.median(values))}, {_share(max(values))}"
 
 
@@ -110,7 +109,7 @@ def costs(records: list[Record]) -> Table:
         known = [record for seeds in suites.values() for record in seeds.values()]
         last, seeds = known[-1], {record.seed for record in known}
         took = (last.parameters, last.problems_seen, last.training_seconds)
-        told = (_NOTHING if value is None else f"{value:,}" for value in took)
+        told = (NOTHING if value is None else f"{value:,}" for value in took)
         rows.append((line.variant, line.given, str(len(seeds)), *told))
     caption = (
         "Of one run; seconds are those of the fleet's training, shared out among its runs. Trainings that shared a GPU "

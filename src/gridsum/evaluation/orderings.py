@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import product
 from typing import Literal, NamedTuple
 
 from gridsum.evaluation.records import Record
@@ -62,16 +63,6 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return corrected
 
 
-def student_interval(mean: float, sd: float, count: int, confidence: float = 0.95) -> tuple[float, float]:
-    """The interval of a mean of `count` values with this sample sd; of a single value it is everything."""
-    from scipy.special import stdtrit  # only tables that compare with the paper need scipy
-
-    if count < 2:
-        return -math.inf, math.inf
-    reach = float(stdtrit(count - 1, (1 + confidence) / 2)) * sd / math.sqrt(count)
-    return mean - reach, mean + reach
-
-
 @dataclass(frozen=True)
 class Claim:
     """What the paper says: each of `better` is above each of `worse` on every one of `suites`."""
@@ -103,63 +94,44 @@ class Pair(NamedTuple):
     measure: str
 
 
-@dataclass(frozen=True)
-class Finding:
-    """A comparison, as the records have it; None where they lack one of its sides."""
+class Finding(NamedTuple):
+    """A comparison, as the records have it."""
 
-    pair: Pair
     seeds: tuple[int, int]
-    means: tuple[float, float] | None
-    effect: float | None
-    p: float | None
-    corrected: float | None
+    means: tuple[float, float]
+    effect: float
+    p: float
+    corrected: float
     verdict: Verdict
 
 
 def pairs_of(claim: Claim) -> list[Pair]:
-    return [
-        Pair(better, worse, suite, claim.measure)
-        for suite in claim.suites
-        for better in claim.better
-        for worse in claim.worse
-    ]
+    sides = product(claim.suites, claim.better, claim.worse)
+    return [Pair(better, worse, suite, claim.measure) for suite, better, worse in sides]
 
 
 def findings(records: Iterable[Record], claims: Sequence[Claim] = CLAIMS) -> dict[Pair, Finding]:
-    """Every comparison of the claims over the training seeds, once, corrected for all of them together.
+    """Every comparison of the claims that the records hold both sides of, once, corrected for all of them together.
 
     The records are those of standard trainings; of several for one variant, suite and seed the last one counts.
     """
-    values = _values(records)
-    pairs = list(dict.fromkeys(pair for claim in claims for pair in pairs_of(claim)))
-    sides = {pair: (_side(values, pair.better, pair), _side(values, pair.worse, pair)) for pair in pairs}
-    tests = {pair: rank_test(*both) for pair, both in sides.items() if all(both)}
-    corrected = dict(zip(tests, holm([test.p for test in tests.values()]), strict=True))
-    return {pair: _finding(pair, sides[pair], tests.get(pair), corrected.get(pair)) for pair in pairs}
-
-
-def _values(records: Iterable[Record]) -> Mapping[tuple[str, str], dict[int | None, Record]]:
-    found: dict[tuple[str, str], dict[int | None, Record]] = {}
+    known: dict[tuple[str, str], dict[int | None, Record]] = {}
     for record in records:
-        found.setdefault((record.variant, record.suite), {})[record.seed] = record
+        known.setdefault((record.variant, record.suite), {})[record.seed] = record
+    sides: dict[Pair, list[list[float]]] = {}
+    for pair in dict.fromkeys(pair for claim in claims for pair in pairs_of(claim)):
+        both = [known.get((variant, pair.suite), {}).values() for variant in (pair.better, pair.worse)]
+        if all(both):
+            sides[pair] = [[getattr(record, pair.measure) for record in side] for side in both]
+    tests = {pair: rank_test(*both) for pair, both in sides.items()}
+    corrected = holm([test.p for test in tests.values()])
+    found = {}
+    for (pair, (p, effect)), of_all in zip(tests.items(), corrected, strict=True):
+        first, second = sides[pair]
+        means = math.fsum(first) / len(first), math.fsum(second) / len(second)
+        verdict: Verdict = "undecided" if of_all >= LEVEL else "confirmed" if effect > 0 else "refuted"
+        found[pair] = Finding((len(first), len(second)), means, effect, p, of_all, verdict)
     return found
-
-
-def _side(values: Mapping[tuple[str, str], dict[int | None, Record]], variant: str, pair: Pair) -> list[float]:
-    return [getattr(record, pair.measure) for record in values.get((variant, pair.suite), {}).values()]
-
-
-def _finding(
-    pair: Pair, sides: tuple[list[float], list[float]], test: RankTest | None, corrected: float | None
-) -> Finding:
-    seeds = (len(sides[0]), len(sides[1]))
-    if test is None or corrected is None:
-        return Finding(pair, seeds, None, None, None, None, "not measured")
-    verdict: Verdict = "undecided"
-    if corrected < LEVEL:
-        verdict = "confirmed" if test.effect > 0 else "refuted"
-    means = (math.fsum(sides[0]) / seeds[0], math.fsum(sides[1]) / seeds[1])
-    return Finding(pair, seeds, means, test.effect, test.p, corrected, verdict)
 
 
 class Judgement(NamedTuple):
@@ -178,23 +150,16 @@ def judgements(found: Mapping[Pair, Finding], claims: Sequence[Claim] = CLAIMS) 
     test): that one's p is the claim's, and is corrected for the number of claims alone. To refute it one comparison the
     other way round is enough, so there all of them count, each corrected for all.
     """
-    p_values = {claim: _largest_p([found[pair] for pair in pairs_of(claim)]) for claim in claims}
-    corrected = dict(zip(claims, holm([1.0 if p is None else p for p in p_values.values()]), strict=True))
-    return {claim: _judgement(claim, found, p_values[claim], corrected[claim]) for claim in claims}
-
-
-def _largest_p(comparisons: Sequence[Finding]) -> float | None:
-    """The p of the least significant comparison; 1 for any that comes out even or the other way round."""
-    largest = 0.0
-    for comparison in comparisons:
-        if comparison.p is None or comparison.effect is None:
-            return None
-        largest = max(largest, comparison.p if comparison.effect > 0 else 1.0)
-    return largest
-
-
-def _judgement(claim: Claim, found: Mapping[Pair, Finding], p: float | None, corrected: float) -> Judgement:
-    refuted = any(found[pair].verdict == "refuted" for pair in pairs_of(claim))
-    if p is None:
-        return Judgement(None, None, "refuted" if refuted else "not measured")
-    return Judgement(p, corrected, "refuted" if refuted else "confirmed" if corrected < LEVEL else "undecided")
+    # One that comes out even or the other way round is not significant at all; nor is one that is not measured.
+    sure = {pair: finding.p if finding.effect > 0 else 1.0 for pair, finding in found.items()}
+    p_values = [max(sure.get(pair, 1.0) for pair in pairs_of(claim)) for claim in claims]
+    judged = {}
+    for claim, p, corrected in zip(claims, p_values, holm(p_values), strict=True):
+        pairs = pairs_of(claim)
+        refuted = any(found[pair].verdict == "refuted" for pair in pairs if pair in found)
+        if all(pair in found for pair in pairs):
+            verdict: Verdict = "refuted" if refuted else "confirmed" if corrected < LEVEL else "undecided"
+            judged[claim] = Judgement(p, corrected, verdict)
+        else:
+            judged[claim] = Judgement(None, None, "refuted" if refuted else "not measured")
+    return judged
