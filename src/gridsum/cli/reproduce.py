@@ -259,6 +259,7 @@ def _report(folder: Path, page: Path) -> None:
 
 def _draw(folder: Path, page: Path) -> None:
     """Every figure that there are data and libraries for; the others are left out, and why is said."""
+    from gridsum.cli import run as run_command
     from gridsum.study.drawings import drawings_at
 
     results = _results(folder)
@@ -269,7 +270,7 @@ def _draw(folder: Path, page: Path) -> None:
             left_out.setdefault(drawing.needs, []).append(drawing.name)
             continue
         try:
-            importlib.import_module("gridsum.cli.figure").run([drawing.name, *options, "--out", str(path)])
+            run_command("figure", drawing.name, *options, "--out", str(path))
         except (ImportError, ValueError) as error:
             if isinstance(error, ValueError) and not for_users(error):
                 raise
