@@ -5,12 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
 from gridsum.automaton import lesson, mend, minimise, observe
 from gridsum.automaton.files import read_rule
 from gridsum.automaton.lesson import ANY
-from gridsum.automaton.observe import kinds_of
 from gridsum.automaton.proof import prove
 from gridsum.automaton.run import solve
 from gridsum.automaton.table import RuleTable
@@ -27,9 +25,7 @@ def consolidated(table: RuleTable, look: ConsolidationConfig = LOOK) -> RuleTabl
     """What a run that is this table would be taught; where any code will do, the table's own."""
     rule = TableRule(table)
     observed = observe.observe(rule, look, 0)  # type: ignore[arg-type]
-    shown = lesson.lesson(
-        minimise.minimise(observed, np.array(table.reading), look.rare), kinds_of(torch.tensor(table.actions))
-    )
+    shown = lesson.lesson(minimise.minimise(observed, np.array(table.reading), look.rare))
     found = mend.mend(rule, shown, look, 0).lesson  # type: ignore[arg-type]
     assert found.codes.tolist() == list(range(table.outside))
     return replace(table, steps=np.where(found.targets == ANY, table.steps, found.targets).astype(np.uint8))

@@ -12,8 +12,8 @@ from torch.nn import functional as F
 from gridsum.automaton import consolidate, lesson, mend, minimise, observe
 from gridsum.automaton.consolidate import fit
 from gridsum.automaton.lesson import ANY, Lesson, siblings
-from gridsum.automaton.minimise import OWN, RIGHT, Behaviour
-from gridsum.automaton.observe import KINDS, Observed, kinds_of
+from gridsum.automaton.minimise import OWN, Behaviour
+from gridsum.automaton.observe import Observed
 from gridsum.automaton.rule import LearnedRule, agreement
 from gridsum.automaton.table import RuleTable
 from gridsum.config.exact import ConsolidationConfig, RuleConfig
@@ -24,7 +24,6 @@ from tests.oracles.column_addition import (
     CODES,
     EMPTY_CELL,
     OUTSIDE,
-    PLUS_CELL,
     carry_of,
     code,
     column_addition,
@@ -35,7 +34,6 @@ RULE = column_addition()
 ZERO = code(0, 0)
 LOOK = ConsolidationConfig(problems=12_000, digits=(1, 3))
 GLANCE = ConsolidationConfig(problems=4_000, digits=(1, 2))
-DIGIT, PLUS, NOTHING = range(KINDS)
 
 
 @dataclass
@@ -85,31 +83,18 @@ def codes_in(seen: Observed) -> np.ndarray:
     return np.column_stack((seen.windows[:, 0], np.append(seen.codes, OUTSIDE)[seen.windows[:, 1:]]))
 
 
-def beside_in(seen: Observed) -> np.ndarray:
-    """The kind of the cell to the right in each window."""
-    return np.append(seen.kinds, KINDS)[seen.windows[:, RIGHT]]
-
-
 def behaviour_of(observed: Observed, reading: tuple[int, ...] = RULE.reading) -> Behaviour:
     return minimise.minimise(observed, np.array(reading), 0.0)
 
 
-def kinds() -> np.ndarray:
-    return kinds_of(torch.tensor(RULE.actions))
-
-
 def lesson_of(observed: Observed) -> Lesson:
-    return lesson.lesson(behaviour_of(observed), kinds())
+    return lesson.lesson(behaviour_of(observed))
 
 
 def test_what_is_seen_is_what_the_rule_does(seen: Observed):
     assert seen.right == 1.0
-    (x, left, right, below, own), beside = codes_in(seen).T, beside_in(seen)
+    x, left, right, below, own = codes_in(seen).T
     assert (RULE.steps[x, left, right, below] == own).all()
-    assert ((right == OUTSIDE) == (beside == KINDS)).all()
-    assert set(beside[x < PLUS_CELL].tolist()) == {DIGIT, KINDS}, "right of a digit stands a digit, or nothing at all"
-    assert set(beside[x == PLUS_CELL].tolist()) == {DIGIT}
-    assert set(beside[x == EMPTY_CELL].tolist()) == {DIGIT, PLUS, NOTHING, KINDS}
     assert len(np.unique(seen.windows, axis=0)) == len(seen.windows)
     assert seen.counts.min() > 0
     assert set(own.tolist()) == set(range(CODES))
@@ -160,9 +145,9 @@ def test_rare_codes_are_taken_for_mistakes(seen: Observed):
 
 
 def test_zero_and_blank_are_siblings_and_nothing_else(seen: Observed):
-    for classes in siblings(behaviour_of(seen), kinds()):
-        assert classes[ZERO] == classes[BLANK]
-        assert len(set(classes.tolist())) == CODES - 1
+    classes = siblings(behaviour_of(seen).counts)
+    assert classes[ZERO] == classes[BLANK]
+    assert len(set(classes.tolist())) == CODES - 1
 
 
 def test_the_lesson_is_what_the_rule_does(seen: Observed):
@@ -192,17 +177,17 @@ def test_the_lesson_reaches_contexts_by_the_siblings_of_those_seen(seen: Observe
 def test_the_start_is_a_code_like_any_other(seen: Observed):
     """Codes are renumbered so that the start, all bits off, comes first; one that is never at rest is added."""
     behaviour, start = behaviour_of(seen), code(3, 1)
-    plain = lesson.lesson(replace(behaviour, codes=1 + np.arange(CODES)), kinds())
+    plain = lesson.lesson(replace(behaviour, codes=1 + np.arange(CODES)))
     assert plain.codes.tolist() == list(range(CODES + 1))
     assert plain.targets.shape == (len(CELL_SYMBOLS), *[CODES + 2] * 3)
     assert (plain.targets[:, :, 0] == ANY).all()
     assert (plain.targets[:, :, :, 0] == ANY).all()
-    known = lesson.lesson(behaviour, kinds()).targets
+    known = lesson.lesson(behaviour).targets
     assert (plain.targets[:, 1:, 1:, 1:] == np.where(known == ANY, ANY, known + 1)).all()
     assert ((plain.targets[:, 0, 1:, 1:] != ANY) == (known != ANY).any(1)).all()
     swapped = np.arange(CODES)
     swapped[[0, start]] = start, 0
-    moved = lesson.lesson(replace(behaviour, codes=swapped), kinds())
+    moved = lesson.lesson(replace(behaviour, codes=swapped))
     assert moved.codes[0] == 0
     assert (moved.targets[:, 0, 0, 0] == ANY).tolist() == (known[:, start, start, start] == ANY).tolist()
 

@@ -237,6 +237,36 @@ def test_a_code_may_mean_one_thing_over_a_number_and_another_over_a_blank():
     assert not proof_of(dataclasses.replace(table, steps=taken)).proved, "its left neighbour takes a carry from it"
 
 
+@pytest.mark.parametrize(("x", "left", "below"), [(EMPTY_CELL, code(5, 0), BLANK), (0, BLANK, ZERO)])
+def test_what_never_stands_at_rest_must_still_be_one_thing_for_a_class(x, left, below):
+    """In both combinations that step 6 of the argument leaves out, a zero may be shown or not, but not by the right's
+    code: this is rest with a number to the left, or with a blank."""
+    zeros = [(x, left, right, below) for right in (BLANK, ZERO)]
+    other = {entry: ZERO if RULE.steps[entry] == BLANK else BLANK for entry in zeros}
+    both = changed(lambda *entry: other.get(entry[:4]))
+    assert proof_of(both).proved
+    assert conditions(proof_of(with_entry(zeros[0], other[zeros[0]]))) == {"rest"}
+
+
+def test_a_rule_that_never_rests_beside_a_number_is_not_proved():
+    """Two codes of a zero that mean and read the same: in 500 the tens take the one that the units have not, and the
+    units follow the tens. Every step reads as 500, and no step is the last."""
+    twin, side = CODES, CODES + 2
+    same = np.array([*range(CODES), ZERO, OUTSIDE])
+    steps = RULE.steps[:, same][:, :, same][:, :, :, same]
+    numbers = [number for number in NUMBERS if number != ZERO]
+    steps[0, numbers, ZERO, BLANK], steps[0, numbers, twin, BLANK] = twin, ZERO
+    steps[0, twin, side - 1, BLANK] = twin
+    table = RuleTable(RULE.bits, (*RULE.codes, 63), steps, (*RULE.reading, FIRST_DIGIT), RULE.actions)
+    assert solve(table, ("500",)).capped
+    assert conditions(proof_of(table)) == {"rest"}
+    follows = steps.copy()
+    follows[0, numbers, ZERO, BLANK], follows[0, numbers, twin, BLANK] = ZERO, ZERO
+    assert proof_of(dataclasses.replace(table, steps=follows)).proved, (
+        "it rests where the tens do not look at the units"
+    )
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_a_rule_without_sense_is_not_proved(seed):
     assert not proof_of(random_table(1 + seed, seed)).proved

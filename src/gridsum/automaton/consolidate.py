@@ -31,7 +31,7 @@ from torch.nn import functional as F
 from gridsum.automaton.lesson import ANY, Lesson, lesson
 from gridsum.automaton.mend import mend, share_right
 from gridsum.automaton.minimise import TooManyStates, minimise
-from gridsum.automaton.observe import kinds_of, observe
+from gridsum.automaton.observe import observe
 from gridsum.automaton.rule import LearnedRule, Rules, alone
 from gridsum.config.exact import ConsolidationConfig
 from gridsum.model.rule import RuleNetwork
@@ -84,7 +84,7 @@ def draw(rule: LearnedRule, config: ConsolidationConfig, seed: int, report: Repo
     except TooManyStates as error:
         found.why = f"{observed.right:.4f} of the sums are right; {error}"
         return found, None
-    learnt = lesson(behaviour, kinds_of(rule.actions()))
+    learnt = lesson(behaviour)
     found.states, found.contexts = len(behaviour.codes), int((learnt.targets != ANY).any(1).sum())
     seconds.append(time.monotonic() - started)
     news = f"{found.right:.4f} of the sums right, {found.states} states, {found.contexts} contexts seen"

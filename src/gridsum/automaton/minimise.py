@@ -10,18 +10,18 @@ A run makes mistakes, and no type is seen everywhere. So evidence is weighed:
 
 - What a cell comes to counts only where it is nearly always the same: `PURE` of its cases, at least `FEW` of them.
 - Two types, or a type and a group of types, are alike if they differ in at most `NOISE` of what they have in common.
-- A group of its own needs more disagreement than agreement with every other group, and with one of them in `EVIDENCE`
-  of all cells that were seen.
+- A group of its own needs more disagreement than that with every other group, and in `EVIDENCE` of all cells seen.
 - A type of which too little is known joins the group that it contradicts least.
 
 Nothing here knows what is added.
 """
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gridsum.automaton.observe import KINDS, Observed
+from gridsum.automaton.observe import Observed
 
 PURE, FEW, NOISE, EVIDENCE = 0.9, 2, 0.1, 1e-4
 """The noise rule, as the head of this file states it."""
@@ -41,7 +41,7 @@ class Behaviour:
     codes: np.ndarray
     """[n]: the bit pattern of each state."""
     counts: np.ndarray
-    """[x, kinds + 1, n+1, n+1, n+1, n]: own symbol, kind of the right cell, left, right, below, own; n is outside."""
+    """[x, n+1, n+1, n+1, n]: own symbol, left, right, below, own; n is outside."""
     reading: np.ndarray
     """[n]: the symbol that each state reads as."""
 
@@ -61,10 +61,10 @@ def minimise(seen: Observed, reading: np.ndarray, rare: float) -> Behaviour:
     frequency = np.bincount(windows[:, OWN], counts, minlength=len(classes))
     patterns = _patterns(seen, classes, frequency, reading)
     patterns, number = np.sort(patterns), np.argsort(np.argsort(patterns))
-    beside, states = np.append(seen.kinds, KINDS)[windows[:, RIGHT]], np.append(number[classes], n)[windows[:, 1:]]
-    dense = np.zeros((seen.symbols, KINDS + 1, n + 1, n + 1, n + 1, n), np.int32)
-    np.add.at(dense, (windows[:, 0], beside, *states.T), counts)
-    return Behaviour(patterns, dense, reading[patterns])
+    shape = (seen.symbols, n + 1, n + 1, n + 1, n)
+    contexts = np.ravel_multi_index((windows[:, 0], *np.append(number[classes], n)[windows[:, 1:]].T), shape)
+    dense = np.bincount(contexts, counts, minlength=math.prod(shape)).reshape(shape)
+    return Behaviour(patterns, dense.astype(np.int64), reading[patterns])
 
 
 def _without_rare(seen: Observed, rare: float) -> Observed:
@@ -75,8 +75,8 @@ def _without_rare(seen: Observed, rare: float) -> Observed:
     number = np.cumsum(kept) - 1
     known = kept[seen.windows[:, 1:]].all(1)
     windows = np.column_stack((seen.windows[known, 0], number[seen.windows[known, 1:]]))
-    kinds, codes, lowest = (part[kept[:-1]] for part in (seen.kinds, seen.codes, seen.lowest))
-    return Observed(windows, seen.counts[known], kinds, codes, lowest, seen.right, seen.symbols)
+    codes, lowest = seen.codes[kept[:-1]], seen.lowest[kept[:-1]]
+    return replace(seen, windows=windows, counts=seen.counts[known], codes=codes, lowest=lowest)
 
 
 def partition(windows: np.ndarray, counts: np.ndarray, output: np.ndarray, codes: np.ndarray) -> np.ndarray:
@@ -179,7 +179,7 @@ def _groups(
         alone = group == _NONE
         same, apart = scores[:, 0], scores[:, 1]
         if len(scores):
-            alone &= (apart > np.maximum(same, 1)).all(0) & (apart > np.maximum(same, enough)).any(0)
+            alone &= (apart > np.maximum(NOISE * same, enough)).all(0)
         if not alone.any():
             break
         joined = np.zeros(len(members), bool)

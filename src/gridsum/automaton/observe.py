@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from gridsum.automaton.rule import LearnedRule, around, cells
 from gridsum.config.exact import ConsolidationConfig
@@ -19,8 +20,8 @@ _GRIDS = ((4, 1, 1, 1.0), (4, 1, 2, 1.0), (4, 2, 1, 1.0), (4, 1, 1, 0.0), (1, 1,
 _AT_ONCE = 25_000
 # Types that are told apart, so that a window is one integer of 63 bits: 3 types, 12 bits of its code, 6 of its symbol.
 _TYPES = 1 << 15
-KINDS = 3
-"""Of cells: what placement does with the symbol that a cell holds; a cell with nothing is like one that is skipped."""
+# Kinds of cells: what placement does with the symbol that a cell holds; one with nothing is like one that is skipped.
+_KINDS = 3
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,6 @@ class Observed:
     """[N,5]: a cell's symbol, the types of its left, right and lower neighbour, and its own type."""
     counts: np.ndarray
     """[N]: how often each window was seen."""
-    kinds: np.ndarray
-    """[T]: the kind of the symbol of each type."""
     codes: np.ndarray
     """[T]: the code of each type."""
     lowest: np.ndarray
@@ -45,12 +44,6 @@ class Observed:
     """The share of the problems that were answered right."""
     symbols: int
     """How many symbols a cell can hold, nothing among them."""
-
-
-def kinds_of(actions: Tensor) -> np.ndarray:
-    """The kind of a cell for each of the symbols that it can hold, by the actions of a run."""
-    kinds = actions[FIRST_DIGIT:-1].cpu().numpy()
-    return np.append(kinds, KINDS - 1)
 
 
 def asked(rule: LearnedRule, config: ConsolidationConfig, seed: int) -> Iterator[tuple[Tensor, Tensor]]:
@@ -71,8 +64,8 @@ def observe(rule: LearnedRule, config: ConsolidationConfig, seed: int) -> Observ
     """Windows at rest, in problems that were answered right."""
     side, device = rule.outside + 1, rule.device
     reading = rule.reading()
-    kind = torch.tensor(kinds_of(rule.actions()), device=device)
-    nowhere = KINDS * side**2
+    kind = F.pad(rule.actions()[FIRST_DIGIT:-1], (0, 1), value=_KINDS - 1)  # by symbol
+    nowhere = _KINDS * side**2
     numbers = torch.full((nowhere + 1,), -1, device=device)
     numbers[nowhere] = 0  # outside; types follow in the order in which they are seen
     known, keys, solved, problems = 1, [], 0, 0
@@ -105,7 +98,6 @@ def observe(rule: LearnedRule, config: ConsolidationConfig, seed: int) -> Observ
     return Observed(
         windows,
         total.cpu().numpy(),
-        seen // side**2,
         seen // side % side,
         seen % side == rule.outside,
         solved / problems,
