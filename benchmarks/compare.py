@@ -24,7 +24,17 @@ TRAINED = ("base", "SASA", "fixedTime", "ponderReg")
 
 # What both checkouts have: a process that does one piece of work for every line it reads, and tells its seconds.
 _WORKER = """
-import dataclasses, json, os, sys, time
+import dataclasses, importlib, json, os, sys, time
+
+def found(name, *modules):
+    # in the first of these modules that a checkout has
+    for module in modules:
+        try:
+            return getattr(importlib.import_module(module), name)
+        except (ImportError, AttributeError):
+            pass
+    raise ImportError(name)
+
 os.environ.setdefault("MIMALLOC_PURGE_DELAY", "1000")  # as the command does, before torch is loaded
 import torch
 torch.set_num_threads(1)
@@ -34,8 +44,8 @@ except ImportError:  # a checkout from before there was one way to measure
     from gridsum.evaluation.runner import evaluate
     PaperSubject = lambda model: model
 from gridsum.evaluation.suites import find
-from gridsum.evaluation.solving import solve
-from gridsum.model.store import load
+solve = found("solve", "gridsum.evaluation.solving", "gridsum.solving")
+load = found("load", "gridsum.model.store", "gridsum.store")
 from gridsum.training.gradients import EagerGradients
 from gridsum.training.process import keep_freed_memory
 keep_freed_memory()  # as training does
@@ -48,10 +58,9 @@ def training(name, **changes):
     return lambda number: gradients(number)
 
 def discovering(phase):
-    from gridsum.config.variants import exact_for
     from gridsum.training.discovery import Discovery
     from gridsum.training.phases import at_step, total_steps
-    config = exact_for("add", True)
+    config = found("exact_for", "gridsum.config.variants", "gridsum.deltas", "gridsum.recipe")("add", True)
     fleet = Discovery(config, (0,), torch.device("cpu"))
     (first,) = [n for n in range(total_steps(config)) if at_step(config, n)[0] == phase and not at_step(config, n)[2]]
     return lambda number: fleet.train_step(first + 200 + number)

@@ -182,6 +182,24 @@ def test_scores_of_any_size_have_a_softmax(heads, scale):
     torch.testing.assert_close(single.double(), plain, rtol=1e-3, atol=1e-3 * scale)
 
 
+@pytest.mark.usefixtures("powers")
+@pytest.mark.parametrize("offset", [-150.0, 150.0])
+def test_scores_that_are_all_far_from_zero_have_a_softmax(offset):
+    """exp of every score of a cell is 0 in float32, or infinite, and their softmax is neither."""
+    product, _, relative = fused_inputs(1, 2, 3)
+    product, relative = product.detach().float(), relative.detach().float()
+    product[..., :4] = 1.0  # q, so that a score is the sum of k + r over the features of its head
+    relative = relative.mul(0.1).add(offset).requires_grad_()
+    product.requires_grad_()
+    plain = definition.attend(product, None, relative, 4)
+    fused = FusedAttention.apply(product, None, relative, 4)
+    torch.testing.assert_close(fused, plain, rtol=1e-4, atol=1e-4)
+    ours, theirs = (torch.autograd.grad(result.square().sum(), (product, relative)) for result in (fused, plain))
+    for one, other in zip(ours, theirs, strict=True):
+        assert one.isfinite().all()
+        torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-3 * float(other.abs().max()))
+
+
 def test_only_a_cpu_is_asked_for_the_range_of_scores():
     """A CUDA graph cannot answer, and neither can a tensor without values."""
     sizes = (2, 3, 4, 5, 18), (2, 6), (2, 3, 3, 6)
