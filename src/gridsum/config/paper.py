@@ -117,6 +117,7 @@ class ModelConfig:
     groups: int = described(8, "g, into how many parts the projections to queries, keys and values are split.")
     heads: int = described(64, "h, the heads of the local attention.")
     query_encoding: bool = described(True, "Whether the attention has the query encoding s.")
+    step: str = described("attention", "The recurrent step, by the name that it is registered under.")
     step_hidden: int = described(256, "Hidden features of a step's feed-forward network, FFN_3.")
     halting: Literal["ponder", "fixed"] = described(
         "ponder",

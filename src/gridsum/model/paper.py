@@ -11,13 +11,14 @@ fleet.
 
 import copy
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
+from typing import cast
 
 import torch
 from torch import Generator, Tensor, nn
 
-from gridsum.config.paper import ModelConfig
+from gridsum.config.paper import ConfigError, ModelConfig
 from gridsum.model.runs import RunModule, RunsModule, constant, generators, normal, uniform, written
 from gridsum.ops.attention import attend, project
 from gridsum.ops.attention.plain import attention_weights
@@ -173,6 +174,28 @@ class Step(nn.Module):
         return self.transition(grid, self.attention(grid), size, drops)
 
 
+STEPS: dict[str, Callable[[Sequence[Generator], ModelConfig], nn.Module]] = {"attention": Step}
+"""The recurrent steps by the names that `model.step` has for them."""
+
+
+def register_step(name: str, make: Callable[[Sequence[Generator], ModelConfig], nn.Module]) -> None:
+    """Give a recurrent step of one's own a name, so that networks with it can be trained, saved and loaded.
+
+    `make` is called as `Step` is: with a generator for each run, from which parameters are drawn (see `RunModule`), and
+    the configuration. Its forward takes what `Step`'s does, of which `drops` are the dropout of three layers.
+    """
+    STEPS[name] = make
+
+
+def _step(runs: Sequence[Generator], config: ModelConfig) -> Step:
+    if config.step not in STEPS:
+        raise ConfigError(
+            f"there is no step {config.step!r} here, only {', '.join(STEPS)}; give its class a name first, "
+            f"with gridsum.model.paper.register_step({config.step!r}, its class)"
+        )
+    return cast("Step", STEPS[config.step](runs, config))
+
+
 @written
 class ContextAttention(RunModule):
     """Multi-head attention from the context to the flattened grid, with row-wise ALiBi (Eq. 13).
@@ -259,7 +282,7 @@ class Network(RunsModule):
         runs = generators(seeds)
         self.embedding = Embedding(runs, config.width, symbols)
         self.placement = Placement(runs, config.width, config.placement_hidden)
-        self.step = Step(runs, config)
+        self.step = _step(runs, config)
         self.output = Linear(runs, config.width, symbols)
         self.context = ContextTransformer(runs, config) if config.halting == "ponder" else None
         self.built = [type(part) for part in self.modules()]
