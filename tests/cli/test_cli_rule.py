@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from gridsum.automaton.certify import NO_AXIOMS, Certified
 from gridsum.automaton.run import solve
 from gridsum.automaton.table import RuleTable
 from gridsum.cli.prove import counterexample
@@ -161,3 +162,28 @@ def test_the_shipped_rule_is_proved_with_its_network(command: Command):
     margins = re.findall(r"The network in float(?:32|64) does the same .* ([0-9.]+) from 0", out)
     assert len(margins) == 2
     assert all(float(margin) > 1 for margin in margins)
+
+
+@pytest.mark.parametrize(
+    ("holds", "said", "line"),
+    [
+        (True, NO_AXIOMS, "that this rule passes them. The theorem rests on no axiom."),
+        (True, "Axioms: excluded_middle", "The theorem rests on these axioms: Axioms: excluded_middle."),
+        (False, "Unable to unify", "Coq does not accept that the rule passes its checks: Unable to unify"),
+    ],
+)
+def test_what_coq_says_is_told(
+    holds: bool, said: str, line: str, write: Write, command: Command, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("gridsum.automaton.certify.certify", lambda table, proof: Certified(holds, said))  # noqa: ARG005
+    status, out, err = command("prove", "--table", write(column_addition()), "--certify")
+    assert (status, err) == (1 - holds, "")
+    assert line in " ".join(out.split())
+    assert ("Theorem." in out) == holds
+
+
+def test_without_coq_the_way_to_install_it_is_told(write: Write, command: Command, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PATH", "")
+    status, out, err = command("prove", "--table", write(column_addition()), "--certify")
+    assert (status, out) == (2, "")
+    assert "apt-get install coq. Without it, gridsum prove makes the same checks in Python" in " ".join(err.split())

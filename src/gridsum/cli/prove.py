@@ -23,10 +23,11 @@ _SEARCHED = 20_000
 class Options:
     """Check, by enumeration of every local context, that a learned rule adds any number of terms of any length. The
     checker knows addition; the network was never shown it. docs/proof.md gives the argument. The exit status is 1
-    where a condition fails.
+    where a condition fails. With --certify the proof assistant Coq checks all of it: the argument, and the rule.
 
     examples:
       gridsum prove
+      gridsum prove --certify
       gridsum prove --model runs/exact/seed-3
       gridsum prove --table rule.json --out proof.json
     """
@@ -35,6 +36,7 @@ class Options:
         f"a run of exact: its name, folder or file (default: {DEFAULT_MODEL})", instead_of="table"
     )
     table: File | None = option("a rule that `gridsum rule --out` wrote", instead_of="table")
+    certify: bool = flag("have the argument and the rule checked by Coq, which must be installed")
     json: bool = flag("print what was found as a JSON object")
     out: File | None = option("also write that object to a file")
 
@@ -50,12 +52,14 @@ def run(options: Options) -> int:
         )
     proof = prove(table)
     network = {} if options.table is not None or not proof.proved else _of_network(name, table)
-    proved = proof.proved and all(part["different"] == 0 for part in network.values())
+    coq = _by_coq(table, proof) if options.certify and proof.proved else {}
+    proved = proof.proved and all(part["different"] == 0 for part in network.values()) and coq.get("holds", True)
     if not options.json:
         wrong = None if proof.proved else counterexample(table)
         lines = [_line(proof), *(_network_line(precision, part) for precision, part in network.items())]
+        lines += [_coq_line(coq)] if coq else []
         print_prose(lines + (_theorem(table) if proved else _failure(proof, wrong)))
-    text = json.dumps({"proved": proved, **_told(proof), "network": network}, indent=2) + "\n"
+    text = json.dumps({"proved": proved, **_told(proof), "network": network, "coq": coq}, indent=2) + "\n"
     if options.json:
         print_text(text)
     if options.out is not None:
@@ -84,6 +88,15 @@ def _of_network(name: str, table: "RuleTable") -> dict[str, dict[str, Any]]:
     return {"float32": asdict(single), "float64": asdict(double)}
 
 
+def _by_coq(table: "RuleTable", proof: "Proof") -> dict[str, Any]:
+    from gridsum.automaton.certify import CoqError, certify
+
+    try:
+        return asdict(certify(table, proof))
+    except CoqError as error:
+        raise UsageError(str(error)) from None
+
+
 def _line(proof: "Proof") -> str:
     said = "every condition holds" if proof.proved else f"{len(proof.failures)} conditions fail"
     counts = f"{proof.contexts:,} contexts, {proof.evaluations:,} evaluations, {len(proof.codes)} codes"
@@ -98,6 +111,18 @@ def _network_line(precision: str, part: dict[str, Any]) -> str:
     return (
         f"The network in {precision} does the same in all {part['entries']:,} entries of the rule; "
         f"its nearest logit is {part['margin']:.2f} from 0."
+    )
+
+
+def _coq_line(coq: dict[str, Any]) -> str:
+    from gridsum.automaton.certify import NO_AXIOMS
+
+    if not coq["holds"]:
+        return f"Coq does not accept that the rule passes its checks: {coq['said']}"
+    rests = "on no axiom" if coq["said"] == NO_AXIOMS else f"on these axioms: {coq['said']}"
+    return (
+        "Coq has checked the theorem below for every rule that passes its checks, and that this rule passes them. "
+        f"The theorem rests {rests}."
     )
 
 
@@ -116,7 +141,7 @@ def _theorem(table: "RuleTable") -> list[str]:
 
 def _failure(proof: "Proof", wrong: tuple[str, ...] | None) -> list[str]:
     if proof.proved:
-        return ["", "Not proved of the network: the rule is, but the network does not follow it."]
+        return ["", "Not proved: every condition holds of the rule, but the rest, said above, does not."]
     lines = ["", "Not proved. The first conditions that fail:", *(f"  {failure}" for failure in proof.failures[:5])]
     if wrong is not None:
         return [*lines, f"A sum that it gets wrong: {'+'.join(wrong)}"]
