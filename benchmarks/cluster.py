@@ -15,9 +15,10 @@ import time
 from pathlib import Path
 from typing import Any
 
+from gridsum.study.cluster import Cluster
+
 from gridsum.config.fields import override
 from gridsum.config.variants import variant
-from gridsum.study.cluster import Cluster
 from gridsum.study.sweep import configurations, grid, sweep_pieces
 
 

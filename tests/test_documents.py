@@ -94,7 +94,7 @@ def test_commands_of_the_documents_run(
     offered = lambda **chosen: [_Nim()] if chosen == {"group": "gridsum.tasks"} else others(**chosen)  # noqa: E731
     monkeypatch.setattr(importlib.metadata, "entry_points", offered)
     for command in commands(ROOT / "docs" / name):
-        if command[0] == "compare":
+        if command[0] == "reproduce":
             continue  # a campaign of hours, with tests of its own
         status = main(small(command))
         # A rule of random weights proves nothing, and may place what no cell can hold, which is said.

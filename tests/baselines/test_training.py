@@ -1,35 +1,30 @@
 """Systems in training and measured: fleets, resuming, masks, records."""
 
 import json
-import re
 from pathlib import Path
 
 import pytest
 import torch
 
 import gridsum
-from gridsum.baselines import campaign
 from gridsum.baselines.evaluation import load
 from gridsum.baselines.fleet import MappedGradients, SystemFleet, answers, stacked
 from gridsum.baselines.learning import learning
-from gridsum.baselines.page import APPENDIX, PICTURE, appendix, page, reached
 from gridsum.baselines.registry import SYSTEMS, find
 from gridsum.baselines.system import Baseline, Problem, SystemConfig
 from gridsum.cli import main
-from gridsum.cli.table import record_files
 from gridsum.config.fields import override
 from gridsum.config.paper import ConfigError
 from gridsum.data.problems import Batch, Space, batch_of, sample
 from gridsum.data.streams import Stream
 from gridsum.evaluation.baselines import best_runs, curves
 from gridsum.evaluation.evaluate import evaluate
-from gridsum.evaluation.records import RecordError, append, read
+from gridsum.evaluation.records import RecordError, append
 from gridsum.evaluation.suites import Suite
 from gridsum.evaluation.tables import TABLES
-from gridsum.io.disk import read_objects
 from gridsum.model.store import StoreError
 from gridsum.model.store import load as load_ours
-from gridsum.training.folders import FolderError, trained_epochs
+from gridsum.training.folders import FolderError
 from gridsum.training.loop import train
 from gridsum.training.optimiser import AdamW
 
@@ -289,149 +284,6 @@ def test_a_suite_is_measured_once_for_all_runs(tmp_path: Path):
     assert runs.seconds > 0
 
 
-def test_all_of_it_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Stopped by the time, taken up again; what is measured is not measured twice; the page shows what there is."""
-    said: list[str] = []
-    (piece,) = campaign.chosen(["lstm-act/own"])
-    monkeypatch.setattr(campaign, "suites_for", lambda _: [Suite.parse("2x1"), Suite.parse("2x9")])
-    changes = {**SMALL["lstm-act"], "task.terms": (1, 2), "task.digits": (1, 2), "training.batch": 4}
-    changes |= {"training.epochs": 2, "training.steps_per_epoch": 1}
-    with pytest.raises(campaign.OutOfTime):
-        campaign.work(piece, tmp_path, (0, 1), CPU, changes, said.append, until=0.0)
-    assert trained_epochs(tmp_path / "lstm-act-own") == 1
-    for _ in range(2):
-        campaign.work(piece, tmp_path, (5,), CPU, {}, said.append, samples=4)
-    (learned,) = learning([tmp_path / campaign.LEARNING]).values()
-    logged = [list(read_objects(tmp_path / "lstm-act-own" / f"seed-{seed}" / "metrics.jsonl")) for seed in (0, 1)]
-    for one, *epochs in zip(learned, *logged, strict=True):
-        assert (one.variant, one.problems_seen) == ("lstm-act/own", 4 * epochs[0]["epoch"])
-        assert one.accuracy == pytest.approx(sum(epoch["accuracy"] for epoch in epochs) / 2, abs=1e-4)
-    records = read([tmp_path / campaign.RECORDS])
-    assert [(record.model, record.variant, record.seed, record.suite) for record in records] == [
-        ("lstm-act-own", "lstm-act/own", 0, "2x1"),
-        ("lstm-act-own", "lstm-act/own", 1, "2x1"),
-    ]
-    assert "lstm-act/own" not in page(records).split("## Against their own papers")[0].split("![")[0]
-    named = campaign.chosen(["lstm-act/own", "dngpu", "lstm-act"])
-    assert list(map(str, named)) == ["lstm-act/own", "dngpu/paper", "dngpu/own", "lstm-act/paper"]
-    with pytest.raises(ConfigError, match="did you mean 'dngpu'"):
-        campaign.chosen(["dngp"])
-
-
-def test_side_by_side_comes_to_the_same(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
-    changes = {**SMALL["lstm-act"], "task.terms": (1, 2), "task.digits": (1, 5), "training.batch": 4}
-    changes |= {"training.epochs": 2, "training.steps_per_epoch": 1}
-    found = []
-    for at_once in ("1", "2"):
-        out = tmp_path / at_once
-        for piece in campaign.chosen(["lstm-act"]):  # begun in small; the command goes on
-            with pytest.raises(campaign.OutOfTime):
-                campaign.work(piece, out, (0,), CPU, changes, lambda _: None, until=0.0)
-        options = ["--only", "lstm-act", "--samples", "2", "--device", "cpu", "--at-once", at_once, "--commit", "abc"]
-        assert main(["compare", "--out", str(out), *options]) == 0
-        found.append({(record.variant, record.suite): record.chars_right for record in read([out / campaign.RECORDS])})
-        assert f"]({APPENDIX})" in (out / campaign.PAGE).read_text()
-        assert "lstm-act/own" in (out / APPENDIX).read_text()
-        told = capfd.readouterr().err
-        assert all(f"lstm-act/{setting}: epoch 2 of 2" in told for setting in ("own", "paper"))
-        assert {record.commit for record in read([out / campaign.RECORDS])} == {"abc"}
-    assert found[0] == found[1]
-    assert {variant for variant, _ in found[0]} == {"lstm-act/own", "lstm-act/paper"}
-    # One that cannot be done is told of, and the others are done all the same.
-    (out / "lstm-act-own" / "config.json").write_text("{")
-    (out / campaign.RECORDS).unlink()
-    assert main(["compare", "--out", str(out), *options]) != 0
-    assert "config.json cannot be read" in capfd.readouterr().err
-    assert {record.variant for record in read([out / campaign.RECORDS])} == {"lstm-act/paper"}
-
-
-def test_the_page_says_what_is_reached_and_what_is_not_measured(make_record):
-    def row(shown: str, name: str, suite: str) -> list[str]:
-        lines = [[cell.strip() for cell in line.split("|")] for line in shown.splitlines() if line.startswith("|")]
-        (found,) = [line for line in lines if len(line) == 10 and (line[1], line[2]) == (name, suite)]
-        return found
-
-    nothing = page([])
-    assert "**Nothing has been measured yet.**" in nothing
-    assert PICTURE not in nothing
-    assert row(nothing, "dngpu", "2x100")[5:9] == ["0", "–", "–", "not measured"]
-    common = {"given": "nothing", "variant": "dngpu/own", "model": "dngpu-own"}
-    records = [
-        make_record(**common, seed=seed, suite=suite, sequences_right=right)
-        for suite, rights in (("2x20", (0, 630)), ("2x100", (0, 600)))  # of 640, of which .99 are 633.6
-        for seed, right in enumerate(rights)
-    ]
-    shown = page([*records, make_record(model="exact"), make_record(model="some-other")])
-    assert PICTURE in shown
-    assert row(shown, "dngpu", "2x20")[-2] == "yes"
-    assert row(shown, "dngpu", "2x100")[-2] == "no"
-    (missed,) = [line for line in shown.splitlines() if line.startswith("- *Not reached*")]
-    assert "2x100" in missed
-    assert "2x20" not in missed
-    every = appendix([*records, make_record(model="exact"), make_record(model="some-other")])
-    assert re.search(r"2x100 .*\| dngpu/own .*\| 0\.0 0\.938", every)
-    assert "| exact " in every
-    assert "some-other" not in every
-    (missing,) = [line for line in shown.splitlines() if line.startswith("**Not measured yet**")]
-    assert "dngpu/paper" in missing
-    assert "dngpu/own" not in missing
-    assert "some-other" not in shown
-
-
-def test_what_is_told_of_a_system_names_suites_that_it_is_measured_on(make_record):
-    told = [(piece, find(piece.system).found.get(piece.setting, "")) for piece in campaign.PIECES]
-    assert any(text for _, text in told)
-    for piece, text in told:
-        network = find(piece.system).network(find(piece.system).configured(piece.setting))
-        measured = {suite.name for suite in campaign.suites_for(piece) if network.fits(suite.space)}
-        assert {re.sub(" (best|worst)$", "", name) for name in re.findall(r"\{(.+?)\}", text)} <= measured
-    common = {"given": "nothing", "variant": "dngpu/paper", "model": "dngpu-paper", "suite": "2x50"}
-    shown = page([make_record(**common, seed=seed, sequences_right=right) for seed, right in enumerate((64, 0, 160))])
-    assert "0.100 on 2x50 (0.250 for the highest seed)" in shown
-    assert "not measured on 6x5" in shown
-    short = [make_record(**common, seed=seed, sequences_right=64, problems_seen=8) for seed in (0, 1)]
-    assert "Why it stops there is open" in shown
-    assert "Why it stops there is open" not in page(short), "which need not hold for a short trial"
-    common |= {"variant": "dngpu/own", "suite": "2x50"}
-    shown = page([make_record(**common, seed=seed, sequences_right=right) for seed, right in enumerate((64, 0, 160))])
-    assert "0.100 on 2x50 (0.0 for the lowest seed)" in shown
-
-
-def test_a_recipe_that_failed_is_named_where_the_next_is_told(make_record):
-    for setting, failed in (("own", "as with the first recipe"), ("paper", "A first recipe, with fewer updates")):
-        record = make_record(given="nothing", variant=f"grid-lstm/{setting}", model="grid-lstm", suite="2x15")
-        assert failed in page([record])
-        assert failed not in page([])
-
-
-def test_the_document_is_what_the_records_say():
-    """Made by gridsum compare, of the records that are kept and of those of the shipped models."""
-    kept = ROOT / "results" / "records" / "systems.jsonl"
-    records = read([*record_files(None), kept]) if kept.exists() else []
-    assert (ROOT / "docs" / "comparison.md").read_text() == page(records)
-    assert (ROOT / "docs" / APPENDIX).read_text() == appendix(records)
-
-
-def test_the_page_compares_what_was_trained_alike(make_record):
-    """Its tables of results hold one setting, as ours; the appendix holds both. What each took stands in one row."""
-    records = [
-        make_record(
-            given="reversed digits", variant=f"dngpu/{setting}", model=f"dngpu-{setting}", suite=suite,
-            training_seconds=seconds,
-        )
-        for setting, seconds in (("paper", 106.45), ("own", 37.2))
-        for suite in ("2x15", "2x50", "6x5", "nines+1:2x[1,10]")
-    ]  # fmt: skip
-    shown, every = page(records), appendix(records)
-    assert "dngpu/own" not in [line.split()[1] for line in shown.splitlines() if line.startswith("| ")]
-    assert "| dngpu/paper " not in shown
-    assert re.search(r"^\| dngpu +\| reversed digits +\|", shown, re.MULTILINE)
-    assert "| 2x50 " not in shown
-    assert every.count("| dngpu/own ") == every.count("| dngpu/paper ")
-    (took,) = [line.split("|") for line in every.splitlines() if line.startswith("| dngpu ") and "85,837" in line]
-    assert took[-2].strip() == "106, 37"
-
-
 def test_a_shipped_run_is_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     train(small("lstm-act"), (4,), tmp_path / "run", CPU, fleet=SystemFleet)
     (tmp_path / "run" / "seed-4" / "weights.safetensors").rename(tmp_path / "lstm-act.safetensors")
@@ -522,20 +374,6 @@ def test_how_systems_learned_is_drawn(make_record, tmp_path: Path, capsys: pytes
     (tmp_path / "empty.jsonl").touch()
     wrongs = [["--records", str(tmp_path / name)] for name in ("records.jsonl", "empty.jsonl", "")]
     for wrong in ([], *wrongs):
-        mend = "that gridsum compare writes" if wrong else "--records FOLDER/learning.jsonl"
+        mend = "that gridsum reproduce writes" if wrong else "--records FOLDER/records/systems-learning.jsonl"
         assert main(["figure", "learning", *wrong, "--out", str(picture)]) == 2
         assert mend in capsys.readouterr().err
-
-
-def test_the_picture_of_learning_is_of_those_that_fall_short():
-    """Of every system whose own paper's number is not reached, and of no other."""
-    records = read([ROOT / "results" / "records" / "systems.jsonl"])
-    own = {system.name: [one for one in records if one.variant == f"{system.name}/own"] for system in SYSTEMS.values()}
-    short = {
-        f"{name}/own"
-        for name, found in own.items()
-        for suite, number, _ in SYSTEMS[name].numbers
-        if not reached({one.seed: one for one in found if one.suite == suite}, number)
-    }
-    assert set(learning([ROOT / "results" / "records" / "systems-learning.jsonl"])) == short
-    assert {name for name, system in SYSTEMS.items() if system.missed} == {name.removesuffix("/own") for name in short}

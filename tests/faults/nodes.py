@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from gridsum.cli import main
-from gridsum.study.whereabouts import epochs_computed, whereabouts
+from gridsum.study.heartbeat import beats, last_beats
 from gridsum.study.workers import DRIVER
 from tests.faults.injection import Tries
 from tests.faults.trainings import outcome
@@ -38,8 +38,13 @@ def _driver(command: Sequence[str], address: str) -> subprocess.Popen[str]:
 
 
 def _workers(folder: Path) -> list[int]:
-    """The processes that work on pieces."""
-    return [place.process for place in whereabouts(folder).values() if place.current and place.piece != DRIVER]
+    """The processes that work on jobs."""
+    return [beat.process for beat in last_beats(folder).values() if beat.current and beat.job != DRIVER]
+
+
+def epochs_computed(folder: Path, job: str) -> list[int]:
+    """The epochs of a training in the order they were computed in, all tries together."""
+    return [beat.done for beat in beats(folder, job) if beat.total and not beat.ended]
 
 
 def killed_cluster(
@@ -92,7 +97,7 @@ def killed_sweep(
     """A small sweep, undisturbed in this process and then on a cluster under kills.
 
     Nothing may be lost, and nothing computed twice that a checkpoint holds. Either all nodes see one folder, or each
-    piece has a copy of its own of what lies at an address.
+    job has a copy of its own of what lies at an address.
     """
     axis = ["--grid", "training.learning_rate=1e-3,2e-3,3e-3", "--seeds", "0", "--training.epochs", str(_EPOCHS)]
     axis += ["--training.checkpoint_epochs", str(_KEPT)]

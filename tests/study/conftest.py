@@ -1,8 +1,8 @@
-"""A whole campaign, small but real, made once through the command line."""
+"""A whole reproduction, small but real, made once through the command line."""
 
 import dataclasses
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,8 +11,8 @@ import torch
 from gridsum.cli import main
 from gridsum.config.variants import PAPER_VARIANTS
 from gridsum.evaluation.records import append, read
-from gridsum.study.campaign import QUICK, Campaign
-from gridsum.study.pieces import Surroundings
+from gridsum.study.jobs import Callbacks, Job, keep_in
+from gridsum.study.reproduction import Reproduction
 
 ROOT = Path(__file__).parents[2]
 
@@ -28,7 +28,7 @@ def rate() -> Iterator[float]:
 @pytest.fixture(scope="session")
 def quick(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of `gridsum reproduce --quick`; not to be changed."""
-    folder = tmp_path_factory.mktemp("campaign") / "quick"
+    folder = tmp_path_factory.mktemp("reproduction") / "quick"
     assert main(["reproduce", "--quick", "--out", str(folder), "--device", "cpu"]) == 0
     return folder
 
@@ -39,18 +39,15 @@ def copied(quick: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(quick, tmp_path / "copied"))
 
 
-@pytest.fixture
-def campaign() -> Callable[..., Campaign]:
-    def make(folder: Path, variants: tuple[str, ...] = tuple(PAPER_VARIANTS)) -> Campaign:
-        return Campaign(folder, variants, (0, 1), "fp32", QUICK)
-
-    return make
+def quick_jobs(*variants: str) -> dict[tuple[str, str], Job]:
+    """The jobs of `reproduce --quick`, by stage and subject."""
+    asked = Reproduction(variants or tuple(PAPER_VARIANTS), (0, 1), "fp32", quick=True)
+    return {(job.stage, job.training.subject): job for job in asked.jobs() if job.stage != "extra-seeds"}
 
 
-@pytest.fixture
-def around() -> Surroundings:
-    """Surroundings that listen to nothing."""
-    return Surroundings(torch.device("cpu"), lambda *_: None, lambda *_: None, lambda _: None)
+def callbacks(folder: Path) -> Callbacks:
+    """Callbacks that listen to nothing, but keep lines in the folder."""
+    return Callbacks(torch.device("cpu"), lambda *_: None, keep_in(folder))
 
 
 def rewrite_records(path: Path, change: dict[tuple[int, str], dict[str, int]]) -> None:

@@ -10,9 +10,9 @@ from gridsum.config.variants import PAPER_VARIANTS
 from gridsum.evaluation.records import OnGrid, Record, append
 from gridsum.evaluation.suites import COLLECTIONS
 from gridsum.study import orderings, rule
-from gridsum.study.campaign import FURTHER, Campaign
+from gridsum.study.jobs import Measure
 from gridsum.study.page import write_pages
-from gridsum.study.pieces import further_pieces
+from gridsum.study.reproduction import Reproduction
 from gridsum.study.results import load_results
 
 Make = Callable[..., Record]
@@ -34,7 +34,7 @@ def decided(copied: Path) -> Path:
         path.unlink()
     for name in PAPER_VARIANTS:
         for seed in rule.SEEDS:
-            there = copied / "records" if seed < 2 else copied / "further" / "records"
+            there = copied / "records" if seed < 2 else copied / "extra-seeds" / "records"
             there.mkdir(parents=True, exist_ok=True)
             right = 600 - 100 * BETTER.index(name) + seed
             suites = [suite.name for suite in COLLECTIONS["ablation"]]
@@ -55,12 +55,12 @@ def test_means_over_all_of_them_stand_beside_the_papers(decided: Path):
     pages = write_pages(load_results(decided), page, "gridsum")
     assert "over all 20 seeds" in pages[page]
     assert "over all 20 seeds" in pages[page.parent / "appendix" / "variants.md"]
-    (decided / "further" / "records" / "SASA.jsonl").unlink()
+    (decided / "extra-seeds" / "records" / "SASA.jsonl").unlink()
     assert "over all 20 seeds" not in "".join(write_pages(load_results(decided), page, "gridsum").values())
 
 
 def test_one_run_short_nothing_is_tested(decided: Path):
-    path = decided / "further" / "records" / "SASA.jsonl"
+    path = decided / "extra-seeds" / "records" / "SASA.jsonl"
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
     assert orderings.in_brief(load_results(decided)).count("**not measured**") == 3
 
@@ -68,20 +68,19 @@ def test_one_run_short_nothing_is_tested(decided: Path):
 def test_other_grids_and_other_seeds_do_not_count(decided: Path):
     before = orderings.account(load_results(decided))
     suites = [suite.name for suite in COLLECTIONS["ablation"]]
-    path = decided / "further" / "records" / "fixedTime.jsonl"
+    path = decided / "extra-seeds" / "records" / "fixedTime.jsonl"
     append(path, [_record("fixedTime", suite, 5, 640, "published") for suite in suites])
     append(path, [_record("fixedTime", suite, 25, 640) for suite in suites])
     assert orderings.account(load_results(decided)) == before
 
 
-def test_the_seeds_that_are_lacking_are_trained_and_measured_for_it(tmp_path: Path):
-    campaign = Campaign(tmp_path, tuple(PAPER_VARIANTS), tuple(range(10)))
-    found = list(further_pieces(campaign))
-    assert [piece.subject for piece in found] == [name for name in PAPER_VARIANTS for _ in range(2)]
-    assert {piece.stage for piece in found} == {"further"}
-    others = campaign.further(rule.FURTHER_SEEDS)
-    assert {*campaign.seeds, *others.seeds} == set(rule.SEEDS)
-    assert others.folder == tmp_path / "further"
+def test_the_seeds_that_are_lacking_are_trained_and_measured_for_it():
+    asked = Reproduction(tuple(PAPER_VARIANTS), tuple(range(10)))
+    found = [job for job in asked.jobs() if job.stage == "extra-seeds"]
+    assert [job.training.name for job in found] == [f"extra-seeds/{name}" for name in PAPER_VARIANTS for _ in range(2)]
     suites = {suite for claim in rule.CLAIMS for suite in claim.suites}
-    assert {suite.name for suite in FURTHER.suites} == suites
-    assert {way for suite in FURTHER.suites for way in FURTHER.ways(suite)} == {rule.WAY}
+    for job in found:
+        assert {*asked.seeds, *job.training.seeds} == set(rule.SEEDS)
+        if isinstance(job, Measure):
+            assert set(job.suites) == suites
+            assert {one.way for one in job.sheet.asked} == {rule.WAY}

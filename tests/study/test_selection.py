@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gridsum.evaluation.records import Record
-from gridsum.study.selection import AIMS, DIGITS, TERMS, choose
+from gridsum.study.selection import AIMS, DIGITS, TERMS, choose, proved_seed
 
 score = st.tuples(st.integers(0, 3), st.integers(0, 20))
 
@@ -47,3 +47,13 @@ def test_characters_decide_where_no_result_is_right():
 def test_the_order_of_records_is_indifferent():
     records = _records([((1, 5), (1, 7)), ((1, 5), (2, 7)), ((0, 19), (2, 7))])
     assert choose(records) == choose(records[::-1]) == {"digits": 0, "terms": 1}
+
+
+def test_of_the_proved_runs_the_most_accurate_before_consolidation_is_chosen():
+    found = [
+        {"seed": seed, "proved": proved, "rounds": [{"right": right}]}
+        for seed, (proved, right) in enumerate(((False, 1.0), (True, 0.9), (True, 0.95), (True, 0.95)))
+    ]
+    assert proved_seed(found) == 2
+    assert proved_seed([*found, {"seed": 9, "proved": True, "rounds": []}]) == 9, "proved before consolidation"
+    assert proved_seed(found[:1]) is None

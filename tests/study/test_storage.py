@@ -1,19 +1,21 @@
-"""Pieces that work at an address."""
+"""Jobs that work at an address."""
 
 import os
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import fsspec
 import pytest
 
 from gridsum.cli import main
 from gridsum.io.disk import LockedError
-from gridsum.study.pieces import Piece
+from gridsum.study.heartbeat import last_beats
+from gridsum.study.jobs import Train
 from gridsum.study.storage import Copy, StorageError, copied
-from gridsum.study.sweep import Discover, SweepTrain, sweep_pieces, write_sweep
-from gridsum.study.workers import _alone, do_piece
+from gridsum.study.sweep import sweep_jobs, write_sweep
+from gridsum.study.workers import _alone, do_job
 from tests.faults.trainings import EXACT, PAPER, outcome
 
 ADDRESS = "memory://bucket/mine"
@@ -35,14 +37,14 @@ def there(name: str = "") -> dict[str, bytes]:
     return {path.removeprefix("/bucket/mine/"): file.getvalue() for path, file in store.items() if name in path}
 
 
-def copy(folder: Path, writer: str = "one") -> Copy:
-    made = Copy(ADDRESS, folder, writer)
+def copy(folder: Path) -> Copy:
+    made = Copy(ADDRESS, folder)
     made.fetch()
     return made
 
 
 def test_what_changes_here_is_there_and_the_other_way_round(tmp_path: Path):
-    one, other = copy(tmp_path / "one"), copy(tmp_path / "other", "two")
+    one, other = copy(tmp_path / "one"), copy(tmp_path / "other")
     (tmp_path / "one" / "base").mkdir(parents=True)
     (tmp_path / "one" / "base" / "config.json").write_text("1")
     (tmp_path / "one" / "base" / ".lock").write_text("process 1")
@@ -63,28 +65,8 @@ def test_what_changes_here_is_there_and_the_other_way_round(tmp_path: Path):
     assert not (tmp_path / "other" / "base" / "config.json").exists()
 
 
-def test_lines_of_several_writers_are_all_kept(tmp_path: Path):
-    """Each has fetched before the other has sent."""
-    copies = [copy(tmp_path / name, name) for name in ("a", "b")]
-    for _ in range(2):
-        for made in copies:
-            path = made.folder / "records" / "base.jsonl"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with path.open("a") as file:
-                file.write(f'"{made.folder.name}"\n')
-        for made in copies:
-            made.send()
-    assert there() == {"records/base.jsonl/a.jsonl": b'"a"\n"a"\n', "records/base.jsonl/b.jsonl": b'"b"\n"b"\n'}
-    made = copy(tmp_path / "again", "a")
-    with (made.folder / "records" / "base.jsonl").open("a") as file:
-        file.write('"a"\n')
-    made.send()
-    assert there("a.jsonl")["records/base.jsonl/a.jsonl"] == b'"a"\n' * 3
-    assert sorted((made.folder / "records" / "base.jsonl").read_text().split()) == ['"a"'] * 3 + ['"b"'] * 2
-
-
 def test_files_appear_whole_where_the_storage_does_not_see_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    made = Copy((tmp_path / "there").as_uri(), tmp_path / "here", "one")
+    made = Copy((tmp_path / "there").as_uri(), tmp_path / "here")
     made.fetch()
     (tmp_path / "here").mkdir()
     for text in ("old", "new"):
@@ -99,22 +81,17 @@ def test_files_appear_whole_where_the_storage_does_not_see_to_it(tmp_path: Path,
     with pytest.raises(Kill):
         made.send()
     assert (tmp_path / "there" / "config.json").read_text() == "new"
-    copy = Copy((tmp_path / "there").as_uri(), tmp_path / "again", "one")
+    copy = Copy((tmp_path / "there").as_uri(), tmp_path / "again")
     copy.fetch()
     assert [path.name for path in (tmp_path / "again").iterdir()] == ["config.json"]
 
 
-def fleets(folder: Path) -> list[Piece]:
-    return [SweepTrain(folder, "paper", PAPER, (1, 2)), Discover(folder, "exact", EXACT, (1, 2))]
-
-
-@pytest.mark.parametrize("index", [0, 1], ids=["paper", "exact"])
-def test_a_piece_killed_at_any_file_that_it_sends_goes_on_elsewhere(
-    index: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("name", "config"), [("paper", PAPER), ("exact", EXACT)])
+def test_a_job_killed_at_any_file_that_it_sends_goes_on_elsewhere(
+    name: str, config: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    piece = fleets(tmp_path / "driver")[index]
-    whole = fleets(tmp_path / "whole")[index]
-    do_piece(whole, tmp_path / "whole", None)
+    (job,) = sweep_jobs({name: config}, (1, 2))
+    do_job(job, tmp_path / "whole", None)
     write, remove, left = Copy._write, Copy._remove, [0]
 
     def counted(does: object):
@@ -133,57 +110,56 @@ def test_a_piece_killed_at_any_file_that_it_sends_goes_on_elsewhere(
         fsspec.filesystem("memory").store.clear()
         left[0] = kills
         try:
-            do_piece(piece, tmp_path / "driver", None, ADDRESS)
+            do_job(job, tmp_path / "driver", None, ADDRESS)
         except Kill:
             left[0] = -1
-            do_piece(piece, tmp_path / "driver", None, ADDRESS)
+            do_job(job, tmp_path / "driver", None, ADDRESS)
         else:
             break
-        with copied(ADDRESS, "reader") as made:
-            assert outcome(made.folder / piece.subject) == outcome(tmp_path / "whole" / piece.subject), kills
+        with copied(ADDRESS) as made:
+            assert outcome(made.folder / name) == outcome(tmp_path / "whole" / name), kills
         kills += STRIDE
     assert kills > STRIDE
     assert not (tmp_path / "driver").exists(), "all of it happened at the address"
-    assert not there(".pieces/train-" + piece.subject + ".json")
 
 
-def test_status_reads_an_address_without_its_weights(
+def test_watch_reads_an_address_without_its_weights(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr("gridsum.study.storage._HEADER_BYTES", 4000)
     write_sweep(tmp_path, {"one": PAPER, "two": PAPER}, (1,))
-    Copy(ADDRESS, tmp_path, "driver").send()
-    first, _ = sweep_pieces(tmp_path, {"one": PAPER, "two": PAPER}, (1,))
-    do_piece(first, tmp_path, None, ADDRESS)
+    Copy(ADDRESS, tmp_path).send()
+    do_job(sweep_jobs({"one": PAPER}, (1,))[0], tmp_path, None, ADDRESS)
     assert max(map(len, there("checkpoint.safetensors").values())) > 8000
-    assert main(["status", ADDRESS]) == 0
+    assert main(["watch", ADDRESS]) == 0
     out = capsys.readouterr().out.splitlines()
     assert out[-1] == "1 done; 0 running; 0 waiting; 1 ready"
-    assert main(["status", "memory://bucket/nothing"]) == 2
-    assert "memory://bucket/nothing holds neither a campaign nor a sweep" in capsys.readouterr().err
+    assert main(["watch", "memory://bucket/nothing"]) == 2
+    assert "memory://bucket/nothing holds no training, reproduction or sweep" in capsys.readouterr().err
 
 
-def test_status_sees_a_piece_as_soon_as_it_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_watch_sees_a_job_as_soon_as_it_begins_and_when_it_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     told: list[bytes] = []
-    (piece,) = sweep_pieces(tmp_path, {"one": PAPER}, (1,))
-    monkeypatch.setattr(SweepTrain, "run", lambda *_: told.extend(there(".pieces/").values()) or exit())
+    (job,) = sweep_jobs({"one": PAPER}, (1,))
+    monkeypatch.setattr(Train, "run", lambda *_: told.extend(there(".jobs/").values()) or exit())
     with pytest.raises(SystemExit):
-        do_piece(piece, tmp_path, None, ADDRESS)
+        do_job(job, tmp_path, None, ADDRESS)
     assert [f'"process": {os.getpid()}' in line.decode() for line in told] == [True]
-    assert there() == {}, "it has gone"
+    with copied(ADDRESS) as made:
+        assert last_beats(made.folder)["train one"].ended
 
 
 def test_one_driver_at_a_time(tmp_path: Path):
-    held = copy(tmp_path / "one", "driver")
+    held = copy(tmp_path / "one")
     with _alone(held):
-        assert f'"process": {os.getpid()}'.encode() in there(".pieces/driver")[".pieces/driver.json"]
+        assert f'"process": {os.getpid()}'.encode() in there(".jobs/driver")[".jobs/driver.jsonl"]
         with (
             pytest.raises(LockedError, match=f"worked on by process {os.getpid()} on {socket.gethostname()}"),
-            _alone(copy(tmp_path / "two", "driver")),
+            _alone(copy(tmp_path / "two")),
         ):
             pass
     held.send()
-    with _alone(copy(tmp_path / "three", "driver")):
+    with _alone(copy(tmp_path / "three")):
         pass
 
 
@@ -192,12 +168,12 @@ def test_a_driver_that_is_dead_is_followed_by_another(tmp_path: Path):
     if process == 0:
         os._exit(0)
     os.waitpid(process, 0)
-    held = copy(tmp_path / "one", "driver")
+    held = copy(tmp_path / "one")
     with _alone(held):
-        path = tmp_path / "one" / ".pieces" / "driver.json"
+        path = tmp_path / "one" / ".jobs" / "driver.jsonl"
         path.write_text(path.read_text().replace(str(os.getpid()), str(process)))
         held.send()
-        with _alone(copy(tmp_path / "two", "driver")):
+        with _alone(copy(tmp_path / "two")):
             pass
 
 
@@ -215,4 +191,4 @@ def test_an_address_is_for_a_cluster(command: list[str], capsys: pytest.CaptureF
 
 def test_an_unknown_kind_of_storage_is_told_of(tmp_path: Path):
     with pytest.raises(StorageError, match="nothing://here cannot be reached: Protocol not known: nothing"):
-        Copy("nothing://here", tmp_path, "one")
+        Copy("nothing://here", tmp_path)

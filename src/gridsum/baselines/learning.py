@@ -4,12 +4,11 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 from statistics import fmean
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from gridsum.baselines.system import SystemConfig
 from gridsum.evaluation.rendering import TableError
-from gridsum.io.disk import LineError, append_lines, read_objects
-from gridsum.training.loop import Epoch
+from gridsum.io.disk import LineError, read_objects
+from gridsum.training.folders import read_metrics
 
 
 class Learned(NamedTuple):
@@ -25,16 +24,23 @@ class Learned(NamedTuple):
     """Whole results right on held-out problems of the training space, where that was asked."""
 
 
-def note(path: Path, variant: str, config: SystemConfig, epoch: Epoch) -> None:
-    """Add an epoch to the file; nothing if every run has diverged."""
-    if not any(epoch.alive):
-        return
-    seen = epoch.number * config.training.steps_per_epoch * config.training.batch
-    accuracy, held_out = (
-        round(fmean(epoch.sound(name)), 4) if name in epoch.means else None for name in ("accuracy", "held_out")
-    )
-    line = json.dumps({"variant": variant, "problems_seen": seen, "accuracy": accuracy, "held_out": held_out})
-    append_lines(path, f"{line}\n".encode())
+def learned_in(folder: Path, variant: str) -> list[Learned]:
+    """The epochs of a training folder, from its logs; runs that have diverged have none from there on."""
+    data = json.loads((folder / "config.json").read_text())
+    by_epoch: dict[int, list[dict[str, Any]]] = {}
+    for seed in data["seeds"]:
+        for line in read_metrics(folder, seed):
+            by_epoch.setdefault(line["epoch"], []).append(line)
+    a_epoch = data["training"]["steps_per_epoch"] * data["training"]["batch"]
+
+    def mean(lines: list[dict[str, Any]], name: str) -> float | None:
+        values = [line[name] for line in lines if name in line]
+        return round(fmean(values), 4) if values else None
+
+    return [
+        Learned(variant, epoch * a_epoch, mean(lines, "accuracy") or 0.0, mean(lines, "held_out"))
+        for epoch, lines in sorted(by_epoch.items())
+    ]
 
 
 def learning(paths: Iterable[str | Path]) -> dict[str, list[Learned]]:
@@ -47,7 +53,7 @@ def learning(paths: Iterable[str | Path]) -> dict[str, list[Learned]]:
             lines = []
         if not lines:
             raise TableError(
-                f"{path} does not say how systems learn; name the learning.jsonl that gridsum compare writes"
+                f"{path} does not say how systems learn; name the systems-learning.jsonl that gridsum reproduce writes"
             )
         for line in lines:
             found.setdefault(line.variant, {})[line.problems_seen] = line

@@ -35,15 +35,13 @@ GROUPS = {
     },
     "train networks of your own, and measure them": {
         "train": "train networks from one or several seeds; resume if interrupted",
-        "watch": "show the curves of a training as it goes on",
+        "watch": "show how a training, a reproduction or a sweep goes on",
         "evaluate": "measure models, or a solver of your own, on suites of problems",
         "table": "print a table of the paper from the records of evaluations",
     },
     "study many trainings, here or on a cluster": {
-        "reproduce": "reproduce the paper, from training to the page of results",
-        "compare": "train and measure the systems that ours is compared with",
+        "reproduce": "reproduce the paper, from training to the report",
         "sweep": "train many configurations, on this machine or on a cluster",
-        "status": "show how far a reproduction or a sweep is, and where it runs",
     },
 }
 COMMANDS = {name: summary for group in GROUPS.values() for name, summary in group.items()}

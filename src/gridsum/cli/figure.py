@@ -53,7 +53,7 @@ FIGURES = {
     "ring": Kind("digit vectors on principal components (Fig. 6); all seeds of MODEL", ("model",)),
     "terms": Kind("accuracy and steps against the number of terms (Fig. 2)", ("records",)),
     "systems": Kind("systems side by side: results right against digits and terms", ("records",)),
-    "learning": Kind("how systems learned, from the learning.jsonl of a comparison", ("records",)),
+    "learning": Kind("how systems learned, from the logs that gridsum reproduce keeps", ("records",)),
     "training": Kind("mean steps during training, a curve for each folder (Fig. 3)", ("runs",)),
 }
 _OF_TRACES = ("placement", "steps", "film", "halting")
@@ -235,8 +235,8 @@ def _learning(options: Options, figures: Any) -> "Drawn":
 
     if not options.records:
         raise UsageError(
-            "the figure learning is made of what a comparison of systems writes into its folder; name it: "
-            "--records FOLDER/learning.jsonl"
+            "the figure learning is made of what gridsum reproduce --variants baselines writes; name it: "
+            "--records FOLDER/records/systems-learning.jsonl"
         )
     found = learning(record_files(options.records))
     return figures.plot_learning(found), list(found.values())

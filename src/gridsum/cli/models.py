@@ -158,11 +158,11 @@ def _system_described(best: "dict[str, Record]") -> dict[str, Any]:
 
 
 def _systems_overview(systems: "dict[str, dict[str, Record]]") -> str:
-    from gridsum.baselines.page import unmeasured
     from gridsum.evaluation.records import NOTHING
     from gridsum.evaluation.rendering import Table, to_text
     from gridsum.evaluation.suites import COLLECTIONS
     from gridsum.evaluation.tables import accuracy_text
+    from gridsum.study.baselines import unmeasured
 
     suites = [suite.name for suite in COLLECTIONS["comparison"]]
     rows = []

@@ -91,7 +91,7 @@ def load_single(name: str, device: str) -> Any:
 
 
 def _workers_name(text: str) -> str:
-    """Who does pieces: a cluster's address, or a number of processes."""
+    """Who does jobs: a cluster's address, or a number of processes."""
     kind, _, most = text.partition(":")
     if kind == "processes" and not (most.isdecimal() and int(most) > 0):
         raise argparse.ArgumentTypeError(f"{text!r} does not say how many processes; write processes:4 for four")
@@ -99,19 +99,19 @@ def _workers_name(text: str) -> str:
 
 
 def add_cluster(parser: Parser) -> None:
-    """Options for work in pieces that several machines can do."""
+    """Options for jobs that several machines can do."""
     parser.add_argument(
         "--on",
         type=_workers_name,
         metavar="WHERE",
-        help="let others do the pieces, several at once: processes:N of this machine, which share its GPU, or a Ray "
+        help="let others do the jobs, several at once: processes:N of this machine, which share its GPU, or a Ray "
         "cluster, ray for one on this machine, ray://HOST:10001 or HOST:6379 for one elsewhere; --out must be a folder "
         "that all of them see, or an address such as s3://BUCKET/NAME (default: this process)",
     )
     parser.add_argument(
-        "--gpus-per-piece",
+        "--gpus-per-job",
         type=float,
         default=None,
         metavar="X",
-        help="what share of a GPU a piece asks the cluster for (default: 1 where it has GPUs, else 0)",
+        help="what share of a GPU a job asks the cluster for (default: 1 where it has GPUs, else 0)",
     )

@@ -1,4 +1,4 @@
-"""An account of the campaign itself: what is missing, how runs were chosen, every seed, cost, halting."""
+"""An account of the reproduction itself: what is missing, how runs were chosen, every seed, cost, halting."""
 
 import statistics
 from collections.abc import Iterator
@@ -9,8 +9,8 @@ from gridsum.evaluation.records import NOTHING, Record
 from gridsum.evaluation.rendering import Table, to_markdown
 from gridsum.evaluation.suites import COLLECTIONS
 from gridsum.evaluation.tables import accuracy_text, spread
-from gridsum.study.campaign import LEAKY_DIGITS, OVERTRAINED, REPORTED, overtrained_name
 from gridsum.study.comparison import ABLATION_SUITES, both_text, p_text
+from gridsum.study.reproduction import LEAKY_DIGITS, OVERTRAINED, REPORTED, overtrained_name
 from gridsum.study.results import Results, Trained
 from gridsum.study.selection import AIMS, DIGITS, TERMS
 
@@ -88,8 +88,8 @@ def every_seed(results: Results) -> str:
             accuracy = NOTHING if run.accuracy is None else f"{run.accuracy:.3f}"
             scores = _scores(trained.reported, seed)
             rows.append((trained.name, str(seed), epochs, accuracy, steps, *scores))
-        for seed in sorted({record.seed or 0 for record in trained.further}):
-            rows.append((trained.name, str(seed), NOTHING, NOTHING, NOTHING, *_scores(trained.further, seed)))
+        for seed in sorted({record.seed or 0 for record in trained.extra}):
+            rows.append((trained.name, str(seed), NOTHING, NOTHING, NOTHING, *_scores(trained.extra, seed)))
     return to_markdown(
         Table(
             "Every run",

@@ -1,4 +1,4 @@
-"""Ours beside the paper's: tables and standings. Each part is a function of what a campaign's folder holds."""
+"""Ours beside the paper's: tables and standings. Each part is a function of what the folder of a reproduction holds."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -19,7 +19,8 @@ from gridsum.evaluation.records import NOTHING, Record, read
 from gridsum.evaluation.rendering import Table, to_markdown
 from gridsum.evaluation.suites import COLLECTIONS
 from gridsum.evaluation.tables import ROUNDING, TABLES, accuracy_text, spread, spread_text
-from gridsum.study.campaign import AS_PUBLISHED, LEAKY_DIGITS, ON_EVERY_GRID, OVERTRAINED, Way
+from gridsum.study.jobs import Way
+from gridsum.study.reproduction import AS_PUBLISHED, LEAKY_DIGITS, ON_EVERY_GRID, OVERTRAINED
 from gridsum.study.results import Results
 
 ABLATION_SUITES = tuple(suite.name for suite in COLLECTIONS["ablation"])

@@ -1,4 +1,4 @@
-"""Which figures a campaign can draw, and of what; `gridsum figure` draws them."""
+"""Which figures a reproduction can draw, and of what; `gridsum figure` draws them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

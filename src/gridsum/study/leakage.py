@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from gridsum.io.disk import append_lines, read_objects
+from gridsum.io.disk import read_objects
 from gridsum.model.store import Model
 from gridsum.ops.placement.plain import ACTIONS, TLU
 
@@ -58,8 +58,8 @@ def leakage(model: Model) -> list[Leakage]:
     return found
 
 
-def keep_leakage(folder: Path, found: list[Leakage]) -> None:
-    append_lines(folder / LEAKAGE, "".join(json.dumps(one._asdict()) + "\n" for one in found).encode())
+def lines_of(found: list[Leakage]) -> str:
+    return "".join(json.dumps(one._asdict()) + "\n" for one in found)
 
 
 def read_leakage(folder: Path) -> dict[int, Leakage]:

@@ -1,4 +1,4 @@
-"""What a campaign's folder keeps, with checksums: summaries instead of logs, and which weights each run ended with."""
+"""What the folder of a reproduction keeps, with checksums: summaries instead of logs, and the weights of each run."""
 
 import hashlib
 import json
@@ -7,6 +7,7 @@ from typing import Any
 
 from gridsum.io.disk import write_atomically
 from gridsum.model.store import WEIGHTS
+from gridsum.study.reproduction import EXTRA_FOLDER
 from gridsum.study.results import Results
 from gridsum.training.folders import seed_folder
 from gridsum.training.summary import write_summary
@@ -36,7 +37,9 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 def _files(results: Results) -> dict[str, str]:
     folder = results.folder
     paths = [folder / name / kept for name in results.trained for kept in _KEPT]
-    paths += [place / "records" / f"{name}.jsonl" for place in (folder, folder / "further") for name in results.trained]
+    paths += [
+        place / "records" / f"{name}.jsonl" for place in (folder, folder / EXTRA_FOLDER) for name in results.trained
+    ]
     return {path.relative_to(folder).as_posix(): checksum(path) for path in paths if path.exists()}
 
 

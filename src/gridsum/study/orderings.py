@@ -24,7 +24,7 @@ _BY_THE_RULE = (
 
 def decisive(results: Results) -> list[Record]:
     """The records that the rule is about, of all its seeds; none while one of them is lacking."""
-    every = [r for trained in results.variants for r in (*trained.measured(rule.WAY), *trained.further)]
+    every = [r for trained in results.variants for r in (*trained.measured(rule.WAY), *trained.extra)]
     records = rule.counting(every)
     return records if rule.decidable(records) else []
 

@@ -1,4 +1,4 @@
-"""The page of results and its appendices: Markdown made of a campaign's records and summaries.
+"""The page of results and its appendices: Markdown made of a reproduction's records and summaries.
 
 What a person has to say about them stands in FOLDER/notes.md, and is put on the page as it is.
 """
@@ -12,7 +12,7 @@ from gridsum.config.variants import PAPER_VARIANTS
 from gridsum.evaluation.intervals import Standing
 from gridsum.evaluation.records import Record
 from gridsum.study import accounts, comparison, orderings, rule
-from gridsum.study.campaign import ON_EVERY_GRID, OVERTRAINED
+from gridsum.study.reproduction import ON_EVERY_GRID, OVERTRAINED
 from gridsum.study.results import Results
 
 NOTES = "notes.md"

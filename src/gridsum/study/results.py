@@ -1,4 +1,4 @@
-"""What a campaign's folder holds by now, read once: the records and summaries that the pages are made of."""
+"""What the folder of a reproduction holds by now, read once: the records and summaries that the pages are made of."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -9,8 +9,9 @@ from gridsum.config.paper import Config
 from gridsum.config.variants import PAPER_VARIANTS
 from gridsum.evaluation.records import Record, read
 from gridsum.evaluation.suites import COLLECTIONS
-from gridsum.study.campaign import AS_PUBLISHED, ON_EVERY_GRID, OVERTRAINED, Way, machines, overtrained_name
+from gridsum.study.jobs import Way, machines
 from gridsum.study.leakage import Leakage, read_leakage
+from gridsum.study.reproduction import AS_PUBLISHED, EXTRA_FOLDER, ON_EVERY_GRID, OVERTRAINED, overtrained_name
 from gridsum.study.selection import best, choose
 from gridsum.training.folders import read_setup
 from gridsum.training.summary import Summary, read_summary
@@ -27,7 +28,7 @@ class Trained:
     validation: list[Record]
     by_way: dict[Way, list[Record]]
     """The reported records, by how they were measured."""
-    further: list[Record]
+    extra: list[Record]
     """Records of other seeds: they are in no table of means, but the paper's orderings are decided by them too."""
     leakage: dict[int, Leakage]
     """By seed."""
@@ -76,7 +77,7 @@ class Results:
         return [self.trained[name] for name in PAPER_VARIANTS if name in self.trained]
 
     def overtrained(self, variant: str) -> Trained | None:
-        """What was trained further of a variant."""
+        """What was overtrained of a variant."""
         return self.trained.get(overtrained_name(variant))
 
     def chosen(self, name: str) -> dict[str, int]:
@@ -91,7 +92,7 @@ class Results:
     def standing_for(self, variant: str) -> Run | None:
         """The run of a variant that is compared, drawn and shipped; None while its runs are not validated.
 
-        Where the paper shows a variant for something, this is the best run for that, trained further if it has been
+        Where the paper shows a variant for something, this is the best run for that, overtrained if it has been
         measured so. Of any other variant it is the best for both aims together.
         """
         chosen, further = self.chosen(variant), self.overtrained(variant)
@@ -117,7 +118,7 @@ def _load(folder: Path, name: str) -> Trained:
         by_way.setdefault(record.way, []).append(record)
         if record.answers is not None and record.way == ON_EVERY_GRID:  # worked examples have one grid
             by_way.setdefault(AS_PUBLISHED, []).append(record)
-    others = _last(folder / "further" / "records" / f"{name}.jsonl")
+    others = _last(folder / EXTRA_FOLDER / "records" / f"{name}.jsonl")
     return Trained(
         name,
         config,

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from statistics import fmean
+from typing import Any
 
 from gridsum.evaluation.records import Record
 from gridsum.evaluation.suites import COLLECTIONS
@@ -28,3 +29,16 @@ def best(records: Sequence[Record]) -> int:
         assert record.seed is not None, "runs that were trained here have a seed"
         by_seed.setdefault(record.seed, []).append(record)
     return max(sorted(by_seed), key=lambda seed: merit(by_seed[seed]))
+
+
+def proved_seed(outcomes: Sequence[dict[str, Any]]) -> int | None:
+    """Of the runs of `exact` that are proved, the one with most results right before consolidation; None without any.
+
+    Those were problems of the training range, not of a suite. Of equals, the smallest seed.
+    """
+
+    def right_before(outcome: dict[str, Any]) -> float:
+        return outcome["rounds"][0]["right"] if outcome["rounds"] else 1.0
+
+    proved = [outcome for outcome in outcomes if outcome["proved"]]
+    return max(proved, key=lambda outcome: (right_before(outcome), -outcome["seed"]))["seed"] if proved else None

@@ -13,28 +13,21 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, Self, TypeVar
-
-import torch
+from statistics import fmean
+from typing import Any, TypeVar
 
 from gridsum.config.exact import ExactConfig
 from gridsum.config.fields import fields_of, from_dict, override, to_json
 from gridsum.config.paper import Config, ConfigError
-from gridsum.evaluation.evaluate import PaperSubject, evaluate
-from gridsum.evaluation.records import append, read
 from gridsum.evaluation.suites import Suite
 from gridsum.io.disk import write_atomically
-from gridsum.ops.costs import Work, exact_work, training_work
-from gridsum.study.pieces import Piece, State, Surroundings, fleet_bytes, load_seeds
-from gridsum.study.proved import outcomes
-from gridsum.training.exact import Progress, train_exact
-from gridsum.training.folders import FolderError, read_exact_setup, read_setup, trained_epochs
-from gridsum.training.loop import train
+from gridsum.study.jobs import Asked, Job, Sheet, Training, jobs_of
+from gridsum.study.kinds import outcomes
+from gridsum.training.folders import read_metrics
 
 _SETUP = "sweep.json"
 _MOST = 10_000
-Kind = TypeVar("Kind", Config, ExactConfig)
-AnyConfig = Config | ExactConfig
+Configuration = TypeVar("Configuration")
 
 
 class SweepError(ValueError):
@@ -62,7 +55,7 @@ def grid(axes: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
     return [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
 
 
-def drawn(config: AnyConfig, ranges: Mapping[str, Range], count: int, seed: int) -> list[dict[str, Any]]:
+def drawn(config: Any, ranges: Mapping[str, Range], count: int, seed: int) -> list[dict[str, Any]]:
     """Changes at random, the same for the same seed."""
     chance, kinds = random.Random(seed), fields_of(config)
     return [
@@ -70,7 +63,7 @@ def drawn(config: AnyConfig, ranges: Mapping[str, Range], count: int, seed: int)
     ]
 
 
-def configurations(base: Kind, changes: Sequence[Mapping[str, Any]]) -> dict[str, Kind]:
+def configurations(base: Configuration, changes: Sequence[Mapping[str, Any]]) -> dict[str, Configuration]:
     """The configurations of a sweep by name; a name says what is changed."""
     if not 0 < len(changes) <= _MOST:
         raise SweepError(f"a sweep has 1 to {_MOST:,} configurations, not {len(changes):,}")
@@ -83,7 +76,7 @@ def configurations(base: Kind, changes: Sequence[Mapping[str, Any]]) -> dict[str
     return found
 
 
-def write_sweep(folder: Path, configs: Mapping[str, AnyConfig], seeds: Sequence[int]) -> None:
+def write_sweep(folder: Path, configs: Mapping[str, Any], seeds: Sequence[int]) -> None:
     """Keep what a sweep is; refuse a folder that holds another one."""
     setup = {"seeds": list(seeds), "configurations": {name: json.loads(to_json(c)) for name, c in configs.items()}}
     path = folder / _SETUP
@@ -92,7 +85,7 @@ def write_sweep(folder: Path, configs: Mapping[str, AnyConfig], seeds: Sequence[
     write_atomically(path, json.dumps(setup, indent=1).encode() + b"\n")
 
 
-def read_sweep(folder: Path) -> tuple[dict[str, AnyConfig], tuple[int, ...]]:
+def read_sweep(folder: Path) -> tuple[dict[str, Any], tuple[int, ...]]:
     try:
         setup = json.loads((folder / _SETUP).read_text())
         configs = {name: from_dict(_kind_of(data), data) for name, data in setup["configurations"].items()}
@@ -101,7 +94,7 @@ def read_sweep(folder: Path) -> tuple[dict[str, AnyConfig], tuple[int, ...]]:
         raise SweepError(f"{folder / _SETUP} cannot be read as a sweep: {error}") from None
 
 
-def _kind_of(data: dict[str, Any]) -> type[AnyConfig]:
+def _kind_of(data: dict[str, Any]) -> type[Any]:
     return ExactConfig if data.get("variant") == "exact" else Config
 
 
@@ -109,128 +102,61 @@ def holds_sweep(folder: Path) -> bool:
     return (folder / _SETUP).is_file()
 
 
-class _Fleet(Piece, Generic[Kind]):
-    """The fleet of one configuration."""
-
-    stage = "train"
-
-    def __init__(self, folder: Path, subject: str, config: Kind, seeds: tuple[int, ...]) -> None:
-        self.folder, self.subject, self.config, self.seeds = folder.absolute(), subject, config, seeds
-
-    @property
-    def place(self) -> Path:
-        return self.folder / self.subject
-
-    def places(self) -> list[Path]:
-        return [self.place]
-
-    def moved(self, old: Path, new: Path) -> Self:
-        return type(self)(new / self.folder.relative_to(old), self.subject, self.config, self.seeds)
-
-    def memory(self) -> int:
-        return fleet_bytes(self.config, len(self.seeds))
+def sweep_jobs(
+    configs: Mapping[str, Any], seeds: tuple[int, ...], suites: Sequence[Suite] = (), samples: int | None = None
+) -> list[Job]:
+    asked = tuple(Asked(suite, samples or suite.samples) for suite in suites)
+    return jobs_of(
+        Training(name, config, seeds, (Sheet("measure", f"records/{name}.jsonl", asked),) if asked else ())
+        for name, config in configs.items()
+    )
 
 
-class SweepTrain(_Fleet[Config]):
-    """One of the paper's networks."""
-
-    def state(self) -> State:
-        total = self.config.training.epochs
-        if not (self.place / "config.json").exists():
-            return State(0, total, "epochs")
-        there, seeds = read_setup(self.place)
-        if (there, seeds) != (self.config, self.seeds):
-            raise FolderError(f"{self.place} holds another training; choose another --out")
-        return State(min(trained_epochs(self.place), total), total, "epochs")
-
-    def work(self, device: torch.device) -> Work:
-        state = self.state()
-        return training_work(self.config, len(self.seeds), state.total - state.done, device)
-
-    def run(self, around: Surroundings) -> None:
-        resume = (self.place / "config.json").exists()
-
-        def report(epoch: Any) -> None:
-            around.epoch(self.subject, epoch)
-
-        train(self.config, self.seeds, self.place, around.device, resume, report, around.note)
+def listed(folder: Path, configs: Mapping[str, Any], seeds: Sequence[int]) -> list[str]:
+    """How good each configuration became at the end of its training, the best first, as lines."""
+    rows: list[tuple[float, int, str, str]] = []
+    exact = all(isinstance(config, ExactConfig) for config in configs.values())
+    for name in configs:
+        if exact:
+            results = outcomes(folder / name, seeds)
+            proved = sum(result["proved"] for result in results)
+            rows.append((proved, len(results), f"{proved:>7}", name))
+            continue
+        ends = [log[-1] for log in (read_metrics(folder / name, seed) for seed in seeds) if log]
+        if ends:
+            accuracy, loss = (fmean(line[part] for line in ends) for part in ("accuracy", "total"))
+            rows.append((accuracy, len(ends), f"{accuracy:>9.4f} {loss:>8.4f}", name))
+    header = f"{'proved':>7}" if exact else f"{'accuracy':>9} {'loss':>8}"
+    ordered = sorted(rows, key=lambda row: -row[0])
+    return [f"{header} {'runs':>5}  configuration", *(f"{told} {runs:>5}  {name}" for _, runs, told, name in ordered)]
 
 
-class Discover(_Fleet[ExactConfig]):
-    """A fleet of `exact`: trained, consolidated and proved."""
-
-    def state(self) -> State:
-        if (self.place / "config.json").exists() and read_exact_setup(self.place) != (self.config, self.seeds):
-            raise FolderError(f"{self.place} holds another training; choose another --out")
-        return State(len(outcomes(self.place, self.seeds)), len(self.seeds), "seeds")
-
-    def work(self, device: torch.device) -> Work:  # noqa: ARG002
-        return Work() if self.state().finished else exact_work(self.config, len(self.seeds))
-
-    def run(self, around: Surroundings) -> None:
-        resume = (self.place / "config.json").exists()
-
-        def report(now: Progress) -> None:
-            around.problems(f"{self.subject}, {now.phase}", now.done, now.of)
-
-        train_exact(self.config, self.seeds, self.place, around.device, resume, report, around.note)
-
-
-class SweepMeasure(Piece):
-    """All runs of one configuration on one suite."""
-
-    stage = "measure"
-
-    def __init__(self, training: SweepTrain, suite: Suite, samples: int | None) -> None:
-        self.training, self.suite, self.samples = training, suite, samples
-        self.subject = f"{training.subject} on {suite.name}"
-        self.path = training.folder / "records" / f"{training.subject}.jsonl"
-
-    def places(self) -> list[Path]:
-        return [self.training.place, self.path]
-
-    def moved(self, old: Path, new: Path) -> Piece:
-        return SweepMeasure(self.training.moved(old, new), self.suite, self.samples)
-
-    def state(self) -> State:
-        if not self.training.state().finished:
-            return State(0, 1, "suites", f"the training of {self.training.subject}")
-        found = read([self.path], pass_over_torn=True) if self.path.exists() else []
-        done = {record.seed for record in found if record.suite == self.suite.name}
-        return State(int(done >= set(self.training.seeds)), 1, "suites")
-
-    def work(self, device: torch.device) -> Work:  # noqa: ARG002
-        return Work()
-
-    def run(self, around: Surroundings) -> None:
-        model = load_seeds(self.training.place, self.training.subject, self.training.seeds, around.device)
-
-        def report(done: int, total: int) -> None:
-            around.problems(self.subject, done, total)
-
-        append(self.path, evaluate(PaperSubject(model), self.suite, self.samples, commit=around.commit, report=report))
+def changes_asked(
+    base: Any, axes: Sequence[str], listing: str | None, count: int | None, ranges: Sequence[str], seed: int
+) -> list[dict[str, Any]]:
+    """What a sweep changes, configuration by configuration: along axes, listed in a file, or drawn from ranges."""
+    if sum((bool(axes), listing is not None, count is not None)) != 1:
+        raise SweepError("say what to sweep over: --grid, --list or --random with --range")
+    if axes:
+        return grid(dict(parse_axis(base, text) for text in axes))
+    if count is not None:
+        if not ranges:
+            raise SweepError("--random draws from --range; name at least one field")
+        return drawn(base, dict(parse_range(base, text) for text in ranges), count, seed)
+    assert listing is not None
+    found = []
+    for number, line in enumerate(Path(listing).read_text(encoding="utf-8").splitlines(), 1):
+        if line.strip():
+            try:
+                found.append(json.loads(line))
+            except ValueError as error:
+                raise SweepError(f"{listing}, line {number} is no JSON: {error}") from None
+            if not isinstance(found[-1], dict):
+                raise SweepError(f"{listing}, line {number} is no object of fields and values")
+    return found
 
 
-def sweep_pieces(
-    folder: Path,
-    configs: Mapping[str, AnyConfig],
-    seeds: tuple[int, ...],
-    suites: Sequence[Suite] = (),
-    samples: int | None = None,
-) -> list[Piece]:
-    """Suites are for networks of the paper; what `exact` comes to is a proof."""
-    found: list[Piece] = []
-    trainings: list[SweepTrain] = []
-    for name, config in configs.items():
-        if isinstance(config, ExactConfig):
-            found.append(Discover(folder, name, config, seeds))
-        else:
-            trainings.append(SweepTrain(folder, name, config, seeds))
-    measures = (SweepMeasure(training, suite, samples) for training in trainings for suite in suites)
-    return [*found, *trainings, *measures]
-
-
-def parse_axis(config: AnyConfig, text: str) -> tuple[str, list[str]]:
+def parse_axis(config: Any, text: str) -> tuple[str, list[str]]:
     """`training.learning_rate=1e-3,3e-4` as a field and its values; values of a field with commas are split by `;`."""
     name, _, values = text.partition("=")
     if not values:
@@ -243,7 +169,7 @@ def parse_axis(config: AnyConfig, text: str) -> tuple[str, list[str]]:
     return name, many
 
 
-def parse_range(config: AnyConfig, text: str) -> tuple[str, Range]:
+def parse_range(config: Any, text: str) -> tuple[str, Range]:
     """`training.learning_rate=1e-4:1e-2:log` as a field and the range to draw it from."""
     match = re.fullmatch(r"([\w.]+)=([^:]+):([^:]+)(:log)?", text)
     if match is None:

@@ -1,18 +1,27 @@
-"""The page of the comparison and its appendix, made of the systems' data and of records; they say what has not been
-measured."""
+"""The report on the baselines and its appendix, made of their data and of records; they say what has not been measured.
 
+FOLDER/records/systems.jsonl    what all of them came to
+FOLDER/records/systems-learning.jsonl    how they learned, epoch by epoch
+"""
+
+import json
 import re
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
+from gridsum.baselines.learning import learned_in, learning
 from gridsum.baselines.registry import SYSTEMS
 from gridsum.baselines.system import System
 from gridsum.evaluation.baselines import across, by_system, costs, spread_of, systems
 from gridsum.evaluation.intervals import wilson
-from gridsum.evaluation.records import Record
+from gridsum.evaluation.records import Record, read
 from gridsum.evaluation.rendering import Table, to_markdown
 from gridsum.evaluation.suites import COLLECTIONS
+from gridsum.io.disk import write_atomically
+from gridsum.study.reproduction import BASELINE_RECORDS
 
+LEARNING, PAGE = "records/systems-learning.jsonl", "comparison.md"
 PICTURE, CURVES, APPENDIX = "pictures/comparison.svg", "pictures/learning.svg", "appendix/systems.md"
 """Beside the page; the pictures are drawn by `gridsum figure systems` and `gridsum figure learning`."""
 OURS = ("exact", "base", "noGroups")
@@ -58,13 +67,44 @@ Both settings of each system on every suite, and every seed. What it means stand
 ```sh
 gridsum train --system dngpu --seeds 0-7 --out runs/dngpu
 gridsum evaluate --model runs/dngpu --suite comparison --out records.jsonl
-gridsum compare --out runs/systems --seeds 0-7 --at-once 5   # all of it, and this page; stopped, it goes on
-gridsum figure systems --records exact base runs/systems/records.jsonl --out comparison.svg
-gridsum figure learning --records runs/systems/learning.jsonl --out learning.svg
+gridsum reproduce --variants baselines --out runs/systems --seeds 0-7 --on processes:5   # all of it, and this page
+gridsum figure systems --records exact base runs/systems/records/systems.jsonl --out comparison.svg
+gridsum figure learning --records runs/systems/records/systems-learning.jsonl --out learning.svg
 gridsum evaluate --model exact base noGroups --suite 2x8 2x10 2x20 2x50 2x200 4x5 nines+1:2x[1,10] nines+1:2x[1,100] \\
   --grids published --placement soft --samples 256 --out ours.jsonl   # ours, on what the paper has no table of
 ```
 """
+
+
+def baseline_records(folder: Path) -> list[Record]:
+    path = folder / BASELINE_RECORDS
+    return read([path], pass_over_torn=True) if path.exists() else []
+
+
+def keep_learning(folder: Path) -> None:
+    """Keep how the baselines in a folder learned; logs that are no longer there have been kept before."""
+    path = folder / LEARNING
+    known = learning([path]) if path.exists() else {}
+    for name, setting in ((name, setting) for setting in _TRAINED for name in SYSTEMS):
+        place = folder / f"{name}-{setting}"
+        if (place / "config.json").exists():
+            known[f"{name}/{setting}"] = learned_in(place, f"{name}/{setting}")
+    lines = [json.dumps(line._asdict()) + "\n" for epochs in known.values() for line in epochs]
+    write_atomically(path, "".join(lines).encode())
+
+
+def drawings(folder: Path, page: Path) -> dict[Path, list[str]]:
+    """The pictures beside the page, and the arguments of `gridsum figure` that draw them."""
+    keep_learning(folder)
+    return {
+        page.parent / PICTURE: ["systems", "--records", "exact", "base", str(folder / BASELINE_RECORDS)],
+        page.parent / CURVES: ["learning", "--records", str(folder / LEARNING)],
+    }
+
+
+def pages(records: Sequence[Record], place: Path) -> dict[Path, str]:
+    """The page and its appendix, by where they stand in a folder."""
+    return {place / PAGE: page(records), place / APPENDIX: appendix(records)}
 
 
 def page(records: Sequence[Record]) -> str:
@@ -106,8 +146,8 @@ def appendix(records: Sequence[Record]) -> str:
         parts += [
             "\n## How those learned that do not reach their papers' numbers\n",
             f"![Characters and held-out results right against problems seen, a line for each system](../{CURVES})\n",
-            "Own settings, means over the seeds; 64 problems are held out. Drawn of the learning.jsonl that gridsum "
-            "compare writes.\n",
+            "Own settings, means over the seeds; 64 problems are held out. Drawn of the systems-learning.jsonl that "
+            "gridsum reproduce writes.\n",
             "## Every seed\n",
             to_markdown(systems(measured)),
             to_markdown(costs(measured)),

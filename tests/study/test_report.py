@@ -11,10 +11,10 @@ import pytest
 from gridsum.config.variants import PAPER_VARIANTS
 from gridsum.evaluation.records import Record, append, read
 from gridsum.study import accounts, comparison
-from gridsum.study.campaign import AS_PUBLISHED, ON_EVERY_GRID
 from gridsum.study.drawings import drawings_at
 from gridsum.study.manifest import checksum, keep, read_manifest
 from gridsum.study.page import APPENDICES, NOTES, write_pages
+from gridsum.study.reproduction import AS_PUBLISHED, ON_EVERY_GRID
 from gridsum.study.results import Results, load_results
 from tests.study.conftest import ROOT, rewrite_records, table_lines
 
@@ -149,10 +149,10 @@ def test_checksums_of_weights_outlive_the_weights(copied: Path):
     assert [line[1] for line in table_lines(_page(copied), "Every run") if line[0] == "SASA"] == ["0", "1"]
 
 
-def test_further_seeds_are_for_the_orderings_alone(copied: Path):
+def test_extra_seeds_are_for_the_orderings_alone(copied: Path):
     before = _pages(copied)
     records = [record for record in read([copied / "records" / "SASA.jsonl"]) if record.way == ON_EVERY_GRID]
-    there = copied / "further" / "records" / "SASA.jsonl"
+    there = copied / "extra-seeds" / "records" / "SASA.jsonl"
     there.parent.mkdir(parents=True)
     append(there, [dataclasses.replace(record, seed=(record.seed or 0) + 10) for record in records])
     after = _pages(copied)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import json
 import signal
 import sys
 from collections.abc import Callable
@@ -11,10 +12,17 @@ from typing import NamedTuple
 
 import pytest
 
+from gridsum.automaton.files import read_rule, shipped_rule
+from gridsum.baselines.learning import learning
 from gridsum.cli import main
-from gridsum.cli.reproduce import OUT_OF_TIME, STAGES
+from gridsum.cli.reproduce import OUT_OF_TIME
 from gridsum.evaluation.records import read
+from gridsum.evaluation.suites import Suite
+from gridsum.model.store import SHIPPED
+from gridsum.study import reproduction
 from gridsum.study.page import APPENDICES
+from gridsum.study.reproduction import Reproduction, named
+from gridsum.training.folders import create, read_metrics
 from tests.children import as_new, in_child, stopped
 from tests.children import command as work_of
 from tests.study.conftest import ROOT
@@ -49,7 +57,7 @@ def test_a_dry_run_says_what_is_left_and_writes_nothing(reproduce: Reproduce, tm
     status, out, _ = reproduce("--dry-run", "--out", str(tmp_path / "new"))
     assert status == 0
     assert not (tmp_path / "new").exists()
-    assert "train      noGroups                0 of 510 epochs     about " in out
+    assert "train       noGroups                0 of 510 epochs     about " in out
     assert "expect half of that to twice that" in out
     stages = [line.split()[0] for line in out.splitlines()]
     assert set(stages[:-1]) == {"train", "validate", "overtrain", "measure"}
@@ -112,14 +120,14 @@ def test_killed_at_any_moment_it_ends_with_the_same(reproduce: Reproduce, quick:
         assert (tmp_path / weights).read_bytes() == (quick / weights).read_bytes()
 
 
-def test_a_piece_at_a_time(reproduce: Reproduce, tmp_path: Path):
+def test_a_job_at_a_time(reproduce: Reproduce, tmp_path: Path):
     quickly = ["--quick", "--variants", "SASA", "--seeds", "3", "--out", str(tmp_path)]
     status, _, err = reproduce(*quickly, "--only", "measure")
     assert status == 1
     assert "measure SASA is left out: it waits for the training of SASA" in err
     assert not list(tmp_path.iterdir())
     assert reproduce(*quickly, "--only", "train").status == 0
-    assert {path.name for path in tmp_path.iterdir()} == {"SASA", "campaign.json"}
+    assert {path.name for path in tmp_path.iterdir()} == {"SASA", "reproduction.json"}
     assert reproduce(*quickly, "--only", "validate").status == 0
     assert [record.seed for record in read([tmp_path / "SASA" / "validation.jsonl"])] == [3, 3]
     assert reproduce(*quickly, "--only", "report").status == 0
@@ -146,6 +154,9 @@ def test_records_name_the_commit_they_are_told(reproduce: Reproduce, tmp_path: P
     [
         (["--only", "repot"], "did you mean 'report'?"),
         (["--variants", "nogroups"], "did you mean 'noGroups'?"),
+        (["--variants", "dngp"], "did you mean 'dngpu'?"),
+        (["--variants", "exact", "--only", "ship", "--out", "nowhere"], "no run of exact in nowhere is proved"),
+        (["--out", "s3://bucket/mine"], "add --on, or name a folder"),
         (["--reading", "txt", "--out", "out"], "did you mean 'text'?"),
         (["--reading", "text"], "name another folder: --out out/text"),
         (["--seeds", "9-0"], "write it as 0-9"),
@@ -153,8 +164,8 @@ def test_records_name_the_commit_they_are_told(reproduce: Reproduce, tmp_path: P
         (["--precision", "fp16"], "there is no precision 'fp16'"),
         (["--out", str(ROOT / "README.md")], "--out takes a folder"),
         (["--quick", "--only", "ship"], "--ship-to"),
-        (["--only", "report", "--out", "nowhere", "--page", "page.md"], "nowhere holds no training yet"),
-        (["--only", "report", "--page", str(ROOT / "docs")], "is a folder; name a file in it"),
+        (["--only", "report", "--out", "nowhere", "--report", "page.md"], "nowhere holds no training yet"),
+        (["--only", "report", "--report", str(ROOT / "docs")], "is a folder; name a file in it"),
         (["--dryrun"], "did you mean --dry-run?"),
     ],
 )
@@ -169,11 +180,10 @@ def test_mistakes_are_explained(
     assert not list(tmp_path.iterdir())
 
 
-def test_another_campaigns_folder_is_refused(reproduce: Reproduce, quick: Path):
+def test_another_reproductions_folder_is_refused(reproduce: Reproduce, quick: Path):
     status, _, err = reproduce("--out", str(quick), "--seeds", "0,1")
     assert status == 2
-    assert "base was trained with model.width = 16, not 64. It stays as it is; name a new folder" in err
-    assert err.endswith("--out mine, or leave this one out: --variants noGroups SASA fixedTime ponderReg\n")
+    assert "base was trained with model.width = 16, not 64. It stays as it is; leave it out with --variants" in err
 
 
 def test_of_the_results_of_the_repository_nothing_is_left_to_do(reproduce: Reproduce, monkeypatch):
@@ -196,6 +206,60 @@ def test_training_and_measuring_need_no_figures(tmp_path: Path):
     assert "left out" in done.err
 
 
-def test_the_names_in_the_help_are_those_that_exist(reproduce: Reproduce):
-    out = reproduce("--help").out
-    assert all(f"\n  {name} " in out for name in STAGES)
+def test_names_stand_for_variants_and_baselines():
+    assert named(["lstm-act/own", "dngpu", "lstm-act", "exact", "base"]) == (
+        *("lstm-act/own", "dngpu/paper", "dngpu/own", "lstm-act/paper", "exact", "base"),
+    )
+    assert len(named(["baselines"])) == 14
+
+
+def test_the_chosen_run_of_exact_is_measured_and_shipped(
+    reproduce: Reproduce, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Of two seeds, of which one is the run that ships, on two small suites."""
+    monkeypatch.setattr(reproduction, "OF_EXACT", (Suite.parse("2x15"), Suite.parse("[1,4]x[1,10]")))
+    options = ["--variants", "exact", "--out", str(tmp_path), "--seeds", "3,7", "--quick"]
+    (train, _) = Reproduction(("exact",), (3, 7), quick=True).jobs()
+    create(tmp_path / "exact", train.training.config, (3, 7))
+    for seed, proved in ((3, False), (7, True)):
+        there, outcome = tmp_path / "exact" / f"seed-{seed}", {"seed": seed, "proved": proved, "rounds": []}
+        (there / "proof.json").write_text(json.dumps(outcome))
+        (there / "weights.safetensors").write_bytes((SHIPPED / "exact.safetensors").read_bytes())
+    assert reproduce(*options, "--only", "measure").status == 0
+    records = read([tmp_path / "records" / "exact.jsonl"])
+    assert [(record.suite, record.seed, record.samples) for record in records] == [
+        ("2x15", 7, 2),
+        ("[1,4]x[1,10]", 7, 2),
+    ]
+    assert all(record.sequences_right == record.samples for record in records)
+    place = tmp_path / "shipped"
+    status, _, err = reproduce(*options, "--only", "measure", "ship", "--ship-to", str(place))
+    assert status == 0
+    assert "exact is seed 7" in err
+    assert len(read([tmp_path / "records" / "exact.jsonl"])) == 2, "what is measured is not measured again"
+    assert read([place / "exact.jsonl"]) == records
+    assert read_rule(place / "exact.rule.json").to_json() == shipped_rule("exact").to_json()  # type: ignore[union-attr]
+    assert (place / "exact.safetensors").read_bytes() == (SHIPPED / "exact.safetensors").read_bytes()
+
+
+def test_baselines_side_by_side_come_to_the_same(reproduce: Reproduce, tmp_path: Path):
+    found = []
+    for on in ([], ["--on", "processes:2"]):
+        out = tmp_path / str(len(on))
+        assert reproduce("--variants", "lstm-act", "--quick", "--out", str(out), "--commit", "abc", *on).status == 0
+        records = read([out / "records" / "systems.jsonl"])
+        assert {record.commit for record in records} == {"abc"}
+        assert {(record.model, record.variant) for record in records} == {
+            ("lstm-act-paper", "lstm-act/paper"),
+            ("lstm-act-own", "lstm-act/own"),
+        }
+        found.append(sorted(str(dataclasses.replace(record, training_seconds=None)) for record in records))
+        assert "](appendix/systems.md)" in (out / "comparison.md").read_text()
+        assert "lstm-act/own" in (out / "appendix" / "systems.md").read_text()
+        for learned in learning([out / "records" / "systems-learning.jsonl"]).values():
+            place = out / learned[0].variant.replace("/", "-")
+            logged = [read_metrics(place, seed) for seed in (0, 1)]
+            for one, *epochs in zip(learned, *logged, strict=True):
+                assert one.problems_seen == 8 * epochs[0]["epoch"]
+                assert one.accuracy == pytest.approx(sum(epoch["accuracy"] for epoch in epochs) / 2, abs=1e-4)
+    assert found[0] == found[1]

@@ -1,0 +1,411 @@
+"""Jobs: train some seeds of a configuration, or measure them. A job knows what of it is done, and how to do the rest.
+
+    FOLDER/NAME/                  a training folder (see `gridsum.training.folders`)
+    FOLDER/NAME/machine.jsonl     where and how long it was trained, one line for each stretch
+    FOLDER/NAME/leakage.jsonl     how much of every symbol soft placement puts elsewhere
+    FOLDER/records/NAME.jsonl     records of its runs
+
+There is no state beside these: what is done is read from the folders and records themselves. Weights and logs need not
+be kept of a training that has been measured: it counts as done.
+
+A job names no folder but within FOLDER, so it can be done in a copy of FOLDER on another machine. It can be stopped at
+any moment by an exception from a callback; what it has done stays done.
+"""
+
+import gc
+import json
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePath
+from typing import Any, NamedTuple
+
+import torch
+
+from gridsum.config.fields import fields_of, following, override
+from gridsum.config.paper import Config
+from gridsum.evaluation.evaluate import evaluate
+from gridsum.evaluation.records import Record, as_line, read
+from gridsum.evaluation.suites import Suite
+from gridsum.io.disk import append_lines, read_objects
+from gridsum.io.version import __version__
+from gridsum.ops.costs import Work, operations, steps_of_solving
+from gridsum.ops.devices import describe, on_gpu
+from gridsum.study import kinds
+from gridsum.study.leakage import LEAKAGE, leakage, lines_of, read_leakage
+from gridsum.study.selection import choose, proved_seed
+from gridsum.training.checkpoints import drop_checkpoints
+from gridsum.training.folders import FolderError, read_setup
+
+Way = tuple[str, str]
+"""How problems are measured: on which grids, and by which placement."""
+MACHINES = "machine.jsonl"
+# Where a training was done in another way than asked in these alone, it is still the training that was asked for.
+_INDIFFERENT = ("training.precision", "training.checkpoint_epochs")
+# What a job takes of memory where nothing else is known: the process itself.
+_PROCESS_BYTES = 10**9
+
+
+@dataclass(frozen=True)
+class Callbacks:
+    """What a job works with, and whom it tells."""
+
+    device: torch.device
+    progress: Callable[[str, int, int, str, str], None]
+    """Hears a label, how much is done, of how much, of what, and news."""
+    keep: Callable[[str, str], None]
+    """Adds lines to a file, which is named within the folder."""
+    note: Callable[[str], None] = lambda _: None
+    check: Callable[[], None] = lambda: None
+    """Called between parts that have been kept; raises to stop."""
+    commit: str | None = None
+
+
+class Asked(NamedTuple):
+    """A suite, measured in one way; None for the model's own way."""
+
+    suite: Suite
+    samples: int
+    way: Way | None = None
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """What is measured of every run of a training, and the file that its records go to."""
+
+    stage: str
+    path: str
+    asked: tuple[Asked, ...]
+    evaluation_seed: int = 0
+    model: str = ""
+    """Whose records count, where several trainings share the file."""
+    proved_alone: bool = False
+    """Only the run that is chosen among those that are proved is measured."""
+    leaks: bool = False
+    """What soft placement leaks is looked at, too."""
+
+    @property
+    def suites(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(asked.suite.name for asked in self.asked))
+
+    def records(self, folder: Path, seeds: Iterable[int]) -> dict[tuple[str, Way | None, int], Record]:
+        """The records that count, by suite, way and seed: of these runs, with problems enough; of several, the last."""
+        path, seeds = folder / self.path, set(seeds)
+        if not path.exists():
+            return {}
+        wanted = {(asked.suite.name, asked.way): asked.samples for asked in self.asked}
+        found: dict[tuple[str, Way | None, int], Record] = {}
+        for record in read([path], pass_over_torn=True):
+            ours = record.model == (self.model or record.model)
+            if ours and record.seed in seeds and record.evaluation_seed == self.evaluation_seed:
+                way = record.way if (record.suite, record.way) in wanted else None
+                if record.samples >= wanted.get((record.suite, way), record.samples + 1):
+                    found[record.suite, way, record.seed] = record
+        return found
+
+    def complete(self, folder: Path, seeds: Sequence[int]) -> bool:
+        return len(self.records(folder, seeds)) == len(seeds) * len(self.asked)
+
+
+@dataclass(frozen=True)
+class Training:
+    """Some seeds of one configuration, trained together in a folder of their own."""
+
+    name: str
+    """Of its folder."""
+    config: Any
+    seeds: tuple[int, ...]
+    sheets: tuple[Sheet, ...] = ()
+    follows: "Training | None" = None
+    """It goes on with the best runs of this one. Until they are chosen, its own seeds are a guess."""
+    stage: str = "train"
+    keep_checkpoint: bool = True
+
+    @property
+    def subject(self) -> str:
+        return PurePath(self.name).name
+
+    @property
+    def total(self) -> int:
+        return kinds.total(self.config, self.seeds)
+
+    def resolved(self, folder: Path) -> "Training | None":
+        """With the seeds that it really has; None while the training that it follows is not done or not validated."""
+        if self.follows is None:
+            return self
+        chosen = self.follows.chosen(folder)
+        if not chosen or not self.follows.finished(folder):
+            return None
+        config, _ = read_setup(folder / self.follows.name)
+        changes = {name: fields_of(self.config)[name][1] for name in ("objective.weight", "training.epochs")}
+        return replace(self, config=override(following(config), changes), seeds=tuple(sorted({*chosen.values()})))
+
+    def chosen(self, folder: Path) -> dict[str, int]:
+        """The best seed for each aim; empty while not all runs are validated."""
+        validation = next(sheet for sheet in self.sheets if sheet.stage == "validate")
+        if not validation.complete(folder, self.seeds):
+            return {}
+        return choose([*validation.records(folder, self.seeds).values()])
+
+    def finished(self, folder: Path) -> bool:
+        return self.done(folder) == self.total
+
+    def done(self, folder: Path) -> int:
+        """How much of it is done; an error where its folder holds another training.
+
+        All of it where its weights have not been kept, but everything that they were for has been measured.
+        """
+        place = folder / self.name
+        if not (place / "config.json").exists():
+            return 0
+        self._check(place)
+        done = kinds.done(place, self.config, self.seeds)
+        measured = self.sheets and all(sheet.complete(folder, self.seeds) for sheet in self.sheets)
+        return self.total if not done and measured else min(done, self.total)
+
+    def _check(self, place: Path) -> None:
+        there, seeds = kinds.setup(place)
+        missing = [seed for seed in self.seeds if seed not in seeds]
+        if missing:
+            raise FolderError(
+                f"{place} was trained with seeds {_listed(seeds)}, without {_listed(missing)}; "
+                "ask for --seeds that it has, or choose another --out"
+            )
+        ours, theirs = fields_of(self.config), fields_of(there)
+        different = next((name for name in ours if ours[name] != theirs.get(name) and name not in _INDIFFERENT), None)
+        if different is not None:
+            raise FolderError(
+                f"{place} was trained with {different} = {theirs[different][1]}, not {ours[different][1]}. It stays as "
+                "it is; leave it out with --variants, or name a new folder for a study of your own: --out mine"
+            )
+
+
+@dataclass(frozen=True)
+class State:
+    """How far a job has come."""
+
+    done: int
+    total: int
+    unit: str
+    waits_for: str = ""
+    """What has to be done before the job can begin; it ends with the name of a training."""
+
+    @property
+    def finished(self) -> bool:
+        return self.done >= self.total
+
+
+@dataclass(frozen=True)
+class Job(ABC):
+    training: Training
+
+    @property
+    @abstractmethod
+    def stage(self) -> str: ...
+
+    @property
+    def name(self) -> str:
+        return f"{self.stage} {self.training.subject}"
+
+    def memory(self) -> int:
+        """Bytes it takes, about."""
+        return _PROCESS_BYTES
+
+    def parts(self) -> "list[Job]":
+        """What of it can be done at the same time on several machines."""
+        return [self]
+
+    def places(self) -> list[str]:
+        """The folders and files that it reads or writes."""
+        follows = self.training.follows
+        return [self.training.name, *([follows.name, *(sheet.path for sheet in follows.sheets)] if follows else [])]
+
+    @abstractmethod
+    def state(self, folder: Path) -> State: ...
+
+    @abstractmethod
+    def work(self, folder: Path, device: torch.device) -> Work:
+        """What is left to do."""
+
+    @abstractmethod
+    def run(self, folder: Path, callbacks: Callbacks) -> None: ...
+
+
+class Train(Job):
+    """Train the runs, or go on with them."""
+
+    @property
+    def stage(self) -> str:
+        return self.training.stage
+
+    def state(self, folder: Path) -> State:
+        training, unit = self.training.resolved(folder), kinds.unit(self.training.config)
+        if training is None:
+            assert self.training.follows is not None
+            return State(0, self.training.total, unit, f"the validation of {self.training.follows.name}")
+        return State(training.done(folder), training.total, unit)
+
+    def work(self, folder: Path, device: torch.device) -> Work:
+        training, state = self.training.resolved(folder) or self.training, self.state(folder)
+        return kinds.work(training.config, len(training.seeds), state.total - state.done, device)
+
+    def memory(self) -> int:
+        return _PROCESS_BYTES + kinds.memory(self.training.config, len(self.training.seeds))
+
+    def run(self, folder: Path, callbacks: Callbacks) -> None:
+        training = self.training.resolved(folder)
+        assert training is not None, "runs are validated before they are overtrained"
+        place, label = folder / training.name, training.subject
+        config, seeds, start = training.config, training.seeds, None
+        if resume := (place / "config.json").exists():
+            config, seeds = kinds.setup(place)
+        elif training.follows is not None:
+            chosen = training.follows.chosen(folder)
+            told = ", ".join(f"seed {seed} for {aim}" for aim, seed in chosen.items())
+            callbacks.note(f"{training.follows.name}: best on validation are {told}")
+            start = kinds.load(folder / training.follows.name, training.follows.subject, seeds)
+
+        def progress(what: str, done: int, of: int, news: str) -> None:
+            callbacks.progress(f"{label}: {what}", done, of, "", news)
+            callbacks.check()
+
+        def note(text: str) -> None:
+            callbacks.note(f"{label}: {text}")
+
+        first, began = training.done(folder), time.monotonic()
+        try:
+            kinds.train(config, seeds, place, callbacks.device, resume, progress, note, start)
+        finally:
+            last, seconds = training.done(folder), round(time.monotonic() - began, 1)
+            if last > first:
+                about = {kinds.unit(config): [first + 1, last], "seconds": seconds}
+                about |= {"device": describe(callbacks.device), "version": __version__, "commit": callbacks.commit}
+                append_lines(place / MACHINES, json.dumps(about).encode() + b"\n")
+            gc.collect()
+            if on_gpu(callbacks.device):
+                torch.cuda.empty_cache()
+        if not training.keep_checkpoint:
+            drop_checkpoints(place)
+        if training.follows is not None:
+            drop_checkpoints(folder / training.follows.name)
+
+
+@dataclass(frozen=True)
+class Measure(Job):
+    """Records of a training's runs on a sheet of suites, or on one of them."""
+
+    sheet: Sheet
+    suite: str = ""
+
+    @property
+    def stage(self) -> str:
+        return self.sheet.stage
+
+    @property
+    def name(self) -> str:
+        return super().name + (f" on {self.suite}" if self.suite else "")
+
+    @property
+    def suites(self) -> tuple[str, ...]:
+        return (self.suite,) if self.suite else self.sheet.suites
+
+    def parts(self) -> list[Job]:
+        """A suite each."""
+        return [Measure(self.training, self.sheet, suite) for suite in self.suites]
+
+    def places(self) -> list[str]:
+        return [*super().places(), self.sheet.path]
+
+    def _missing(self, folder: Path, seeds: Sequence[int]) -> dict[Asked, list[int]]:
+        """What is asked and the runs that lack a record of it."""
+        found = self.sheet.records(folder, seeds)
+        lacking = {
+            asked: [seed for seed in seeds if (asked.suite.name, asked.way, seed) not in found]
+            for asked in self.sheet.asked
+            if asked.suite.name in self.suites
+        }
+        return {asked: runs for asked, runs in lacking.items() if runs}
+
+    def _seeds(self, folder: Path) -> tuple[int, ...] | None:
+        """The runs that are measured; None while that cannot be told."""
+        training = self.training.resolved(folder)
+        if training is None or not training.finished(folder):
+            return None
+        if not self.sheet.proved_alone:
+            return training.seeds
+        seed = proved_seed(kinds.outcomes(folder / training.name, training.seeds))
+        return None if seed is None else (seed,)
+
+    def state(self, folder: Path) -> State:
+        seeds, total = self._seeds(folder), len(self.suites)
+        if seeds is None:
+            done = self.sheet.proved_alone and self.training.finished(folder)
+            what = "a proof of a run" if done else "the training"
+            return State(0, total, "suites", f"{what} of {self.training.subject}")
+        return State(total - len({asked.suite for asked in self._missing(folder, seeds)}), total, "suites")
+
+    def work(self, folder: Path, device: torch.device) -> Work:  # noqa: ARG002
+        if not isinstance(self.training.config, Config):
+            return Work()
+        model, seeds = self.training.config.model, (self.training.resolved(folder) or self.training).seeds
+        total = 0.0
+        for asked, runs in self._missing(folder, seeds).items():
+            space = asked.suite.space
+            cells = round((space.terms[1] + 1.5) * (space.columns + 2.5) * asked.samples * len(runs))
+            placement = 2.0 * model.width * space.symbols
+            total += steps_of_solving(model) * operations(model, cells) + placement * cells
+        return Work(inference=total)
+
+    def run(self, folder: Path, callbacks: Callbacks) -> None:
+        if on_gpu(callbacks.device):
+            # A training before this one may have allowed less; records are of full precision.
+            torch.backends.cuda.matmul.allow_tf32 = False
+        seeds, place, name = self._seeds(folder), folder / self.training.name, self.training.subject
+        assert seeds is not None, "runs are trained before they are measured"
+        if self.sheet.leaks and self.suites[0] == self.sheet.suites[0]:
+            known = read_leakage(place)
+            unknown = [seed for seed in seeds if seed not in known]
+            if unknown:
+                found = leakage(kinds.load(place, name, unknown, callbacks.device))
+                callbacks.keep(f"{self.training.name}/{LEAKAGE}", lines_of(found))
+        model, loaded = None, []
+        for asked, missing in self._missing(folder, seeds).items():
+            if model is None or loaded != missing:
+                model, loaded = kinds.load(place, name, missing, callbacks.device), missing
+
+            def report(done: int, total: int, label: str = f"{name} on {asked.suite.name}:") -> None:
+                callbacks.progress(label, done, total, "problems measured", "")
+                if done < total:  # at the end the record is kept first
+                    callbacks.check()
+
+            subject, seed = kinds.subject(model, asked.way), self.sheet.evaluation_seed
+            records = evaluate(subject, asked.suite, asked.samples, seed, callbacks.commit, report)
+            callbacks.keep(self.sheet.path, "".join(map(as_line, records)))
+            callbacks.check()
+
+
+def jobs_of(trainings: Iterable[Training]) -> list[Job]:
+    """The trainings, then what is measured of them."""
+    trainings = list(trainings)
+    return [*map(Train, trainings), *(Measure(training, sheet) for training in trainings for sheet in training.sheets)]
+
+
+def keep_in(folder: Path) -> Callable[[str, str], None]:
+    """What adds lines to files of a folder."""
+
+    def keep(path: str, lines: str) -> None:
+        if lines:
+            append_lines(folder / path, lines.encode())
+
+    return keep
+
+
+def machines(place: Path) -> list[dict[str, Any]]:
+    """Where, and how long, a training folder was trained."""
+    path = place / MACHINES
+    return list(read_objects(path)) if path.exists() else []
+
+
+def _listed(seeds: Sequence[int]) -> str:
+    return ", ".join(map(str, seeds))

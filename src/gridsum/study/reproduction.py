@@ -1,0 +1,237 @@
+"""What `gridsum reproduce` consists of: trainings of the paper's variants, of `exact` and of baselines, and what
+is measured of each.
+
+    FOLDER/NAME/                  a variant, or one with -overtrained; exact; a baseline with its setting
+    FOLDER/NAME/validation.jsonl  records of the problems that models are chosen by
+    FOLDER/NAME/summary.json      its logs in few numbers (see `gridsum.training.summary`)
+    FOLDER/extra-seeds/           more seeds of the variants, by which the paper's orderings are decided
+    FOLDER/manifest.json          checksums of all of these, and of the weights
+    FOLDER/reproduction.json      what was asked for last; `gridsum watch` reads it
+"""
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from gridsum.baselines.registry import SYSTEMS
+from gridsum.config.exact import ExactConfig
+from gridsum.config.fields import override
+from gridsum.config.paper import ConfigError
+from gridsum.config.variants import PAPER_VARIANTS, variant
+from gridsum.evaluation.suites import COLLECTIONS, LONG_DIGITS, Suite
+from gridsum.io.disk import write_atomically
+from gridsum.io.names import did_you_mean
+from gridsum.study.jobs import Asked, Job, Measure, Sheet, Train, Training, Way, jobs_of
+from gridsum.study.rule import EXTRA_SEEDS
+from gridsum.training.folders import FolderError
+
+OVERTRAINED = {"base": "terms", "noGroups": "digits"}
+"""The variants whose best runs the paper overtrains, and what it shows each of them for."""
+OVERTRAINING_WEIGHT, OVERTRAINING_EPOCHS = 5e-4, 300
+EXACT, BASELINES = "exact", "baselines"
+SETTINGS = ("paper", "own")
+
+ON_EVERY_GRID: Way = ("every", "soft")
+"""What models are chosen by, and the orderings decided."""
+AS_PUBLISHED: Way = ("published", "soft")
+"""What the paper's numbers are of."""
+LEAKY_DIGITS = 100
+"""Of terms so long, soft placement loses positions where it leaks; so they are placed hard, too."""
+
+
+def _each_once(*suites: Suite) -> tuple[Suite, ...]:
+    return tuple({suite.name: suite for suite in suites}.values())
+
+
+REPORTED = _each_once(*COLLECTIONS["all"], *COLLECTIONS["terms"])
+"""The suites of the paper's tables and of its figure of accuracy against terms."""
+OF_EXACT = _each_once(*COLLECTIONS["all"], *COLLECTIONS["exact"])
+"""The paper's suites, and those that a network which adds exactly must hold."""
+_MORE_OF_BASELINES = (
+    *("2x5", "2x8", "2x10", "2x20", "2x50", "2x200", "4x5", "5x5", "6x5", "8x5", "10x5"),
+    *("nines+1:2x[1,10]", "nines+1:2x[1,100]"),
+)
+VALIDATION_SEED = 7
+"""Of the problems that models are chosen by, which no table reports."""
+
+BASELINE_RECORDS = "records/systems.jsonl"
+_FILE, EXTRA_FOLDER = "reproduction.json", "extra-seeds"
+_QUICK_SAMPLES = 2
+_QUICK_EPOCHS = {"training.epochs": 2, "training.steps_per_epoch": 1, "training.batch": 8}
+_QUICK_PAPER = {
+    **_QUICK_EPOCHS,
+    "training.checkpoint_epochs": 1,
+    "model.width": 16,
+    "model.groups": 4,
+    "model.heads": 16,
+    "model.step_hidden": 32,
+    "model.max_steps": 8,
+}
+_QUICK_EXACT = {
+    "rule.bits": 4,
+    "rule.width": 16,
+    "rule.hidden": 16,
+    "rule.groups": 4,
+    "discovery.batch": 8,
+    **{f"phases.{name}.steps": 4 for name in ("place", "soft", "anneal", "hard", "robust")},
+    "consolidation.problems": 400,
+    "consolidation.steps": 10,
+    "consolidation.rounds": 1,
+}
+_QUICK_SUITES = (
+    *("2x15", "2x100", "2x602", "[1,4]x[1,10]", "[5,6]x[1,10]", "[7,10]x[1,10]", "5x5", "6x5", "examples"),
+    "2x[1,1000]",
+    *(suite.name for suite in COLLECTIONS["validation"]),
+)
+
+
+def _all_ways(suite: Suite) -> tuple[Way, ...]:
+    if suite.expressions:
+        return (ON_EVERY_GRID,)
+    placements = ("soft", "hard") if suite.space.digits[1] >= LEAKY_DIGITS else ("soft",)
+    return tuple((grids, placement) for placement in placements for grids in ("every", "published"))
+
+
+def _on_every_grid(_: Suite) -> tuple[Way, ...]:
+    return (ON_EVERY_GRID,)
+
+
+def baseline_suites(name: str, setting: str) -> tuple[Suite, ...]:
+    """What a baseline is measured on: the paper's table, more digits, more terms, long carries; or what its task says.
+
+    Problems that it cannot be given are left out.
+    """
+    baseline = SYSTEMS[name]
+    config = baseline.configured(setting)
+    task, network = config.task.task, baseline.network(config)
+    more = map(Suite.parse, _MORE_OF_BASELINES if task.most_terms is None else task.suites)
+    suites = _each_once(*(COLLECTIONS["comparison"] if task.most_terms is None else ()), *more)
+    return tuple(suite for suite in suites if network.fits(suite.space))
+
+
+def named(names: Iterable[str]) -> tuple[str, ...]:
+    """What these names of `--variants` stand for: variants, exact, and baselines as NAME/SETTING."""
+    found: list[str] = []
+    for name in names:
+        baseline, _, setting = name.partition("/")
+        if name in (*PAPER_VARIANTS, EXACT) or (baseline in SYSTEMS and setting in SETTINGS):
+            found.append(name)
+        elif name == BASELINES or name in SYSTEMS:
+            found += [f"{one}/{setting}" for setting in SETTINGS for one in SYSTEMS if name in (BASELINES, one)]
+        else:
+            known = (*PAPER_VARIANTS, EXACT, BASELINES, *SYSTEMS)
+            advice = f"there are {', '.join(known)}; a baseline also as NAME/own and NAME/paper"
+            raise ConfigError(f"there is no variant {name!r}; {did_you_mean(name, known, advice)}")
+    return tuple(dict.fromkeys(found))
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """Some of what can be trained, from some seeds."""
+
+    variants: tuple[str, ...]
+    seeds: tuple[int, ...]
+    precision: str = "bf16"
+    quick: bool = False
+    reading: str | None = None
+    """How the paper is read, if otherwise than by default."""
+
+    @property
+    def paper(self) -> tuple[str, ...]:
+        return tuple(name for name in self.variants if name in PAPER_VARIANTS)
+
+    @property
+    def baselines(self) -> tuple[str, ...]:
+        return tuple(name for name in self.variants if "/" in name)
+
+    def jobs(self) -> list[Job]:
+        """All but the report, in the order they are done."""
+        standard = [self._standard(name) for name in self.paper]
+        overtrained = [self._overtrained(training) for training in standard if training.name in OVERTRAINED]
+
+        def measured(stage: str, trainings: Sequence[Training]) -> list[Job]:
+            return [Measure(one, sheet) for one in trainings for sheet in one.sheets if sheet.stage == stage]
+
+        found = [*map(Train, standard), *measured("validate", standard)]
+        found += [*map(Train, overtrained), *measured("validate", overtrained)]
+        found += measured("measure", [*standard, *overtrained])
+        found += [job for training in map(self._extra, standard) for job in jobs_of([training])]
+        if EXACT in self.variants:
+            found += jobs_of([self._exact()])
+        return found + jobs_of(self._baseline(*name.split("/")) for name in self.baselines)
+
+    def _standard(self, name: str) -> Training:
+        changes = {"training.precision": self.precision, **(_QUICK_PAPER if self.quick else {})}
+        config = override(variant(name, self.reading), changes)
+        # Overtraining goes on with the optimiser's moments.
+        return Training(name, config, self.seeds, self._sheets(name), keep_checkpoint=name in OVERTRAINED)
+
+    def _sheets(self, name: str) -> tuple[Sheet, ...]:
+        validation = self._asked(COLLECTIONS["validation"], _on_every_grid)
+        return (
+            Sheet("validate", f"{name}/validation.jsonl", validation, VALIDATION_SEED),
+            Sheet("measure", f"records/{name}.jsonl", self._asked(REPORTED, _all_ways), leaks=True),
+        )
+
+    def _overtrained(self, standard: Training) -> Training:
+        name = overtrained_name(standard.name)
+        epochs = 1 if self.quick else OVERTRAINING_EPOCHS
+        config = override(standard.config, {"objective.weight": OVERTRAINING_WEIGHT, "training.epochs": epochs})
+        sheets, a_seed_for_each_aim = self._sheets(name), self.seeds[:2]
+        return Training(name, config, a_seed_for_each_aim, sheets, standard, "overtrain", False)
+
+    def _extra(self, standard: Training) -> Training:
+        path = f"{EXTRA_FOLDER}/records/{standard.name}.jsonl"
+        sheet = Sheet(EXTRA_FOLDER, path, self._asked(COLLECTIONS["ablation"], _on_every_grid))
+        name, seeds = f"{EXTRA_FOLDER}/{standard.name}", tuple(EXTRA_SEEDS)
+        return replace(standard, name=name, seeds=seeds, sheets=(sheet,), stage=EXTRA_FOLDER, keep_checkpoint=False)
+
+    def _exact(self) -> Training:
+        config = override(ExactConfig(), _QUICK_EXACT if self.quick else {})
+        sheet = Sheet("measure", f"records/{EXACT}.jsonl", self._asked(OF_EXACT), proved_alone=True)
+        return Training(EXACT, config, self.seeds, (sheet,))
+
+    def _baseline(self, name: str, setting: str) -> Training:
+        config = override(SYSTEMS[name].configured(setting), _QUICK_EPOCHS if self.quick else {})
+        suites = [
+            replace(suite, samples=128 if suite.space.digits[1] > 300 else 256)
+            for suite in baseline_suites(name, setting)
+        ]
+        folder = f"{name}-{setting}"
+        sheet = Sheet("measure", BASELINE_RECORDS, self._asked(suites), model=folder)
+        return Training(folder, config, self.seeds, (sheet,))
+
+    def _asked(
+        self, suites: Iterable[Suite], ways: Callable[[Suite], tuple[Way | None, ...]] = lambda _: (None,)
+    ) -> tuple[Asked, ...]:
+        wanted = [suite for suite in suites if not self.quick or suite.name in _QUICK_SUITES]
+        return tuple(Asked(suite, self._samples(suite), way) for suite in wanted for way in ways(suite))
+
+    def _samples(self, suite: Suite) -> int:
+        if not self.quick or suite.expressions:
+            return suite.samples
+        return 1 if suite.space.digits[1] >= LONG_DIGITS else _QUICK_SAMPLES
+
+
+def overtrained_name(name: str) -> str:
+    return f"{name}-overtrained"
+
+
+def write_reproduction(folder: Path, asked: Reproduction) -> None:
+    """Keep what was asked for last, for whoever looks at how far it is."""
+    write_atomically(folder / _FILE, json.dumps(asdict(asked)).encode() + b"\n")
+
+
+def holds_reproduction(folder: Path) -> bool:
+    return (folder / _FILE).is_file()
+
+
+def read_reproduction(folder: Path) -> Reproduction:
+    try:
+        about: dict[str, Any] = json.loads((folder / _FILE).read_text())
+        variants, seeds = tuple(about.pop("variants")), tuple(about.pop("seeds"))
+        return Reproduction(variants, seeds, **about)
+    except (ValueError, KeyError, TypeError) as error:
+        raise FolderError(f"{folder / _FILE} cannot be read: {error!r}") from None

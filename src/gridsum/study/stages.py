@@ -1,0 +1,110 @@
+"""The stages of `gridsum reproduce` around its jobs: the plan, figures, report and shipping."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import torch
+
+from gridsum.evaluation.records import read
+from gridsum.io.disk import write_atomically
+from gridsum.model.store import SHIPPED, shipped, shipped_records
+from gridsum.ops.costs import UNCERTAINTY, Estimate, duration
+from gridsum.ops.devices import describe
+from gridsum.study import baselines
+from gridsum.study.drawings import drawings_at
+from gridsum.study.jobs import Job
+from gridsum.study.manifest import keep
+from gridsum.study.page import write_pages
+from gridsum.study.reproduction import EXACT, Reproduction
+from gridsum.study.results import Results, load_results
+from gridsum.study.shipping import ship, ship_exact
+
+_SUBJECT_WIDTH = 24
+"""Of the column of trainings in a plan, at least."""
+Tell = Callable[[str], None]
+
+
+class ReportError(ValueError):
+    """A folder that nothing can be told of; the message says what to do."""
+
+
+def plan(jobs: Sequence[Job], folder: Path, device: torch.device, precision: str) -> str:
+    """What is done and what is left, with the time it takes."""
+    if not jobs:
+        return "  nothing of this has a cost"
+    lines, total, estimate = [], 0.0, Estimate(device, precision)
+    width = max(_SUBJECT_WIDTH, *(len(job.training.subject) + 2 for job in jobs))
+    for job in jobs:
+        state = job.state(folder)
+        seconds = 0.0 if state.finished else estimate.seconds(job.work(folder, device))
+        total += seconds
+        left = "done" if state.finished else f"about {duration(seconds)}" if seconds else "not estimated"
+        amount = f"{state.done} of {state.total} {state.unit}"
+        lines.append(f"  {job.stage:<11} {job.training.subject:<{width}}{amount:<20}{left}")
+    machine = describe(device).split(";")[0]
+    done = all(line.endswith("done") for line in lines)
+    end = "nothing is left to do" if done else f"left: about {duration(total)} on {machine}, {UNCERTAINTY}"
+    return "\n".join([*lines, f"  {end}"])
+
+
+def draw_figures(
+    folder: Path, page: Path, asked: Reproduction, draw: Callable[[list[str]], str | None], tell: Tell
+) -> None:
+    """Every figure that there are data and libraries for; the others are left out, and why is said.
+
+    `draw` takes the arguments of `gridsum figure`, and returns why it could not be drawn.
+    """
+    left_out: dict[str, list[str]] = {}
+    wanted = baselines.drawings(folder, page) if asked.baselines else {}
+    if asked.paper:
+        results = _results(folder)
+        for drawing, path in drawings_at(page).items():
+            options = drawing.options(results)
+            if options is None:
+                left_out.setdefault(drawing.needs, []).append(drawing.name)
+            else:
+                wanted[path] = [drawing.name, *options]
+    for path, arguments in wanted.items():
+        why = draw([*arguments, "--out", str(path)])
+        if why is not None:
+            left_out.setdefault(why, []).append(arguments[0])
+    for why, names in left_out.items():
+        tell(f"left out ({', '.join(names)}): {why}")
+
+
+def write_report(folder: Path, page: Path, asked: Reproduction, tell: Tell) -> None:
+    """The pages of what was asked for, from what the folder holds by now."""
+    made: dict[Path, str] = {}
+    if asked.paper:
+        results = _results(folder)
+        keep(results)
+        drawn = [(path, drawing.captioned(results)) for drawing, path in drawings_at(page).items() if path.exists()]
+        try:
+            made = write_pages(results, page, f"gridsum reproduce --out {folder} --only figures report", drawn)
+        except ModuleNotFoundError as missing:
+            if missing.name is None or missing.name.split(".")[0] != "scipy":
+                raise
+            tell("left out (report): it needs scipy, which is not installed; pip install scipy")
+    if asked.baselines:
+        ours = [shipped_records(name) for name in shipped() if shipped_records(name).exists()]
+        made |= baselines.pages([*read(ours), *baselines.baseline_records(folder)], page.parent)
+    for path, text in made.items():
+        write_atomically(path, text.encode())
+        tell(f"wrote {path}")
+
+
+def ship_models(folder: Path, to: Path | None, asked: Reproduction, tell: Tell) -> None:
+    place = to or SHIPPED
+    if asked.paper:
+        for name, run in ship(_results(folder), place, asked.paper).items():
+            tell(f"{name} is seed {run.seed} of {run.training.name}")
+    if EXACT in asked.variants:
+        tell(f"{EXACT} is seed {ship_exact(folder, place, asked.seeds)}")
+    tell(f"{place} holds {sum(path.stat().st_size for path in place.iterdir()) / 1e6:.1f} MB now")
+
+
+def _results(folder: Path) -> Results:
+    results = load_results(folder)
+    if not results.trained:
+        raise ReportError(f"{folder} holds no training yet; begin with: gridsum reproduce --out {folder} --only train")
+    return results

@@ -1,0 +1,266 @@
+"""What jobs find done, and how they go on after being stopped at any moment."""
+
+import dataclasses
+import json
+import pickle
+import shutil
+from pathlib import Path
+
+import pytest
+from safetensors.torch import load_file
+
+from gridsum.config.fields import override
+from gridsum.config.variants import PAPER_VARIANTS, READINGS
+from gridsum.evaluation.records import Record, append, read
+from gridsum.evaluation.suites import COLLECTIONS
+from gridsum.model.store import load
+from gridsum.study.jobs import Measure, Train, machines
+from gridsum.study.reproduction import AS_PUBLISHED, ON_EVERY_GRID, OVERTRAINED, REPORTED, Reproduction
+from gridsum.study.storage import Copy
+from gridsum.study.workers import do_job
+from gridsum.training.checkpoints import Checkpoint, save_checkpoint
+from gridsum.training.folders import FolderError, read_metrics, read_setup, trained_epochs
+from tests.faults.trainings import outcome
+from tests.study.conftest import callbacks, quick_jobs
+
+
+class Stop(Exception):
+    pass
+
+
+def _weights(folder: Path, seed: int) -> dict[str, list[float]]:
+    return {
+        name: tensor.tolist() for name, tensor in load_file(folder / f"seed-{seed}" / "weights.safetensors").items()
+    }
+
+
+def _without_origin(path: Path) -> list[Record]:
+    return [dataclasses.replace(record, commit=None) for record in read([path])]
+
+
+def _run_until_first_epoch(job: Train, folder: Path, stop: type[BaseException] = Stop) -> None:
+    def progress(_: str, done: int, *__: object) -> None:
+        if done == 1:
+            raise stop
+
+    with pytest.raises(stop):
+        job.run(folder, dataclasses.replace(callbacks(folder), progress=progress))
+
+
+def test_the_whole_reproduction_is_found_done(quick: Path):
+    jobs = quick_jobs()
+    assert all(job.state(quick).finished for job in jobs.values())
+    assert [stage for stage, subject in jobs if subject == "base"] == ["train", "validate", "measure"]
+    assert {subject for stage, subject in jobs if stage == "overtrain"} == {f"{n}-overtrained" for n in OVERTRAINED}
+
+
+def test_a_training_that_has_been_measured_is_done_without_its_weights(copied: Path):
+    for weights in (copied / "base").glob("seed-*/weights.safetensors"):
+        weights.unlink()
+    train, records = quick_jobs("base")["train", "base"], copied / "records" / "base.jsonl"
+    assert train.state(copied).finished
+    lines = records.read_text().splitlines(keepends=True)
+    records.write_text("".join(lines[:-1]))
+    assert not train.state(copied).finished, "what is not measured needs the weights"
+    records.write_text("".join(lines))
+    (copied / "base" / "validation.jsonl").unlink()
+    assert not train.state(copied).finished
+
+
+def test_nothing_is_done_in_an_empty_folder(tmp_path: Path):
+    for (stage, _), job in quick_jobs().items():
+        state = job.state(tmp_path)
+        assert (state.done, state.finished, bool(state.waits_for)) == (0, False, stage != "train")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_full_reproduction_has_the_papers_numbers():
+    assert not {suite.name for suite in COLLECTIONS["validation"]} & {suite.name for suite in REPORTED}
+    assert {suite.name for suite in COLLECTIONS["all"]} <= {suite.name for suite in REPORTED}
+    jobs = {(job.stage, job.training.name): job for job in Reproduction(tuple(PAPER_VARIANTS), tuple(range(10))).jobs()}
+    assert [name for stage, name in jobs if stage == "train"] == list(PAPER_VARIANTS)
+    assert all(jobs["train", name].training.total == 510 for name in PAPER_VARIANTS)
+    assert jobs["overtrain", "base-overtrained"].training.total == 300
+    measure = jobs["measure", "base"]
+    assert isinstance(measure, Measure)
+    samples = {asked.suite.name: asked.samples for asked in measure.sheet.asked}
+    assert [samples[suite.name] for suite in COLLECTIONS["ablation"]] == [640, 640, 640]
+    assert {samples[suite.name] for suite in COLLECTIONS["long-digits"]} == {128}
+
+
+def test_another_reading_changes_every_variant_alike():
+    both = [Reproduction(tuple(PAPER_VARIANTS), (0,), reading=reading).jobs() for reading in (None, "text")]
+    for ours, theirs in zip(*both, strict=True):
+        if ours.stage == "train":
+            assert theirs.training.config == override(ours.training.config, READINGS["text"])
+
+
+def test_overtraining_follows_the_standard_training(quick: Path):
+    standard, _ = read_setup(quick / "base")
+    config, seeds = read_setup(quick / "base-overtrained")
+    assert config.training.first_step == standard.training.epochs * standard.training.steps_per_epoch
+    assert config.objective.weight == 5e-4
+    assert config.model == standard.model
+    assert set(seeds) <= {0, 1}
+    assert json.loads((quick / "base-overtrained" / "start.json").read_text())["moments"], "the optimiser goes on"
+
+
+def test_overtraining_starts_from_the_chosen_weights(copied: Path):
+    """Stopped before its first epoch is done, what it has are the standard training's weights."""
+    shutil.rmtree(copied / "base-overtrained")
+    job = quick_jobs("base")["overtrain", "base-overtrained"]
+
+    def stop(*_: object) -> None:
+        raise Stop
+
+    with pytest.raises(Stop):
+        job.run(copied, dataclasses.replace(callbacks(copied), note=stop))
+    assert not (copied / "base-overtrained").exists()
+    job.run(copied, callbacks(copied))
+    seed = read_setup(copied / "base-overtrained")[1][0]
+    assert _weights(copied / "base-overtrained", seed) != _weights(copied / "base", seed)
+    assert job.state(copied).finished
+
+
+@pytest.mark.parametrize("stopped_by", [Stop, KeyboardInterrupt])
+def test_a_training_stopped_goes_on_to_the_same_weights(stopped_by: type[BaseException], quick: Path, tmp_path: Path):
+    job = quick_jobs("SASA")["train", "SASA"]
+    assert isinstance(job, Train)
+    _run_until_first_epoch(job, tmp_path, stopped_by)
+    assert job.state(tmp_path).done == 1
+    job.run(tmp_path, callbacks(tmp_path))
+    assert job.state(tmp_path).finished
+    assert [stretch["epochs"] for stretch in machines(tmp_path / "SASA")] == [[1, 1], [2, 2]]
+    assert all(_weights(tmp_path / "SASA", seed) == _weights(quick / "SASA", seed) for seed in (0, 1))
+    assert not list(tmp_path.rglob("checkpoint*"))
+
+
+def test_a_log_ahead_of_the_weights_is_not_believed(quick: Path, tmp_path: Path):
+    """Killed between the last epoch's log and its checkpoint."""
+    job = quick_jobs("SASA")["train", "SASA"]
+    assert isinstance(job, Train)
+    _run_until_first_epoch(job, tmp_path)
+    log = Path("SASA") / "seed-0" / "metrics.jsonl"
+    with (tmp_path / log).open("a") as ahead:
+        ahead.write((quick / log).read_text().splitlines(keepends=True)[1])
+    assert len(read_metrics(tmp_path / "SASA", 0)) == 2
+    assert trained_epochs(tmp_path / "SASA") == 1
+    job.run(tmp_path, callbacks(tmp_path))
+    assert [line["epoch"] for line in read_metrics(tmp_path / "SASA", 0)] == [1, 2]
+    assert _weights(tmp_path / "SASA", 0) == _weights(quick / "SASA", 0)
+
+
+def test_an_evaluation_stopped_goes_on_with_what_is_missing(copied: Path, quick: Path):
+    path = copied / "records" / "SASA.jsonl"
+    path.unlink()
+    job = quick_jobs("SASA")["measure", "SASA"]
+
+    def stop() -> None:
+        if path.exists() and len(read([path])) >= 6:
+            raise Stop
+
+    with pytest.raises(Stop):
+        job.run(copied, dataclasses.replace(callbacks(copied), check=stop))
+    assert job.state(copied).done == 1, "stopped among the ways of the second suite"
+    job.run(copied, callbacks(copied))
+    assert _without_origin(path) == _without_origin(quick / "records" / "SASA.jsonl")
+
+
+def test_a_run_that_lacks_a_record_is_measured_alone(copied: Path):
+    path = copied / "base" / "validation.jsonl"
+    whole = _without_origin(path)
+    path.unlink()
+    append(path, [record for record in whole if (record.seed, record.suite) != (1, "[5,8]x[1,8]")])
+    job = quick_jobs("base")["validate", "base"]
+    assert job.state(copied).done == 1
+    job.run(copied, callbacks(copied))
+    assert sorted(map(str, _without_origin(path))) == sorted(map(str, whole))
+
+
+def test_every_suite_is_measured_on_every_grid_and_on_the_published_ones(quick: Path):
+    ways: dict[str, set[tuple[str, str]]] = {}
+    for record in read([quick / "records" / "base.jsonl"]):
+        ways.setdefault(record.suite, set()).add(record.way)
+    both = {ON_EVERY_GRID, AS_PUBLISHED}
+    long = both | {("every", "hard"), ("published", "hard")}
+    assert ways.pop("examples") == {ON_EVERY_GRID}
+    assert {suite for suite, found in ways.items() if found == long} == {"2x100", "2x602", "2x[1,1000]"}
+    assert all(found >= both for found in ways.values())
+    assert {record.way for record in read([quick / "base" / "validation.jsonl"])} == {ON_EVERY_GRID}
+
+
+def test_records_of_too_few_problems_or_another_seed_do_not_count(quick: Path):
+    job = quick_jobs("base")["validate", "base"]
+    assert isinstance(job, Measure)
+    sheet = job.sheet
+    assert len(sheet.records(quick, (0, 1))) == 4
+    assert len(sheet.records(quick, (0,))) == 2
+    for others in (
+        dataclasses.replace(sheet, evaluation_seed=8),
+        dataclasses.replace(sheet, model="another"),
+        dataclasses.replace(sheet, asked=tuple(asked._replace(way=AS_PUBLISHED) for asked in sheet.asked)),
+        dataclasses.replace(sheet, asked=tuple(asked._replace(samples=640) for asked in sheet.asked)),
+        dataclasses.replace(sheet, asked=tuple(asked._replace(suite=REPORTED[0]) for asked in sheet.asked)),
+    ):
+        assert not others.records(quick, (0, 1))
+
+
+def test_a_folder_of_another_training_is_refused(quick: Path):
+    training = quick_jobs("base")["train", "base"].training
+    other = dataclasses.replace(training, config=override(training.config, {"objective.weight": 0.1}))
+    with pytest.raises(FolderError, match=r"objective\.weight = 0\.05, not 0\.1\. It stays as it is; .*--out mine$"):
+        other.done(quick)
+    with pytest.raises(FolderError, match=r"without 7; ask for --seeds that it has"):
+        dataclasses.replace(training, seeds=(0, 7)).done(quick)
+    precise = dataclasses.replace(training, config=override(training.config, {"training.precision": "tf32"}))
+    assert precise.done(quick) == 2
+
+
+def test_an_unfinished_training_is_neither_measured_nor_overtrained(copied: Path):
+    save_checkpoint(copied / "base", Checkpoint(1, (0, 1), {}))
+    states = {key: job.state(copied) for key, job in quick_jobs("base").items()}
+    assert states["train", "base"].done == 1
+    assert states["measure", "base"].waits_for == "the training of base"
+    assert states["overtrain", "base-overtrained"].waits_for == "the validation of base"
+
+
+def test_where_it_was_trained_is_kept_and_models_can_be_loaded(quick: Path):
+    (stretch,) = machines(quick / "fixedTime")
+    assert stretch["epochs"] == [1, 2]
+    assert stretch["seconds"] > 0
+    assert "CPU" in stretch["device"]
+    assert json.loads((quick / "fixedTime" / "config.json").read_text())["training"]["precision"] == "fp32"
+    assert load(str(quick / "noGroups-overtrained")).config.variant == "noGroups"
+
+
+def test_every_job_can_be_sent_to_another_process_and_measuring_is_parted_by_suite():
+    for job in Reproduction(("base", "fixedTime", "exact", "lstm-act/own"), (0, 1), quick=True).jobs():
+        assert pickle.loads(pickle.dumps(job)).name == job.name
+        if isinstance(job, Measure):
+            parts = [part.name for part in job.parts()]
+            assert parts == [f"{job.stage} {job.training.subject} on {suite}" for suite in job.suites]
+            assert len(set(parts)) == len(parts) > 1
+
+
+def test_a_reproduction_at_an_address_is_the_one_in_a_folder(copied: Path, tmp_path: Path):
+    """Overtraining, and measuring by the suite, from what the training has left there."""
+    shutil.rmtree(copied / "base-overtrained")
+    (copied / "records" / "base-overtrained.jsonl").unlink()
+    address = (tmp_path / "there").as_uri()
+    driver = Copy(address, Path(shutil.copytree(copied, tmp_path / "driver")))
+    driver.send()
+    jobs = quick_jobs("base")
+    for folder, there in ((copied, None), (driver.folder, address)):
+        do_job(jobs["overtrain", "base-overtrained"], folder, None, there)
+        measure = jobs["measure", "base-overtrained"]
+        for part in measure.parts()[:2]:
+            for path, lines in do_job(part, folder, None, there).kept:
+                callbacks(folder).keep(path, lines)
+            if there:
+                driver.fetch()
+            assert part.state(folder).finished
+        assert measure.state(folder).done == 2
+    assert outcome(driver.folder / "base-overtrained") == outcome(copied / "base-overtrained") != {}
+    for name in ("records/base-overtrained.jsonl", "base-overtrained/leakage.jsonl"):
+        ours, theirs = (sorted((folder / name).read_text().splitlines()) for folder in (driver.folder, copied))
+        assert ours == theirs

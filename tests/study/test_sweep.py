@@ -1,0 +1,108 @@
+"""Sweeps: which configurations, and what is listed of them."""
+
+from pathlib import Path
+
+import pytest
+
+from gridsum.cli import main
+from gridsum.config.paper import Config, ConfigError
+from gridsum.study.sweep import (
+    Range,
+    SweepError,
+    configurations,
+    drawn,
+    grid,
+    parse_axis,
+    parse_range,
+    read_sweep,
+    write_sweep,
+)
+from tests.faults.nodes import TINY
+from tests.faults.trainings import PAPER
+
+
+def test_every_combination_or_as_many_as_drawn():
+    assert grid({"a": [1, 2], "b": ["x"]}) == [{"a": 1, "b": "x"}, {"a": 2, "b": "x"}]
+    ranges = {"training.learning_rate": Range(1e-4, 1e-2, True), "training.batch": Range(2, 9)}
+    found = drawn(Config(), ranges, 20, 3)
+    assert found == drawn(Config(), ranges, 20, 3) != drawn(Config(), ranges, 20, 4)
+    assert all(1e-4 <= change["training.learning_rate"] <= 1e-2 for change in found)
+    assert all(type(change["training.batch"]) is int for change in found)
+
+
+def test_axes_and_ranges_are_read():
+    assert parse_axis(Config(), "model.heads=8,64") == ("model.heads", ["8", "64"])
+    assert parse_axis(Config(), "task.terms=1,4;1,6") == ("task.terms", ["1,4", "1,6"])
+    assert parse_range(Config(), "training.clip=1:10:log") == ("training.clip", Range(1, 10, True))
+    for text, message in (
+        ("model.heads", "names no values"),
+        ("model.haeds=8", "did you mean 'model.heads'"),
+        ("model.heads=7", "does not divide"),
+    ):
+        with pytest.raises((SweepError, ConfigError), match=message):
+            parse_axis(Config(), text)
+    for text in ("training.clip=10:1", "training.clip=0:1:log", "training.clip=1", "training.clip=a:b"):
+        with pytest.raises(SweepError, match=r"write FIELD|runs from"):
+            parse_range(Config(), text)
+    with pytest.raises(ConfigError, match="takes no number"):
+        parse_range(Config(), "training.precision=1:2")
+
+
+def test_a_sweep_says_what_it_is_and_is_not_mixed_with_another(tmp_path: Path):
+    configs = configurations(PAPER, [{"training.learning_rate": 1e-3}, {"training.learning_rate": 2e-3}])
+    assert list(configs) == ["0-learning_rate=0.001", "1-learning_rate=0.002"]
+    write_sweep(tmp_path, configs, (1, 2))
+    write_sweep(tmp_path, configs, (1, 2))
+    assert read_sweep(tmp_path) == (configs, (1, 2))
+    with pytest.raises(SweepError, match="another sweep"):
+        write_sweep(tmp_path, configs, (1,))
+    with pytest.raises(SweepError, match="1 to 10,000"):
+        configurations(PAPER, [])
+
+
+def test_a_sweep_is_listed_and_watched(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    arguments = ["--out", str(tmp_path / "s"), "--seeds", "0-1", "--grid", "training.learning_rate=1e-3,3e-4"]
+    options = [*TINY, "--training.epochs", "1", "--device", "cpu", "--measure", "2x15", "--samples", "2"]
+    assert main(["sweep", *arguments, *options]) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert out[0].split() == ["accuracy", "loss", "runs", "configuration"]
+    assert len(out) == 3
+    assert len((tmp_path / "s" / "records" / "0-learning_rate=1e-3.jsonl").read_text().splitlines()) == 2
+    (tmp_path / "s" / "1-learning_rate=3e-4" / "config.json").unlink()
+    assert main(["watch", str(tmp_path / "s")]) == 0
+    told = capsys.readouterr().out
+    assert "train 1-learning_rate=3e-4" in told
+    assert told.splitlines()[-1] == "1 done; 0 running; 0 waiting; 1 ready"
+
+
+def test_a_sweep_of_exact_lists_what_is_proved(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    fields = [f"rule.{name}=8" for name in ("width", "hidden", "placement_hidden")]
+    fields += ["rule.groups=2", "discovery.batch=4", "consolidation.rounds=1", "consolidation.problems=10"]
+    fields += [f"phases.{name}.steps=1" for name in ("place", "soft", "anneal", "hard", "robust")]
+    fields += ["consolidation.steps=1", "consolidation.batch=4"]
+    command = ["sweep", "--variant", "exact", "--out", str(tmp_path), "--grid", "rule.bits=2,3"]
+    command += [f"--{field}" for field in fields]
+    assert main([*command, "--device", "cpu"]) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert out[0].split() == ["proved", "runs", "configuration"]
+    assert sorted(line.split() for line in out[1:]) == [["0", "1", "0-bits=2"], ["0", "1", "1-bits=3"]]
+    assert main(["watch", str(tmp_path)]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "2 done; 0 running; 0 waiting; 0 ready"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "say what to sweep over"),
+        (["--random", "2"], "--random draws from --range"),
+        (["--variant", "exact", "--grid", "rule.bits=2", "--measure", "2x15"], "leave --measure out"),
+        *(
+            (["--grid", "model.heads=8", "--on", on], "write processes:4 for four")
+            for on in ("processes", "processes:0")
+        ),
+    ],
+)
+def test_mistakes_are_explained(arguments: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["sweep", "--out", str(tmp_path / "s"), *arguments]) == 2
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "s").exists()
