@@ -15,11 +15,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from gridsum.study.cluster import Cluster
-
 from gridsum.config.fields import override
 from gridsum.config.variants import variant
-from gridsum.study.sweep import configurations, grid, sweep_pieces
+from gridsum.study.sweep import configurations, grid, sweep_jobs
+from gridsum.study.workers import cluster, run_by
 
 
 def main() -> None:
@@ -31,25 +30,22 @@ def main() -> None:
     base = override(variant("base"), {"training.epochs": options.epochs, "training.checkpoint_epochs": 1})
     tiny = override(base, {"training.epochs": 1, "training.steps_per_epoch": 1, "training.batch": 4})
     rates = [1e-3 * (1 + index) for index in range(options.fleets)]
-    seconds: list[float] = []
-
-    class Timed(Cluster):
-        def result(self, begun: Any, piece: Any) -> tuple[str, float]:
-            found = super().result(begun, piece)
-            seconds.append(found[1])
-            return found
-
     with tempfile.TemporaryDirectory() as folder:
         place, began = Path(folder), time.monotonic()
-        with Timed("ray", cpus=1) as cluster:
+        with cluster("ray", cpus=1) as workers:
             up = time.monotonic() - began
 
             def took(name: str, configs: dict[str, Any]) -> tuple[float, float]:
                 """Seconds from the first to the last of these fleets, and those that were spent in them."""
-                seconds.clear()
+                futures: list[Any] = []
+
+                def submit(*asked: Any) -> Any:
+                    futures.append(workers.submit(*asked))
+                    return futures[-1]
+
                 began = time.monotonic()
-                cluster.run(sweep_pieces(place / name, configs, (0,)), place / name, None, print)
-                return time.monotonic() - began, sum(seconds)
+                run_by(workers._replace(submit=submit), sweep_jobs(configs, (0,)), place / name, None, print)
+                return time.monotonic() - began, sum(future.result().seconds for future in futures)
 
             first, within_first = took("first", {"one": tiny})
             whole, within = took("fleets", configurations(base, grid({"training.learning_rate": rates})))

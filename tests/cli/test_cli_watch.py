@@ -33,7 +33,7 @@ def test_what_is_no_training_is_explained(tmp_path: Path, command: Command):
     assert "there is no folder" in command("watch", str(tmp_path / "none")).err
     status, _, err = command("watch", str(tmp_path))
     assert status == 2
-    assert "holds no training run" in err
+    assert "holds no training, reproduction or sweep" in err
 
 
 def test_progress_is_told_at_once_and_an_estimate_soon(monkeypatch: pytest.MonkeyPatch):
