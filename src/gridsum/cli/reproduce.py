@@ -73,7 +73,7 @@ def _parser() -> Parser:
         "  gridsum reproduce --on ray --out mine\n"
         "  gridsum reproduce --reading text --out out/text\n"
         "  gridsum reproduce --variants exact --out mine\n"
-        "  gridsum reproduce --variants baselines --seeds 0-7 --out mine --on processes:5\n"
+        "  gridsum reproduce --variants baselines --out mine --on processes:5\n"
         "  gridsum reproduce --only report\n"
         "  gridsum reproduce --check",
     )
