@@ -37,9 +37,9 @@ _STAGES = {
     "train": "the seeds of every variant, each variant as one fleet",
     "validate": "runs to choose among, on problems that no table reports",
     "overtrain": "the best runs of base and noGroups, for 300 epochs more",
-    "measure": "all runs on every suite: every grid size, and the published draws",
+    "measure": "all runs on every suite: every grid size, and published draws",
     "extra-seeds": "seeds 10 to 19, for the orderings; only if asked for by --only",
-    "figures": "the paper's figures beside the report; left out without matplotlib",
+    "figures": "the figures beside the report; left out without matplotlib",
     "report": "the report and its appendices, from what is there by then",
     "ship": "the best runs into the package; only if asked for by --only",
 }
