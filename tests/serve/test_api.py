@@ -13,7 +13,6 @@ import httpx
 import pytest
 import schemathesis
 import torch
-import uvicorn
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from schemathesis import GenerationMode
@@ -26,21 +25,19 @@ from schemathesis.specs.openapi.checks import (
 )
 from schemathesis.specs.openapi.schemas import OpenApiSchema
 
-from gridsum.analysis.attention import score_terms
-from gridsum.analysis.ring import rings
-from gridsum.automaton.files import read_rule
-from gridsum.automaton.run import answer_by_rule, states
+import gridsum
+from gridsum.api.models import Model, PaperModel, RuleModel
+from gridsum.automaton.run import states
 from gridsum.config.paper import Config
 from gridsum.config.variants import variant
 from gridsum.data.answers import Answer
 from gridsum.data.symbols import parse
-from gridsum.evaluation.solving import solve, solving_size, trace_expression
+from gridsum.evaluation.solving import solving_size
 from gridsum.model.paper import Network
-from gridsum.model.store import SHIPPED, Model, load
-from gridsum.page.inside import PLANE_PROBLEMS
+from gridsum.model.store import Model as Runs
 from gridsum.serve.app import create_app
-from gridsum.serve.collection import Asked, Collection, Rule
 from gridsum.serve.limits import LimitError, Limits
+from gridsum.serve.server import make_server
 from tests.serve.conftest import SMALL
 
 EXAMPLE = "523+102+9416"
@@ -48,39 +45,41 @@ EXAMPLE = "523+102+9416"
 
 @pytest.fixture(scope="module")
 def base() -> Model:
-    return load("base")
+    return gridsum.load("base")
 
 
 @pytest.fixture(scope="module")
-def exact() -> Rule:
-    about = {"name": "exact", "variant": "exact", "seed": 7, "parameters": 1, "epochs": 60}
-    return Rule("exact", read_rule(SHIPPED / "exact.rule.json"), about)
+def exact() -> RuleModel:
+    model = gridsum.load("exact")
+    assert isinstance(model, RuleModel)
+    return model
 
 
 @pytest.fixture(scope="module")
 def endless() -> Model:
     """A model that computes for a very long time: as many steps as a configuration may have, each of them wide."""
     config = dataclasses.replace(SMALL, halting="fixed", fixed_steps=10_000, step_hidden=4096)
-    return Model("endless", dataclasses.replace(Config(), model=config), (0,), Network(config, (0,)))
+    runs = Runs("endless", dataclasses.replace(Config(), model=config), (0,), Network(config, (0,)))
+    return PaperModel(runs)
 
 
 @contextmanager
-def serving(
-    models: Sequence[Model | Rule], limits: Limits | None = None, workers: int = 2
-) -> Iterator[tuple[str, Callable[[], int]]]:
+def serving(models: Sequence[Model], limits: Limits | None = None) -> Iterator[tuple[str, Callable[[], int]]]:
     """A server in this process: its address, and how many requests it has taken on."""
-    app = create_app(models, limits, workers)
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error", timeout_graceful_shutdown=1))
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    try:
-        wait_until(lambda: server.started)
-        port = server.servers[0].sockets[0].getsockname()[1]
-        yield f"http://127.0.0.1:{port}", lambda: app.state.workshop.taken
-    finally:
-        server.should_exit = True
-        thread.join(600)
-        assert not thread.is_alive()
+    limits = limits or Limits(workers=2, grace_seconds=1)
+    app = create_app(models, limits)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)  # so that the system keeps little of an answer
+        server = make_server(app, limits)
+        thread = threading.Thread(target=server.run, args=([listener],))
+        thread.start()
+        try:
+            wait_until(lambda: server.started)
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}", lambda: app.state.scheduler.taken
+        finally:
+            server.should_exit = True
+            thread.join(600)
+            assert not thread.is_alive()
 
 
 def wait_until(true: Callable[[], bool]) -> None:
@@ -91,7 +90,7 @@ def wait_until(true: Callable[[], bool]) -> None:
 
 
 @pytest.fixture(scope="module")
-def address(base: Model, exact: Rule) -> Iterator[str]:
+def address(base: Model, exact: RuleModel) -> Iterator[str]:
     limits = Limits(max_terms=12, max_digits=40, max_cells=200, max_answer=3000)
     with serving([base, exact], limits) as (address, _):
         yield address
@@ -108,17 +107,17 @@ def facts(answer: Answer) -> dict[str, object]:
 
 def test_solve_answers_as_the_library_does(address: str, base: Model):
     for expression in (EXAMPLE, "7", "99999+1", " 12 + 30 = "):
-        (answer,) = solve(base, [parse(expression)])
+        answer = base.solve(expression)
         told = post(address, "/solve", expression=expression).json()
         assert told.pop("milliseconds") >= 0
         assert told == {**facts(answer), "correct": answer.correct, "model": "base"}
-    (answer,) = solve(base, [parse(EXAMPLE)], "median")
+    answer = base.solve(EXAMPLE, halting="median")
     assert post(address, "/solve", expression=EXAMPLE, halting="median").json()["steps"] == answer.steps
 
 
 def test_a_trace_tells_the_computation(address: str, base: Model):
     told = post(address, "/trace", expression=EXAMPLE, model="base").json()
-    traced = trace_expression(base, parse(EXAMPLE), told["steps"])
+    traced = base.trace(EXAMPLE).inside
     assert (told["rows"], told["columns"], told["input"]) == (4, 7, "523+102+9416=")
     assert len(told["readings"]) == told["steps"] + 1
     assert told["readings"][-1]["symbols"][0].strip() == told["answer"] == "10041"
@@ -135,9 +134,9 @@ def test_a_trace_tells_the_computation(address: str, base: Model):
         assert torch.tensor(reading["confidence"]).sub(exact).abs().max() <= 0.6
 
 
-def test_a_rule_answers_and_shows_its_states(address: str, exact: Rule):
+def test_a_rule_answers_and_shows_its_states(address: str, exact: RuleModel):
     for expression in (EXAMPLE, "0+9999"):
-        answer = answer_by_rule(exact.table, parse(expression))
+        answer = exact.solve(expression)
         told = post(address, "/solve", expression=expression, model="exact").json()
         assert told["milliseconds"] >= 0
         assert {key: told[key] for key in facts(answer)} == facts(answer)
@@ -159,41 +158,6 @@ def test_networks_of_the_page_are_measured_once(address: str):
         assert httpx.get(f"{address}/models/{file}", timeout=600).status_code == 404
 
 
-@pytest.mark.parametrize(("row", "column"), [(0, 0), (1, 2), (2, 4)])
-def test_attention_of_a_cell_is_that_of_the_whole_grid(address: str, base: Model, row: int, column: int):
-    """The corner, the middle: the neighbourhood alone gives the same scores and weights."""
-    step = 6
-    told = post(address, "/attention", expression=EXAMPLE, step=step, row=row, column=column).json()
-    traced = trace_expression(base, parse(EXAMPLE), step + 1)
-    terms = score_terms(base.network.step.attention, traced.grids[step])
-    assert len(told["heads"]) == 64
-    for head, view in enumerate(told["heads"]):
-        assert view["weights"] == pytest.approx(traced.attention[step, :, row, column, head].tolist(), abs=2e-3)
-        expected = {
-            "query_key": terms.content,
-            "bias_key": terms.key_bias,
-            "query_position": terms.query_position,
-            "bias_position": terms.position,
-        }
-        for name, term in expected.items():
-            assert view["terms"][name] == pytest.approx(term[:, row, column, head].tolist(), abs=2e-3)
-
-
-def test_heads_and_plane(address: str, base: Model):
-    heads = httpx.get(f"{address}/heads", params={"model": "base"}, timeout=600).json()
-    assert [head["head"] for head in heads["heads"]] == list(range(64))
-    assert {head["label"] for head in heads["heads"]} <= {"position-based", "content-based", "mixed", "unselective"}
-    assert all(sum(head["mean_attention"]) == pytest.approx(1, abs=1e-3) for head in heads["heads"])
-    plane = httpx.get(f"{address}/plane", timeout=600).json()
-    assert [centroid["digit"] for centroid in plane["centroids"]] == list(range(10))
-    assert 0 < sum(plane["explained"]) <= 1
-    roundness = rings(base, PLANE_PROBLEMS)[0].roundness
-    assert roundness is not None
-    assert (plane["adjacent"], plane["winding"]) == (roundness.adjacent, roundness.winding)
-    path = post(address, "/path", expression=EXAMPLE, row=0, column=4).json()["points"]
-    assert len(path) == post(address, "/solve", expression=EXAMPLE).json()["steps"] + 1
-
-
 REFUSED = [
     ("/solve", {"expression": "1+x"}, 422, "'x' is not allowed", None),
     ("/solve", {"expression": "\ud800"}, 422, "", None),
@@ -209,7 +173,6 @@ REFUSED = [
         None,
     ),
     ("/solve", {"expression": "1", "model": "exact", "halting": "median"}, 422, "exact halts at rest", None),
-    ("/path", {"expression": "1", "model": "exact", "row": 0, "column": 0}, 422, "keeps bits in its cells", None),
     ("/solve", {"expression": "1", "model": "../../etc/passwd"}, 422, "there is no model", None),
     ("/solve", {"expression": "1", "halting": "fixed"}, 422, "use 'sampled' or 'median'", None),
     ("/solve", {"expression": "1", "seed": True}, 422, "seed: Input should be a valid integer", None),
@@ -225,14 +188,6 @@ REFUSED = [
         "max_answer",
     ),
     ("/solve", {"expression": " " * 9000}, 413, "bytes; ask for less at once", None),
-    ("/path", {"expression": "1+1", "row": 3, "column": 0}, 422, "3 rows and 4 columns, counted from 0", None),
-    (
-        "/attention",
-        {"expression": "1+1", "row": 0, "column": 0, "step": 70},
-        422,
-        "step is 70, but the last step",
-        None,
-    ),
 ]
 
 
@@ -275,6 +230,20 @@ def test_the_page_may_load_nothing_from_outside(address: str):
         assert "default-src 'self'" in answer.headers["content-security-policy"]
 
 
+@pytest.mark.parametrize("path", ["/rule.js", "/preview.png"], ids=["large", "small"])
+@pytest.mark.parametrize("close", [False, True])
+def test_an_answer_has_to_be_taken_in_time(exact: RuleModel, path: str, close: bool):
+    """Closing a connection waits for its client to read; a small answer stops no writing by itself."""
+    limits = Limits(read_seconds=600, keep_alive_seconds=600, write_seconds=1, grace_seconds=1)
+    with serving([exact], limits) as (address, _), socket.socket() as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        client.connect(("127.0.0.1", int(address.rpartition(":")[2])))
+        head = f"GET {path} HTTP/1.1\r\nhost: localhost\r\n" + "connection: close\r\n" * close
+        client.sendall(f"{head}\r\n".encode())
+        stalled = 'gridsum_connections_ended_total{why="stalled"} 1.0'
+        wait_until(lambda: stalled in httpx.get(f"{address}/metrics", timeout=600).text)
+
+
 def test_a_client_that_goes_away_stops_its_work(endless: Model):
     with serving([endless]) as (address, taken):
         with pytest.raises(httpx.ReadTimeout):
@@ -283,7 +252,7 @@ def test_a_client_that_goes_away_stops_its_work(endless: Model):
 
 
 def test_one_slow_request_does_not_hold_up_the_others(base: Model, endless: Model):
-    with serving([base, endless], workers=2) as (address, taken):
+    with serving([base, endless], Limits(workers=2, grace_seconds=1)) as (address, taken):
         with asking(address, "endless"):
             wait_until(lambda: taken() == 1)
             for _ in range(3):
@@ -307,7 +276,7 @@ def asking(address: str, model: str) -> Iterator[None]:
 
 
 def test_beyond_the_waiting_room_requests_are_turned_away(base: Model, endless: Model):
-    with serving([base, endless], Limits(max_waiting=1), workers=1) as (address, taken):
+    with serving([base, endless], Limits(max_waiting=1, workers=1, grace_seconds=1)) as (address, taken):
         with asking(address, "endless"):
             wait_until(lambda: taken() == 1)
             with asking(address, "base"):  # waits, and leaves the queue when its client goes
@@ -333,17 +302,6 @@ def test_the_server_stops_even_while_it_works(endless: Model):
     connection.__exit__(None, None, None)
 
 
-def test_what_is_kept_is_bounded_and_used(base: Model):
-    def work(collection: Collection, expression: str) -> object:
-        return collection.work(Asked("base", parse(expression), None, 0, "auto"), lambda: None)
-
-    roomy = Collection([base])
-    assert work(roomy, "1+2") is work(roomy, "1+2")
-    assert work(roomy, "1+2") is not work(roomy, "1+3")
-    tight = Collection([base], kept_bytes=0)
-    assert work(tight, "1+2") is not work(tight, "1+2")
-
-
 @given(st.lists(st.text("0123456789", min_size=1, max_size=30), min_size=1, max_size=12).map(tuple))
 def test_limits_hold_at_their_number_and_not_beyond(terms: tuple[str, ...]):
     size = solving_size(len(terms), max(map(len, terms)), variant("base"))
@@ -360,23 +318,21 @@ def test_limits_hold_at_their_number_and_not_beyond(terms: tuple[str, ...]):
 
 
 @pytest.mark.parametrize("expression", ["7", "58+67", "1+2+3"])
-def test_limits_count_the_cells_that_are_computed(base: Model, expression: str):
-    collection = Collection([base, load("noGroups")])
-    for model in ("base", "noGroups"):
-        worked = collection.work(Asked(model, parse(expression), None, 0, "auto"), lambda: None)
-        assert collection.find(model).cells(parse(expression)) == worked.trace.grids[0, ..., 0].numel()
+@pytest.mark.parametrize("name", ["exact", "base", "noGroups"])
+def test_limits_count_the_cells_and_steps_that_are_computed(name: str, expression: str):
+    model = gridsum.load(name)
+    trace = model.trace(expression)
+    assert model.size(parse(expression)) == trace.grids.shape[1:3]
+    assert len(trace) - 1 <= model.most_steps(parse(expression))
 
 
 @pytest.fixture(scope="module")
-def documented(base: Model, exact: Rule) -> Iterator[OpenApiSchema]:
+def documented(base: Model, exact: RuleModel) -> Iterator[OpenApiSchema]:
     with serving([exact, base], Limits(max_terms=4, max_digits=12)) as (address, _):
         yield schemathesis.openapi.from_url(f"{address}/openapi.json")
 
 
-OPERATIONS = {
-    "POST": ("/solve", "/trace", "/attention", "/path"),
-    "GET": ("/plane", "/heads", "/models", "/limits", "/health"),
-}
+OPERATIONS = {"POST": ("/solve", "/trace"), "GET": ("/models", "/limits", "/health")}
 
 
 def test_every_operation_is_tried(documented: OpenApiSchema):

@@ -13,6 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gridsum
+from gridsum.api.asking import How
+from gridsum.api.models import RuleModel
 from gridsum.automaton.meaning import meaning_of
 from gridsum.automaton.proof import prove
 from gridsum.automaton.rule import LearnedRule
@@ -27,8 +29,7 @@ from gridsum.data.problems import Space, sample
 from gridsum.data.streams import Stream
 from gridsum.evaluation.families import FAMILIES, draw
 from gridsum.model.rule import RuleNetwork
-from gridsum.serve.collection import Asked, Rule, ServedRule, Worked
-from gridsum.serve.views import trace_view
+from gridsum.serve.schemas import TraceView
 from gridsum.tasks import (
     Addition,
     Alphabet,
@@ -271,13 +272,12 @@ def test_exact_is_trained_for_a_task(tmp_path: Path):
 
 
 def test_a_rule_in_another_base_is_served_in_that_base():
-    served = ServedRule(Rule("binary", by_columns(Addition(2)), {}))
-    terms = served.task.parse("1111+1111+1111+1111+1")
-    assert served.cells(terms) == 6 * 8
-    asked = Asked("binary", terms, None, 0, "auto")
-    answer, trace = served.trace(asked, lambda: None)
-    shown = trace_view(Worked(answer, trace, 0.0), "binary")
-    assert answer.answer == "111101"
+    model = RuleModel("binary", None, by_columns(Addition(2)))
+    terms = model.read("1111+1111+1111+1111+1")
+    assert model.size(terms) == (6, 8)
+    trace = model.traced(terms, How())
+    shown = TraceView.of_trace(trace, 0.0)
+    assert trace.answer == "111101"
     assert shown.input == "1111+1111+1111+1111+1="
     assert shown.readings[-1].symbols[0].strip() == "111101"
     assert {letter for row in shown.placed.symbols for letter in row} == set("1+ ")

@@ -51,6 +51,8 @@ class Model(ABC):
     """
 
     name: str
+    is_quick = False
+    """Whether a short sum takes it about a millisecond."""
 
     @property
     @abstractmethod
@@ -304,6 +306,8 @@ class PaperModel(Model):
 
 class RuleModel(Model):
     """A run of `exact`: bits in its cells, and a rule that is a finite table."""
+
+    is_quick = True
 
     def __init__(self, name: str, weights: Path | None, table: "RuleTable | None" = None) -> None:
         """`table` is the rule, where it lies in a file of its own; else it is taken from the network."""

@@ -1,5 +1,6 @@
 """The page as files by name: written into a folder, or served."""
 
+import hashlib
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,14 +24,21 @@ def site(models: Sequence[Model], address: str | None = None) -> dict[str, bytes
     """
     files = static_files(models, address)
     for model in models:
-        files[f"models/{file_of(model.name)}.js"] = model_script(model).encode()
-        files[f"models/{file_of(model.name)}.inside.js"] = inside_script(Inside(model)).encode()
+        files[f"models/{file_of(model.name)}.js"] = script(model).encode()
+        files[f"models/{file_of(model.name)}.inside.js"] = script(model, "inside").encode()
     return files
+
+
+def script(model: Model, part: str = "") -> str:
+    """What the page loads of a network: its weights, or what is `inside`."""
+    return inside_script(Inside(model)) if part else model_script(model)
 
 
 def file_of(name: str) -> str:
     """What the files of a model are called: its name, which may be a path, without what a web address cannot hold."""
-    return re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-")
+    plain = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-")
+    # So that runs/x and runs-x stay apart.
+    return plain if plain == name else f"{plain}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
 def static_files(models: Sequence[Model], address: str | None = None, api: bool = False) -> dict[str, bytes]:

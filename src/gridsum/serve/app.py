@@ -1,204 +1,128 @@
 """The API and the page's files, as one ASGI application."""
 
 import mimetypes
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
-from contextlib import asynccontextmanager
+import time
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
+from functools import cache
 from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
-from pydantic import BaseModel
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Gauge, generate_latest
 from starlette.exceptions import HTTPException
 
+from gridsum.api.asking import How, ModelError
+from gridsum.api.models import Model, PaperModel
 from gridsum.automaton.run import SizeError
 from gridsum.io.version import __version__
-from gridsum.model.store import Model
-from gridsum.page.site import file_of, static_files
-from gridsum.serve.collection import Asked, Collection, RequestError, Rule, ServedNetwork, Worked
+from gridsum.model.inference import UnsoundError
+from gridsum.ops.sizes import TooLargeError
+from gridsum.page.site import file_of, script, static_files
 from gridsum.serve.connections import Connections
-from gridsum.serve.guard import TOO_LARGE, Access, Guard
-from gridsum.serve.limits import LimitError, Limits
-from gridsum.serve.metrics import Metrics
-from gridsum.serve.schemas import (
-    AnswerView,
-    AttentionRequest,
-    AttentionView,
-    CellRequest,
-    HeadsView,
-    Health,
-    LimitView,
-    ModelView,
-    PathView,
-    PlaneView,
-    Problem,
-    SumRequest,
-    TraceView,
-)
-from gridsum.serve.together import Together
-from gridsum.serve.views import (
-    answer_view,
-    attention_view,
-    heads_view,
-    limit_views,
-    model_view,
-    path_view,
-    plane_view,
-    trace_view,
-)
-from gridsum.serve.workshop import Closing, GivenUp, GoOn, Workshop
+from gridsum.serve.guard import Access, Guard
+from gridsum.serve.limits import LimitError, Limits, meanings
+from gridsum.serve.scheduler import GivenUp, GoOn, Scheduler, Work
+from gridsum.serve.schemas import AnswerView, Health, LimitView, ModelView, Problem, SumRequest, TraceView
 from gridsum.tasks import ExpressionError
 
-UNREADABLE, BUSY, CLIENT_GONE, STOPPING = 422, 429, 499, 503
-_Responses = dict[int | str, dict[str, Any]]
-_REFUSALS: _Responses = {
-    UNREADABLE: {"model": Problem, "description": "the request cannot be met as it stands; the message says why"},
-    BUSY: {"model": Problem, "description": "too many requests wait already; try again"},
-    STOPPING: {"model": Problem, "description": "the server is being stopped"},
-}
-_REFUSED_BODIES: _Responses = {
+# Cells of a grid up to which a sum is a short one.
+_SHORT = 200
+_UNREADABLE, _TOO_LARGE, _BUSY = 422, 413, 429
+_REFUSALS: dict[int | str, dict[str, Any]] = {
     400: {"model": Problem, "description": "the body is no JSON"},
-    TOO_LARGE: {"model": Problem, "description": "a limit of this server is exceeded; the message names it"},
+    _TOO_LARGE: {"model": Problem, "description": "a limit of this server is exceeded; the message names it"},
+    _UNREADABLE: {"model": Problem, "description": "the request cannot be met as it stands; the message says why"},
+    _BUSY: {"model": Problem, "description": "too many requests wait already; try again"},
+    503: {"model": Problem, "description": "the server is being stopped"},
 }
 
 
-def create_app(
-    models: Sequence[Model | Rule],
-    limits: Limits | None = None,
-    workers: int = 4,
-    access: Access | None = None,
-    connections: Connections | None = None,
-) -> FastAPI:
-    """The application that serves `models`, rules and networks of one run; the first is the default."""
-    limits = limits or Limits()
-    collection, workshop, metrics = Collection(models), Workshop(workers, limits.max_waiting), Metrics()
-    together = Together(collection.solve)
-
-    @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        yield
-        workshop.close()
-
+def create_app(models: Sequence[Model], limits: Limits | None = None, access: Access | None = None) -> FastAPI:
+    """The application that serves `models`; the first is the default."""
+    limits, registry = limits or Limits(), CollectorRegistry()
+    by_name, scheduler = {model.name: model for model in models}, Scheduler(limits.workers, limits.max_waiting)
+    Gauge("gridsum_requests_taken", "Being worked on, or waiting", registry=registry).set_function(
+        lambda: scheduler.taken
+    )
     app = FastAPI(
         title="gridsum",
         version=__version__,
         summary="A neural network that does column addition on a grid, and what happens inside while it does.",
         docs_url=None,  # FastAPI's own pages load their scripts from elsewhere
         redoc_url=None,
-        lifespan=lifespan,
     )
-    app.state.workshop = workshop
-    app.add_middleware(Guard, most=limits.body, access=access or Access(), metrics=metrics)
+    app.state.scheduler, app.state.connections = scheduler, Connections(limits, registry)
+    app.add_middleware(Guard, most=limits.body, access=access or Access(), registry=registry)
     _explain_errors(app)
 
-    def asked(request: SumRequest) -> Asked:
-        served = collection.find(request.model)
-        terms = served.task.parse(request.expression)
+    def read(asked: SumRequest) -> tuple[Model, tuple[str, ...], How, int]:
+        """Who answers what, how, on how many cells; refused before any work is done."""
+        if asked.model is not None and asked.model not in by_name:
+            raise ModelError(f"there is no model {asked.model!r} here; the models are: {', '.join(by_name)}")
+        model = models[0] if asked.model is None else by_name[asked.model]
+        terms, how = model.read(asked.expression), How(asked.halting, asked.placement, asked.seed)
         limits.check_terms(terms)
-        limits.check_cells(served.cells(terms))
-        wanted = Asked(served.name, terms, request.halting, request.seed, request.placement)
-        served.check(wanted)
-        return wanted
+        height, width = model.size(terms)
+        limits.check_cells(height * width)
+        model.check(how)
+        return model, terms, how, height * width
 
-    def asked_inside(request: SumRequest) -> Asked:
-        """Of a network: what it holds in its cells is looked at."""
-        name = collection.network(request.model).name
-        return asked(request.model_copy(update={"model": name}))
+    async def scheduled(request: Request, work: Work, **how: Any) -> Any:
+        return await scheduler.do(request.client.host if request.client else "", work, **how)
 
-    async def answered(request: Request, make: Callable[[GoOn], BaseModel]) -> Response:
-        """What `make` makes, made and written out beside the event loop."""
-
-        def work(go_on: GoOn) -> str:
-            go_on()
-            return make(go_on).model_dump_json()
-
-        return Response(await workshop.do(work, _gone(request)), media_type="application/json")
-
-    def worked(wanted: Asked, go_on: GoOn) -> Worked:
-        """Refused before it begins if the trace could be too large to send."""
-        served = collection.find(wanted.model)
-        limits.check_trace(served.cells(wanted.terms), served.most_steps(wanted.terms))
-        return collection.work(wanted, go_on)
-
-    def served(path: str, view: type[BaseModel], method: str = "POST", **options: Any) -> Callable[..., Any]:
-        refusals = _REFUSALS | (_REFUSED_BODIES if method == "POST" else {})
-        return app.api_route(path, methods=[method], response_model=view, responses=refusals, tags=["sums"], **options)
-
-    @served("/solve", AnswerView)
-    async def solve(body: SumRequest, request: Request) -> Response:
+    @app.post("/solve", response_model=AnswerView, responses=_REFUSALS, tags=["sums"])
+    async def solve(asked: SumRequest, request: Request) -> Response:
         """The answer to a sum."""
-        wanted = asked(body)
-        found = collection.at_once(wanted)
-        if found is None:
-            place = together.join(collection.kind(wanted), wanted)
-            try:
-                found = await workshop.do(lambda go_on: together.answer(place, go_on), _gone(request), place.told)
-            finally:
-                together.leave(place)
-        return Response(answer_view(*found, wanted.model).model_dump_json(), media_type="application/json")
+        model, terms, how, cells = read(asked)
 
-    @served("/trace", TraceView)
-    async def trace(body: SumRequest, request: Request) -> Response:
+        def work(batch: Sequence[tuple[str, ...]], go_on: GoOn) -> list[str]:
+            began = time.perf_counter()
+            answers = list(model.answers(batch, how, go_on))
+            seconds = time.perf_counter() - began
+            return [AnswerView.of(answer, model.name, seconds).model_dump_json() for answer in answers]
+
+        if model.is_quick and cells <= _SHORT:  # it takes a millisecond or two, so it need not wait
+            return _json(work([terms], lambda: None)[0])
+        alike = (model.name, len(terms), max(map(len, terms)), how) if cells <= _SHORT else None
+        return _json(await scheduled(request, work, asked=terms, kind=alike))
+
+    @app.post("/trace", response_model=TraceView, responses=_REFUSALS, tags=["sums"])
+    async def trace(asked: SumRequest, request: Request) -> Response:
         """The whole computation of a sum: placement, the grid after every step, halting."""
-        wanted = asked(body)
+        model, terms, how, cells = read(asked)
 
-        return await answered(request, lambda go_on: trace_view(worked(wanted, go_on), wanted.model))
+        def work(_: Any, go_on: GoOn) -> list[str]:
+            limits.check_trace(cells, model.most_steps(terms))
+            began = time.perf_counter()
+            traced = model.traced(terms, how, between=go_on)
+            return [TraceView.of_trace(traced, time.perf_counter() - began).model_dump_json()]
 
-    @served("/attention", AttentionView)
-    async def attention(body: AttentionRequest, request: Request) -> Response:
-        """Where all heads of one cell look in one step, and the four terms of their scores."""
-        wanted = asked_inside(body)
-        network = collection.network(wanted.model).model.network
-
-        def make(go_on: GoOn) -> AttentionView:
-            return attention_view(network, worked(wanted, go_on), body.step, body.row, body.column)
-
-        return await answered(request, make)
-
-    @served("/path", PathView)
-    async def path(body: CellRequest, request: Request) -> Response:
-        """How one cell moves on the plane of the digits."""
-        wanted = asked_inside(body)
-        model = collection.network(wanted.model)
-        return await answered(request, lambda go_on: path_view(model, worked(wanted, go_on), body.row, body.column))
-
-    @served("/plane", PlaneView, "GET")
-    async def plane(request: Request, model: str | None = None) -> Response:
-        """Where the vectors that read as digits lie on the plane of their two principal components."""
-        chosen = collection.network(model)
-        return await answered(request, lambda _: plane_view(chosen))
-
-    @served("/heads", HeadsView, "GET")
-    async def heads(request: Request, model: str | None = None) -> Response:
-        """What decides where each head of a model looks: its position, its content, or both."""
-        chosen = collection.network(model)
-        return await answered(request, lambda _: heads_view(chosen))
+        return _json(await scheduled(request, work))
 
     @app.get("/models", tags=["server"])
     async def models_() -> list[ModelView]:
         """The models that can be asked; the first is the default."""
-        return [model_view(served) for served in collection]
+        return [ModelView(**model.about, halting_rules=model.halting_rules) for model in models]
 
     @app.get("/limits", tags=["server"])
     async def limits_() -> list[LimitView]:
         """What this server allows."""
-        return limit_views(limits)
+        return [LimitView(name=name, most=getattr(limits, name), meaning=told) for name, told in meanings().items()]
 
     @app.get("/health", tags=["server"])
     async def health() -> Health:
         """Whether the server answers, and how busy it is."""
-        return Health(status="stopping" if workshop.closing else "ok", taken=workshop.taken)
+        return Health(taken=scheduler.taken)
 
     @app.get("/metrics", include_in_schema=False)
-    async def metrics_() -> Response:
+    async def metrics() -> Response:
         """What is counted, as Prometheus reads it."""
-        now, counted = {"requests_taken": workshop.taken}, {}
-        if connections is not None:
-            now["connections"] = len(connections.open)
-            counted = {f"connections_{name}": count for name, count in connections.counts.items()}
-        return Response(metrics.text(now, counted), media_type="text/plain; version=0.0.4")
+        return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
 
-    networks = {file_of(served.name): served for served in collection if isinstance(served, ServedNetwork)}
+    networks = {file_of(model.name): model for model in models if isinstance(model, PaperModel)}
+    made = cache(script)
 
     @app.get("/models/{file}", include_in_schema=False)
     async def scripts(file: str, request: Request) -> Response:
@@ -206,15 +130,33 @@ def create_app(
         name, _, part = file.removesuffix(".js").partition(".")
         if name not in networks or part not in ("", "inside") or not file.endswith(".js"):
             raise HTTPException(404, f"there is no file {file!r} of a network here")
-        script = await workshop.do(lambda _: networks[name].script(part or "weights"), _gone(request))
-        return Response(script, media_type="text/javascript")
+        model = networks[name].runs
+        content = await scheduled(request, lambda batch, _: [made(model, part)] * len(batch), kind=file)
+        return Response(content, media_type="text/javascript")
 
-    files = static_files([served.model for served in networks.values()], api=True)
-    for name, content in files.items():
+    for name, content in static_files([model.runs for model in networks.values()], api=True).items():
         address = {"index.html": "", "docs.html": "docs"}.get(name, name)
         app.add_api_route(f"/{address}", _file(name, content), methods=["GET", "HEAD"], include_in_schema=False)
-    collection.warm_up()
+    for model in models:
+        _warm_up(model)
     return app
+
+
+def _warm_up(model: Model) -> None:
+    """The first step of a process is slow: it is made before the first visitor comes."""
+    begun = []
+
+    def stop() -> None:
+        begun.append(1)
+        if len(begun) > 1:
+            raise GivenUp
+
+    with suppress(GivenUp):
+        list(model.answers([("1", "1")], How(), stop))
+
+
+def _json(text: str) -> Response:
+    return Response(text, media_type="application/json")
 
 
 def _file(name: str, content: bytes) -> Callable[[], Coroutine[Any, Any, Response]]:
@@ -226,20 +168,11 @@ def _file(name: str, content: bytes) -> Callable[[], Coroutine[Any, Any, Respons
     return send
 
 
-def _gone(request: Request) -> Callable[[], Coroutine[Any, Any, None]]:
-    async def wait() -> None:
-        # The body has been read: the next message is that the client has gone.
-        while (await request.receive())["type"] != "http.disconnect":
-            pass
-
-    return wait
-
-
 def _explain_errors(app: FastAPI) -> None:
     """Every refusal is a `Problem`: one sentence for a person."""
 
     def refuse(status: int, message: str, limit: str | None = None) -> JSONResponse:
-        headers = {"retry-after": "1"} if status in (BUSY, STOPPING) else None
+        headers = {"retry-after": "1"} if status == _BUSY else None
         return JSONResponse(Problem(error=message, limit=limit).model_dump(), status, headers)
 
     @app.exception_handler(RequestValidationError)
@@ -248,29 +181,23 @@ def _explain_errors(app: FastAPI) -> None:
         if first["type"] == "json_invalid":
             return refuse(400, f"the body is no JSON: {first['ctx']['error']}")
         where = ".".join(str(part) for part in first["loc"][1:])
-        return refuse(UNREADABLE, f"{where}: {first['msg']}" if where else f"the body: {first['msg']}")
-
-    @app.exception_handler(ExpressionError)
-    @app.exception_handler(RequestError)
-    async def unreadable(_: Request, error: ValueError) -> JSONResponse:
-        return refuse(UNREADABLE, str(error))
-
-    @app.exception_handler(SizeError)
-    async def too_large(_: Request, error: SizeError) -> JSONResponse:
-        return refuse(TOO_LARGE, str(error))
+        return refuse(_UNREADABLE, f"{where}: {first['msg']}" if where else f"the body: {first['msg']}")
 
     @app.exception_handler(LimitError)
     async def beyond(_: Request, error: LimitError) -> JSONResponse:
-        return refuse(BUSY if error.limit == "max_waiting" else TOO_LARGE, str(error), error.limit)
+        return refuse(_BUSY if error.limit == "max_waiting" else _TOO_LARGE, str(error), error.limit)
 
     @app.exception_handler(HTTPException)
     async def http(_: Request, error: HTTPException) -> JSONResponse:
         return JSONResponse(Problem(error=error.detail).model_dump(), error.status_code, error.headers)
 
-    @app.exception_handler(Closing)
-    async def closing(_: Request, _error: Closing) -> JSONResponse:
-        return refuse(STOPPING, "the server is being stopped; ask again in a moment")
+    def always(status: int) -> Any:
+        async def handle(_: Request, error: Exception) -> JSONResponse:
+            return refuse(status, str(error))
 
-    @app.exception_handler(GivenUp)
-    async def given_up(_: Request, _error: GivenUp) -> Response:
-        return Response(status_code=CLIENT_GONE)  # nobody reads it
+        return handle
+
+    for kind in (ExpressionError, ModelError, UnsoundError):
+        app.add_exception_handler(kind, always(_UNREADABLE))
+    for kind in (SizeError, TooLargeError):
+        app.add_exception_handler(kind, always(_TOO_LARGE))

@@ -1,124 +1,97 @@
 """Connections that cannot hold the server up: a request has to arrive in time, an answer to be taken in time.
 
-There are at most so many connections. One more takes the place of the one that has been waiting longest for its
-request, so clients that send slowly, or nothing, do not keep out those that ask.
+There are at most so many connections. One more takes the place of the one that has been waiting longest for its client,
+to send or to read, so clients that do either slowly, or never, do not keep out those that ask. uvicorn has a limit
+beyond which it refuses everybody, and no limit on reading and writing.
 """
 
 import asyncio
-from collections import OrderedDict
 from typing import Any
 
+from prometheus_client import CollectorRegistry, Counter, Gauge
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-_TOO_SLOW = (
-    b"HTTP/1.1 408 Request Timeout\r\ncontent-type: application/json\r\nconnection: close\r\n"
-    b"content-length: 57\r\n\r\n"
-    b'{"error":"the request did not arrive in time; try again"}'
-)
+from gridsum.serve.limits import Limits
+
+_PIPELINED = 1 << 16
+"""Bytes of further requests that a client may send before it has its answer."""
 
 
 class Connections:
-    """All connections of a server, and what it allows them."""
+    """All connections of a server."""
 
-    def __init__(self, most: int, read_seconds: float, write_seconds: float) -> None:
-        self.most, self.read_seconds, self.write_seconds = most, read_seconds, write_seconds
-        self.waiting: OrderedDict[Connection, None] = OrderedDict()
-        """Those whose request has not arrived whole, the one that waits longest first."""
-        self.open: set[Connection] = set()
-        self.counts = {"opened": 0, "timed_out": 0, "displaced": 0, "stalled": 0}
+    def __init__(self, limits: Limits, registry: CollectorRegistry) -> None:
+        self.limits = limits
+        self.open = Gauge("gridsum_connections_open", "Connections", registry=registry)
+        self.ended = Counter("gridsum_connections_ended", "Why they were ended", ["why"], registry=registry)
+        self.waiting: dict[Connection, None] = {}
+        """Those that wait for their client, the one that waits longest first."""
 
-    def protocol(self) -> type["Connection"]:
-        """What uvicorn makes of every connection."""
-        shared = self
-
-        class Shared(Connection):
-            connections_of_server = shared
-
-        return Shared
-
-    def make_room(self) -> None:
-        while len(self.open) > self.most and self.waiting:
-            oldest = next(iter(self.waiting))
-            self.counts["displaced"] += 1
-            oldest.drop()
+    def protocol(self, **given: Any) -> "Connection":
+        """What uvicorn makes of a connection."""
+        return Connection(self, **given)
 
 
 class Connection(H11Protocol):
-    connections_of_server: Connections
-
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self._ours = self.connections_of_server
-        self._reading: asyncio.TimerHandle | None = None
-        self._writing: asyncio.TimerHandle | None = None
+    def __init__(self, all_of_them: Connections, app_state: dict[str, Any], **given: Any) -> None:
+        # So the application finds the connection in its requests.
+        super().__init__(app_state={**app_state, "connection": self}, **given)
+        self._all, self._limits = all_of_them, all_of_them.limits
+        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self.answering: asyncio.Task[Any] | None = None
+        """Is cancelled when the client goes."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        transport.set_write_buffer_limits(0)  # so that `pause_writing` tells of anything unread
         super().connection_made(transport)
-        self._ours.open.add(self)
-        self._ours.counts["opened"] += 1
-        self._wait()
-        self._ours.make_room()
+        self._all.open.inc()
+        self.await_request()
+        if len(self.connections) > self._limits.max_connections:
+            next(iter(self._all.waiting)).drop("displaced")
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        if self._has_arrived():
-            self._stop_waiting()
-
-    def on_response_complete(self) -> None:
-        self._wait()  # for the next request on this connection, which may have arrived already
-        super().on_response_complete()
-        if self._has_arrived():
-            self._stop_waiting()
+        if len(self.conn.trailing_data[0]) > _PIPELINED:
+            self.drop("flooded")
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._ours.open.discard(self)
-        self._stop_waiting()
-        self._stop(self._writing)
+        self._all.open.dec()
+        self.request_arrived()
+        self._stop("stalled")
         super().connection_lost(exc)
+        if self.answering is not None:
+            self.answering.cancel()
+
+    def await_request(self) -> None:
+        self.answering = None
+        if not self.transport.is_closing():
+            self._wait("timed_out", self._limits.read_seconds)
+
+    def request_arrived(self) -> None:
+        self._stop("timed_out")
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._writing = self.loop.call_later(self._ours.write_seconds, self._stalled)
+        self._wait("stalled", self._limits.write_seconds)
 
     def resume_writing(self) -> None:
         super().resume_writing()
-        self._stop(self._writing)
+        self._stop("stalled")
 
-    def drop(self) -> None:
-        """Close it at once, whatever it holds; the system tells of that later."""
-        self._ours.open.discard(self)
-        self._stop_waiting()
+    def drop(self, why: str) -> None:
+        """Close it at once, whatever it holds."""
+        self._all.ended.labels(why).inc()
+        self._all.waiting.pop(self, None)
         self.transport.abort()
 
-    def _has_arrived(self) -> bool:
-        """Whether the last request has been read to its end, and is being answered."""
-        return self.cycle is not None and not self.cycle.more_body and not self.cycle.response_complete
+    def _wait(self, why: str, seconds: float) -> None:
+        """For the client: to send, or to read."""
+        self._stop(why)
+        self._timers[why] = self.loop.call_later(seconds, self.drop, why)
+        self._all.waiting.setdefault(self)
 
-    def _wait(self) -> None:
-        self._stop(self._reading)
-        self._ours.waiting[self] = None
-        self._ours.waiting.move_to_end(self)
-        self._reading = self.loop.call_later(self._ours.read_seconds, self._too_slow)
-
-    def _stop_waiting(self) -> None:
-        self._stop(self._reading)
-        self._ours.waiting.pop(self, None)
-
-    def _too_slow(self) -> None:
-        self._ours.counts["timed_out"] += 1
-        if self.cycle is None or self.cycle.response_complete:
-            self.transport.write(_TOO_SLOW)
-            self.transport.close()
-            self._ours.waiting.pop(self, None)
-        else:
-            self.drop()  # its head has been read, its body has not
-
-    def _stalled(self) -> None:
-        """Nobody takes what was written."""
-        self._ours.counts["stalled"] += 1
-        self.drop()
-
-    @staticmethod
-    def _stop(timer: asyncio.TimerHandle | None) -> None:
-        if timer is not None:
+    def _stop(self, why: str) -> None:
+        if timer := self._timers.pop(why, None):
             timer.cancel()
+        if not self._timers:
+            self._all.waiting.pop(self, None)

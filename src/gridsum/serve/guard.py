@@ -1,18 +1,19 @@
 """What every request passes before the API sees it: which host it names, whether it may ask, how much it sends."""
 
+import asyncio
 import hmac
 import ipaddress
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from http.cookies import CookieError, SimpleCookie
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlsplit
 
-from starlette.exceptions import HTTPException
+from prometheus_client import CollectorRegistry, Counter, Histogram
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from gridsum.serve.metrics import Metrics
+from gridsum.serve.connections import Connection
 
 HEADERS = {
     # The browser itself holds the page to its promise that nothing comes from outside.
@@ -23,7 +24,9 @@ HEADERS = {
     # A new version of gridsum must not meet an old page.
     "cache-control": "no-cache",
 }
-TOO_LARGE, UNKNOWN_HOST, NOT_ALLOWED = 413, 421, 401
+_HEAD = 1 << 14
+"""Bytes of the address and the headers of a request; h11 limits only what does not arrive at once."""
+_SECONDS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 _COOKIE = "gridsum-token"
 _OPEN = "/health"
 """What may be asked without a token."""
@@ -43,83 +46,102 @@ class Access:
 
         A page of somebody else's that a browser was tricked into asking us for names somebody else's host.
         """
-        name = host.rsplit(":", 1)[0] if host.rpartition(":")[2].isdigit() else host
-        name = name.strip("[]").lower().rstrip(".")
-        if name == "localhost" or name in (known.lower() for known in self.host_names):
-            return True
         try:
+            name = (urlsplit(f"//{host}").hostname or "").rstrip(".")
+            if name == "localhost" or name in map(str.lower, self.host_names):
+                return True
             address = ipaddress.ip_address(name)
         except ValueError:
             return False
-        own = (scope.get("server") or ("",))[0]
-        return address.is_loopback or str(address) == own
+        return address.is_loopback or str(address) == (scope.get("server") or ("",))[0]
 
-    def allows(self, headers: dict[bytes, bytes], scope: Scope) -> bool:
-        if self.token is None or scope["path"] == _OPEN:
-            return True
-        return any(
-            hmac.compare_digest(given.encode(), self.token.encode()) for given in self._given(headers, scope) if given
-        )
-
-    def asked_by_address(self, scope: Scope) -> bool:
-        """Whether the token stands in the address, as when a person opens the page with it."""
-        return self.token is not None and self._in_query(scope) == self.token
-
-    @property
-    def cookie(self) -> str:
-        return f"{_COOKIE}={self.token}; HttpOnly; SameSite=Strict; Path=/"
-
-    def _given(self, headers: dict[bytes, bytes], scope: Scope) -> tuple[str, ...]:
-        bearer = headers.get(b"authorization", b"").decode("latin-1")
-        try:
-            kept = SimpleCookie(headers.get(b"cookie", b"").decode("latin-1")).get(_COOKIE)
-        except CookieError:
-            kept = None
-        return bearer.removeprefix("Bearer ").strip(), kept.value if kept is not None else "", self._in_query(scope)
-
-    def _in_query(self, scope: Scope) -> str:
-        return parse_qs(scope.get("query_string", b"").decode("latin-1")).get("token", [""])[0]
+    def allows(self, token: str) -> bool:
+        return self.token is not None and hmac.compare_digest(token.encode(), self.token.encode())
 
 
 class Guard:
-    """Refuses what may not be asked and bodies that no request within the limits can have; protects the page."""
+    """Refuses what may not be asked, reads the body, counts, and protects the page."""
 
-    def __init__(self, app: ASGIApp, most: int, access: Access, metrics: Metrics) -> None:
-        self._app, self._most, self._access, self._metrics = app, most, access, metrics
+    def __init__(self, app: ASGIApp, most: int, access: Access, registry: CollectorRegistry) -> None:
+        self._app, self._most, self._access = app, most, access
+        self._requests = Counter("gridsum_requests", "Requests answered", ["status"], registry=registry)
+        self._seconds = Histogram("gridsum_request_seconds", "Until an answer", buckets=_SECONDS, registry=registry)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        began, read = time.perf_counter(), 0
-
-        async def counted() -> Message:
-            nonlocal read
-            message = await receive()
-            read += len(message.get("body", b""))
-            if read > self._most:
-                message = f"the request has more than {self._most:,} bytes; ask for less at once"
-                raise HTTPException(TOO_LARGE, message, {"connection": "close"})
-            return message
+        connection: Connection = scope["state"]["connection"]
+        connection.answering = asyncio.current_task()
+        began, started = time.perf_counter(), False
+        query = scope["query_string"].decode("latin-1")
 
         async def guarded(message: Message) -> None:
+            nonlocal started
             if message["type"] == "http.response.start":
-                self._metrics.answered(message["status"], time.perf_counter() - began)
-                known = {name.lower() for name, _ in message["headers"]}
-                added = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
-                if self._access.asked_by_address(scope):
-                    added.append((b"set-cookie", self._access.cookie.encode()))
-                message["headers"] = [*message["headers"], *(pair for pair in added if pair[0] not in known)]
+                started = True
+                self._requests.labels(message["status"]).inc()
+                self._seconds.observe(time.perf_counter() - began)
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+                if "token=" in query and self._access.allows(token := _in_query(query)):
+                    headers["set-cookie"] = f"{_COOKIE}={token}; HttpOnly; SameSite=Strict; Path=/"
+            elif not message.get("more_body"):
+                connection.await_request()
             await send(message)
 
-        headers = dict(scope["headers"])
-        host = headers.get(b"host", b"").decode("latin-1")
-        if not self._access.knows(host, scope):
-            told = "this server does not go by that name; start it with --host-name NAME"
-            await JSONResponse({"error": told, "limit": None}, UNKNOWN_HOST)(scope, receive, guarded)
-        elif not self._access.allows(headers, scope):
-            told = "this server asks for its token: as 'Authorization: Bearer TOKEN', or once as ?token=TOKEN"
-            answer = JSONResponse({"error": told, "limit": None}, NOT_ALLOWED, {"www-authenticate": "Bearer"})
+        try:
+            answer = self._refusal(scope, Headers(scope=scope), query)
+            if answer is None:
+                answer, receive = await self._whole(receive)
+                connection.request_arrived()
             await answer(scope, receive, guarded)
-        else:
-            await self._app(scope, counted, guarded)
+        except asyncio.CancelledError:  # the client has gone, or the time to stop is over
+            if not started:
+                stopped = _refused(503, "the server is being stopped; ask again in a moment", retry_after="1")
+                await stopped(scope, receive, guarded)
+
+    def _refusal(self, scope: Scope, headers: Headers, query: str) -> ASGIApp | None:
+        """What is answered to a request that may not be made."""
+        if sum(len(name) + len(value) for name, value in headers.raw) + len(query) > _HEAD:
+            return _refused(431, f"the headers and the address have more than {_HEAD:,} bytes", connection="close")
+        if not self._access.knows(headers.get("host", ""), scope):
+            return _refused(421, "this server does not go by that name; start it with --host-name NAME")
+        bearer = headers.get("authorization", "").removeprefix("Bearer ").strip()
+        given = (bearer, _in_cookie(headers.get("cookie", "")), _in_query(query))
+        if self._access.token is None or scope["path"] == _OPEN or any(map(self._access.allows, given)):
+            return None
+        why = "this server asks for its token: as 'Authorization: Bearer TOKEN', or once as ?token=TOKEN"
+        return _refused(401, why, www_authenticate="Bearer")
+
+    async def _whole(self, receive: Receive) -> tuple[ASGIApp, Receive]:
+        """Who answers, and the body for it, once all of that has come."""
+        body, more = b"", True
+        while more:
+            message = await receive()
+            body, more = body + message.get("body", b""), message.get("more_body", False)
+            if len(body) > self._most:
+                why = f"the request has more than {self._most:,} bytes; ask for less at once"
+                return _refused(413, why, connection="close"), receive
+
+        async def replay() -> Message:
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        return self._app, replay
+
+
+def _refused(status: int, why: str, **headers: str) -> ASGIApp:
+    return JSONResponse(
+        {"error": why, "limit": None}, status, {name.replace("_", "-"): told for name, told in headers.items()}
+    )
+
+
+def _in_query(query: str) -> str:
+    return parse_qs(query).get("token", [""])[0]
+
+
+def _in_cookie(cookie: str) -> str:
+    """A token needs no quotes, which the standard library takes very long to undo."""
+    pairs = (pair.strip().partition("=") for pair in cookie.split(";"))
+    return next((value for name, _, value in pairs if name == _COOKIE), "")

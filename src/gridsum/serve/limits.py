@@ -4,7 +4,7 @@ Nothing heavy is imported here: the command line tells the limits before it load
 """
 
 import dataclasses
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 
@@ -17,21 +17,28 @@ class LimitError(ValueError):
 
 
 def _limit(default: int, meaning: str) -> Any:
-    return field(default=default, metadata={"meaning": meaning})
+    return dataclasses.field(default=default, metadata={"meaning": meaning})
 
 
 @dataclass(frozen=True)
 class Limits:
     """Each is also an option of `gridsum serve`."""
 
-    max_terms: int = _limit(100, "terms of one sum")
-    max_digits: int = _limit(1000, "digits of one term")
-    max_cells: int = _limit(20_000, "cells of one grid, rows × columns")
-    max_answer: int = _limit(500_000, "cells that one trace could hold, all the readings it may take together")
-    max_waiting: int = _limit(256, "requests that may wait while all workers are busy")
+    max_terms: int = _limit(100, "the most terms of one sum")
+    max_digits: int = _limit(1000, "the most digits of one term")
+    max_cells: int = _limit(20_000, "the most cells of one grid, rows × columns")
+    max_answer: int = _limit(500_000, "the most cells that one trace could hold, all the readings it may take together")
+    max_waiting: int = _limit(256, "the most requests that may wait; then whoever has most of them gives one up")
     max_connections: int = _limit(
-        800, "connections at once; one more takes the place of the one longest without a request"
+        800, "the most connections at once; one more takes the place of the one that waits longest for its client"
     )
+    workers: int = _limit(
+        4, "how many requests of a client are worked on in turn, so that short ones overtake long ones"
+    )
+    read_seconds: int = _limit(10, "how long a request may take to arrive")
+    write_seconds: int = _limit(30, "how long an answer may take to be read by its client")
+    keep_alive_seconds: int = _limit(5, "how long a connection may be idle between requests")
+    grace_seconds: int = _limit(10, "how long requests may go on when the server is stopped; then they are told so")
 
     def check_terms(self, terms: tuple[str, ...]) -> None:
         """Refuse a sum before any work is done for it."""
@@ -60,5 +67,5 @@ class Limits:
 
 
 def meanings() -> dict[str, str]:
-    """What each limit counts."""
+    """What each limit is."""
     return {limit.name: limit.metadata["meaning"] for limit in dataclasses.fields(Limits)}

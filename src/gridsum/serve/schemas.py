@@ -1,21 +1,27 @@
 """What the API takes and gives, as it is documented."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from gridsum.analysis.curves import changes, halting_curve
+from gridsum.analysis.placement import SHARED, written
+from gridsum.api.traces import Trace
+from gridsum.data.answers import Answer
 from gridsum.evaluation.solving import PlacementRule
 from gridsum.model.inference import HaltingRule
 from gridsum.tasks import find
 
+UNSURE = "?"
+"""Stands in a cell that several symbols share, none of them more than half."""
+_DECIMALS = 4
 Probability = Annotated[float, Field(ge=0, le=1)]
-Index = Annotated[int, Field(strict=True, ge=0)]
 
 
 class Closed(BaseModel):
     """Misspelt fields are an error."""
 
-    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(extra="forbid")
 
 
 _NUMBER = rf"\s*[{find().alphabet.digits}]+\s*"
@@ -41,19 +47,6 @@ class SumRequest(Closed):
     seed: Annotated[int, Field(strict=True, ge=0, lt=2**63, description="of the draws of sampled halting")] = 0
 
 
-class CellRequest(SumRequest):
-    """A cell of that computation: rows from the top and columns from the left, both from 0."""
-
-    row: Index
-    column: Index
-
-
-class AttentionRequest(CellRequest):
-    """The attention that led to reading `step` + 1."""
-
-    step: Index
-
-
 class Problem(Closed):
     """Why a request was refused."""
 
@@ -71,8 +64,6 @@ class ModelView(Closed):
     seed: int
     parameters: int
     epochs: int
-    heads: int
-    kernel: int
     halting_rules: Annotated[dict[str, str], Field(description="those this model can follow, its own first")]
 
 
@@ -82,6 +73,13 @@ class LimitView(Closed):
     name: str
     most: int
     meaning: str
+
+
+class Health(Closed):
+    """The server answers; how busy it is."""
+
+    status: str = "ok"
+    taken: Annotated[int, Field(description="requests being worked on or waiting")]
 
 
 class AnswerView(Closed):
@@ -97,6 +95,11 @@ class AnswerView(Closed):
     capped: Annotated[bool, Field(description="whether the limit on steps ended it")]
     model: str
     milliseconds: Annotated[float, Field(description="of computation")]
+
+    @classmethod
+    def of(cls, answer: Answer, model: str, seconds: float, **more: Any) -> Self:
+        told = {name: getattr(answer, name) for name in AnswerView.model_fields if hasattr(answer, name)}
+        return cls(**told, model=model, milliseconds=round(1000 * seconds, 1), **more)
 
 
 class Cells(Closed):
@@ -125,7 +128,7 @@ class Action(Closed):
 
 
 class TraceView(AnswerView):
-    """The whole computation, but for attention and vectors, which are asked for cell by cell."""
+    """The whole computation, but for attention and vectors."""
 
     rows: int
     columns: int
@@ -134,94 +137,47 @@ class TraceView(AnswerView):
     placed: Annotated[Cells, Field(description="which input symbol each cell received, and how much of it")]
     readings: list[Reading]
 
-
-class ScoreView(Closed):
-    """The four terms of a head's score for each neighbour, row by row (Eq. 6)."""
-
-    query_key: Annotated[list[float], Field(description="Q·K")]
-    bias_key: Annotated[list[float], Field(description="s·K")]
-    query_position: Annotated[list[float], Field(description="Q·r")]
-    bias_position: Annotated[list[float], Field(description="s·r")]
-
-
-class HeadAttention(Closed):
-    """Where one head of the chosen cell looks."""
-
-    weights: Annotated[list[Probability], Field(description="of each neighbour, row by row")]
-    terms: ScoreView
-
-
-class AttentionView(Closed):
-    """Where all heads of the chosen cell look."""
-
-    step: int
-    row: int
-    column: int
-    kernel: int
-    heads: list[HeadAttention]
+    @classmethod
+    def of_trace(cls, trace: Trace, seconds: float) -> Self:
+        inside = trace.inside
+        rows, columns = inside.decoded.shape[1:3]
+        actions = inside.actions.double().round(decimals=_DECIMALS).tolist()
+        placed = written(inside, trace.answer.placement)
+        letters = {**dict(enumerate(inside.alphabet)), SHARED: UNSURE}
+        return cls.of(
+            trace.answer,
+            trace.model.name,
+            seconds,
+            rows=rows,
+            columns=columns,
+            input=trace.input,
+            actions=[Action(write=write, push=push, skip=skip) for write, push, skip in actions],
+            placed=Cells(
+                symbols=["".join(letters[code] for code in row) for row in placed.symbols.tolist()],
+                confidence=_per_cent(placed.shares.amax(-1)),
+            ),
+            readings=_readings(trace),
+        )
 
 
-class HeadView(Closed):
-    """What decides where a head looks, measured on the model's reference sums."""
-
-    head: int
-    label: str
-    position: Annotated[float, Field(description="bits")]
-    border: Annotated[float, Field(description="bits")]
-    content: Annotated[float, Field(description="bits")]
-    mean_attention: list[Probability]
-
-
-class HeadsView(Closed):
-    """All heads of a model."""
-
-    model: str
-    criterion: str
-    reference: Annotated[list[str], Field(description="the sums that it was measured on")]
-    heads: list[HeadView]
-
-
-class Point(Closed):
-    """A place on the plane."""
-
-    x: float
-    y: float
-
-
-class PlanePoint(Point):
-    """A cell of a reference sum on the plane."""
-
-    digit: Annotated[int, Field(ge=0, le=9)]
-
-
-class PlaneView(Closed):
-    """The plane of the first two principal components of vectors that read as digits."""
-
-    model: str
-    explained: Annotated[tuple[float, float], Field(description="share of the variance along each axis")]
-    adjacent: Annotated[
-        float | None,
-        Field(
-            description="share of the pairs d, d + 1 (mod 10) that are neighbours by angle; null if a digit is missing"
-        ),
+def _readings(trace: Trace) -> list[Reading]:
+    inside, curve = trace.inside, halting_curve(trace.inside)
+    confidence, codes = inside.decoded.max(-1)
+    per_cent, read = _per_cent(confidence), codes.tolist()
+    change = [None, *(round(value, _DECIMALS) for value in changes(inside))]
+    return [
+        Reading(
+            n=n,
+            halting=curve and curve.halting[n],
+            probability=curve and curve.probability[n],
+            cumulated=curve and curve.halted[n],
+            change=change[n],
+            symbols=["".join(inside.alphabet[code] for code in row) for row in read[n]],
+            confidence=per_cent[n],
+        )
+        for n in range(len(read))
     ]
-    p_value: Annotated[float | None, Field(description="how probable that is or more if all orders are alike")]
-    winding: Annotated[int | None, Field(description="how often the digits go around from 0 to 9 and back to 0")]
-    phase: Annotated[float | None, Field(description="how well that fits: 1 if the angles are exact")]
-    centroids: list[PlanePoint]
-    points: list[PlanePoint]
 
 
-class PathView(Closed):
-    """The chosen cell on the plane, at every reading."""
-
-    row: int
-    column: int
-    points: list[Point]
-
-
-class Health(Closed):
-    """Whether the server answers, and how busy it is."""
-
-    status: Literal["ok", "stopping"] = "ok"
-    taken: Annotated[int, Field(description="requests being worked on or waiting")]
+def _per_cent(shares: Any) -> list[Any]:
+    return (100 * shares).round().int().tolist()
