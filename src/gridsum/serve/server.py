@@ -48,7 +48,7 @@ def make_server(app: "FastAPI", limits: Limits) -> "uvicorn.Server":
     return uvicorn.Server(config)
 
 
-def run(app: "FastAPI", limits: Limits, listener: socket.socket) -> None:
+def serve(app: "FastAPI", limits: Limits, listener: socket.socket) -> None:
     """Serve until a signal comes."""
     allow_files(limits.max_connections)
     with suppress(KeyboardInterrupt):  # which comes or not, as the event loop happens to stand
