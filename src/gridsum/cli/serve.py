@@ -77,9 +77,8 @@ def run(options: Options) -> int:
         models = [load(name, device=options.device) for name in names]
         app = create_app(models, limits, Access(options.host_name, token))
         host, port = listener.getsockname()[:2]
-        tell(
-            f"gridsum serves {', '.join(names)} on http://{f'[{host}]' if ':' in host else host}:{port} (Ctrl+C stops it)"
-        )
+        address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+        tell(f"gridsum serves {', '.join(names)} on {address} (Ctrl+C stops it)")
         if not ipaddress.ip_address(host).is_loopback:
             tell(f"other machines that {'have its token' if token else 'can reach this one'} may ask it, too")
         serve(app, limits, listener)
