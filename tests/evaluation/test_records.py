@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gridsum.api.scores import Scores
 from gridsum.evaluation.records import Record, RecordError, append, read
 
 Make = Callable[..., Record]
@@ -171,7 +172,7 @@ def test_a_file_that_is_not_ours_is_left_alone(tmp_path: Path, make_record: Make
     path = tmp_path / "notes.txt"
     path.write_text(content)
     with pytest.raises(RecordError, match=r"notes.txt does not begin with a record.*name another file"):
-        append(path, [make_record()])
+        Scores([make_record()]).save(path)
     assert path.read_text() == content
 
 

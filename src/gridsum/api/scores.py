@@ -14,7 +14,7 @@ from gridsum.api.loading import has_rule
 from gridsum.api.models import PaperModel, RuleModel
 from gridsum.evaluation.evaluate import FunctionSubject, PaperSubject, RuleSubject, Subject
 from gridsum.evaluation.evaluate import evaluate as evaluate_one
-from gridsum.evaluation.records import Record, append
+from gridsum.evaluation.records import Record, append, check_file
 from gridsum.evaluation.rendering import Table, to_html, to_markdown, to_text
 from gridsum.evaluation.solvers import SolverError, SolverProcess
 from gridsum.evaluation.suites import Suite, SuiteError, find
@@ -93,6 +93,7 @@ class Scores(Sequence[Record]):
 
     def save(self, path: str | Path) -> None:
         """Add the records to a file, as `gridsum evaluate --out` does; `gridsum table` reads it."""
+        check_file(path)
         append(path, self.records)
 
 

@@ -23,49 +23,29 @@ class Spreads(NamedTuple):
     seq: Spread
 
 
+def _scores(suites: str, *scores: tuple[float, float]) -> dict[str, Score]:
+    """A row of Tables III and IV: the characters and the sequences of every suite."""
+    return {suite: Score(*score) for suite, score in zip(suites.split(), scores, strict=True)}
+
+
+_SPACES = "2x15 2x100 2x602 [1,4]x[1,10] [1,5]x[1,5] [5,6]x[1,10] [7,10]x[1,10]"
 COMPARISON: dict[str, dict[str, Score]] = {
-    "base": {
-        "2x15": Score(1.0, 1.0),
-        "2x100": Score(0.99, 0.99),
-        "2x602": Score(0.98, 0.0),
-        "[1,4]x[1,10]": Score(1.0, 1.0),
-        "[1,5]x[1,5]": Score(1.0, 1.0),
-        "[5,6]x[1,10]": Score(0.99, 0.93),
-        "[7,10]x[1,10]": Score(0.72, 0.25),
-    },
-    "noGroups": {
-        "2x15": Score(1.0, 1.0),
-        "2x100": Score(0.99, 0.99),
-        "2x602": Score(0.99, 0.99),
-        "[1,4]x[1,10]": Score(0.99, 0.99),
-        "[1,5]x[1,5]": Score(0.99, 0.99),
-        "[5,6]x[1,10]": Score(0.98, 0.86),
-        "[7,10]x[1,10]": Score(0.54, 0.1),
-    },
+    "base": _scores(_SPACES, (1.0, 1.0), (0.99, 0.99), (0.98, 0.0), (1.0, 1.0), (1.0, 1.0), (0.99, 0.93), (0.72, 0.25)),
+    "noGroups": _scores(
+        _SPACES, (1.0, 1.0), (0.99, 0.99), (0.99, 0.99), (0.99, 0.99), (0.99, 0.99), (0.98, 0.86), (0.54, 0.1)
+    ),
 }
 """Table III: the best models, after overtraining."""
 
+_DIGITS = "2x[1,1000] 2x1000 2x[1,2000] 2x2000 2x[1,4000] 2x4000"
 LONG_DIGITS: dict[str, dict[str, Score]] = {
-    "noGroups": {
-        "2x[1,1000]": Score(0.99, 0.99),
-        "2x1000": Score(0.99, 0.99),
-        "2x[1,2000]": Score(0.99, 0.99),
-        "2x2000": Score(0.99, 0.81),
-        "2x[1,4000]": Score(0.99, 0.58),
-        "2x4000": Score(0.86, 0.0),
-    }
+    "noGroups": _scores(_DIGITS, (0.99, 0.99), (0.99, 0.99), (0.99, 0.99), (0.99, 0.81), (0.99, 0.58), (0.86, 0.0)),
 }
 """Table IV, left."""
 
+_TERMS = "5x5 6x5 7x5 8x5 9x5 10x5"
 LONG_TERMS: dict[str, dict[str, Score]] = {
-    "base": {
-        "5x5": Score(1.0, 1.0),
-        "6x5": Score(0.99, 0.98),
-        "7x5": Score(0.98, 0.86),
-        "8x5": Score(0.84, 0.40),
-        "9x5": Score(0.66, 0.09),
-        "10x5": Score(0.48, 0.03),
-    }
+    "base": _scores(_TERMS, (1.0, 1.0), (0.99, 0.98), (0.98, 0.86), (0.84, 0.40), (0.66, 0.09), (0.48, 0.03)),
 }
 """Table IV, right."""
 

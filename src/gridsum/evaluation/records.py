@@ -73,7 +73,7 @@ class Record:
     batches: tuple[OnGrid, ...] | None = None
     """The counts grid by grid; None where they were not kept."""
     given: str | None = None
-    """What a system that ours is compared with was given beside results; None for ours. So is all that follows."""
+    """What a baseline was given beside results; None for ours. So is all that follows."""
     parameters: int | None = None
     problems_seen: int | None = None
     """In training."""
@@ -111,14 +111,12 @@ class Record:
 
 
 def as_line(record: Record) -> str:
-    """A record as a line of a file; what is said of systems is left out for all others."""
-    data = dataclasses.asdict(record)
-    return (
-        json.dumps({name: value for name, value in data.items() if value is not None or name not in _OF_SYSTEMS}) + "\n"
-    )
+    """A record as a line of a file; what is said of baselines is left out for all others."""
+    data = dataclasses.asdict(record).items()
+    return json.dumps({name: value for name, value in data if value is not None or name not in _OF_BASELINES}) + "\n"
 
 
-_OF_SYSTEMS = ("given", "parameters", "problems_seen", "training_seconds", "held_out")
+_OF_BASELINES = ("given", "parameters", "problems_seen", "training_seconds", "held_out")
 _TYPES = typing.get_type_hints(Record)
 _REQUIRED = [item.name for item in dataclasses.fields(Record) if item.default is dataclasses.MISSING]
 
@@ -126,11 +124,11 @@ _REQUIRED = [item.name for item in dataclasses.fields(Record) if item.default is
 def append(path: str | Path, records: Iterable[Record]) -> None:
     """Add the records to the end of a file of records, all of them or, if writing fails, none.
 
-    What an interrupted writer left of a record is removed: that suite is measured again.
+    What an interrupted writer left of a record is removed: that suite is measured again. So a file that somebody else
+    has named is looked at before, by `check_file`.
     """
     lines = "".join(as_line(record) for record in records).encode()
     if lines:
-        check_file(path)
         append_lines(Path(path), lines)
 
 
@@ -185,8 +183,8 @@ def _parse(line: bytes, torn: bool) -> Record:
         raise RecordError("a record is a JSON object with named fields; delete the line if it is none of ours")
     for key in data:
         if key not in _TYPES:
-            mend = did_you_mean(key, _TYPES, "") or f"its fields are {', '.join(_TYPES)}"
-            raise RecordError(f"a record has no field {key!r}; {mend}")
+            hint = did_you_mean(key, _TYPES, "") or f"its fields are {', '.join(_TYPES)}"
+            raise RecordError(f"a record has no field {key!r}; {hint}")
     missing = [name for name in _REQUIRED if name not in data]
     if missing:
         raise RecordError(f"the record lacks {', '.join(missing)}; add it, or delete the line and evaluate again")
@@ -203,16 +201,14 @@ def _checked(key: str, value: Any) -> Any:
         return value
     if float in allowed and type(value) is int:
         return float(value)
+    items: list[Any] = value if isinstance(value, list) else [None]
     if key == "answers":
-        if isinstance(value, list) and all(isinstance(item, str) for item in value):
-            return tuple(value)
+        if all(isinstance(item, str) for item in items):
+            return tuple(items)
         raise RecordError(f"answers takes a list of texts or null, not {value!r}")
     if key == "batches":
-        if isinstance(value, list) and all(_is_on_grid(item) for item in value):
-            return tuple(OnGrid(*item) for item in value)
-        raise RecordError(f"batches takes lists of {len(OnGrid._fields)} whole numbers or null, not {value!r}")
+        width = len(OnGrid._fields)
+        if all(isinstance(item, list) and [*map(type, item)] == [int] * width for item in items):
+            return tuple(OnGrid(*item) for item in items)
+        raise RecordError(f"batches takes lists of {width} whole numbers or null, not {value!r}")
     raise RecordError(f"{key} takes {' or '.join(_WORDS[kind] for kind in allowed)}, not {value!r}")
-
-
-def _is_on_grid(item: Any) -> bool:
-    return isinstance(item, list) and len(item) == len(OnGrid._fields) and all(type(part) is int for part in item)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import groupby, islice
 from typing import Literal
 
 import torch
@@ -33,6 +34,8 @@ _SOFT_WORK = 2 * 10**8
 _CELLS_AT_ONCE = 1 << 18
 _CELLS_AT_ONCE_ON_GPU = 1 << 21
 _BYTES_PER_CELL = 1 << 14
+# Nor more than so many.
+_TOGETHER = 64
 # A trace keeps every grid: once in so many steps, whether there is memory for as many more is asked.
 _LOOK_AT_MEMORY = 16
 
@@ -52,11 +55,9 @@ def solve(
     """
     rule = halting or default_rule(model.network)
     check_rule(model.network, rule)
-    start = 0
-    while start < len(expressions):
-        stop = _batch_end(expressions, start)
-        yield from _solve_batch(model, expressions[start:stop], rule, seed, placement, watch, change)
-        start = stop
+    for _, alike in groupby(expressions, _shape):
+        while some := list(islice(alike, _TOGETHER)):
+            yield from _solve_batch(model, some, rule, seed, placement, watch, change)
 
 
 def trace_expression(
@@ -132,7 +133,7 @@ def infer_in_parts(
     symbols: Tensor,
     size: GridSize,
     rule: HaltingRule,
-    draws: Tensor | None,
+    draws: Tensor,
     hard: bool,
     watch: Watch | None = None,
     change: Change | None = None,
@@ -143,14 +144,11 @@ def infer_in_parts(
     at_once = max(1, min(problems, _cells_at_once(symbols.device) // cells))
     what = f"a grid of {size.height:,} rows × {size.width:,} columns"
     check_memory(what, solving_bytes(network.config, at_once * cells), symbols.device)
-    check_time(
-        f"{problems:,} × {what}" if problems > 1 else what,
-        solving_work(network.config, problems * cells),
-        symbols.device,
-    )
+    all_of_it = f"{problems:,} × {what}" if problems > 1 else what
+    check_time(all_of_it, solving_work(network.config, problems * cells), symbols.device)
     parts = [
-        infer(network, symbols[:, low : low + at_once], size, rule, _slice(draws, low, at_once), hard, watch, change)
-        for low in range(0, problems, at_once)
+        infer(network, some, size, rule, drawn, hard, watch, change)
+        for some, drawn in zip(symbols.split(at_once, 1), draws.split(at_once, 1), strict=True)
     ]
     return Outcome.joined(parts, 1)
 
@@ -162,20 +160,8 @@ def _cells_at_once(device: torch.device) -> int:
     return max(_CELLS_AT_ONCE, min(_CELLS_AT_ONCE_ON_GPU, free // _BYTES_PER_CELL))
 
 
-def _slice(draws: Tensor | None, low: int, count: int) -> Tensor | None:
-    return None if draws is None else draws[:, low : low + count]
-
-
 def _shape(terms: tuple[str, ...]) -> tuple[int, int]:
     return len(terms), max(map(len, terms))
-
-
-def _batch_end(expressions: Sequence[tuple[str, ...]], start: int) -> int:
-    shape = _shape(expressions[start])
-    stop = start + 1
-    while stop < len(expressions) and stop - start < 64 and _shape(expressions[stop]) == shape:
-        stop += 1
-    return stop
 
 
 def _solve_batch(

@@ -6,17 +6,11 @@ from typing import TYPE_CHECKING
 
 from matplotlib import colormaps
 from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
 from matplotlib.patheffects import withStroke
 
-from gridsum.analysis.attention import (
-    HeadRule,
-    Offset,
-    clearest_content_rule,
-    clearest_position_rule,
-)
+from gridsum.analysis.attention import HeadRule, Offset, clearest_content_rule, clearest_position_rule
 from gridsum.figures.steps import check_size
-from gridsum.figures.style import INK, LINE, QUIET, SERIES, Picture, bare, styled
+from gridsum.figures.style import INK, LINE, QUIET, SERIES, Picture, bare, square, styled, write
 from gridsum.tasks import PAD
 
 if TYPE_CHECKING:
@@ -65,15 +59,12 @@ def _shade(weight: float) -> tuple[float, ...]:
 def _draw_mean(axes: Axes, rule: HeadRule, kernel: int) -> None:
     for neighbour, weight in enumerate(rule.mean_attention):
         row, column = divmod(neighbour, kernel)
-        axes.add_patch(Rectangle((column, row), 1, 1, facecolor=_shade(weight), edgecolor=LINE, linewidth=0.7))
+        square(axes, column, row, fill=_shade(weight))
         colour = "white" if weight > 0.45 else INK
-        text = f"{weight:.2f}".lstrip("0")
-        axes.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=8, color=colour)
+        write(axes, column + 0.5, row + 0.5, f"{weight:.2f}".lstrip("0"), 8, color=colour)
     middle = kernel // 2
-    axes.add_patch(Rectangle((middle, middle), 1, 1, fill=False, edgecolor=INK, linewidth=1.6))
-    axes.set_xlim(-0.05, kernel + 0.05)
-    axes.set_ylim(kernel + 0.05, -0.05)
-    bare(axes)
+    square(axes, middle, middle, edge=INK, thick=1.6)
+    bare(axes, kernel, kernel)
     axes.set_anchor("NW")
     axes.set_title(f"head {rule.head}: {rule.label}\non average, mostly {_direction(rule.favourite)}")
 
@@ -81,13 +72,8 @@ def _draw_mean(axes: Axes, rule: HeadRule, kernel: int) -> None:
 def _direction(offset: Offset) -> str:
     if offset == (0, 0):
         return "on itself"
-    words = []
-    if offset.down:
-        words.append(("down" if offset.down > 0 else "up") + (f" {abs(offset.down)}" if abs(offset.down) > 1 else ""))
-    if offset.right:
-        words.append(
-            ("right" if offset.right > 0 else "left") + (f" {abs(offset.right)}" if abs(offset.right) > 1 else "")
-        )
+    ways = ((offset.down, "down", "up"), (offset.right, "right", "left"))
+    words = [(ahead if by > 0 else back) + (f" {abs(by)}" if abs(by) > 1 else "") for by, ahead, back in ways if by]
     return " ".join(words)
 
 
@@ -102,25 +88,14 @@ def _draw_field(axes: Axes, trace: "Trace", rule: HeadRule, kernel: int) -> None
         for j in range(width):
             for neighbour, weight in enumerate(weights[:, i, j].tolist()):
                 row, column = divmod(neighbour, kernel)
-                corner = (j + gap + column * part, i + gap + row * part)
-                axes.add_patch(Rectangle(corner, part, part, facecolor=_shade(weight), edgecolor="none"))
+                square(axes, j + gap + column * part, i + gap + row * part, part, _shade(weight), "none")
             here = (i, j) == (rule.example.row, rule.example.column)
             edge, thick = (SERIES[1], 2.2) if here else (LINE, 0.8)
-            axes.add_patch(
-                Rectangle((j + gap, i + gap), 1 - 2 * gap, 1 - 2 * gap, fill=False, edgecolor=edge, linewidth=thick)
-            )
-            text = axes.text(
-                j + 0.5,
-                i + 0.52,
-                "" if codes[i][j] == PAD else trace.alphabet[codes[i][j]],
-                ha="center",
-                va="center",
-                fontsize=12,
-            )
+            square(axes, j + gap, i + gap, 1 - 2 * gap, edge=edge, thick=thick)
+            symbol = "" if codes[i][j] == PAD else trace.alphabet[codes[i][j]]
+            text = write(axes, j + 0.5, i + 0.52, symbol, 12)
             text.set_path_effects([withStroke(linewidth=2.5, foreground="white")])
-    axes.set_xlim(0, width)
-    axes.set_ylim(height, 0)
-    bare(axes)
+    bare(axes, height, width, room=0)
     axes.set_anchor("NW")
     shows = "most like" if rule.label == "position-based" else "least like"
     axes.set_title(f"where each cell looks, from step {step} to {step + 1}\n(thick frame: {shows} the average)")

@@ -4,10 +4,9 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
 
 from gridsum.analysis.placement import SHARED
-from gridsum.figures.style import INK, LINE
+from gridsum.figures.style import bare, square, write
 from gridsum.tasks import PAD
 
 PLAIN, ANSWER, CHANGED = "#ffffff", "#dcebf7", "#f9d9a6"
@@ -36,25 +35,12 @@ def draw_cells(axes: Axes, cells: Sequence[Sequence[Cell]], size: float, alphabe
     for i, row in enumerate(cells):
         for j, cell in enumerate(row):
             fill = CHANGED if cell.changed else ANSWER if i == 0 else PLAIN
-            axes.add_patch(Rectangle((j, i), 1, 1, facecolor=fill, edgecolor=LINE, linewidth=0.7))
+            square(axes, j, i, fill=fill)
             text = "?" if cell.code == SHARED else "" if cell.code == PAD else alphabet[cell.code]
-            axes.text(
-                j + 0.5,
-                i + 0.52,
-                text,
-                ha="center",
-                va="center",
-                fontsize=size,
-                color=INK,
-                alpha=0.3 + 0.7 * cell.confidence,
-                fontweight="bold" if cell.changed else "normal",
-            )
+            weight = "bold" if cell.changed else "normal"
+            write(axes, j + 0.5, i + 0.52, text, size, alpha=0.3 + 0.7 * cell.confidence, fontweight=weight)
     for i, row in enumerate(cells):
         for j, cell in enumerate(row):
             if cell.changed:  # above all fills, so that no neighbour covers the frame
-                frame = Rectangle((j + 0.04, i + 0.04), 0.92, 0.92, fill=False, edgecolor=CHANGED_EDGE, linewidth=1.4)
-                axes.add_patch(frame)
-    axes.set_xlim(-0.05, width + 0.05)
-    axes.set_ylim(height + 0.05, -0.05)
-    axes.set_axis_off()
-    axes.set_aspect("equal")
+                square(axes, j + 0.04, i + 0.04, 0.92, edge=CHANGED_EDGE, thick=1.4)
+    bare(axes, height, width)

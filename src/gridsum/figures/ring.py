@@ -9,7 +9,7 @@ from matplotlib.gridspec import GridSpec
 from matplotlib.patheffects import withStroke
 
 from gridsum.analysis.ring import DIGITS, Ring
-from gridsum.figures.style import INK, QUIET, SERIES, Picture, styled
+from gridsum.figures.style import INK, QUIET, SERIES, Picture, styled, write
 
 _PANELS_A_ROW = 5
 _MOST_POINTS = 3000
@@ -49,7 +49,7 @@ def _draw_ring(axes: Axes, ring: Ring, most: int) -> None:
     axes.plot(joined[:, 0], joined[:, 1], color=INK, linewidth=0.9, alpha=0.8)
     for digit in known:
         x, y = ring.centroids[digit]
-        text = axes.text(x, y, str(digit), ha="center", va="center", fontsize=11, fontweight="bold")
+        text = write(axes, x, y, str(digit), 11, fontweight="bold")
         text.set_path_effects([withStroke(linewidth=3, foreground="white")])
     first, second = ring.plane.components
     axes.set_xlabel(f"component {first} ({ring.plane.explained[0]:.0%})", fontsize=7, color=QUIET, labelpad=1)
@@ -78,9 +78,8 @@ def _draw_spectra(axes: Axes, spectra: dict[int, tuple[float, ...]]) -> None:
     for index, hatch in enumerate(_HATCHES):
         shares = np.array([spectrum[index] for spectrum in spectra.values()])
         label = {0: "once", 1: "twice"}.get(index, f"{index + 1} times")
-        axes.barh(
-            names, shares, left=start, color=SERIES[index], alpha=0.55, hatch=hatch, edgecolor="white", label=label
-        )
+        style = {"color": SERIES[index], "alpha": 0.55, "hatch": hatch, "edgecolor": "white"}
+        axes.barh(names, shares, left=start, label=label, **style)
         start += shares
     axes.invert_yaxis()
     axes.set_xlim(0, 1)

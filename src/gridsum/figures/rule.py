@@ -8,18 +8,9 @@ from matplotlib.patches import Rectangle
 
 from gridsum.automaton.meaning import Code, Meaning
 from gridsum.automaton.table import RuleTable
-from gridsum.figures.style import INK, LINE, QUIET, Picture, styled
+from gridsum.figures.style import INK, LINE, QUIET, Picture, square, styled, write
 
-_CARRY = "#D55E00"
-_OFF = "#eef1f4"
-
-
-# Around the colour circle, as 9 + 1 is 0 again; the digits are written too.
-def _tints(base: int) -> list[tuple[float, float, float]]:
-    return [hls_to_rgb(digit / base, 0.84, 0.62) for digit in range(base)]
-
-
-_UNKNOWN = "#ffffff"
+_CARRY, _OFF, _UNKNOWN = "#D55E00", "#eef1f4", "#ffffff"
 _MOST_COLUMNS = 60
 """Codes beyond so many are not drawn: a bit would be smaller than a millimetre."""
 
@@ -41,19 +32,18 @@ def plot_rule(table: RuleTable, meaning: Meaning) -> Picture:
 
 def _draw_columns(axes: Axes, meaning: Meaning, carry: int, title: str) -> None:
     carried: set[tuple[int, int]] = set()
+    # Around the colour circle, as 9 + 1 is 0 again; the digits are written too.
+    tints = [hls_to_rgb(digit / meaning.base, 0.84, 0.62) for digit in range(meaning.base)]
     for x in range(meaning.base):
         for below in range(meaning.base):
             found = meaning.sums.get((x, below, carry), frozenset())
             value = min(found) if len(found) == 1 else None
-            fill = _UNKNOWN if value is None else _tints(meaning.base)[value.digit]
-            axes.add_patch(Rectangle((below, x), 1, 1, facecolor=fill, edgecolor="white", linewidth=1.2))
-            text = "?" if value is None else str(value.digit)
-            axes.text(below + 0.54, x + 0.53, text, ha="center", va="center", fontsize=10.5, color=INK)
+            fill = _UNKNOWN if value is None else tints[value.digit]
+            square(axes, below, x, 1, fill, "white", 1.2)
+            write(axes, below + 0.54, x + 0.53, "?" if value is None else str(value.digit), 10.5)
             if value is not None and value.carry:
                 carried.add((x, below))
-                axes.text(
-                    below + 0.2, x + 0.28, "1", ha="center", va="center", fontsize=6.5, color=_CARRY, fontweight="bold"
-                )
+                write(axes, below + 0.2, x + 0.28, "1", 6.5, color=_CARRY, fontweight="bold")
     for x, below in carried:  # a line where the carry begins
         if below and (x, below - 1) not in carried:
             axes.plot([below, below], [x, x + 1], color=_CARRY, linewidth=1.8, solid_capstyle="round")
@@ -64,9 +54,8 @@ def _draw_columns(axes: Axes, meaning: Meaning, carry: int, title: str) -> None:
     axes.set_aspect("equal")
     axes.grid(False)
     axes.spines[:].set_visible(False)
-    centres = [digit + 0.5 for digit in range(meaning.base)]
-    axes.set_xticks(centres, [str(digit) for digit in range(meaning.base)])
-    axes.set_yticks(centres, [str(digit) for digit in range(meaning.base)])
+    for set_ticks in (axes.set_xticks, axes.set_yticks):
+        set_ticks([digit + 0.5 for digit in range(meaning.base)], [str(digit) for digit in range(meaning.base)])
     axes.tick_params(length=0, pad=2)
     axes.xaxis.tick_top()
     axes.xaxis.set_label_position("top")
@@ -104,41 +93,30 @@ def _draw_codes(axes: Axes, table: RuleTable, meaning: Meaning, codes: list[Code
             on = code.pattern >> bit & 1
             colour = (_CARRY if bit in carry_bits else INK) if on else _OFF
             row = table.bits - 1 - bit
-            axes.add_patch(Rectangle((at + 0.06, row + 0.06), 0.88, 0.88, facecolor=colour, linewidth=0))
+            square(axes, at + 0.06, row + 0.06, 0.88, colour, "none")
         if code.value is not None:
             colour = _CARRY if code.value.carry else QUIET
-            axes.text(
-                at + 0.5, table.bits + 0.5, str(code.value.carry), ha="center", va="center", fontsize=7, color=colour
-            )
+            write(axes, at + 0.5, table.bits + 0.5, str(code.value.carry), 7, color=colour)
         at += 1
     for name, places in spans.items():
         start, stop = places[0], places[-1] + 1
         axes.plot([start + 0.1, stop - 0.1], [-0.3, -0.3], color=LINE, linewidth=1)
         if name in table.task.alphabet.digits:
-            axes.text((start + stop) / 2, -0.45, name, ha="center", va="bottom", fontsize=10.5)
+            write(axes, (start + stop) / 2, -0.45, name, 10.5, va="bottom")
         else:
             words = name.replace("on the", "on\nthe").replace(", ", ",\n")
             axes.text(start + 0.1, -0.5, words, va="bottom", fontsize=7, color=QUIET)
     for bit in range(table.bits):
         row = table.bits - 1 - bit + 0.5
         mine = bit in carry_bits
-        axes.text(
-            -0.35,
-            row,
-            f"bit {bit}",
-            ha="right",
-            va="center",
-            fontsize=7,
-            color=_CARRY if mine else QUIET,
-            fontweight="bold" if mine else "normal",
-        )
+        marked = {"color": _CARRY, "fontweight": "bold"} if mine else {"color": QUIET}
+        write(axes, -0.35, row, f"bit {bit}", 7, ha="right", **marked)
         if mine:
             axes.add_patch(Rectangle((-0.12, row - 0.56), at + 0.24, 1.12, fill=False, edgecolor=_CARRY, linewidth=1.3))
-            axes.text(at + 0.3, row, "the carry", ha="left", va="center", fontsize=7.5, color=_CARRY, fontweight="bold")
-    axes.text(-0.35, table.bits + 0.5, "carry", ha="right", va="center", fontsize=7, color=QUIET)
+            write(axes, at + 0.3, row, "the carry", 7.5, ha="left", **marked)
+    write(axes, -0.35, table.bits + 0.5, "carry", 7, ha="right", color=QUIET)
     axes.set_xlim(-2.2, at + (3.4 if carry_bits else 1.2))
     axes.set_ylim(table.bits + 1.1, -1.9)
     axes.set_axis_off()
-    axes.set_title(
-        f"{len(table.codes)} codes of {table.bits} bits, by digit and carry", fontsize=9.5, fontweight="bold"
-    )
+    title = f"{len(table.codes)} codes of {table.bits} bits, by digit and carry"
+    axes.set_title(title, fontsize=9.5, fontweight="bold")

@@ -6,7 +6,7 @@ import torch
 
 from gridsum.analysis.placement import SHARED, written
 from gridsum.figures.cells import MOST_CELLS, Cell, draw_cells, spelled
-from gridsum.figures.style import INK, QUIET, FigureError, Picture, styled
+from gridsum.figures.style import INK, QUIET, FigureError, Picture, styled, write
 from gridsum.ops.placement.plain import ACTIONS
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def plot_placement(trace: "Trace", answer: "Answer") -> Picture:
     for action, symbol in ((a, s) for a in range(len(ACTIONS)) for s in range(count)):
         value = probabilities[action, symbol]
         colour = "white" if value > 0.6 else INK if value >= 0.005 else QUIET
-        left.text(symbol, action, f"{value:.2f}".lstrip("0"), ha="center", va="center", fontsize=7.5, color=colour)
+        write(left, symbol, action, f"{value:.2f}".lstrip("0"), 7.5, color=colour)
     left.set_xticks(range(count), [trace.alphabet[code] for code in trace.symbols.tolist()], fontsize=12, color=INK)
     left.set_yticks(range(len(ACTIONS)), [f"{name}\n{ACTION_MEANINGS[name]}" for name in ACTIONS], fontsize=7.5)
     left.tick_params(length=0)

@@ -9,6 +9,8 @@ from typing import Any, ParamSpec, TypeVar
 import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from matplotlib.text import Text
 
 from gridsum.io.disk import write_atomically
 
@@ -71,10 +73,24 @@ def styled(draw: Callable[P, R]) -> Callable[P, R]:
     return inner
 
 
-def bare(axes: Axes) -> None:
-    """No frame, no ticks: a place to draw on."""
+def bare(axes: Axes, height: int, width: int, room: float = 0.05) -> None:
+    """A place to draw a grid on, one unit a cell, row 0 at the top: no frame, no ticks."""
+    axes.set_xlim(-room, width + room)
+    axes.set_ylim(height + room, -room)
     axes.set_axis_off()
     axes.set_aspect("equal")
+
+
+def write(axes: Axes, x: float, y: float, text: str, size: float, **style: Any) -> Text:
+    """Text with its middle at a point."""
+    return axes.text(x, y, text, **{"ha": "center", "va": "center", "fontsize": size, **style})
+
+
+def square(
+    axes: Axes, x: float, y: float, side: float = 1, fill: Any = "none", edge: str = LINE, thick: float = 0.7
+) -> None:
+    """A cell with its upper left corner at a point; without a fill, its frame alone."""
+    axes.add_patch(Rectangle((x, y), side, side, facecolor=fill, edgecolor=edge, linewidth=thick))
 
 
 def check_format(name: str | Path) -> str:
