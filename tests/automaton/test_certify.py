@@ -5,6 +5,7 @@ import dataclasses
 import itertools
 import re
 import shutil
+from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -17,7 +18,7 @@ from gridsum.automaton.files import read_rule, shipped_rule
 from gridsum.automaton.proof import prove
 from gridsum.automaton.run import Run, states
 from gridsum.automaton.table import RuleTable
-from gridsum.tasks import FIRST_DIGIT, PAD, find
+from gridsum.tasks import find
 from tests.oracles.column_addition import (
     by_columns,
     column_addition,
@@ -148,19 +149,19 @@ PLACES = ("any", "blank", "blank", "blanks", "blanks", "ground", "corner", "last
 
 
 def changed(table: RuleTable, chance: np.random.Generator) -> RuleTable:
-    """A few entries with another code: mostly where a blank and a zero differ, in the lowest row, its corner, the last
-    column, or to a code that reads alike."""
+    """One or two entries with another code: anywhere, a blank for a zero and back, in the lowest row, its corner, the
+    last column, or a code that reads alike."""
     steps, outside, base = table.steps.copy(), table.outside, table.task.alphabet.base
-    blanks, zeros = ([c for c in range(outside) if table.reading[c] == symbol] for symbol in (PAD, FIRST_DIGIT))
-    for _ in range(int(chance.integers(1, 4))):
+    zeros = sorted({code for (_, code), meaning in prove(table).meanings.items() if meaning == (0, 0)})
+    for _ in range(int(chance.integers(1, 3))):
         x, after = int(chance.integers(len(steps))), int(chance.integers(outside))
         left, right, below = (int(code) for code in chance.integers(0, outside + 1, 3))
         where = str(chance.choice(PLACES))
         if where.startswith("blank"):
             x = int(chance.choice([0, base, base + 1]))
-            right, below, after = (int(code) for code in chance.choice(blanks + zeros, 3))
+            right, below, after = (int(code) for code in chance.choice(zeros, 3))
         if where == "blanks":
-            steps[x, left, blanks + zeros, below] = after
+            steps[x, left, zeros, below] = after
         elif where == "ground":
             steps[base + 1, left, right, outside] = after
         elif where == "corner":
@@ -208,7 +209,9 @@ def test_both_checkers_agree_on_changed_rules(seed: int, theorem: Path):
     tables += [changed(table, chance) for table in tables]
     for base in chance.choice([2, 2, 3, 4], 100):
         table = by_columns(find(f"add:base={base}"))
-        tables.append(changed(with_twins(table, chance) if chance.random() < 0.7 else table, chance))
-    of_python, of_coq = [prove(table).proved for table in tables], verdicts(theorem, tables)
-    assert of_python == of_coq
-    assert 20 < sum(of_coq) < len(tables) - 20, "nearly all changes have the same verdict"
+        tables.append(changed(with_twins(table, chance) if chance.random() < 0.5 else table, chance))
+    proofs = [prove(table) for table in tables]
+    assert [proof.proved for proof in proofs] == verdicts(theorem, tables)
+    seen = Counter(proof.failures[0].condition if proof.failures else "proved" for proof in proofs)
+    assert set(seen) >= {"digits", "rest", "reading", "proved"}, seen
+    assert seen["proved"] > len(tables) / 5
