@@ -12,7 +12,7 @@ from gridsum.data.streams import Stream
 from gridsum.model.paper import LocalAttention, Network, halting_distribution, survival
 from gridsum.model.runs import as_written
 from gridsum.ops.dropout import dropouts
-from gridsum.ops.forms import Form, computed_in, fastest_form
+from gridsum.ops.forms import Form, Kept, computed_in, fastest_form
 from gridsum.ops.grids import Drop, GridSize
 from gridsum.tasks import find
 
@@ -75,6 +75,7 @@ class Rollout:
     def __init__(self, start: Start, chosen: Form) -> None:
         self.network = start.network
         self.form: Form = chosen
+        self.kept: Kept = {}
         self.size, self.steps, self.drops, self.epsilon = start.size, start.steps, start.drops, start.epsilon
         self.problems = start.symbols.shape[1]
         self.truncates = start.epsilon is not None and not start.exactly and self.network.context is not None
@@ -86,7 +87,7 @@ class Rollout:
         """Whether every sample has been truncated, so that nothing more counts."""
         self.last_rows: Tensor | None = None
         self.context = None if self.network.context is None else self.network.context.start(self.problems)
-        with computed_in(chosen):
+        with computed_in(chosen, self.kept):
             self.show(self.network.place(start.symbols, start.size, start.hard))
 
     def show(self, grid: Tensor) -> None:
@@ -126,14 +127,14 @@ class Rollout:
     def decide(self, n: int) -> Tensor:
         """λ_n [R,b]."""
         assert self.network.context is not None
-        with computed_in(self.form):
+        with computed_in(self.form, self.kept):
             self.context, halting = self.network.context(
                 self.context, self.grid, self.size, self.drops and self.drops.context(n)
             )
         return halting
 
     def take(self, n: int) -> None:
-        with computed_in(self.form):
+        with computed_in(self.form, self.kept):
             self.show(self.network.step(self.grid, self.size, self.drops and self.drops.step(n)))
 
     def let_go(self, n: int) -> None:
@@ -151,7 +152,7 @@ class Rollout:
         step = self.network.step
         grid = self.grid[:, problems][:, :, : step.attention.kernel // 2 + 1]
         drops = self.drops and self.drops.top_row(n, problems)
-        with computed_in(self.form):
+        with computed_in(self.form, self.kept):
             attended = step.attention(grid)[:, :, :1]
             return step.transition(grid[:, :, :1], attended, self.size.upper(1), drops).squeeze(2)
 

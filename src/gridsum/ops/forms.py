@@ -9,7 +9,7 @@ A rollout picks a form once (`gridsum.model.rollout`), and its operations ask fo
 
 import functools
 import importlib.util
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Literal
@@ -21,7 +21,10 @@ from gridsum.ops.devices import multiplies_bf16, on_gpu
 
 Form = Literal["plain", "cpu", "triton"]
 
-_FORM: ContextVar[Form] = ContextVar("form", default="plain")
+Kept = dict[Hashable, Tensor]
+"""What stays the same for a whole rollout."""
+
+_FORM: ContextVar[tuple[Form, Kept | None]] = ContextVar("form", default=("plain", None))
 _REDUCED: ContextVar[torch.dtype | None] = ContextVar("reduced", default=None)
 
 
@@ -32,13 +35,23 @@ def fastest_form(like: Tensor) -> Form:
 
 def form() -> Form:
     """The form that operations are computed in here."""
-    return _FORM.get()
+    return _FORM.get()[0]
+
+
+def once(key: Hashable, make: Callable[[], Tensor]) -> Tensor:
+    """What `make` gives, computed once in a rollout."""
+    kept = _FORM.get()[1]
+    if kept is None:
+        return make()
+    if key not in kept:
+        kept[key] = make()
+    return kept[key]
 
 
 @contextmanager
-def computed_in(chosen: Form) -> Iterator[None]:
-    """While this lasts, operations are computed in a form."""
-    token = _FORM.set(chosen)
+def computed_in(chosen: Form, kept: Kept | None = None) -> Iterator[None]:
+    """While this lasts, operations are computed in a form; a rollout holds what is `kept` for `once`."""
+    token = _FORM.set((chosen, kept))
     try:
         yield
     finally:

@@ -6,7 +6,7 @@ from torch import Tensor
 from gridsum.ops.attention import plain
 from gridsum.ops.attention.cpu import FusedAttention
 from gridsum.ops.feed_forward import FusedFeedForward
-from gridsum.ops.forms import form, reduced_products
+from gridsum.ops.forms import form, once, reduced_products
 from gridsum.ops.grids import linear
 
 
@@ -14,7 +14,8 @@ def project(grid: Tensor, projection: Tensor) -> Tensor:
     """Q, K and V of a grid [R,B,H,W,E] side by side, [R,B,H,W,3E] (Eq. 6), by `projection` [R,3,g,E/g,E/g]."""
     if form() == "plain":
         return plain.project(grid, projection)
-    matrix, kind = block_matrix(projection), reduced_products(grid)
+    matrix = once(("block_matrix", id(projection)), lambda: block_matrix(projection))
+    kind = reduced_products(grid)
     if form() == "cpu" and kind != grid.dtype:
         return FusedFeedForward.apply(grid, None, kind, matrix, None)
     return linear(grid, matrix)

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from gridsum.ops.context.cpu import folded_attention
-from gridsum.ops.forms import form
+from gridsum.ops.forms import form, once
 from gridsum.ops.grids import GridSize, linear
 
 
@@ -18,15 +18,17 @@ def attend_to_grid(
     The three projections [R,3,E,E] and their biases [R,3,E] make queries of the context, keys and values of the grid.
     """
     inside = None if size is None else size.inside
-    bias = alibi(heads, grid)
     if form() != "plain":
-        return folded_attention(context, grid, inside, bias, projection, projection_bias)
+        bias = once(
+            ("alibi", heads, *grid.shape[2:4]), lambda: alibi(heads, grid).repeat_interleave(context.shape[2], 0)
+        )
+        return folded_attention(context, grid, inside, heads, bias, projection, projection_bias)
     cells = grid.flatten(2, 3)
     q, k, v = (
         linear(x, projection[:, index], projection_bias[:, index]).unflatten(-1, (heads, -1))
         for index, x in enumerate((context, cells, cells))
     )
-    scores = torch.einsum("rbchd,rbnhd->rbhcn", q, k) / math.sqrt(q.shape[-1]) + bias[:, None]
+    scores = torch.einsum("rbchd,rbnhd->rbhcn", q, k) / math.sqrt(q.shape[-1]) + alibi(heads, grid)[:, None]
     if inside is not None:
         scores = scores.masked_fill(~inside.flatten(1)[:, None, None, None], -math.inf)
     return torch.einsum("rbhcn,rbnhd->rbchd", scores.softmax(-1), v).flatten(-2)

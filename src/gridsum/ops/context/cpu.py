@@ -17,15 +17,21 @@ _LONG_ROW = 256
 
 
 def folded_attention(
-    context: Tensor, grid: Tensor, inside: Tensor | None, bias: Tensor, projection: Tensor, projection_bias: Tensor
+    context: Tensor,
+    grid: Tensor,
+    inside: Tensor | None,
+    heads: int,
+    bias: Tensor,
+    projection: Tensor,
+    projection_bias: Tensor,
 ) -> Tensor:
-    """`attend_to_grid`; `bias` is that of each head for each cell [h,H·W], `inside` the cells that count [R,H,W]."""
+    """`attend_to_grid`; `bias` is that of each vector as each head sees it, for each cell [h·C,H·W], and `inside` are
+    the cells that count [R,H,W]."""
     query, key, value = projection.unbind(1)
-    heads = len(bias)
     q = linear(context, query, projection_bias[:, 0])
     # carried over to the grid's own space: [R,B,h·C,E]
     queries = torch.einsum("rbchd,rehd->rbhce", *(x.unflatten(-1, (heads, -1)) for x in (q, key))).flatten(2, 3)
-    found = _attend(queries, grid, inside, bias.repeat_interleave(context.shape[2], 0), heads)
+    found = _attend(queries, grid, inside, bias, heads)
     values = value.unflatten(-1, (heads, -1))
     joined = torch.einsum("rbhce,rehd->rbchd", found.unflatten(2, (heads, -1)), values).flatten(-2)
     return joined + projection_bias[:, 2, None, None]
