@@ -8,7 +8,6 @@ Shapes: R runs, B problems, H rows, W columns, E features, m bits, K neighbours,
 """
 
 from collections.abc import Sequence
-from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -20,50 +19,34 @@ from gridsum.ops.grids import linear
 from gridsum.ops.looking import PackedLooking
 
 
-class Cells(Protocol):
-    """The cells of a batch of grids, in some arrangement [R,...]."""
+def cells_of(network: RuleNetwork, inside: Tensor) -> "Whole | Packed":
+    """How grids are computed, `inside` [R,B,H,W,1] being 1 for the cells that belong to them, else 0.
 
-    inside: Tensor
-    """1 for cells that belong to a grid, 0 for others: [R,...,1]."""
-
-    def take(self, grids: Tensor) -> Tensor:
-        """These cells of grids [R,B,H,W,F]: [R,...,F]."""
-        ...
-
-    def grids(self, cells: Tensor) -> Tensor:
-        """The grids again, 0 in cells that belong to none."""
-        ...
-
-    def top_rows(self, cells: Tensor) -> Tensor:
-        """[R,B,W,F]."""
-        ...
-
-    def step(self, cell: Tensor, query: Tensor, bits: Tensor, gates: Tensor | None) -> Tensor:
-        """The logits of every cell."""
-        ...
-
-
-def cells_of(network: RuleNetwork, inside: Tensor) -> Cells:
-    """How grids are computed: whole where shapes must stay, as for a GPU, or where someone has changed the network."""
+    Whole where shapes must stay, as for a GPU, or where someone has changed the network.
+    """
     return Whole(network, inside) if inside.is_cuda or not as_written(network) else Packed(network, inside)
 
 
 class Whole:
-    """Every cell where it stands: [R,B,H,W]."""
+    """Every cell where it stands: [R,B,H,W]. `inside` is theirs, in this arrangement."""
 
     def __init__(self, network: RuleNetwork, inside: Tensor) -> None:
         self.network, self.inside = network, inside
 
     def take(self, grids: Tensor) -> Tensor:
+        """These cells of grids [R,B,H,W,F]: [R,...,F]."""
         return grids
 
     def grids(self, cells: Tensor) -> Tensor:
+        """The grids again, 0 in cells that belong to none."""
         return cells * self.inside
 
     def top_rows(self, cells: Tensor) -> Tensor:
+        """[R,B,W,F]."""
         return cells[:, :, 0]
 
     def step(self, cell: Tensor, query: Tensor, bits: Tensor, gates: Tensor | None) -> Tensor:
+        """The logits of every cell."""
         return self.network.step(cell, query, bits, self.inside, gates)
 
 

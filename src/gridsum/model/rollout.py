@@ -1,8 +1,8 @@
 """A rollout: symbols are placed, then step follows step. And what is made of it: readouts to train on, and traces."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -11,31 +11,13 @@ from gridsum.config.paper import ModelConfig
 from gridsum.data.streams import Stream
 from gridsum.model.paper import LocalAttention, Network, halting_distribution, survival
 from gridsum.model.runs import as_written
-from gridsum.ops.dropout import dropouts
+from gridsum.ops.dropout import AnyDropouts, dropouts
 from gridsum.ops.forms import Form, Kept, computed_in, fastest_form
-from gridsum.ops.grids import Drop, GridSize
+from gridsum.ops.grids import GridSize
 from gridsum.tasks import find
 
 WORTH_LEAVING = 7 / 8
 """Problems that are done leave a computation once an eighth of it are: leaving costs a copy."""
-
-
-class Sites(Protocol):
-    """The dropout of every site of a rollout."""
-
-    def step(self, n: int) -> Sequence[Drop]: ...
-
-    def context(self, n: int) -> Sequence[Drop]: ...
-
-    def output(self, first: int, count: int) -> Drop: ...
-
-    def top_row(self, n: int, problems: Tensor) -> Sequence[Drop]:
-        """That of a step, for the top row of some problems."""
-        ...
-
-    def of_problems(self, problems: Tensor) -> "Sites":
-        """For some of the problems; that of the output stays the one of all."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -50,7 +32,7 @@ class Start:
     """The most there can be."""
     hard: bool = False
     """Whether symbols are placed by their most probable actions."""
-    drops: Sites | None = None
+    drops: AnyDropouts | None = None
     epsilon: float | Tensor | None = None
     """Of all samples or of each [R,B], where they are truncated as in training: after the first n before which a sample
     has halted with a probability above 1 − ε, its top row and λ have no meaning."""

@@ -89,6 +89,8 @@ class RuleNetwork(RunsModule):
 
     def vectors(self) -> Tensor:
         """Those of the symbols: [R,13,E]."""
+        if as_written(self):
+            return self.embedding.weight
         symbols = torch.arange(len(self.task.alphabet), device=self.decided.device)
         return self.embedding(symbols.expand(self.runs, 1, -1))[:, 0]
 

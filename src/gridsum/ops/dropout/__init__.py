@@ -1,6 +1,6 @@
 """The dropout of a rollout, as a function of a stream."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias, Union
 
 from gridsum.config.paper import ModelConfig
 from gridsum.data.streams import Stream
@@ -11,23 +11,19 @@ from gridsum.ops.grids import GridSize
 if TYPE_CHECKING:
     from gridsum.ops.dropout.triton import PackedDropouts
 
+AnyDropouts: TypeAlias = Union[Dropouts, "PackedDropouts"]
+
 
 def dropouts(
-    stream: Stream,
-    config: ModelConfig,
-    problems: int,
-    size: GridSize,
-    largest: tuple[int, int],
-    steps: int,
-    chosen: Form,
-) -> "Dropouts | PackedDropouts | None":
+    stream: Stream, config: ModelConfig, problems: int, size: GridSize, largest: tuple[int, int], steps: int, form: Form
+) -> AnyDropouts | None:
     """The dropout of a rollout of so many steps; None where the network has none.
 
     `largest` is the height and width that the cells' numbers refer to.
     """
     drops = Dropouts.of(stream, config, problems, size, largest, steps)
     in_bytes = all(side % 8 == 0 for side in (config.width, config.step_hidden, config.context_hidden))
-    if drops is None or chosen != "triton" or not in_bytes:
+    if drops is None or form != "triton" or not in_bytes:
         return drops
     from gridsum.ops.dropout.triton import PackedDropouts
 

@@ -267,7 +267,7 @@ class KernelTransition(Function):
         grid, attended = grid.contiguous(), attended.contiguous()
         sizes = _top_rows(sizes) if last else sizes
         out, qkv = torch.empty_like(grid), None if last else low.new_empty(*grid.shape[:-1], 3 * grid.shape[-1])
-        call = _Call(grid, attended, packed, low, hidden, sizes, bits or (), factor)
+        call = _Call((grid, attended, packed, low), hidden, sizes, bits or (), factor)
         saves = any(ctx.needs_input_grad)
         saved = [call.lines(size) for size in (hidden, hidden, call.features)] if saves else [low, low, low]
         written = (out, low if qkv is None else qkv, *top, *saved)
@@ -284,7 +284,7 @@ class KernelTransition(Function):
         bits = ctx.saved_tensors[11:]
         by_matrices, by_norms = (summands(*pair) for pair in zip(gradients[4:], ways, strict=True))
         hidden, factor, last = ctx.arguments
-        call = _Call(grid, attended, packed, low, hidden, sizes, bits, factor)
+        call = _Call((grid, attended, packed, low), hidden, sizes, bits, factor)
         x0, x1, x2, by1, by2, by3 = (
             call.lines(size) for size in (call.features, hidden, hidden, hidden, hidden, call.features)
         )
@@ -346,24 +346,11 @@ class _Call:
     """What all kernels of one call are told."""
 
     def __init__(
-        self,
-        grid: Tensor,
-        attended: Tensor,
-        packed: Tensor,
-        low: Tensor,
-        hidden: int,
-        sizes: Tensor | None,
-        bits: Sequence[Tensor],
-        factor: float,
+        self, given: Sequence[Tensor], hidden: int, sizes: Tensor | None, bits: Sequence[Tensor], factor: float
     ) -> None:
-        self.given, self.hidden, self.sizes, self.bits, self.factor = (
-            (grid, attended, packed, low),
-            hidden,
-            sizes,
-            bits,
-            factor,
-        )
-        self.runs, *self.shape, self.features = grid.shape
+        """`given` are grid, attended, packed and low, as `KernelTransition` has them."""
+        self.given, self.hidden, self.sizes, self.bits, self.factor = given, hidden, sizes, bits, factor
+        self.runs, *self.shape, self.features = given[0].shape
         self.cells = math.prod(self.shape)
         assert self.runs * self.cells * hidden < 2**31, "the kernels' offsets are 32-bit"
         assert self.cells < MOST_CELLS, "more cells than the kernels count"
