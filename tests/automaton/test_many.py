@@ -74,9 +74,25 @@ def test_more_than_are_worked_out_at_once():
     assert list(solve_many(table, [])) == []
 
 
+def test_a_grid_of_many_cells_is_worked_out_by_itself(monkeypatch: pytest.MonkeyPatch):
+    """Also where its line is short: all cells at every step would be 100 times the work, and as much memory."""
+    table, alone = column_addition(), list[int]()
+
+    def watched(table: RuleTable, terms: Terms):
+        alone.append(len(terms))
+        return solve(table, terms)
+
+    monkeypatch.setattr("gridsum.automaton.many.solve", watched)
+    terms = ("9" * 498, *["1"] * 250)
+    found = list(solve_many(table, [("1", "2"), terms, ("3", "4")]))
+    assert [answer.answer for answer in found] == ["3", str(10**498 + 249), "7"]
+    assert alone == [251]
+    assert found[1].cells_computed < 251 * 500 * 20
+
+
 def test_lines_of_a_file():
     table = column_addition()
     assert answer_lines(table, [b"1+2", b"0+9999", b"7", b"99+1"]) == b"3\n9999\n7\n100\n"
-    for line in (b"", b"1 + 2", b"1+2=", b"a+1", b"1+", b"+1", b"1\r", b"12" * 1000):
+    for line in (b"", b"1 + 2", b"1+2=", b"a+1", b"1+", b"+1", b"1\r", b"12" * 1000, b"9" * 498 + b"+1" * 250):
         assert answer_lines(table, [b"1+2", line]) is None
     assert answer_lines(by_columns(find("subtract")), [b"3-1"]) is None, "what may not be asked is told line by line"

@@ -31,6 +31,18 @@ def damage(table: RuleTable, share: float, seed: int) -> RuleTable:
     return dataclasses.replace(table, steps=steps)
 
 
+def by_changes(table: RuleTable, sum_: Sequence[str], limit: int) -> list[list[list[int]]]:
+    """Every state on the way of the fast form, which computes only where something has changed."""
+    at_work, found = run.Run(table, sum_), list[list[list[int]]]()
+    while not at_work.at_rest:
+        if at_work.steps == len(found):
+            found.append(at_work.grid.tolist())
+        if at_work.steps == limit:
+            break
+        at_work.advance(at_work.steps + 1)
+    return found
+
+
 def every_state(table: RuleTable, sum_: Sequence[str], limit: int) -> list[list[list[int]]]:
     return states_slowly(table, sum_, *grid_size(len(sum_), max(map(len, sum_))), limit)
 
@@ -48,8 +60,8 @@ def test_every_state_is_the_oracles(sum_, chosen):
         patch.setattr(run, "_FEW", chosen[0])
         patch.setattr(run, "_DENSE", chosen[1])
         expected = every_state(RULE, sum_, 10**6)
-        found = [state.tolist() for state in states(RULE, sum_)]
-        assert found == expected
+        assert by_changes(RULE, sum_, 10**6) == expected
+        assert [state.tolist() for state in states(RULE, sum_)] == expected
         assert solve(RULE, sum_).steps == len(expected) - 1
 
 
@@ -60,6 +72,7 @@ def test_a_rule_without_sense_is_run_as_it_is(sum_, codes, seed, chosen):
         patch.setattr(run, "_FEW", chosen[0])
         patch.setattr(run, "_DENSE", chosen[1])
         expected = every_state(table, sum_, LIMIT)
+        assert by_changes(table, sum_, LIMIT) == expected
         assert [state.tolist() for state in states(table, sum_, LIMIT)] == expected
         found = solve(table, sum_, LIMIT)
     assert found.steps == len(expected) - 1
@@ -204,6 +217,24 @@ def test_the_front_is_never_wrong_about_a_damaged_rule(sum_, seed, share):
 def test_sums_beyond_the_limit_are_named_before_any_work():
     with pytest.raises(SizeError, match=f"{MOST_CELLS:,} cells"):
         solve(RULE, ("9" * (MOST_CELLS // 3), "1"))
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "said"), [("GRIDSUM_MEMORY", "10MB", "of memory"), ("GRIDSUM_TIME", "1s", "on this machine")]
+)
+def test_a_sum_beyond_the_memory_or_the_time_is_refused_before_any_work(variable, value, said, monkeypatch):
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(SizeError, match=f"rows × .* columns takes about .* {said}.*{variable}="):
+        solve(RULE, ("9" * 2000,) * 2000)
+    assert solve(RULE, ("9" * 2000, "1")).answer == "1" + "0" * 2000
+
+
+def test_a_grid_of_hours_is_refused_unless_time_is_given(monkeypatch):
+    with pytest.raises(SizeError, match=r"takes about .* h on this machine, and the limit is 60 min"):
+        run.size_of(("9" * 10_000,) * 10_000)
+    monkeypatch.setenv("GRIDSUM_TIME", "9d")
+    assert run.size_of(("9" * 10_000,) * 10_000).height == 10_001
+    assert run.size_of(("9" * 10**6,) * 40).height == 41, "wide grids take minutes"
 
 
 def test_an_answer_has_all_that_solving_tells():

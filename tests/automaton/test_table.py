@@ -4,12 +4,14 @@ import base64
 import hashlib
 import json
 import zlib
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gridsum.automaton.files import shipped_rule
 from gridsum.automaton.table import RuleTable, TableError
 from tests.oracles.column_addition import column_addition, random_table
 
@@ -57,6 +59,15 @@ def test_a_file_that_was_cut_is_refused(share):
     [
         ("bits", 2),
         ("bits", "6"),
+        ("bits", 3_000_000_000),
+        ("bits", float("inf")),
+        ("bits", 6.0),
+        ("bits", True),
+        ("task", None),
+        ("task", ["add"]),
+        ("codes", [float(code) for code in range(21)]),
+        ("codes", []),
+        ("codes", [*range(300)]),
         ("codes", [0] * 21),
         ("codes", 7),
         ("codes", [*range(20)]),
@@ -67,6 +78,7 @@ def test_a_file_that_was_cut_is_refused(share):
         ("steps", "AAAA"),
         ("steps", 5),
         ("steps", base64.b64encode(zlib.compress(bytes([21]) * 12 * 22**3)).decode()),
+        ("steps", base64.b64encode(zlib.compress(bytes(10**8))).decode()),
     ],
 )
 def test_parts_that_do_not_fit_are_refused_under_any_checksum(field, value):
@@ -75,3 +87,11 @@ def test_parts_that_do_not_fit_are_refused_under_any_checksum(field, value):
     text = json.dumps(data | {"checksum": hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()})
     with pytest.raises(TableError, match="write it again with: gridsum rule --out"):
         RuleTable.from_json(text)
+
+
+def test_a_path_is_no_name_of_a_shipped_rule(tmp_path: Path):
+    """A file beside a run, named as a shipped rule is, is never taken for it."""
+    (tmp_path / "seed-0.rule.json").write_text(column_addition().to_json())
+    assert shipped_rule(str(tmp_path / "seed-0")) is None
+    assert shipped_rule("../shipped/exact") is None
+    assert shipped_rule("exact") is not None

@@ -349,3 +349,22 @@ def test_plain_lines_are_answered_as_those_that_are_not(command: Command, tmp_pa
     status, out, err = command("solve", "--file", str(tmp_path / "mixed.txt"))
     assert (status, out.split("\n")) == (2, [*wanted[:2100], "", "3", "", *wanted[2100:], ""])
     assert err.startswith("gridsum: error: line 2103: 'x' is not allowed")
+
+
+@pytest.mark.parametrize("more", [[], ["--json"]], ids=["plain", "json"])
+def test_a_line_over_the_limit_is_named_and_the_others_are_answered(
+    more: list[str], command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("gridsum.automaton.run._LARGE", 1000)
+    monkeypatch.setattr("gridsum.automaton.run.MOST_CELLS", 1000)
+    file = tmp_path / "sums.txt"
+    file.write_text("1+2\n" + "9" * 2000 + "+1\n30+4\n")
+    status, out, err = command("solve", "--file", str(file), *more)
+    assert status == 2
+    assert re.search(r"line 2: 2 terms of up to 2,000 digits need .* limit is 1,000 cells", err)
+    if more:
+        lines = [json.loads(line) for line in out.splitlines()]
+        assert [line.get("answer") for line in lines] == ["3", None, "34"]
+        assert (lines[1]["line"], "limit" in lines[1]["error"]) == (2, True)
+    else:
+        assert out == "3\n\n34\n"

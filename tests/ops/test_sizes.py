@@ -11,9 +11,10 @@ from gridsum.config.exact import ExactConfig
 from gridsum.config.fields import override
 from gridsum.config.paper import Config
 from gridsum.evaluation.solving import solve
+from gridsum.io.limits import TooLargeError, duration, time_limit, told
 from gridsum.model.store import load
-from gridsum.ops.costs import check_time, duration, time_limit, training_work
-from gridsum.ops.sizes import TooLargeError, check_memory, memory_limit, solving_bytes, told, training_bytes
+from gridsum.ops.costs import check_time, training_work
+from gridsum.ops.sizes import check_memory, memory_limit, solving_bytes, training_bytes
 from gridsum.training.exact import train_exact
 from gridsum.training.loop import train
 from gridsum.training.process import give_back_freed_memory
@@ -97,7 +98,7 @@ def test_what_would_take_too_long_is_refused_before_it_begins(tmp_path, monkeypa
         next(solve(load("base"), [("12345", "1")]))
     monkeypatch.setenv("GRIDSUM_TIME", "soon")
     with pytest.raises(TooLargeError, match="such as 12h or 90d"):
-        time_limit()
+        time_limit(1.0)
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(0.1, "1 s"), (600, "10 min"), (86400, "24.0 h"), (1e9, "11,574 days")])

@@ -5,12 +5,18 @@ from pathlib import Path
 from gridsum.automaton.table import RuleTable, TableError
 
 _SHIPPED = Path(__file__).parents[1] / "shipped"
+# A table of 255 codes, which do not compress at all, as text.
+_MOST_BYTES = 10**9
 
 
 def read_rule(path: str | Path) -> RuleTable:
     """The rule in a file that `gridsum rule --out` wrote."""
     try:
-        return RuleTable.from_json(Path(path).read_text(encoding="utf-8"))
+        with Path(path).open(encoding="utf-8") as file:
+            text = file.read(_MOST_BYTES + 1)
+        if len(text) > _MOST_BYTES:
+            raise TableError("no rule is so large; write one with: gridsum rule --out FILE.json")
+        return RuleTable.from_json(text)
     except UnicodeDecodeError:
         raise TableError(f"{path}: this is no text; write a rule with: gridsum rule --out FILE.json") from None
     except TableError as error:
@@ -18,6 +24,6 @@ def read_rule(path: str | Path) -> RuleTable:
 
 
 def shipped_rule(name: str) -> RuleTable | None:
-    """The rule of a model that comes with gridsum, if it has one."""
+    """The rule of a model that comes with gridsum, if it has one; a path is no name of one."""
     path = _SHIPPED / f"{name}.rule.json"
-    return read_rule(path) if path.is_file() else None
+    return read_rule(path) if path.parent == _SHIPPED and path.is_file() else None

@@ -1,8 +1,9 @@
-"""Many short sums by a rule, worked out together.
+"""Many sums by a rule: those of few cells worked out together, all others by themselves.
 
-Their grids lie flat one behind the other, in one array, each with its own width. A step is then a few operations of
-numpy on all cells. Sums that are at rest are left out as soon as they are half of those that are worked on. Answers
-and steps are those of `run.solve`, sum by sum.
+Grids of few cells lie flat one behind the other, in one array, each with its own width. A step is then a few operations
+of numpy on all cells, whether they change or not: for few cells this takes less than finding out which ones may. Sums
+that are at rest are left out as soon as they are half of those that are worked on. Answers and steps are those of
+`run.solve`, sum by sum.
 """
 
 import re
@@ -16,10 +17,10 @@ from gridsum.automaton.table import RuleTable
 from gridsum.data.answers import Answer
 from gridsum.tasks import PAD
 
-_SHORT = 1000
-"""A sum of so many characters at most is short."""
+_SMALL = 1024
+"""A grid of so many cells at most is small."""
 TOGETHER = 2000
-"""Sums that are worked on at once: more would not stay in a processor's cache."""
+"""Sums that are worked on at once: more would not stay in a processor's cache. So memory has a limit, too."""
 _NEWLINE = ord("\n")
 
 
@@ -27,14 +28,14 @@ def solve_many(table: RuleTable, expressions: Sequence[Sequence[str]]) -> Iterat
     """The answers to sums in their order, as `solve` gives them one by one."""
     sign, waiting = table.task.alphabet.sign, list[str]()
     for terms in expressions:
-        text = sign.join(terms)
-        short = len(text) <= _SHORT and _placed_as_usual(table)
-        if short:
-            waiting.append(text)
-        if waiting and (not short or len(waiting) == TOGETHER):
+        height, width = grid_size(len(terms), max(map(len, terms)), table.task)
+        small = height * width <= _SMALL and _placed_as_usual(table)
+        if small:
+            waiting.append(sign.join(terms))
+        if waiting and (not small or len(waiting) == TOGETHER):
             yield from _one_by_one(table, waiting)
             waiting = []
-        if not short:
+        if not small:
             yield solve(table, terms)
     if waiting:
         yield from _one_by_one(table, waiting)
@@ -47,10 +48,13 @@ def answers_by_rule(table: RuleTable, expressions: Sequence[Sequence[str]]) -> I
 
 
 def answer_lines(table: RuleTable, lines: Sequence[bytes]) -> bytes | None:
-    """The answers to sums that are lines of a file, a line each; None where one of them is not short and plain."""
-    if not _placed_as_usual(table) or table.task.most_terms is not None or max(map(len, lines)) > _SHORT:
+    """The answers to sums that are lines of a file, a line each; None where one of them is not small and plain."""
+    sign = table.task.alphabet.sign.encode()
+    if not _placed_as_usual(table) or table.task.most_terms is not None:
         return None
-    number, sign = b"[%b]+" % table.task.alphabet.digits.encode(), re.escape(table.task.alphabet.sign.encode())
+    if max((line.count(sign) + 2) * (len(line) + 3) for line in lines) > _SMALL:
+        return None
+    number, sign = b"[%b]+" % table.task.alphabet.digits.encode(), re.escape(sign)
     text = b"\n".join((*lines, b""))
     return _solve(table, text)[0] if re.fullmatch(b"(?:%b(?:%b%b)*\n)*" % (number, sign, number), text) else None
 

@@ -14,6 +14,7 @@ import numpy as np
 from gridsum.automaton.table import RuleTable, TableError
 from gridsum.automaton.wave import Wave
 from gridsum.data.answers import Answer
+from gridsum.io.limits import TooLargeError, check_bytes, check_seconds, memory_asked, memory_free
 from gridsum.tasks import PAD, Task, find
 
 MOST_CELLS = 2 * 10**8
@@ -27,10 +28,13 @@ WRITE, OPEN, SKIP = 0, 1, 2
 _FEW = 40
 _DENSE = 1 / 6
 _CHUNK = 1 << 15
+# Above so many cells a sum may be too large for the memory, or take longer than an hour. Bytes that a cell takes, and
+# seconds of computing one once (benchmarks/rule.py: 1,000 terms of 1,000 digits take 6 s).
+_LARGE, _BYTES, _STEP, _HOUR = 10**6, 20, 6e-9, 3600.0
 _DEFAULT = find()
 
 
-class SizeError(ValueError):
+class SizeError(TooLargeError):
     """A sum that is too large; the message says what the limit is."""
 
 
@@ -56,15 +60,33 @@ def grid_size(terms: int, digits: int, task: Task = _DEFAULT) -> GridSize:
 
 
 def size_of(terms: Sequence[str], task: Task = _DEFAULT) -> GridSize:
-    """The grid of a sum, refused if it is beyond the limit."""
+    """The grid of a sum, refused if it is beyond a limit: on cells, on memory, or on time."""
     digits = max(map(len, terms))
     size = grid_size(len(terms), digits, task)
-    if size.height * size.width > MOST_CELLS:
-        raise SizeError(
-            f"{len(terms):,} terms of up to {digits:,} digits need a grid of {size.height:,} rows × {size.width:,} "
-            f"columns; the limit is {MOST_CELLS:,} cells. Add fewer or shorter terms at once"
-        )
+    cells = size.height * size.width
+    if cells > _LARGE:
+        what = f"a grid of {size.height:,} rows × {size.width:,} columns"
+        if cells > MOST_CELLS:
+            raise SizeError(
+                f"{len(terms):,} terms of up to {digits:,} digits need {what}; the limit is {MOST_CELLS:,} cells. Add "
+                "fewer or shorter terms at once"
+            )
+        try:
+            check_bytes(what, _BYTES * cells, memory_asked() or memory_free())
+            check_seconds(what, seconds_for(size), _HOUR)
+        except TooLargeError as error:
+            raise SizeError(str(error)) from None
     return size
+
+
+def seconds_for(size: GridSize) -> float:
+    """How long the slowest sums of this size take, about: of random digits, where most cells change at most steps.
+
+    It grows with the cube of a square's side; of a grid that is much higher than wide only the rows near the front are
+    computed. One carry through a grid that is at rest otherwise takes far less.
+    """
+    height, width = size
+    return _STEP * height * width * min(height + 10, 2 * width + 10)
 
 
 def most_steps(size: GridSize) -> int:
@@ -87,35 +109,27 @@ def solve(table: RuleTable, terms: Sequence[str], limit: int | None = None) -> R
     return RuleAnswer(read(table, run.top_row), run.steps, run.cells_computed, not run.at_rest)
 
 
-def states(table: RuleTable, terms: Sequence[str], limit: int | None = None) -> Iterator[np.ndarray]:
-    """The code of every cell [H,W] before any step and after each one, until rest or the limit on steps."""
-    run = Run(table, terms)
-    limit = most_steps(run.size) if limit is None else limit
-    yield run.grid
-    while run.steps < limit and not run.at_rest:
-        before = run.steps
-        run.advance(before + 1)
-        if run.steps > before:  # else nothing has changed: it was at rest
-            yield run.grid
+def states(
+    table: RuleTable,
+    terms: Sequence[str],
+    limit: int | None = None,
+    patch: Mapping[tuple[int, int, int], int] | None = None,
+) -> Iterator[np.ndarray]:
+    """The code of every cell [H,W] before any step and after each one, until rest or the limit on steps.
 
-
-def patched(
-    table: RuleTable, terms: Sequence[str], patch: Mapping[tuple[int, int, int], int]
-) -> tuple[Answer, list[np.ndarray]]:
-    """The answer and all states where some cells are given other codes on the way: (n, row, column) → code.
-
-    All cells are computed at every step, until nothing changes and no patch is left to come.
+    This is what a rule is: all cells are computed at every step. `solve` must come to the same. A patch gives some
+    cells other codes on the way, (n, row, column) → code, and there is no rest before the last of them.
     """
-    size, task = size_of(terms, table.task), table.task
+    size, patch = size_of(terms, table.task), patch or {}
     for (n, row, column), code in patch.items():
         if not (n >= 0 and -size.height <= row < size.height and -size.width <= column < size.width):
             raise TableError(f"there is no cell {row}, {column} at step {n} in a grid of {size.height} × {size.width}")
         if not 0 <= code < table.outside:
             raise TableError(f"{code} is no code of this rule; they are numbered from 0 to {table.outside - 1}")
-    symbols, limit = Run(table, terms, size).symbols, most_steps(size)
+    symbols = Run(table, terms, size).symbols
     last = max((place[0] for place in patch), default=0)
-    grid, grids = np.zeros(size, np.uint8), list[np.ndarray]()
-    for n in range(limit + 1):
+    grid = np.zeros(size, np.uint8)
+    for n in range((most_steps(size) if limit is None else limit) + 1):
         before = grid
         if n:
             around = np.pad(grid, ((0, 1), (1, 1)), constant_values=table.outside)
@@ -126,12 +140,17 @@ def patched(
                 grid[row, column] = code
         if n > last and np.array_equal(grid, before):
             break
-        grids.append(grid)
-    steps = len(grids) - 1
-    said = read(table, grids[-1][0].tobytes())
-    return Answer(
-        task.render(terms), said, task.answer(terms), steps, AT_REST, "hard", steps == limit, task.alphabet.base
-    ), grids
+        yield grid
+
+
+def patched(
+    table: RuleTable, terms: Sequence[str], patch: Mapping[tuple[int, int, int], int]
+) -> tuple[Answer, list[np.ndarray]]:
+    """The answer and all states where some cells are given other codes on the way."""
+    grids = list(states(table, terms, None, patch))
+    steps, capped = len(grids) - 1, len(grids) > most_steps(size_of(terms, table.task))
+    found = RuleAnswer(read(table, grids[-1][0].tobytes()), steps, 0, capped)
+    return with_truth(table, terms, found), grids
 
 
 def answer_by_rule(table: RuleTable, terms: Sequence[str]) -> Answer:

@@ -8,6 +8,7 @@ appear; on these the rule is a table, closed under its own steps.
 import base64
 import hashlib
 import json
+import math
 import zlib
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +20,8 @@ from gridsum.tasks import PAD, Task, TaskError, find
 
 _DEFAULT = find()
 FORMAT = "gridsum-rule-1"
+MOST_BITS = 12
+"""Of a cell."""
 
 
 class TableError(ValueError):
@@ -43,8 +46,11 @@ class RuleTable:
 
     def __post_init__(self) -> None:
         codes, side, alphabet = len(self.codes), len(self.codes) + 1, self.task.alphabet
+        numbers = (self.bits, *self.codes, *self.reading, *self.actions)
         fits = (
-            0 < codes < 256
+            all(type(number) is int for number in numbers)
+            and 0 < self.bits <= MOST_BITS
+            and 0 < codes < 256
             and len(set(self.codes)) == codes
             and all(0 <= pattern < 2**self.bits for pattern in self.codes)
             and self.steps.shape == (len(alphabet.cell_symbols), side, side, side)
@@ -108,15 +114,18 @@ class RuleTable:
         if data.get("checksum") != _checksum(content):
             raise TableError("the rule was changed after it was written (its checksum differs); write it again")
         try:
-            side = len(content["codes"]) + 1
-            steps = np.frombuffer(zlib.decompress(base64.b64decode(content["steps"])), np.uint8)
             task = find(content.get("task", _DEFAULT.name))
-            steps = steps.reshape(len(task.alphabet.cell_symbols), side, side, side)
             codes, reading, actions = (tuple(content[key]) for key in ("codes", "reading", "actions"))
+            shape = (len(task.alphabet.cell_symbols), *[len(codes) + 1] * 3)
+            if not 0 < len(codes) < 256:
+                raise TableError(f"the rule has {len(codes)} codes; write it again with: gridsum rule --out FILE.json")
+            # No more is unpacked than the table takes, however much a damaged file would become.
+            unpacked = zlib.decompressobj().decompress(base64.b64decode(content["steps"]), math.prod(shape) + 1)
+            steps = np.frombuffer(unpacked, np.uint8).reshape(shape)
             return cls(content["bits"], codes, steps, reading, actions, task)
         except (TableError, TaskError):
             raise
-        except (TypeError, ValueError, OverflowError, zlib.error) as error:
+        except (AttributeError, TypeError, ValueError, OverflowError, zlib.error) as error:
             raise TableError(
                 f"the rule is damaged ({error}); write it again with: gridsum rule --out FILE.json"
             ) from None

@@ -14,6 +14,7 @@ from gridsum.api.loading import load
 from gridsum.api.models import Model
 from gridsum.cli.options import File, OnCpu, OneModel, Rules, UsageError, Value, flag, option, several
 from gridsum.cli.output import STANDARD, print_text, tell
+from gridsum.io.limits import TooLargeError
 from gridsum.io.names import MODELS
 from gridsum.tasks import ExpressionError, Task, find
 
@@ -214,17 +215,27 @@ def _read(asked: Asked, task: Task) -> tuple[str, ...] | ExpressionError | None:
         return error
 
 
+def _sized(model: Model | None, terms: tuple[str, ...] | ValueError | None) -> tuple[str, ...] | ValueError | None:
+    """The same, with what is wrong where a sum is too large: one of many does not end the others."""
+    if model is not None and isinstance(terms, tuple):
+        try:
+            model.size(terms)
+        except TooLargeError as error:
+            return error
+    return terms
+
+
 def _answer_chunk(model: Model | None, chunk: list[Asked], options: Options) -> int:
     """Answer what can be answered, in order; returns the exit status."""
     status, task = 0, find() if model is None else model.task
-    read = [_read(asked, task) for asked in chunk]
+    read = [_sized(model, _read(asked, task)) for asked in chunk]
     expressions = [terms for terms in read if isinstance(terms, tuple)]
     printed = iter(()) if model is None else _printed(model, expressions, options)
     for asked, terms in zip(chunk, read, strict=True):
         if isinstance(terms, tuple):
             print_text(next(printed))
             continue
-        if isinstance(terms, ExpressionError):
+        if isinstance(terms, ValueError):
             status = 2
             alone = asked.place == "argument" and len(chunk) == 1
             tell(f"gridsum: error: {'' if alone else f'{asked.place} {asked.number}: '}{terms}")

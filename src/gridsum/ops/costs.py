@@ -5,8 +5,6 @@ Training and evaluation reach a share of it, which `benchmarks/step.py` measures
 machine to machine, so an estimate is right within a factor of two.
 """
 
-import os
-import re
 from dataclasses import dataclass
 from functools import cache, partial
 
@@ -14,14 +12,11 @@ import torch
 
 from gridsum.config.exact import ExactConfig
 from gridsum.config.paper import Config, ModelConfig
+from gridsum.io.limits import check_seconds, time_limit
 from gridsum.ops.devices import on_gpu, product_rate
-from gridsum.ops.sizes import TooLargeError
 
-VARIABLE = "GRIDSUM_TIME"
-"""Names another limit than `_LIMIT`, such as 90d."""
 UNCERTAINTY = "expect half of that to twice that"
 _LIMIT = 30 * 86400.0
-_UNITS = {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 # Operations a second that any machine reaches. A product is timed only for work that would not be short even so.
 _SLOWEST = 1e9
 _SHARES = {
@@ -67,35 +62,8 @@ class Estimate:
 
 def check_time(what: str, work: Work, device: torch.device, precision: str = "fp32") -> None:
     """Refuse work that takes longer than the limit, or than the variable allows."""
-    limit = time_limit()
-    if (work.training + work.inference) / _SLOWEST <= limit:
-        return
-    seconds = Estimate(device, precision).seconds(work)
-    if seconds > limit:
-        raise TooLargeError(
-            f"{what} takes about {duration(seconds)} on this machine, and the limit is {duration(limit)}; ask for "
-            f"less, or allow more with {VARIABLE}={2 * seconds / _UNITS['d']:.0f}d"
-        )
-
-
-def time_limit() -> float:
-    """Seconds that work may take: what the variable says, else 30 days."""
-    asked = os.environ.get(VARIABLE)
-    if not asked:
-        return _LIMIT
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(s|min|h|d)\s*", asked)
-    if match is None:
-        raise TooLargeError(f"{VARIABLE} is {asked!r}; write a time such as 12h or 90d")
-    return float(match[1]) * _UNITS[match[2]]
-
-
-def duration(seconds: float) -> str:
-    """A time in words, of few digits."""
-    if seconds < 90:
-        return f"{max(1, round(seconds))} s"
-    if seconds < 5400:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h" if seconds < 3 * 86400 else f"{seconds / 86400:,.0f} days"
+    if (work.training + work.inference) / _SLOWEST > time_limit(_LIMIT):
+        check_seconds(what, Estimate(device, precision).seconds(work), _LIMIT)
 
 
 def steps_of_solving(model: ModelConfig) -> int:

@@ -7,8 +7,9 @@ import torch
 
 from gridsum.evaluation.records import read
 from gridsum.io.disk import write_atomically
+from gridsum.io.limits import duration
 from gridsum.model.store import SHIPPED, shipped, shipped_records
-from gridsum.ops.costs import UNCERTAINTY, Estimate, duration
+from gridsum.ops.costs import UNCERTAINTY, Estimate
 from gridsum.ops.devices import describe
 from gridsum.study import baselines
 from gridsum.study.drawings import drawings_at

@@ -23,7 +23,7 @@ import torch
 
 from gridsum.api.progress import Progress
 from gridsum.io.disk import LockedError
-from gridsum.ops.sizes import told
+from gridsum.io.limits import told
 from gridsum.study.heartbeat import beats, heartbeat, path_of
 from gridsum.study.jobs import Callbacks, Job, keep_in
 from gridsum.study.storage import Copy, copied
