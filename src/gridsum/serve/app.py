@@ -16,9 +16,9 @@ from starlette.exceptions import HTTPException
 from gridsum.api.asking import How, ModelError
 from gridsum.api.models import Model, PaperModel
 from gridsum.automaton.run import SizeError
+from gridsum.io.limits import TooLargeError
 from gridsum.io.version import __version__
 from gridsum.model.inference import UnsoundError
-from gridsum.ops.sizes import TooLargeError
 from gridsum.page.site import file_of, script, static_files
 from gridsum.serve.connections import Connections
 from gridsum.serve.guard import Access, Guard
