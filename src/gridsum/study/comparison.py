@@ -16,7 +16,7 @@ from gridsum.evaluation.intervals import (
     means_against_paper,
 )
 from gridsum.evaluation.records import NOTHING, Record, read
-from gridsum.evaluation.rendering import Table, to_markdown
+from gridsum.evaluation.rendering import Table, TableError, to_markdown
 from gridsum.evaluation.suites import COLLECTIONS
 from gridsum.evaluation.tables import ROUNDING, TABLES, accuracy_text, spread, spread_text
 from gridsum.study.jobs import Way
@@ -56,7 +56,10 @@ def table(name: str, records: Sequence[Record]) -> str:
     """A table of the paper, or a line on what it lacks."""
     if not any(record.suite in {suite.name for suite in COLLECTIONS[name]} for record in records):
         return f"No records for the table `{name}` yet (`gridsum reproduce --only measure` makes them).\n"
-    return to_markdown(TABLES[name](list(records)))
+    try:
+        return to_markdown(TABLES[name](list(records)))
+    except TableError as why:
+        return f"No table `{name}` yet: {why}.\n"
 
 
 class Cell(NamedTuple):

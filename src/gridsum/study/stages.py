@@ -61,10 +61,10 @@ def draw_figures(
         results = _results(folder)
         for drawing, path in drawings_at(page).items():
             options = drawing.options(results)
-            if options is None:
-                left_out.setdefault(drawing.needs, []).append(drawing.name)
-            else:
+            if options:
                 wanted[path] = [drawing.name, *options]
+            else:
+                left_out.setdefault(drawing.needs, []).append(drawing.name)
     for path, arguments in wanted.items():
         why = draw([*arguments, "--out", str(path)])
         if why is not None:

@@ -1,19 +1,60 @@
-"""Which runs are shipped, under which names, with which scores."""
+"""Which runs are chosen, and which are shipped, under which names, with which scores."""
 
 import dataclasses
 import shutil
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gridsum.config.variants import PAPER_VARIANTS
-from gridsum.evaluation.records import append, read
+from gridsum.evaluation.records import Record, append, read
 from gridsum.io.names import MODELS
 from gridsum.model.store import SEEDS, facts, load_runs
 from gridsum.study.results import load_results
-from gridsum.study.selection import DIGITS, TERMS
+from gridsum.study.selection import AIMS, DIGITS, TERMS, choose, proved_seed
 from gridsum.study.shipping import ShippingError, ship, shipments
 from tests.study.conftest import rewrite_records
+
+score = st.tuples(st.integers(0, 3), st.integers(0, 20))
+
+
+def _records(scores: list[tuple[tuple[int, int], tuple[int, int]]]) -> list[Record]:
+    return [
+        Record("base", "base", seed, suite, "sampled", "soft", 3, chars, 20, right, 1.0, 1, 7, "0", None)
+        for seed, both in enumerate(scores)
+        for suite, (right, chars) in zip((DIGITS, TERMS), both, strict=True)
+    ]
+
+
+@given(st.lists(st.tuples(score, score), min_size=1, max_size=6))
+def test_no_run_is_better_than_the_chosen_one(scores: list[tuple[tuple[int, int], tuple[int, int]]]):
+    chosen = choose(_records(scores))
+    assert list(chosen) == list(AIMS)
+    for place, seed in enumerate(chosen.values()):
+        best = scores[seed][place]
+        assert all(best >= both[place] for both in scores)
+        assert best not in [both[place] for both in scores[:seed]]  # of equals, the first
+
+
+def test_characters_decide_where_no_result_is_right():
+    assert choose(_records([((0, 5), (1, 0)), ((0, 9), (0, 20))])) == {"digits": 1, "terms": 0}
+
+
+def test_the_order_of_records_is_indifferent():
+    records = _records([((1, 5), (1, 7)), ((1, 5), (2, 7)), ((0, 19), (2, 7))])
+    assert choose(records) == choose(records[::-1]) == {"digits": 0, "terms": 1}
+
+
+def test_of_the_proved_runs_the_most_accurate_before_consolidation_is_chosen():
+    found = [
+        {"seed": seed, "proved": proved, "rounds": [{"right": right}]}
+        for seed, (proved, right) in enumerate(((False, 1.0), (True, 0.9), (True, 0.95), (True, 0.95)))
+    ]
+    assert proved_seed(found) == 2
+    assert proved_seed([*found, {"seed": 9, "proved": True, "rounds": []}]) == 9, "proved before consolidation"
+    assert proved_seed(found[:1]) is None
 
 
 def _make_best(folder: Path, training: str, seed: int) -> None:
@@ -32,7 +73,8 @@ def _make_best(folder: Path, training: str, seed: int) -> None:
 
 def test_every_variant_is_shipped_with_the_scores_of_its_run(quick: Path, tmp_path: Path):
     shipped = ship(load_results(quick), tmp_path)
-    assert set(PAPER_VARIANTS) <= set(shipped)
+    assert set(PAPER_VARIANTS) <= set(shipped) <= set(MODELS)
+    assert list(shipments(load_results(quick), ["SASA"])) == ["SASA"]
     for name, run in shipped.items():
         model = load_runs(name, [tmp_path / f"{name}.safetensors"])
         assert model.seeds == (run.seed,)
@@ -58,6 +100,8 @@ def test_the_run_that_is_compared_with_the_papers_is_shipped(copied: Path):
     _make_best(copied, "base-overtrained", 0)
     run = shipments(load_results(copied))["base"]
     assert (run.training.name, run.seed) == ("base-overtrained", 1)
+    shutil.rmtree(copied / "base-overtrained")
+    assert shipments(load_results(copied))["base"].training.name == "base", "the standard run, without overtraining"
 
 
 def test_of_other_variants_the_run_that_is_best_at_both_is_shipped(copied: Path):
@@ -67,41 +111,28 @@ def test_of_other_variants_the_run_that_is_best_at_both_is_shipped(copied: Path)
         assert (run.training.name, run.seed) == ("SASA", seed)
 
 
-def test_only_what_is_asked_for_is_shipped(quick: Path):
-    assert set(shipments(load_results(quick))) <= set(MODELS)
-    assert list(shipments(load_results(quick), ["SASA"])) == ["SASA"]
-
-
-def test_what_is_not_measured_is_not_shipped_and_nothing_else_either(copied: Path, tmp_path: Path):
-    (copied / "records" / "SASA.jsonl").unlink()
-    with pytest.raises(ShippingError, match="no scores yet of SASA"):
+@pytest.mark.parametrize(
+    ("lost", "said"),
+    [
+        ("records/SASA.jsonl", "no scores yet of SASA"),
+        ("SASA/seed-*/weights.safetensors", "the weights of SASA have not been kept"),
+        ("*/validation.jsonl", "no validated runs"),
+    ],
+)
+def test_where_something_is_missing_nothing_is_shipped(lost: str, said: str, copied: Path, tmp_path: Path):
+    for path in copied.glob(lost):
+        path.unlink()
+    with pytest.raises(ShippingError, match=said):
         ship(load_results(copied), tmp_path / "shipped")
     assert not (tmp_path / "shipped").exists()
 
 
-def test_what_is_not_validated_is_left_out(copied: Path, tmp_path: Path):
+def test_what_is_not_validated_is_left_out(copied: Path):
     (copied / "SASA" / "validation.jsonl").unlink()
     assert "SASA" not in shipments(load_results(copied))
-    for path in copied.glob("*/validation.jsonl"):
-        path.unlink()
-    with pytest.raises(ShippingError, match="no validated runs"):
-        ship(load_results(copied), tmp_path)
-
-
-def test_without_overtraining_the_standard_run_is_shipped(copied: Path):
-    shutil.rmtree(copied / "base-overtrained")
-    assert shipments(load_results(copied))["base"].training.name == "base"
 
 
 def test_an_overtrained_model_has_the_epochs_of_both_trainings(quick: Path):
     seed = load_results(quick).trained["base-overtrained"].seeds[0]
     path = quick / "base-overtrained" / f"seed-{seed}" / "weights.safetensors"
     assert facts(load_runs("base-overtrained", [path]))["epochs"] == 2 + 1
-
-
-def test_weights_that_have_not_been_kept_cannot_be_shipped(copied: Path, tmp_path: Path):
-    for weights in (copied / "SASA").glob("seed-*/weights.safetensors"):
-        weights.unlink()
-    with pytest.raises(ShippingError, match="the weights of SASA have not been kept"):
-        ship(load_results(copied), tmp_path / "shipped")
-    assert not (tmp_path / "shipped").exists()
