@@ -12,10 +12,12 @@ import re
 import sys
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from gridsum.cli.options import UsageError, Value, flag, one_of, option, parser_of, read
+from gridsum.cli.output import print_text
 from gridsum.cli.signals import Stopped, stoppable
 from gridsum.io.names import did_you_mean, printable
 from gridsum.io.version import __version__
@@ -54,15 +56,13 @@ USAGE, INTERRUPTED, BROKEN_PIPE, STOPPED, FAILED = 2, 130, 141, 143, 1
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status."""
-    _have_streams()
-    _never_fail_on_encoding()
+    _prepare_streams()
+    status = 0
     try:
-        with stoppable():
+        with stoppable(), suppress(SystemExit):  # argparse has printed help
             status = _dispatch(list(sys.argv[1:] if argv is None else argv))
-        sys.stdout.flush()
+        print_text("")
         return status
-    except SystemExit as stop:  # argparse has printed help or the version
-        return _flushed(stop.code)
     except KeyboardInterrupt as stop:
         _close_quietly()
         return STOPPED if isinstance(stop, Stopped) else INTERRUPTED
@@ -182,19 +182,6 @@ def _complain(message: str, status: int) -> int:
     return status
 
 
-def _flushed(status: Any) -> int:
-    """`status`, unless what was printed cannot be delivered."""
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        _close_quietly()
-        return BROKEN_PIPE
-    except OSError as error:
-        _close_quietly()
-        return _complain(f"standard output: {_explain(error)}", USAGE)
-    return int(status or 0)
-
-
 def _close_quietly() -> None:
     """Nobody reads stdout any more: what is left in its buffer must not raise again when Python exits."""
     try:
@@ -212,16 +199,11 @@ class _Closed(io.TextIOBase):
         raise OSError(errno.EBADF, os.strerror(errno.EBADF), "standard output")
 
 
-def _have_streams() -> None:
-    """Python has none where they are closed."""
+def _prepare_streams() -> None:
+    """Python has none where they are closed; a letter that a terminal cannot show, such as λ, becomes a '?'."""
     if sys.stdout is None:
         sys.stdout = _Closed()
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115
-
-
-def _never_fail_on_encoding() -> None:
-    """Where the terminal cannot show a letter such as λ, a '?' in its place is better than an error."""
-    reconfigure = getattr(sys.stdout, "reconfigure", None)
-    if reconfigure is not None:
-        reconfigure(errors="replace")
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
