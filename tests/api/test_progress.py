@@ -83,3 +83,30 @@ def test_elsewhere_there_are_lines(lacking: str, monkeypatch: pytest.MonkeyPatch
     with progress() as shown:
         shown.update("epoch", 1, 2, "loss 1")
     assert stream.getvalue() == "epoch 1 of 2  loss 1\n"
+
+
+def test_progress_is_told_at_once_and_an_estimate_soon(clock: list[float]):
+    """Steps of four seconds each: the first line comes with the first step, an estimate with the second."""
+    written = io.StringIO()
+    lines = Lines(written)
+    for step in range(1, 60):
+        clock[0] += 4
+        lines.tick("training step", step, 100)
+    told = written.getvalue().splitlines()
+    assert told[0] == "training step 1 of 100"
+    assert told[1] == "training step 2 of 100  0:06:32 left"
+    assert len(told) < 12
+
+
+def test_ticks_leave_updates_alone(clock: list[float]):
+    written = io.StringIO()
+    lines = Lines(written)
+    for epoch in range(1, 31):
+        for step in range(10):
+            clock[0] += 0.01
+            lines.tick("training step", 10 * (epoch - 1) + step + 1, 300)
+        lines.update("epoch", epoch, 30)
+    assert [line.split("  ")[0] for line in written.getvalue().splitlines() if line.startswith("training")] == [
+        "training step 1 of 300",
+        "training step 2 of 300",
+    ]
