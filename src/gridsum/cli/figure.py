@@ -168,14 +168,10 @@ def _inside(options: Options, beyond: int = 0) -> tuple[PaperModel, Any, Any]:
     return model, trace_expression(model.runs, terms, answer.steps + beyond, options.placement), answer
 
 
-def _placement(options: Options, figures: Any) -> "Drawn":
-    trace = _trace(options)
-    return figures.plot_placement(trace.inside, trace.answer), None
-
-
 def _steps(options: Options, figures: Any) -> "Drawn":
     trace = _trace(options)
-    return figures.plot_steps(trace.inside, trace.answer), None
+    plot = figures.plot_steps if options.name == "steps" else figures.plot_placement
+    return plot(trace.inside, trace.answer), None
 
 
 def _halting(options: Options, figures: Any) -> "Drawn":
@@ -272,7 +268,7 @@ Drawn = tuple[Any, Sequence[Any] | None]
 """A figure, and what it is drawn of: a line of JSON each (None where that is a trace)."""
 
 _DRAW: dict[str, Callable[[Options, Any], Any]] = {
-    "placement": _placement,
+    "placement": _steps,
     "steps": _steps,
     "halting": _halting,
     "attention": _attention,
