@@ -33,22 +33,23 @@ class Value(NamedTuple):
     read: Callable[[str], Any] = str
 
 
-def option(help: str, default: Any = None, argument: bool = False, instead_of: str = "") -> Any:
+def option(meaning: str, default: Any = None, argument: bool = False, instead_of: str = "") -> Any:
     """A field that is an option. Those that name the same `instead_of` exclude each other."""
-    return dataclasses.field(default=default, metadata={"help": help, "argument": argument, "instead_of": instead_of})
+    about = {"meaning": meaning, "argument": argument, "instead_of": instead_of}
+    return dataclasses.field(default=default, metadata=about)
 
 
-def required(help: str, argument: bool = False) -> Any:
-    return option(help, MISSING, argument)
+def required(meaning: str, argument: bool = False) -> Any:
+    return option(meaning, MISSING, argument)
 
 
-def flag(help: str, instead_of: str = "") -> Any:
-    return option(help, False, instead_of=instead_of)
+def flag(meaning: str, instead_of: str = "") -> Any:
+    return option(meaning, False, instead_of=instead_of)
 
 
-def several(help: str, argument: bool = False) -> Any:
+def several(meaning: str, argument: bool = False) -> Any:
     """One or more values; an option may also be given more than once."""
-    return option(help, (), argument)
+    return option(meaning, (), argument)
 
 
 def read(options: type[Options], arguments: Sequence[str]) -> Options:
@@ -72,10 +73,10 @@ def parser_of(options: type[Any], arguments: Sequence[str] = ()) -> "Parser":
     # The command's own options first, then those of the classes that it inherits from, in their order.
     order = [name for each in options.__mro__ for name in inspect.get_annotations(each)]
     for item in sorted(dataclasses.fields(options), key=lambda item: order.index(item.name)):
-        if "help" in item.metadata:
-            group = item.metadata["instead_of"]
-            if group:
-                exclusive.setdefault(group, parser.add_mutually_exclusive_group())
+        if "meaning" in item.metadata:
+            group = item.metadata.get("instead_of")
+            if group and group not in exclusive:
+                exclusive[group] = parser.add_mutually_exclusive_group()
             _add(exclusive.get(group, parser), item, hints[item.name])
     positional = [action for action in parser._actions if not action.option_strings]
     needed = [
@@ -94,13 +95,14 @@ def parser_of(options: type[Any], arguments: Sequence[str] = ()) -> "Parser":
 
 def _add(parser: Any, item: "dataclasses.Field[Any]", hint: Any) -> None:
     """One field as an option or argument."""
-    argument, default, told = item.metadata["argument"], item.default, item.metadata["help"].replace("%", "%%")
+    argument, default = item.metadata.get("argument", False), item.default
+    told = item.metadata["meaning"].replace("%", "%%")
     name = item.name if argument else "--" + item.name.replace("_", "-")
     if hint is bool:
         parser.add_argument(name, action="store_true", default=argparse.SUPPRESS, help=told)
         return
     many = typing.get_origin(hint) is tuple
-    value = _value_of(typing.get_args(hint)[0] if many else hint, item.name)
+    value = _value_of(typing.get_args(hint)[0] if many else hint, item)
     if default not in (None, MISSING, ()) and "(default" not in told:
         told += f" (default: {default})"
     how: dict[str, Any] = {"type": value.read, "metavar": value.metavar, "default": argparse.SUPPRESS, "help": told}
@@ -113,14 +115,16 @@ def _add(parser: Any, item: "dataclasses.Field[Any]", hint: Any) -> None:
     parser.add_argument(name, **how)
 
 
-def _value_of(hint: Any, name: str) -> Value:
+def _value_of(hint: Any, item: "dataclasses.Field[Any]") -> Value:
     """How a field's type is read."""
     parts = [part for part in typing.get_args(hint) if part is not type(None)]
     if typing.get_origin(hint) is Annotated:
         return hint.__metadata__[0]
     if typing.get_origin(hint) is Literal:
-        return Value("|".join(parts), one_of(name, parts))
-    return _value_of(parts[0], name) if parts else Value("NAME")
+        return Value("|".join(parts), one_of(item.name, parts))
+    if hint is int:
+        return whole_number(item.metadata.get("least", 1), item.metadata.get("most", 2**31 - 1) + 1)
+    return _value_of(parts[0], item) if parts else Value("NAME")
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
