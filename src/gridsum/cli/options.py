@@ -2,13 +2,15 @@
 
 The docstring of the class is the command's help: its first paragraph stands above the options, the rest below. Fields
 made by `option`, `required`, `flag` and `several` are options; those with `argument=True` have no dashes. What
-commands share are classes to inherit from.
+commands share are classes to inherit from. A class with a `configuration` offers its fields as well, and gets those
+that are given as `changes`; a field `arguments` gets the command line as it stands.
 """
 
 import argparse
 import dataclasses
 import inspect
 import re
+import shlex
 import textwrap
 import typing
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +21,6 @@ from gridsum.io.names import DEFAULT_MODEL, did_you_mean, meant
 
 Options = TypeVar("Options")
 HELP_WIDTH = 79
-_FIELDS = "changes"
 
 
 class UsageError(ValueError):
@@ -57,7 +58,8 @@ def read(options: type[Options], arguments: Sequence[str]) -> Options:
     found = vars(parser_of(options, arguments).read(arguments))
     changes = {path[1:]: found.pop(path) for path in list(found) if path.startswith(".")}
     values = {name: tuple(value) if isinstance(value, list) else value for name, value in found.items()}
-    return options(**values, **({_FIELDS: changes} if changes else {}))
+    more = {"changes": changes, "arguments": tuple(arguments)}
+    return options(**values, **{name: more[name] for name in more if name in vars(options)["__dataclass_fields__"]})
 
 
 def parser_of(options: type[Any], arguments: Sequence[str] = ()) -> "Parser":
@@ -74,7 +76,7 @@ def parser_of(options: type[Any], arguments: Sequence[str] = ()) -> "Parser":
     order = [name for each in options.__mro__ for name in inspect.get_annotations(each)]
     for item in sorted(dataclasses.fields(options), key=lambda item: order.index(item.name)):
         if "meaning" in item.metadata:
-            group = item.metadata.get("instead_of")
+            group = item.metadata.get("instead_of", "")
             if group and group not in exclusive:
                 exclusive[group] = parser.add_mutually_exclusive_group()
             _add(exclusive.get(group, parser), item, hints[item.name])
@@ -270,6 +272,18 @@ def _task(text: str) -> str:
     return _checked(find, text).name
 
 
+def _workers(text: str) -> str:
+    """Who does jobs: a cluster's address, or a number of processes."""
+    kind, _, most = text.partition(":")
+    if kind == "processes" and not (most.isdecimal() and int(most) > 0):
+        raise argparse.ArgumentTypeError(f"{text!r} does not say how many processes; write processes:4 for four")
+    return text
+
+
+def _share(text: str) -> float:
+    return _checked(float, text)
+
+
 def _checked(read: Callable[[str], Any], text: str) -> Any:
     try:
         return read(text)
@@ -329,3 +343,21 @@ class OneModel:
     model: ModelName = option(
         "a shipped model's name (see gridsum models), the folder of one trained seed, or a weights file", DEFAULT_MODEL
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Jobs(OnDevice):
+    """Work in jobs that several machines can do."""
+
+    on: Annotated[str | None, Value("WHERE", _workers)] = option(
+        "let others do the jobs, several at once: processes:N of this machine, which share its GPU, or a Ray cluster, "
+        "ray for one on this machine, ray://HOST:10001 or HOST:6379 for one elsewhere; --out must be a folder that all "
+        "of them see, or an address such as s3://BUCKET/NAME (default: this process)"
+    )
+    gpus_per_job: Annotated[float | None, Value("X", _share)] = option(
+        "what share of a GPU a job asks the cluster for (default: 1 where it has GPUs, else 0)"
+    )
+    arguments: tuple[str, ...] = ()
+
+    def go_on(self, command: str) -> str:
+        return f"what is done is kept; go on with: {shlex.join(['gridsum', command, *self.arguments])}"
