@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gridsum.cli import COMMANDS, main
+from gridsum.cli import COMMANDS, GROUPS, main
 from gridsum.cli.table import TABLES as DESCRIBED_TABLES
 from gridsum.config.fields import fields_of
 from gridsum.config.paper import Config
@@ -27,9 +27,12 @@ from tests.oracles.column_addition import column_addition
 Command = Callable[..., tuple[int, str, str]]
 
 
-def test_the_help_lists_every_command_with_a_line(command: Command):
+def test_the_help_lists_every_command_with_a_line_on_one_screen(command: Command):
     status, out, err = command("--help")
     assert (status, err) == (0, "")
+    assert len(out.splitlines()) <= 40
+    assert len(GROUPS) == 4
+    assert len(COMMANDS) <= 14
     for name, summary in COMMANDS.items():
         assert f"  {name}" in out
         assert summary in out

@@ -136,7 +136,7 @@ OPTIONS = {
     "rule --model base": "keeps vectors in its cells, not bits: what it does in a cell is no finite table",
     "prove --model base": "nothing be proved of all sums; name exact",
     "watch none": "there is no folder",
-    "watch .": "holds no training run",
+    "watch .": "holds no training, reproduction or sweep",
     "serve --prot 1": "did you mean --port?",
     "serve --port 65536": "from 0 to 65535",
     "serve --workers 0": "from 1 to 64",

@@ -1,30 +1,30 @@
 """`gridsum reproduce`: the paper's study from training to report, in jobs that can be interrupted."""
 
-import argparse
-import shlex
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from gridsum.api.progress import progress
 from gridsum.cli import FAILED, for_users
 from gridsum.cli.evaluate import source_commit
-from gridsum.cli.output import check_writable, emit, tell, terminal_width, unwritable, write_result
-from gridsum.cli.parsing import (
-    Parser,
+from gridsum.cli.options import (
+    File,
+    Folder,
+    Jobs,
+    Place,
+    Seeds,
     UsageError,
-    add_cluster,
-    add_commit,
-    add_device,
-    add_reading,
-    columns,
+    Value,
+    flag,
     one_of,
-    pick_device,
+    option,
+    several,
     whole_number,
 )
-from gridsum.cli.train import read_seeds
-from gridsum.config.variants import PAPER_VARIANTS
+from gridsum.cli.output import check_writable, emit, tell, terminal_width, unwritable, write_result
+from gridsum.config.variants import PAPER_VARIANTS, READINGS
 
 if TYPE_CHECKING:
     import torch
@@ -55,94 +55,78 @@ class OutOfTime(RuntimeError):
     """The time limit has been reached; what was done is kept."""
 
 
-def _parser() -> Parser:
-    parser = Parser(
-        "reproduce",
-        "Reproduce the paper: train every variant from ten seeds, choose the best runs on problems of their own, "
-        "overtrain those, measure all of them on the paper's problems, and write a report. The same for exact, and for "
-        "the baselines from other papers. What is done is kept and skipped: after an interruption, even a kill, the "
-        "same command goes on.",
-        "gridsum reproduce [--out FOLDER] [--only STAGE...] [--dry-run] ...",
-        f"stages, in order:\n{columns(_STAGES)}\n\n"
-        "of base and noGroups, the best runs on digits and on terms are overtrained.\n\n"
-        f"exit status {OUT_OF_TIME}: the time limit came first; call again to go on\n\n"
-        "examples:\n"
-        "  gridsum reproduce --dry-run\n"
-        "  gridsum reproduce --quick\n"
-        "  gridsum reproduce --variants noGroups --only train --time-limit 3000\n"
-        "  gridsum reproduce --on ray --out mine\n"
-        "  gridsum reproduce --reading text --out out/text\n"
-        "  gridsum reproduce --variants exact --out mine\n"
-        "  gridsum reproduce --variants baselines --out mine --on processes:5\n"
-        "  gridsum reproduce --only report\n"
-        "  gridsum reproduce --check",
+@dataclass(frozen=True, kw_only=True)
+class Options(Jobs):
+    """Reproduce the paper: train every variant from ten seeds, choose the best runs on problems of their own, overtrain
+    those, measure all of them on the paper's problems, and write a report. The same for exact, and for the baselines
+    from other papers. What is done is kept and skipped: after an interruption, even a kill, the same command goes on.
+
+    of base and noGroups, the best runs on digits and on terms are overtrained.
+
+    exit status 3: the time limit came first; call again to go on
+
+    examples:
+      gridsum reproduce --dry-run
+      gridsum reproduce --quick
+      gridsum reproduce --variants noGroups --only train --time-limit 3000
+      gridsum reproduce --on ray --out mine
+      gridsum reproduce --reading text --out out/text
+      gridsum reproduce --variants exact --out mine
+      gridsum reproduce --variants baselines --out mine --on processes:5
+      gridsum reproduce --only report
+      gridsum reproduce --check
+    """
+
+    lists: ClassVar = {"stages, in order": _STAGES}
+    out: Place | None = option("where everything goes (default: results)")
+    variants: tuple[Annotated[str, Value("NAME")], ...] = option(
+        f"which of {', '.join(PAPER_VARIANTS)} (default: all of these); or exact, which is proved, and of which the "
+        "chosen run is measured; or baselines, or one of them, such as dngpu or dngpu/own",
+        tuple(PAPER_VARIANTS),
     )
-    parser.add_argument("--out", metavar="FOLDER", help="where everything goes (default: results)")
-    parser.add_argument(
-        "--variants",
-        nargs="+",
-        default=list(PAPER_VARIANTS),
-        metavar="NAME",
-        help=f"which of {', '.join(PAPER_VARIANTS)} (default: all of these); or exact, which is proved, and of which "
-        "the chosen run is measured; or baselines, or one of them, such as dngpu or dngpu/own",
+    reading: Annotated[str | None, Value("NAME", one_of("reading", tuple(READINGS)))] = option(
+        "read what the paper leaves open in another way than its published code does: text follows the words of the "
+        "paper alone; needs an --out of its own"
     )
-    add_reading(parser, "; needs an --out of its own")
-    parser.add_argument("--seeds", type=read_seeds, metavar="SEEDS", help="such as 0-9 or 0,2,5-7 (default: 0-9)")
-    parser.add_argument(
-        "--precision",
-        type=one_of("precision", ("fp32", "tf32", "bf16")),
-        metavar="NAME",
-        help="of the products in training on a GPU: fp32, tf32 or bf16 (default: bf16); the CPU computes in fp32",
+    seeds: Seeds | None = option("such as 0-9 or 0,2,5-7 (default: 0-9)")
+    precision: Literal["fp32", "tf32", "bf16"] | None = option(
+        "of the products in training on a GPU (default: bf16); the CPU computes in fp32"
     )
-    parser.add_argument(
-        "--only",
-        nargs="+",
-        type=one_of("stage", tuple(_STAGES)),
-        metavar="STAGE",
-        help="do these stages alone (default: all but extra-seeds and ship)",
+    only: tuple[Annotated[str, Value("STAGE", one_of("stage", tuple(_STAGES)))], ...] = several(
+        "do these stages alone (default: all but extra-seeds and ship)"
     )
-    parser.add_argument(
-        "--report",
-        metavar="FILE",
-        help="the report; its appendices lie in a folder beside it, and so does comparison.md, of the baselines "
-        "(default: docs/results.md; with --quick, or of baselines alone, OUT/results.md)",
+    report: File | None = option(
+        "the report; its appendices lie in a folder beside it, and so does comparison.md, of the baselines (default: "
+        "docs/results.md; with --quick, or of baselines alone, OUT/results.md)"
     )
-    parser.add_argument(
-        "--ship-to",
-        metavar="FOLDER",
-        help="where ship puts models and scores, and --check finds them (default: the package itself)",
+    ship_to: Folder | None = option(
+        "where ship puts models and scores, and --check finds them (default: the package itself)"
     )
-    parser.add_argument(
-        "--time-limit",
-        type=whole_number(1, 10**9),
-        metavar="SECONDS",
-        help="stop, with everything kept, when so much time has passed (default: none)",
+    time_limit: Annotated[int | None, Value("SECONDS", whole_number(1, 10**9).read)] = option(
+        "stop, with everything kept, when so much time has passed (default: none)"
     )
-    parser.add_argument(
-        "--check",
-        action="store_true",
-        help="train nothing: measure the models of the package (or of --ship-to) again, part by part, and say which "
-        f"numbers of their records that confirms; for {_CHECK_SECONDS} seconds, or --time-limit",
+    check: bool = flag(
+        "train nothing: measure the models of the package (or of --ship-to) again, part by part, and say which numbers "
+        f"of their records that confirms; for {_CHECK_SECONDS} seconds, or --time-limit"
     )
-    parser.add_argument("--dry-run", action="store_true", help="print what is done, what is left and what that costs")
-    parser.add_argument(
-        "--quick",
-        action="store_true",
-        help="the same in minutes on a CPU: two seeds, two epochs of little, two problems a suite; the results mean "
-        "nothing (default --out: out/quick)",
+    dry_run: bool = flag("print what is done, what is left and what that costs")
+    quick: bool = flag(
+        "the same in minutes on a CPU: two seeds, two epochs of little, two problems a suite; the results mean nothing "
+        "(default --out: out/quick)"
     )
-    add_commit(parser)
-    add_cluster(parser)
-    add_device(parser, "auto")
-    return parser
+    commit: Annotated[str | None, Value("HASH")] = option(
+        "the commit that records name (default: that of the checkout the code runs from, if it is one)"
+    )
 
 
-def run(arguments: Sequence[str]) -> int:
-    started, options = time.monotonic(), _parser().read(arguments)
+def run(options: Options) -> int:
+    started = time.monotonic()
+    from gridsum.ops.devices import pick_device
+    from gridsum.study.storage import folder_of, is_address
+
     device = pick_device(options.device)
     if options.check:
         return _check(options, device, started)
-    from gridsum.study.storage import folder_of, is_address
 
     asked = _asked(options, device)
     out = options.out or ("out/quick" if options.quick else "results")
@@ -152,10 +136,10 @@ def run(arguments: Sequence[str]) -> int:
         with folder_of(out) as (folder, copy):
             return _reproduce(options, asked, folder, copy, device, _deadline(started, options.time_limit))
     except OutOfTime:
-        tell(f"gridsum: the time limit is reached; {_go_on(arguments)}")
+        tell(f"gridsum: the time limit is reached; {options.go_on('reproduce')}")
         return OUT_OF_TIME
     except KeyboardInterrupt:
-        tell(f"gridsum: stopped; {_go_on(arguments)}")
+        tell(f"gridsum: stopped; {options.go_on('reproduce')}")
         raise
     except BrokenPipeError:
         raise
@@ -163,7 +147,7 @@ def run(arguments: Sequence[str]) -> int:
         raise unwritable(error.filename or out, error) from None
 
 
-def _asked(options: argparse.Namespace, device: "torch.device") -> "Reproduction":
+def _asked(options: Options, device: "torch.device") -> "Reproduction":
     from gridsum.ops.devices import on_gpu
     from gridsum.study.reproduction import Reproduction, named
 
@@ -179,7 +163,7 @@ def _asked(options: argparse.Namespace, device: "torch.device") -> "Reproduction
 
 
 def _reproduce(
-    options: argparse.Namespace,
+    options: Options,
     asked: "Reproduction",
     folder: Path,
     copy: "Copy | None",
@@ -213,7 +197,7 @@ def _reproduce(
     if "report" in wanted:
         stages.write_report(folder, page, asked, _say)
     if "ship" in wanted:
-        stages.ship_models(folder, options.ship_to and Path(options.ship_to), asked, _say)
+        stages.ship_models(folder, None if options.ship_to is None else Path(options.ship_to), asked, _say)
     return FAILED if waiting else 0
 
 
@@ -234,7 +218,7 @@ def _draw(arguments: list[str]) -> str | None:
     return None
 
 
-def _check(options: argparse.Namespace, device: "torch.device", started: float) -> int:
+def _check(options: Options, device: "torch.device", started: float) -> int:
     from gridsum.evaluation.rendering import to_text
     from gridsum.model.store import SHIPPED
     from gridsum.study.check import account, check, in_brief
@@ -266,7 +250,3 @@ def _deadline(started: float, limit: int | None) -> Callable[[], None]:
             raise OutOfTime
 
     return check
-
-
-def _go_on(arguments: Sequence[str]) -> str:
-    return f"what is done is kept; go on with: {shlex.join(['gridsum', 'reproduce', *arguments])}"

@@ -1,33 +1,17 @@
 """`gridsum serve`: the page that shows a network at work, and its API."""
 
-import dataclasses
 import ipaddress
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from gridsum.cli.options import File, ModelName, OnCpu, UsageError, Value, option, several, whole_number
 from gridsum.cli.output import tell
 from gridsum.serve.limits import Limits
 from gridsum.serve.server import TOKEN, listen, read_token, serve
 
-_BOUNDS = {"workers": (1, 65), "max_waiting": (0, 1 << 31)}
-_Limits: Any = dataclasses.make_dataclass(
-    "_Limits",
-    [
-        (
-            limit.name,
-            Annotated[int, whole_number(*_BOUNDS.get(limit.name, (1, 1 << 31)))],
-            option(limit.metadata["meaning"], limit.default),
-        )
-        for limit in dataclasses.fields(Limits)
-    ],
-    kw_only=True,
-    frozen=True,
-)
-
 
 @dataclass(frozen=True, kw_only=True)
-class Options(_Limits, OnCpu):
+class Options(OnCpu, Limits):
     """Serve a page on which a network can be watched at work: how it lays a sum out on its grid, carries, and stops;
     where its attention looks; how its digits are represented. The API behind the page is described at /docs.
 
@@ -72,15 +56,14 @@ def run(options: Options) -> int:
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise UsageError(f"model {twice!r} is named twice; name it once")
-    limits = Limits(**{limit.name: getattr(options, limit.name) for limit in dataclasses.fields(Limits)})
     with listen(options.host, options.port) as listener:
         models = [load(name, device=options.device) for name in names]
-        app = create_app(models, limits, Access(options.host_name, token))
+        app = create_app(models, options, Access(options.host_name, token))
         host, port = listener.getsockname()[:2]
         address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
         tell(f"gridsum serves {', '.join(names)} on {address} (Ctrl+C stops it)")
         if not ipaddress.ip_address(host).is_loopback:
             tell(f"other machines that {'have its token' if token else 'can reach this one'} may ask it, too")
-        serve(app, limits, listener)
+        serve(app, options, listener)
         tell("stopped")
     return 0

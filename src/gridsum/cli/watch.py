@@ -3,42 +3,41 @@
 import json
 import sys
 import time
-from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+from gridsum.cli.options import Place, Seconds, UsageError, flag, option, required
 from gridsum.cli.output import print_text, terminal_width
-from gridsum.cli.parsing import Parser, UsageError, seconds
 
 _CLEAR = "\x1b[H\x1b[J"
 
 
-def _parser() -> Parser:
-    parser = Parser(
-        "watch",
-        "Show how a training is doing: for each seed its loss, the share right in training, and the share of whole "
-        "results right on problems that are held out, as numbers and as curves. Of a reproduction or a sweep, show its "
-        "jobs: what is done, what runs where and how long it will still take, what waits. It looks again and again "
-        "until all is done; it may be started before, during or after it, on any machine that sees the folder.",
-        "gridsum watch FOLDER [--once] [--all] [--json]",
-        "A curve goes from 0 (▁) to 1 (█). The numbers are those of\n"
-        "FOLDER/seed-*/metrics.jsonl. TensorBoard shows them too, of a training with\n"
-        "--tensorboard: tensorboard --logdir FOLDER\n\n"
-        "examples:\n"
-        "  gridsum watch runs/base\n"
-        "  gridsum watch runs/exact --once\n"
-        "  gridsum watch mine --all\n"
-        "  gridsum watch s3://bucket/mine",
-    )
-    parser.add_argument("folder", metavar="FOLDER", help="the --out of gridsum train, reproduce or sweep")
-    parser.add_argument("--once", action="store_true", help="look once (so it does into a file or a pipe)")
-    parser.add_argument("--all", action="store_true", help="also show jobs that are done or wait")
-    parser.add_argument("--json", action="store_true", help="print what is known of a training as JSON, once")
-    parser.add_argument("--every", type=seconds, default=2.0, metavar="SECONDS", help="between looks (default: 2)")
-    return parser
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Show how a training is doing: for each seed its loss, the share right in training, and the share of whole
+    results right on problems that are held out, as numbers and as curves. Of a reproduction or a sweep, show its jobs:
+    what is done, what runs where and how long it will still take, what waits. It looks again and again until all is
+    done; it may be started before, during or after it, on any machine that sees the folder.
+
+    A curve goes from 0 (▁) to 1 (█). The numbers are those of
+    FOLDER/seed-*/metrics.jsonl. TensorBoard shows them too, of a training with
+    --tensorboard: tensorboard --logdir FOLDER
+
+    examples:
+      gridsum watch runs/base
+      gridsum watch runs/exact --once
+      gridsum watch mine --all
+      gridsum watch s3://bucket/mine
+    """
+
+    folder: Place = required("the --out of gridsum train, reproduce or sweep", argument=True)
+    once: bool = flag("look once (so it does into a file or a pipe)")
+    all: bool = flag("also show jobs that are done or wait")
+    json: bool = flag("print what is known of a training as JSON, once")
+    every: Seconds = option("between looks (default: 2)", 2.0)
 
 
-def run(arguments: Sequence[str]) -> int:
-    options = _parser().read(arguments)
+def run(options: Options) -> int:
     from gridsum.study import watch
     from gridsum.study.storage import folder_of, is_address
 

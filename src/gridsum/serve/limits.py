@@ -16,8 +16,8 @@ class LimitError(ValueError):
         self.limit = limit
 
 
-def _limit(default: int, meaning: str) -> Any:
-    return dataclasses.field(default=default, metadata={"meaning": meaning})
+def _limit(default: int, meaning: str, least: int = 1, most: int = 2**31 - 1) -> Any:
+    return dataclasses.field(default=default, metadata={"meaning": meaning, "least": least, "most": most})
 
 
 @dataclass(frozen=True)
@@ -28,12 +28,12 @@ class Limits:
     max_digits: int = _limit(1000, "the most digits of one term")
     max_cells: int = _limit(20_000, "the most cells of one grid, rows × columns")
     max_answer: int = _limit(500_000, "the most cells that one trace could hold, all the readings it may take together")
-    max_waiting: int = _limit(256, "the most requests that may wait; then whoever has most of them gives one up")
+    max_waiting: int = _limit(256, "the most requests that may wait; then whoever has most of them gives one up", 0)
     max_connections: int = _limit(
         800, "the most connections at once; one more takes the place of the one that waits longest for its client"
     )
     workers: int = _limit(
-        4, "how many requests of a client are worked on in turn, so that short ones overtake long ones"
+        4, "how many requests of a client are worked on in turn, so that short ones overtake long ones", most=64
     )
     read_seconds: int = _limit(10, "how long a request may take to arrive")
     write_seconds: int = _limit(30, "how long an answer may take to be read by its client")
