@@ -2,7 +2,6 @@
 
 import dataclasses
 import random
-import statistics
 from collections import Counter
 from collections.abc import Callable
 
@@ -14,7 +13,6 @@ from gridsum.config.paper import TaskConfig
 from gridsum.config.variants import variant
 from gridsum.evaluation.evaluate import PaperSubject, evaluate
 from gridsum.evaluation.grids import GRIDS, PUBLISHED, parts_of
-from gridsum.evaluation.intervals import independent_trials, interval, wilson
 from gridsum.evaluation.records import OnGrid, Record, RecordError, append, read
 from gridsum.evaluation.suites import EXAMPLES, find, in_parts, problems_of
 from gridsum.model.paper import Network
@@ -101,59 +99,3 @@ def test_a_record_whose_batches_do_not_add_up_is_refused(make_record: Make):
     whole = make_record(samples=2, sequences_right=1, chars_right=5, chars_valid=6, batches=(batch,))
     with pytest.raises(RecordError, match="chars_right 4 is not the sum of the batches"):
         dataclasses.replace(whole, chars_right=4)
-
-
-def of_problems(make_record: Make, batches: list[list[tuple[int, int]]]) -> Record:
-    """A record of problems, each with its right and valid characters, on one grid after the other."""
-    kept = [
-        OnGrid(
-            3,
-            6 + index,
-            len(batch),
-            sum(right == valid for right, valid in batch),
-            sum(right for right, _ in batch),
-            sum(valid for _, valid in batch),
-            sum(right**2 for right, _ in batch),
-            sum(right * valid for right, valid in batch),
-            sum(valid**2 for _, valid in batch),
-        )
-        for index, batch in enumerate(batches)
-    ]
-    return make_record(
-        samples=sum(batch.problems for batch in kept),
-        sequences_right=sum(batch.sequences_right for batch in kept),
-        chars_right=sum(batch.chars_right for batch in kept),
-        chars_valid=sum(batch.chars_valid for batch in kept),
-        batches=tuple(kept),
-    )
-
-
-def drawn(chance: random.Random, shares: list[float]) -> list[list[tuple[int, int]]]:
-    """40 problems on each grid; one that fails has hardly a character right."""
-    return [
-        [(valid if chance.random() < share else chance.randint(0, 2), valid) for valid in chance.choices((8, 9), k=40)]
-        for share in shares
-    ]
-
-
-def test_the_interval_holds_what_it_says_where_grids_differ(make_record: Make):
-    """Problems are drawn again and again on grids that are good, bad and in between."""
-    chance, shares = random.Random(0), [0.95, 0.9, 0.5, 0.1]
-    records = [of_problems(make_record, drawn(chance, shares)) for _ in range(300)]
-    for measure in ("char", "seq"):
-        truth = statistics.fmean(getattr(record, measure) for record in records)
-        ends = [interval(record, measure) for record in records]
-        held = sum(low <= truth <= high for low, high in ends)
-        assert 0.92 * len(records) <= held <= len(records)
-    # Characters of a problem are right or wrong together, so they are worth fewer than they are.
-    assert statistics.fmean(independent_trials(record, "char") for record in records) < 0.5 * 160 * 8.5
-    naive = [wilson(record.chars_right, record.chars_valid) for record in records]
-    truth = statistics.fmean(record.char for record in records)
-    assert sum(low <= truth <= high for low, high in naive) < 0.75 * len(records)
-
-
-def test_where_nothing_varies_problems_count(make_record: Make):
-    right = of_problems(make_record, [[(9, 9)] * 40, [(8, 8)] * 40])
-    assert interval(right, "char") == interval(right, "seq") == wilson(80, 80)
-    split = of_problems(make_record, [[(9, 9)] * 40, [(0, 9)] * 40])
-    assert interval(split, "seq") == wilson(40, 80)

@@ -2,12 +2,10 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binomtest
 
 from gridsum.data.problems import batch_of
 from gridsum.data.symbols import FIRST_DIGIT
 from gridsum.evaluation.evaluate import Answers, Counts, count
-from gridsum.evaluation.intervals import wilson
 
 
 def row(text: str, width: int = 5) -> list[int]:
@@ -88,28 +86,3 @@ def test_text_counts_as_symbols_do(answer: str, truth: str) -> None:
     pairs = list(zip(answer.rjust(8), truth.rjust(8), strict=True))
     by_hand = [sum(a == b != " " for a, b in pairs), max(len(answer), len(truth)), int(answer == truth)]
     assert text(answer, truth) == numbers(symbols) == by_hand
-
-
-shares = st.integers(1, 10**7).flatmap(lambda total: st.tuples(st.integers(0, total), st.just(total)))
-
-
-@settings(deadline=None)
-@given(shares, st.sampled_from([0.5, 0.9, 0.95, 0.999]))
-def test_wilson_agrees_with_scipy(share: tuple[int, int], confidence: float) -> None:
-    expected = binomtest(*share).proportion_ci(confidence, method="wilson")
-    assert wilson(*share, confidence) == pytest.approx((expected.low, expected.high), rel=1e-9, abs=1e-12)
-
-
-@given(shares)
-def test_wilson_contains_the_estimate(share: tuple[int, int]) -> None:
-    low, high = wilson(*share)
-    assert 0 <= low <= share[0] / share[1] <= high <= 1
-    assert low < high
-
-
-def test_wilson_of_nothing_and_at_the_ends() -> None:
-    assert wilson(0, 0) == (0, 1)
-    assert wilson(0, 640)[0] == 0
-    assert wilson(640, 640)[1] == 1
-    assert wilson(1, 640)[0] > 0
-    assert wilson(639, 640)[1] < 1

@@ -52,9 +52,6 @@ def test_validation_shares_no_space_with_what_is_reported() -> None:
 def test_find_one(name: str, found: str, samples: int) -> None:
     (suite,) = find(name)
     assert (suite.name, suite.samples) == (found, samples)
-
-
-def test_find_a_collection() -> None:
     assert find("comparison") == COLLECTIONS["comparison"]
 
 
@@ -65,27 +62,20 @@ def test_an_unknown_name_is_answered_with_the_nearest_and_with_all() -> None:
     assert "2x602" in str(caught.value)
 
 
-@pytest.mark.parametrize("name", ["0x5", "2x[9,3]", "2x", ""])
-def test_what_is_no_space_is_a_suite_error(name: str) -> None:
-    with pytest.raises(SuiteError):
-        find(name)
-
-
-def test_a_bad_space_says_what_is_bad_about_it() -> None:
-    with pytest.raises(SuiteError, match=r"digits must be an interval .* not \[9, 3\]"):
-        find("2x[9,3]")
-
-
 @pytest.mark.parametrize(
     ("name", "message"),
     [
+        ("0x5", "terms must be an interval"),
+        ("2x[9,3]", r"digits must be an interval .* not \[9, 3\]"),
+        ("2x", "not a problem space"),
+        ("", "no suite ''"),
         ("nine+1:2x5", r"no family 'nine\+1'; did you mean 'nines\+1'\?"),
         ("nines+1:3x[1,5]", r"nines\+1 is for 2 terms; write nines\+1:2x\[1,5\]"),
         ("zeros:2x[9,3]", r"not \[9, 3\]"),
         ("zeros:many", "no suite 'zeros:many'"),
     ],
 )
-def test_a_bad_family_says_what_is_bad_about_it(name: str, message: str) -> None:
+def test_a_bad_space_or_family_says_what_is_bad_about_it(name: str, message: str) -> None:
     with pytest.raises(SuiteError, match=message):
         find(name)
 

@@ -1,0 +1,159 @@
+"""How sure scores are, and how they stand against the paper's printed numbers."""
+
+import random
+import statistics
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binomtest
+
+from gridsum.evaluation.intervals import (
+    CONFIDENCE,
+    against_paper,
+    independent_trials,
+    interval,
+    margin,
+    means_against_paper,
+    printed_range,
+    wilson,
+)
+from gridsum.evaluation.paper import Spread
+from gridsum.evaluation.records import OnGrid, Record
+from gridsum.evaluation.tables import accuracy_text
+
+Make = Callable[..., Record]
+shares = st.integers(1, 10**7).flatmap(lambda total: st.tuples(st.integers(0, total), st.just(total)))
+
+
+@settings(deadline=None)
+@given(shares, st.sampled_from([0.5, 0.9, 0.95, 0.999]))
+def test_wilson_agrees_with_scipy(share: tuple[int, int], confidence: float) -> None:
+    expected = binomtest(*share).proportion_ci(confidence, method="wilson")
+    assert wilson(*share, confidence) == pytest.approx((expected.low, expected.high), rel=1e-9, abs=1e-12)
+
+
+@given(shares)
+def test_wilson_contains_the_estimate(share: tuple[int, int]) -> None:
+    low, high = wilson(*share)
+    assert 0 <= low <= share[0] / share[1] <= high <= 1
+    assert low < high
+
+
+def test_wilson_of_nothing_and_at_the_ends() -> None:
+    assert wilson(0, 0) == (0, 1)
+    assert wilson(0, 640)[0] == 0
+    assert wilson(640, 640)[1] == 1
+    assert wilson(1, 640)[0] > 0
+    assert wilson(639, 640)[1] < 1
+
+
+def of_problems(make_record: Make, batches: list[list[tuple[int, int]]]) -> Record:
+    """A record of problems, each with its right and valid characters, on one grid after the other."""
+    kept = []
+    for index, batch in enumerate(batches):
+        counts = [(int(r == v), r, v, r**2, r * v, v**2) for r, v in batch]
+        kept.append(OnGrid(3, 6 + index, len(batch), *map(sum, zip(*counts, strict=True))))
+    names = {"samples": "problems", "sequences_right": "", "chars_right": "", "chars_valid": ""}
+    totals = {name: sum(getattr(batch, of or name) for batch in kept) for name, of in names.items()}
+    return make_record(batches=tuple(kept), **totals)
+
+
+def drawn(chance: random.Random, shares: list[float]) -> list[list[tuple[int, int]]]:
+    """40 problems on each grid; one that fails has hardly a character right."""
+    return [
+        [(valid if chance.random() < share else chance.randint(0, 2), valid) for valid in chance.choices((8, 9), k=40)]
+        for share in shares
+    ]
+
+
+def test_the_interval_holds_what_it_says_where_grids_differ(make_record: Make):
+    """Problems are drawn again and again on grids that are good, bad and in between."""
+    chance, shares = random.Random(0), [0.95, 0.9, 0.5, 0.1]
+    records = [of_problems(make_record, drawn(chance, shares)) for _ in range(300)]
+    for measure in ("char", "seq"):
+        truth = statistics.fmean(getattr(record, measure) for record in records)
+        ends = [interval(record, measure) for record in records]
+        held = sum(low <= truth <= high for low, high in ends)
+        assert 0.92 * len(records) <= held <= len(records)
+    # Characters of a problem are right or wrong together, so they are worth fewer than they are.
+    assert statistics.fmean(independent_trials(record, "char") for record in records) < 0.5 * 160 * 8.5
+    naive = [wilson(record.chars_right, record.chars_valid) for record in records]
+    truth = statistics.fmean(record.char for record in records)
+    assert sum(low <= truth <= high for low, high in naive) < 0.75 * len(records)
+
+
+def test_where_nothing_varies_problems_count(make_record: Make):
+    right = of_problems(make_record, [[(9, 9)] * 40, [(8, 8)] * 40])
+    assert interval(right, "char") == interval(right, "seq") == wilson(80, 80)
+    split = of_problems(make_record, [[(9, 9)] * 40, [(0, 9)] * 40])
+    assert interval(split, "seq") == wilson(40, 80)
+
+
+printed = st.integers(0, 100).map(lambda cents: cents / 100)
+
+
+@given(st.integers(0, 1000))
+def test_an_accuracy_lies_in_the_range_of_what_it_prints_as(right: int):
+    accuracy = right / 1000
+    low, high = printed_range(float(accuracy_text(accuracy)))
+    assert low - 1e-9 <= accuracy <= high + 1e-9
+
+
+def record_of(make_record: Make, right: int) -> Record:
+    return make_record(sequences_right=right, samples=640)
+
+
+@given(st.integers(0, 640), printed)
+def test_standings_follow_from_the_interval(make_record: Make, right: int, value: float):
+    compared = against_paper(record_of(make_record, right), "seq", value)
+    assert (compared.low, compared.high) == wilson(right, 640, CONFIDENCE)
+    assert compared.difference == pytest.approx(right / 640 - value)
+    least, most = printed_range(value)
+    assert (compared.standing == "passed") == (compared.low > most)
+    assert (compared.standing in ("passed", "reached")) == (compared.low >= least - margin(value))
+    if compared.standing == "short":
+        assert compared.high < least
+    if compared.standing == "open":
+        assert compared.low < least - margin(value) <= least <= compared.high
+
+
+@pytest.mark.parametrize(
+    ("right", "value", "standing"),
+    [
+        (640, 1.0, "reached"),
+        (639, 1.0, "reached"),
+        (590, 1.0, "short"),
+        (640, 0.99, "reached"),
+        (636, 0.99, "reached"),
+        (600, 0.99, "short"),
+        (0, 0.0, "reached"),
+        (30, 0.0, "passed"),
+        (160, 0.25, "reached"),
+        (141, 0.25, "open"),
+        (8, 0.03, "short"),
+        (12, 0.03, "reached"),
+        (90, 0.25, "short"),
+        (250, 0.25, "passed"),
+    ],
+)
+def test_standings(make_record: Make, right: int, value: float, standing: str):
+    assert against_paper(record_of(make_record, right), "seq", value).standing == standing
+
+
+@pytest.mark.parametrize(
+    ("ours", "sd", "standing"),
+    [(0.9, 0.05, "passed"), (0.52, 0.1, "reached"), (0.44, 0.1, "open"), (0.45, 0.3, "open"), (0.2, 0.1, "short")],
+)
+def test_a_mean_is_reached_if_it_is_shown_to_lie_within_the_papers_spread(ours: float, sd: float, standing: str):
+    assert means_against_paper(Spread(ours, sd, 1.0), 10, Spread(0.5, 0.1, 0.7)).standing == standing
+
+
+def test_the_margin_is_never_more_than_half_the_number():
+    assert (margin(0.9), margin(0.06), margin(0.0)) == (0.05, 0.03, 0.0)
+    assert (margin(0.7, 0.39), margin(0.7, 0.2), margin(0.7, 0.01)) == (0.35, 0.2, 0.05)
+
+
+def test_one_seed_shows_nothing():
+    assert means_against_paper(Spread(0.5, 0.0, 0.5), 1, Spread(0.5, 0.1, 0.7)).standing == "open"
