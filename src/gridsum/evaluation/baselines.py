@@ -69,11 +69,9 @@ def systems(records: list[Record]) -> Table:
     found = by_system(records)
     rows = []
     for suite in _ordered(found):
-        first = True
-        for line, suites in found.items():
-            if suite in suites:
-                rows.append((suite if first else "", line.variant, line.given, *spread_of(suites[suite])))
-                first = False
+        measured = [(line, suites[suite]) for line, suites in found.items() if suite in suites]
+        for number, (line, seeds) in enumerate(measured):
+            rows.append(("" if number else suite, line.variant, line.given, *spread_of(seeds)))
     caption = (
         "Whole results right. Median over training seeds; in brackets the best seed's Wilson 95% interval; every seed "
         f"in order. {_conditions(records)} A system that cannot be given such numbers at all has no line."
@@ -88,9 +86,9 @@ def across(records: list[Record], names: Sequence[str], title: str) -> Table:
     names = [name for name in names if any(name in suites for suites in found.values())]
     rows = []
     for line, suites in found.items():
-        if any(name in suites for name in names):
-            seeds = max(len(suites[name]) for name in names if name in suites)
-            rows.append((line.label, line.given, str(seeds), *(_brief(suites.get(suite, {})) for suite in names)))
+        measured = [suites.get(name, {}) for name in names]
+        if any(measured):
+            rows.append((line.label, line.given, str(max(map(len, measured))), *map(_brief, measured)))
     shown = "Whole results right: the median over training seeds, then the highest seed of the suite."
     return Table(title, f"{shown} {_conditions(records)}", ("system", "was given", "seeds", *names), tuple(rows))
 
@@ -107,10 +105,9 @@ def costs(records: list[Record]) -> Table:
     rows = []
     for line, suites in by_system(records).items():
         known = [record for seeds in suites.values() for record in seeds.values()]
-        last, seeds = known[-1], {record.seed for record in known}
-        took = (last.parameters, last.problems_seen, last.training_seconds)
+        took = (known[-1].parameters, known[-1].problems_seen, known[-1].training_seconds)
         told = (NOTHING if value is None else f"{value:,}" for value in took)
-        rows.append((line.variant, line.given, str(len(seeds)), *told))
+        rows.append((line.variant, line.given, str(len({record.seed for record in known})), *told))
     caption = (
         "Of one run; seconds are those of the fleet's training, shared out among its runs. Trainings that shared a GPU "
         "took longer than they take alone."
@@ -166,17 +163,18 @@ _GROWING = {"digits": re.compile(r"2x([0-9]+)"), "terms": re.compile(r"([0-9]+)x
 def curves(records: Iterable[Record]) -> list[Curve]:
     """A curve for each system and axis that it has been measured along at two sizes or more."""
     found = []
+    lines = by_system(records)
     for axis, pattern in _GROWING.items():
-        for line, suites in by_system(records).items():
+        for line, suites in lines.items():
             points = []
             for suite, seeds in suites.items():
-                size, values = pattern.fullmatch(suite), [record.seq for record in seeds.values()]
-                if size is not None:
+                if size := pattern.fullmatch(suite):
+                    values = [record.seq for record in seeds.values()]
                     points.append(Point(int(size[1]), min(values), statistics.median(values), max(values)))
             if len(points) > 1:
                 setting = line.variant.partition("/")[2] if line.system else "paper"
-                label, ours = line.system or line.model, not line.system
-                found.append(Curve(label, setting, axis, tuple(sorted(points)), ours))
+                label = line.system or line.model
+                found.append(Curve(label, setting, axis, tuple(sorted(points)), not line.system))
     if not found:
         raise TableError(
             "the records hold no system at two sizes, such as 2x15 and 2x100; evaluate it there: "

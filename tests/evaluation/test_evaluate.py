@@ -1,11 +1,17 @@
+"""What is right is counted once, for symbols and texts alike; anything that answers can be measured."""
+
+from typing import Any
+
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gridsum.data.problems import batch_of
+from gridsum.data.problems import Space, batch_of
 from gridsum.data.symbols import FIRST_DIGIT
-from gridsum.evaluation.evaluate import Answers, Counts, count
+from gridsum.evaluation.evaluate import Answers, Asked, Counts, Subject, count, evaluate
+from gridsum.evaluation.suites import Suite
+from gridsum.tasks import find as find_task
 
 
 def row(text: str, width: int = 5) -> list[int]:
@@ -86,3 +92,29 @@ def test_text_counts_as_symbols_do(answer: str, truth: str) -> None:
     pairs = list(zip(answer.rjust(8), truth.rjust(8), strict=True))
     by_hand = [sum(a == b != " " for a, b in pairs), max(len(answer), len(truth)), int(answer == truth)]
     assert text(answer, truth) == numbers(symbols) == by_hand
+
+
+class Half(Subject):
+    """Two runs: one that knows the answers, one that says nothing; neither has grids or steps."""
+
+    name, variant, seeds, task = "half", "own", (7, 8), find_task()
+
+    def answer(self, asked: Asked) -> Answers:
+        truths = asked.batch.targets
+        return Answers(torch.cat((truths, torch.zeros_like(truths))))
+
+    def fits(self, space: Space) -> bool:
+        return space.terms[1] < 5
+
+    def about(self, run: int) -> dict[str, Any]:
+        return {"given": "the answers" if run == 0 else "nothing"}
+
+
+def test_whatever_answers_can_be_measured() -> None:
+    heard: list[tuple[int, int]] = []
+    right, wrong = evaluate(Half(), Suite.parse("[1,4]x[1,10]"), 70, seed=3, report=lambda *done: heard.append(done))
+    assert heard == [(64, 70), (70, 70)]
+    assert (right.seed, right.seq, right.char, right.given) == (7, 1, 1, "the answers")
+    assert (wrong.seed, wrong.seq, wrong.char, wrong.given) == (8, 0, 0, "nothing")
+    assert (right.samples, right.steps_mean, right.capped, right.batches, right.failed) == (70, None, None, None, None)
+    assert evaluate(Half(), Suite.parse("5x5"), 8) == []
