@@ -91,7 +91,7 @@ def exact() -> tuple[Side, Side]:
 
 def long_sum() -> tuple[Side, Side]:
     from gridsum.automaton.files import shipped_rule
-    from gridsum.automaton.run import solve
+    from gridsum.automaton.solve import solve
 
     table, terms = shipped_rule("exact"), tuple(_digits(10**5, seed) for seed in range(2))
     assert table is not None
@@ -108,7 +108,7 @@ def start_up() -> tuple[Side, Side]:
 
 def short_sums() -> tuple[Side, Side]:
     from gridsum.automaton.files import shipped_rule
-    from gridsum.automaton.many import TOGETHER, answer_lines
+    from gridsum.automaton.solve import TOGETHER, answer_lines
 
     table = shipped_rule("exact")
     assert table is not None

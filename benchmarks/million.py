@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from gridsum.automaton.files import shipped_rule
-from gridsum.automaton.run import solve
+from gridsum.automaton.solve import solve
 from gridsum.data.symbols import exact_sum
 
 Terms = tuple[str, ...]

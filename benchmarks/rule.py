@@ -68,7 +68,8 @@ def measure(name: str, source: argparse.Namespace) -> dict[str, Any]:
 
 
 def measure_here(name: str, source: argparse.Namespace) -> dict[str, Any]:
-    from gridsum.automaton.run import grid_size, solve
+    from gridsum.automaton.run import grid_size
+    from gridsum.automaton.solve import solve
     from gridsum.data.symbols import exact_sum
 
     table = _table(source)

@@ -10,7 +10,7 @@ from gridsum.automaton import lesson, mend, minimise, observe
 from gridsum.automaton.files import read_rule
 from gridsum.automaton.lesson import ANY
 from gridsum.automaton.proof import prove
-from gridsum.automaton.run import solve
+from gridsum.automaton.solve import solve
 from gridsum.automaton.table import RuleTable
 from gridsum.config.exact import ConsolidationConfig
 from gridsum.tasks import find

@@ -3,7 +3,7 @@
 from io import StringIO
 
 from gridsum.api.terminal import draw_rule, render
-from gridsum.automaton.run import answer_by_rule
+from gridsum.automaton.solve import answer_by_rule
 from tests.oracles.column_addition import column_addition
 
 RULE = column_addition()

@@ -10,7 +10,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gridsum.automaton.proof import Proof, prove
-from gridsum.automaton.run import grid_size, solve
+from gridsum.automaton.run import grid_size
+from gridsum.automaton.solve import solve
 from gridsum.automaton.table import RuleTable
 from gridsum.data.symbols import ALPHABET, EQUALS, FIRST_DIGIT, PAD, PLUS
 from tests.oracles.column_addition import (

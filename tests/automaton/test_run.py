@@ -9,7 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gridsum.automaton import front, run, wave
-from gridsum.automaton.run import MOST_CELLS, SizeError, answer_by_rule, grid_size, most_steps, solve, states
+from gridsum.automaton.run import MOST_CELLS, SizeError, grid_size, most_steps, states
+from gridsum.automaton.solve import answer_by_rule, solve
 from gridsum.automaton.table import RuleTable, TableError
 from gridsum.data.symbols import ALPHABET, EQUALS, PLUS, exact_sum, parse
 from tests.oracles.column_addition import USUAL_ACTIONS, column_addition, random_table, states_slowly

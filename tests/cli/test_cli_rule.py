@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from gridsum.automaton.certify import NO_AXIOMS, Certified
-from gridsum.automaton.run import solve
+from gridsum.automaton.solve import solve
 from gridsum.automaton.table import RuleTable
 from gridsum.cli.prove import counterexample
 from gridsum.config.exact import ExactConfig, RuleConfig

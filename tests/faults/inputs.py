@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import save_file
 
 from gridsum.automaton.files import shipped_rule
-from gridsum.automaton.run import answer_by_rule
+from gridsum.automaton.solve import answer_by_rule
 from gridsum.config.exact import ExactConfig
 from gridsum.config.fields import from_dict, to_json
 from gridsum.config.paper import Config

@@ -11,7 +11,8 @@ import torch
 
 from gridsum.automaton.files import read_rule
 from gridsum.automaton.proof import prove
-from gridsum.automaton.run import Run, solve, states
+from gridsum.automaton.run import Run, states
+from gridsum.automaton.solve import solve
 from gridsum.data.symbols import ExpressionError, exact_sum, parse
 from gridsum.evaluation.solving import solve as solve_by_network
 from gridsum.evaluation.solving import solving_size, trace_expression

@@ -13,8 +13,8 @@ from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect
 from gridsum.analysis.attention import score_terms
 from gridsum.automaton.files import read_rule
 from gridsum.automaton.proof import prove
-from gridsum.automaton.run import solve as solve_by_rule
 from gridsum.automaton.run import states
+from gridsum.automaton.solve import solve as solve_by_rule
 from gridsum.evaluation.solving import solve, trace_expression
 from gridsum.model.store import SHIPPED, load
 from tests.browser import DESKTOP, PHONE, Visit, visiting

@@ -18,7 +18,7 @@ from gridsum.api.models import RuleModel
 from gridsum.automaton.meaning import meaning_of
 from gridsum.automaton.proof import prove
 from gridsum.automaton.rule import LearnedRule
-from gridsum.automaton.run import answer_by_rule
+from gridsum.automaton.solve import answer_by_rule
 from gridsum.automaton.table import RuleTable
 from gridsum.cli import main
 from gridsum.config.exact import RuleConfig

@@ -369,14 +369,14 @@ class RuleModel(Model):
         self.check(how)
         if how.network:
             return (self._answer_of_network(terms, how) for terms in expressions)
-        from gridsum.automaton.many import answers_by_rule
+        from gridsum.automaton.solve import answers_by_rule
 
         return answers_by_rule(self.table, expressions)
 
     def answer_lines(self, lines: Sequence[bytes], how: How) -> bytes | None:
         if how.network or not lines:
             return None
-        from gridsum.automaton.many import answer_lines
+        from gridsum.automaton.solve import answer_lines
 
         self.check(how)
         return answer_lines(self.table, lines)

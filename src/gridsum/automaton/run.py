@@ -1,7 +1,7 @@
 """A rule run on a sum: every cell changes at once, step by step, until no cell changes any more.
 
-Only cells with a neighbour that has just changed are computed, as a step depends on nothing else. The answers, every
-state on the way and the number of steps are those of computing all cells at every step.
+`states` computes all cells at every step, as a rule is defined. `Run` computes only cells with a neighbour that has
+just changed, as a step depends on nothing else; its states and its number of steps are the same.
 """
 
 import re
@@ -94,21 +94,6 @@ def most_steps(size: GridSize) -> int:
     return 2 * size.height * size.width + 16
 
 
-def solve(table: RuleTable, terms: Sequence[str], limit: int | None = None) -> RuleAnswer:
-    """The answer of a rule to one sum. `limit` is the largest number of steps (default: `most_steps`)."""
-    from gridsum.automaton.front import solve_tall, worthwhile
-
-    size = size_of(terms, table.task)
-    if limit is None and worthwhile(table, size):
-        found = solve_tall(table, terms, size)
-        if found is not None:
-            return found
-    run = Run(table, terms, size)
-    limit = most_steps(size) if limit is None else limit
-    run.advance(limit)
-    return RuleAnswer(read(table, run.top_row), run.steps, run.cells_computed, not run.at_rest)
-
-
 def states(
     table: RuleTable,
     terms: Sequence[str],
@@ -151,11 +136,6 @@ def patched(
     steps, capped = len(grids) - 1, len(grids) > most_steps(size_of(terms, table.task))
     found = RuleAnswer(read(table, grids[-1][0].tobytes()), steps, 0, capped)
     return with_truth(table, terms, found), grids
-
-
-def answer_by_rule(table: RuleTable, terms: Sequence[str]) -> Answer:
-    """The rule's answer to one expression."""
-    return with_truth(table, terms, solve(table, terms))
 
 
 def with_truth(table: RuleTable, terms: Sequence[str], found: RuleAnswer) -> Answer:

@@ -159,7 +159,7 @@ def _told(proof: "Proof") -> dict[str, Any]:
 
 def counterexample(table: "RuleTable") -> tuple[str, ...] | None:
     """A small sum that the rule gets wrong or cannot place, the shortest of those that are looked at."""
-    from gridsum.automaton.run import solve
+    from gridsum.automaton.solve import solve
     from gridsum.automaton.table import TableError
 
     for terms in _small_sums(table.task.alphabet):

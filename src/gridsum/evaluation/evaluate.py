@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from gridsum.automaton.many import solve_many
 from gridsum.automaton.run import AT_REST
+from gridsum.automaton.solve import solve_many
 from gridsum.automaton.table import RuleTable
 from gridsum.data.answers import shortened
 from gridsum.data.problems import Batch, Space

@@ -5,8 +5,7 @@ import random
 import pytest
 
 from gridsum.automaton.files import shipped_rule
-from gridsum.automaton.many import TOGETHER, answer_lines, answers_by_rule, solve_many
-from gridsum.automaton.run import answer_by_rule, solve
+from gridsum.automaton.solve import TOGETHER, answer_by_rule, answer_lines, answers_by_rule, solve, solve_many
 from gridsum.automaton.table import RuleTable
 from gridsum.tasks import find
 from tests.oracles.column_addition import by_columns, column_addition, random_table
@@ -82,7 +81,7 @@ def test_a_grid_of_many_cells_is_worked_out_by_itself(monkeypatch: pytest.Monkey
         alone.append(len(terms))
         return solve(table, terms)
 
-    monkeypatch.setattr("gridsum.automaton.many.solve", watched)
+    monkeypatch.setattr("gridsum.automaton.solve.solve", watched)
     terms = ("9" * 498, *["1"] * 250)
     found = list(solve_many(table, [("1", "2"), terms, ("3", "4")]))
     assert [answer.answer for answer in found] == ["3", str(10**498 + 249), "7"]

@@ -1,9 +1,9 @@
-"""Many sums by a rule: those of few cells worked out together, all others by themselves.
+"""Sums by a rule, each in the way that is quick for it. Answers and steps are those of `run.states`, which is the rule.
 
-Grids of few cells lie flat one behind the other, in one array, each with its own width. A step is then a few operations
-of numpy on all cells, whether they change or not: for few cells this takes less than finding out which ones may. Sums
-that are at rest are left out as soon as they are half of those that are worked on. Answers and steps are those of
-`run.solve`, sum by sum.
+A grid of many cells is worked out by itself: where something changes (`run.Run`), or, if it is much higher than wide,
+near its front (`front`). Grids of few cells lie flat one behind the other, in one array, each with its own width. A
+step is then a few operations of numpy on all cells, whether they change or not: for few cells this takes less than
+finding out which ones may. Sums that are at rest are left out as soon as they are half of those that are worked on.
 """
 
 import re
@@ -12,7 +12,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gridsum.automaton.run import OPEN, SKIP, WRITE, RuleAnswer, grid_size, most_steps, solve, with_truth
+from gridsum.automaton.front import solve_tall, worthwhile
+from gridsum.automaton.run import (
+    OPEN,
+    SKIP,
+    WRITE,
+    RuleAnswer,
+    Run,
+    grid_size,
+    most_steps,
+    read,
+    size_of,
+    with_truth,
+)
 from gridsum.automaton.table import RuleTable
 from gridsum.data.answers import Answer
 from gridsum.tasks import PAD
@@ -22,6 +34,23 @@ _SMALL = 1024
 TOGETHER = 2000
 """Sums that are worked on at once: more would not stay in a processor's cache. So memory has a limit, too."""
 _NEWLINE = ord("\n")
+
+
+def solve(table: RuleTable, terms: Sequence[str], limit: int | None = None) -> RuleAnswer:
+    """The answer of a rule to one sum. `limit` is the largest number of steps (default: `most_steps`)."""
+    size = size_of(terms, table.task)
+    if limit is None and worthwhile(table, size):
+        found = solve_tall(table, terms, size)
+        if found is not None:
+            return found
+    run = Run(table, terms, size)
+    run.advance(most_steps(size) if limit is None else limit)
+    return RuleAnswer(read(table, run.top_row), run.steps, run.cells_computed, not run.at_rest)
+
+
+def answer_by_rule(table: RuleTable, terms: Sequence[str]) -> Answer:
+    """The rule's answer to one expression, with the truth beside it."""
+    return with_truth(table, terms, solve(table, terms))
 
 
 def solve_many(table: RuleTable, expressions: Sequence[Sequence[str]]) -> Iterator[RuleAnswer]:
@@ -42,7 +71,7 @@ def solve_many(table: RuleTable, expressions: Sequence[Sequence[str]]) -> Iterat
 
 
 def answers_by_rule(table: RuleTable, expressions: Sequence[Sequence[str]]) -> Iterator[Answer]:
-    """The same with the truth beside each."""
+    """The same for many, as `solve_many` gives them."""
     for terms, found in zip(expressions, solve_many(table, expressions), strict=True):
         yield with_truth(table, terms, found)
 
@@ -64,8 +93,8 @@ def _placed_as_usual(table: RuleTable) -> bool:
 
 
 def _one_by_one(table: RuleTable, texts: list[str]) -> Iterator[RuleAnswer]:
-    read, *counted = _solve(table, "\n".join((*texts, "")).encode())
-    return map(RuleAnswer, read.decode().split("\n")[:-1], *(part.tolist() for part in counted))
+    said, *counted = _solve(table, "\n".join((*texts, "")).encode())
+    return map(RuleAnswer, said.decode().split("\n")[:-1], *(part.tolist() for part in counted))
 
 
 def _solve(table: RuleTable, lines: bytes) -> tuple[bytes, np.ndarray, np.ndarray, np.ndarray]:
@@ -76,8 +105,8 @@ def _solve(table: RuleTable, lines: bytes) -> tuple[bytes, np.ndarray, np.ndarra
     for code, symbol in enumerate(table.reading):
         letters[code] = 0 if symbol == PAD else ord(table.task.alphabet.symbols[symbol])
     letters[table.outside] = _NEWLINE  # behind every top row
-    read = letters[grids.codes[_ranges(grids.starts, grids.widths + 1)]].tobytes().translate(None, b"\0")
-    return read, steps, (steps + 1) * np.diff(grids.starts, append=len(grids.codes)), capped
+    said = letters[grids.codes[_ranges(grids.starts, grids.widths + 1)]].tobytes().translate(None, b"\0")
+    return said, steps, (steps + 1) * np.diff(grids.starts, append=len(grids.codes)), capped
 
 
 @dataclass(frozen=True)
