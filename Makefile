@@ -45,7 +45,7 @@ demo: .venv/.installed
 TASK ?= add
 FOUND = out/discover-$(subst :,-,$(subst =,-,$(TASK)))
 discover: .venv/.installed
-	$(BIN)/gridsum train --variant exact --task $(TASK) --small --out $(FOUND) --device cpu $(if $(wildcard $(FOUND)/config.json),--resume)
+	$(BIN)/gridsum train --out $(FOUND) --device cpu $(if $(wildcard $(FOUND)/config.json),--resume,--variant exact --task $(TASK) --setting small)
 	$(BIN)/gridsum rule --model $(FOUND)/seed-0
 	$(BIN)/gridsum prove --model $(FOUND)/seed-0
 

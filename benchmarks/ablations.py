@@ -16,10 +16,10 @@ from typing import Any
 from gridsum.cli.train import read_seeds
 from gridsum.config.exact import POSITIONS
 from gridsum.config.fields import override
-from gridsum.config.variants import exact_for
+from gridsum.config.registry import find
 from gridsum.ops.devices import describe, pick_device
-from gridsum.training.exact import Progress, train_exact
 from gridsum.training.folders import read_metrics
+from gridsum.training.loop import Epoch, news, train
 
 LATE = ("anneal", "hard", "robust")
 EVERY_NEIGHBOUR = {"rule.neighbours": " ".join(POSITIONS)}
@@ -44,14 +44,14 @@ ABLATIONS: dict[str, dict[str, Any]] = {
 
 def measure(name: str, options: argparse.Namespace) -> list[dict[str, Any]]:
     """What each run of one fleet came to."""
-    config = override(exact_for(small=options.small), ABLATIONS[name])
+    config = find("exact").configure("small" if options.small else None, changes=ABLATIONS[name])
     config = override(config, {"consolidation.problems": 300_000, "consolidation.rounds": 2})
     folder = options.out / name.replace(" ", "-").replace(",", "")
 
-    def report(now: Progress) -> None:
-        print(f"{name}: {now.phase} {now.done} of {now.of}, {now.news}", flush=True)
+    def report(epoch: Epoch) -> None:
+        print(f"{name}: {epoch.phase}, epoch {epoch.number} of {epoch.of}, {news(epoch)}", flush=True)
 
-    runs = train_exact(config, options.seeds, folder, options.device, (folder / "config.json").exists(), report)
+    runs = train(config, options.seeds, folder, options.device, (folder / "config.json").exists(), report)
     logs = {run["seed"]: read_metrics(folder, run["seed"])[-1] for run in runs}
     return [run | {"fleet": name, "log": logs[run["seed"]]} for run in runs]
 

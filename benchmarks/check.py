@@ -75,12 +75,13 @@ def exact() -> tuple[Side, Side]:
     """A training step of the small recipe in its second phase."""
     import torch
 
-    from gridsum.config.variants import exact_for
+    from gridsum.config.registry import find
     from gridsum.model.cells import Packed, Whole
     from gridsum.training import discovery
+    from gridsum.training.loop import Fleet
 
-    config = exact_for(small=True)
-    fleet = discovery.Discovery(config, (0,), torch.device("cpu"))
+    config = find("exact").configure("small")
+    fleet = Fleet(config, (0,), torch.device("cpu"))
 
     def step(kind: Any) -> None:
         discovery.cells_of = kind

@@ -58,11 +58,16 @@ def training(name, **changes):
     return lambda number: gradients(number)
 
 def discovering(phase):
-    from gridsum.training.discovery import Discovery
-    from gridsum.training.phases import at_step, total_steps
-    config = found("exact_for", "gridsum.config.variants", "gridsum.deltas", "gridsum.recipe")("add", True)
-    fleet = Discovery(config, (0,), torch.device("cpu"))
-    (first,) = [n for n in range(total_steps(config)) if at_step(config, n)[0] == phase and not at_step(config, n)[2]]
+    from gridsum.training.phases import at_step
+    try:
+        from gridsum.config.registry import find as entry
+        from gridsum.training.loop import Fleet
+        config = entry("exact").configure("small")
+    except ImportError:  # a checkout from before there was a registry
+        from gridsum.training.discovery import Discovery as Fleet
+        config = found("exact_for", "gridsum.config.variants", "gridsum.deltas", "gridsum.recipe")("add", True)
+    fleet, total = Fleet(config, (0,), torch.device("cpu")), sum(p.steps for p in vars(config.phases).values())
+    (first,) = [n for n in range(total) if at_step(config, n)[0] == phase and not at_step(config, n)[2]]
     return lambda number: fleet.train_step(first + 200 + number)
 
 def solving(count, digits):

@@ -22,14 +22,14 @@ import torch
 from torch.profiler import ProfilerActivity, profile
 
 from gridsum.config.fields import override
-from gridsum.config.variants import PAPER_VARIANTS, exact_for, variant
+from gridsum.config.registry import find
+from gridsum.config.variants import PAPER_VARIANTS, variant
 from gridsum.model.paper import Network
 from gridsum.model.store import load
 from gridsum.ops.costs import cells_of_a_step, operations
 from gridsum.ops.devices import describe, on_gpu, pick_device, product_rate, synchronise
-from gridsum.training.discovery import Discovery
-from gridsum.training.loop import PaperFleet
-from gridsum.training.phases import at_step, recurrent_steps, total_steps
+from gridsum.training.loop import Fleet
+from gridsum.training.phases import at_step, recurrent_steps
 from gridsum.training.process import set_for_training
 
 Step = Callable[[int], float]
@@ -40,20 +40,25 @@ WARM_UP = 5
 
 def paper_step(name: str, runs: int, device: torch.device, precision: str) -> Step:
     config, seeds = override(variant(name), {"training.precision": precision}), tuple(range(runs))
-    fleet = PaperFleet(config, seeds, device)
+    fleet = Fleet(config, seeds, device)
     trained = load(name)
     if trained.config.model == config.model:
         network = Network(config.model, seeds)
         weights = trained.network.state_dict()
         network.load_state_dict({key: part.expand(runs, *part.shape[1:]) for key, part in weights.items()})
         fleet.begin_from(replace(trained, seeds=seeds, network=network))
-    return lambda number: fleet.train_step(number).recurrent_steps
+
+    def step(number: int) -> float:
+        fleet.train_step(number)
+        return fleet.recurrent_steps
+
+    return step
 
 
 def exact_step(name: str, runs: int, device: torch.device) -> Step:
-    config = exact_for(small=name == "exact-small")
-    fleet = Discovery(config, tuple(range(runs)), device)
-    first = total_steps(config) - config.phases.robust.steps // 2
+    config = find("exact").configure("small" if name == "exact-small" else None)
+    fleet = Fleet(config, tuple(range(runs)), device)
+    first = config.steps - config.phases.robust.steps // 2
 
     def step(number: int) -> float:
         fleet.train_step(first + number)

@@ -34,10 +34,10 @@ def test_a_folder_that_is_taken(tmp_path: Path):
 
 
 def test_variants(tmp_path: Path):
-    with pytest.raises(ModelError, match=r"did you mean 'exact'\? The variants are exact, base, "):
+    with pytest.raises(ModelError, match=r"did you mean 'exact'\? There are exact, base, "):
         gridsum.train("exat", out=tmp_path / "a")
-    with pytest.raises(ModelError, match="small is for exact"):
-        gridsum.train("base", out=tmp_path / "a", small=True)
+    with pytest.raises(ModelError, match="base has no setting 'small'"):
+        gridsum.train("base", out=tmp_path / "a", setting="small")
 
 
 def test_samples():

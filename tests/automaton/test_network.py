@@ -11,7 +11,7 @@ from gridsum.automaton.run import Run, states
 from gridsum.config.exact import RuleConfig
 from gridsum.data.symbols import FIRST_DIGIT, parse
 from gridsum.model.rule import RuleNetwork
-from gridsum.model.store import load_exact, locate
+from gridsum.model.store import load
 from tests.oracles.column_addition import EMPTY_CELL, USUAL_ACTIONS
 
 STEPS = 12
@@ -50,7 +50,7 @@ def test_every_state_is_the_networks(seed: int, expression: str):
 @pytest.mark.parametrize("expression", ["7", "0+9999", "99999+1", "523+102+9416", "5+0+31+0+2", "00+0009"])
 def test_the_shipped_network_takes_the_steps_of_its_table(expression: str):
     """On the way as at rest: consolidation keeps it within its codes."""
-    network, _, _ = load_exact(locate("exact")[0])
+    network = load("exact").network
     table, terms = shipped_rule("exact"), parse(expression)
     assert table is not None
     found = [[[table.codes[code] for code in row] for row in state.tolist()] for state in states(table, terms, 10_000)]

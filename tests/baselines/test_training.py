@@ -7,14 +7,13 @@ import pytest
 import torch
 
 import gridsum
-from gridsum.baselines.evaluation import load
-from gridsum.baselines.fleet import MappedGradients, SystemFleet, answers, stacked
+from gridsum.baselines.baseline import BaselineConfig, BaselineNetwork, Problem, baseline
+from gridsum.baselines.fleet import answers
 from gridsum.baselines.learning import learning
-from gridsum.baselines.registry import SYSTEMS, find
-from gridsum.baselines.system import Baseline, Problem, SystemConfig
 from gridsum.cli import main
 from gridsum.config.fields import override
 from gridsum.config.paper import ConfigError
+from gridsum.config.registry import BASELINES
 from gridsum.data.problems import Batch, Space, batch_of, sample
 from gridsum.data.streams import Stream
 from gridsum.evaluation.baselines import best_runs, curves
@@ -22,10 +21,10 @@ from gridsum.evaluation.evaluate import evaluate
 from gridsum.evaluation.records import RecordError, append
 from gridsum.evaluation.suites import Suite
 from gridsum.evaluation.tables import TABLES
-from gridsum.model.store import StoreError
-from gridsum.model.store import load as load_ours
+from gridsum.model.paper import Network
+from gridsum.model.store import StoreError, load
 from gridsum.training.folders import FolderError
-from gridsum.training.loop import train
+from gridsum.training.loop import Fleet, train
 from gridsum.training.optimiser import AdamW
 
 CPU = torch.device("cpu")
@@ -42,7 +41,11 @@ SMALL = {
 RATES = {"lstm-act": 2e-2}
 
 
-def small(name: str, **changes: object) -> SystemConfig:
+def stacked(config: BaselineConfig, seeds: tuple[int, ...]) -> BaselineNetwork:
+    return baseline(config.variant).build(config, seeds)
+
+
+def small(name: str, **changes: object) -> BaselineConfig:
     usual = {
         "task.terms": (2, 2),
         "task.digits": (1, 1),
@@ -52,38 +55,38 @@ def small(name: str, **changes: object) -> SystemConfig:
         "training.checkpoint_epochs": 1,
         "training.learning_rate": RATES.get(name, 1e-2),
     }
-    return override(find(name).configured("paper"), {**usual, **SMALL[name], **changes})
+    return override(baseline(name).configure("paper"), {**usual, **SMALL[name], **changes})
 
 
-@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("name", BASELINES)
 def test_a_small_one_overfits_a_small_batch(name: str):
     config = small(name, **{"training.batch": 4})
     if name == "s2g-cnn":
         config = override(config, {"network.dropout": 0.0})
     network = stacked(config, (0,))
-    gradients, optimiser = MappedGradients(network, config, (0,)), AdamW(network, config.training)
+    gradients, optimiser = baseline(name).lesson(network, config, (0,)), AdamW(network, config.training)
     alive, losses = torch.ones(1, dtype=torch.bool), []
     for _ in range(24):
         found = gradients(0)  # the same problems every time
         losses.append(float(found.cost.expected_loss))
-        optimiser.update(found.gradient, torch.tensor(0), alive)
+        optimiser.update(found.gradient, gradients.rate(0), alive)
     assert losses[-1] < 0.6 * losses[0]
 
 
-@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("name", BASELINES)
 def test_a_run_learns_the_same_alone_and_in_a_fleet(name: str):
     config = small(name)
     if "network.dropout" in SMALL[name]:
         config = override(config, {"network.dropout": 0.25})
-    together = SystemFleet(config, (3, 5), CPU)
-    alone = SystemFleet(config, (5,), CPU)
-    both, one = together.gradients(7), alone.gradients(7)
+    together = Fleet(config, (3, 5), CPU)
+    alone = Fleet(config, (5,), CPU)
+    both, one = together.lesson(7), alone.lesson(7)
     torch.testing.assert_close(both.gradient[1], one.gradient[0], rtol=1e-3, atol=1e-5)
     torch.testing.assert_close(both.cost.total[1], one.cost.total[0])
     assert not torch.allclose(both.gradient[0], both.gradient[1])
 
 
-@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("name", BASELINES)
 def test_a_problem_is_answered_the_same_beside_longer_ones(name: str):
     """Masks are exact: what a batch has beside it changes no answer, but for the width of the row."""
     network = stacked(small(name, **{"task.terms": (1, 2), "task.digits": (1, 3)}), (0, 1))
@@ -100,16 +103,16 @@ class _Asked(Exception):
 
 
 @pytest.mark.parametrize("setting", ["own", "paper"])
-@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("name", BASELINES)
 def test_a_problem_of_training_is_asked_as_in_training(name: str, setting: str, monkeypatch: pytest.MonkeyPatch):
     """Whatever suite it stands in, and whatever longer problems it stands beside."""
-    config = override(find(name).configured(setting), SMALL[name])
+    config = override(baseline(name).configure(setting), SMALL[name])
     network, trained = stacked(config, (0,)), config.space
     task, digits = config.task.task, sum(trained.digits) // 2
     problem = tuple(str(1 + place % (task.alphabet.base - 1)) * digits for place in range(trained.terms[0]))
     given: list[Problem] = []
 
-    def ask(network: Baseline, problem: Problem, written: torch.Tensor) -> None:  # noqa: ARG001
+    def ask(network: BaselineNetwork, problem: Problem, written: torch.Tensor) -> None:  # noqa: ARG001
         given.append(problem)
         raise _Asked
 
@@ -180,16 +183,16 @@ def test_reading_back_all_at_once_is_writing_digit_by_digit():
 
 def test_resuming_is_going_on(tmp_path: Path):
     config = small("dngpu", **{"network.dropout": 0.25, "network.maps": 12})
-    train(config, (0, 1), tmp_path / "whole", CPU, fleet=SystemFleet)
-    train(override(config, {"training.epochs": 1}), (0, 1), tmp_path / "parts", CPU, fleet=SystemFleet)
-    train(config, (0, 1), tmp_path / "parts", CPU, resume=True, fleet=SystemFleet)
+    train(config, (0, 1), tmp_path / "whole", CPU)
+    train(override(config, {"training.epochs": 1}), (0, 1), tmp_path / "parts", CPU)
+    train(config, (0, 1), tmp_path / "parts", CPU, resume=True)
     for seed in (0, 1):
         whole, parts = (tmp_path / name / f"seed-{seed}" / "weights.safetensors" for name in ("whole", "parts"))
         assert whole.read_bytes() == parts.read_bytes()
     with pytest.raises(FolderError, match=r"network\.maps = 12, not 24"):
-        train(small("dngpu"), (0, 1), tmp_path / "whole", CPU, resume=True, fleet=SystemFleet)
+        train(small("dngpu"), (0, 1), tmp_path / "whole", CPU, resume=True)
     with pytest.raises(StoreError, match="a run of dngpu"):
-        load_ours(str(tmp_path / "whole"))
+        load(str(tmp_path / "whole"), of=Network)
 
 
 def test_from_the_command_line_to_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -198,7 +201,9 @@ def test_from_the_command_line_to_a_table(tmp_path: Path, capsys: pytest.Capture
     size = ["--training.epochs=1", "--training.steps_per_epoch=1", "--training.batch=4"]
     common = ["--device", "cpu", "--task.terms", "1,2", "--task.digits", "1,2"]
     assert (
-        main(["train", "--system", "position-coupling", "--out", str(folder), "--seeds", "0-1", *shape, *size, *common])
+        main(
+            ["train", "--variant", "position-coupling", "--out", str(folder), "--seeds", "0-1", *shape, *size, *common]
+        )
         == 0
     )
     assert main(["train", "--resume", "--out", str(folder), "--training.epochs=2", "--device", "cpu"]) == 0
@@ -246,16 +251,16 @@ def test_median_best_and_every_seed(make_record):
 
 def test_an_unknown_system_is_named(capsys: pytest.CaptureFixture[str]):
     with pytest.raises(ConfigError, match="did you mean 'dngpu'"):
-        find("dngp")
-    assert main(["train", "--system", "dngp", "--out", "nowhere"]) == 2
+        baseline("dngp")
+    assert main(["train", "--variant", "dngp", "--out", "nowhere"]) == 2
     assert "did you mean 'dngpu'" in capsys.readouterr().err
 
 
 def test_partial_sums_are_told_where_the_setting_says_so():
     for setting, told in (("own", [2, 3]), ("paper", [3])):
         changes = {"network.width": 8, "task.terms": (1, 3), "task.digits": (1, 2)}
-        config = override(find("lstm-act").configured(setting), changes)
-        network = find("lstm-act").network(config)
+        config = override(baseline("lstm-act").configure(setting), changes)
+        network = baseline("lstm-act").network(config)
         space = Space((1, 3), (1, 2))
         problem = network.encode(batch_of([("12", "9", "3")]), space, None)
         rows = problem.weight[0, 0].unflatten(0, (3, -1)).amax(-1)
@@ -266,7 +271,7 @@ def test_partial_sums_are_told_where_the_setting_says_so():
 
 
 def test_prefix_sums():
-    task = override(find("deep-thinking").configured("own"), {"network.width": 8}).task.task
+    task = override(baseline("deep-thinking").configure("own"), {"network.width": 8}).task.task
     batch = sample(Space((1, 1), (6, 6)), 20, Stream.of_seeds([0]), task=task)
     for problem in range(20):
         bits = batch.expression(0, problem).rstrip("=")
@@ -276,16 +281,17 @@ def test_prefix_sums():
 
 def test_a_suite_is_measured_once_for_all_runs(tmp_path: Path):
     config = small("deep-thinking")
-    train(config, (0, 1), tmp_path, CPU, fleet=SystemFleet)
-    runs = load(str(tmp_path))
-    first, second = evaluate(runs, Suite.parse("2x3"), 5)
+    train(config, (0, 1), tmp_path, CPU)
+    model = load(str(tmp_path))
+    (subject,) = model.kind.subjects(model)
+    first, second = evaluate(subject, Suite.parse("2x3"), 5)
     assert (first.samples, second.seed) == (5, 1)
-    assert runs.seconds is not None
-    assert runs.seconds > 0
+    assert first.training_seconds is not None
+    assert first.training_seconds > 0
 
 
 def test_a_shipped_run_is_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
-    train(small("lstm-act"), (4,), tmp_path / "run", CPU, fleet=SystemFleet)
+    train(small("lstm-act"), (4,), tmp_path / "run", CPU)
     (tmp_path / "run" / "seed-4" / "weights.safetensors").rename(tmp_path / "lstm-act.safetensors")
     monkeypatch.setattr("gridsum.model.store.SHIPPED", tmp_path)
     assert main(["models", "--json"]) == 0
@@ -321,7 +327,7 @@ def test_the_best_run_of_a_system_is_listed(
     assert "Not measured yet: s2g-cnn/paper, s2g-cnn/own, dngpu/paper," in " ".join(listed.split())
     assert main(["models", "dngpu/own"]) == 0
     told = capsys.readouterr().out
-    assert "gridsum train --system dngpu --setting own --seeds 2 --out FOLDER" in told
+    assert "gridsum train --variant dngpu --setting own --seeds 2 --out FOLDER" in told
     assert "Training seed 2; evaluation seed" in told  # it has no halting rule, placement or grids to choose
     assert main(["models", "--json"]) == 0
     (known,) = json.loads(capsys.readouterr().out)

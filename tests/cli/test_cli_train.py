@@ -127,7 +127,7 @@ def test_a_variant_may_be_trained_under_another_reading(command: Command, tiny_o
             "--out",
             str(tmp_path / name),
             *options,
-            "--reading",
+            "--setting",
             "text",
             "--task.spare_rows",
             "2",
@@ -143,12 +143,12 @@ def test_a_variant_may_be_trained_under_another_reading(command: Command, tiny_o
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ("--reading txt", "there is no reading 'txt'; did you mean 'text'?"),
-        ("--reading text --resume", "leave out --config, --start-from and --resume"),
-        ("--reading text --start-from base", "leave out --config, --start-from and --resume"),
+        ("--setting txt", "base has no setting 'txt'; did you mean 'text'?"),
+        ("--setting text --resume", "leave out --config, --start-from and --resume"),
+        ("--setting text --start-from base", "leave out --config, --start-from and --resume"),
     ],
 )
-def test_a_reading_that_cannot_be_meant_is_told(options: str, told: str, command: Command, tmp_path: Path):
+def test_a_setting_that_cannot_be_meant_is_told(options: str, told: str, command: Command, tmp_path: Path):
     status, out, err = command("train", "--out", str(tmp_path / "run"), *options.split())
     assert (status, out) == (2, "")
     assert told.lower() in err.lower()

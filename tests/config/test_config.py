@@ -4,6 +4,7 @@ import pytest
 
 from gridsum.config.fields import fields_of, from_dict, override
 from gridsum.config.paper import Config, ConfigError
+from gridsum.config.registry import find
 from gridsum.config.variants import MEANINGS, PAPER_VARIANTS, VARIANTS, variant
 from gridsum.data.problems import Space
 from gridsum.model.paper import Network
@@ -129,7 +130,7 @@ def test_the_paper_has_five_variants():
 @pytest.mark.parametrize(("name", "meant"), [("nogroups", "noGroups"), ("sasa", "SASA"), ("fixed-time", "fixedTime")])
 def test_an_unknown_variant_names_the_nearest(name, meant):
     with pytest.raises(ConfigError, match=f"did you mean '{meant}'"):
-        variant(name)
+        find(name)
 
 
 @pytest.mark.parametrize(

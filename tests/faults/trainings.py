@@ -9,11 +9,11 @@ from pathlib import Path
 import torch
 
 from gridsum.config.exact import ExactConfig
-from gridsum.config.fields import following, override
+from gridsum.config.fields import override
 from gridsum.config.paper import Config
+from gridsum.config.registry import find
 from gridsum.model.store import load
-from gridsum.training.exact import train_exact
-from gridsum.training.folders import holds_exact, read_exact_setup, read_setup
+from gridsum.training.folders import read_setup
 from gridsum.training.loop import train
 
 CPU = torch.device("cpu")
@@ -97,17 +97,9 @@ def _difference(expected: bytes, found: bytes | None) -> str:
     return f"epochs and fields {sorted(differing)}"
 
 
-def _train_exact(folder: Path) -> None:
-    train_exact(EXACT, SEEDS, folder, CPU)
-
-
 def resume(folder: Path) -> None:
-    if holds_exact(folder):
-        config, seeds = read_exact_setup(folder)
-        train_exact(config, seeds, folder, CPU, resume=True)
-    else:
-        config, seeds = read_setup(folder)
-        train(config, seeds, folder, CPU, resume=True)
+    config, seeds = read_setup(folder)
+    train(config, seeds, folder, CPU, resume=True)
 
 
 def outcome(folder: Path) -> dict[str, bytes]:
@@ -126,11 +118,11 @@ def scenarios(place: Path) -> list[Scenario]:
     """A training from random weights, one that goes on with another's, and one of `exact`."""
     source = place / "source"
     train(PAPER, SEEDS, source, CPU)
-    more = override(following(PAPER), {"training.epochs": 2})
+    more = override(find(PAPER.variant).following(PAPER), {"training.epochs": 2})
     begins: dict[str, Callable[[Path], None]] = {
         "train": lambda folder: train(PAPER, SEEDS, folder, CPU),
         "train --start-from": lambda folder: train(more, SEEDS, folder, CPU, start=load(str(source))),
-        "train --variant exact": _train_exact,
+        "train --variant exact": lambda folder: train(EXACT, SEEDS, folder, CPU),
     }
     found = []
     for name, begin in begins.items():

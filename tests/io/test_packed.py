@@ -7,7 +7,7 @@ import torch
 
 from gridsum.io import packed
 from gridsum.model import store
-from gridsum.model.store import StoreError, load, load_exact, read_weights, shipped
+from gridsum.model.store import StoreError, load, load_runs, read_weights, shipped
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def test_the_same_is_read(base: Path, tmp_path: Path, monkeypatch: pytest.Monkey
     assert state.keys() == plain[0].keys()
     assert all(torch.equal(state[name], plain[0][name]) for name in state)
     assert load("base").seeds == (about["seed"],)
-    assert load_exact(shipped()["exact"])[2] == load_exact(exact)[2]
+    assert load("exact").seeds == load_runs("exact", [exact]).seeds
 
 
 def test_a_harmed_file_is_refused(base: Path):

@@ -11,8 +11,7 @@ from gridsum.model.cells import Packed, Whole, cells_of
 from gridsum.model.rule import RuleNetwork
 from gridsum.ops.looking import PackedLooking
 from gridsum.training import discovery
-from gridsum.training.discovery import Discovery
-from gridsum.training.phases import total_steps
+from gridsum.training.loop import Fleet
 from tests.model.test_rule import MANY, SMALL
 from tests.training.test_discovery import GATES, TINY
 
@@ -82,8 +81,8 @@ def test_training_is_the_same_by_either(config, monkeypatch):
     config, states = override(config, {"discovery.batch": 12}), []
     for kind in (Packed, Whole):
         monkeypatch.setattr(discovery, "cells_of", kind)
-        fleet = Discovery(config, (3, 8), torch.device("cpu"))
-        logged = torch.stack([fleet.train_step(number) for number in range(total_steps(config))])
+        fleet = Fleet(config, (3, 8), torch.device("cpu"))
+        logged = torch.stack([fleet.train_step(number) for number in range(config.steps)])
         states.append({"logged": logged, **{name: part.detach() for name, part in fleet.state().items()}})
     for name, packed in states[0].items():
         torch.testing.assert_close(packed, states[1][name], rtol=1e-4, atol=1e-5, msg=name)

@@ -9,7 +9,8 @@ from safetensors.torch import load_file, save_file
 
 from gridsum.config.exact import ExactConfig, RuleConfig
 from gridsum.config.fields import override, to_json
-from gridsum.config.variants import VARIANTS, variant
+from gridsum.config.registry import names
+from gridsum.config.variants import variant
 from gridsum.io.names import DEFAULT_MODEL
 from gridsum.io.sealed import seal
 from gridsum.model.paper import Network
@@ -17,10 +18,8 @@ from gridsum.model.rule import RuleNetwork
 from gridsum.model.store import (
     StoreError,
     configuration_of,
-    facts_of_file,
-    is_exact,
+    facts,
     load,
-    load_exact,
     load_runs,
     locate,
     save_run,
@@ -58,43 +57,37 @@ def test_a_training_folder_means_all_its_seeds_in_order(tmp_path, config):
 def test_every_shipped_model_loads_by_name():
     assert {"base", DEFAULT_MODEL} <= set(shipped())
     for name, path in shipped().items():
-        if is_exact(path):
-            network, config, _ = load_exact(path)
-            assert config.variant == name == "exact"
-        else:
-            model = load(name)
-            network = model.network
-            assert model.config.variant in VARIANTS
-        assert network.runs == 1
+        model = load(name)
+        assert model.paths == (path,)
+        assert model.config.variant in names()
+        assert model.network.runs == 1
 
 
-def test_a_run_of_bits_comes_back_as_it_was(tmp_path, weights):
+def test_a_run_of_bits_comes_back_as_it_was(tmp_path):
     config, path = ExactConfig(rule=RuleConfig(bits=3, width=8, hidden=8, groups=2)), tmp_path / "bits.safetensors"
     fleet = RuleNetwork(config.rule, (3, 4))
     fleet.decided[1] = True
     save_run(path, fleet, 1, config, 4)
-    network, found, seed = load_exact(path)
-    assert (found, seed, configuration_of(path)) == (config, 4, config)
-    for name, tensor in network.state_dict().items():
+    model = load_runs("mine", [path])
+    assert (model.config, model.seeds, configuration_of(path)) == (config, (4,), config)
+    for name, tensor in model.network.state_dict().items():
         assert torch.equal(tensor[0], fleet.state_dict()[name][1]), name
     count = sum(parameter[0].numel() for parameter in fleet.parameters())
-    assert facts_of_file("mine", path) == {
+    assert facts(model) == {
         "name": "mine", "variant": "exact", "seed": 4, "parameters": count, "epochs": 60
     }  # fmt: skip
-    assert (is_exact(path), is_exact(weights)) == (True, False)
 
 
-def test_each_kind_of_run_is_refused_where_the_other_is_meant(tmp_path, weights):
+def test_a_run_of_bits_is_refused_where_the_paper_s_network_is_meant(tmp_path, weights):
     config, path = ExactConfig(rule=RuleConfig(bits=3, width=8, hidden=8, groups=2)), tmp_path / "bits.safetensors"
     save_run(path, RuleNetwork(config.rule, (3,)), 0, config, 3)
-    with pytest.raises(StoreError, match="a run of exact, whose cells hold bits"):
-        load(str(path))
-    with pytest.raises(StoreError, match="keeps vectors in its cells, not bits"):
-        load_exact(weights)
+    with pytest.raises(StoreError, match="a run of exact; this looks inside the paper's networks"):
+        load(str(path), of=Network)
+    assert isinstance(load(str(weights), of=Network).network, Network)
     other = ExactConfig(rule=RuleConfig(bits=4, width=8, hidden=8, groups=2))
     save_run(path, RuleNetwork(config.rule, (3,)), 0, other, 3)
     with pytest.raises(StoreError, match="not those of variant 'exact'"):
-        load_exact(path)
+        load(str(path))
 
 
 def test_unknown_names_are_answered_with_what_exists(tmp_path):
@@ -104,8 +97,8 @@ def test_unknown_names_are_answered_with_what_exists(tmp_path):
         locate(str(tmp_path))
 
 
-def about(config):
-    return {"gridsum": json.dumps({"format": "gridsum-weights-1", "seed": 4, "config": config})}
+def sealed(path, tensors, config):
+    path.write_bytes(seal(tensors, {"format": "gridsum-weights-2", "seed": 4, "config": config}))
 
 
 def test_equal_runs_are_equal_files(tmp_path, config):
@@ -138,13 +131,13 @@ def of_somebody_else(path):
 def of_another_variant(path):
     tensors = load_file(path)
     other = json.loads(to_json(override(variant("noGroups"), {**SMALLEST, "model.groups": 1})))
-    save_file(tensors, path, about(other))
+    sealed(path, tensors, other)
 
 
 def of_a_later_version(path):
     data = json.loads(to_json(variant("base")))
     data["model"]["depth"] = 3
-    save_file(load_file(path), path, about(data))
+    sealed(path, load_file(path), data)
 
 
 def flipped(path):
@@ -163,18 +156,18 @@ def without_checksum(path):
 def not_numbers(path):
     tensors = load_file(path)
     tensors["output.bias"][3] = float("nan")
-    save_file(tensors, path, about(json.loads(to_json(override(variant("base"), SMALLEST)))))
+    sealed(path, tensors, json.loads(to_json(override(variant("base"), SMALLEST))))
 
 
 def of_another_type(path):
     tensors = {name: tensor.double() for name, tensor in load_file(path).items()}
-    save_file(tensors, path, about(json.loads(to_json(override(variant("base"), SMALLEST)))))
+    sealed(path, tensors, json.loads(to_json(override(variant("base"), SMALLEST))))
 
 
 def larger_than_it_is(path):
     """Building what it claims to be would take terabytes."""
     claimed = {"model.width": 2**19, "model.step_hidden": 2**19, "model.placement_hidden": 2**19}
-    save_file(load_file(path), path, about(json.loads(to_json(override(variant("base"), claimed)))))
+    sealed(path, load_file(path), json.loads(to_json(override(variant("base"), claimed))))
 
 
 @pytest.mark.parametrize(

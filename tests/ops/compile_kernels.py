@@ -22,7 +22,7 @@ from gridsum.data.streams import Stream
 from gridsum.model.rollout import Start, unroll
 from gridsum.ops.grids import GridSize
 from gridsum.training.gradients import part_gradient
-from gridsum.training.loop import PaperFleet
+from gridsum.training.loop import Fleet
 
 # Compute capability 9.0, of an H100 or H200.
 TARGET = GPUTarget("cuda", 90, 32)
@@ -80,7 +80,7 @@ def main() -> None:
 
 def compile_variant(config: Config, reduced: bool) -> None:
     """In bf16 as a GPU has it if `reduced`, else in fp32."""
-    fleet = PaperFleet(config, (0, 1), torch.device("cpu"))
+    fleet = Fleet(config, (0, 1), torch.device("cpu"))
     steps = None if config.model.halting == "fixed" else config.model.max_steps
     torch.backends.cuda.matmul.allow_tf32 = reduced
     torch.set_autocast_enabled("cuda", reduced)
@@ -91,7 +91,7 @@ def compile_variant(config: Config, reduced: bool) -> None:
 
 def compile_solving(config: Config) -> None:
     """A grid that is larger than those of training: its placement, and a step."""
-    network, size = PaperFleet(config, (0, 1), torch.device("cpu")).network, GridSize(3, 300)
+    network, size = Fleet(config, (0, 1), torch.device("cpu")).network, GridSize(3, 300)
     symbols = torch.ones(2, 1, 3, dtype=torch.int64)
     with torch.no_grad():
         list(unroll(Start(network, symbols, size, 1, form="triton")))

@@ -26,7 +26,7 @@ from gridsum.ops.dropout.plain import Dropout, NumberedCells
 from gridsum.ops.grids import GridSize, linear, only_inside
 from gridsum.ops.placement import cpu as placement
 from gridsum.training.gradients import EagerGradients, part_gradient
-from gridsum.training.loop import PaperFleet
+from gridsum.training.loop import Fleet
 from tests.oracles import seq2grid as oracle
 from tests.oracles.sizes import SMALLEST
 
@@ -438,11 +438,11 @@ def test_graphs_give_the_gradients_of_eager_torch(name, precision):
     """Over steps in which the number of recurrent steps changes, so that several graphs share their memory."""
     seeds = (0, 1, 2)
     config = override(variant(name), {"training.batch": 32, "training.precision": precision})
-    fleet = PaperFleet(config, seeds, torch.device("cuda"))
+    fleet = Fleet(config, seeds, torch.device("cuda"))
     network = Network(config.model, seeds).cuda()
     eager = EagerGradients(network, config, seeds)
     for number in range(8):
-        found = fleet.gradients(number)
+        found = fleet.lesson(number)
         network.load_state_dict(fleet.network.state_dict())
         with torch.autocast("cuda", torch.bfloat16, enabled=precision == "bf16"):
             expected = eager(number)
@@ -450,4 +450,4 @@ def test_graphs_give_the_gradients_of_eager_torch(name, precision):
         close = 1e-4 if precision == "fp32" else 5e-2
         assert float(difference.max()) < close
         torch.testing.assert_close(found.cost.total, expected.cost.total, rtol=close / 10, atol=close / 10)
-        fleet.optimiser.update(found.gradient, torch.tensor(number, device="cuda"), fleet.alive)
+        fleet.optimiser.update(found.gradient, fleet.lesson.rate(number).cuda(), fleet.alive)

@@ -15,7 +15,6 @@ from gridsum.io.limits import TooLargeError, duration, time_limit, told
 from gridsum.model.store import load
 from gridsum.ops.costs import check_time, training_work
 from gridsum.ops.sizes import check_memory, memory_limit, solving_bytes, training_bytes
-from gridsum.training.exact import train_exact
 from gridsum.training.loop import train
 from gridsum.training.process import give_back_freed_memory
 
@@ -46,7 +45,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_made(tmp_path, monkeypa
     with pytest.raises(TooLargeError, match="training 1000 runs of base at once takes about"):
         train(Config(), range(1000), tmp_path / "base", CPU)
     with pytest.raises(TooLargeError, match="training 1000 runs of exact at once takes about"):
-        train_exact(ExactConfig(), range(1000), tmp_path / "exact", CPU)
+        train(ExactConfig(), range(1000), tmp_path / "exact", CPU)
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(TooLargeError, match=r"a grid of 3 rows × 100,003 columns takes about"):
         next(solve(load("base"), [("9" * 10**5, "1")]))
@@ -89,7 +88,7 @@ def test_what_would_take_too_long_is_refused_before_it_begins(tmp_path, monkeypa
     check_time("this", training_work(epochs, 1, 10**6, CPU), CPU)  # what is offered is enough
     monkeypatch.setenv("GRIDSUM_TIME", "2min")
     with pytest.raises(TooLargeError, match=r"training 2 runs of exact takes about .* and the limit is 2 min"):
-        train_exact(ExactConfig(), (0, 1), tmp_path / "exact", CPU)
+        train(ExactConfig(), (0, 1), tmp_path / "exact", CPU)
     timed.clear()
     assert next(solve(load("base"), [("1", "1")])).answer == "2"
     assert timed == [], "nothing is timed for short work"

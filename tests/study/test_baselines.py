@@ -2,8 +2,9 @@
 
 import re
 
+from gridsum.baselines.baseline import baseline
 from gridsum.baselines.learning import learning
-from gridsum.baselines.registry import SYSTEMS
+from gridsum.config.registry import BASELINES
 from gridsum.evaluation.records import read
 from gridsum.model.store import shipped, shipped_records
 from gridsum.study.baselines import PICTURE, appendix, baseline_records, page, pages, reached
@@ -45,7 +46,7 @@ def test_the_page_says_what_is_reached_and_what_is_not_measured(make_record):
 
 
 def test_what_is_told_of_a_system_names_suites_that_it_is_measured_on(make_record):
-    told = {(name, setting): SYSTEMS[name].found.get(setting, "") for name in SYSTEMS for setting in SETTINGS}
+    told = {(name, setting): baseline(name).found.get(setting, "") for name in BASELINES for setting in SETTINGS}
     assert any(told.values())
     for (name, setting), text in told.items():
         measured = {suite.name for suite in baseline_suites(name, setting)}
@@ -99,12 +100,15 @@ def test_the_page_compares_what_was_trained_alike(make_record):
 def test_the_picture_of_learning_is_of_those_that_fall_short():
     """Of every system whose own paper's number is not reached, and of no other."""
     records = read([ROOT / "results" / "records" / "systems.jsonl"])
-    own = {system.name: [one for one in records if one.variant == f"{system.name}/own"] for system in SYSTEMS.values()}
+    own = {
+        system.name: [one for one in records if one.variant == f"{system.name}/own"]
+        for system in map(baseline, BASELINES)
+    }
     short = {
         f"{name}/own"
         for name, found in own.items()
-        for suite, number, _ in SYSTEMS[name].numbers
+        for suite, number, _ in baseline(name).numbers
         if not reached({one.seed: one for one in found if one.suite == suite}, number)
     }
     assert set(learning([ROOT / "results" / "records" / "systems-learning.jsonl"])) == short
-    assert {name for name, system in SYSTEMS.items() if system.missed} == {name.removesuffix("/own") for name in short}
+    assert {name for name in BASELINES if baseline(name).missed} == {name.removesuffix("/own") for name in short}

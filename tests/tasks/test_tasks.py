@@ -24,7 +24,8 @@ from gridsum.cli import main
 from gridsum.config.exact import RuleConfig
 from gridsum.config.fields import override
 from gridsum.config.paper import ConfigError, TaskConfig
-from gridsum.config.variants import exact_for, variant
+from gridsum.config.registry import find as find_entry
+from gridsum.config.variants import variant
 from gridsum.data.problems import Space, sample
 from gridsum.data.streams import Stream
 from gridsum.evaluation.families import FAMILIES, draw
@@ -205,9 +206,13 @@ def test_a_task_of_ones_own_is_trained_and_solved(nim: str, tmp_path: Path):
 def test_training_of_subtraction_has_two_terms():
     config = variant("base", task="subtract")
     assert (config.task.terms, config.task.group_bounds) == ((1, 2), (1,))
-    assert {phase.terms for phase in (exact_for("subtract").phases.soft, exact_for("subtract").phases.robust)} == {
-        (1, 2)
-    }
+    assert {
+        phase.terms
+        for phase in (
+            find_entry("exact").configure(task="subtract").phases.soft,
+            find_entry("exact").configure(task="subtract").phases.robust,
+        )
+    } == {(1, 2)}
     with pytest.raises(ConfigError, match="takes at most 2 terms"):
         TaskConfig(name="subtract")
     with pytest.raises(ValueError, match="no task"):

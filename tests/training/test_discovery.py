@@ -10,20 +10,21 @@ import torch
 
 from gridsum.automaton.proof import prove
 from gridsum.automaton.rule import LearnedRule
+from gridsum.automaton.settle import settle
 from gridsum.config.exact import ExactConfig, Phase, RuleConfig
 from gridsum.config.fields import override
 from gridsum.config.paper import ConfigError
-from gridsum.config.variants import exact_for
+from gridsum.config.registry import find
 from gridsum.data.streams import Stream
 from gridsum.data.symbols import decode, parse
 from gridsum.model.rule import RuleNetwork
-from gridsum.model.store import load_exact
-from gridsum.training import exact
+from gridsum.model.store import load_runs
+from gridsum.training import loop
 from gridsum.training.checkpoints import load_checkpoint
-from gridsum.training.discovery import Discovery, draw, place, train_steps
-from gridsum.training.exact import train_exact
+from gridsum.training.discovery import draw, place
 from gridsum.training.folders import FolderError, read_metrics
-from gridsum.training.phases import at_step, grid_of, phases, recurrent_steps, setting, total_steps
+from gridsum.training.loop import Fleet, train
+from gridsum.training.phases import at_step, grid_of, phases, recurrent_steps, setting
 
 CPU = torch.device("cpu")
 TINY = override(
@@ -53,13 +54,13 @@ GATES = override(
 )
 
 
-def state_of(fleet: Discovery) -> dict[str, torch.Tensor]:
+def state_of(fleet: Fleet) -> dict[str, torch.Tensor]:
     return {name: tensor.detach().clone() for name, tensor in fleet.state().items()}
 
 
 def trained(config: ExactConfig, seeds: tuple[int, ...]) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
-    fleet = Discovery(config, seeds, CPU)
-    logged = [fleet.train_step(number) for number in range(total_steps(config))]
+    fleet = Fleet(config, seeds, CPU)
+    logged = [fleet.train_step(number) for number in range(config.steps)]
     return torch.stack(logged), state_of(fleet)
 
 
@@ -74,11 +75,11 @@ def test_what_changes_in_a_phase_changes_evenly():
 
 
 def test_every_training_step_has_its_phase():
-    names = [at_step(TINY, number)[0] for number in range(total_steps(TINY))]
+    names = [at_step(TINY, number)[0] for number in range(TINY.steps)]
     assert names == ["place"] * 2 + ["soft"] * 2 + ["anneal"] * 3 + ["hard"] * 2 + ["robust"] * 2
     assert [at_step(TINY, number)[2] for number in (0, 1, 2, 6, 10)] == [0, 1, 0, 2, 1]
     with pytest.raises(ValueError, match="phases end"):
-        at_step(TINY, total_steps(TINY))
+        at_step(TINY, TINY.steps)
 
 
 def test_all_recurrent_lengths_of_a_phase_are_drawn():
@@ -135,7 +136,7 @@ def test_a_fleet_trains_each_run_as_if_alone(config):
     """Over all phases, through the hardening of placement and of gates."""
     seeds = (3, 8)
     logged, state = trained(config, seeds)
-    assert state["network.decided"].any(), "the test must see placement harden"
+    assert state["decided"].any(), "the test must see placement harden"
     for run, seed in enumerate(seeds):
         alone_logged, alone = trained(config, (seed,))
         torch.testing.assert_close(logged[:, :, run], alone_logged[:, :, 0], rtol=1e-4, atol=1e-5)
@@ -153,68 +154,45 @@ def uninterrupted() -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
 @pytest.mark.parametrize("stop", [1, 2, 9])
 def test_a_run_taken_up_goes_on_as_if_it_had_not_stopped(stop):
     """In the middle of a phase, where one begins, and where the next has grids of another size."""
-    seeds, last = (3, 8), total_steps(GATES)
+    seeds, last = (3, 8), GATES.steps
     _, expected = uninterrupted()
-    fleet = Discovery(GATES, seeds, CPU)
+    fleet = Fleet(GATES, seeds, CPU)
     for number in range(stop):
         fleet.train_step(number)
     kept = state_of(fleet)
-    other = Discovery(GATES, seeds, CPU)
-    other.take_up(kept)
+    other = Fleet(GATES, seeds, CPU)
+    other._take_up(0, stop, kept)
     for number in range(stop, last):
         other.train_step(number)
     for name, tensor in other.state().items():
         assert torch.equal(tensor, expected[name]), name
 
 
-def test_an_epoch_is_reported_when_it_is_over():
-    fleet, told = Discovery(TINY, (0,), CPU), []
-    yielded = list(train_steps(fleet, 0, 5, lambda number, means: told.append((number, tuple(means.shape)))))
-    assert yielded == [2, 4, 5]
-    assert told == [(2, (5, 1)), (4, (5, 1)), (5, (5, 1))]
-
-
 def test_what_is_held_out_is_solved_as_it_would_be_asked():
     """A run is told how many of 64 new results it has right, and in how many codes its cells rest."""
-    fleet = Discovery(TINY, (0, 1), CPU)
+    fleet = Fleet(TINY, (0, 1), CPU)
     found = fleet.held_out()
-    assert found.held_out.shape == found.codes.shape == (2,)
-    assert ((found.held_out * 64) % 1 == 0).all()
-    assert ((found.codes >= 1) & (found.codes <= 2**TINY.rule.bits)).all()
+    assert all(share * 64 % 1 == 0 for share in found["held_out"])
+    assert all(1 <= codes <= 2**TINY.rule.bits for codes in found["codes"])
+    assert found["hardened"] == (False, False)
     with torch.no_grad():
         fleet.network.logits.weight.zero_()
         fleet.network.logits.bias.fill_(-1.0)  # type: ignore[union-attr]
-    assert fleet.held_out().codes.tolist() == [1, 1], "where no bit ever comes on, all cells hold one code"
+    assert fleet.held_out()["codes"] == (1, 1), "where no bit ever comes on, all cells hold one code"
 
 
 def test_the_small_recipe_is_for_short_sums():
-    small, whole = exact_for(small=True), exact_for()
+    small, whole = find("exact").configure("small"), find("exact").configure()
     assert all(a.digits[1] <= b.digits[1] for (_, a), (_, b) in zip(phases(small), phases(whole), strict=True))
     assert small.rule.hidden < whole.rule.hidden
-    assert exact_for("subtract", small=True).phases.robust.terms[1] <= 2
-
-
-def test_a_gradient_that_is_no_number_leaves_a_run_as_it_is():
-    fleet = Discovery(TINY, (0, 1), CPU)
-    fleet.now.fill_(1e-3)
-    gradient = torch.ones_like(fleet.mean)
-    with torch.no_grad():
-        fleet._update(gradient)
-    before = state_of(fleet)
-    gradient[0, 3] = torch.nan
-    with torch.no_grad():
-        fleet._update(gradient)
-    for name, tensor in fleet.state().items():
-        if name in ("mean", "square") or name.removeprefix("network.") in dict(fleet.network.named_parameters()):
-            assert torch.equal(tensor[0], before[name][0]), name
-            assert not torch.equal(tensor[1], before[name][1]), name
+    assert find("exact").configure("small", "subtract").phases.robust.terms[1] <= 2
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A whole training of two seeds."""
     path = tmp_path_factory.mktemp("exact") / "run"
-    train_exact(TINY, (0, 4), path, CPU)
+    train(TINY, (0, 4), path, CPU)
     return path
 
 
@@ -227,22 +205,22 @@ def test_from_nothing_to_proofs(folder: Path):
         assert len(result["rounds"]) == 1
         assert result["failures"]
         log = read_metrics(folder, seed)
-        assert [line["epoch"] for line in log] == [2, 4, 6, 8, 10, 11]
+        assert [line["epoch"] for line in log] == [1, 2, 3, 4, 5, 6]
         assert log[-1]["phase"] == "robust"
-        network, config, seed_there = load_exact(folder / f"seed-{seed}" / "weights.safetensors")
-        assert (config, seed_there) == (TINY, seed)
-        again = prove(LearnedRule(network).table())
+        model = load_runs("exact", [folder / f"seed-{seed}" / "weights.safetensors"])
+        assert (model.config, model.seeds) == (TINY, (seed,))
+        again = prove(LearnedRule(model.network).table())
         assert [str(failure) for failure in again.failures[:5]] == result["first_failures"], (
             "of the weights that are kept"
         )
     checkpoint = load_checkpoint(folder)
     assert checkpoint is not None
-    assert (checkpoint.epoch, checkpoint.seeds) == (11, (0, 4))
+    assert (checkpoint.epoch, checkpoint.step, checkpoint.seeds) == (6, 11, (0, 4))
 
 
 def test_what_is_done_is_not_done_again(folder: Path):
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    results = train_exact(TINY, (0, 4), folder, CPU, resume=True)
+    results = train(TINY, (0, 4), folder, CPU, resume=True)
     assert [result["seed"] for result in results] == [0, 4]
     after = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     assert before == after
@@ -271,15 +249,17 @@ def test_a_stopped_training_is_resumed_as_if_it_had_not_been(
     path = tmp_path / "run"
     with monkeypatch.context() as patch:
         if stopped == "train":
-            patch.setattr(exact, "save_checkpoint", interrupted(exact.save_checkpoint, 3))
+            patch.setattr(loop, "save_checkpoint", interrupted(loop.save_checkpoint, 3))
         else:
-            patch.setattr(exact, "save_run", interrupted(exact.save_run, 2 * 6 + 1))
+            patch.setattr(loop, "save_run", interrupted(loop.save_run, 2 * 6 + 1))
         with pytest.raises(Stop):
-            train_exact(TINY, (0, 4), path, CPU)
-    train_exact(TINY, (0, 4), path, CPU, resume=True)
+            train(TINY, (0, 4), path, CPU)
+    train(TINY, (0, 4), path, CPU, resume=True)
     for seed in (0, 4):
-        for name in ("weights.safetensors", "metrics.jsonl"):
-            assert (path / f"seed-{seed}" / name).read_bytes() == (folder / f"seed-{seed}" / name).read_bytes()
+        weights = [(where / f"seed-{seed}" / "weights.safetensors").read_bytes() for where in (path, folder)]
+        assert weights[0] == weights[1]
+        logs = [[line | {"seconds": 0} for line in read_metrics(where, seed)] for where in (path, folder)]
+        assert logs[0] == logs[1]
         results = [json.loads((where / f"seed-{seed}" / "proof.json").read_text()) for where in (path, folder)]
         assert results[0] | {"seconds": 0} == results[1] | {"seconds": 0}
 
@@ -287,7 +267,7 @@ def test_a_stopped_training_is_resumed_as_if_it_had_not_been(
 def test_a_run_that_learned_nothing_is_left_as_it_is():
     network = RuleNetwork(TINY.rule, [0])
     before = {name: tensor.clone() for name, tensor in network.state_dict().items()}
-    ((_, result),) = exact.settle(network, replace(TINY.consolidation, enough=1.0), [0])
+    ((_, result),) = settle(network, replace(TINY.consolidation, enough=1.0), [0])
     assert not result["proved"]
     assert result["why"].startswith("training failed")
     assert len(result["rounds"]) == 1
@@ -296,26 +276,26 @@ def test_a_run_that_learned_nothing_is_left_as_it_is():
 
 def test_another_training_is_refused(folder: Path, tmp_path: Path):
     with pytest.raises(FolderError, match="already holds a training run"):
-        train_exact(TINY, (0, 4), folder, CPU)
+        train(TINY, (0, 4), folder, CPU)
     with pytest.raises(FolderError, match=r"started with seeds \[0, 4\]"):
-        train_exact(TINY, (0, 1), folder, CPU, resume=True)
+        train(TINY, (0, 1), folder, CPU, resume=True)
     with pytest.raises(FolderError, match=r"started with discovery\.batch = 8, not 12"):
-        train_exact(override(TINY, {"discovery.batch": 12}), (0, 4), folder, CPU, resume=True)
+        train(override(TINY, {"discovery.batch": 12}), (0, 4), folder, CPU, resume=True)
     with pytest.raises(FolderError, match="no training run to resume"):
-        train_exact(TINY, (0,), tmp_path / "none", CPU, resume=True)
+        train(TINY, (0,), tmp_path / "none", CPU, resume=True)
     with pytest.raises(ConfigError, match="different from each other"):
-        train_exact(TINY, (0, 0), tmp_path / "twice", CPU)
+        train(TINY, (0, 0), tmp_path / "twice", CPU)
     assert not (tmp_path / "twice").exists()
 
 
 def test_consolidation_may_be_given_more(folder: Path):
     more = override(TINY, {"consolidation.rounds": 2})
-    assert [result["seed"] for result in train_exact(more, (0, 4), folder, CPU, resume=True)] == [0, 4]
+    assert [result["seed"] for result in train(more, (0, 4), folder, CPU, resume=True)] == [0, 4]
 
 
 def test_a_run_from_which_no_rule_can_be_taken_says_why(tmp_path: Path):
     config = override(TINY, {"rule.neighbours": "left right below above", **{
         f"phases.{name}.steps": 0 for name in ("soft", "anneal", "hard", "robust")}})  # fmt: skip
-    (result,) = train_exact(config, (2,), tmp_path / "run", CPU)
+    (result,) = train(config, (2,), tmp_path / "run", CPU)
     assert result["proved"] is False
     assert "see left, right, below, above" in result["why"]

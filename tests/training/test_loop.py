@@ -1,26 +1,27 @@
 """Training into a folder: logs, checkpoints, resuming, runs that diverge."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 from safetensors.torch import load_file
 
-from gridsum.config.fields import following, override
+from gridsum.config.fields import override
 from gridsum.config.paper import ConfigError
+from gridsum.config.registry import find
 from gridsum.io.disk import LineError, LockedError, locked
 from gridsum.model.store import load, load_runs
 from gridsum.training.checkpoints import (
     BEFORE,
     CHECKPOINT,
-    Checkpoint,
     CheckpointError,
     load_checkpoint,
     save_checkpoint,
 )
 from gridsum.training.folders import FolderError, read_metrics
-from gridsum.training.loop import PaperFleet, TrainingError, TrainingStep, train
+from gridsum.training.loop import Fleet, TrainingError, train
 from tests.training.test_gradients import tiny
 
 CPU = torch.device("cpu")
@@ -32,6 +33,10 @@ def short(**changes):
     sizes = {"training.batch": 4, "task.terms": (1, 2), "task.group_bounds": (), "model.max_steps": 2}
     settings = lengths | sizes
     return override(tiny("base"), {**settings, **changes})
+
+
+def following(config):
+    return find(config.variant).following(config)
 
 
 def weights_of(folder, seed):
@@ -69,24 +74,27 @@ def test_training_on_in_pieces_ends_where_training_at_once_ends(tmp_path):
 
 
 @pytest.mark.parametrize("step", [2, 5, 6], ids=["after an epoch", "inside an epoch", "at an epoch's end"])
-def test_an_interrupted_run_keeps_its_last_whole_epoch(tmp_path, monkeypatch, step):
-    """An epoch broken off, of two steps here, is forgotten, and its steps are taken again on resuming."""
-    taken = PaperFleet.train_step
+def test_an_interrupted_run_loses_the_step_that_it_was_stopped_in(tmp_path, monkeypatch, step):
+    """The epoch that is not over, of two steps here, goes on where it stopped, and its log is of all its steps."""
+    taken = Fleet._update
 
-    def interrupted(self, number):
-        if number == step:
+    def interrupted(self, *arguments):
+        if self.done == step:
+            self.optimiser.weights.zero_()  # half of an update
             raise KeyboardInterrupt
-        return taken(self, number)
+        return taken(self, *arguments)
 
     config = short(**{"training.checkpoint_epochs": 100})
     with monkeypatch.context() as patch:
-        patch.setattr(PaperFleet, "train_step", interrupted)
+        patch.setattr(Fleet, "_update", interrupted)
         with pytest.raises(KeyboardInterrupt):
             train(config, [1], tmp_path / "run", CPU)
     checkpoint = load_checkpoint(tmp_path / "run")
     assert checkpoint is not None
-    assert checkpoint.epoch == step // 2
-    train(config, [1], tmp_path / "run", CPU, resume=True)
+    assert (checkpoint.epoch, checkpoint.step) == (step // 2, step)
+    steps = []
+    train(config, [1], tmp_path / "run", CPU, resume=True, tick=lambda done, _: steps.append(done))
+    assert steps == list(range(step + 1, 9))
     train(config, [1], tmp_path / "whole", CPU)
     whole, resumed = weights_of(tmp_path / "whole", 1), weights_of(tmp_path / "run", 1)
     assert all(torch.equal(whole[name], resumed[name]) for name in whole)
@@ -95,23 +103,27 @@ def test_an_interrupted_run_keeps_its_last_whole_epoch(tmp_path, monkeypatch, st
 
 @pytest.mark.parametrize("checkpoint_epochs", [1, 100])
 def test_a_stop_between_an_epochs_log_and_its_end_leaves_no_line_of_it(tmp_path, monkeypatch, checkpoint_epochs):
-    remembered = PaperFleet.keep_state
-    ended = []
+    """The epoch is ended, and its line written, when the training goes on."""
+    ended = Fleet.end_epoch
 
     def interrupted(self):
-        ended.append(self)
-        if len(ended) == 3:
+        if self.epoch == 2:
             raise KeyboardInterrupt
-        remembered(self)
+        ended(self)
 
-    monkeypatch.setattr(PaperFleet, "keep_state", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        train(short(**{"training.checkpoint_epochs": checkpoint_epochs}), [1, 2], tmp_path, CPU)
-    checkpoint = load_checkpoint(tmp_path)
+    config = short(**{"training.checkpoint_epochs": checkpoint_epochs})
+    with monkeypatch.context() as patch:
+        patch.setattr(Fleet, "end_epoch", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            train(config, [1, 2], tmp_path / "run", CPU)
+    checkpoint = load_checkpoint(tmp_path / "run")
     assert checkpoint is not None
-    assert checkpoint.epoch == 2
+    assert (checkpoint.epoch, checkpoint.step) == (2, 6)
     for seed in (1, 2):
-        assert [line["epoch"] for line in read_metrics(tmp_path, seed)] == [1, 2]
+        assert [line["epoch"] for line in read_metrics(tmp_path / "run", seed)] == [1, 2]
+    train(config, [1, 2], tmp_path / "run", CPU, resume=True)
+    train(config, [1, 2], tmp_path / "whole", CPU)
+    assert logged(tmp_path / "run", 2) == logged(tmp_path / "whole", 2)
 
 
 def test_log_lines_past_the_checkpoint_are_forgotten(tmp_path):
@@ -126,14 +138,14 @@ def test_log_lines_past_the_checkpoint_are_forgotten(tmp_path):
 
 def test_a_run_that_diverges_is_set_aside_and_the_others_go_on(tmp_path, monkeypatch):
     config = short()
-    poisoned = PaperFleet.__init__
+    poisoned = Fleet.__init__
 
     def poison(self, *arguments):
         poisoned(self, *arguments)
         self.optimiser.weights[0, 5] = float("inf")
         self.optimiser.publish()
 
-    monkeypatch.setattr(PaperFleet, "__init__", poison)
+    monkeypatch.setattr(Fleet, "__init__", poison)
     warnings, epochs = [], []
     train(config, [3, 4], tmp_path / "run", CPU, report=epochs.append, warn=warnings.append)
     assert len(warnings) == 1
@@ -149,9 +161,13 @@ def test_a_run_that_diverges_is_set_aside_and_the_others_go_on(tmp_path, monkeyp
 
 
 def test_when_every_run_has_diverged_training_stops_and_says_where(tmp_path, monkeypatch):
-    monkeypatch.setattr(
-        PaperFleet, "train_step", lambda self, _: TrainingStep(self.alive.fill_(False) * torch.ones(6, 1), 1)
-    )
+    def diverge(self, number):
+        logged = taken(self, number)
+        self.alive.fill_(False)
+        return logged
+
+    taken = Fleet.train_step
+    monkeypatch.setattr(Fleet, "train_step", diverge)
     with pytest.raises(TrainingError, match="epoch 1"):
         train(short(), [3], tmp_path, CPU)
 
@@ -229,15 +245,13 @@ def test_a_checkpoint_of_other_runs_is_refused(tmp_path):
     held = load_checkpoint(tmp_path)
     assert held is not None
     cases = {
-        "seeds": Checkpoint(1, (2,), held.tensors, held.config),
-        r"mean is \[1, 7\] of float32 but should be": Checkpoint(
-            1, (1,), held.tensors | {"mean": torch.zeros(1, 7)}, held.config
+        "seeds": replace(held, seeds=(2,)),
+        r"mean is \[1, 7\] of float32 but should be": replace(held, tensors=held.tensors | {"mean": torch.zeros(1, 7)}),
+        "alive is absent": replace(
+            held, tensors={name: part for name, part in held.tensors.items() if name != "alive"}
         ),
-        "alive is absent": Checkpoint(
-            1, (1,), {name: part for name, part in held.tensors.items() if name != "alive"}, held.config
-        ),
-        r"training\.clip = 3\.0": Checkpoint(
-            1, (1,), held.tensors, held.config | {"training": held.config["training"] | {"clip": 3.0}}
+        r"training\.clip = 3\.0": replace(
+            held, config=held.config | {"training": held.config["training"] | {"clip": 3.0}}
         ),
     }
     for message, checkpoint in cases.items():
@@ -292,7 +306,7 @@ def test_what_an_unfinished_start_left_is_no_part_of_another_training(tmp_path, 
         with pytest.raises(OSError, match="no space"):
             train(following(short(**{"training.epochs": 1})), [1], tmp_path / "run", CPU, start=start)
     with monkeypatch.context() as patch:
-        patch.setattr(PaperFleet, "train_step", fail)
+        patch.setattr(Fleet, "train_step", fail)
         with pytest.raises(OSError, match="no space"):
             train(short(), [1], tmp_path / "run", CPU)
     train(short(), [1], tmp_path / "run", CPU, resume=True)
@@ -353,7 +367,7 @@ def test_a_start_that_fails_in_its_first_epoch_resumes_from_the_weights_it_began
         raise MemoryError
 
     with monkeypatch.context() as patch:
-        patch.setattr(PaperFleet, "train_step", fail)
+        patch.setattr(Fleet, "train_step", fail)
         with pytest.raises(MemoryError):
             train(more, [1], tmp_path / "more", CPU, start=load(str(tmp_path / "first")))
     train(more, [1], tmp_path / "more", CPU, resume=True)
@@ -422,22 +436,21 @@ def test_new_problems_follow_the_old_ones():
     """Step n of a training whose first step is k sees the problems of step k + n."""
     config = short(**{"model.dropout": 0.0, "training.epochs": 1, "training.steps_per_epoch": 1})
     later = override(config, {"training.first_step": 1})
-    costs = [
-        PaperFleet(given, (3,), CPU).train_step(step).logged[0]
-        for given, step in ((config, 1), (later, 0), (config, 0))
-    ]
+    costs = [Fleet(given, (3,), CPU).train_step(step)[0] for given, step in ((config, 1), (later, 0), (config, 0))]
     assert torch.equal(costs[0], costs[1])
     assert not torch.equal(costs[0], costs[2])
 
 
 def test_a_training_that_follows_another_begins_a_cosine_of_its_own(monkeypatch):
     """The problems go on from its first step; the rate does not."""
-    asked = []
-    fleet = PaperFleet(short(**{"training.first_step": 5}), (3,), CPU)
-    monkeypatch.setattr(fleet, "update", lambda _gradient, costs, step: asked.append(int(step)) or costs)
-    fleet.train_step(0)
-    fleet.train_step(1)
-    assert asked == [0, 1]
+    rates = []
+    for first in (0, 5):
+        fleet = Fleet(short(**{"training.first_step": first}), (3,), CPU)
+        monkeypatch.setattr(fleet, "update", lambda _gradient, costs, rate: rates.append(float(rate)) or costs)
+        for step in (0, 5):
+            fleet.train_step(step)
+    assert rates[:2] == rates[2:]
+    assert rates[0] > rates[1]
 
 
 def test_weights_of_other_runs_are_refused_as_a_start(tmp_path):

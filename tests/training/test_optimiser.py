@@ -12,6 +12,9 @@ from gridsum.training.optimiser import AdamW, decayed_parameters, flatten, learn
 CONFIG = TrainingConfig(steps_per_epoch=2, restart_epochs=3)
 
 
+RATE = learning_rate(torch.tensor(0), CONFIG)
+
+
 def small_network(seeds=(0, 1)):
     tiny = {
         "model.width": 8,
@@ -74,7 +77,7 @@ def test_updates_are_torch_s_run_by_run(size):
             torchs.step()
         if run == 0:
             for step, gradient in enumerate(gradients):
-                norm = ours.update(gradient, torch.tensor(step), torch.ones(2, dtype=torch.bool))
+                norm = ours.update(gradient, learning_rate(torch.tensor(step), CONFIG), torch.ones(2, dtype=torch.bool))
                 torch.testing.assert_close(norm, gradient.norm(dim=1))
         expected = torch.cat([p.detach().flatten() for p in copies])
         torch.testing.assert_close(ours.weights[run], expected, rtol=1e-5, atol=1e-6)
@@ -85,12 +88,12 @@ def test_starting_again_forgets_the_gradients_and_their_count():
     optimisers = [AdamW(small_network(), CONFIG) for _ in range(2)]
     used, new = optimisers
     before, alive = used.weights.clone(), torch.tensor([True, True])
-    used.update(torch.ones_like(before), torch.tensor(0), alive)
+    used.update(torch.ones_like(before), RATE, alive)
     for parameter, fresh in zip(used.network.parameters(), new.network.parameters(), strict=True):
         parameter.data.copy_(fresh)
     used.restart()
     for optimiser in optimisers:
-        optimiser.update(torch.full_like(before, 0.01), torch.tensor(0), alive)
+        optimiser.update(torch.full_like(before, 0.01), RATE, alive)
     assert torch.equal(used.weights, new.weights)
 
 
@@ -100,8 +103,8 @@ def test_a_run_set_aside_keeps_its_weights():
     before = optimiser.weights.clone()
     gradient = torch.ones_like(before)
     gradient[1, 3] = float("nan")
-    optimiser.update(gradient, torch.tensor(0), torch.tensor([True, True]))
+    optimiser.update(gradient, RATE, torch.tensor([True, True]))
     assert torch.equal(optimiser.weights[1], before[1])
     assert not torch.equal(optimiser.weights[0], before[0])
-    optimiser.update(torch.ones_like(before), torch.tensor(1), torch.tensor([False, True]))
+    optimiser.update(torch.ones_like(before), RATE, torch.tensor([False, True]))
     assert torch.equal(optimiser.weights[1] != before[1], torch.ones_like(before[1], dtype=torch.bool))

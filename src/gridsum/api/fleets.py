@@ -7,17 +7,15 @@ from typing import Any
 from gridsum.api.asking import ModelError
 from gridsum.api.loading import load
 from gridsum.api.models import Model
-from gridsum.api.progress import progress
-from gridsum.config.exact import ExactConfig
-from gridsum.config.fields import following, override, seeds_of
-from gridsum.config.paper import Config
-from gridsum.config.variants import VARIANTS, exact_for
-from gridsum.config.variants import variant as variant_of
-from gridsum.io.names import did_you_mean
+from gridsum.api.progress import Progress, progress
+from gridsum.config.fields import override, seeds_of
+from gridsum.config.paper import ConfigError
+from gridsum.config.registry import find
 from gridsum.ops.devices import pick_device
+from gridsum.tasks import Task, known_as
 
-EXACT, VARIANT = "exact", "base"
-"""One with options of its own, and what is trained where nothing is said, here as on the command line."""
+VARIANT = "base"
+"""What is trained where nothing is said, here as on the command line."""
 
 
 class Training(Sequence[Model]):
@@ -59,18 +57,19 @@ def train(
     *,
     start_from: "str | Path | None" = None,
     resume: bool = False,
-    reading: str | None = None,
-    task: str | None = None,
-    small: bool = False,
+    setting: str | None = None,
+    task: "str | Task | None" = None,
     device: str = "auto",
     quiet: bool = False,
 ) -> Training:
     """Train a run for each seed, all together, into the folder `out`.
 
-    `seeds` is a number, numbers, or text such as "0-9". `settings` are fields by their dotted names, such as
-    {"training.epochs": 3}; `gridsum train --help` lists them. `start_from` goes on with a trained model, `resume` with
-    the folder itself. `task` is what to learn, such as "add:base=2"; `small` is the recipe of `exact` for a CPU.
-    Progress goes to standard error unless `quiet`.
+    `variant` is one of the paper's, `exact`, or a baseline such as "dngpu". `seeds` is a number, numbers, or text such
+    as "0-9". `settings` are fields by their dotted names, such as {"training.epochs": 3}; `gridsum train --help` lists
+    them. `setting` names several at once: "small" makes `exact` small enough for a CPU, "text" reads the paper
+    otherwise, "own" trains a baseline as its own paper does. `start_from` goes on with a trained model, `resume` with
+    the folder itself. `task` is what to learn: a task, or the name of one such as "add:base=2". Progress goes to
+    standard error unless `quiet`.
 
     Examples:
         >>> import tempfile
@@ -86,24 +85,24 @@ def train(
         raise ModelError("where should the training go? Name a folder: out='runs/mine'")
     if settings is not None and not isinstance(settings, Mapping):
         raise ModelError(f"{settings!r} are no settings; write them as {{'training.epochs': 3}}")
-    folder, numbers = Path(out), _numbers(seeds)
-    chosen = pick_device(device)
+    folder, chosen, changes = Path(out), pick_device(device), dict(settings or {})
     with progress(quiet) as shown:
         if resume:
-            return _resumed(folder, settings or {}, chosen, shown)
+            from gridsum.training.folders import read_setup
+
+            config, numbers = read_setup(folder)
+            return run_training(override(config, changes), numbers, folder, chosen, shown, resume=True)
         if start_from is not None:
-            return _continued(start_from, folder, settings or {}, chosen, shown)
-        if variant == EXACT:
-            return _exact(override(exact_for(task, small), dict(settings or {})), numbers, folder, chosen, False, shown)
-        if variant not in VARIANTS:
-            names = (EXACT, *VARIANTS)
-            mend = did_you_mean(variant, names, f"the variants are {', '.join(names)}")
-            raise ModelError(f"there is no variant {variant!r}; {mend}")
-        if small:
-            raise ModelError(f"small is for exact; {variant} has one recipe")
-        return _paper(
-            override(variant_of(variant, reading, task), dict(settings or {})), numbers, folder, chosen, shown
-        )
+            from gridsum.model.store import load as load_all
+
+            begin = load_all(str(start_from))
+            config = override(begin.kind.following(begin.config), changes)
+            return run_training(config, begin.seeds, folder, chosen, shown, start=begin)
+        try:
+            config = find(variant).configure(setting, None if task is None else known_as(task), changes)
+        except ConfigError as error:
+            raise ModelError(str(error)) from None
+        return run_training(config, _numbers(seeds), folder, chosen, shown)
 
 
 def _numbers(seeds: "int | str | Iterable[int]") -> tuple[int, ...]:
@@ -112,55 +111,33 @@ def _numbers(seeds: "int | str | Iterable[int]") -> tuple[int, ...]:
     return seeds_of(",".join(map(str, seeds if isinstance(seeds, Iterable) else [seeds])))
 
 
-def _ticks(shown: Any) -> Any:
-    return lambda done, total: shown.tick("training step", done, total)
-
-
-def _exact(
-    config: ExactConfig, seeds: tuple[int, ...], folder: Path, device: Any, resume: bool, shown: Any
-) -> Training:
-    from gridsum.training.exact import train_exact
-
-    def report(now: Any) -> None:
-        shown.update(now.phase, now.done, now.of, now.news)
-
-    return Training(
-        folder, seeds, train_exact(config, seeds, folder, device, resume, report, shown.note, _ticks(shown))
-    )
-
-
-def _paper(
-    config: Config,
+def run_training(
+    config: Any,
     seeds: tuple[int, ...],
     folder: Path,
     device: Any,
-    shown: Any,
+    shown: Progress,
     resume: bool = False,
     start: Any = None,
+    heard: Any = lambda _: None,
 ) -> Training:
-    from gridsum.training.loop import news
-    from gridsum.training.loop import train as train_paper
+    """Train, with progress shown; `heard` is told of every epoch."""
+    from gridsum.training.loop import Epoch, news
+    from gridsum.training.loop import train as train_runs
 
-    def report(epoch: Any) -> None:
-        shown.update("epoch", epoch.number, epoch.of, news(epoch))
+    def report(epoch: Epoch) -> None:
+        heard(epoch)
+        told = f"{epoch.phase}: {news(epoch)}" if epoch.phase else news(epoch)
+        shown.update("epoch", epoch.number, epoch.of, told)
 
-    train_paper(config, seeds, folder, device, resume, report, shown.note, start, _ticks(shown))
-    return Training(folder, seeds)
+    def tick(done: int, total: int) -> None:
+        shown.tick("training step", done, total)
 
+    def finishing(done: int, total: int, told: str) -> None:
+        shown.update("consolidate", done, total, told)
 
-def _resumed(folder: Path, settings: Mapping[str, Any], device: Any, shown: Any) -> Training:
-    from gridsum.training.folders import holds_exact, read_exact_setup, read_setup
+    def warn(text: str) -> None:
+        shown.note(f"gridsum: {text}")
 
-    if holds_exact(folder):
-        config, seeds = read_exact_setup(folder)
-        return _exact(override(config, dict(settings)), seeds, folder, device, True, shown)
-    config, seeds = read_setup(folder)
-    return _paper(override(config, dict(settings)), seeds, folder, device, shown, resume=True)
-
-
-def _continued(source: "str | Path", folder: Path, settings: Mapping[str, Any], device: Any, shown: Any) -> Training:
-    from gridsum.model.store import load as load_all
-
-    begin = load_all(str(source))
-    config = override(following(begin.config), dict(settings))
-    return _paper(config, begin.seeds, folder, device, shown, start=begin)
+    results = train_runs(config, seeds, folder, device, resume, report, warn, start, tick, finishing)
+    return Training(folder, seeds, results)

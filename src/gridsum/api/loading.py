@@ -34,7 +34,8 @@ def load(name: str | Path = DEFAULT_MODEL, seed: int | None = None, device: str 
         return RuleModel(name, None, read_rule(name))
     if seed is None and has_rule(name):
         return rule_model(name)
-    from gridsum.model.store import is_exact, load_runs, locate
+    from gridsum.config.registry import find
+    from gridsum.model.store import configuration_of, load_runs, locate
 
     paths = locate(name)
     if seed is not None:
@@ -45,8 +46,11 @@ def load(name: str | Path = DEFAULT_MODEL, seed: int | None = None, device: str 
             f"{name} holds {len(paths)} trained seeds; name one of them, such as {paths[0].parent}, or choose one with "
             f"{_seeds(paths)}"
         )
-    if is_exact(paths[0]):
+    entry = find(configuration_of(paths[0]).variant)
+    if entry.has_rule:
         return RuleModel(name, paths[0])
+    if not entry.solves:
+        raise ModelError(f"{paths[0]} is a run of {entry.name}, a baseline; gridsum evaluate measures it")
     from gridsum.ops.devices import pick_device
 
     return PaperModel(load_runs(name, paths, pick_device(device)))
@@ -70,10 +74,11 @@ def has_rule(name: str) -> bool:
 
     if shipped_rule(name) is not None:
         return True
-    from gridsum.model.store import StoreError, is_exact, locate
+    from gridsum.config.registry import find
+    from gridsum.model.store import StoreError, configuration_of, locate
 
     try:
-        return is_exact(locate(name)[0])
+        return find(configuration_of(locate(name)[0]).variant).has_rule
     except StoreError:
         return False
 
@@ -85,10 +90,10 @@ def rule_model(name: str) -> RuleModel:
     table = shipped_rule(name)
     if table is not None:
         return RuleModel(name, plain_or_packed(Path(__file__).parents[1] / "shipped" / f"{name}.safetensors"), table)
-    from gridsum.model.store import is_exact, locate
+    from gridsum.model.store import locate
 
     paths = locate(name)
-    if not is_exact(paths[0]):
+    if not has_rule(name):
         raise ModelError(
             f"{name} keeps vectors in its cells, not bits: what it does in a cell is no finite table, so no rule can "
             "be taken from it and nothing be proved of all sums; name exact, or a run of gridsum train --variant exact"

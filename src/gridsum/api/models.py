@@ -334,9 +334,9 @@ class RuleModel(Model):
 
     @cached_property
     def network(self) -> "RuleNetwork":  # type: ignore[override]
-        from gridsum.model.store import load_exact
+        from gridsum.model.store import load_runs
 
-        return load_exact(self.weights)[0]
+        return load_runs(self.name, [self.weights]).network
 
     @property
     def task(self) -> Task:
@@ -344,9 +344,9 @@ class RuleModel(Model):
 
     @property
     def about(self) -> dict[str, Any]:
-        from gridsum.model.store import facts_of_file
+        from gridsum.model.store import facts, load_runs
 
-        return facts_of_file(self.name, self.weights)
+        return facts(load_runs(self.name, [self.weights]))
 
     @property
     def halting_rules(self) -> dict[str, str]:

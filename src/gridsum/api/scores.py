@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from gridsum.api.asking import How
 from gridsum.api.loading import has_rule
 from gridsum.api.models import PaperModel, RuleModel
-from gridsum.evaluation.evaluate import FunctionSubject, PaperSubject, RuleSubject, Subject
+from gridsum.evaluation.evaluate import FunctionSubject, RuleSubject, Subject
 from gridsum.evaluation.evaluate import evaluate as evaluate_one
 from gridsum.evaluation.records import Record, append, check_file
 from gridsum.evaluation.rendering import Table, to_html, to_markdown, to_text
@@ -165,7 +165,7 @@ def subjects_of(what: Any, setting: Setting) -> Iterator[Subject]:
         else:
             yield from _of_name(text.rstrip("/") or text, setting)
     elif isinstance(what, PaperModel):
-        yield _of_runs(what.runs, setting)
+        yield from _of_runs(what.runs, setting)
     elif isinstance(what, RuleModel):
         yield _of_rule(what, None, setting)
     elif not callable(what):
@@ -178,27 +178,19 @@ def subjects_of(what: Any, setting: Setting) -> Iterator[Subject]:
 
 def _of_name(name: str, setting: Setting) -> Iterator[Subject]:
     from gridsum.automaton.files import shipped_rule
-    from gridsum.model.store import StoreError, load, load_exact, locate, system_of
+    from gridsum.model.store import load, load_runs, locate
     from gridsum.ops.devices import pick_device
 
-    try:
-        system = system_of(locate(name)[0])
-    except StoreError:
-        system = None  # what is wrong is said where it is loaded
-    if system is not None:
-        from gridsum.baselines.evaluation import load as load_system
-
-        yield load_system(name, pick_device(setting.device))
-    elif has_rule(name):
+    if has_rule(name):
         for path in locate(name):
-            yield _of_rule(RuleModel(name, path, shipped_rule(name)), load_exact(path)[2], setting)
+            rule = RuleModel(name, path, shipped_rule(name))
+            yield _of_rule(rule, load_runs(name, [path]).seeds[0], setting)
     else:
-        yield _of_runs(load(name, pick_device(setting.device)), setting)
+        yield from _of_runs(load(name, pick_device(setting.device)), setting)
 
 
-def _of_runs(runs: "Runs", setting: Setting) -> Subject:
-    PaperModel(runs).check(setting.how)
-    return PaperSubject(runs, setting.how.halting, setting.how.placement, setting.grids)
+def _of_runs(runs: "Runs", setting: Setting) -> Iterator[Subject]:
+    return runs.kind.subjects(runs, setting.how.halting, setting.how.placement, setting.grids)
 
 
 def _of_rule(model: RuleModel, training_seed: int | None, setting: Setting) -> Subject:

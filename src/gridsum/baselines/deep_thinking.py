@@ -12,9 +12,9 @@ import torch
 from torch import Tensor, nn
 from torch.autograd import Function
 
+from gridsum.baselines.baseline import Baseline, BaselineConfig, BaselineNetwork, Problem, Read, Setting, schedule
 from gridsum.baselines.layers import Convolution, convolve, one_hot
 from gridsum.baselines.layout import table_of, terms_of
-from gridsum.baselines.system import Baseline, Problem, Read, Setting, System, SystemConfig, lesson
 from gridsum.config.paper import described
 from gridsum.data.problems import Batch, Space
 from gridsum.data.streams import Stream
@@ -35,7 +35,7 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Config(SystemConfig):
+class Config(BaselineConfig):
     network: Shape = field(default_factory=Shape)
 
 
@@ -50,8 +50,8 @@ class Residual(nn.Module):
         return (x + self.second(self.first(x).relu())).relu()
 
 
-class DeepThinking(Baseline):
-    def __init__(self, config: SystemConfig) -> None:
+class DeepThinking(BaselineNetwork):
+    def __init__(self, config: BaselineConfig) -> None:
         super().__init__(config)
         self.shape: Shape = config.network
         width, rows = self.shape.width, self.shape.rows
@@ -136,7 +136,7 @@ def _each(chosen: Tensor) -> Tensor:
     return chosen[:, None, None, None]
 
 
-SYSTEM = System(
+BASELINE = Baseline(
     name="deep-thinking",
     title="Deep Thinking with recall",
     source="Bansal et al. 2022",
@@ -152,10 +152,10 @@ SYSTEM = System(
             "network.width": 128,
             "network.steps": 30,
             "network.spare_columns": 0,
-            **lesson(3000, 100, 1e-3),
+            **schedule(3000, 100, 1e-3),
         },
     ),
-    paper=Setting(("alignment",), lesson(5000, 100, 1e-3)),
+    paper=Setting(("alignment",), schedule(5000, 100, 1e-3)),
     claim="prefix sums of 32 bits, 1x512 bits .97",
     numbers=(("1x512", 0.97, "prefix sums of bits"),),
     differs=(

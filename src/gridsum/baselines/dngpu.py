@@ -13,9 +13,9 @@ from torch import Tensor, nn
 from torch.autograd import Function
 from torch.nn import functional as F
 
+from gridsum.baselines.baseline import Baseline, BaselineConfig, BaselineNetwork, Problem, Read, Setting, schedule
 from gridsum.baselines.layers import Convolution, convolve, kept, one_hot
 from gridsum.baselines.layout import tape_of
-from gridsum.baselines.system import Baseline, Problem, Read, Setting, System, SystemConfig, lesson
 from gridsum.config.paper import described
 from gridsum.data.problems import Batch, Space
 from gridsum.data.streams import Stream
@@ -34,7 +34,7 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Config(SystemConfig):
+class Config(BaselineConfig):
     network: Shape = field(default_factory=Shape)
 
 
@@ -108,8 +108,8 @@ class _Moved(Function):
         return _Moved.apply(grads[0], -ctx.way), None
 
 
-class NeuralGPU(Baseline):
-    def __init__(self, config: SystemConfig) -> None:
+class NeuralGPU(BaselineNetwork):
+    def __init__(self, config: BaselineConfig) -> None:
         super().__init__(config)
         self.shape: Shape = config.network
         self.enter = nn.Linear(self.symbols, self.shape.maps)
@@ -147,14 +147,14 @@ class NeuralGPU(Baseline):
         return torch.where(problem.weight > 0, predicted, 0).flip(-1)
 
 
-SYSTEM = System(
+BASELINE = Baseline(
     name="dngpu",
     title="Neural GPU (DNGPU)",
     source="Freivalds & Liepins 2017",
     network=NeuralGPU,
     config=Config,
-    own=Setting(("reversed digits",), {"task.terms": (2, 2), "task.digits": (1, 20), **lesson(5000, 128, 3e-3)}),
-    paper=Setting(("reversed digits",), lesson(5000, 128, 3e-3)),
+    own=Setting(("reversed digits",), {"task.terms": (2, 2), "task.digits": (1, 20), **schedule(5000, 128, 3e-3)}),
+    paper=Setting(("reversed digits",), schedule(5000, 128, 3e-3)),
     claim="2x100 decimal above .99 (Price et al. 2016, with a curriculum); all lengths 8 to 41 at once",
     numbers=(("2x20", 0.99, "all its lengths at once"), ("2x100", 0.99, "Price et al. 2016, with a curriculum")),
     differs=(

@@ -1,20 +1,19 @@
-"""A fleet of runs of a system: its function mapped over stacked weights, trained by the loop that trains ours.
+"""A fleet of runs of a baseline: its function mapped over stacked weights.
 
 A run computes in a fleet what it computes alone, because its problems and what is dropped are functions of its seed and
 of the step, and nothing mixes runs.
 """
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.func import functional_call, grad, vmap
 from torch.nn import functional as F
 
+from gridsum.baselines.baseline import BaselineConfig, BaselineNetwork, Problem, Read, until_blank
 from gridsum.baselines.layout import sized_for, within
-from gridsum.baselines.registry import find
-from gridsum.baselines.system import Baseline, Problem, Read, SystemConfig, until_blank
+from gridsum.config.registry import Lesson
 from gridsum.data.problems import Batch, Space, sample
 from gridsum.data.streams import Stream
 from gridsum.model.runs import flatten
@@ -22,7 +21,7 @@ from gridsum.objective.paper import Cost
 from gridsum.ops.devices import Replayed, on_gpu
 from gridsum.tasks import PAD
 from gridsum.training.gradients import Gradients
-from gridsum.training.loop import HELD_OUT, HELD_OUT_PROBLEMS, Fleet
+from gridsum.training.optimiser import learning_rate
 
 # What a step's random numbers are for.
 _PROBLEMS, _ENCODING, _INSIDE = range(3)
@@ -30,21 +29,6 @@ _PASSES = 32
 """How often at most an answer is read back, where it is too long to be read back digit by digit."""
 _TOGETHER = 256
 """Runs that attend to all symbols are asked together up to so many of them, one by one beyond."""
-
-
-def stacked(config: SystemConfig, seeds: Sequence[int]) -> Baseline:
-    """The network of a system with a run for each seed: every parameter leads with the run."""
-    build, runs = find(config.variant).network, []
-    for seed in seeds:
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
-            runs.append(dict(build(config).named_parameters()))
-    network = build(config)
-    for name, parameter in list(network.named_parameters()):
-        path, _, leaf = name.rpartition(".")
-        rows = torch.stack([run[name].detach() for run in runs]) if runs else parameter.detach()[None][:0]
-        setattr(network.get_submodule(path), leaf, nn.Parameter(rows))
-    return network
 
 
 class _Costs(NamedTuple):
@@ -66,16 +50,20 @@ def cost(read: Read, targets: Tensor, weight: Tensor) -> _Costs:
     return _Costs(loss + read.regulariser, loss.detach(), read.regulariser.detach(), accuracy, read.steps.detach())
 
 
-class MappedGradients:
+class MappedLesson(Lesson):
     """The gradients of all runs as one computation; on a GPU it is a CUDA graph."""
 
-    def __init__(self, network: Baseline, config: SystemConfig, seeds: tuple[int, ...]) -> None:
+    def __init__(self, network: BaselineNetwork, config: BaselineConfig, seeds: tuple[int, ...]) -> None:
         self.network, self.config = network, config
         self.device = next(network.parameters()).device
         self.stream = Stream.of_seeds(seeds, self.device)
         self.rows = Replayed(self._rows) if on_gpu(self.device) else self._rows
 
+    def rate(self, step: int) -> Tensor:
+        return learning_rate(torch.tensor(step), self.config.training)
+
     def __call__(self, step: int) -> Gradients:
+        step = step + self.config.training.first_step
         rows = self.rows(torch.full((), step, dtype=torch.int64, device=self.device))
         costs = Cost(*rows[:, -len(_Costs._fields) :].unbind(1))
         return Gradients(rows[:, : -len(_Costs._fields)], costs, 0.0)
@@ -100,7 +88,7 @@ class MappedGradients:
 
 
 @torch.no_grad()
-def answers(network: Baseline, runs: int, batch: Batch, space: Space) -> tuple[Tensor, Tensor]:
+def answers(network: BaselineNetwork, runs: int, batch: Batch, space: Space) -> tuple[Tensor, Tensor]:
     """What every run answers to the problems of one, as rows of columns [R,B,W]; and its mean steps [R].
 
     A problem such as it was trained on is asked as it was in training, whatever others `space` has beside it.
@@ -119,7 +107,7 @@ def answers(network: Baseline, runs: int, batch: Batch, space: Space) -> tuple[T
     return found, steps
 
 
-def _answered(network: Baseline, runs: int, batch: Batch, space: Space) -> tuple[Tensor, Tensor]:
+def _answered(network: BaselineNetwork, runs: int, batch: Batch, space: Space) -> tuple[Tensor, Tensor]:
     """The same, all of them laid out for `space`.
 
     A system that reads what it has written is read back all at once, again and again, until nothing changes: that is
@@ -145,7 +133,7 @@ def _answered(network: Baseline, runs: int, batch: Batch, space: Space) -> tuple
     return network.written(predicted, Problem(*_expanded(problem, runs))), steps
 
 
-def _asked(network: Baseline, problem: Problem, given: Tensor | None) -> tuple[Tensor, Tensor]:
+def _asked(network: BaselineNetwork, problem: Problem, given: Tensor | None) -> tuple[Tensor, Tensor]:
     named = {name: parameter.detach() for name, parameter in network.named_parameters()}
     inputs = {name: value[0] for name, value in problem.inputs.items() if given is None or name != "given"}
 
@@ -166,22 +154,3 @@ def _expanded(problem: Problem, runs: int) -> tuple[dict[str, Tensor], Tensor, T
 
     inputs = {name: all_runs(value) for name, value in problem.inputs.items()}
     return inputs, all_runs(problem.targets), all_runs(problem.weight)
-
-
-class SystemFleet(Fleet[SystemConfig]):
-    """Runs of a system in training."""
-
-    network: Baseline
-
-    def build(self) -> Baseline:
-        return stacked(self.config, self.seeds).to(self.device)
-
-    def gradients_of(self) -> MappedGradients:
-        return MappedGradients(self.network, self.config, self.seeds)
-
-    def held_out(self) -> dict[str, tuple[float, ...]]:
-        stream, space = Stream.of_seeds([0], self.device).fold(HELD_OUT), self.config.space
-        batch = sample(space, HELD_OUT_PROBLEMS, stream, task=self.config.task.task)
-        read, _ = answers(self.network, len(self.seeds), batch, space)
-        right = (read == batch.targets_for(read.shape[-1])).all(-1)
-        return {"held_out": tuple(right.double().mean(1).tolist())}

@@ -12,19 +12,19 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from gridsum.baselines.layers import grid_lstm, one_hot
-from gridsum.baselines.system import (
+from gridsum.baselines.baseline import (
     Baseline,
+    BaselineConfig,
+    BaselineNetwork,
     Problem,
     Read,
     Setting,
-    System,
-    SystemConfig,
     flush_left,
     flush_right,
-    lesson,
+    schedule,
     until_blank,
 )
+from gridsum.baselines.layers import grid_lstm, one_hot
 from gridsum.config.paper import described
 from gridsum.data.problems import Batch, Space
 from gridsum.data.streams import Stream
@@ -44,7 +44,7 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Config(SystemConfig):
+class Config(BaselineConfig):
     network: Shape = field(default_factory=Shape)
 
 
@@ -76,8 +76,8 @@ class Block(nn.Module):
         return (h_time, m_time), (h_depth, m_depth)
 
 
-class GridLSTM(Baseline):
-    def __init__(self, config: SystemConfig) -> None:
+class GridLSTM(BaselineNetwork):
+    def __init__(self, config: BaselineConfig) -> None:
         super().__init__(config)
         self.shape: Shape = config.network
         self.enter = nn.Linear(self.symbols, 2 * self.shape.width)
@@ -122,14 +122,14 @@ class GridLSTM(Baseline):
         return flush_right(until_blank(predicted))
 
 
-SYSTEM = System(
+BASELINE = Baseline(
     name="grid-lstm",
     title="Grid LSTM (2-LSTM)",
     source="Kalchbrenner et al. 2015",
     network=GridLSTM,
     config=Config,
-    own=Setting((), {"task.terms": (2, 2), "task.digits": (15, 15), **lesson(30000, 16, 2e-3, every=500)}),
-    paper=Setting((), lesson(30000, 16, 2e-3, every=500)),
+    own=Setting((), {"task.terms": (2, 2), "task.digits": (15, 15), **schedule(30000, 16, 2e-3, every=500)}),
+    paper=Setting((), schedule(30000, 16, 2e-3, every=500)),
     claim="2x15 above .99 after .55 million sums, tied weights, 18 layers of 400 features",
     numbers=(("2x15", 0.99, "as our paper quotes it"),),
     differs=(

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from gridsum.baselines.baseline import Baseline, BaselineConfig, BaselineNetwork, Problem, Read, Setting, schedule
 from gridsum.baselines.layers import lstm, one_hot, pondered
 from gridsum.baselines.layout import table_of, terms_of
-from gridsum.baselines.system import Baseline, Problem, Read, Setting, System, SystemConfig, lesson
 from gridsum.config.paper import described
 from gridsum.data.problems import Batch, Space
 from gridsum.data.streams import Stream
@@ -30,12 +30,12 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Config(SystemConfig):
+class Config(BaselineConfig):
     network: Shape = field(default_factory=Shape)
 
 
-class PonderingLSTM(Baseline):
-    def __init__(self, config: SystemConfig) -> None:
+class PonderingLSTM(BaselineNetwork):
+    def __init__(self, config: BaselineConfig) -> None:
         super().__init__(config)
         self.shape: Shape = config.network
         self.digits, self.columns = self.trained_on.digits[1], self.trained_on.columns_of(self.task)
@@ -111,7 +111,7 @@ class PonderingLSTM(Baseline):
         return rows.gather(2, last)[:, :, 0]
 
 
-SYSTEM = System(
+BASELINE = Baseline(
     name="lstm-act",
     title="LSTM + ACT",
     source="Graves 2016",
@@ -123,10 +123,10 @@ SYSTEM = System(
             "task.terms": (1, 5),
             "task.digits": (1, 5),
             "network.partial_sums": True,
-            **lesson(10000, 256, 1e-3),
+            **schedule(10000, 256, 1e-3),
         },
     ),
-    paper=Setting(("alignment",), lesson(8000, 256, 1e-3)),
+    paper=Setting(("alignment",), schedule(8000, 256, 1e-3)),
     claim="[1,5]x[1,5] above .99 with partial sums",
     numbers=(("[1,5]x[1,5]", 0.99, "as our paper quotes it"),),
     differs=(

@@ -11,9 +11,18 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from gridsum.baselines.baseline import (
+    Baseline,
+    BaselineConfig,
+    BaselineNetwork,
+    Problem,
+    Read,
+    Setting,
+    schedule,
+    until_blank,
+)
 from gridsum.baselines.layers import Attention, one_hot
 from gridsum.baselines.layout import table_of, terms_of
-from gridsum.baselines.system import Baseline, Problem, Read, Setting, System, SystemConfig, lesson, until_blank
 from gridsum.config.paper import described
 from gridsum.data.problems import Batch, Space
 from gridsum.data.streams import Stream
@@ -32,7 +41,7 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Config(SystemConfig):
+class Config(BaselineConfig):
     network: Shape = field(default_factory=Shape)
 
 
@@ -55,10 +64,10 @@ class Layer(nn.Module):
         return x + self.norms[3](self.down(F.gelu(self.gate(y)) * self.up(y)))
 
 
-class CoupledDecoder(Baseline):
+class CoupledDecoder(BaselineNetwork):
     feeds_back = True
 
-    def __init__(self, config: SystemConfig) -> None:
+    def __init__(self, config: BaselineConfig) -> None:
         super().__init__(config)
         self.shape: Shape = config.network
         self.embedding = nn.Linear(self.symbols, self.shape.width, bias=False)
@@ -115,7 +124,7 @@ class CoupledDecoder(Baseline):
         return until_blank(predicted).flip(-1)
 
 
-SYSTEM = System(
+BASELINE = Baseline(
     name="position-coupling",
     title="Position coupling",
     source="Cho et al. 2024",
@@ -127,10 +136,10 @@ SYSTEM = System(
             "task.terms": (2, 2),
             "task.digits": (1, 30),
             "network.positions": 202,
-            **lesson(16000, 256, 1e-3, every=200),
+            **schedule(16000, 256, 1e-3, every=200),
         },
     ),
-    paper=Setting(("alignment by position labels", "reversed digits"), lesson(10000, 256, 1e-3)),
+    paper=Setting(("alignment by position labels", "reversed digits"), schedule(10000, 256, 1e-3)),
     claim="trained on 1 to 30 digits, generalises up to 200; .95 is our reading of that",
     numbers=(
         ("2x20", 0.95, "our reading of up to 200 digits"),

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from gridsum.baselines.baseline import Baseline, BaselineConfig, BaselineNetwork, Problem, Read, Setting, schedule
 from gridsum.baselines.layers import Convolution, dropped, one_hot
-from gridsum.baselines.system import Baseline, Problem, Read, Setting, System, SystemConfig, lesson
 from gridsum.config.paper import described
 from gridsum.data.problems import Batch, Space
 from gridsum.data.streams import Stream
@@ -35,7 +35,7 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Config(SystemConfig):
+class Config(BaselineConfig):
     network: Shape = field(default_factory=Shape)
 
 
@@ -88,8 +88,8 @@ class Bottleneck(nn.Module):
         return (self.norms[2](self.widen(y)) + self.norms[3](self.past(x))).relu()
 
 
-class SequenceToGrid(Baseline):
-    def __init__(self, config: SystemConfig) -> None:
+class SequenceToGrid(BaselineNetwork):
+    def __init__(self, config: BaselineConfig) -> None:
         super().__init__(config)
         self.shape: Shape = config.network
         width = self.shape.width
@@ -127,14 +127,14 @@ class SequenceToGrid(Baseline):
         return torch.where(symbols[..., :1] > 0, nothing, chosen)
 
 
-SYSTEM = System(
+BASELINE = Baseline(
     name="s2g-cnn",
     title="Seq2Grid CNN",
     source="Kim et al. 2021",
     network=SequenceToGrid,
     config=Config,
-    own=Setting((), {"task.terms": (2, 2), "task.digits": (1, 5), **lesson(5000, 128, 1e-3, clip=2.0)}),
-    paper=Setting((), lesson(5000, 128, 1e-3, clip=2.0)),
+    own=Setting((), {"task.terms": (2, 2), "task.digits": (1, 5), **schedule(5000, 128, 1e-3, clip=2.0)}),
+    paper=Setting((), schedule(5000, 128, 1e-3, clip=2.0)),
     claim="number sequences (not sums) .954 within its lengths, .975 beyond them",
     numbers=(("2x5", 0.954, "of number sequences, not of sums"), ("2x8", 0.975, "the same, longer ones")),
     differs=(

@@ -11,18 +11,18 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor, nn
 
-from gridsum.baselines.layers import Attention, dropped, one_hot, pondered
-from gridsum.baselines.layout import tape_of
-from gridsum.baselines.system import (
+from gridsum.baselines.baseline import (
     Baseline,
+    BaselineConfig,
+    BaselineNetwork,
     Problem,
     Read,
     Setting,
-    System,
-    SystemConfig,
-    lesson,
+    schedule,
     until_blank,
 )
+from gridsum.baselines.layers import Attention, dropped, one_hot, pondered
+from gridsum.baselines.layout import tape_of
 from gridsum.config.paper import described
 from gridsum.data.problems import Batch, Space
 from gridsum.data.streams import Stream
@@ -42,7 +42,7 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Config(SystemConfig):
+class Config(BaselineConfig):
     network: Shape = field(default_factory=Shape)
 
 
@@ -57,10 +57,10 @@ def coordinates(positions: int, step: int, width: int, like: Tensor) -> Tensor:
     return waves(torch.arange(positions, device=like.device)) + waves(torch.full((1,), step, device=like.device))
 
 
-class UniversalTransformer(Baseline):
+class UniversalTransformer(BaselineNetwork):
     feeds_back = True
 
-    def __init__(self, config: SystemConfig) -> None:
+    def __init__(self, config: BaselineConfig) -> None:
         super().__init__(config)
         self.shape: Shape = config.network
         width = self.shape.width
@@ -110,14 +110,14 @@ class UniversalTransformer(Baseline):
         return until_blank(predicted).flip(-1)
 
 
-SYSTEM = System(
+BASELINE = Baseline(
     name="universal-transformer",
     title="Universal Transformer",
     source="Dehghani et al. 2019",
     network=UniversalTransformer,
     config=Config,
-    own=Setting(("reversed digits",), {"task.terms": (2, 2), "task.digits": (1, 20), **lesson(8000, 128, 1e-3)}),
-    paper=Setting(("reversed digits",), lesson(8000, 128, 1e-3)),
+    own=Setting(("reversed digits",), {"task.terms": (2, 2), "task.digits": (1, 20), **schedule(8000, 128, 1e-3)}),
+    paper=Setting(("reversed digits",), schedule(8000, 128, 1e-3)),
     claim="trained on 40 symbols, tested on 400: characters .34, sequences .02 (not checked against its text)",
     numbers=(("2x200", 0.02, "hearsay, not checked against its text"),),
     differs=(

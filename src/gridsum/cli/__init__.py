@@ -120,7 +120,7 @@ class Options:
 
     examples:
       gridsum solve 523+102+9416
-      gridsum train --variant exact --small --out runs/small
+      gridsum train --variant exact --setting small --out runs/small
       gridsum evaluate --model base noGroups --suite 2x100 --out records.jsonl
       gridsum table scores --records records.jsonl
     """

@@ -20,17 +20,15 @@ def options_of(command: str, *arguments: str) -> list[str]:
 
 def names_after() -> dict[str, Sequence[str]]:
     """What can follow a command or an option, where that is one of a few names."""
-    from gridsum.baselines.registry import SYSTEMS
     from gridsum.cli.figure import FIGURES
     from gridsum.cli.table import TABLES
-    from gridsum.config.variants import VARIANTS
+    from gridsum.config.registry import names
     from gridsum.evaluation.suites import COLLECTIONS
     from gridsum.tasks.registry import known
 
     return {
         **{before: list(MODELS) for before in ("--model", "--start-from", "export", "models")},
-        "--variant": ["exact", *VARIANTS],
-        "--system": list(SYSTEMS),
+        "--variant": list(names()),
         "--task": list(known()),
         "--suite": list(COLLECTIONS),
         "table": list(TABLES),

@@ -60,13 +60,13 @@ def run(options: Options) -> int:
 
 
 def _described(name: str, path: Path) -> dict[str, Any]:
-    from gridsum.model.store import facts_of_file, written_configuration
+    from gridsum.model.store import configuration_of, facts, load_runs
 
     return {
-        **facts_of_file(name, path),
+        **facts(load_runs(name, [path])),
         "use": MODELS.get(name),
         "file": str(path),
-        "configuration": written_configuration(path),
+        "configuration": dataclasses.asdict(configuration_of(path)),
         "records": [dataclasses.asdict(record) for record in _records(name)],
     }
 
@@ -77,12 +77,12 @@ def _overview(models: dict[str, Path]) -> str:
     from gridsum.evaluation.rendering import Table, to_text
     from gridsum.evaluation.suites import COLLECTIONS
     from gridsum.evaluation.tables import ROUNDING, accuracy_text
-    from gridsum.model.store import facts_of_file
+    from gridsum.model.store import facts, load_runs
 
     suites = [suite.name for suite in COLLECTIONS["ablation"]]
     rows = []
     for name, path in models.items():
-        known = facts_of_file(name, path)
+        known = facts(load_runs(name, [path]))
         scores = {record.suite: accuracy_text(record.seq) for record in _records(name)}
         trained = str(known["epochs"]), f"{known['parameters']:,}"
         rows.append((name, MODELS.get(name, NOTHING), *trained, *(scores.get(suite, NOTHING) for suite in suites)))
@@ -96,9 +96,9 @@ def _overview(models: dict[str, Path]) -> str:
 
 def _listed(name: str, path: Path) -> str:
     from gridsum.config.variants import MEANINGS
-    from gridsum.model.store import facts_of_file
+    from gridsum.model.store import facts, load_runs
 
-    known = facts_of_file(name, path)
+    known = facts(load_runs(name, [path]))
     meaning = MEANINGS.get(known["variant"])
     lines = [
         f"{name}: variant {known['variant']}, seed {known['seed']}, {known['parameters']:,} parameters, "

@@ -3,17 +3,16 @@
 import argparse
 import textwrap
 import typing
-from typing import Any, TypeVar
+from typing import Any
 
 from gridsum.cli.parsing import HELP_WIDTH, Parser
-from gridsum.config.fields import describe_type, fields_of, meanings_of, override
+from gridsum.config.fields import describe_type, fields_of, meanings_of
 from gridsum.config.paper import Config
 from gridsum.config.variants import VARIANTS
 
 # The variant and the task have options of their own, which choose the other fields' defaults.
 _NOT_OFFERED = {"variant", "setting", "task", "task.name"}
 _DESTINATION = "field:"
-Configuration = TypeVar("Configuration")
 
 
 def add_overrides(parser: Parser, config: Any = None) -> None:
@@ -36,12 +35,11 @@ def add_overrides(parser: Parser, config: Any = None) -> None:
         )
 
 
-def overridden(config: Configuration, options: argparse.Namespace) -> Configuration:
-    """`config` with the fields that the options name."""
-    changes = {
+def overridden(options: argparse.Namespace) -> dict[str, Any]:
+    """The fields that the options name."""
+    return {
         key.removeprefix(_DESTINATION): value for key, value in vars(options).items() if key.startswith(_DESTINATION)
     }
-    return override(config, changes) if changes else config
 
 
 def variants_text() -> str:

@@ -79,6 +79,7 @@ def called_now(name: str) -> str:
 
 def load_single(name: str, device: str) -> Any:
     """The model of one run that `name` means; of several, the user has to choose."""
+    from gridsum.model.paper import Network
     from gridsum.model.store import load_runs, locate
 
     name = called_now(name)
@@ -87,7 +88,7 @@ def load_single(name: str, device: str) -> Any:
         folders = [str(path.parent) for path in paths]
         shown = ", ".join(folders[:12]) + (f" and {len(folders) - 12} more" if len(folders) > 12 else "")
         raise UsageError(f"{name} holds {len(paths)} trained seeds; choose one with --model: {shown}")
-    return load_runs(name, paths, pick_device(device))
+    return load_runs(name, paths, pick_device(device), Network)
 
 
 def _workers_name(text: str) -> str:

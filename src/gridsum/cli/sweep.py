@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Sequence
 
 from gridsum.api.progress import progress
-from gridsum.cli import FAILED, discover
+from gridsum.cli import FAILED
 from gridsum.cli.evaluate import source_commit
 from gridsum.cli.output import emit, tell, unwritable
 from gridsum.cli.overrides import add_overrides, overridden
@@ -17,12 +17,12 @@ from gridsum.cli.parsing import (
     pick_device,
     whole_number,
 )
-from gridsum.cli.train import read_seeds
-from gridsum.config.exact import ExactConfig
-from gridsum.config.variants import VARIANTS, variant
+from gridsum.cli.train import named, read_seeds
+from gridsum.config.registry import Trainable, names
+from gridsum.config.registry import find as find_entry
 
 
-def _parser(exact: bool = False) -> Parser:
+def _parser(entry: Trainable) -> Parser:
     parser = Parser(
         "sweep",
         "Train a fleet of seeds for each of many configurations, measure them if asked, and list how good each became. "
@@ -40,10 +40,10 @@ def _parser(exact: bool = False) -> Parser:
     parser.add_argument("--out", required=True, metavar="FOLDER", help="where everything goes")
     parser.add_argument(
         "--variant",
-        type=one_of("variant", (*VARIANTS, "exact")),
+        type=one_of("variant", names()),
         default="base",
         metavar="NAME",
-        help="what is changed; with exact the options below are those of gridsum train --variant exact",
+        help="what is changed, as of gridsum train; the options below are those of its own",
     )
     parser.add_argument("--seeds", type=read_seeds, default=(0,), metavar="SEEDS", help="such as 0-9 (default: 0)")
     parser.add_argument(
@@ -63,12 +63,12 @@ def _parser(exact: bool = False) -> Parser:
     parser.add_argument("--samples", type=whole_number(1, 10**6), metavar="N", help="of each suite (default: its own)")
     add_cluster(parser)
     add_device(parser, "auto")
-    add_overrides(parser, ExactConfig() if exact else None)
+    add_overrides(parser, entry.configure())
     return parser
 
 
 def run(arguments: Sequence[str]) -> int:
-    options = _parser(discover.wanted(arguments)).read(arguments)
+    options = _parser(named(arguments)).read(arguments)
     from gridsum.evaluation.suites import find
     from gridsum.study.storage import folder_of, is_address
     from gridsum.study.sweep import changes_asked, configurations, listed, sweep_jobs, write_sweep
@@ -78,9 +78,10 @@ def run(arguments: Sequence[str]) -> int:
         raise UsageError(
             f"{options.out} is an address, where the machines of a cluster work; add --on, or name a folder"
         )
-    if options.variant == "exact" and options.measure:
-        raise UsageError("what exact comes to is a proof; leave --measure out")
-    base = overridden(ExactConfig() if options.variant == "exact" else variant(options.variant), options)
+    entry = find_entry(options.variant)
+    if entry.outcome and options.measure:
+        raise UsageError(f"what {entry.name} comes to is a proof; leave --measure out")
+    base = entry.configure(changes=overridden(options))
     changes = changes_asked(base, options.grid, options.list, options.random, options.range, options.random_seed)
     configs = configurations(base, changes)
     suites = [suite for name in options.measure for suite in find(name)]

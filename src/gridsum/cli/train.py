@@ -3,29 +3,20 @@
 import argparse
 import json
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from gridsum.api.progress import Progress, progress
-from gridsum.cli import discover, systems
+from gridsum.api.fleets import VARIANT, Training, run_training
+from gridsum.api.progress import progress
 from gridsum.cli.boards import Boards
-from gridsum.cli.output import tell, unwritable
+from gridsum.cli.output import print_text, tell, unwritable
 from gridsum.cli.overrides import add_overrides, overridden, variants_text
-from gridsum.cli.parsing import (
-    Parser,
-    UsageError,
-    add_device,
-    add_reading,
-    add_task,
-    called_now,
-    folder_name,
-    pick_device,
-)
-from gridsum.config.fields import MOST_SEEDS, following, from_dict, seeds_of
-from gridsum.config.paper import Config, ConfigError
-from gridsum.config.variants import VARIANTS, variant
-from gridsum.model.store import Model, load, load_runs, locate
+from gridsum.cli.parsing import Parser, UsageError, add_device, add_task, called_now, columns, folder_name, pick_device
+from gridsum.config.fields import MOST_SEEDS, override, seeds_of
+from gridsum.config.paper import ConfigError
+from gridsum.config.registry import BASELINES, Trainable, find, names, read_config
+from gridsum.model.store import Model, configuration_of, load, load_runs, locate
 
 if TYPE_CHECKING:
     from gridsum.training.loop import Epoch
@@ -39,22 +30,49 @@ def read_seeds(text: str) -> tuple[int, ...]:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
-def _parser() -> Parser:
+def named(arguments: Sequence[str]) -> Trainable:
+    """What the arguments ask to train, by name, by a file or by a folder: the other options are its fields."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    for option in ("--variant", "--config", "--start-from", "--out"):
+        parser.add_argument(option)
+    parser.add_argument("--resume", action="store_true")
+    known, _ = parser.parse_known_args(list(arguments))
+    name = known.variant or VARIANT
+    if known.config is not None:
+        name = _read_config(known.config).variant
+    elif known.start_from is not None:
+        name = configuration_of(locate(known.start_from)[0]).variant
+    elif known.variant is None and known.resume and known.out is not None:
+        from gridsum.training.folders import FolderError, read_setup
+
+        try:
+            name = read_setup(Path(known.out))[0].variant
+        except FolderError:
+            name = VARIANT  # what is wrong is said where it is resumed
+    return find(name)
+
+
+def _parser(entry: Trainable) -> Parser:
     parser = Parser(
         "train",
         "Train a network for each seed, all together, into a folder that holds their weights and logs. "
         "Training that was interrupted, even by a crash, goes on with --resume and ends with the same "
         "weights as if it had not been. On two cores of a CPU the paper's 510 epochs of one seed of base take one to "
-        "two hours, and ten seeds about a day; on a large GPU ten seeds take minutes.",
-        "gridsum train --out FOLDER [options] [--SECTION.FIELD VALUE ...]\n       gridsum train --out FOLDER --resume",
-        "variants, and what they change of the defaults above:\n"
+        "two hours, and ten seeds about a day; on a large GPU ten seeds take minutes. Runs of exact are consolidated "
+        f"after training, and the proof of each is checked. The options below are those of {entry.name}.",
+        "gridsum train --out FOLDER [--variant NAME] [--SECTION.FIELD VALUE ...]\n"
+        "       gridsum train --out FOLDER --resume",
+        "the paper's variants, and what they change of the defaults of base:\n"
         f"{variants_text()}\n\n"
+        "baselines, networks of other papers that ours are compared with:\n"
+        f"{columns({name: find(name).meaning for name in BASELINES})}\n\n"
         "examples:\n"
         "  gridsum train --variant base --out runs/one\n"
         "  gridsum train --variant base --seeds 0-9 --out runs/base\n"
         "  gridsum train --variant SASA --training.epochs 30 --out runs/sasa\n"
-        "  gridsum train --reading text --seeds 0-9 --out runs/text\n"
-        "  gridsum train --system dngpu --seeds 0-9 --out runs/dngpu\n"
+        "  gridsum train --variant base --setting text --seeds 0-9 --out runs/text\n"
+        "  gridsum train --variant exact --setting small --out runs/small\n"
+        "  gridsum train --variant dngpu --setting own --seeds 0-9 --out runs/dngpu\n"
         "  gridsum train --out runs/base --resume\n"
         "  gridsum train --out runs/base --resume --training.epochs 810\n"
         "  gridsum train --start-from runs/base --out runs/more \\\n"
@@ -67,14 +85,8 @@ def _parser() -> Parser:
     start.add_argument(
         "--variant",
         metavar="NAME",
-        help=f"one of {', '.join(VARIANTS)} (default: base), or exact, which "
-        "has options of its own: gridsum train --variant exact --help",
-    )
-    start.add_argument(
-        "--system",
-        metavar="NAME",
-        help="a system that ours is compared with, such as dngpu, which has options of its own: "
-        "gridsum train --system dngpu --help",
+        help=f"one of {', '.join(names())} (default: {VARIANT}); each has options of its own: "
+        "gridsum train --variant exact --help",
     )
     start.add_argument(
         "--config",
@@ -87,7 +99,12 @@ def _parser() -> Parser:
         help="begin with the weights of a trained model, its configuration and its seeds, or those of them that "
         "--seeds names (overtraining): what is overridden changes, and the problems go on where that model's ended",
     )
-    add_reading(parser)
+    parser.add_argument(
+        "--setting",
+        metavar="NAME",
+        help=f"a named way to train it; {entry.name} has {', '.join(entry.settings)}. text: the paper read by its "
+        "words alone; small: for a CPU; own: a baseline as its own paper trained it; paper: with our problems",
+    )
     add_task(parser)
     parser.add_argument(
         "--seeds",
@@ -99,45 +116,36 @@ def _parser() -> Parser:
         "--resume",
         action="store_true",
         help="go on where FOLDER's training stopped, with its configuration and seeds; only "
-        "--training.epochs may be changed",
+        f"--{entry.may_change} may be changed",
     )
     parser.add_argument("--tensorboard", action="store_true", help="also log for TensorBoard, in each seed's folder")
     add_device(parser, "auto")
-    add_overrides(parser)
+    add_overrides(parser, entry.configure())
     return parser
 
 
 def run(arguments: Sequence[str]) -> int:
-    if discover.wanted(arguments):
-        return discover.run(arguments)
-    if systems.wanted(arguments) is not None:
-        return systems.run(arguments)
-    options = _parser().read(arguments)
+    options = _parser(named(arguments)).read(arguments)
     folder = Path(options.out)
     if options.resume and options.start_from is not None:
         raise UsageError("--resume goes on with FOLDER's own weights; leave --start-from out")
-    if options.reading is not None and (options.config or options.start_from or options.resume):
-        raise UsageError("--reading changes a variant; leave out --config, --start-from and --resume")
-    if options.task is not None and (options.config or options.start_from or options.resume):
-        raise UsageError("--task is for a new variant; leave out --config, --start-from and --resume")
+    for name in ("setting", "task"):
+        if getattr(options, name) is not None and (options.config or options.start_from or options.resume):
+            raise UsageError(f"--{name} is for a new training; leave out --config, --start-from and --resume")
     begin = None if options.start_from is None else _beginning(options.start_from, options.seeds)
-    config, seeds = (
-        _setup(options, folder) if begin is None else (overridden(following(begin.config), options), begin.seeds)
-    )
+    config, seeds = _setup(options, folder, begin)
     boards = Boards(folder) if options.tensorboard else None
     device = pick_device(options.device)
-
-    from gridsum.training.loop import train
-
     epochs: list[Epoch] = []
+
+    def heard(epoch: "Epoch") -> None:
+        epochs.append(epoch)
+        if boards is not None:
+            boards.write(epoch)
+
     try:
         with progress() as shown:
-
-            def tick(done: int, total: int) -> None:
-                shown.tick("training step", done, total)
-
-            report, warn = _reporter(shown, epochs, boards), lambda text: shown.note(f"gridsum: {text}")
-            train(config, seeds, folder, device, options.resume, report, warn, begin, tick)
+            training = run_training(config, seeds, folder, device, shown, options.resume, begin, heard)
     except KeyboardInterrupt:
         tell(_how_to_resume(options, folder, epochs))
         raise
@@ -148,7 +156,11 @@ def run(arguments: Sequence[str]) -> int:
     finally:
         if boards is not None:
             boards.close()
-    tell(_farewell(config, seeds, folder, epochs))
+    for result in training.results:
+        said = "proved" if result["proved"] else "not proved"
+        why = f" ({result['why']})" if "why" in result else ""
+        print_text(f"seed {result['seed']}: {said}{why}, {len(result['rounds'])} rounds of consolidation\n")
+    tell(_farewell(config, training, epochs))
     return 0
 
 
@@ -158,51 +170,40 @@ def _beginning(name: str, seeds: tuple[int, ...] | None) -> Model:
     whole = load(name)
     if seeds is None:
         return whole
-    paths = dict(zip(whole.seeds, locate(name), strict=True))
+    paths = dict(zip(whole.seeds, whole.paths, strict=True))
     missing = next((seed for seed in seeds if seed not in paths), None)
     if missing is not None:
         raise UsageError(f"{name} has no seed {missing}, only {', '.join(map(str, paths))}; name some of these or none")
     return load_runs(name, [paths[seed] for seed in seeds])
 
 
-def _setup(options: argparse.Namespace, folder: Path) -> tuple[Config, tuple[int, ...]]:
+def _setup(options: argparse.Namespace, folder: Path, begin: Model | None) -> tuple[Any, tuple[int, ...]]:
     """What to train: as the options say, or on resuming, what they do not say as the folder has it."""
-    seeds = options.seeds
+    seeds, changes = options.seeds, overridden(options)
+    if begin is not None:
+        return override(begin.kind.following(begin.config), changes), begin.seeds
+    config = None
     if options.config is not None:
-        config = _read_config(options.config)
+        config = override(_read_config(options.config), changes)
     elif options.variant is not None or not options.resume:
-        config = variant(options.variant or "base", options.reading, options.task)
-    else:
-        config = None
+        config = find(options.variant or VARIANT).configure(options.setting, options.task, changes)
     if options.resume and (config is None or seeds is None):
         from gridsum.training.folders import read_setup
 
-        config_there, seeds_there = read_setup(folder)
-        config, seeds = config or config_there, seeds or seeds_there
+        there, seeds_there = read_setup(folder)
+        config, seeds = config or override(there, changes), seeds or seeds_there
     assert config is not None, "a configuration comes from the options or from the folder"
-    return overridden(config, options), seeds or (0,)
+    return config, seeds or (0,)
 
 
-def _read_config(name: str) -> Config:
+def _read_config(name: str) -> Any:
     try:
         data = json.loads(Path(name).read_text(encoding="utf-8"))
     except ValueError as error:
         raise UsageError(f"{name} is not JSON: {error}") from None
     if isinstance(data, dict):
         data.pop("seeds", None)  # a training folder's config.json has them, but --seeds decides
-    return from_dict(Config, data)
-
-
-def _reporter(shown: Progress, epochs: "list[Epoch]", boards: Boards | None) -> Callable[["Epoch"], None]:
-    from gridsum.training.loop import news
-
-    def report(epoch: "Epoch") -> None:
-        epochs.append(epoch)
-        shown.update("epoch", epoch.number, epoch.of, news(epoch))
-        if boards is not None:
-            boards.write(epoch)
-
-    return report
+    return read_config(data)
 
 
 def _how_to_resume(options: argparse.Namespace, folder: Path, epochs: "list[Epoch]") -> str:
@@ -213,25 +214,29 @@ def _how_to_resume(options: argparse.Namespace, folder: Path, epochs: "list[Epoc
     return f"gridsum: stopped {where}; go on with: {shlex.join(command)}"
 
 
-def _problem(config: Config) -> str:
+def _problem(config: Any) -> str:
     """A problem of its task, to try it with."""
-    write, sign = config.task.task.alphabet.write, config.task.task.alphabet.sign
+    write, sign = config.learns.alphabet.write, config.learns.alphabet.sign
     return shlex.quote(f"{write(523)}{sign}{write(102)}")
 
 
-def _farewell(config: Config, seeds: tuple[int, ...], folder: Path, epochs: "list[Epoch]") -> str:
+def _farewell(config: Any, training: Training, epochs: "list[Epoch]") -> str:
     from gridsum.training.folders import seed_folder
     from gridsum.training.loop import news
 
+    folder, seeds, entry = training.folder, training.seeds, find(config.variant)
     first, last = seed_folder(folder, seeds[0]), seed_folder(folder, seeds[-1])
-    where = str(first) if len(seeds) == 1 else f"{first} … {last.name} ({len(seeds)} runs)"
-    if not epochs:
-        said = "all epochs had been trained already (raise --training.epochs to go on)"
-    else:
-        said = f"trained {config.variant} to epoch {epochs[-1].number}: {news(epochs[-1])}"
-    return (
-        f"gridsum: {said}\n"
-        f"  it is in:       {where}\n"
-        f"  solve with it:  gridsum solve {_problem(config)} --model {shlex.quote(str(first))}\n"
-        f"  measure it:     gridsum evaluate --model {shlex.quote(str(folder))} --out records.jsonl"
-    )
+    lines = [
+        f"trained {config.label} to epoch {epochs[-1].number}: {news(epochs[-1])}"
+        if epochs
+        else "all epochs had been trained already (raise --training.epochs to go on)",
+        f"  it is in:       {first if len(seeds) == 1 else f'{first} … {last.name} ({len(seeds)} runs)'}",
+    ]
+    if training.results:
+        seen = seed_folder(folder, training.proved[0]) if training.proved else first
+        lines.append(f"  proved:         {len(training.proved)} of {len(training.results)} runs")
+        lines.append(f"  look at one:    gridsum prove --model {shlex.quote(str(seen))}")
+    if entry.solves:
+        lines.append(f"  solve with it:  gridsum solve {_problem(config)} --model {shlex.quote(str(first))}")
+    lines.append(f"  measure it:     gridsum evaluate --model {shlex.quote(str(folder))} --out records.jsonl")
+    return "gridsum: " + "\n".join(lines)

@@ -4,10 +4,12 @@ Every phase is the same training on results with other settings: problems grow f
 soft to bits, starts from a clean grid to any. So the whole way from nothing to a rule is one configuration.
 """
 
+import math
 from dataclasses import dataclass, field
 
-from gridsum.config.paper import ConfigError, check_bounds, described
+from gridsum.config.paper import ConfigError, TrainingConfig, check_bounds, described
 from gridsum.data.problems import Space
+from gridsum.tasks import Task, find
 
 POSITIONS: dict[str, tuple[int, int]] = {
     "left": (0, -1),
@@ -187,3 +189,40 @@ class ExactConfig:
     discovery: DiscoveryConfig = field(default_factory=DiscoveryConfig)
     phases: Phases = field(default_factory=Phases)
     consolidation: ConsolidationConfig = field(default_factory=ConsolidationConfig)
+
+    def __post_init__(self) -> None:
+        _require(self.steps > 0, "the phases have no training steps; give one of them some, such as phases.place.steps")
+
+    @property
+    def label(self) -> str:
+        """What its records are called."""
+        return self.variant
+
+    @property
+    def learns(self) -> Task:
+        return find(self.task)
+
+    @property
+    def space(self) -> Space:
+        """The problems of the last phase, which are all it is trained on."""
+        last = [phase for phase in vars(self.phases).values() if phase.steps][-1]
+        return Space(last.terms, last.digits)
+
+    @property
+    def steps(self) -> int:
+        """Training steps in all."""
+        return sum(phase.steps for phase in vars(self.phases).values())
+
+    @property
+    def training(self) -> TrainingConfig:
+        """How long and how fast a run learns, as the training loop is told; rates are those of the phases."""
+        shared = self.discovery
+        return TrainingConfig(
+            epochs=math.ceil(self.steps / shared.epoch_steps),
+            steps_per_epoch=shared.epoch_steps,
+            batch=shared.batch,
+            weight_decay=shared.weight_decay,
+            clip=shared.clip,
+            precision="tf32",
+            checkpoint_epochs=1,
+        )

@@ -129,13 +129,6 @@ def override(config: Dataclass, changes: dict[str, Any]) -> Dataclass:
     return from_dict(type(config), data)
 
 
-def following(config: Config) -> Config:
-    """The configuration of a training that follows one of `config`: the same, with problems not seen yet."""
-    training = config.training
-    first = training.first_step + training.epochs * training.steps_per_epoch
-    return override(config, {"training.first_step": first})
-
-
 def _unknown(path: str, known: list[str]) -> str:
     mend = did_you_mean(path, known, "") or f"the fields are {', '.join(known)}"
     return f"there is no field {path!r}; {mend}"

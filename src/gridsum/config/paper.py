@@ -253,3 +253,22 @@ class Config:
             self.training.batch % groups == 0,
             f"training.batch is {self.training.batch}, which cannot be divided among {groups} groups of problems",
         )
+
+    @property
+    def label(self) -> str:
+        """What its records are called."""
+        return self.variant
+
+    @property
+    def learns(self) -> Task:
+        return self.task.task
+
+    @property
+    def space(self) -> Space:
+        """The problems it is trained on."""
+        return Space(self.task.terms, self.task.digits)
+
+    @property
+    def steps(self) -> int:
+        """Training steps in all."""
+        return self.training.epochs * self.training.steps_per_epoch

@@ -1,13 +1,11 @@
 """The variants: the paper's `base`, and the others as what they change of it."""
 
-from dataclasses import fields
+from collections.abc import Mapping
 from typing import Any
 
-from gridsum.config.exact import ExactConfig
 from gridsum.config.fields import override
-from gridsum.config.paper import Config, ConfigError, TaskConfig
-from gridsum.io.names import did_you_mean
-from gridsum.tasks import DEFAULT, find
+from gridsum.config.paper import Config, TaskConfig
+from gridsum.tasks import find
 
 PAPER_VARIANTS: dict[str, dict[str, Any]] = {
     "base": {},
@@ -16,7 +14,9 @@ PAPER_VARIANTS: dict[str, dict[str, Any]] = {
     "fixedTime": {"model.halting": "fixed", "objective.regulariser": "none"},
     "ponderReg": {"objective.regulariser": "kl"},
 }
-VARIANTS: dict[str, dict[str, Any]] = PAPER_VARIANTS
+"""The paper's own, which the study is about."""
+VARIANTS: dict[str, dict[str, Any]] = {**PAPER_VARIANTS}
+"""All of them; add yours here."""
 
 READINGS: dict[str, dict[str, Any]] = {
     "text": {
@@ -39,26 +39,19 @@ MEANINGS: dict[str, str] = {
 }
 
 
-def variant(name: str, reading: str | None = None, task: str | None = None) -> Config:
-    """The configuration of a variant, under another reading of the paper and for another task if one is named."""
-    if name not in VARIANTS:
-        exact = ExactConfig().variant
-        if name == exact:
-            raise ConfigError(f"{name} has a recipe of its own; here name one of the paper's, {', '.join(VARIANTS)}")
-        known = (exact, *VARIANTS)
-        mend = did_you_mean(name, known, f"the variants are {', '.join(known)}")
-        raise ConfigError(f"there is no variant {name!r}; {mend}")
-    if reading is not None and reading not in READINGS:
-        mend = did_you_mean(reading, READINGS, f"the other readings are {', '.join(READINGS)}")
-        raise ConfigError(f"there is no reading {reading!r}; {mend}")
-    changes = VARIANTS[name] | (READINGS[reading] if reading else {})
+def variant(
+    name: str, setting: str | None = None, task: str | None = None, changes: Mapping[str, Any] | None = None
+) -> Config:
+    """The configuration of a variant in a setting, such as another reading of the paper, and for another task."""
+    few: dict[str, Any] = {}
     if task is not None:
-        changes = changes | {"task.name": task}
         most = find(task).most_terms
+        few = {"task.name": task}
         if most is not None:
-            few = min(most, TaskConfig().terms[1])
-            changes |= {"task.terms": (1, few), "task.group_bounds": tuple(range(1, few))[:1]}
-    return override(Config(variant=name), changes)
+            terms = min(most, TaskConfig().terms[1])
+            few |= {"task.terms": (1, terms), "task.group_bounds": tuple(range(1, terms))[:1]}
+    deltas = {**VARIANTS[name], **(READINGS[setting] if setting else {}), **few, **(changes or {})}
+    return override(Config(variant=name), deltas)
 
 
 SMALL: dict[str, Any] = {
@@ -72,16 +65,3 @@ SMALL: dict[str, Any] = {
     "phases.robust.recurrent": (6, 12),
 }
 """What makes `exact` small enough for a CPU: a smaller network, and shorter sums to learn from."""
-
-
-def exact_for(task: str | None = None, small: bool = False) -> ExactConfig:
-    """The configuration of `exact` for a task: phases have no more terms than it takes."""
-    config = override(ExactConfig(task=task or DEFAULT), SMALL if small else {})
-    most = find(config.task).most_terms
-    if most is None:
-        return config
-    shortened = {
-        f"phases.{item.name}.terms": (1, min(most, getattr(config.phases, item.name).terms[1]))
-        for item in fields(config.phases)
-    }
-    return override(config, shortened)

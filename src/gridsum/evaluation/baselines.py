@@ -53,7 +53,7 @@ def by_system(records: Iterable[Record]) -> Found:
     check_versions(records)
     if not records:
         raise TableError(
-            "there are no records; train a system and measure it: gridsum train --system dngpu --out FOLDER, then "
+            "there are no records; train a system and measure it: gridsum train --variant dngpu --out FOLDER, then "
             "gridsum evaluate --model FOLDER --suite comparison --out records.jsonl"
         )
     found: Found = {}
@@ -134,7 +134,7 @@ def best_runs(records: Iterable[Record]) -> dict[str, dict[str, Record]]:
 def training_command(record: Record) -> str:
     """What trains such a run."""
     name, _, setting = record.variant.partition("/")
-    return f"gridsum train --system {name} --setting {setting} --seeds {record.seed} --out FOLDER"
+    return f"gridsum train --variant {name} --setting {setting} --seeds {record.seed} --out FOLDER"
 
 
 class Point(NamedTuple):

@@ -21,7 +21,7 @@ from gridsum.evaluation.tables import TABLES, score_text
 from gridsum.io.names import MODELS
 from gridsum.io.packed import content
 from gridsum.io.version import __version__
-from gridsum.model.store import EXPORTED, configuration_of, facts_of_file, write_atomically
+from gridsum.model.store import EXPORTED, configuration_of, facts, load_runs, write_atomically
 
 
 def write_folder(model: Model, weights: Path, folder: Path, records: Sequence[Record]) -> list[Path]:
@@ -43,7 +43,7 @@ def write_folder(model: Model, weights: Path, folder: Path, records: Sequence[Re
 
 def card(model: Model, weights: Path, records: Sequence[Record]) -> str:
     """The README of a model, with metadata that the Hub reads."""
-    facts = facts_of_file(model.name, weights)
+    about = facts(load_runs(model.name, [weights]))
     name = f"gridsum-{Path(model.name).name}"
     lines = [
         "---",
@@ -55,7 +55,7 @@ def card(model: Model, weights: Path, records: Sequence[Record]) -> str:
         f"# {name}",
         "",
         "A network of gridsum (`pip install gridsum`), "
-        f"variant `{facts['variant']}`, seed {facts['seed']}, {facts['parameters']:,} parameters. "
+        f"variant `{about['variant']}`, seed {about['seed']}, {about['parameters']:,} parameters. "
         f"Its task is `{model.task.name}`: {model.task.meaning}.",
         "",
         *([f"Use it for {MODELS[model.name]}.", ""] if model.name in MODELS else []),

@@ -6,7 +6,7 @@ whoever builds something from it.
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -38,16 +38,13 @@ def about_file(path: Path) -> dict[str, Any]:
     return _open(path, whole=False)[1]
 
 
-def unseal(path: Path, older: Callable[[dict[str, Any]], bool]) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """The tensors of a file and what it says of them, if both are as they were written.
-
-    A file of an earlier release carries no checksum; `older` says whether a file is one, by what it says of itself.
-    """
+def unseal(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """The tensors of a file and what it says of them, if both are as they were written."""
     held, about = _open(path, whole=True)
     told = about.pop(_CHECKSUM, None)
-    if told is None and not older(about):
+    if told is None:
         raise SealError("its checksum is missing")
-    if told is not None and told != _checksum(held, about):
+    if told != _checksum(held, about):
         raise SealError("its content does not fit its checksum")
     return held, about
 

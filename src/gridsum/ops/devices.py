@@ -79,11 +79,12 @@ class Replayed:
     """A function of tensors, which may change others in place, as a CUDA graph.
 
     Shapes stay those of the first call. That one is eager, because what libraries allocate once must be allocated
-    before a capture; the second captures, which computes nothing by itself.
+    before a capture; the second captures, which computes nothing by itself. Several that run one after the other may
+    share a `pool` of memory.
     """
 
-    def __init__(self, function: Callable[..., Tensor]) -> None:
-        self.function = function
+    def __init__(self, function: Callable[..., Tensor], pool: Any = None) -> None:
+        self.function, self.pool = function, pool
         self.inputs: tuple[Tensor, ...] | None = None
         self.graph: torch.cuda.CUDAGraph | None = None
 
@@ -96,7 +97,7 @@ class Replayed:
         if self.graph is None:
             torch.cuda.synchronize()
             self.graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(self.graph):
+            with torch.cuda.graph(self.graph, pool=self.pool):
                 self.output = self.function(*self.inputs)
         self.graph.replay()
         return self.output.clone()

@@ -10,9 +10,9 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from gridsum.baselines.baseline import Baseline, BaselineConfig, baseline
 from gridsum.baselines.learning import learned_in, learning
-from gridsum.baselines.registry import SYSTEMS
-from gridsum.baselines.system import System
+from gridsum.config.registry import BASELINES
 from gridsum.evaluation.baselines import across, by_system, costs, spread_of, systems
 from gridsum.evaluation.intervals import wilson
 from gridsum.evaluation.records import Record, read
@@ -65,7 +65,7 @@ Both settings of each system on every suite, and every seed. What it means stand
 [systems side by side](../comparison.md).
 
 ```sh
-gridsum train --system dngpu --seeds 0-7 --out runs/dngpu
+gridsum train --variant dngpu --seeds 0-7 --out runs/dngpu
 gridsum evaluate --model runs/dngpu --suite comparison --out records.jsonl
 gridsum reproduce --variants baselines --out runs/systems --seeds 0-7 --on processes:5   # all of it, and this page
 gridsum figure systems --records exact base runs/systems/records/systems.jsonl --out comparison.svg
@@ -85,7 +85,7 @@ def keep_learning(folder: Path) -> None:
     """Keep how the baselines in a folder learned; logs that are no longer there have been kept before."""
     path = folder / LEARNING
     known = learning([path]) if path.exists() else {}
-    for name, setting in ((name, setting) for setting in _TRAINED for name in SYSTEMS):
+    for name, setting in ((name, setting) for setting in _TRAINED for name in BASELINES):
         place = folder / f"{name}-{setting}"
         if (place / "config.json").exists():
             known[f"{name}/{setting}"] = learned_in(place, f"{name}/{setting}")
@@ -122,7 +122,7 @@ def page(records: Sequence[Record]) -> str:
             "differs from its paper, how it learned, and the commands.\n",
         ]
     parts += ["## What each can and cannot do, and why\n"]
-    parts += [_told(system, found) for system in SYSTEMS.values()]
+    parts += [_told(system, found) for system in _baselines()]
     parts += ["## Against their own papers\n", _RULE + "\n", to_markdown(_claims(found))]
     return "\n".join(parts).rstrip("\n") + "\n"
 
@@ -141,7 +141,7 @@ def appendix(records: Sequence[Record]) -> str:
         )
         parts += _tables(both, groups)
     parts += [to_markdown(_overview(found)), "## What their papers say, and what differs here\n"]
-    parts += [f"- **{system.title}**: {system.claim}. Here: {system.differs}." for system in SYSTEMS.values()]
+    parts += [f"- **{system.title}**: {system.claim}. Here: {system.differs}." for system in _baselines()]
     if measured:
         parts += [
             "\n## How those learned that do not reach their papers' numbers\n",
@@ -168,7 +168,7 @@ def _found(measured: list[Record]) -> dict[str, Suites]:
 
 def unmeasured(found: Container[str]) -> list[str]:
     """The systems and settings, such as dngpu/own, that are not among those found."""
-    wanted = [f"{name}/{setting}" for name in SYSTEMS for setting in _TRAINED]
+    wanted = [f"{name}/{setting}" for name in BASELINES for setting in _TRAINED]
     return [variant for variant in wanted if variant not in found]
 
 
@@ -221,7 +221,7 @@ def reached(seeds: Mapping[int | None, Record], number: float) -> bool:
 
 def _claims(found: Mapping[str, Suites]) -> Table:
     rows = []
-    for system in SYSTEMS.values():
+    for system in _baselines():
         suites = found.get(f"{system.name}/own", {})
         for suite, number, source in system.numbers:
             seeds = suites.get(suite, {})
@@ -235,7 +235,7 @@ def _claims(found: Mapping[str, Suites]) -> Table:
     return Table("Own papers' numbers", caption, header, tuple(rows))
 
 
-def _told(system: System, found: Mapping[str, Suites]) -> str:
+def _told(system: Baseline, found: Mapping[str, Suites]) -> str:
     outcomes = [
         f"- *{title}* {_outcome(system, setting, found.get(f'{system.name}/{setting}', {}))}"
         for setting, title in _TRAINED.items()
@@ -248,13 +248,13 @@ def _told(system: System, found: Mapping[str, Suites]) -> str:
     return "\n".join((f"**{system.title}** ({system.source}). {system.reach}\n", *outcomes, ""))
 
 
-def _trained_whole(system: System, setting: str, suites: Suites) -> bool:
+def _trained_whole(system: Baseline, setting: str, suites: Suites) -> bool:
     """Whether its runs saw all that its recipe has. What is told of them may not hold for a short trial."""
     seen = {record.problems_seen for seeds in suites.values() for record in seeds.values()}
-    return seen <= {None, system.configured(setting).samples}
+    return seen <= {None, seen_in_training(system.configure(setting))}
 
 
-def _outcome(system: System, setting: str, suites: Suites) -> str:
+def _outcome(system: Baseline, setting: str, suites: Suites) -> str:
     """What is told of a system with its numbers filled in; where nothing is, some numbers alone."""
 
     def number(place: re.Match[str]) -> str:
@@ -272,14 +272,14 @@ def _outcome(system: System, setting: str, suites: Suites) -> str:
 
 def _overview(found: Mapping[str, Suites]) -> Table:
     rows = []
-    for system in SYSTEMS.values():
-        parameters = sum(part.numel() for part in system.network(system.configured("paper")).parameters())
-        own = system.configured("own")
+    for system in _baselines():
+        parameters = sum(part.numel() for part in system.network(system.configure("paper")).parameters())
+        own = system.configure("own")
         trained = f"{own.space}" + ("" if own.task.name == "add" else f" ({own.task.task.meaning})")
-        given = system.given("own")
+        given = system.given[f"{system.name}/own"]
         if system.own.given != system.paper.given:
-            given = f"own: {given}; paper: {system.given('paper')}"
-        seen = ", ".join(f"{system.configured(setting).samples / 1e6:.2f}" for setting in _TRAINED)
+            given = f"own: {given}; paper: {system.given[f'{system.name}/paper']}"
+        seen = ", ".join(f"{seen_in_training(system.configure(setting)) / 1e6:.2f}" for setting in _TRAINED)
         took = ", ".join(_seconds(found.get(f"{system.name}/{setting}", {})) for setting in _TRAINED)
         rows.append((system.name, f"{parameters:,}", given, trained, seen, took))
     caption = (
@@ -294,3 +294,12 @@ def _overview(found: Mapping[str, Suites]) -> Table:
 def _seconds(suites: Suites) -> str:
     took = next((record.training_seconds for seeds in suites.values() for record in seeds.values()), None)
     return "–" if took is None else f"{took:.0f}"
+
+
+def seen_in_training(config: BaselineConfig) -> int:
+    """How many problems a run sees in training."""
+    return config.steps * config.training.batch
+
+
+def _baselines() -> list[Baseline]:
+    return list(map(baseline, BASELINES))

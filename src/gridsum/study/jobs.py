@@ -23,8 +23,9 @@ from typing import Any, NamedTuple
 
 import torch
 
-from gridsum.config.fields import fields_of, following, override
+from gridsum.config.fields import fields_of, override
 from gridsum.config.paper import Config
+from gridsum.config.registry import find
 from gridsum.evaluation.evaluate import evaluate
 from gridsum.evaluation.records import Record, as_line, read
 from gridsum.evaluation.suites import Suite
@@ -139,7 +140,11 @@ class Training:
             return None
         config, _ = read_setup(folder / self.follows.name)
         changes = {name: fields_of(self.config)[name][1] for name in ("objective.weight", "training.epochs")}
-        return replace(self, config=override(following(config), changes), seeds=tuple(sorted({*chosen.values()})))
+        return replace(
+            self,
+            config=override(find(config.variant).following(config), changes),
+            seeds=tuple(sorted({*chosen.values()})),
+        )
 
     def chosen(self, folder: Path) -> dict[str, int]:
         """The best seed for each aim; empty while not all runs are validated."""
@@ -165,7 +170,7 @@ class Training:
         return self.total if not done and measured else min(done, self.total)
 
     def _check(self, place: Path) -> None:
-        there, seeds = kinds.setup(place)
+        there, seeds = read_setup(place)
         missing = [seed for seed in self.seeds if seed not in seeds]
         if missing:
             raise FolderError(
@@ -251,7 +256,9 @@ class Train(Job):
         return kinds.work(training.config, len(training.seeds), state.total - state.done, device)
 
     def memory(self) -> int:
-        return _PROCESS_BYTES + kinds.memory(self.training.config, len(self.training.seeds))
+        return _PROCESS_BYTES + find(self.training.config.variant).memory(
+            self.training.config, len(self.training.seeds)
+        )
 
     def run(self, folder: Path, callbacks: Callbacks) -> None:
         training = self.training.resolved(folder)
@@ -259,7 +266,7 @@ class Train(Job):
         place, label = folder / training.name, training.subject
         config, seeds, start = training.config, training.seeds, None
         if resume := (place / "config.json").exists():
-            config, seeds = kinds.setup(place)
+            config, seeds = read_setup(place)
         elif training.follows is not None:
             chosen = training.follows.chosen(folder)
             told = ", ".join(f"seed {seed} for {aim}" for aim, seed in chosen.items())
@@ -334,7 +341,7 @@ class Measure(Job):
             return None
         if not self.sheet.proved_alone:
             return training.seeds
-        seed = proved_seed(kinds.outcomes(folder / training.name, training.seeds))
+        seed = proved_seed(kinds.outcomes(folder / training.name, training.config, training.seeds))
         return None if seed is None else (seed,)
 
     def state(self, folder: Path) -> State:

@@ -15,10 +15,11 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from gridsum.baselines.registry import SYSTEMS
-from gridsum.config.exact import ExactConfig
+from gridsum.baselines.baseline import baseline
 from gridsum.config.fields import override
 from gridsum.config.paper import ConfigError
+from gridsum.config.registry import BASELINES as SHIPPED_BASELINES
+from gridsum.config.registry import find
 from gridsum.config.variants import PAPER_VARIANTS, variant
 from gridsum.evaluation.suites import COLLECTIONS, LONG_DIGITS, Suite
 from gridsum.io.disk import write_atomically
@@ -103,9 +104,8 @@ def baseline_suites(name: str, setting: str) -> tuple[Suite, ...]:
 
     Problems that it cannot be given are left out.
     """
-    baseline = SYSTEMS[name]
-    config = baseline.configured(setting)
-    task, network = config.task.task, baseline.network(config)
+    config = baseline(name).configure(setting)
+    task, network = config.learns, baseline(name).network(config)
     more = map(Suite.parse, _MORE_OF_BASELINES if task.most_terms is None else task.suites)
     suites = _each_once(*(COLLECTIONS["comparison"] if task.most_terms is None else ()), *more)
     return tuple(suite for suite in suites if network.fits(suite.space))
@@ -115,13 +115,15 @@ def named(names: Iterable[str]) -> tuple[str, ...]:
     """What these names of `--variants` stand for: variants, exact, and baselines as NAME/SETTING."""
     found: list[str] = []
     for name in names:
-        baseline, _, setting = name.partition("/")
-        if name in (*PAPER_VARIANTS, EXACT) or (baseline in SYSTEMS and setting in SETTINGS):
+        alone, _, setting = name.partition("/")
+        if name in (*PAPER_VARIANTS, EXACT) or (alone in SHIPPED_BASELINES and setting in SETTINGS):
             found.append(name)
-        elif name == BASELINES or name in SYSTEMS:
-            found += [f"{one}/{setting}" for setting in SETTINGS for one in SYSTEMS if name in (BASELINES, one)]
+        elif name == BASELINES or name in SHIPPED_BASELINES:
+            found += [
+                f"{one}/{setting}" for setting in SETTINGS for one in SHIPPED_BASELINES if name in (BASELINES, one)
+            ]
         else:
-            known = (*PAPER_VARIANTS, EXACT, BASELINES, *SYSTEMS)
+            known = (*PAPER_VARIANTS, EXACT, BASELINES, *SHIPPED_BASELINES)
             advice = f"there are {', '.join(known)}; a baseline also as NAME/own and NAME/paper"
             raise ConfigError(f"there is no variant {name!r}; {did_you_mean(name, known, advice)}")
     return tuple(dict.fromkeys(found))
@@ -189,12 +191,12 @@ class Reproduction:
         return replace(standard, name=name, seeds=seeds, sheets=(sheet,), stage=EXTRA_FOLDER, keep_checkpoint=False)
 
     def _exact(self) -> Training:
-        config = override(ExactConfig(), _QUICK_EXACT if self.quick else {})
+        config = find(EXACT).configure(changes=_QUICK_EXACT if self.quick else {})
         sheet = Sheet("measure", f"records/{EXACT}.jsonl", self._asked(OF_EXACT), proved_alone=True)
         return Training(EXACT, config, self.seeds, (sheet,))
 
     def _baseline(self, name: str, setting: str) -> Training:
-        config = override(SYSTEMS[name].configured(setting), _QUICK_EPOCHS if self.quick else {})
+        config = find(name).configure(setting, changes=_QUICK_EPOCHS if self.quick else {})
         suites = [
             replace(suite, samples=128 if suite.space.digits[1] > 300 else 256)
             for suite in baseline_suites(name, setting)

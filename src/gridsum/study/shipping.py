@@ -8,11 +8,12 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from gridsum.automaton.rule import LearnedRule
+from gridsum.config.registry import find
 from gridsum.config.variants import PAPER_VARIANTS
 from gridsum.evaluation.records import Record, as_line, read
 from gridsum.evaluation.suites import COLLECTIONS
 from gridsum.io.disk import write_atomically
-from gridsum.model.store import SEEDS, WEIGHTS, load_exact
+from gridsum.model.store import SEEDS, WEIGHTS, load_runs
 from gridsum.study.kinds import outcomes
 from gridsum.study.reproduction import EXACT
 from gridsum.study.results import Results, Run
@@ -57,7 +58,10 @@ def ship(results: Results, folder: Path, variants: Collection[str] = tuple(PAPER
 
 def ship_exact(folder: Path, to: Path, seeds: Sequence[int]) -> int:
     """Weights, rule and scores of the chosen run of `exact` into `to`; returns its seed."""
-    seed, records = proved_seed(outcomes(folder / EXACT, seeds)), folder / "records" / f"{EXACT}.jsonl"
+    seed, records = (
+        proved_seed(outcomes(folder / EXACT, find(EXACT).configure(), seeds)),
+        folder / "records" / f"{EXACT}.jsonl",
+    )
     if seed is None:
         raise ShippingError(
             f"no run of {EXACT} in {folder} is proved; train more seeds, or see what fails: gridsum prove --model RUN"
@@ -65,7 +69,7 @@ def ship_exact(folder: Path, to: Path, seeds: Sequence[int]) -> int:
     if not records.exists():
         raise ShippingError(f"there are no scores yet of {EXACT}; make them first: gridsum reproduce --only measure")
     weights = seed_folder(folder / EXACT, seed) / WEIGHTS
-    rule = LearnedRule(load_exact(weights)[0]).table()
+    rule = LearnedRule(load_runs(EXACT, [weights]).network).table()
     write_atomically(to / f"{EXACT}.safetensors", weights.read_bytes())
     write_atomically(to / f"{EXACT}.rule.json", (rule.to_json() + "\n").encode())
     write_atomically(to / f"{EXACT}.jsonl", _lines(EXACT, [r for r in read([records]) if r.seed == seed]))

@@ -16,9 +16,9 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, TypeVar
 
-from gridsum.config.exact import ExactConfig
-from gridsum.config.fields import fields_of, from_dict, override, to_json
-from gridsum.config.paper import Config, ConfigError
+from gridsum.config.fields import fields_of, override, to_json
+from gridsum.config.paper import ConfigError
+from gridsum.config.registry import find, read_config
 from gridsum.evaluation.suites import Suite
 from gridsum.io.disk import write_atomically
 from gridsum.study.jobs import Asked, Job, Sheet, Training, jobs_of
@@ -88,14 +88,10 @@ def write_sweep(folder: Path, configs: Mapping[str, Any], seeds: Sequence[int]) 
 def read_sweep(folder: Path) -> tuple[dict[str, Any], tuple[int, ...]]:
     try:
         setup = json.loads((folder / _SETUP).read_text())
-        configs = {name: from_dict(_kind_of(data), data) for name, data in setup["configurations"].items()}
+        configs = {name: read_config(data) for name, data in setup["configurations"].items()}
         return configs, tuple(setup["seeds"])
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise SweepError(f"{folder / _SETUP} cannot be read as a sweep: {error}") from None
-
-
-def _kind_of(data: dict[str, Any]) -> type[Any]:
-    return ExactConfig if data.get("variant") == "exact" else Config
 
 
 def holds_sweep(folder: Path) -> bool:
@@ -115,10 +111,10 @@ def sweep_jobs(
 def listed(folder: Path, configs: Mapping[str, Any], seeds: Sequence[int]) -> list[str]:
     """How good each configuration became at the end of its training, the best first, as lines."""
     rows: list[tuple[float, int, str, str]] = []
-    exact = all(isinstance(config, ExactConfig) for config in configs.values())
+    proofs = all(find(config.variant).outcome for config in configs.values())
     for name in configs:
-        if exact:
-            results = outcomes(folder / name, seeds)
+        if proofs:
+            results = outcomes(folder / name, configs[name], seeds)
             proved = sum(result["proved"] for result in results)
             rows.append((proved, len(results), f"{proved:>7}", name))
             continue
@@ -126,7 +122,7 @@ def listed(folder: Path, configs: Mapping[str, Any], seeds: Sequence[int]) -> li
         if ends:
             accuracy, loss = (fmean(line[part] for line in ends) for part in ("accuracy", "total"))
             rows.append((accuracy, len(ends), f"{accuracy:>9.4f} {loss:>8.4f}", name))
-    header = f"{'proved':>7}" if exact else f"{'accuracy':>9} {'loss':>8}"
+    header = f"{'proved':>7}" if proofs else f"{'accuracy':>9} {'loss':>8}"
     ordered = sorted(rows, key=lambda row: -row[0])
     return [f"{header} {'runs':>5}  configuration", *(f"{told} {runs:>5}  {name}" for _, runs, told, name in ordered)]
 

@@ -1,24 +1,22 @@
 """What can be seen of a training, a reproduction or a sweep while it goes on, from its folder alone."""
 
-import json
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from gridsum.config.registry import find
 from gridsum.evaluation.rendering import Table, to_text
 from gridsum.study import kinds
 from gridsum.study.heartbeat import last_beats
 from gridsum.study.jobs import Job
 from gridsum.study.reproduction import EXTRA_FOLDER, holds_reproduction, read_reproduction
 from gridsum.study.sweep import holds_sweep, read_sweep, sweep_jobs
-from gridsum.training.folders import FolderError, read_metrics, seed_folder
-from gridsum.training.phases import total_steps
+from gridsum.training.folders import FolderError, read_metrics, read_setup
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _CURVE = 40
 """Letters of a curve."""
-_LOSSES, _SHARES = ("total", "loss"), ("accuracy", "results")
 
 
 class Seen(NamedTuple):
@@ -26,15 +24,10 @@ class Seen(NamedTuple):
 
     variant: str
     of: int
-    """How many epochs, or training steps of exact, there are to do."""
+    """How many epochs there are to do."""
     logs: dict[int, list[dict[str, Any]]]
     proofs: dict[int, bool]
-
-    @property
-    def ended(self) -> bool:
-        if self.variant == "exact":
-            return len(self.proofs) == len(self.logs)
-        return all(log and log[-1]["epoch"] >= self.of for log in self.logs.values())
+    ended: bool
 
 
 def jobs_in(folder: Path) -> list[Job]:
@@ -75,15 +68,13 @@ def look(folder: Path) -> Seen:
     """At one training."""
     if not (folder / "config.json").exists():
         raise FolderError(f"{folder} holds no training, reproduction or sweep; name the --out of one")
-    config, seeds = kinds.setup(folder)
-    of = total_steps(config) if config.variant == "exact" else config.training.epochs
+    config, seeds = read_setup(folder)
     logs = {seed: read_metrics(folder, seed) for seed in seeds}
-    proofs = {}
-    for seed in seeds:
-        path = seed_folder(folder, seed) / "proof.json"
-        if path.exists():
-            proofs[seed] = bool(json.loads(path.read_text())["proved"])
-    return Seen(config.variant, of, logs, proofs)
+    of, outcomes = config.training.epochs, kinds.outcomes(folder, config, seeds)
+    proofs = {result["seed"]: bool(result["proved"]) for result in outcomes}
+    trained = all(log and log[-1]["epoch"] >= of for log in logs.values())
+    ended = len(proofs) == len(seeds) if find(config.variant).outcome else trained
+    return Seen(config.label, of, logs, proofs, ended)
 
 
 def drawn(folder: Path, seen: Seen, width: int | None = None) -> str:
@@ -91,21 +82,16 @@ def drawn(folder: Path, seen: Seen, width: int | None = None) -> str:
     rows = []
     for seed, log in seen.logs.items():
         held = [line["held_out"] for line in log if "held_out" in line]
-        right = _values(log, _SHARES)
+        right = [line["accuracy"] for line in log]
         state = "" if seed not in seen.proofs else "proved" if seen.proofs[seed] else "not proved"
-        numbers = [_number(_values(log, _LOSSES)), _number(right), _number(held)]
+        numbers = [_number([line["total"] for line in log]), _number(right), _number(held)]
         done = f"{log[-1]['epoch'] if log else 0} of {seen.of}"
         rows.append((str(seed), done, *numbers, curve(held or right), state))
-    unit = "training step" if seen.variant == "exact" else "epoch"
-    header = ("seed", unit, "loss", "right", "held out", "curve", "")
+    header = ("seed", "epoch", "loss", "right", "held out", "curve", "")
     if not seen.proofs:
         header, rows = header[:-1], [row[:-1] for row in rows]
     caption = "Right: in training. Held out, and the curve: whole results right on problems never trained on."
     return to_text(Table(f"{seen.variant} in {folder}", caption, header, tuple(rows)), width)
-
-
-def _values(log: list[dict[str, Any]], names: Sequence[str]) -> list[float]:
-    return [line[name] for line in log for name in names if name in line]
 
 
 def _number(values: list[float]) -> str:

@@ -6,7 +6,7 @@ alphabet, parser, exact answer, the answer's digits for many problems at once. `
 
 from gridsum.tasks.addition import Addition
 from gridsum.tasks.alphabet import FIRST_DIGIT, PAD, Alphabet
-from gridsum.tasks.registry import DEFAULT, TaskError, find, known
+from gridsum.tasks.registry import DEFAULT, TaskError, find, known, known_as, register
 from gridsum.tasks.subtraction import Subtraction
 from gridsum.tasks.task import ExpressionError, Task
 
@@ -22,4 +22,6 @@ __all__ = [
     "TaskError",
     "find",
     "known",
+    "known_as",
+    "register",
 ]

@@ -22,6 +22,7 @@ from gridsum.tasks.task import Task
 DEFAULT = "add"
 _GROUP = "gridsum.tasks"
 _SHIPPED: dict[str, Callable[..., Task]] = {"add": Addition, "subtract": Subtraction, "prefix": Prefix}
+_registered: dict[str, Callable[..., Task]] = {}
 
 
 class TaskError(ValueError):
@@ -33,7 +34,27 @@ def known() -> dict[str, Callable[..., Any]]:
     from importlib.metadata import entry_points
 
     offered = {point.name: _loaded(point) for point in entry_points(group=_GROUP)}
-    return {**offered, **_SHIPPED}
+    return {**offered, **_registered, **_SHIPPED}
+
+
+def register(name: str, make: Callable[..., Task]) -> None:
+    """Add a task for as long as the process lives; `make` is called with the parameters that follow its name."""
+    if name in _SHIPPED or not name.isidentifier():
+        raise TaskError(f"{name!r} cannot name a task of yours; choose a word that is none of {', '.join(_SHIPPED)}")
+    _registered[name] = make
+    find.cache_clear()
+
+
+def known_as(task: "str | Task") -> str:
+    """The name that `find` knows a task by. One that is given as itself is registered, if it is not known."""
+    if isinstance(task, str):
+        return task
+    if not isinstance(task, Task):
+        raise TaskError(f"{task!r} is no task; give a gridsum.tasks.Task, or the name of one such as add:base=2")
+    kind = task.name.partition(":")[0]
+    if kind not in known():
+        register(kind, lambda **_: task)
+    return task.name
 
 
 def _loaded(point: Any) -> Callable[..., Any]:

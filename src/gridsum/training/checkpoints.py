@@ -1,9 +1,10 @@
-"""Checkpoints: the fleet at the end of an epoch, and all that going on needs.
+"""Checkpoints: the fleet after a training step, and all that going on needs.
 
     FOLDER/checkpoint.safetensors          the last one
     FOLDER/checkpoint-before.safetensors   the one before it, if the last one should be damaged
 
-Random numbers are functions of seed and step, so a checkpoint is weights, moments and the epoch.
+Random numbers are functions of seed and step, so a checkpoint is weights, moments, the step, and what the epoch that is
+not over has logged.
 """
 
 import json
@@ -21,7 +22,7 @@ from gridsum.io.disk import sync_folder, write_atomically
 from gridsum.io.sealed import SealError, about_file, seal, unseal
 
 CHECKPOINT, BEFORE = "checkpoint.safetensors", "checkpoint-before.safetensors"
-_FORMAT = "gridsum-checkpoint-2"
+_FORMAT = "gridsum-checkpoint-3"
 Warn = Callable[[str], None]
 
 
@@ -31,13 +32,16 @@ class CheckpointError(ValueError):
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The fleet after `epoch` epochs."""
+    """The fleet after `epoch` whole epochs and `step` training steps."""
 
     epoch: int
+    step: int
     seeds: tuple[int, ...]
     tensors: dict[str, Tensor]
-    config: dict[str, Any] = field(default_factory=dict)
-    """What it was trained with, as JSON holds it; empty where release 0.1.0 wrote it."""
+    config: dict[str, Any]
+    """What it was trained with, as JSON holds it."""
+    quantities: tuple[str, ...] = ()
+    """The names of what is logged."""
     logs: dict[str, str] = field(default_factory=dict)
     """The checksum of every run's log at that moment, by seed."""
     from_before: bool = False
@@ -49,6 +53,8 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
     about = {
         "format": _FORMAT,
         "epoch": checkpoint.epoch,
+        "step": checkpoint.step,
+        "quantities": list(checkpoint.quantities),
         "seeds": list(checkpoint.seeds),
         "config": checkpoint.config,
         "logs": checkpoint.logs,
@@ -108,7 +114,7 @@ def load_moments(weights: Sequence[Path], seeds: Sequence[int]) -> dict[str, Ten
             f"{folder / CHECKPOINT} is damaged ({error}); make it anew with gridsum train --out {folder} --resume, or "
             "remove it to begin with the optimiser's moments at zero"
         ) from None
-    if "updates" not in checkpoint.tensors or not set(seeds) <= set(checkpoint.seeds):
+    if not set(seeds) <= set(checkpoint.seeds):
         return None
     rows = [checkpoint.seeds.index(seed) for seed in seeds]
     held = checkpoint.tensors
@@ -133,13 +139,21 @@ def go_back(folder: Path) -> None:
 
 
 def check_fits(folder: Path, checkpoint: Checkpoint, seeds: Sequence[int], state: Mapping[str, Tensor]) -> None:
-    """Refuse a checkpoint that is not of these runs: other seeds, or tensors of other names, shapes or types."""
+    """Refuse a checkpoint that is not of these runs: other seeds, or tensors of other names, shapes or types.
+
+    What is empty in `state` has a size that depends on the step.
+    """
     where = f"the checkpoint in {folder}"
     if checkpoint.seeds != tuple(seeds):
         raise CheckpointError(f"{where} is of seeds {list(checkpoint.seeds)}, not {list(seeds)}; it is another run's")
     theirs = {name: (tuple(tensor.shape), tensor.dtype) for name, tensor in checkpoint.tensors.items()}
-    ours = {name: (tuple(tensor.shape), tensor.dtype) for name, tensor in state.items()}
-    wrong = sorted(name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name))
+    ours = {
+        name: (tuple(tensor.shape), tensor.dtype) if tensor.numel() else theirs.get(name)
+        for name, tensor in state.items()
+    }
+    wrong = sorted(
+        name for name in state.keys() | theirs.keys() if ours.get(name) is None or ours[name] != theirs.get(name)
+    )
     if wrong:
         raise CheckpointError(
             f"{where} does not fit the configuration: {wrong[0]} is {_told(theirs.get(wrong[0]))} but should be "
@@ -152,13 +166,11 @@ def _told(found: tuple[tuple[int, ...], Any] | None) -> str:
 
 
 def _read(path: Path) -> Checkpoint:
-    held, about = unseal(path, older=lambda about: set(about) == {"epoch", "seeds"})
-    if about.get("format", _FORMAT) != _FORMAT:
-        raise SealError(f"its format is {about['format']!r}, not {_FORMAT!r}")
-    epoch, seeds, config, logs = _epoch(about), about.get("seeds"), about.get("config", {}), about.get("logs", {})
-    if not isinstance(seeds, list) or not all(type(seed) is int for seed in seeds) or not isinstance(config, dict):
-        raise SealError("it does not say which seeds it is of")
-    return Checkpoint(epoch, tuple(seeds), held, config, logs)
+    held, about = unseal(path)
+    if about.get("format") != _FORMAT:
+        raise SealError(f"its format is {about.get('format')!r}, not {_FORMAT!r}")
+    seeds, quantities = about["seeds"], tuple(about["quantities"])
+    return Checkpoint(_epoch(about), about["step"], tuple(seeds), held, about["config"], quantities, about["logs"])
 
 
 def _epoch(about: dict[str, Any]) -> int:

@@ -1,174 +1,221 @@
-"""From nothing to a proof: a fleet of `exact` trained on results, each run consolidated by itself and proved.
+"""`exact` as an entry of the registry: a network of bits, trained on results by phases, consolidated and proved."""
 
-The folder can be resumed:
-
-    FOLDER/config.json, checkpoint.safetensors, seed-K/metrics.jsonl, seed-K/weights.safetensors   as of every training
-    FOLDER/seed-K/proof.json    what its consolidation came to and whether it is proved; its weights are final then
-"""
-
-import json
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.func import functional_call
 
-from gridsum.automaton.rule import together
+from gridsum.automaton.rule import LearnedRule, alone
 from gridsum.automaton.settle import settle
-from gridsum.config.exact import ExactConfig
+from gridsum.config.exact import ExactConfig, Phase
+from gridsum.config.fields import override
 from gridsum.config.paper import ConfigError
-from gridsum.io.disk import write_atomically
-from gridsum.model.store import WEIGHTS, load_exact, save_run
-from gridsum.ops.costs import check_time, exact_work
-from gridsum.ops.sizes import check_memory, training_bytes
-from gridsum.training.checkpoints import Checkpoint, CheckpointError, Warn, config_of, save_checkpoint
-from gridsum.training.discovery import Discovery, Logged, train_steps
-from gridsum.training.folders import (
-    FolderError,
-    append_metrics,
-    check_free,
-    check_same,
-    clear,
-    create,
-    keep_logs,
-    opened,
-    seed_folder,
-    take_up,
-    write_setup,
-)
-from gridsum.training.phases import at_step, grid_of, total_steps
-from gridsum.training.process import set_for_training
+from gridsum.config.registry import Lesson, Trainable
+from gridsum.config.variants import SMALL
+from gridsum.data.problems import Batch, Space
+from gridsum.data.streams import Stream
+from gridsum.model.rule import RuleNetwork
+from gridsum.model.runs import as_written, flatten
+from gridsum.objective.exact import Cost, cost
+from gridsum.ops.costs import Work, exact_work
+from gridsum.ops.devices import Replayed, on_gpu
+from gridsum.ops.sizes import training_bytes
+from gridsum.tasks import DEFAULT, find
+from gridsum.training.discovery import Problems, draw, place, roll_out
+from gridsum.training.gradients import Gradients
+from gridsum.training.optimiser import named_rows
+from gridsum.training.phases import Setting, at_step, grid_of, recurrent_steps, setting
 
-PROOF = "proof.json"
+# How much of what hardening looks at is of the last training step.
+_RECENT = 0.05
+_QUANTITIES = tuple(Cost.__dataclass_fields__)
 
 
-@dataclass(frozen=True)
-class Progress:
-    """How far a fleet has come."""
+class _Objective(nn.Module):
+    """The cost of a training step as the forward of a module, so that it can be called with other weights."""
 
-    phase: str
-    done: int
-    of: int
-    news: str
+    def __init__(self, network: RuleNetwork, config: ExactConfig) -> None:
+        super().__init__()
+        self.network, self.config = network, config
 
-
-Report = Callable[[Progress], None]
-
-
-def train_exact(
-    config: ExactConfig,
-    seeds: Sequence[int],
-    folder: Path,
-    device: torch.device,
-    resume: bool = False,
-    report: Report = lambda _: None,
-    warn: Warn = lambda _: None,
-    tick: Callable[[int, int], None] = lambda *_: None,
-) -> list[dict[str, Any]]:
-    """Train, consolidate and prove a run for each seed; returns what each came to.
-
-    `report` hears of every epoch, `tick` of every training step: how many are done, and of how many.
-    """
-    if len(set(seeds)) != len(seeds) or not seeds:
-        raise ConfigError("seeds must be different from each other, and at least one")
-    check_memory(f"training {len(seeds)} runs of exact at once", training_bytes(config, len(seeds)), device)
-    check_time(f"training {len(seeds)} runs of exact", exact_work(config, len(seeds)), device, "tf32")
-    if resume:
-        check_same(folder, config, seeds)  # before the lock, which needs a folder
-    with opened(folder, warn):
-        if resume:
-            write_setup(folder, config, seeds)
-        else:
-            check_free(folder)
-            clear(folder)
-            create(folder, config, seeds)
-        with set_for_training(device, "tf32"):
-            _discover(config, tuple(seeds), folder, device, report, warn, tick)
-        with set_for_training(device, "fp32"):  # a rule is looked at in the precision that it is solved in
-            return _finish(config, seeds, folder, device, report)
+    def forward(
+        self, phase: Phase, steps: int, stream: Stream, now: Setting, before: Tensor, gates: Callable[[], Tensor | None]
+    ) -> tuple[Cost, Tensor]:
+        shared = self.config.discovery
+        problems = draw(phase, shared, stream, self.network.task)
+        rollout, states = roll_out(self.network, shared, phase, stream, now, steps, before, gates(), problems)
+        columns = problems.inside[:, :, 0, :, 0]
+        return cost(rollout, problems.targets, columns, shared, now.bit_cost, now.gate_cost), states
 
 
-def _discover(
-    config: ExactConfig,
-    seeds: tuple[int, ...],
-    folder: Path,
-    device: torch.device,
-    report: Report,
-    warn: Warn,
-    tick: Callable[[int, int], None],
-) -> None:
-    """All phases of training on results; a checkpoint's epoch is the number of training steps."""
-    fleet, last = Discovery(config, seeds, device), total_steps(config)
+class BitsLesson(Lesson):
+    """Training steps of `exact`; beside weights and moments a step depends on a few switches and the last states."""
 
-    def expected(checkpoint: Checkpoint) -> dict[str, Tensor]:
-        """The states a step ends with are as large as the grids of its phase."""
-        if not 0 < checkpoint.epoch <= last:
-            raise CheckpointError(f"the checkpoint in {folder} is of step {checkpoint.epoch} of {last}; it is damaged")
-        _, phase, _ = at_step(config, checkpoint.epoch - 1)
-        shape = len(seeds), config.discovery.batch, *grid_of(phase, config.discovery), config.rule.bits
-        return fleet.state() | {"before": torch.zeros(()).expand(shape)}
+    def __init__(self, network: RuleNetwork, config: ExactConfig, seeds: tuple[int, ...]) -> None:
+        self.network, self.config, self.objective = network, config, _Objective(network, config)
+        self.device = next(network.parameters()).device
+        self.stream = Stream.of_seeds(seeds, self.device)
+        self.certain = torch.zeros(len(seeds), device=self.device)
+        self.gates_hard = torch.zeros((), dtype=torch.bool, device=self.device)
+        self.before = torch.empty(0, device=self.device)
+        self.replayed: dict[tuple[str, int], Replayed] = {}
+        self.pool: Any = None
 
-    checkpoint = take_up(folder, config, seeds, expected, warn)
-    done = 0
-    if checkpoint is not None:
-        done = checkpoint.epoch
-        fleet.take_up(checkpoint.tensors)
-        for run, seed in enumerate(seeds):
-            if not (seed_folder(folder, seed) / PROOF).exists():  # else they have been consolidated
-                save_run(seed_folder(folder, seed) / WEIGHTS, fleet.network, run, config, seed)
-    started = time.monotonic()
+    def __call__(self, step: int) -> Gradients:
+        name, phase, index = at_step(self.config, step)
+        shape = self.states_shape(phase)
+        if self.before.shape != shape:
+            self.before = -torch.ones(shape, device=self.device)
+            self.forget_graphs()
+        steps = recurrent_steps(phase, step)
+        rows: Callable[..., Tensor] = partial(self._rows, phase, steps)
+        if on_gpu(self.device) and as_written(self.network):  # a graph calls no modules
+            rows = self.replayed.setdefault((name, steps), Replayed(rows, self.pool))
+        now = torch.tensor(setting(phase, index), device=self.device)
+        number = torch.full((), step, dtype=torch.int64, device=self.device)
+        found, states = rows(number, now, self.before), self.before[0].numel()
+        sizes = (found.shape[1] - len(_QUANTITIES) - states, len(_QUANTITIES), states)
+        gradient, costs, states = found.split(sizes, 1)
+        spent = Cost(*costs.unbind(1))
+        self.before.copy_(states.view_as(self.before))
+        self.certain.lerp_(spent.certain, _RECENT)
+        self.network.decided |= self.certain > self.config.discovery.harden_accuracy
+        if phase.gate_cost and index == phase.steps - 1:
+            self.gates_hard.fill_(True)
+        return Gradients(gradient, spent, steps)  # pyright: ignore[reportArgumentType]
 
-    def log(number: int, means: Tensor) -> None:
-        phase, _, _ = at_step(config, number - 1)
-        values = dict(zip(Logged._fields, means.tolist(), strict=True))
-        values |= {name: value.tolist() for name, value in fleet.held_out()._asdict().items()}
-        for run, seed in enumerate(seeds):
-            line = {name: value[run] for name, value in values.items()}
-            hardened = bool(fleet.network.decided[run])
-            append_metrics(folder, seed, {"epoch": number, "phase": phase, **line, "hardened": hardened})
-        best, mean = max(values["results"]), sum(values["results"]) / len(seeds)
-        placed = int(fleet.network.decided.sum())
-        new, codes = (sum(values[name]) / len(seeds) for name in ("held_out", "codes"))
-        right = f"results right {mean:.3f} (best {best:.3f}), held out {new:.3f}, {codes:.0f} codes in use"
-        news = f"{right}, placement hard in {placed} of {len(seeds)} runs"
-        report(Progress(phase, number, last, f"{news}, {time.monotonic() - started:.0f} s"))
+    def _rows(self, phase: Phase, steps: int, number: Tensor, now: Tensor, before: Tensor) -> Tensor:
+        """The gradient of every run, its costs, and the states it ends with: [R,P+Q+S]."""
+        # All weights as one leaf, new each time: a graph cannot be captured over one that another stream has seen.
+        weights = flatten(parameter.detach() for parameter in self.network.parameters()).requires_grad_()
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=on_gpu(self.device)):
+            named = {f"network.{name}": part for name, part in named_rows(self.network, weights).items()}
+            asked = (phase, steps, self.stream.fold(number), Setting(*now.unbind()), before, partial(self.gates, phase))
+            found, states = functional_call(self.objective, named, asked, strict=False)
+        (gradient,) = torch.autograd.grad(found.total.sum(), weights)
+        costs = torch.stack([getattr(found, name).detach() for name in _QUANTITIES], 1)
+        return torch.cat((gradient, costs, states.flatten(1)), 1)
 
-    for number in train_steps(fleet, done, last, log, tick):
-        logs = keep_logs(folder, seeds)
-        for run, seed in enumerate(seeds):
-            save_run(seed_folder(folder, seed) / WEIGHTS, fleet.network, run, config, seed)
-        save_checkpoint(folder, Checkpoint(number, seeds, fleet.state(), config_of(config), logs))
+    def gates(self, phase: Phase) -> Tensor | None:
+        """Open until a phase makes them cost something; then as far as training opens them; from its end on hard."""
+        soft = self.network.gates(hard=False)
+        if soft is None or phase.gate_cost:
+            return soft
+        hard = self.network.gates()
+        assert hard is not None
+        return torch.where(self.gates_hard, hard, torch.ones_like(hard))
+
+    def states_shape(self, phase: Phase) -> tuple[int, ...]:
+        shared = self.config.discovery
+        return len(self.certain), shared.batch, *grid_of(phase, shared), self.config.rule.bits
+
+    def rate(self, step: int) -> Tensor:
+        _, phase, index = at_step(self.config, step)
+        return torch.tensor(setting(phase, index).rate, dtype=torch.float64)
+
+    def phase(self, step: int) -> str:
+        return at_step(self.config, step)[0]
+
+    def state(self) -> dict[str, Tensor]:
+        return {
+            "decided": self.network.decided,
+            "certain": self.certain,
+            "gates_hard": self.gates_hard,
+            "before": self.before,
+        }
+
+    def load(self, state: Mapping[str, Tensor]) -> None:
+        self.before = state["before"].to(self.device, copy=True)  # as large as the grids of its phase
+        for name in ("decided", "certain", "gates_hard"):
+            self.state()[name].copy_(state[name])
+        self.forget_graphs()
+
+    def forget_graphs(self) -> None:
+        """Those that follow run one after the other, and what one leaves is copied before the next: so they share
+        their memory."""
+        self.replayed.clear()
+        self.pool = torch.cuda.graph_pool_handle() if on_gpu(self.device) else None
 
 
-def _finish(
-    config: ExactConfig, seeds: Sequence[int], folder: Path, device: torch.device, report: Report
-) -> list[dict[str, Any]]:
-    """Consolidate and prove all runs for which that is not done, together."""
-    results = {seed: _proved(seed_folder(folder, seed) / PROOF) for seed in seeds}
-    left = [seed for seed, result in results.items() if result is None]
-    if left:
-        singles = [load_exact(seed_folder(folder, seed) / WEIGHTS)[0] for seed in left]
-        network = together(singles).to(device)
-
-        def told(news: str) -> None:
-            report(Progress("consolidate", len(seeds) - len(left), len(seeds), news))
-
-        for run, result in settle(network, config.consolidation, left, told):
-            place = seed_folder(folder, left[run])
-            save_run(place / WEIGHTS, network, run, config, left[run])
-            write_atomically(place / PROOF, (json.dumps(result, indent=2) + "\n").encode())
-            results[left[run]] = result
-    return [result for result in results.values() if result is not None]
+@torch.no_grad()
+def at_rest(network: RuleNetwork, batch: Batch, space: Space) -> tuple[Tensor, Tensor]:
+    """As runs would solve problems: by certain actions and with bits. The rows read [R,B,W], the codes [R,B,H,W]."""
+    count, device = batch.symbols.shape[1], batch.symbols.device
+    height, width = space.terms[1] + 1, max(space.columns_of(network.task), space.digits[1] + 1) + 1
+    symbols = batch.symbols.expand(network.runs, -1, -1)
+    inside = torch.ones(network.runs, count, height, width, 1, device=device)
+    cell, query = network.meet(place(network, Problems(symbols, batch.targets, inside), count))
+    bits, gates = -torch.ones(*inside.shape[:-1], network.config.bits, device=device), network.gates()
+    for _ in range(2 * (height + width)):
+        bits = torch.where(network.step(cell, query, bits, inside, gates) > 0, 1.0, -1.0)
+    codes = ((bits > 0).long() << torch.arange(network.config.bits, device=device)).sum(-1)
+    return network.read(bits[:, :, 0]).argmax(-1), codes
 
 
-def _proved(path: Path) -> dict[str, Any] | None:
-    """What a run came to, if that is known."""
-    if not path.exists():
-        return None
-    try:
-        return json.loads(path.read_text())
-    except ValueError as error:
-        raise FolderError(f"{path} is damaged ({error}); remove it, and the run is proved again") from None
+class Exact(Trainable):
+    name = "exact"
+    meaning = "a network of bits whose rule is proved to add any number of terms of any length"
+    config = ExactConfig
+    settings = MappingProxyType({"small": SMALL})
+    may_change = "consolidation.*"
+    outcome = "proof.json"
+    has_rule = True
+
+    def configure(
+        self, setting: str | None = None, task: str | None = None, changes: Mapping[str, Any] | None = None
+    ) -> ExactConfig:
+        """Phases have no more terms than the task takes."""
+        config = override(ExactConfig(task=task or DEFAULT), dict(self.chosen_setting(setting)))
+        most = find(config.task).most_terms
+        shortened = {
+            f"phases.{name}.terms": (1, min(most, phase.terms[1]))
+            for name, phase in vars(config.phases).items()
+            if most is not None
+        }
+        return override(config, {**shortened, **(changes or {})})
+
+    def following(self, config: Any) -> Any:  # noqa: ARG002
+        raise ConfigError("exact is trained from nothing, phase by phase; begin with one of the paper's variants")
+
+    def build(self, config: ExactConfig, seeds: Sequence[int]) -> RuleNetwork:
+        return RuleNetwork(config.rule, seeds, config.learns)
+
+    def lesson(self, network: RuleNetwork, config: ExactConfig, seeds: tuple[int, ...]) -> BitsLesson:
+        return BitsLesson(network, config, seeds)
+
+    def answer(self, network: RuleNetwork, config: ExactConfig, batch: Batch, draws: Stream) -> Tensor:  # noqa: ARG002
+        return at_rest(network, batch, config.space)[0]
+
+    def held_out(self, network: RuleNetwork, config: ExactConfig, batch: Batch, draws: Stream) -> dict[str, Tensor]:  # noqa: ARG002
+        """Beside results right at rest, in how many codes cells rest, and whether placement has hardened."""
+        read, codes = at_rest(network, batch, config.space)
+        right = (read == batch.targets_for(read.shape[-1])).all(-1).double().mean(1)
+        used = torch.tensor([len(of_run.unique()) for of_run in codes])
+        return {"held_out": right, "codes": used, "hardened": network.decided}
+
+    def subjects(self, model: Any, halting: Any = None, placement: Any = "auto", grids: Any = "every") -> Iterator[Any]:  # noqa: ARG002
+        """By the rule of each run, until it is at rest."""
+        from gridsum.evaluation.evaluate import RuleSubject
+
+        for run, seed in enumerate(model.seeds):
+            yield RuleSubject(model.name, LearnedRule(alone(model.network, run)).table(), seed)
+
+    def finish(
+        self, network: RuleNetwork, config: ExactConfig, seeds: Sequence[int], report: Callable[[str], None]
+    ) -> Iterator[tuple[int, dict[str, Any]]]:
+        """The runs are consolidated together, and each is proved."""
+        return settle(network, config.consolidation, seeds, report)
+
+    def memory(self, config: ExactConfig, runs: int) -> int:
+        return training_bytes(config, runs)
+
+    def work(self, config: ExactConfig, runs: int, epochs: int, device: torch.device) -> Work:  # noqa: ARG002
+        """Of all phases and of what consolidation learns at most, whatever is left of it."""
+        return exact_work(config, runs)
+
+
+EXACT = Exact()

@@ -12,17 +12,17 @@ if it had not been. One process at a time works in a folder.
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from torch import Tensor
 
-from gridsum.config.exact import ExactConfig
-from gridsum.config.fields import fields_of, from_dict, to_json
-from gridsum.config.paper import Config, ConfigError
+from gridsum.config.fields import fields_of, to_json
+from gridsum.config.paper import ConfigError
+from gridsum.config.registry import find, read_config
 from gridsum.io.disk import (
     LineError,
     append_lines,
@@ -32,7 +32,7 @@ from gridsum.io.disk import (
     sync_file,
     write_atomically,
 )
-from gridsum.model.store import WEIGHTS, Model, is_system
+from gridsum.model.store import WEIGHTS, Model
 from gridsum.training.checkpoints import (
     Checkpoint,
     Warn,
@@ -46,9 +46,6 @@ from gridsum.training.checkpoints import (
 _CONFIG = "config.json"
 _START = "start.json"
 _METRICS = "metrics.jsonl"
-Kind = TypeVar("Kind")
-_MAY_CHANGE = {ExactConfig: "consolidation.*"}
-"""What may be asked for otherwise on resuming; of all other kinds, the epochs."""
 
 
 class FolderError(ValueError):
@@ -95,15 +92,16 @@ def create(folder: Path, config: Any, seeds: Sequence[int]) -> None:
 
 def check_same(folder: Path, config: Any, seeds: Sequence[int]) -> None:
     """Refuse to resume a folder that was started with other seeds or with another configuration."""
-    read = {Config: read_setup, ExactConfig: read_exact_setup}.get(type(config))
-    there, seeds_there = read_setup_of(folder, type(config)) if read is None else read(folder)
+    there, seeds_there = read_setup(folder)
     if seeds_there != tuple(seeds):
         raise FolderError(f"{folder} was started with seeds {list(seeds_there)}; resume it with those")
     _check_configuration(folder, config, there)
 
 
 def _check_configuration(folder: Path, config: Any, there: Any) -> None:
-    ours, theirs, may_change = fields_of(config), fields_of(there), _MAY_CHANGE.get(type(config), "training.epochs")
+    if type(there) is not type(config):
+        raise FolderError(f"{folder} holds a training of {there.variant}, not of {config.variant}; name another folder")
+    ours, theirs, may_change = fields_of(config), fields_of(there), find(config.variant).may_change
     different = [name for name in ours if ours[name] != theirs[name] and not fnmatch(name, may_change)]
     if different:
         name = different[0]
@@ -114,16 +112,12 @@ def _check_configuration(folder: Path, config: Any, there: Any) -> None:
 
 
 def take_up(
-    folder: Path,
-    config: Any,
-    seeds: Sequence[int],
-    expected: Callable[[Checkpoint], Mapping[str, Tensor]],
-    warn: Warn,
+    folder: Path, config: Any, seeds: Sequence[int], state: Mapping[str, Tensor], warn: Warn
 ) -> Checkpoint | None:
     """The checkpoint to go on from, if it is of these runs, and logs cut back to it; None where there is none yet.
 
-    `expected` gives tensors of the shapes and types that the fleet has at a checkpoint. A training that began from
-    another's weights does not begin anew from random ones.
+    `state` has tensors of the names, shapes and types that the fleet has. A training that began from another's weights
+    does not begin anew from random ones.
     """
     checkpoint = load_checkpoint(folder, warn)
     if checkpoint is None:
@@ -135,9 +129,12 @@ def take_up(
         if any((seed_folder(folder, seed) / WEIGHTS).exists() for seed in seeds):
             warn(f"{folder} has no checkpoint to go on from, so its training begins anew")
     else:
-        check_fits(folder, checkpoint, seeds, expected(checkpoint))
-        if checkpoint.config:
-            _check_configuration(folder, config, _configuration(folder, type(config), checkpoint.config))
+        check_fits(folder, checkpoint, seeds, state)
+        try:
+            there = read_config(checkpoint.config)
+        except ConfigError as error:
+            raise FolderError(f"the checkpoint in {folder} has a configuration that cannot be read: {error}") from None
+        _check_configuration(folder, config, there)
     for seed in seeds:
         cut_metrics(folder, seed, 0 if checkpoint is None else checkpoint.epoch)
         if checkpoint is not None and checkpoint.logs.get(str(seed), "") not in ("", _log_checksum(folder, seed)):
@@ -146,13 +143,6 @@ def take_up(
     if checkpoint is not None and checkpoint.from_before:
         go_back(folder)
     return checkpoint
-
-
-def _configuration(folder: Path, kind: type[Kind], data: dict[str, Any]) -> Kind:
-    try:
-        return from_dict(kind, data)
-    except ConfigError as error:
-        raise FolderError(f"the checkpoint in {folder} has a configuration that cannot be read: {error}") from None
 
 
 def _source(folder: Path) -> str:
@@ -175,58 +165,8 @@ def write_start(folder: Path, start: Model, moments: bool) -> None:
     write_atomically(folder / _START, json.dumps(about).encode() + b"\n")
 
 
-def read_setup(folder: Path) -> tuple[Config, tuple[int, ...]]:
-    """The configuration and seeds of an existing training folder of the paper's system."""
-    data, seeds = _read_setup(folder)
-    if data.get("variant") == "exact":
-        raise FolderError(f"{folder} holds a training of exact, which keeps bits in its cells; name another folder")
-    if is_system(data):
-        raise FolderError(
-            f"{folder} holds a training of {data.get('variant')}, a system that ours is compared with; "
-            "name another folder"
-        )
-    return _read_config(folder, Config, data), seeds
-
-
-def read_exact_setup(folder: Path) -> tuple[ExactConfig, tuple[int, ...]]:
-    """The same of a training of `exact`."""
-    data, seeds = _read_setup(folder)
-    if data.get("variant") != "exact":
-        raise FolderError(f"{folder} holds a training of {data.get('variant')}, not of exact")
-    return _read_config(folder, ExactConfig, data), seeds
-
-
-def read_setup_of(folder: Path, kind: type[Kind]) -> tuple[Kind, tuple[int, ...]]:
-    """The same of a training of any other kind."""
-    data, seeds = _read_setup(folder)
-    return _read_config(folder, kind, data), seeds
-
-
-def system_in(folder: Path) -> str | None:
-    """The name of the system that a folder holds a training of, if it is one that ours is compared with."""
-    try:
-        data, _ = _read_setup(folder)
-    except FolderError:
-        return None
-    return data.get("variant") if is_system(data) else None
-
-
-def _read_config(folder: Path, kind: type[Kind], data: dict[str, Any]) -> Kind:
-    try:
-        return from_dict(kind, data)
-    except ConfigError as error:
-        raise FolderError(f"{folder / _CONFIG}: {error}") from None
-
-
-def holds_exact(folder: Path) -> bool:
-    """Whether a folder holds a training of `exact`."""
-    try:
-        return _read_setup(folder)[0].get("variant") == "exact"
-    except FolderError:
-        return False
-
-
-def _read_setup(folder: Path) -> tuple[dict[str, Any], tuple[int, ...]]:
+def read_setup(folder: Path) -> tuple[Any, tuple[int, ...]]:
+    """The configuration and seeds of an existing training folder."""
     path = folder / _CONFIG
     try:
         data = json.loads(path.read_text())
@@ -235,7 +175,10 @@ def _read_setup(folder: Path) -> tuple[dict[str, Any], tuple[int, ...]]:
         raise FolderError(f"{folder} holds no training run to resume; start one without --resume") from None
     except (json.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise FolderError(f"{path} cannot be read as a training configuration: {error!r}") from None
-    return data, seeds
+    try:
+        return read_config(data), seeds
+    except ConfigError as error:
+        raise FolderError(f"{path}: {error}") from None
 
 
 def trained_epochs(folder: Path) -> int:
@@ -247,7 +190,7 @@ def trained_epochs(folder: Path) -> int:
     epoch = checkpoint_epoch(folder)
     if epoch is not None:
         return epoch
-    _, seeds = _read_setup(folder)
+    _, seeds = read_setup(folder)
     if not all((seed_folder(folder, seed) / WEIGHTS).is_file() for seed in seeds):
         return 0
     logs = [read_metrics(folder, seed) for seed in seeds]

@@ -72,11 +72,10 @@ class AdamW:
         self.decay = decay_of(network, config.weight_decay).to(self.weights.device)
 
     @torch.no_grad()
-    def update(self, gradient: Tensor, step: Tensor, alive: Tensor) -> Tensor:
-        """One step down `gradient` [R,P], in place, at the rate of `step`; returns its norm [R] before clipping."""
+    def update(self, gradient: Tensor, rate: Tensor, alive: Tensor) -> Tensor:
+        """One step down `gradient` [R,P], in place, at `rate`, a double; returns its norm [R] before clipping."""
         config = self.config
         gradient, norm = clipped(gradient, config.clip)
-        rate = learning_rate(step, config)
         self.updates += 1
         count = self.updates.to(torch.float64)
         alive = (alive & norm.isfinite())[:, None]

@@ -1,7 +1,7 @@
 """The phases of `exact`'s training: where a training step stands in them, and what it is told there."""
 
 from dataclasses import fields
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gridsum.config.exact import DiscoveryConfig, ExactConfig, Phase
 from gridsum.data.streams import Stream
@@ -11,15 +11,15 @@ _WARM_UP = 50
 
 
 class Setting(NamedTuple):
-    """Where a phase stands at one of its steps."""
+    """Where a phase stands at one of its steps: numbers, or tensors of one where a graph reads them."""
 
-    noise: float
-    hard: float
-    random_starts: float
-    corruption: float
-    bit_cost: float
-    gate_cost: float
-    rate: float
+    noise: Any
+    hard: Any
+    random_starts: Any
+    corruption: Any
+    bit_cost: Any
+    gate_cost: Any
+    rate: Any
 
 
 def setting(phase: Phase, index: int) -> Setting:
@@ -44,10 +44,6 @@ def setting(phase: Phase, index: int) -> Setting:
 
 def phases(config: ExactConfig) -> list[tuple[str, Phase]]:
     return [(item.name, getattr(config.phases, item.name)) for item in fields(config.phases)]
-
-
-def total_steps(config: ExactConfig) -> int:
-    return sum(phase.steps for _, phase in phases(config))
 
 
 def at_step(config: ExactConfig, number: int) -> tuple[str, Phase, int]:

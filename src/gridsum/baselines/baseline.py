@@ -1,44 +1,57 @@
-"""What a system that ours is compared with is: data, and a network of one run.
+"""What a baseline, a network of another paper that ours are compared with, is: data, and a network of one run.
 
-A system is a `System`: its name, its source, and two settings as data. `own` is what its own paper trained it on,
-`paper` is Π([1,4],[1,10]) with results only, as ours. Its network is a `Baseline`, written for one run as its paper has
-it; a fleet of seeds is the same function mapped over stacked weights (see `gridsum.baselines.fleet`).
+A baseline is a `Baseline`: its name, its source, and two settings as data. `own` is what its own paper trained it on,
+`paper` is Π([1,4],[1,10]) with results only, as ours. Its network is a `BaselineNetwork`, written for one run as its
+paper has it; a fleet of seeds is the same function mapped over stacked weights (see `gridsum.baselines.fleet`).
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from gridsum.config.fields import override
-from gridsum.config.paper import TaskConfig, TrainingConfig, described
+from gridsum.config.paper import ConfigError, TaskConfig, TrainingConfig, described
+from gridsum.config.registry import BASELINES, Trainable, find
 from gridsum.data.problems import Batch, Space
 from gridsum.data.streams import Stream
-from gridsum.tasks import PAD
+from gridsum.tasks import PAD, Task
+
+if TYPE_CHECKING:
+    from gridsum.baselines.fleet import MappedLesson
 
 
 @dataclass(frozen=True)
-class SystemConfig:
-    """One run of a system, but for its seed. Each system adds `network`, the shape of its own."""
+class BaselineConfig:
+    """One run of a baseline, but for its seed. Each adds `network`, the shape of its own."""
 
     variant: str = ""
-    setting: str = described("paper", "Which of the system's settings it is: own or paper.")
+    setting: str = described("paper", "Which of the baseline's settings it is: own or paper.")
     task: TaskConfig = field(default_factory=lambda: TaskConfig(group_bounds=()))
     training: TrainingConfig = field(default_factory=TrainingConfig)
     network: Any = None
 
     @property
+    def label(self) -> str:
+        """What its records are called, such as dngpu/own."""
+        return f"{self.variant}/{self.setting}"
+
+    @property
+    def learns(self) -> Task:
+        return self.task.task
+
+    @property
     def space(self) -> Space:
-        """What it is trained on."""
+        """The problems it is trained on."""
         return Space(self.task.terms, self.task.digits)
 
     @property
-    def samples(self) -> int:
-        """How many problems a run sees in training."""
-        return self.training.epochs * self.training.steps_per_epoch * self.training.batch
+    def steps(self) -> int:
+        """Training steps in all."""
+        return self.training.epochs * self.training.steps_per_epoch
 
 
 class Problem(NamedTuple):
@@ -70,13 +83,13 @@ class Room(NamedTuple):
     symbols: int
 
 
-class Baseline(nn.Module, ABC):
+class BaselineNetwork(nn.Module, ABC):
     """A network of one run. Weights are drawn from torch's generator; all else that is random comes from a stream."""
 
     feeds_back = False
     """Whether it reads what it has written: `inputs["given"]` then holds that [R,B,P], in training the targets."""
 
-    def __init__(self, config: SystemConfig) -> None:
+    def __init__(self, config: BaselineConfig) -> None:
         super().__init__()
         self.task, self.trained_on = config.task.task, config.space
         self.symbols = len(self.task.alphabet)
@@ -111,31 +124,47 @@ class Baseline(nn.Module, ABC):
         )
 
 
+def stacked(build: type[BaselineNetwork], config: BaselineConfig, seeds: Sequence[int]) -> BaselineNetwork:
+    """A network with a run for each seed: every parameter leads with the run."""
+    runs = []
+    for seed in seeds:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            runs.append(dict(build(config).named_parameters()))
+    network = build(config)
+    for name, parameter in list(network.named_parameters()):
+        path, _, leaf = name.rpartition(".")
+        rows = torch.stack([run[name].detach() for run in runs]) if runs else parameter.detach()[None][:0]
+        setattr(network.get_submodule(path), leaf, nn.Parameter(rows))
+    return network
+
+
 class Setting(NamedTuple):
-    """What a system is trained on and how, as what it changes of its defaults; and what it was given beside results."""
+    """What a baseline is trained on and how, as changes of its defaults, and what it is given beside results."""
 
     given: tuple[str, ...]
     changes: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class System:
-    """A system by name."""
+class Baseline(Trainable):
+    """A baseline by name, as an entry of the registry."""
 
+    solves = False
     name: str
     title: str
     source: str
-    network: type[Baseline]
-    config: type[SystemConfig]
+    network: type[BaselineNetwork]
+    config: type[BaselineConfig]
     own: Setting
     paper: Setting
-    claim: str
+    claim: str = ""
     """What its own paper says of it."""
-    numbers: tuple[tuple[str, float, str], ...]
+    numbers: tuple[tuple[str, float, str], ...] = ()
     """Suites with the share of whole results that its own setting has to reach, and where that comes from."""
-    differs: str
+    differs: str = ""
     """In which it is other than there."""
-    reach: str
+    reach: str = ""
     """What it can and cannot do by its make, and why."""
     missed: str = ""
     """Why its own setting stays below one of these numbers, as far as one can tell; empty if it reaches them all."""
@@ -144,17 +173,53 @@ class System:
     {2x20 best} and {2x20 worst}, its highest and lowest seed: so they are those of the records."""
 
     @property
-    def settings(self) -> dict[str, Setting]:
-        return {"own": self.own, "paper": self.paper}
+    def meaning(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return f"{self.title}, {self.source}"
 
-    def configured(self, setting: str) -> SystemConfig:
-        return override(self.config(variant=self.name, setting=setting), dict(self.settings[setting].changes))
+    @property
+    def settings(self) -> dict[str, Mapping[str, Any]]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return {"paper": self.paper.changes, "own": self.own.changes}
 
-    def given(self, setting: str) -> str:
-        return ", ".join(self.settings[setting].given) or "nothing"
+    @property
+    def given(self) -> dict[str, str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        parts = {"paper": self.paper.given, "own": self.own.given}
+        return {f"{self.name}/{setting}": ", ".join(given) or "nothing" for setting, given in parts.items()}
+
+    def configure(
+        self, setting: str | None = None, task: str | None = None, changes: Mapping[str, Any] | None = None
+    ) -> BaselineConfig:
+        config = self.config(variant=self.name, setting=setting or "paper")
+        named = {} if task is None else {"task.name": task}
+        return override(config, {**self.chosen_setting(config.setting), **named, **(changes or {})})
+
+    def build(self, config: BaselineConfig, seeds: Sequence[int]) -> BaselineNetwork:
+        return stacked(self.network, config, seeds)
+
+    def lesson(self, network: BaselineNetwork, config: BaselineConfig, seeds: tuple[int, ...]) -> "MappedLesson":
+        from gridsum.baselines.fleet import MappedLesson
+
+        return MappedLesson(network, config, seeds)
+
+    def answer(self, network: BaselineNetwork, config: BaselineConfig, batch: Batch, draws: Stream) -> Tensor:  # noqa: ARG002
+        from gridsum.baselines.fleet import answers
+
+        return answers(network, len(next(network.parameters())), batch, config.space)[0]
+
+    def subjects(self, model: Any, halting: Any = None, placement: Any = "auto", grids: Any = "every") -> Iterator[Any]:  # noqa: ARG002
+        from gridsum.baselines.evaluation import BaselineSubject
+
+        yield BaselineSubject(model)
 
 
-def lesson(steps: int, batch: int, rate: float, clip: float = 1.0, every: int = 100) -> dict[str, Any]:
+def baseline(name: str) -> Baseline:
+    """The baseline of a name."""
+    found = find(name)
+    if not isinstance(found, Baseline):
+        raise ConfigError(f"{name} is no baseline; there are {', '.join(BASELINES)}")
+    return found
+
+
+def schedule(steps: int, batch: int, rate: float, clip: float = 1.0, every: int = 100) -> dict[str, Any]:
     """A training of so many steps at a rate that falls to a twentieth, logged every so many steps."""
     return {
         "training.epochs": steps // every,

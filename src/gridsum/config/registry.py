@@ -1,0 +1,210 @@
+"""What can be trained, by name: the paper's variants, `exact`, the baselines, and what other packages add.
+
+An entry is a `Trainable`. It says how its configuration is made, how a network of R runs is built of it, how a training
+step's gradients come about, what is done after training, and how problems are answered. The rest of the program asks
+the entry, so it trains, measures and loads all of them alike.
+
+Another package adds one by `register`, or names it in its pyproject.toml::
+
+    [project.entry-points."gridsum.trainables"]
+    mine = "my_package.mine:MINE"
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import import_module
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from gridsum.config.fields import from_dict, override
+from gridsum.config.paper import ConfigError
+from gridsum.config.variants import VARIANTS
+from gridsum.io.names import did_you_mean
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+    from gridsum.data.problems import Batch
+    from gridsum.data.streams import Stream
+
+_GROUP = "gridsum.trainables"
+# Where entries stand that come with gridsum. They are imported when they are asked for.
+_PAPER = "gridsum.training.paper:Paper"
+_SHIPPED = {
+    "exact": "gridsum.training.exact:EXACT",
+    "s2g-cnn": "gridsum.baselines.s2g_cnn:BASELINE",
+    "dngpu": "gridsum.baselines.dngpu:BASELINE",
+    "grid-lstm": "gridsum.baselines.grid_lstm:BASELINE",
+    "lstm-act": "gridsum.baselines.lstm_act:BASELINE",
+    "universal-transformer": "gridsum.baselines.universal:BASELINE",
+    "deep-thinking": "gridsum.baselines.deep_thinking:BASELINE",
+    "position-coupling": "gridsum.baselines.position_coupling:BASELINE",
+}
+BASELINES = tuple(name for name, place in _SHIPPED.items() if place.startswith("gridsum.baselines."))
+"""The baselines that come with gridsum."""
+_registered: "dict[str, Trainable]" = {}
+
+
+class Lesson(ABC):
+    """What a fleet in training learns from: the gradients of a step, and what the next step depends on."""
+
+    @abstractmethod
+    def __call__(self, step: int) -> Any:
+        """The gradients of training step `step` (`gridsum.training.gradients.Gradients`)."""
+
+    @abstractmethod
+    def rate(self, step: int) -> "Tensor":
+        """The learning rate of a step, a double."""
+
+    def phase(self, step: int) -> str:  # noqa: ARG002
+        """The part of the training that a step belongs to."""
+        return ""
+
+    def state(self) -> "dict[str, Tensor]":
+        """What the next step depends on, beside weights and moments."""
+        return {}
+
+    def load(self, state: "Mapping[str, Tensor]") -> None:  # noqa: B027
+        """Take up what `state` gave."""
+
+
+class Trainable(ABC):
+    """One thing that can be trained.
+
+    Configurations are frozen dataclasses. Each has `variant`, the name of its entry; `training`, a `TrainingConfig`;
+    `steps`, the training steps in all; `learns`, the task; `space`, the problems it is trained on; and `label`, what
+    its records are called.
+    """
+
+    name: str
+    meaning: str = ""
+    config: type[Any]
+    settings: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
+    """Named ways to train it, as what they change of its configuration."""
+    given: Mapping[str, str] = MappingProxyType({})
+    """By label, what it is given beside results, where that is told in records."""
+    may_change: str = "training.epochs"
+    """The fields that may be asked for otherwise on resuming."""
+    outcome: str = ""
+    """The file of a run's folder that keeps what `finish` came to; empty where nothing is done after training."""
+    solves: bool = True
+    """Whether `gridsum solve` can ask it a problem that someone writes; evaluating can always."""
+    has_rule: bool = False
+    """Whether what it does in a cell is a finite table, so that a rule can be taken from it and proved."""
+
+    @abstractmethod
+    def configure(
+        self, setting: str | None = None, task: str | None = None, changes: Mapping[str, Any] | None = None
+    ) -> Any:
+        """Its configuration in a setting and for a task, with these fields changed."""
+
+    def following(self, config: Any) -> Any:
+        """The configuration of a training that goes on from weights of `config`: the same, with problems not seen."""
+        training = config.training
+        first = training.first_step + training.epochs * training.steps_per_epoch
+        return override(config, {"training.first_step": first})
+
+    @abstractmethod
+    def build(self, config: Any, seeds: Sequence[int]) -> Any:
+        """A network with a run for each seed; every parameter leads with the run. Of no seeds it has shapes alone."""
+
+    @abstractmethod
+    def lesson(self, network: Any, config: Any, seeds: tuple[int, ...]) -> Lesson:
+        """What its training steps learn from."""
+
+    @abstractmethod
+    def answer(self, network: Any, config: Any, batch: "Batch", draws: "Stream") -> "Tensor":
+        """What every run answers to problems [1,B] of those it is trained on: symbols [R,B,W], the units last.
+
+        `draws` is what random numbers come from, where it needs any.
+        """
+
+    def held_out(self, network: Any, config: Any, batch: "Batch", draws: "Stream") -> "dict[str, Tensor]":
+        """What is logged, for each run [R], of problems that are never trained on: the share of results right."""
+        found = self.answer(network, config, batch, draws)
+        return {"held_out": (found == batch.targets_for(found.shape[-1])).all(-1).double().mean(1)}
+
+    @abstractmethod
+    def subjects(self, model: Any, halting: Any = None, placement: Any = "auto", grids: Any = "every") -> Iterator[Any]:
+        """What is measured of a loaded model (`gridsum.evaluation.evaluate.Subject`): its runs together, or each."""
+
+    def finish(
+        self,
+        network: Any,  # noqa: ARG002
+        config: Any,  # noqa: ARG002
+        seeds: Sequence[int],  # noqa: ARG002
+        report: Callable[[str], None],  # noqa: ARG002
+    ) -> Iterator[tuple[int, dict[str, Any]]]:
+        """What is done with a trained network of these seeds, in place: the index of every run, and what it came to.
+
+        Each comes as soon as the network holds its final weights.
+        """
+        return iter(())
+
+    def memory(self, config: Any, runs: int) -> int:  # noqa: ARG002
+        """Bytes that a training step takes, about; 0 where nobody knows."""
+        return 0
+
+    def work(self, config: Any, runs: int, epochs: int, device: "torch.device") -> Any:  # noqa: ARG002
+        """What so many epochs of training take, and what comes after (`gridsum.ops.costs.Work`); None if unknown."""
+        return None
+
+    def chosen_setting(self, setting: str | None, default: str = "") -> Mapping[str, Any]:
+        """The changes of a setting; a name that does not exist is an error."""
+        name = setting or default
+        if name and name not in self.settings:
+            known = ", ".join(self.settings)
+            hint = did_you_mean(name, self.settings, f"it has {known}" if known else "it has none")
+            raise ConfigError(f"{self.name} has no setting {name!r}; {hint}")
+        return self.settings[name] if name else {}
+
+
+def register(entry: Trainable) -> Trainable:
+    """Add an entry for as long as the process lives."""
+    if entry.name in VARIANTS or entry.name in _SHIPPED:
+        raise ConfigError(f"{entry.name} comes with gridsum; give yours another name")
+    _registered[entry.name] = entry
+    return entry
+
+
+def names() -> tuple[str, ...]:
+    """All that can be trained, ours first."""
+    return tuple(dict.fromkeys(("exact", *VARIANTS, *BASELINES, *_registered, *_offered())))
+
+
+def find(name: str) -> Trainable:
+    """The entry of a name."""
+    if name in _registered:
+        return _registered[name]
+    if name in VARIANTS:
+        return _imported(_PAPER)(name)
+    if name in _SHIPPED:
+        return _imported(_SHIPPED[name])
+    offered = _offered()
+    if name not in offered:
+        hint = did_you_mean(name, names(), f"there are {', '.join(names())}")
+        raise ConfigError(f"there is no variant {name!r}; {hint}")
+    return offered[name].load()
+
+
+def read_config(data: Any) -> Any:
+    """A configuration of any entry, from what JSON holds of it."""
+    if not isinstance(data, dict):
+        raise ConfigError(f"the configuration must be an object with named fields, not {data!r}")
+    return from_dict(find(str(data.get("variant", "base"))).config, data)
+
+
+def all_entries() -> Iterator[Trainable]:
+    return (find(name) for name in names())
+
+
+def _imported(place: str) -> Any:
+    module, _, attribute = place.partition(":")
+    return getattr(import_module(module), attribute)
+
+
+def _offered() -> dict[str, Any]:
+    from importlib.metadata import entry_points
+
+    return {point.name: point for point in entry_points(group=_GROUP)}

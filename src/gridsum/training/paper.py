@@ -1,0 +1,83 @@
+"""The paper's variants as entries of the registry."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from gridsum.config.paper import Config
+from gridsum.config.registry import Lesson, Trainable
+from gridsum.config.variants import MEANINGS, READINGS, variant
+from gridsum.data.problems import Batch
+from gridsum.data.streams import Stream
+from gridsum.model.inference import UnsoundError, default_rule, infer
+from gridsum.model.paper import Network
+from gridsum.model.store import Model
+from gridsum.ops.costs import Work, training_work
+from gridsum.ops.devices import on_gpu
+from gridsum.ops.grids import GridSize
+from gridsum.ops.sizes import training_bytes
+from gridsum.training.gradients import EagerGradients, Gradients
+from gridsum.training.graphs import GraphGradients
+from gridsum.training.optimiser import learning_rate
+
+
+class PaperLesson(Lesson):
+    """The paper's objective, its rate a cosine that starts again and again."""
+
+    def __init__(self, network: Network, config: Config, seeds: tuple[int, ...]) -> None:
+        kind = GraphGradients if on_gpu(next(network.parameters()).device) else EagerGradients
+        self.training, self.gradients = config.training, kind(network, config, seeds)
+
+    def __call__(self, step: int) -> Gradients:
+        return self.gradients(step + self.training.first_step)
+
+    def rate(self, step: int) -> Tensor:
+        return learning_rate(torch.tensor(step), self.training)
+
+
+class Paper(Trainable):
+    config = Config
+    settings = READINGS
+
+    def __init__(self, name: str) -> None:
+        self.name, self.meaning = name, MEANINGS.get(name, "")
+
+    def configure(
+        self, setting: str | None = None, task: str | None = None, changes: Mapping[str, Any] | None = None
+    ) -> Config:
+        self.chosen_setting(setting)
+        return variant(self.name, setting, task, changes)
+
+    def build(self, config: Config, seeds: Sequence[int]) -> Network:
+        return Network(config.model, seeds, len(config.learns.alphabet))
+
+    def lesson(self, network: Network, config: Config, seeds: tuple[int, ...]) -> PaperLesson:
+        return PaperLesson(network, config, seeds)
+
+    def held_out(self, network: Network, config: Config, batch: Batch, draws: Stream) -> dict[str, Tensor]:
+        """Nothing where a run has diverged so far that it cannot be asked."""
+        try:
+            return super().held_out(network, config, batch, draws)
+        except UnsoundError:
+            return {}
+
+    def answer(self, network: Network, config: Config, batch: Batch, draws: Stream) -> Tensor:
+        size, rule = GridSize(*config.task.grid(config.space)), default_rule(network)
+        drawn = draws.uniform(batch.symbols.shape[1], config.model.max_evaluation_steps)
+        symbols, drawn = (part.expand(network.runs, -1, -1) for part in (batch.symbols, drawn))
+        return infer(network, symbols, size, rule, drawn).predicted
+
+    def subjects(
+        self, model: Model, halting: Any = None, placement: Any = "auto", grids: Any = "every"
+    ) -> Iterator[Any]:
+        from gridsum.evaluation.evaluate import PaperSubject
+
+        yield PaperSubject(model, halting, placement, grids)
+
+    def memory(self, config: Config, runs: int) -> int:
+        return training_bytes(config, runs)
+
+    def work(self, config: Config, runs: int, epochs: int, device: torch.device) -> Work:
+        return training_work(config, runs, epochs, device)
