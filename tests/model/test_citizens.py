@@ -48,6 +48,7 @@ def test_a_network_begins_from_its_seed_and_says_its_shapes():
     assert not torch.equal(one.embedding.weight, other.embedding.weight)
     assert all(parameter.isfinite().all() for parameter in one.parameters())
     assert "weight [1, 13, 64]" in repr(one)
+    assert "projection [1, 3, 8, 8, 8], relative [1, 3, 3, 64], query [1, 64]" in repr(one)
     assert "projection [1, 3, 8, 8, 8]" in repr(RuleNetwork(RuleConfig(), [0]))
 
 

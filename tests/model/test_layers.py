@@ -1,4 +1,5 @@
 import math
+from functools import partial
 from typing import Any
 
 import pytest
@@ -64,22 +65,19 @@ def test_a_fleet_computes_what_each_run_does_alone(make, cells):
 
 
 @pytest.mark.parametrize("runs", [1, 3])
-def test_linear_is_torch_s(runs):
-    layer = randomised(Linear(generators(range(runs)), 8, 5))
-    x = random_tensor(runs, 2, 4, 8)
+def test_linear_and_norm_are_torch_s(runs):
+    layer, norm = (
+        randomised(make(generators(range(runs))))
+        for make in (partial(Linear, inputs=8, outputs=5), partial(LayerNorm, features=8))
+    )
+    x = random_tensor(runs, 2, 3, 4, 8)
     for run in range(runs):
         expected = nn.functional.linear(x[run], layer.weight[run].T, layer.bias[run])
         torch.testing.assert_close(layer(x)[run], expected)
         torch.testing.assert_close(linear(x, layer.weight)[run], x[run] @ layer.weight[run])
-
-
-@pytest.mark.parametrize("runs", [1, 3])
-def test_layer_norm_is_torch_s(runs):
-    norm = randomised(LayerNorm(generators(range(runs)), 8))
-    x = random_tensor(runs, 2, 3, 4, 8)
-    for run in range(runs):
-        expected = nn.functional.layer_norm(x[run], (8,), norm.weight[run], norm.bias[run])
-        torch.testing.assert_close(norm(x)[run], expected)
+        torch.testing.assert_close(
+            norm(x)[run], nn.functional.layer_norm(x[run], (8,), norm.weight[run], norm.bias[run])
+        )
 
 
 def test_feed_forward_is_eq_1():
@@ -238,20 +236,16 @@ def network() -> Network:
     return Network(ModelConfig(), seeds=range(8))
 
 
-def test_embedding_starts_normal(network):
-    values = network.embedding.weight.detach()
-    assert values.shape == (8, 13, 64)
-    assert values.std().item() == pytest.approx(1, abs=0.04)
+@pytest.mark.parametrize(
+    ("name", "shape", "tolerance"), [("embedding.weight", (8, 13, 64), 0.04), ("context.initial", (8, 3, 64), 0.1)]
+)
+def test_embedding_and_initial_context_start_normal(network, name, shape, tolerance):
+    values = network.get_parameter(name).detach()
+    assert values.shape == shape
+    assert values.std().item() == pytest.approx(1, abs=tolerance)
     assert abs(values.mean().item()) < 5 / math.sqrt(values.numel())
     assert values.abs().max() > 3
     assert (values[:, 0].std(-1) > 0.5).all(), "PAD is a symbol like any other"
-
-
-def test_initial_context_starts_normal(network):
-    values = network.context.initial.detach()
-    assert values.shape == (8, 3, 64)
-    assert values.std().item() == pytest.approx(1, abs=0.1)
-    assert abs(values.mean().item()) < 5 / math.sqrt(values.numel())
 
 
 def test_linear_layers_start_as_torch_s(network):
@@ -276,11 +270,6 @@ def test_every_parameter_is_drawn(network):
     assert all(torch.isfinite(parameter).all() for parameter in network.parameters())
     drawn = [module for module in network.modules() if isinstance(module, RunModule)]
     assert sum(len(list(module.parameters(recurse=False))) for module in drawn) == len(list(network.parameters()))
-
-
-def test_a_module_says_which_shapes_it_holds(network):
-    assert "weight [8, 13, 64]" in repr(network)
-    assert "projection [8, 3, 8, 8, 8], relative [8, 3, 3, 64], query [8, 64]" in repr(network)
 
 
 def test_decay_spares_biases_embeddings_norms_and_encodings(network):

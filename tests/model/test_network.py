@@ -9,8 +9,8 @@ import torch
 from gridsum.config.paper import ModelConfig, ObjectiveConfig
 from gridsum.data.problems import Batch, Space, sample
 from gridsum.data.streams import Stream
-from gridsum.model.paper import Network, Step
-from gridsum.model.rollout import Readout, roll_out
+from gridsum.model.paper import Linear, Network, Step
+from gridsum.model.rollout import Readout, Start, roll_out, unroll
 from gridsum.objective.paper import cost
 from gridsum.ops.dropout.plain import Dropout
 from gridsum.ops.grids import GridSize
@@ -225,6 +225,56 @@ def test_a_fleet_is_its_runs_alone(config, dropout):
         assert torch.equal(fleet.truncation[run], rollout.truncation[0])
         for ours, theirs in zip(together, alone, strict=True):
             torch.testing.assert_close(ours[run], theirs[0], rtol=1e-7, atol=1e-10)
+
+
+OF_EACH_RUN = GridSize(4, 6, torch.tensor([[2, 3], [4, 4], [3, 6]], dtype=torch.int32))
+
+
+@pytest.mark.parametrize("size", [GridSize(4, 6), OF_EACH_RUN], ids=["whole", "masked"])
+@pytest.mark.parametrize("dropout", [False, True])
+@BOTH
+def test_fast_rollouts_and_their_gradients_are_the_plain_ones(config, dropout, size):
+    """Samples leave the batch, some with the top row of their last step alone, and nothing that counts changes."""
+    seeds, outcomes = (3, 5, 8), []
+    batch = problems_of(seeds, 7)
+    for form in ("plain", "cpu"):
+        network = undecided(network_of(config, seeds))
+        rollout = rolled(
+            network, batch.symbols, size, Stream.of_seeds(seeds) if dropout else None, None, (5, 7), form=form
+        )
+        columns = None if size.inside is None else size.inside[:, 0]
+        spent = cost(rollout, batch.targets_for(6), ObjectiveConfig(success="expected"), columns)
+        outcomes.append((rollout, spent, torch.autograd.grad(spent.total.sum(), list(network.parameters()))))
+    (plain, expected, by_plain), (fast, found, by_fast) = outcomes
+    assert plain.steps == fast.steps
+    assert torch.equal(plain.truncation, fast.truncation)
+    assert config is FIXED or len(plain.truncation.unique()) > 2, "some leave early"
+    torch.testing.assert_close(fast.probability, plain.probability, rtol=1e-9, atol=1e-12)
+    torch.testing.assert_close(found.total, expected.total, rtol=1e-10, atol=1e-12)
+    for ours, theirs in zip(by_fast, by_plain, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-7, atol=1e-10)
+
+
+def undecided(network: Network) -> Network:
+    """With halting that hangs on the sample, and on each of three runs."""
+    if network.context is not None:
+        with torch.no_grad():
+            decision = network.context.decision.layers[-1]
+            assert isinstance(decision, Linear)
+            decision.weight.mul_(6)
+            decision.bias.add_(torch.tensor([[1.0], [-0.5], [0.0]]))
+    return network
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("hard", [False, True])
+def test_the_grids_of_solving_are_the_plain_ones(hard):
+    network = undecided(network_of(PONDER, (3, 5, 8)))
+    start = Start(network, problems_of((3, 5, 8), 7).symbols, GridSize(4, 6), 5, hard)
+    computed = (list(unroll(dataclasses.replace(start, form=form))) for form in ("plain", "cpu"))
+    for plain, fast in zip(*computed, strict=True):
+        torch.testing.assert_close(fast.grid, plain.grid, rtol=1e-9, atol=1e-10)
+        torch.testing.assert_close(fast.halting, plain.halting, rtol=1e-9, atol=1e-12)
 
 
 def masked(height: int, width: int, sizes) -> tuple[GridSize, torch.Tensor]:

@@ -22,6 +22,7 @@ from gridsum.objective.paper import (
 from tests.oracles import objective as oracle
 
 READINGS, RUNS, PROBLEMS, WIDTH = 6, 2, 3, 4
+NARROWER = torch.tensor([[False, True, True, True], [False, False, True, True]])
 distributions = st.lists(st.floats(0.01, 0.99), min_size=1, max_size=10)
 
 
@@ -46,6 +47,10 @@ def targets_of(seed: int = 1) -> torch.Tensor:
     return torch.where(torch.arange(WIDTH) >= WIDTH - lengths, targets, PAD)
 
 
+def inside_of(columns: torch.Tensor | None, run: int) -> list[bool]:
+    return [True] * WIDTH if columns is None else columns[run].tolist()
+
+
 def accuracies_of(rollout: Readout, targets: torch.Tensor, run: int, inside: list[bool]) -> list[list[float]]:
     """[n][b], by the oracle."""
     predicted = rollout.logits.argmax(-1)
@@ -67,11 +72,10 @@ def expected_accuracy(rollout: Readout, accuracies: list[list[float]], run: int,
 
 
 @pytest.mark.parametrize("normalise", ["batch", "running"])
-@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("columns", [None, NARROWER], ids=["whole", "masked"])
 @pytest.mark.parametrize("pad_weight", [0.1, 1.0])
-def test_expected_loss_is_the_definition(normalise, masked, pad_weight):
+def test_expected_loss_is_the_definition(normalise, columns, pad_weight):
     rollout, targets = rollout_of(*logits_and_halting()), targets_of()
-    columns = torch.tensor([[False, True, True, True], [False, False, True, True]]) if masked else None
     config = ObjectiveConfig(normalise=normalise, pad_weight=pad_weight, regulariser="none")
     spent = cost(rollout, targets, config, columns)
     for run in range(RUNS):
@@ -81,7 +85,7 @@ def test_expected_loss_is_the_definition(normalise, masked, pad_weight):
             rollout.probability[:, run].tolist(),
             targets[run].tolist(),
             pad_weight=pad_weight,
-            columns=[True] * WIDTH if columns is None else columns[run].tolist(),
+            columns=inside_of(columns, run),
             running=running if normalise == "running" else None,
         )
         assert spent.expected_loss[run].item() == pytest.approx(expected, rel=1e-6)
@@ -89,16 +93,14 @@ def test_expected_loss_is_the_definition(normalise, masked, pad_weight):
         assert spent.regulariser[run] == 0
 
 
-@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("columns", [None, NARROWER], ids=["whole", "masked"])
 @pytest.mark.parametrize("weight", [0.05, 5e-4])
-def test_explore_reinforce_in_the_cost(masked, weight):
+def test_explore_reinforce_in_the_cost(columns, weight):
     """β times the mean of −(1 − a)·H(p) + a·E[log(1 + N_h)], a being the accuracy expected under p."""
     rollout, targets = rollout_of(*logits_and_halting()), targets_of()
-    columns = torch.tensor([[False, True, True, True], [False, False, True, True]]) if masked else None
     spent = cost(rollout, targets, ObjectiveConfig(weight=weight, success="expected"), columns)
     for run in range(RUNS):
-        inside = [True] * WIDTH if columns is None else columns[run].tolist()
-        accuracies = accuracies_of(rollout, targets, run, inside)
+        accuracies = accuracies_of(rollout, targets, run, inside_of(columns, run))
         success = [expected_accuracy(rollout, accuracies, run, b) for b in range(PROBLEMS)]
         assert 0 < max(success) < 1
         regulariser = (
@@ -154,28 +156,23 @@ def test_cross_entropy_of_each_sample():
 
 
 @pytest.mark.parametrize(
-    ("predicted", "target", "accuracy"),
+    ("predicted", "target", "judged", "accuracy"),
     [
-        ([0, 0, 2, 3], [0, 0, 2, 3], 1),
-        ([0, 1, 2, 3], [0, 0, 2, 3], 2 / 3),  # a digit where there should be none
-        ([0, 0, 0, 3], [0, 0, 2, 3], 1 / 2),  # none where there should be one
-        ([4, 5, 6, 7], [0, 0, 0, 3], 0),
-        ([0, 0, 0, 0], [0, 0, 0, 3], 0),
-        ([0, 11, 12, 3], [0, 0, 0, 3], 1 / 3),  # signs are not PAD either
+        ([0, 0, 2, 3], [0, 0, 2, 3], 4, 1),
+        ([0, 1, 2, 3], [0, 0, 2, 3], 4, 2 / 3),  # a digit where there should be none
+        ([0, 0, 0, 3], [0, 0, 2, 3], 4, 1 / 2),  # none where there should be one
+        ([4, 5, 6, 7], [0, 0, 0, 3], 4, 0),
+        ([0, 0, 0, 0], [0, 0, 0, 3], 4, 0),
+        ([0, 11, 12, 3], [0, 0, 0, 3], 4, 1 / 3),  # signs are not PAD either
+        ([5, 5, 2, 3], [0, 0, 2, 4], 2, 1 / 2),  # masked columns are not judged
     ],
 )
-def test_character_accuracy(predicted, target, accuracy):
-    inside = torch.ones(1, 1, 4, dtype=torch.bool)
-    ours = character_accuracy(torch.tensor([[[predicted]]]), torch.tensor([[target]]), inside)
+def test_character_accuracy(predicted, target, judged, accuracy):
+    inside = [column >= 4 - judged for column in range(4)]
+    ours = character_accuracy(torch.tensor([[[predicted]]]), torch.tensor([[target]]), torch.tensor([[inside]]))
     assert ours.shape == (1, 1, 1)
     assert ours.item() == pytest.approx(accuracy)
-    assert oracle.character_accuracy(predicted, target, [True] * 4) == pytest.approx(accuracy)
-
-
-def test_masked_columns_are_not_judged():
-    inside = torch.tensor([[[False, False, True, True]]])
-    ours = character_accuracy(torch.tensor([[[[5, 5, 2, 3]]]]), torch.tensor([[[0, 0, 2, 4]]]), inside)
-    assert ours.item() == 0.5
+    assert oracle.character_accuracy(predicted, target, inside) == pytest.approx(accuracy)
 
 
 def test_masked_columns_do_not_matter():
@@ -253,26 +250,18 @@ def test_success_carries_no_gradient():
     torch.testing.assert_close(ours, fresh.grad, rtol=1e-5, atol=1e-7)
 
 
-def test_the_regulariser_leaves_the_logits_alone():
+def test_the_regulariser_leaves_the_logits_alone_and_parts_of_the_cost_carry_no_gradient():
     gradients = []
     for weight in (0.0, 3.0):
         logits, halting = logits_and_halting()
-        logits.requires_grad_()
-        cost(
-            rollout_of(logits, halting), targets_of(), ObjectiveConfig(weight=weight, success="expected")
-        ).total.sum().backward()
+        rollout = rollout_of(logits.requires_grad_(), halting.requires_grad_())
+        spent = cost(rollout, targets_of(), ObjectiveConfig(weight=weight, success="expected"))
+        spent.total.sum().backward()
         gradients.append(logits.grad)
+        parts = (spent.expected_loss, spent.regulariser, spent.accuracy, spent.steps)
+        assert not any(part.requires_grad for part in parts)
     torch.testing.assert_close(gradients[0], gradients[1], rtol=0, atol=0)
     assert gradients[0].abs().max() > 1e-3
-
-
-def test_parts_of_the_cost_carry_no_gradient():
-    logits, halting = logits_and_halting()
-    halting.requires_grad_()
-    spent = cost(rollout_of(logits.requires_grad_(), halting), targets_of(), ObjectiveConfig(success="expected"))
-    assert spent.total.requires_grad
-    parts = (spent.expected_loss, spent.regulariser, spent.accuracy, spent.steps)
-    assert not any(part.requires_grad for part in parts)
 
 
 @pytest.mark.parametrize("regulariser", ["explore-reinforce", "kl"])
@@ -305,16 +294,20 @@ def test_readings_after_truncation_have_no_gradient(normalise):
     assert (logits.grad[0] != 0).any()
 
 
-def test_sampled_success_is_the_accuracy_of_a_reading_drawn_from_p():
+@pytest.mark.parametrize("columns", [None, NARROWER], ids=["whole", "masked"])
+def test_sampled_success_is_the_accuracy_of_a_reading_drawn_from_p(columns):
+    """Over the columns of a run's own grid alone."""
     rollout, targets = rollout_of(*logits_and_halting()), targets_of()
     numbers = Stream.of_seeds([3, 4]).uniform(PROBLEMS)
-    spent = cost(rollout, targets, ObjectiveConfig(), success=sampled_success(rollout, targets, numbers))
+    found = sampled_success(rollout, targets, numbers, columns)
+    spent = cost(rollout, targets, ObjectiveConfig(), columns, found)
     for run in range(RUNS):
-        accuracies = accuracies_of(rollout, targets, run, [True] * WIDTH)
+        accuracies = accuracies_of(rollout, targets, run, inside_of(columns, run))
         total = 0.0
         for b in range(PROBLEMS):
             p = p_of(rollout, run, b)
             drawn = next(n for n in range(READINGS) if sum(p[: n + 1]) > numbers[run, b])
+            assert found[run, b].item() == pytest.approx(accuracies[drawn][b])
             total += oracle.explore_reinforce(p, accuracies[drawn][b])
         assert spent.regulariser[run].item() == pytest.approx(total / PROBLEMS, rel=1e-5)
 
@@ -347,19 +340,6 @@ def test_the_highest_draw_is_the_last_reading():
     targets = torch.ones(1, 400, 1, dtype=torch.int64)
     highest = torch.full((1, 400), 1 - 2.0**-24)  # that a stream can give
     assert (sampled_success(rollout, targets, highest) == 0).all()
-
-
-def test_sampled_success_counts_the_columns_of_a_run_s_own_grid_alone():
-    rollout, targets = rollout_of(*logits_and_halting()), targets_of()
-    columns = torch.tensor([[False, True, True, True], [False, False, True, True]])
-    numbers = Stream.of_seeds([3, 4]).uniform(PROBLEMS)
-    found = sampled_success(rollout, targets, numbers, columns)
-    for run in range(RUNS):
-        accuracies = accuracies_of(rollout, targets, run, columns[run].tolist())
-        for b in range(PROBLEMS):
-            p = p_of(rollout, run, b)
-            drawn = next(n for n in range(READINGS) if sum(p[: n + 1]) > numbers[run, b])
-            assert found[run, b].item() == pytest.approx(accuracies[drawn][b])
 
 
 def test_sampled_success_is_drawn_beforehand():
