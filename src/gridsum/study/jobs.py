@@ -18,6 +18,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
@@ -25,19 +26,20 @@ import torch
 
 from gridsum.config.fields import fields_of, override
 from gridsum.config.paper import Config
-from gridsum.config.registry import find
+from gridsum.config.registry import Trainable, find
 from gridsum.evaluation.evaluate import evaluate
 from gridsum.evaluation.records import Record, as_line, read
 from gridsum.evaluation.suites import Suite
 from gridsum.io.disk import append_lines, read_objects
 from gridsum.io.version import __version__
+from gridsum.model.store import WEIGHTS, Model, load_runs
 from gridsum.ops.costs import Work, operations, steps_of_solving
 from gridsum.ops.devices import describe, on_gpu
-from gridsum.study import kinds
 from gridsum.study.leakage import LEAKAGE, leakage, lines_of, read_leakage
 from gridsum.study.selection import choose, proved_seed
 from gridsum.training.checkpoints import drop_checkpoints
-from gridsum.training.folders import FolderError, read_setup
+from gridsum.training.folders import FolderError, read_setup, seed_folder, trained_epochs
+from gridsum.training.loop import Epoch, news, read_outcome, train
 
 Way = tuple[str, str]
 """How problems are measured: on which grids, and by which placement."""
@@ -128,8 +130,17 @@ class Training:
         return PurePath(self.name).name
 
     @property
+    def kind(self) -> Trainable:
+        return find(self.config.variant)
+
+    @property
+    def unit(self) -> str:
+        """What it is counted in: runs, where each comes to something after its training."""
+        return "seeds" if self.kind.outcome else "epochs"
+
+    @property
     def total(self) -> int:
-        return kinds.total(self.config, self.seeds)
+        return len(self.seeds) if self.kind.outcome else self.config.training.epochs
 
     def resolved(self, folder: Path) -> "Training | None":
         """With the seeds that it really has; None while the training that it follows is not done or not validated."""
@@ -140,11 +151,8 @@ class Training:
             return None
         config, _ = read_setup(folder / self.follows.name)
         changes = {name: fields_of(self.config)[name][1] for name in ("objective.weight", "training.epochs")}
-        return replace(
-            self,
-            config=override(find(config.variant).following(config), changes),
-            seeds=tuple(sorted({*chosen.values()})),
-        )
+        followed = override(self.kind.following(config), changes)
+        return replace(self, config=followed, seeds=tuple(sorted({*chosen.values()})))
 
     def chosen(self, folder: Path) -> dict[str, int]:
         """The best seed for each aim; empty while not all runs are validated."""
@@ -165,9 +173,17 @@ class Training:
         if not (place / "config.json").exists():
             return 0
         self._check(place)
-        done = kinds.done(place, self.config, self.seeds)
+        done = len(self.outcomes(folder)) if self.kind.outcome else trained_epochs(place)
         measured = self.sheets and all(sheet.complete(folder, self.seeds) for sheet in self.sheets)
         return self.total if not done and measured else min(done, self.total)
+
+    def outcomes(self, folder: Path) -> list[dict[str, Any]]:
+        """What runs came to after their training, as far as they are done."""
+        return outcomes_of(folder / self.name, self.config, self.seeds)
+
+    def load(self, folder: Path, seeds: Sequence[int], device: torch.device | str = "cpu") -> Model:
+        paths = [seed_folder(folder / self.name, seed) / WEIGHTS for seed in seeds]
+        return load_runs(self.subject, paths, device)
 
     def _check(self, place: Path) -> None:
         there, seeds = read_setup(place)
@@ -245,7 +261,7 @@ class Train(Job):
         return self.training.stage
 
     def state(self, folder: Path) -> State:
-        training, unit = self.training.resolved(folder), kinds.unit(self.training.config)
+        training, unit = self.training.resolved(folder), self.training.unit
         if training is None:
             assert self.training.follows is not None
             return State(0, self.training.total, unit, f"the validation of {self.training.follows.name}")
@@ -253,12 +269,11 @@ class Train(Job):
 
     def work(self, folder: Path, device: torch.device) -> Work:
         training, state = self.training.resolved(folder) or self.training, self.state(folder)
-        return kinds.work(training.config, len(training.seeds), state.total - state.done, device)
+        left = state.total - state.done
+        return training.kind.work(training.config, len(training.seeds), left, device) if left else Work()
 
     def memory(self) -> int:
-        return _PROCESS_BYTES + find(self.training.config.variant).memory(
-            self.training.config, len(self.training.seeds)
-        )
+        return _PROCESS_BYTES + self.training.kind.memory(self.training.config, len(self.training.seeds))
 
     def run(self, folder: Path, callbacks: Callbacks) -> None:
         training = self.training.resolved(folder)
@@ -271,22 +286,26 @@ class Train(Job):
             chosen = training.follows.chosen(folder)
             told = ", ".join(f"seed {seed} for {aim}" for aim, seed in chosen.items())
             callbacks.note(f"{training.follows.name}: best on validation are {told}")
-            start = kinds.load(folder / training.follows.name, training.follows.subject, seeds)
+            start = training.follows.load(folder, seeds)
 
-        def progress(what: str, done: int, of: int, news: str) -> None:
-            callbacks.progress(f"{label}: {what}", done, of, "", news)
+        def progress(what: str, done: int, of: int, told: str) -> None:
+            callbacks.progress(f"{label}: {what}", done, of, "", told)
             callbacks.check()
+
+        def report(epoch: Epoch) -> None:
+            progress(f"{epoch.phase}, epoch" if epoch.phase else "epoch", epoch.number, epoch.of, news(epoch))
 
         def note(text: str) -> None:
             callbacks.note(f"{label}: {text}")
 
         first, began = training.done(folder), time.monotonic()
         try:
-            kinds.train(config, seeds, place, callbacks.device, resume, progress, note, start)
+            finishing = partial(progress, "consolidate")
+            train(config, seeds, place, callbacks.device, resume, report, note, start, finishing=finishing)
         finally:
             last, seconds = training.done(folder), round(time.monotonic() - began, 1)
             if last > first:
-                about = {kinds.unit(config): [first + 1, last], "seconds": seconds}
+                about = {training.unit: [first + 1, last], "seconds": seconds}
                 about |= {"device": describe(callbacks.device), "version": __version__, "commit": callbacks.commit}
                 append_lines(place / MACHINES, json.dumps(about).encode() + b"\n")
             gc.collect()
@@ -341,7 +360,7 @@ class Measure(Job):
             return None
         if not self.sheet.proved_alone:
             return training.seeds
-        seed = proved_seed(kinds.outcomes(folder / training.name, training.config, training.seeds))
+        seed = proved_seed(training.outcomes(folder))
         return None if seed is None else (seed,)
 
     def state(self, folder: Path) -> State:
@@ -374,22 +393,29 @@ class Measure(Job):
             known = read_leakage(place)
             unknown = [seed for seed in seeds if seed not in known]
             if unknown:
-                found = leakage(kinds.load(place, name, unknown, callbacks.device))
+                found = leakage(self.training.load(folder, unknown, callbacks.device))
                 callbacks.keep(f"{self.training.name}/{LEAKAGE}", lines_of(found))
         model, loaded = None, []
         for asked, missing in self._missing(folder, seeds).items():
             if model is None or loaded != missing:
-                model, loaded = kinds.load(place, name, missing, callbacks.device), missing
+                model, loaded = self.training.load(folder, missing, callbacks.device), missing
 
             def report(done: int, total: int, label: str = f"{name} on {asked.suite.name}:") -> None:
                 callbacks.progress(label, done, total, "problems measured", "")
                 if done < total:  # at the end the record is kept first
                     callbacks.check()
 
-            subject, seed = kinds.subject(model, asked.way), self.sheet.evaluation_seed
+            how = {"grids": asked.way[0], "placement": asked.way[1]} if asked.way else {}
+            (subject,), seed = self.training.kind.subjects(model, **how), self.sheet.evaluation_seed
             records = evaluate(subject, asked.suite, asked.samples, seed, callbacks.commit, report)
             callbacks.keep(self.sheet.path, "".join(map(as_line, records)))
             callbacks.check()
+
+
+def outcomes_of(place: Path, config: Any, seeds: Sequence[int]) -> list[dict[str, Any]]:
+    """What the runs in a training folder came to after their training, as far as they are done."""
+    paths = [seed_folder(place, seed) / find(config.variant).outcome for seed in seeds]
+    return [read_outcome(path) for path in paths if path.is_file()]
 
 
 def jobs_of(trainings: Iterable[Training]) -> list[Job]:

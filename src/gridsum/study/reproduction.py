@@ -18,8 +18,7 @@ from typing import Any
 from gridsum.baselines.baseline import baseline
 from gridsum.config.fields import override
 from gridsum.config.paper import ConfigError
-from gridsum.config.registry import BASELINES as SHIPPED_BASELINES
-from gridsum.config.registry import find
+from gridsum.config.registry import BASELINES, find
 from gridsum.config.variants import PAPER_VARIANTS, variant
 from gridsum.evaluation.suites import COLLECTIONS, LONG_DIGITS, Suite
 from gridsum.io.disk import write_atomically
@@ -31,7 +30,7 @@ from gridsum.training.folders import FolderError
 OVERTRAINED = {"base": "terms", "noGroups": "digits"}
 """The variants whose best runs the paper overtrains, and what it shows each of them for."""
 OVERTRAINING_WEIGHT, OVERTRAINING_EPOCHS = 5e-4, 300
-EXACT, BASELINES = "exact", "baselines"
+EXACT, ALL_BASELINES = "exact", "baselines"
 SETTINGS = ("paper", "own")
 
 ON_EVERY_GRID: Way = ("every", "soft")
@@ -116,14 +115,12 @@ def named(names: Iterable[str]) -> tuple[str, ...]:
     found: list[str] = []
     for name in names:
         alone, _, setting = name.partition("/")
-        if name in (*PAPER_VARIANTS, EXACT) or (alone in SHIPPED_BASELINES and setting in SETTINGS):
+        if name in (*PAPER_VARIANTS, EXACT) or (alone in BASELINES and setting in SETTINGS):
             found.append(name)
-        elif name == BASELINES or name in SHIPPED_BASELINES:
-            found += [
-                f"{one}/{setting}" for setting in SETTINGS for one in SHIPPED_BASELINES if name in (BASELINES, one)
-            ]
+        elif name == ALL_BASELINES or name in BASELINES:
+            found += [f"{one}/{setting}" for setting in SETTINGS for one in BASELINES if name in (ALL_BASELINES, one)]
         else:
-            known = (*PAPER_VARIANTS, EXACT, BASELINES, *SHIPPED_BASELINES)
+            known = (*PAPER_VARIANTS, EXACT, ALL_BASELINES, *BASELINES)
             advice = f"there are {', '.join(known)}; a baseline also as NAME/own and NAME/paper"
             raise ConfigError(f"there is no variant {name!r}; {did_you_mean(name, known, advice)}")
     return tuple(dict.fromkeys(found))

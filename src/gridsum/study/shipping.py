@@ -14,7 +14,7 @@ from gridsum.evaluation.records import Record, as_line, read
 from gridsum.evaluation.suites import COLLECTIONS
 from gridsum.io.disk import write_atomically
 from gridsum.model.store import SEEDS, WEIGHTS, load_runs
-from gridsum.study.kinds import outcomes
+from gridsum.study.jobs import outcomes_of
 from gridsum.study.reproduction import EXACT
 from gridsum.study.results import Results, Run
 from gridsum.study.selection import proved_seed
@@ -58,10 +58,8 @@ def ship(results: Results, folder: Path, variants: Collection[str] = tuple(PAPER
 
 def ship_exact(folder: Path, to: Path, seeds: Sequence[int]) -> int:
     """Weights, rule and scores of the chosen run of `exact` into `to`; returns its seed."""
-    seed, records = (
-        proved_seed(outcomes(folder / EXACT, find(EXACT).configure(), seeds)),
-        folder / "records" / f"{EXACT}.jsonl",
-    )
+    outcomes, records = outcomes_of(folder / EXACT, find(EXACT).configure(), seeds), folder / f"records/{EXACT}.jsonl"
+    seed = proved_seed(outcomes)
     if seed is None:
         raise ShippingError(
             f"no run of {EXACT} in {folder} is proved; train more seeds, or see what fails: gridsum prove --model RUN"

@@ -21,8 +21,7 @@ from gridsum.config.paper import ConfigError
 from gridsum.config.registry import find, read_config
 from gridsum.evaluation.suites import Suite
 from gridsum.io.disk import write_atomically
-from gridsum.study.jobs import Asked, Job, Sheet, Training, jobs_of
-from gridsum.study.kinds import outcomes
+from gridsum.study.jobs import Asked, Job, Sheet, Training, jobs_of, outcomes_of
 from gridsum.training.folders import read_metrics
 
 _SETUP = "sweep.json"
@@ -114,7 +113,7 @@ def listed(folder: Path, configs: Mapping[str, Any], seeds: Sequence[int]) -> li
     proofs = all(find(config.variant).outcome for config in configs.values())
     for name in configs:
         if proofs:
-            results = outcomes(folder / name, configs[name], seeds)
+            results = outcomes_of(folder / name, configs[name], seeds)
             proved = sum(result["proved"] for result in results)
             rows.append((proved, len(results), f"{proved:>7}", name))
             continue

@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 
 from gridsum.config.registry import find
 from gridsum.evaluation.rendering import Table, to_text
-from gridsum.study import kinds
 from gridsum.study.heartbeat import last_beats
-from gridsum.study.jobs import Job
+from gridsum.study.jobs import Job, outcomes_of
 from gridsum.study.reproduction import EXTRA_FOLDER, holds_reproduction, read_reproduction
 from gridsum.study.sweep import holds_sweep, read_sweep, sweep_jobs
 from gridsum.training.folders import FolderError, read_metrics, read_setup
@@ -70,7 +69,7 @@ def look(folder: Path) -> Seen:
         raise FolderError(f"{folder} holds no training, reproduction or sweep; name the --out of one")
     config, seeds = read_setup(folder)
     logs = {seed: read_metrics(folder, seed) for seed in seeds}
-    of, outcomes = config.training.epochs, kinds.outcomes(folder, config, seeds)
+    of, outcomes = config.training.epochs, outcomes_of(folder, config, seeds)
     proofs = {result["seed"]: bool(result["proved"]) for result in outcomes}
     trained = all(log and log[-1]["epoch"] >= of for log in logs.values())
     ended = len(proofs) == len(seeds) if find(config.variant).outcome else trained
