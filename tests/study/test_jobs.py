@@ -217,7 +217,7 @@ def test_a_folder_of_another_training_is_refused(quick: Path):
 
 
 def test_an_unfinished_training_is_neither_measured_nor_overtrained(copied: Path):
-    save_checkpoint(copied / "base", Checkpoint(1, (0, 1), {}))
+    save_checkpoint(copied / "base", Checkpoint(1, 1, (0, 1), {}, {}))
     states = {key: job.state(copied) for key, job in quick_jobs("base").items()}
     assert states["train", "base"].done == 1
     assert states["measure", "base"].waits_for == "the training of base"
