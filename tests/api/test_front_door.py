@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -75,7 +76,7 @@ def test_a_wrong_answer_says_so():
         ([58, 67], "expression 1: 58 is no text"),
     ],
 )
-def test_what_cannot_be_read_is_explained(what: object, message: str):
+def test_what_cannot_be_read_is_explained(what: Any, message: str):
     with pytest.raises(ExpressionError, match=message):
         gridsum.solve(what)
 

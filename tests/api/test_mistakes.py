@@ -62,10 +62,10 @@ def test_a_patch_after_the_end():
     [
         (lambda: gridsum.load(None), "None names no model; write 'exact', "),  # type: ignore[arg-type]
         (lambda: gridsum.load(""), "'' names no model"),
-        (lambda: gridsum.solve(b"5+3"), "b'5[+]3' is no text"),
-        (lambda: gridsum.solve("5+3", "base", seed="x"), "'x' is no seed"),
+        (lambda: gridsum.solve(b"5+3"), "b'5[+]3' is no text"),  # type: ignore[arg-type]
+        (lambda: gridsum.solve("5+3", "base", seed="x"), "'x' is no seed"),  # type: ignore[arg-type]
         (lambda: gridsum.trace("5+3").plot(None), "no plot None; use steps"),  # type: ignore[arg-type]
-        (lambda: gridsum.trace("5+3", patch=5), "5 is no patch; write {"),
+        (lambda: gridsum.trace("5+3", patch=5), "5 is no patch; write {"),  # type: ignore[arg-type]
         (lambda: gridsum.trace("5+3", patch={(1, 0, 0): "x"}), "'x' is no code"),
         (lambda: gridsum.trace("5+3", "base", patch={(1, 0, 0): None}), "does not fit a grid"),
         (lambda: gridsum.evaluate([], "2x2"), "there is nothing to measure"),

@@ -73,13 +73,11 @@ def test_a_terminal_gets_a_bar_and_names_are_no_markup(monkeypatch: pytest.Monke
     assert "[note]" in drawn
 
 
-@pytest.mark.parametrize("lacking", ["rich", "terminal", "ability"])
+@pytest.mark.parametrize("lacking", ["terminal", "ability"])
 def test_elsewhere_there_are_lines(lacking: str, monkeypatch: pytest.MonkeyPatch):
     stream = io.StringIO() if lacking == "terminal" else _Terminal()
     monkeypatch.setenv("TERM", "dumb" if lacking == "ability" else "xterm")
     monkeypatch.setattr(sys, "stderr", stream)
-    if lacking == "rich":
-        monkeypatch.setitem(sys.modules, "rich.console", None)
     with progress() as shown:
         shown.update("epoch", 1, 2, "loss 1")
     assert stream.getvalue() == "epoch 1 of 2  loss 1\n"

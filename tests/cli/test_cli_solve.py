@@ -287,13 +287,6 @@ def test_colour_adds_to_the_drawing_and_takes_nothing_away(
     assert [line.rstrip() for line in stripped.splitlines()] == plain.splitlines()
 
 
-def test_without_rich_the_drawing_is_plain(command: Command, model: str, monkeypatch: pytest.MonkeyPatch):
-    plain = command("solve", "12+34", "--model", model, "--show")[1]
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setitem(sys.modules, "rich.console", None)
-    assert command("solve", "12+34", "--model", model, "--show")[1] == plain
-
-
 def test_letters_that_the_terminal_lacks_are_replaced(model: str):
     done = in_child(work_of("solve", "12+34", "--model", model, "--show"), encoding="ascii")
     assert done.status == 0, done.err

@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import socket
+import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -252,6 +253,23 @@ def test_short_sums_by_a_rule_do_not_wait_for_workers(endless: str):
             assert solve(port, "+".join(["123456789"] * 40)).status_code == 429, "a long one finds all places taken"
         finally:
             server.signal(signal.SIGKILL)  # which ends the clients
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the loopback has one address")
+def test_a_client_with_many_long_requests_does_not_starve_others(endless: str):
+    options = ("--model", "base", "--model", endless, "--workers", "2", "--max-waiting", "8")
+    with served(*options) as (port, server), ExitStack() as held:
+        body = json.dumps({"expression": "1+1", "model": endless}).encode()
+        head = f"POST /solve HTTP/1.1\r\nhost: localhost\r\ncontent-length: {len(body)}\r\n".encode()
+        for _ in range(30):
+            greedy = socket.create_connection(("127.0.0.1", port), source_address=("127.0.0.2", 0))
+            held.enter_context(greedy).sendall(head + b"content-type: application/json\r\n\r\n" + body)
+        _wait_until(lambda: counted(port, "gridsum_requests_taken") == 10)
+        for _ in range(5):
+            began = time.monotonic()
+            assert solve(port).json()["answer"] == "125"
+            assert time.monotonic() - began < 10
+        server.signal(signal.SIGKILL)
 
 
 def test_a_log_says_how_much_it_leaves_out(monkeypatch: pytest.MonkeyPatch):

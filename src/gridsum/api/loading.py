@@ -2,12 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any
 
 from gridsum.api.asking import ModelError
 from gridsum.api.models import Model, PaperModel, Patch, RuleModel
 from gridsum.api.traces import Trace
-from gridsum.data.answers import Answer
 from gridsum.io.names import DEFAULT_MODEL, MODELS
 from gridsum.io.packed import plain_or_packed
 
@@ -103,20 +102,6 @@ def rule_model(name: str) -> RuleModel:
     return RuleModel(name, paths[0])
 
 
-@overload
-def solve(  # type: ignore[overload-overlap]
-    expressions: str, model: str | Path | Model = ..., *, halting: "HaltingRule | None" = None,
-    placement: "PlacementRule" = "auto", seed: int = 0, network: bool = False,
-) -> Answer: ...  # fmt: skip
-
-
-@overload
-def solve(
-    expressions: Iterable[str], model: str | Path | Model = ..., *, halting: "HaltingRule | None" = None,
-    placement: "PlacementRule" = "auto", seed: int = 0, network: bool = False,
-) -> list[Answer]: ...  # fmt: skip
-
-
 def solve(
     expressions: str | Iterable[str],
     model: str | Path | Model = DEFAULT_MODEL,
@@ -125,7 +110,7 @@ def solve(
     placement: "PlacementRule" = "auto",
     seed: int = 0,
     network: bool = False,
-) -> Answer | list[Answer]:
+) -> Any:
     """The answer of a model, by default `exact`, to a sum; or the list of its answers to several.
 
     Examples:

@@ -51,8 +51,8 @@ class Model(ABC):
     """
 
     name: str
-    is_quick = False
-    """Whether a short sum takes it about a millisecond."""
+    has_rule = False
+    """Whether it answers by a rule, a short sum in about a millisecond, and not by its network."""
 
     @property
     @abstractmethod
@@ -161,7 +161,7 @@ class Model(ABC):
         from gridsum.model.inside import recorded
 
         with recorded(self.network, names) as found:
-            answer = self._answer_of_network(self.read(expression), _how(halting, placement, seed))
+            (answer,) = self.answers([self.read(expression)], _how(halting, placement, seed, self.has_rule))
         if names is not None and (silent := [name for name, outputs in found.items() if not outputs]):
             raise ModelError(f"{', '.join(silent)} was not called for this sum; name a part of the computation")
         return answer, {name: _stacked(outputs) for name, outputs in found.items() if outputs}
@@ -205,9 +205,6 @@ class Model(ABC):
     @abstractmethod
     def drawing(self, terms: tuple[str, ...], answer: Answer, how: How, states: Any = None) -> "list[Line]":
         """How a sum was worked out, for a terminal; `states`, as a trace keeps them, spare doing it again."""
-
-    @abstractmethod
-    def _answer_of_network(self, terms: tuple[str, ...], how: How) -> Answer: ...
 
 
 class PaperModel(Model):
@@ -300,14 +297,11 @@ class PaperModel(Model):
 
         return draw_trace(answer, states or self.traced(terms, how).inside, self.name)
 
-    def _answer_of_network(self, terms: tuple[str, ...], how: How) -> Answer:
-        return next(self.answers([terms], how))
-
 
 class RuleModel(Model):
     """A run of `exact`: bits in its cells, and a rule that is a finite table."""
 
-    is_quick = True
+    has_rule = True
 
     def __init__(self, name: str, weights: Path | None, table: "RuleTable | None" = None) -> None:
         """`table` is the rule, where it lies in a file of its own; else it is taken from the network."""
@@ -368,7 +362,9 @@ class RuleModel(Model):
     ) -> Iterator[Answer]:
         self.check(how)
         if how.network:
-            return (self._answer_of_network(terms, how) for terms in expressions)
+            from gridsum.automaton.rule import LearnedRule
+
+            return map(LearnedRule(self.network).answer, expressions)
         from gridsum.automaton.solve import answers_by_rule
 
         return answers_by_rule(self.table, expressions)
@@ -431,12 +427,6 @@ class RuleModel(Model):
         from gridsum.api.terminal import draw_rule
 
         return draw_rule(answer, self.table, terms, self.name, grids=states)
-
-    def _answer_of_network(self, terms: tuple[str, ...], how: How) -> Answer:
-        from gridsum.automaton.rule import LearnedRule
-
-        self.check(how)
-        return LearnedRule(self.network).answer(terms)
 
 
 def _how(halting: Any, placement: Any, seed: Any, network: bool = False) -> How:

@@ -83,7 +83,7 @@ def create_app(models: Sequence[Model], limits: Limits | None = None, access: Ac
             seconds = time.perf_counter() - began
             return [AnswerView.of(answer, model.name, seconds).model_dump_json() for answer in answers]
 
-        if model.is_quick and cells <= _SHORT:  # it takes a millisecond or two, so it need not wait
+        if model.has_rule and cells <= _SHORT:  # it takes a millisecond or two, so it need not wait
             return _json(work([terms], lambda: None)[0])
         alike = (model.name, len(terms), max(map(len, terms)), how) if cells <= _SHORT else None
         return _json(await scheduled(request, work, asked=terms, kind=alike))

@@ -13,6 +13,7 @@ does not depend on what else is asked.
 import asyncio
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Future, InvalidStateError, ThreadPoolExecutor
 from contextlib import suppress
@@ -38,12 +39,11 @@ class GivenUp(Exception):
     """Nobody waits for this work any more."""
 
 
-@dataclass
+@dataclass(eq=False)
 class Client:
-    """Who has jobs here, and how long they have computed."""
+    """Who has jobs here, how long they have computed, and how many have begun."""
 
     seconds: float
-    jobs: int = 0
     begun: int = 0
 
 
@@ -71,14 +71,17 @@ class Scheduler:
         self._pool = ThreadPoolExecutor(_THREADS, "gridsum-worker")
         self._lock = threading.Lock()
         self._clients: dict[str, Client] = {}
+        self._jobs: list[Job] = []
+        """All that have no result yet, in the order in which they came."""
         self._waiting: list[Job] = []
+        """Those that have not begun, and those that have given their turn away."""
         self._computing: Job | None = None
         self._since = 0.0
 
     @property
     def taken(self) -> int:
         """Jobs that are being worked on or wait."""
-        return sum(client.jobs for client in tuple(self._clients.values()))
+        return len(self._jobs)
 
     async def do(self, name: str, work: Work, asked: Any = None, kind: Hashable = None) -> Any:
         """The result of a client's work. It is given up when this is cancelled."""
@@ -86,7 +89,7 @@ class Scheduler:
             client = self._clients.setdefault(name, Client(min((c.seconds for c in self._clients.values()), default=0)))
             self._make_room(client)
             job = Job(client, object() if kind is None else kind, asked, work)
-            client.jobs += 1
+            self._jobs.append(job)
             self._waiting.append(job)
             if self._computing is None:
                 self._next()
@@ -94,9 +97,7 @@ class Scheduler:
             return await asyncio.wrap_future(job.result)
         finally:
             with self._lock:
-                if job in self._waiting and not job.batch:  # it leaves the queue
-                    self._waiting.remove(job)
-                    self._leave(job)
+                self._leave_queue(job)
 
     def _make_room(self, client: Client) -> None:
         """Where no more may wait, the newest job of the client who has most gives way, unless it is this one."""
@@ -107,12 +108,13 @@ class Scheduler:
             f"all workers are busy and {self._waiting_most:,} requests wait already (max-waiting); "
             "try again in a moment",
         )
-        greedy = max(self._clients.values(), key=lambda each: each.jobs)
-        newest = next((job for job in reversed(self._waiting) if job.client is greedy and not job.batch), None)
-        if newest is None or greedy.jobs <= client.jobs + 1:
+        counts = Counter(job.client for job in self._jobs)
+        greedy, most = counts.most_common(1)[0]
+        if most <= counts[client] + 1:
             self._forget_idle()
             raise refusal
-        self._waiting.remove(newest)
+        newest = next(job for job in reversed(self._jobs) if job.client is greedy)
+        self._leave_queue(newest)
         self._leave(newest)
         newest.result.set_exception(refusal)
 
@@ -174,10 +176,18 @@ class Scheduler:
         job.seconds += seconds
         job.client.seconds += seconds
 
+    def _leave_queue(self, job: Job) -> None:
+        """If it has not begun; else it goes on until it asks whether it is wanted."""
+        if job in self._waiting and not job.batch:
+            self._waiting.remove(job)
+            self._leave(job)
+
     def _leave(self, job: Job) -> None:
-        job.client.jobs -= 1
-        self._forget_idle()
+        if job in self._jobs:
+            self._jobs.remove(job)
+            self._forget_idle()
 
     def _forget_idle(self) -> None:
         """Who comes back starts level with the others, not with what was computed before."""
-        self._clients = {name: client for name, client in self._clients.items() if client.jobs}
+        here = {job.client for job in self._jobs}
+        self._clients = {name: client for name, client in self._clients.items() if client in here}
