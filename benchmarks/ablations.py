@@ -13,9 +13,8 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from gridsum.cli.train import read_seeds
 from gridsum.config.exact import POSITIONS
-from gridsum.config.fields import override
+from gridsum.config.fields import override, seeds_of
 from gridsum.config.registry import find
 from gridsum.ops.devices import describe, pick_device
 from gridsum.training.folders import read_metrics
@@ -79,7 +78,7 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(ABLATIONS)} (default: all)")
     parser.add_argument("--out", required=True, type=Path, metavar="FOLDER", help="where the fleets are trained")
     parser.add_argument("--json", type=Path, metavar="FILE", help="the record")
-    parser.add_argument("--seeds", type=read_seeds, default=tuple(range(6)))
+    parser.add_argument("--seeds", type=seeds_of, default=tuple(range(6)))
     parser.add_argument("--small", action="store_true", help="the recipe for a CPU: a smaller network, shorter sums")
     parser.add_argument("--at-once", type=int, default=1, metavar="N", help="fleets trained side by side")
     parser.add_argument("--device", default="auto")

@@ -40,7 +40,7 @@ def commands(path: Path) -> list[list[str]]:
 def test_commands_exist_with_their_options(path: Path):
     for command, *arguments in commands(path):
         assert command in COMMANDS
-        known = options_of(command)
+        known = options_of(command, *arguments)
         for argument in arguments:
             if argument.startswith("--"):
                 assert argument.split("=")[0] in known, f"{path.name}: gridsum {command} {argument}"

@@ -14,6 +14,7 @@ from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
 import gridsum.io.disk
+from gridsum.io.sealed import seal
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -189,12 +190,6 @@ def test_a_rule_that_the_model_cannot_follow(command: Command, model: str, tmp_p
     assert not out.exists()
 
 
-def _rewritten(model: str, path: Path, metadata: dict[str, str]) -> str:
-    """The weights of `model` under other metadata."""
-    save_file(load_file(Path(model) / "weights.safetensors"), path, metadata)
-    return str(path)
-
-
 def test_weights_that_are_not_whole(command: Command, model: str, tmp_path: Path):
     whole = (Path(model) / "weights.safetensors").read_bytes()
     broken = tmp_path / "broken.safetensors"
@@ -214,15 +209,16 @@ def test_weights_of_another_variant(command: Command, model: str, tmp_path: Path
     with safe_open(Path(model) / "weights.safetensors", framework="pt") as file:
         about = json.loads(file.metadata()["gridsum"])
     about["config"]["variant"], about["config"]["model"]["halting"] = "fixedTime", "fixed"
-    about["format"] = "gridsum-weights-1"  # which has no checksum
     del about["sha256"]
-    path = _rewritten(model, tmp_path / "other.safetensors", {"gridsum": json.dumps(about)})
-    assert "are not those of variant 'fixedTime'" in refused(command("solve", "1+1", "--model", path))
+    path = tmp_path / "other.safetensors"
+    path.write_bytes(seal(load_file(Path(model) / "weights.safetensors"), about))
+    assert "are not those of variant 'fixedTime'" in refused(command("solve", "1+1", "--model", str(path)))
 
 
 def test_weights_that_someone_else_wrote(command: Command, model: str, tmp_path: Path):
-    path = _rewritten(model, tmp_path / "foreign.safetensors", {"format": "pt"})
-    assert "not one that gridsum wrote" in refused(command("solve", "1+1", "--model", path))
+    path = tmp_path / "foreign.safetensors"
+    save_file(load_file(Path(model) / "weights.safetensors"), path, {"format": "pt"})
+    assert "not one that gridsum wrote" in refused(command("solve", "1+1", "--model", str(path)))
 
 
 @pytest.mark.parametrize("place", ["file/below", "file/below/deeper"])
@@ -288,7 +284,7 @@ def test_a_bug_keeps_its_traceback(command: Command, monkeypatch: pytest.MonkeyP
     def broken() -> dict[str, Path]:
         raise ValueError("inside")
 
-    monkeypatch.setattr(gridsum.model.store, "shipped", broken)
+    monkeypatch.setattr("gridsum.cli.models.shipped", broken)
     with pytest.raises(ValueError, match="inside"):
         command("models")
 
@@ -297,7 +293,7 @@ def test_too_little_memory_is_no_bug(command: Command, monkeypatch: pytest.Monke
     def greedy() -> dict[str, Path]:
         raise MemoryError
 
-    monkeypatch.setattr(gridsum.model.store, "shipped", greedy)
+    monkeypatch.setattr("gridsum.cli.models.shipped", greedy)
     status, _, err = command("models")
     assert status == 1
     assert err.startswith("gridsum: error: there is not enough memory")

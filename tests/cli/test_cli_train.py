@@ -14,7 +14,7 @@ import torch
 from safetensors import safe_open
 
 from gridsum.cli import main
-from gridsum.cli.train import read_seeds
+from gridsum.config.fields import seeds_of
 from gridsum.training.checkpoints import load_checkpoint
 from gridsum.training.loop import Epoch, news
 from tests.children import command as work_of
@@ -279,10 +279,10 @@ def test_tensorboard_logs_go_to_each_seed(command: Command, tiny_options: list[s
 
 
 def test_seeds():
-    assert read_seeds("3") == (3,)
-    assert read_seeds("0-3") == (0, 1, 2, 3)
-    assert read_seeds("8, 2,5-7") == (8, 2, 5, 6, 7)
-    assert read_seeds(str(2**63 - 1)) == (2**63 - 1,)
+    assert seeds_of("3") == (3,)
+    assert seeds_of("0-3") == (0, 1, 2, 3)
+    assert seeds_of("8, 2,5-7") == (8, 2, 5, 6, 7)
+    assert seeds_of(str(2**63 - 1)) == (2**63 - 1,)
 
 
 def test_the_news_of_an_epoch_are_of_the_sound_runs():

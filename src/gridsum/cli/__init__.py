@@ -109,7 +109,7 @@ def run(name: str, *arguments: str) -> int:
         command = importlib.import_module(f"gridsum.cli.{name}")
     finally:
         word.cancel()
-    return command.run(read(command.Options, arguments) if hasattr(command, "Options") else list(arguments))
+    return command.run(read(command.Options, arguments))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gridsum.cli.parsing import UsageError
+from gridsum.cli.options import UsageError
 
 if TYPE_CHECKING:
     from gridsum.training.loop import Epoch

@@ -10,12 +10,8 @@ from gridsum.io.names import MODELS
 
 def options_of(command: str, *arguments: str) -> list[str]:
     """The options of a command, those of its configuration's fields among them."""
-    module = importlib.import_module(f"gridsum.cli.{command}")
-    parsers = [parser_of(module.Options, arguments)] if hasattr(module, "Options") else [module._parser()]
-    if command == "train":
-        parsers.append(importlib.import_module("gridsum.cli.discover")._parser())
-    found = {option for parser in parsers for option in parser._option_string_actions}
-    return sorted(option for option in found if option.startswith("--"))
+    parser = parser_of(importlib.import_module(f"gridsum.cli.{command}").Options, arguments)
+    return sorted(option for option in parser._option_string_actions if option.startswith("--"))
 
 
 def names_after() -> dict[str, Sequence[str]]:
@@ -39,6 +35,7 @@ def names_after() -> dict[str, Sequence[str]]:
 def script(shell: str) -> str:
     after = {before: " ".join(names) for before, names in names_after().items()}
     options = {command: " ".join(options_of(command)) for command in COMMANDS}
+    options["train"] = " ".join(sorted({*options["train"].split(), *options_of("train", "--variant", "exact")}))
     if shell == "fish":
         lines = [
             f"complete -c gridsum -n __fish_use_subcommand -a {name} -d '{said}'" for name, said in COMMANDS.items()

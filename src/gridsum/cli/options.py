@@ -68,7 +68,7 @@ def parser_of(options: type[Any], arguments: Sequence[str] = ()) -> "Parser":
     description, _, below = inspect.cleandoc(options.__doc__ or "").partition("\n\n")
     listed: dict[str, Mapping[str, str]] = getattr(options, "lists", {})
     wide = max((len(name) for names in listed.values() for name in names), default=0)
-    lists = "".join(f"{title}:\n{columns(names, wide=wide)}\n\n" for title, names in listed.items())
+    lists = "".join(f"{title}:\n{columns(names, width=HELP_WIDTH, wide=wide)}\n\n" for title, names in listed.items())
     parser = Parser(command, " ".join(description.split()), lists + below)
     hints = typing.get_type_hints(options, include_extras=True)
     exclusive: dict[str, Any] = {}

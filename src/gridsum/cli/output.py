@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
-from gridsum.cli.parsing import UsageError
+from gridsum.cli.options import UsageError
 from gridsum.io.names import printable
 
 STANDARD = "-"
@@ -89,5 +89,5 @@ def write_result(name: str, result: str | bytes) -> None:
 
 
 def unwritable(name: str | Path, error: OSError) -> UsageError:
-    mend = "make room, or choose another place" if error.errno == errno.ENOSPC else "choose another place"
-    return UsageError(f"{name} could not be written ({error.strerror or error}); {mend}")
+    hint = "make room, or choose another place" if error.errno == errno.ENOSPC else "choose another place"
+    return UsageError(f"{name} could not be written ({error.strerror or error}); {hint}")

@@ -1,75 +1,72 @@
 """`gridsum sweep`: a fleet of seeds for each of many configurations."""
 
-import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any
 
 from gridsum.api.progress import progress
 from gridsum.cli import FAILED
 from gridsum.cli.evaluate import source_commit
-from gridsum.cli.output import emit, tell, unwritable
-from gridsum.cli.overrides import add_overrides, overridden
-from gridsum.cli.parsing import (
-    Parser,
+from gridsum.cli.options import (
+    File,
+    Jobs,
+    Place,
+    Samples,
+    Seed,
+    Seeds,
+    Suite,
     UsageError,
-    add_cluster,
-    add_device,
+    Value,
     one_of,
-    pick_device,
+    option,
+    required,
+    several,
     whole_number,
 )
-from gridsum.cli.train import named, read_seeds
-from gridsum.config.registry import Trainable, names
+from gridsum.cli.output import emit, tell, unwritable
+from gridsum.cli.train import named
 from gridsum.config.registry import find as find_entry
+from gridsum.config.registry import names
 
 
-def _parser(entry: Trainable) -> Parser:
-    parser = Parser(
-        "sweep",
-        "Train a fleet of seeds for each of many configurations, measure them if asked, and list how good each became. "
-        "What is done is kept and skipped: after an interruption the same command goes on.",
-        "gridsum sweep --out FOLDER --grid FIELD=VALUES... [options]\n"
-        "       gridsum sweep --out FOLDER --random N --range FIELD=LOW:HIGH... [options]",
-        "examples:\n"
-        "  gridsum sweep --out runs/rates --seeds 0-4 \\\n"
-        "      --grid training.learning_rate=1e-3,3e-4 model.heads=8,64\n"
-        "  gridsum sweep --out runs/drawn --on ray --random 50 \\\n"
-        "      --range training.learning_rate=1e-4:1e-2:log\n"
-        "  gridsum sweep --out runs/mine --list changes.jsonl --measure 2x100\n"
-        "  gridsum sweep --variant exact --out runs/bits --grid rule.bits=6,7,8",
+@dataclass(frozen=True, kw_only=True)
+class Options(Jobs):
+    """Train a fleet of seeds for each of many configurations, measure them if asked, and list how good each became.
+    What is done is kept and skipped: after an interruption the same command goes on.
+
+    examples:
+      gridsum sweep --out runs/rates --seeds 0-4 \\
+          --grid training.learning_rate=1e-3,3e-4 model.heads=8,64
+      gridsum sweep --out runs/drawn --on ray --random 50 \\
+          --range training.learning_rate=1e-4:1e-2:log
+      gridsum sweep --out runs/mine --list changes.jsonl --measure 2x100
+      gridsum sweep --variant exact --out runs/bits --grid rule.bits=6,7,8
+    """
+
+    out: Place = required("where everything goes")
+    variant: Annotated[str, Value("NAME", one_of("variant", names()))] = option(
+        "what is changed, as of gridsum train; the options below are those of its own", "base"
     )
-    parser.add_argument("--out", required=True, metavar="FOLDER", help="where everything goes")
-    parser.add_argument(
-        "--variant",
-        type=one_of("variant", names()),
-        default="base",
-        metavar="NAME",
-        help="what is changed, as of gridsum train; the options below are those of its own",
+    seeds: Seeds = option("such as 0-9 (default: 0)", (0,))
+    grid: tuple[Annotated[str, Value("FIELD=VALUES")], ...] = several(
+        "every combination of these values; values that hold commas are separated by ;"
     )
-    parser.add_argument("--seeds", type=read_seeds, default=(0,), metavar="SEEDS", help="such as 0-9 (default: 0)")
-    parser.add_argument(
-        "--grid",
-        nargs="+",
-        default=[],
-        metavar="FIELD=VALUES",
-        help="every combination of these values; values that hold commas are separated by ;",
-    )
-    parser.add_argument("--list", metavar="FILE", help="one JSON object a line, of fields and values to change")
-    parser.add_argument(
-        "--random", type=whole_number(1, 10_001), metavar="N", help="so many configurations drawn from --range"
-    )
-    parser.add_argument("--range", nargs="+", default=[], metavar="FIELD=LOW:HIGH[:log]", help="what --random draws")
-    parser.add_argument("--random-seed", type=whole_number(0, 2**63), default=0, metavar="N", help="of --random")
-    parser.add_argument("--measure", nargs="+", default=[], metavar="SUITE", help="measure all runs on these suites")
-    parser.add_argument("--samples", type=whole_number(1, 10**6), metavar="N", help="of each suite (default: its own)")
-    add_cluster(parser)
-    add_device(parser, "auto")
-    add_overrides(parser, entry.configure())
-    return parser
+    list: File | None = option("one JSON object a line, of fields and values to change")
+    random: Annotated[int | None, whole_number(1, 10_001)] = option("so many configurations drawn from --range")
+    range: tuple[Annotated[str, Value("FIELD=LOW:HIGH[:log]")], ...] = several("what --random draws")
+    random_seed: Seed = option("of --random", 0)
+    measure: tuple[Suite, ...] = several("measure all runs on these suites")
+    samples: Samples | None = option("of each suite (default: its own)")
+    changes: Mapping[str, str] = field(default_factory=dict)
+
+    @staticmethod
+    def configuration(arguments: Sequence[str]) -> Any:
+        return named(arguments).configure()
 
 
-def run(arguments: Sequence[str]) -> int:
-    options = _parser(named(arguments)).read(arguments)
+def run(options: Options) -> int:
     from gridsum.evaluation.suites import find
+    from gridsum.ops.devices import pick_device
     from gridsum.study.storage import folder_of, is_address
     from gridsum.study.sweep import changes_asked, configurations, listed, sweep_jobs, write_sweep
     from gridsum.study.workers import do_jobs
@@ -81,7 +78,7 @@ def run(arguments: Sequence[str]) -> int:
     entry = find_entry(options.variant)
     if entry.outcome and options.measure:
         raise UsageError(f"what {entry.name} comes to is a proof; leave --measure out")
-    base = entry.configure(changes=overridden(options))
+    base = entry.configure(changes=dict(options.changes))
     changes = changes_asked(base, options.grid, options.list, options.random, options.range, options.random_seed)
     configs = configurations(base, changes)
     suites = [suite for name in options.measure for suite in find(name)]
@@ -94,8 +91,7 @@ def run(arguments: Sequence[str]) -> int:
             )
             lines = listed(folder, configs, options.seeds)
     except KeyboardInterrupt:
-        go_on = shlex.join(["gridsum", "sweep", *arguments])
-        tell(f"gridsum: stopped; what is done is kept; go on with: {go_on}")
+        tell(f"gridsum: stopped; {options.go_on('sweep')}")
         raise
     except BrokenPipeError:
         raise

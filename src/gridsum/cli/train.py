@@ -3,46 +3,121 @@
 import argparse
 import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from gridsum.api.fleets import VARIANT, Training, run_training
 from gridsum.api.progress import progress
 from gridsum.cli.boards import Boards
+from gridsum.cli.options import (
+    File,
+    Folder,
+    ModelName,
+    OnDevice,
+    Seeds,
+    TaskName,
+    UsageError,
+    Value,
+    flag,
+    option,
+    required,
+    written,
+)
 from gridsum.cli.output import print_text, tell, unwritable
-from gridsum.cli.overrides import add_overrides, overridden, variants_text
-from gridsum.cli.parsing import Parser, UsageError, add_device, add_task, called_now, columns, folder_name, pick_device
-from gridsum.config.fields import MOST_SEEDS, override, seeds_of
-from gridsum.config.paper import ConfigError
+from gridsum.config.fields import MOST_SEEDS, override
 from gridsum.config.registry import BASELINES, Trainable, find, names, read_config
+from gridsum.config.variants import VARIANTS
 from gridsum.model.store import Model, configuration_of, load, load_runs, locate
+from gridsum.ops.devices import pick_device
 
 if TYPE_CHECKING:
     from gridsum.training.loop import Epoch
 
+_CHANGES = {
+    name: ", ".join(f"--{path} {written(value)}" for path, value in changes.items()) or "the defaults"
+    for name, changes in VARIANTS.items()
+}
 
-def read_seeds(text: str) -> tuple[int, ...]:
-    """`3`, `0-9` or `0,2,5-7` as an option's value."""
-    try:
-        return seeds_of(text)
-    except ConfigError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
+
+@dataclass(frozen=True, kw_only=True)
+class Options(OnDevice):
+    """Train a network for each seed, all together, into a folder that holds their weights and logs. Training that was
+    interrupted, even by a crash, goes on with --resume and ends with the same weights as if it had not been. On two
+    cores of a CPU the paper's 510 epochs of one seed of base take one to two hours, and ten seeds about a day; on a
+    large GPU ten seeds take minutes. Runs of exact are consolidated after training, and the proof of each is checked.
+    Every field of the configuration of --variant is an option, too.
+
+    examples:
+      gridsum train --variant base --out runs/one
+      gridsum train --variant base --seeds 0-9 --out runs/base
+      gridsum train --variant SASA --training.epochs 30 --out runs/sasa
+      gridsum train --variant base --setting text --seeds 0-9 --out runs/text
+      gridsum train --variant exact --setting small --out runs/small
+      gridsum train --variant dngpu --setting own --seeds 0-9 --out runs/dngpu
+      gridsum train --out runs/base --resume
+      gridsum train --out runs/base --resume --training.epochs 810
+      gridsum train --start-from runs/base --out runs/more \\
+          --objective.weight 5e-4 --training.epochs 300
+    """
+
+    lists: ClassVar = {
+        "the paper's variants, and what they change of the defaults of base": _CHANGES,
+        "baselines, networks of other papers that ours are compared with": {
+            name: find(name).meaning for name in BASELINES
+        },
+    }
+    out: Folder = required("where weights, logs and checkpoint go")
+    variant: Annotated[str | None, Value("NAME")] = option(
+        f"one of {', '.join(names())} (default: {VARIANT}); each has options of its own: gridsum train --variant exact "
+        "--help",
+        instead_of="start",
+    )
+    config: File | None = option(
+        "start from a configuration in JSON instead; the config.json of a training folder will do", instead_of="start"
+    )
+    start_from: ModelName | None = option(
+        "begin with the weights of a trained model, its configuration and its seeds, or those of them that --seeds "
+        "names (overtraining): what is overridden changes, and the problems go on where that model's ended",
+        instead_of="start",
+    )
+    setting: Annotated[str | None, Value("NAME")] = option(
+        "a named way to train it. text, of the paper's variants: the paper read by its words alone; small, of exact: "
+        "for a CPU; own and paper, of a baseline: as its own paper trained it, or with our problems"
+    )
+    task: TaskName | None = option(
+        "what to learn: add, add:base=B (2 to 36), subtract, or a task of an installed package (default: add)"
+    )
+    seeds: Seeds | None = option(
+        f"such as 3, 0-9 or 0,2,5-7; at most {MOST_SEEDS}, each below 2^63 (default: 0, or all of MODEL's)"
+    )
+    resume: bool = flag(
+        "go on where FOLDER's training stopped, with its configuration and seeds; only how long it trains may change"
+    )
+    tensorboard: bool = flag("also log for TensorBoard, in each seed's folder")
+    changes: Mapping[str, str] = field(default_factory=dict)
+
+    @staticmethod
+    def configuration(arguments: Sequence[str]) -> Any:
+        return named(arguments).configure()
 
 
 def named(arguments: Sequence[str]) -> Trainable:
     """What the arguments ask to train, by name, by a file or by a folder: the other options are its fields."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    for option in ("--variant", "--config", "--start-from", "--out"):
-        parser.add_argument(option)
+    for name in ("--variant", "--config", "--start-from", "--out"):
+        parser.add_argument(name)
     parser.add_argument("--resume", action="store_true")
     known, _ = parser.parse_known_args(list(arguments))
     name = known.variant or VARIANT
-    if known.config is not None:
+    if known.variant is not None:
+        pass  # beside another beginning it is refused
+    elif known.config is not None:
         name = _read_config(known.config).variant
     elif known.start_from is not None:
         name = configuration_of(locate(known.start_from)[0]).variant
-    elif known.variant is None and known.resume and known.out is not None:
+    elif known.resume and known.out is not None:
         from gridsum.training.folders import FolderError, read_setup
 
         try:
@@ -52,80 +127,7 @@ def named(arguments: Sequence[str]) -> Trainable:
     return find(name)
 
 
-def _parser(entry: Trainable) -> Parser:
-    parser = Parser(
-        "train",
-        "Train a network for each seed, all together, into a folder that holds their weights and logs. "
-        "Training that was interrupted, even by a crash, goes on with --resume and ends with the same "
-        "weights as if it had not been. On two cores of a CPU the paper's 510 epochs of one seed of base take one to "
-        "two hours, and ten seeds about a day; on a large GPU ten seeds take minutes. Runs of exact are consolidated "
-        f"after training, and the proof of each is checked. The options below are those of {entry.name}.",
-        "gridsum train --out FOLDER [--variant NAME] [--SECTION.FIELD VALUE ...]\n"
-        "       gridsum train --out FOLDER --resume",
-        "the paper's variants, and what they change of the defaults of base:\n"
-        f"{variants_text()}\n\n"
-        "baselines, networks of other papers that ours are compared with:\n"
-        f"{columns({name: find(name).meaning for name in BASELINES})}\n\n"
-        "examples:\n"
-        "  gridsum train --variant base --out runs/one\n"
-        "  gridsum train --variant base --seeds 0-9 --out runs/base\n"
-        "  gridsum train --variant SASA --training.epochs 30 --out runs/sasa\n"
-        "  gridsum train --variant base --setting text --seeds 0-9 --out runs/text\n"
-        "  gridsum train --variant exact --setting small --out runs/small\n"
-        "  gridsum train --variant dngpu --setting own --seeds 0-9 --out runs/dngpu\n"
-        "  gridsum train --out runs/base --resume\n"
-        "  gridsum train --out runs/base --resume --training.epochs 810\n"
-        "  gridsum train --start-from runs/base --out runs/more \\\n"
-        "      --objective.weight 5e-4 --training.epochs 300",
-    )
-    parser.add_argument(
-        "--out", required=True, type=folder_name, metavar="FOLDER", help="where weights, logs and checkpoint go"
-    )
-    start = parser.add_mutually_exclusive_group()
-    start.add_argument(
-        "--variant",
-        metavar="NAME",
-        help=f"one of {', '.join(names())} (default: {VARIANT}); each has options of its own: "
-        "gridsum train --variant exact --help",
-    )
-    start.add_argument(
-        "--config",
-        metavar="FILE",
-        help="start from a configuration in JSON instead; the config.json of a training folder will do",
-    )
-    start.add_argument(
-        "--start-from",
-        metavar="MODEL",
-        help="begin with the weights of a trained model, its configuration and its seeds, or those of them that "
-        "--seeds names (overtraining): what is overridden changes, and the problems go on where that model's ended",
-    )
-    parser.add_argument(
-        "--setting",
-        metavar="NAME",
-        help=f"a named way to train it; {entry.name} has {', '.join(entry.settings)}. text: the paper read by its "
-        "words alone; small: for a CPU; own: a baseline as its own paper trained it; paper: with our problems",
-    )
-    add_task(parser)
-    parser.add_argument(
-        "--seeds",
-        type=read_seeds,
-        metavar="SEEDS",
-        help=f"such as 3, 0-9 or 0,2,5-7; at most {MOST_SEEDS}, each below 2^63 (default: 0, or all of MODEL's)",
-    )
-    parser.add_argument(
-        "--resume",
-        action="store_true",
-        help="go on where FOLDER's training stopped, with its configuration and seeds; only "
-        f"--{entry.may_change} may be changed",
-    )
-    parser.add_argument("--tensorboard", action="store_true", help="also log for TensorBoard, in each seed's folder")
-    add_device(parser, "auto")
-    add_overrides(parser, entry.configure())
-    return parser
-
-
-def run(arguments: Sequence[str]) -> int:
-    options = _parser(named(arguments)).read(arguments)
+def run(options: Options) -> int:
     folder = Path(options.out)
     if options.resume and options.start_from is not None:
         raise UsageError("--resume goes on with FOLDER's own weights; leave --start-from out")
@@ -166,7 +168,6 @@ def run(arguments: Sequence[str]) -> int:
 
 def _beginning(name: str, seeds: tuple[int, ...] | None) -> Model:
     """The model to begin from: all of its runs, or those with these seeds."""
-    name = called_now(name)
     whole = load(name)
     if seeds is None:
         return whole
@@ -177,9 +178,9 @@ def _beginning(name: str, seeds: tuple[int, ...] | None) -> Model:
     return load_runs(name, [paths[seed] for seed in seeds])
 
 
-def _setup(options: argparse.Namespace, folder: Path, begin: Model | None) -> tuple[Any, tuple[int, ...]]:
+def _setup(options: Options, folder: Path, begin: Model | None) -> tuple[Any, tuple[int, ...]]:
     """What to train: as the options say, or on resuming, what they do not say as the folder has it."""
-    seeds, changes = options.seeds, overridden(options)
+    seeds, changes = options.seeds, dict(options.changes)
     if begin is not None:
         return override(begin.kind.following(begin.config), changes), begin.seeds
     config = None
@@ -206,7 +207,7 @@ def _read_config(name: str) -> Any:
     return read_config(data)
 
 
-def _how_to_resume(options: argparse.Namespace, folder: Path, epochs: "list[Epoch]") -> str:
+def _how_to_resume(options: Options, folder: Path, epochs: "list[Epoch]") -> str:
     where = f"after epoch {epochs[-1].number}" if epochs else "before an epoch was done"
     command = ["gridsum", "train", "--out", str(folder), "--resume"]
     command += ["--device", options.device] if options.device != "auto" else []

@@ -42,14 +42,18 @@ def rules_of(network: Network) -> dict[str, str]:
     return {rule: HALTING_RULES[rule] for rule in _ABLE[network.config.halting]}
 
 
+class HaltingError(ValueError):
+    """A rule that a network cannot follow; the message says which it can."""
+
+
 def check_rule(network: Network, rule: str) -> None:
     """Refuse a rule that the network has no means to follow."""
     if rule not in HALTING_RULES:
-        raise ValueError(f"there is no halting rule {rule!r}; the rules are {', '.join(HALTING_RULES)}")
+        raise HaltingError(f"there is no halting rule {rule!r}; the rules are {', '.join(HALTING_RULES)}")
     able = _ABLE[network.config.halting]
     if rule not in able:
         use = " or ".join(map(repr, able))
-        raise ValueError(f"{_TRAINED[network.config.halting]}, so it cannot follow {rule!r}; use {use}")
+        raise HaltingError(f"{_TRAINED[network.config.halting]}, so it cannot follow {rule!r}; use {use}")
 
 
 def step_cap(config: ModelConfig) -> int:
