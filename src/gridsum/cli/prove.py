@@ -52,14 +52,17 @@ def run(options: Options) -> int:
         )
     proof = prove(table)
     network = {} if options.table is not None or not proof.proved else _of_network(name, table)
+    rounding = _of_rounding(name, table) if options.certify and network else {}
     coq = _by_coq(table, proof) if options.certify and proof.proved else {}
     proved = proof.proved and all(part["different"] == 0 for part in network.values()) and coq.get("holds", True)
     if not options.json:
         wrong = None if proof.proved else counterexample(table)
         lines = [_line(proof), *(_network_line(precision, part) for precision, part in network.items())]
+        lines += [_rounding_line(rounding)] if rounding else []
         lines += [_coq_line(coq)] if coq else []
         print_prose(lines + (_theorem(table) if proved else _failure(proof, wrong)))
-    text = json.dumps({"proved": proved, **_told(proof), "network": network, "coq": coq}, indent=2) + "\n"
+    found = {"proved": proved, **_told(proof), "network": network, "rounding": rounding, "coq": coq}
+    text = json.dumps(found, indent=2) + "\n"
     if options.json:
         print_text(text)
     if options.out is not None:
@@ -88,6 +91,14 @@ def _of_network(name: str, table: "RuleTable") -> dict[str, dict[str, Any]]:
     return {"float32": asdict(single), "float64": asdict(double)}
 
 
+def _of_rounding(name: str, table: "RuleTable") -> dict[str, Any]:
+    """Whether the network can do anything else in float32, in whatever order sums are rounded."""
+    from gridsum.automaton.rounding import certainty
+    from gridsum.automaton.rule import LearnedRule
+
+    return asdict(certainty(LearnedRule(rule_model(name).network.double()), table))
+
+
 def _by_coq(table: "RuleTable", proof: "Proof") -> dict[str, Any]:
     from gridsum.automaton.certify import CoqError, certify
 
@@ -112,6 +123,13 @@ def _network_line(precision: str, part: dict[str, Any]) -> str:
         f"The network in {precision} does the same in all {part['entries']:,} entries of the rule; "
         f"its nearest logit is {part['margin']:.2f} from 0."
     )
+
+
+def _rounding_line(rounding: dict[str, Any]) -> str:
+    bound = f"no logit is off by more than {rounding['error']:.2f}, and the nearest is {rounding['margin']:.2f} from 0"
+    if rounding["different"]:
+        return f"In float32, summed in any order: {rounding['different']:,} entries are not certain; {bound}."
+    return f"In float32, summed in any order, every entry is certain: {bound}."
 
 
 def _coq_line(coq: dict[str, Any]) -> str:
