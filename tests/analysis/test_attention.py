@@ -58,14 +58,14 @@ def test_each_term_is_its_product_of_the_equation():
     grid = torch.randn(2, 3, 16, generator=torch.Generator().manual_seed(2))
     terms = score_terms(attention, grid)
     with torch.no_grad():
-        query, key, _ = (part[0, 0] for part in attention.project(grid[None, None]))
+        query, key, _ = attention.project(grid[None, None])[0, 0].chunk(3, -1)
     assert attention.query is not None
     s, r = attention.query[0].detach(), attention.relative[0].detach()
     for i, j, a, b, head in product(range(2), range(3), (-1, 0, 1), (-1, 0, 1), range(4)):
         part = slice(4 * head, 4 * head + 4)
         inside = 0 <= i + a < 2 and 0 <= j + b < 3
         k = key[i + a, j + b, part] if inside else torch.zeros(4)
-        q = query[i, j, part] - s[part]
+        q = query[i, j, part]
         at = (3 * (a + 1) + b + 1, i, j, head)
         where = r[a + 1, b + 1, part]
         expected = [q @ k, s[part] @ k, q @ where, s[part] @ where]
