@@ -120,39 +120,14 @@ def test_overrides_reach_the_run(command: Command, tiny_options: list[str], tmp_
 
 
 def test_a_variant_may_be_trained_under_another_reading(command: Command, tiny_options: list[str], tmp_path: Path):
-    given = ["--training.epochs", "1", "--task.digits", "1,2", *tiny_options]
+    given = ["--setting", "text", "--task.spare_rows", "2", "--training.epochs", "1", "--task.digits", "1,2"]
     for name, variant, options in (("named", "noGroups", ["--variant", "noGroups"]), ("default", "base", [])):
-        status, _, err = command(
-            "train",
-            "--out",
-            str(tmp_path / name),
-            *options,
-            "--setting",
-            "text",
-            "--task.spare_rows",
-            "2",
-            *given,
-        )
+        status, _, err = command("train", "--out", str(tmp_path / name), *options, *given, *tiny_options)
         assert status == 0, err
         setup = json.loads((tmp_path / name / "config.json").read_text())
         assert setup["variant"] == variant
         assert (setup["objective"]["normalise"], setup["objective"]["success"]) == ("batch", "expected")
         assert (setup["task"]["spare_rows"], setup["task"]["spare_columns"]) == (2, 2), "what is overridden counts last"
-
-
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        ("--setting txt", "base has no setting 'txt'; did you mean 'text'?"),
-        ("--setting text --resume", "leave out --config, --start-from and --resume"),
-        ("--setting text --start-from base", "leave out --config, --start-from and --resume"),
-    ],
-)
-def test_a_setting_that_cannot_be_meant_is_told(options: str, told: str, command: Command, tmp_path: Path):
-    status, out, err = command("train", "--out", str(tmp_path / "run"), *options.split())
-    assert (status, out) == (2, "")
-    assert told.lower() in err.lower()
-    assert not (tmp_path / "run").exists()
 
 
 def test_a_configuration_may_come_from_a_file(command: Command, trained: Path, tmp_path: Path):
