@@ -172,6 +172,7 @@ def test_without_a_cluster_it_says_so(monkeypatch: pytest.MonkeyPatch):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3600)  # however busy the machine is
 def test_a_local_cluster_does_what_this_process_does(tmp_path: Path):
     pytest.importorskip("ray")
     configs = configurations(PAPER, grid({"training.learning_rate": [1e-3, 2e-3]}))
@@ -191,6 +192,7 @@ def test_a_local_cluster_does_what_this_process_does(tmp_path: Path):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3600)  # however busy the machine is
 def test_a_cluster_that_runs_is_reached_by_either_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     ray = Path(pytest.importorskip("ray").__file__).parents[4] / "bin" / "ray"
     for name, value in (("RAY_AUTH_MODE", "disabled"), ("RAY_USAGE_STATS_ENABLED", "0")):
@@ -218,6 +220,7 @@ def test_a_cluster_that_runs_is_reached_by_either_address(tmp_path: Path, monkey
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3600)  # however busy the machine is
 @pytest.mark.parametrize("at_address", [False, True])
 def test_nodes_workers_and_driver_are_killed_and_nothing_is_lost(at_address: bool, tmp_path: Path):
     pytest.importorskip("ray")

@@ -270,7 +270,8 @@ class Train(Job):
     def work(self, folder: Path, device: torch.device) -> Work:
         training, state = self.training.resolved(folder) or self.training, self.state(folder)
         left = state.total - state.done
-        return training.kind.work(training.config, len(training.seeds), left, device) if left else Work()
+        found = training.kind.work(training.config, len(training.seeds), left, device) if left else None
+        return found or Work()  # nobody knows of baselines
 
     def memory(self) -> int:
         return _PROCESS_BYTES + self.training.kind.memory(self.training.config, len(self.training.seeds))
