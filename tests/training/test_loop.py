@@ -1,6 +1,7 @@
 """Training into a folder: logs, checkpoints, resuming, runs that diverge."""
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -461,3 +462,72 @@ def test_weights_of_other_runs_are_refused_as_a_start(tmp_path):
     with pytest.raises(ConfigError, match="another model"):
         train(short(**{"model.max_steps": 7}), [1], tmp_path / "more", CPU, start=start)
     assert not (tmp_path / "more").exists()
+
+
+@pytest.mark.parametrize("harm", ["deleted", "moved", "lock removed", "taken"])
+def test_a_folder_that_is_no_longer_its_own_is_not_written_to(tmp_path, harm):
+    """Whatever comes to stand there stays as it is; the folder is never made again."""
+    folder, other = tmp_path / "run", b"another's"
+
+    def harmed(epoch):
+        if epoch.number != 2:
+            return
+        if harm == "lock removed":
+            (folder / ".lock").unlink()
+        else:
+            folder.rename(tmp_path / "moved")
+        if harm == "deleted":
+            shutil.rmtree(tmp_path / "moved")
+        elif harm == "taken":
+            folder.mkdir()
+            (folder / ".lock").write_bytes(other)
+
+    with pytest.raises(LockedError, match="no longer this process's own"):
+        train(short(), [1], folder, CPU, report=harmed)
+    if harm == "taken":
+        assert [(path.name, path.read_bytes()) for path in folder.iterdir()] == [(".lock", other)]
+    elif harm == "lock removed":
+        checkpoint = load_checkpoint(folder)
+        assert checkpoint is not None
+        assert checkpoint.epoch == 2
+    else:
+        assert not folder.exists()
+
+
+def test_trained_runs_without_their_configuration_are_not_wiped(tmp_path):
+    train(short(**{"training.epochs": 1}), [1], tmp_path, CPU)
+    (tmp_path / "config.json").unlink()
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    for left in ("metrics.jsonl", "weights.safetensors", None):
+        with pytest.raises(FolderError, match="holds trained runs, but no config"):
+            train(short(), [1], tmp_path, CPU)
+        assert {path: path.read_bytes() for path in before if path.exists()}.items() <= before.items()
+        assert (tmp_path / CHECKPOINT).exists()
+        if left is not None:
+            (tmp_path / "seed-1" / left).unlink()
+
+
+@pytest.mark.parametrize("harmed", ["gradient", "cost"])
+def test_a_run_whose_gradient_or_cost_is_no_number_is_set_aside(harmed):
+    """Its weights stay as they were, the others go on."""
+    fleet = Fleet(short(), (1, 2), CPU)
+    gradient, costs = torch.ones_like(fleet.optimiser.weights), torch.ones(5, 2)
+    (gradient[0] if harmed == "gradient" else costs[:, 0])[0] = float("nan")
+    before = fleet.optimiser.weights.clone()
+    fleet._update(gradient, costs, torch.tensor(1e-3, dtype=torch.float64))
+    assert fleet.alive.tolist() == [False, True]
+    assert torch.equal(fleet.optimiser.weights[0], before[0])
+    assert not torch.equal(fleet.optimiser.weights[1], before[1])
+
+
+def test_moments_of_other_weights_are_not_taken_up(tmp_path):
+    """Weights that are not those of the checkpoint beside them begin with moments at zero."""
+    train(short(), [1], tmp_path / "first", CPU)
+    train(short(**{"training.epochs": 1}), [1], tmp_path / "other", CPU)
+    weights = "seed-1/weights.safetensors"
+    (tmp_path / "first" / weights).write_bytes((tmp_path / "other" / weights).read_bytes())
+    fleet = Fleet(short(), (1,), CPU)
+    assert not fleet.begin_from(load(str(tmp_path / "first")))
+    assert not fleet.optimiser.mean.any()
+    assert fleet.begin_from(load(str(tmp_path / "other")))
+    assert fleet.optimiser.mean.any()

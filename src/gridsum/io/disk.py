@@ -165,8 +165,11 @@ def read_objects(path: Path) -> Iterator[dict[str, Any]]:
 
 
 @contextmanager
-def locked(folder: Path, warn: Callable[[str], None] = lambda _: None) -> Iterator[None]:
+def locked(folder: Path, warn: Callable[[str], None] = lambda _: None) -> Iterator[Callable[[], None]]:
     """Have a folder alone, for as long as this process lives; it is created if need be, and removed if left empty.
+
+    What is given is to be called before anything is written: it is an error if the folder has vanished, was moved, or
+    its lock is another's by now.
 
     The lock is the system's: it ends with the process, however that ends, so no stale one has to be removed. Where the
     file system has none, that is said, and the work goes on.
@@ -174,14 +177,33 @@ def locked(folder: Path, warn: Callable[[str], None] = lambda _: None) -> Iterat
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / LOCK
     file = _take(path, folder, warn)
+
+    def check() -> None:
+        if not (folder.is_dir() if file is None else _is_at(path, file)):
+            raise LockedError(
+                f"{folder} is no longer this process's own: it was deleted or moved, or its lock was; nothing more is "
+                "written there"
+            )
+
     try:
-        yield
+        yield check
     finally:
+        if file is None or _is_at(path, file):
+            if file is not None:
+                path.unlink(missing_ok=True)  # before the lock ends: whoever opened it meanwhile looks for it anew
+            with suppress(OSError):
+                folder.rmdir()
         if file is not None:
-            path.unlink(missing_ok=True)  # before the lock ends: whoever opened it meanwhile looks for it anew
             os.close(file)
-        with suppress(OSError):
-            folder.rmdir()
+
+
+def _is_at(path: Path, file: int) -> bool:
+    """Whether an open file is the one that stands at a path."""
+    try:
+        there, here = os.stat(path), os.fstat(file)
+    except FileNotFoundError:
+        return False
+    return (there.st_dev, there.st_ino) == (here.st_dev, here.st_ino)
 
 
 def _take(path: Path, folder: Path, warn: Callable[[str], None]) -> int | None:
@@ -205,11 +227,7 @@ def _take(path: Path, folder: Path, warn: Callable[[str], None]) -> int | None:
                 raise
             warn(f"the file system of {folder} has no locks; make sure that nothing else writes there")
             return None
-        try:
-            same = os.stat(path).st_ino == os.fstat(file).st_ino
-        except FileNotFoundError:
-            same = False
-        if same:
+        if _is_at(path, file):
             with suppress(OSError):  # a full disk has room for a lock, if not for its holder's name
                 os.ftruncate(file, 0)
                 os.pwrite(file, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)

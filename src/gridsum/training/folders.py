@@ -12,7 +12,7 @@ if it had not been. One process at a time works in a folder.
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatch
 from pathlib import Path
@@ -57,12 +57,10 @@ def seed_folder(folder: Path, seed: int) -> Path:
 
 
 @contextmanager
-def opened(folder: Path, warn: Warn) -> Iterator[None]:
-    """Have a training folder alone, cleared of what a killed process has left in it."""
-    with locked(folder, warn):
-        for place in (folder, *folder.glob("seed-*")):
-            clear_temporaries(place)
-        yield
+def opened(folder: Path, warn: Warn) -> Iterator[Callable[[], None]]:
+    """Have a training folder alone; what is given is to be called before anything is written (see `locked`)."""
+    with locked(folder, warn) as check:
+        yield check
 
 
 def check_free(folder: Path) -> None:
@@ -74,12 +72,27 @@ def check_free(folder: Path) -> None:
         )
     if (folder / WEIGHTS).exists():
         raise FolderError(f"{folder} already holds the weights of a run; choose another folder")
+    # A start that was stopped before it had a configuration has weights and a checkpoint, but no log.
+    kept = [*folder.glob(f"seed-*/{WEIGHTS}"), *folder.glob("checkpoint*.safetensors")]
+    if any(log.stat().st_size for log in folder.glob(f"seed-*/{_METRICS}")) or (
+        kept and not (folder / _START).exists()
+    ):
+        raise FolderError(
+            f"{folder} holds trained runs, but no {_CONFIG}; put that back from a copy, or choose another folder"
+        )
 
 
 def clear(folder: Path) -> None:
     """Forget the beginning of a training that was stopped before it had a configuration: it is not this one's."""
+    clear_leftovers(folder)
     (folder / _START).unlink(missing_ok=True)
     drop_checkpoints(folder)
+
+
+def clear_leftovers(folder: Path) -> None:
+    """Remove what a process that was killed while it wrote has left."""
+    for place in (folder, *folder.glob("seed-*")):
+        clear_temporaries(place)
 
 
 def create(folder: Path, config: Any, seeds: Sequence[int]) -> None:

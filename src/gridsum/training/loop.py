@@ -27,6 +27,7 @@ from gridsum.training.folders import (
     check_free,
     check_same,
     clear,
+    clear_leftovers,
     create,
     cut_metrics,
     keep_logs,
@@ -138,11 +139,11 @@ def train(
     work = kind.work(config, len(seeds), left, device)
     if work is not None:
         check_time(what, work, device, config.training.precision)
-    with opened(folder, warn):
+    with opened(folder, warn) as check:
         with set_for_training(device, config.training.precision):
-            _train(config, tuple(seeds), folder, device, resume, start, told)
+            _train(config, tuple(seeds), folder, device, resume, start, told, check)
         with set_for_training(device, "fp32"):  # what comes after is done in the precision of solving
-            return _finish(kind, config, seeds, folder, device, told)
+            return _finish(kind, config, seeds, folder, device, told, check)
 
 
 def _train(
@@ -153,11 +154,14 @@ def _train(
     resume: bool,
     start: Model | None,
     told: Callbacks,
+    check: Callable[[], None],
 ) -> None:
+    """`check` is called before anything is written: the folder must still be this process's own."""
     if not resume:
         check_free(folder)
     fleet = Fleet(config, seeds, device)
     if resume:
+        clear_leftovers(folder)
         fleet.restore(folder, told.warn)
         write_setup(folder, config, seeds)
     else:
@@ -178,11 +182,13 @@ def _train(
             if epoch <= _HELD_OUT_EPOCHS or epoch % _HELD_OUT_EPOCHS == 0:
                 means |= fleet.held_out()
             phase = fleet.lesson.phase(fleet.done - 1)
+            check()
             _log(folder, fleet, epoch, phase, means, rate, time.monotonic() - begun)
             _warn_of_divergence(fleet, before, epoch, told.warn)
             fleet.end_epoch()
             alive = tuple(fleet.alive.tolist())
             if epoch % training.checkpoint_epochs == 0 or epoch == training.epochs:
+                check()
                 fleet.save(folder)
                 saved = fleet.done
             seconds = time.monotonic() - started
@@ -190,6 +196,7 @@ def _train(
             if not any(alive):
                 raise TrainingError(f"every run has diverged by epoch {epoch}; try a smaller training.learning_rate")
     finally:
+        check()
         fleet.go_back()  # a stop may have come in the middle of a step, or between an epoch's log and its end
         for seed in fleet.seeds:
             cut_metrics(folder, seed, fleet.epoch)
@@ -321,7 +328,13 @@ def _outcome(kind: Trainable, folder: Path, seed: int) -> Path:
 
 
 def _finish(
-    kind: Trainable, config: Any, seeds: Sequence[int], folder: Path, device: torch.device, told: Callbacks
+    kind: Trainable,
+    config: Any,
+    seeds: Sequence[int],
+    folder: Path,
+    device: torch.device,
+    told: Callbacks,
+    check: Callable[[], None],
 ) -> list[dict[str, Any]]:
     """What comes after training, of those runs that it has not been done with; returns what each came to."""
     if not kind.outcome:
@@ -335,6 +348,7 @@ def _finish(
             told.finishing(done, len(seeds), news)
 
         for run, result in kind.finish(model.network, config, left, report):
+            check()
             save_run(seed_folder(folder, left[run]) / WEIGHTS, model.network, run, config, left[run])
             write_atomically(_outcome(kind, folder, left[run]), (json.dumps(result, indent=2) + "\n").encode())
             done += 1

@@ -1,0 +1,61 @@
+"""What a rollout of bits costs, against the equation written out."""
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from gridsum.config.exact import DiscoveryConfig
+from gridsum.objective.exact import BitRollout, cost
+from gridsum.tasks import PAD
+
+CONFIG = DiscoveryConfig(batch=4, pad_weight=0.1)
+
+
+def drawn(steps: int = 5) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Logits of two runs, four problems and three columns; targets; columns, the first not of all grids."""
+    generator = torch.Generator().manual_seed(1)
+    logits = torch.randn(2, steps, 4, 3, 13, generator=generator)
+    targets = torch.randint(0, 11, (2, 4, 3), generator=generator)
+    targets[:, :, 0] = PAD
+    columns = torch.ones(2, 4, 3)
+    columns[0, :2, 0] = 0
+    return logits, targets, columns
+
+
+@pytest.mark.parametrize("corrupted", [(), (1, 2)])
+def test_every_reading_counts_the_later_the_more(corrupted: tuple[int, ...]):
+    """But for the first half of those whose cells are randomised meanwhile."""
+    logits, targets, columns = drawn()
+    marked = torch.zeros(2, 4, dtype=torch.bool)
+    marked[:, list(corrupted)] = True
+    gates = torch.tensor([[0.5, 1.0], [0.0, 0.25]])
+    found = cost(BitRollout(logits, torch.tensor([0.5, 0.25]), marked, gates), targets, columns, CONFIG, 0.3, 0.1)
+    for run in range(2):
+        total = 0.0
+        for n in range(1, 6):
+            for half in ((0, 1), (2, 3)):
+                loss, weight = 0.0, 0.0
+                for problem in half:
+                    for column in range(3):
+                        target = targets[run, problem, column]
+                        share = float(columns[run, problem, column]) * (0.1 if target == PAD else 1.0)
+                        weight += share
+                        if not (problem in corrupted and 2 * n <= 5):
+                            loss += share * float(F.cross_entropy(logits[run, n - 1, problem, column], target))
+                total += n * loss / weight / 2
+        assert float(found.loss[run]) == pytest.approx(total / 15, rel=1e-5)
+    torch.testing.assert_close(found.total, found.loss + 0.3 * found.bits_on + 0.1 * gates.sum(1))
+
+
+def test_what_is_read_while_cells_are_randomised_costs_nothing():
+    logits, targets, columns = drawn()
+    marked = torch.tensor([[True, False, False, False]] * 2)
+
+    def loss() -> torch.Tensor:
+        return cost(BitRollout(logits, torch.zeros(2), marked, None), targets, columns, CONFIG, 0.0, 0.0).loss
+
+    before = loss()
+    logits[:, :2, 0] += torch.randn(2, 2, 3, 13)  # the first half of five steps, of the problem that is marked
+    assert torch.equal(loss(), before)
+    logits[:, 2, 0, -1, 3] += 5
+    assert not torch.isclose(loss(), before).any()
