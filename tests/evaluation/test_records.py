@@ -114,7 +114,9 @@ def test_a_malformed_record_is_named(
     assert str(caught.value).startswith(f"{path}, line 2: ")
 
 
-@pytest.mark.parametrize("line", [b"{'model': 1}", b"[1, 2]", b"nothing", b'"\xff"', b"[" * 100_000])
+@pytest.mark.parametrize(
+    "line", [b"{'model': 1}", b"[1, 2]", b"nothing", b'"\xff"', b"[" * 100_000, b"[1%s]" % (b"0" * 400)]
+)
 def test_what_is_no_record_is_named(tmp_path: Path, line: bytes) -> None:
     path = tmp_path / "records.jsonl"
     path.write_bytes(line + b"\n")

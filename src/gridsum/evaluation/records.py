@@ -168,10 +168,17 @@ def read(paths: Iterable[str | Path], pass_over_torn: bool = False) -> list[Reco
     return records
 
 
+def _whole_number(digits: str) -> int:
+    """A count or a seed has at most 128 bits; quotients and squares of what is far larger are no floats."""
+    if len(digits) > 40:
+        raise ValueError(f"a whole number of {len(digits)} digits")
+    return int(digits)
+
+
 def _parse(line: bytes, torn: bool) -> Record:
     """`torn`: no newline follows, so if the line is not whole, its writing was interrupted."""
     try:
-        data = json.loads(line)
+        data = json.loads(line, parse_int=_whole_number)
     except (ValueError, RecursionError) as error:
         if torn:
             raise RecordError(
