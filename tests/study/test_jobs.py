@@ -229,6 +229,7 @@ def test_where_it_was_trained_is_kept_and_models_can_be_loaded(quick: Path):
     assert stretch["epochs"] == [1, 2]
     assert stretch["seconds"] > 0
     assert "CPU" in stretch["device"]
+    assert stretch["precision"] == "fp32"
     assert json.loads((quick / "fixedTime" / "config.json").read_text())["training"]["precision"] == "fp32"
     assert load(str(quick / "noGroups-overtrained")).config.variant == "noGroups"
 

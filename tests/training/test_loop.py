@@ -49,6 +49,19 @@ def logged(folder, seed):
     return [{name: value for name, value in line.items() if name != "seconds"} for line in read_metrics(folder, seed)]
 
 
+def test_a_training_keeps_the_precision_that_auto_came_to(tmp_path):
+    """What is kept is what was computed in, and a training that goes on takes it from there or finds its own."""
+    config = short(**{"training.precision": "auto"})
+    train(config, [2], tmp_path / "run", CPU)
+    assert json.loads((tmp_path / "run" / "config.json").read_text())["training"]["precision"] == "fp32"
+    assert load(str(tmp_path / "run")).config.training.precision == "fp32"
+    train(override(config, {"training.epochs": 5}), [2], tmp_path / "run", CPU, resume=True)
+    train(override(short(), {"training.precision": "bf16"}), [2], tmp_path / "other", CPU)
+    train(override(config, {"training.epochs": 5}), [2], tmp_path / "other", CPU, resume=True)
+    assert json.loads((tmp_path / "other" / "config.json").read_text())["training"]["precision"] == "bf16"
+    assert following(load(str(tmp_path / "other")).config).training.precision == "auto"
+
+
 def test_a_training_folder_holds_what_was_asked_for_and_what_came_out(tmp_path):
     epochs = []
     train(short(), [2, 7], tmp_path / "run", CPU, report=epochs.append)
@@ -60,7 +73,7 @@ def test_a_training_folder_holds_what_was_asked_for_and_what_came_out(tmp_path):
     assert json.loads((tmp_path / "run" / "config.json").read_text())["seeds"] == [2, 7]
     model = load(str(tmp_path / "run"))
     assert model.seeds == (2, 7)
-    assert model.config == short()
+    assert model.config == short(**{"training.precision": "fp32"})
 
 
 def test_training_on_in_pieces_ends_where_training_at_once_ends(tmp_path):

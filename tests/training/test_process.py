@@ -10,6 +10,8 @@ import pytest
 import torch
 
 from gridsum.cli import keep_freed_memory_for_a_while
+from gridsum.ops import forms
+from gridsum.ops.forms import served
 from gridsum.training import process
 from gridsum.training.process import give_back_freed_memory, keep_freed_memory, set_for_training
 
@@ -95,6 +97,16 @@ def test_the_process_is_given_back_as_it_was(before, monkeypatch, request):
         during = list(asked)
     assert during == [("mallopt", -1, -1), ("mallopt", -4, 0)]
     assert asked[2:] == [("mallopt", -1, 128 * 1024), ("mallopt", -4, 65536), ("malloc_trim", 0)]
+
+
+def test_auto_is_bf16_on_a_gpu_that_has_it_and_fp32_elsewhere(monkeypatch):
+    cpu, gpu = torch.device("cpu"), torch.device("cuda")
+    monkeypatch.setattr(forms, "multiplies_bf16", lambda: True)
+    assert served("auto", cpu) == "fp32", "a CPU's results are the same bits whatever it has"
+    for has, expected in ((True, "bf16"), (False, "fp32")):
+        monkeypatch.setattr(forms, "has_bf16", lambda _, has=has: has)
+        assert served("auto", gpu) == expected
+        assert served("tf32", gpu) == "tf32"
 
 
 @pytest.fixture

@@ -11,7 +11,8 @@ from gridsum.api.progress import Progress, progress
 from gridsum.config.fields import override, seeds_of
 from gridsum.config.paper import ConfigError
 from gridsum.config.registry import find
-from gridsum.ops.devices import pick_device
+from gridsum.ops.devices import describe, pick_device
+from gridsum.ops.forms import served
 from gridsum.tasks import Task, known_as
 
 VARIANT = "base"
@@ -139,5 +140,8 @@ def run_training(
     def warn(text: str) -> None:
         shown.note(f"gridsum: {text}")
 
+    runs = f"{len(seeds)} run{'s' if len(seeds) > 1 else ''}"
+    precision = served(config.training.precision, device)
+    shown.note(f"gridsum: {runs} of {config.label}, in {precision} on {describe(device).split(';')[0]}")
     results = train_runs(config, seeds, folder, device, resume, report, warn, start, tick, finishing)
     return Training(folder, seeds, results)

@@ -89,8 +89,8 @@ class Options(Jobs):
         "paper alone; needs an --out of its own"
     )
     seeds: Seeds | None = option("such as 0-9 or 0,2,5-7 (default: 0-9)")
-    precision: Literal["fp32", "tf32", "bf16"] | None = option(
-        "of the products in training on a GPU (default: bf16); the CPU computes in fp32"
+    precision: Literal["auto", "fp32", "tf32", "bf16"] = option(
+        "of the products in training: auto is bf16 on a GPU that has it, else fp32", "auto"
     )
     only: tuple[Annotated[str, Value("STAGE", one_of("stage", tuple(_STAGES)))], ...] = several(
         "do these stages alone (default: all but extra-seeds and ship)"
@@ -128,7 +128,7 @@ def run(options: Options) -> int:
     if options.check:
         return _check(options, device, started)
 
-    asked = _asked(options, device)
+    asked = _asked(options)
     out = options.out or ("out/quick" if options.quick else "results")
     if is_address(out) and options.on is None:
         raise UsageError(f"{out} is an address, where the machines of a cluster work; add --on, or name a folder")
@@ -147,8 +147,7 @@ def run(options: Options) -> int:
         raise unwritable(error.filename or out, error) from None
 
 
-def _asked(options: Options, device: "torch.device") -> "Reproduction":
-    from gridsum.ops.devices import on_gpu
+def _asked(options: Options) -> "Reproduction":
     from gridsum.study.reproduction import Reproduction, named
 
     if options.reading is not None and options.out is None:
@@ -158,8 +157,7 @@ def _asked(options: Options, device: "torch.device") -> "Reproduction":
     if "ship" in (options.only or ()) and options.quick and options.ship_to is None:
         raise UsageError("the models of --quick are no good; name a folder for them with --ship-to")
     seeds = options.seeds or (_QUICK_SEEDS if options.quick else _SEEDS)
-    precision = options.precision or "bf16" if on_gpu(device) else "fp32"
-    return Reproduction(named(options.variants), seeds, precision, options.quick, options.reading)
+    return Reproduction(named(options.variants), seeds, options.precision, options.quick, options.reading)
 
 
 def _reproduce(

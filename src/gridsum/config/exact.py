@@ -223,6 +223,5 @@ class ExactConfig:
             batch=shared.batch,
             weight_decay=shared.weight_decay,
             clip=shared.clip,
-            precision="tf32",
             checkpoint_epochs=1,
         )

@@ -206,9 +206,10 @@ class TrainingConfig:
         "Of weight matrices; biases, embeddings, norms and attention encodings do not decay.",
     )
     clip: float = described(10.0, "The largest norm of a run's gradient.")
-    precision: Literal["fp32", "tf32", "bf16"] = described(
-        "fp32",
-        "Of the matrix products. On a CPU, bf16 is for those of a recurrent step, if it has AMX; all else is fp32.",
+    precision: Literal["auto", "fp32", "tf32", "bf16"] = described(
+        "auto",
+        "Of the matrix products. auto: bf16 on a GPU that has it, else fp32. On a CPU, bf16 is for those of a "
+        "recurrent step, if it has AMX; all else is fp32.",
     )
     first_step: int = described(
         0,

@@ -103,7 +103,7 @@ class Trainable(ABC):
         """The configuration of a training that goes on from weights of `config`: the same, with problems not seen."""
         training = config.training
         first = training.first_step + training.epochs * training.steps_per_epoch
-        return override(config, {"training.first_step": first})
+        return override(config, {"training.first_step": first, "training.precision": "auto"})
 
     @abstractmethod
     def build(self, config: Any, seeds: Sequence[int]) -> Any:

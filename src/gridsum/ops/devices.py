@@ -34,6 +34,12 @@ def on_gpu(device: torch.device) -> bool:
     return device.type == "cuda"
 
 
+def has_bf16(device: torch.device) -> bool:
+    """Whether a GPU multiplies in bf16 by itself: those of NVIDIA do from Ampere on."""
+    with torch.cuda.device(device):
+        return torch.cuda.is_bf16_supported(including_emulation=False)
+
+
 def multiplies_bf16() -> bool:
     """Whether this CPU has matrix instructions for bf16 (AMX); by any others such products take longer than in fp32."""
     return getattr(torch.cpu, "_is_amx_tile_supported", bool)()

@@ -17,7 +17,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from gridsum.ops.devices import multiplies_bf16, on_gpu
+from gridsum.ops.devices import has_bf16, multiplies_bf16, on_gpu
 
 Form = Literal["plain", "cpu", "triton"]
 
@@ -59,7 +59,13 @@ def computed_in(chosen: Form, kept: Kept | None = None) -> Iterator[None]:
 
 
 def served(precision: str, device: torch.device) -> str:
-    """What `training.precision` comes to on a device: a CPU computes in fp32, or in bf16 if it is faster at that."""
+    """What `training.precision` comes to on a device.
+
+    `auto` is bf16 on a GPU that multiplies in it, else fp32. A CPU computes in fp32, or in bf16 where that is asked for
+    and it has instructions for it.
+    """
+    if precision == "auto":
+        precision = "bf16" if on_gpu(device) and has_bf16(device) else "fp32"
     if not on_gpu(device) and not (precision == "bf16" and multiplies_bf16()):
         return "fp32"
     return precision

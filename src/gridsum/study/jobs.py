@@ -35,6 +35,7 @@ from gridsum.io.version import __version__
 from gridsum.model.store import WEIGHTS, Model, load_runs
 from gridsum.ops.costs import Work, operations, steps_of_solving
 from gridsum.ops.devices import describe, on_gpu
+from gridsum.ops.forms import served
 from gridsum.study.leakage import LEAKAGE, leakage, lines_of, read_leakage
 from gridsum.study.selection import choose, proved_seed
 from gridsum.training.checkpoints import drop_checkpoints
@@ -307,6 +308,7 @@ class Train(Job):
             last, seconds = training.done(folder), round(time.monotonic() - began, 1)
             if last > first:
                 about = {training.unit: [first + 1, last], "seconds": seconds}
+                about |= {"precision": served(read_setup(place)[0].training.precision, callbacks.device)}
                 about |= {"device": describe(callbacks.device), "version": __version__, "commit": callbacks.commit}
                 append_lines(place / MACHINES, json.dumps(about).encode() + b"\n")
             gc.collect()

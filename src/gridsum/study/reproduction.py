@@ -132,7 +132,7 @@ class Reproduction:
 
     variants: tuple[str, ...]
     seeds: tuple[int, ...]
-    precision: str = "bf16"
+    precision: str = "auto"
     quick: bool = False
     reading: str | None = None
     """How the paper is read, if otherwise than by default."""

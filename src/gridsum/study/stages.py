@@ -11,6 +11,7 @@ from gridsum.io.limits import duration
 from gridsum.model.store import SHIPPED, shipped, shipped_records
 from gridsum.ops.costs import UNCERTAINTY, Estimate
 from gridsum.ops.devices import describe
+from gridsum.ops.forms import served
 from gridsum.study import baselines
 from gridsum.study.drawings import drawings_at
 from gridsum.study.jobs import Job
@@ -33,7 +34,7 @@ def plan(jobs: Sequence[Job], folder: Path, device: torch.device, precision: str
     """What is done and what is left, with the time it takes."""
     if not jobs:
         return "  nothing of this has a cost"
-    lines, total, estimate = [], 0.0, Estimate(device, precision)
+    lines, total, estimate = [], 0.0, Estimate(device, served(precision, device))
     width = max(_SUBJECT_WIDTH, *(len(job.training.subject) + 2 for job in jobs))
     for job in jobs:
         state = job.state(folder)

@@ -23,6 +23,7 @@ from gridsum.model.runs import as_written, flatten
 from gridsum.objective.exact import Cost, cost
 from gridsum.ops.costs import Work, exact_work
 from gridsum.ops.devices import Replayed, on_gpu
+from gridsum.ops.forms import served
 from gridsum.ops.sizes import training_bytes
 from gridsum.tasks import DEFAULT, find
 from gridsum.training.discovery import Problems, draw, place, roll_out
@@ -92,7 +93,8 @@ class BitsLesson(Lesson):
         """The gradient of every run, its costs, and the states it ends with: [R,P+Q+S]."""
         # All weights as one leaf, new each time: a graph cannot be captured over one that another stream has seen.
         weights = flatten(parameter.detach() for parameter in self.network.parameters()).requires_grad_()
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=on_gpu(self.device)):
+        reduced = served(self.config.training.precision, self.device) == "bf16"
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=reduced):
             named = {f"network.{name}": part for name, part in named_rows(self.network, weights).items()}
             asked = (phase, steps, self.stream.fold(number), Setting(*now.unbind()), before, partial(self.gates, phase))
             found, states = functional_call(self.objective, named, asked, strict=False)

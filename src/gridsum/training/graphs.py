@@ -9,6 +9,7 @@ from gridsum.data.streams import Stream
 from gridsum.model.paper import Network
 from gridsum.model.runs import as_written
 from gridsum.objective.paper import Cost
+from gridsum.ops.forms import served
 from gridsum.training.gradients import EagerGradients, Gradients, Part, mean_of, part_gradient
 
 
@@ -32,6 +33,7 @@ class GraphGradients:
         # The groups are computed side by side: each in a stream and in memory of its own.
         self.lanes = [(torch.cuda.Stream(), torch.cuda.graph_pool_handle()) for _ in config.task.groups]
         self.captured: dict[tuple[int, int | None], tuple[torch.cuda.CUDAGraph, Part]] = {}
+        self.reduced = served(config.training.precision, self.stream.key.device) == "bf16"
         self.recent: list[list[int]] = [[] for _ in config.task.groups]
 
     def __call__(self, step: int) -> Gradients:
@@ -95,7 +97,7 @@ class GraphGradients:
         return mean_of([self._compute(group, self._guess(group)) for group in range(len(self.config.task.groups))])
 
     def _compute(self, group: int, length: int | None) -> Part:
-        with torch.autocast("cuda", torch.bfloat16, enabled=self.config.training.precision == "bf16"):
+        with torch.autocast("cuda", torch.bfloat16, enabled=self.reduced):
             return part_gradient(self.network, self.config, self.stream.fold(self.step), group, length, True)
 
     def _capture(self, group: int, length: int | None) -> tuple[torch.cuda.CUDAGraph, Part]:

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from gridsum.config.fields import fields_of, override
 from gridsum.config.paper import ConfigError
 from gridsum.config.registry import Trainable, find
 from gridsum.data.problems import sample
@@ -19,6 +20,7 @@ from gridsum.io.disk import write_atomically
 from gridsum.model.store import WEIGHTS, Model, load_runs, save_run
 from gridsum.ops.costs import check_time
 from gridsum.ops.devices import Replayed, on_gpu
+from gridsum.ops.forms import served
 from gridsum.ops.sizes import check_memory
 from gridsum.training.checkpoints import Checkpoint, Warn, config_of, load_moments, save_checkpoint
 from gridsum.training.folders import (
@@ -32,6 +34,7 @@ from gridsum.training.folders import (
     cut_metrics,
     keep_logs,
     opened,
+    read_setup,
     seed_folder,
     take_up,
     trained_epochs,
@@ -131,6 +134,7 @@ def train(
     if len(set(seeds)) != len(seeds) or not seeds:
         raise ConfigError("seeds must be different from each other, and at least one")
     kind, told = find(config.variant), Callbacks(report, warn, tick, finishing)
+    config = _in_precision(config, device, folder if resume else None)
     if resume:
         check_same(folder, config, seeds)  # before the lock, which needs a folder
     left = config.training.epochs - (trained_epochs(folder) if resume else 0)
@@ -138,12 +142,21 @@ def train(
     check_memory(f"{what} at once", kind.memory(config, len(seeds)), device)
     work = kind.work(config, len(seeds), left, device)
     if work is not None:
-        check_time(what, work, device, config.training.precision)
+        check_time(what, work, device, served(config.training.precision, device))
     with opened(folder, warn) as check:
         with set_for_training(device, config.training.precision):
             _train(config, tuple(seeds), folder, device, resume, start, told, check)
         with set_for_training(device, "fp32"):  # what comes after is done in the precision of solving
             return _finish(kind, config, seeds, folder, device, told, check)
+
+
+def _in_precision(config: Any, device: torch.device, there: Path | None) -> Any:
+    """The configuration with what `auto` comes to, which is kept: in a folder that is resumed, what it has."""
+    precision = fields_of(config).get("training.precision")
+    if precision is None or precision[1] != "auto":
+        return config
+    used = served("auto", device) if there is None else read_setup(there)[0].training.precision
+    return override(config, {"training.precision": used})
 
 
 def _train(

@@ -10,6 +10,7 @@ from pathlib import Path
 import torch
 
 from gridsum.ops.devices import on_gpu
+from gridsum.ops.forms import served
 
 # Names of glibc's malloc.h, and what they are in a process that nobody has changed.
 _TRIM_THRESHOLD, _MMAP_MAX = -1, -4
@@ -25,7 +26,7 @@ def set_for_training(device: torch.device, precision: str) -> Iterator[None]:
     if on_cpu:
         keep_freed_memory()
     else:
-        torch.backends.cuda.matmul.allow_tf32 = precision != "fp32"
+        torch.backends.cuda.matmul.allow_tf32 = served(precision, device) != "fp32"
         os.environ.update(compiled_folder())
     try:
         yield
