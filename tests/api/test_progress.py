@@ -68,7 +68,7 @@ def test_a_terminal_gets_a_bar_and_names_are_no_markup(monkeypatch: pytest.Monke
         shown.note("[note]")
     drawn = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", stream.getvalue())
     assert "base on 2x[bold] ━" in drawn
-    assert " 3/7" in drawn
+    assert " 3 of 7" in drawn
     assert "loss [red]" in drawn
     assert "[note]" in drawn
 
@@ -108,3 +108,40 @@ def test_ticks_leave_updates_alone(clock: list[float]):
         "training step 1 of 300",
         "training step 2 of 300",
     ]
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_step_speed_and_time_left_stay_visible_and_news_has_its_own_line(columns: int, clock: list[float]):
+    from rich.console import Console
+
+    console = Console(file=io.StringIO(), width=columns, force_terminal=True)
+    bar, news = Bar(console), "loss 0.123 (best 0.101, worst 0.155), accuracy 0.981, results right 0.914, steps 7.3"
+    for step in range(1, 2001):
+        bar.tick("training step", step, 5100)
+        clock[0] += 0.25
+        if step % 10 == 0:
+            bar.update("epoch", step // 10, 510, news)
+    lines = console.render_lines(bar._drawn(), pad=False)
+    first, *rest = ["".join(piece.text for piece in line) for line in lines]
+    assert len(first) < columns
+    for part in ("training step", "2000 of 5100", "4.0 a second", "0:12:55 left"):
+        assert part in first
+    assert " ".join(rest).replace("  ", " ") == f"epoch 200 of 510: {news}"
+
+
+def test_what_comes_after_training_is_part_of_the_time_left(clock: list[float]):
+    """Half as long again as 100 steps of a second each; while nothing of it is done, the expectation counts down."""
+    from rich.console import Console
+
+    bar = Bar(Console(file=io.StringIO(), width=80, force_terminal=True))
+    for step in range(1, 101):
+        bar.tick("training step", step, 100, after=50)
+        if step == 51:
+            assert "0:01:39 left" in bar._drawn().plain
+        clock[0] += 1
+    bar.update("epoch", 10, 10, "loss 1")
+    bar.update("consolidate", 0, 1, "seed 0: looking")
+    clock[0] += 20
+    assert "0:00:31 left" in bar._drawn().plain
+    clock[0] += 40
+    assert "0:01:00 so far" in bar._drawn().plain, "it takes longer than expected"

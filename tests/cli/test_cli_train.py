@@ -16,6 +16,7 @@ from safetensors import safe_open
 from gridsum.cli import main
 from gridsum.config.fields import seeds_of
 from gridsum.training.checkpoints import load_checkpoint
+from gridsum.training.folders import read_setup
 from gridsum.training.loop import Epoch, news
 from tests.children import command as work_of
 from tests.children import in_child, stopped
@@ -85,8 +86,12 @@ def test_an_interrupted_run_loses_nothing_and_says_how_to_go_on(
     err, done = ended.err, len(_lines(folder))
     assert (ended.status, done) == (130, 4), "an epoch that has been logged, but not ended, is forgotten"
     assert "Traceback" not in err
+    held = load_checkpoint(folder)
+    assert held is not None
+    steps = read_setup(folder)[0].steps
     assert err.splitlines()[-1] == (
-        f"gridsum: stopped after epoch {done}; go on with: gridsum train --out '{folder}' --resume --device cpu"
+        f"gridsum: stopped and saved after training step {held.step} of {steps}; "
+        f"go on with: gridsum train --out '{folder}' --resume --device cpu"
     )
     status, _, err = command("train", "--out", str(folder), "--resume", "--device", "cpu")
     assert status == 0, err
@@ -101,9 +106,9 @@ def test_a_signal_to_stop_loses_nothing_either(number: signal.Signals, training:
     ended = stopped(["train", "--out", str(folder), *training], number, "seed-3/metrics.jsonl", 5)
     assert ended.status == 143, ended.err
     assert "Traceback" not in ended.err
-    assert "stopped after epoch 5; go on with" in ended.err.splitlines()[-1]
     held = load_checkpoint(folder)
     assert held is not None
+    assert f"stopped and saved after training step {held.step} of " in ended.err.splitlines()[-1]
     assert held.epoch == 5, "checkpoints are due every three epochs"
 
 

@@ -126,13 +126,15 @@ def run_training(
     from gridsum.training.loop import Epoch, news
     from gridsum.training.loop import train as train_runs
 
+    share = find(config.variant).finish_share
+
     def report(epoch: Epoch) -> None:
         heard(epoch)
         told = f"{epoch.phase}: {news(epoch)}" if epoch.phase else news(epoch)
-        shown.update("epoch", epoch.number, epoch.of, told)
+        shown.update("epoch", epoch.number, epoch.of, told, after=share * epoch.of)
 
     def tick(done: int, total: int) -> None:
-        shown.tick("training step", done, total)
+        shown.tick("training step", done, total, share * total)
 
     def finishing(done: int, total: int, told: str) -> None:
         shown.update("consolidate", done, total, told)

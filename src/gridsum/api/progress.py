@@ -1,20 +1,28 @@
-"""How far a long task has come: a moving bar in a terminal, a line now and then elsewhere."""
+"""How far a long task has come: a moving bar in a terminal, a line now and then elsewhere.
+
+The time left is told from the mean pace since a task was first heard of.
+"""
 
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, TextIO
 
 _FIRST_WAIT, _LONGEST_WAIT = 5.0, 60.0
+_SHORTEST_BAR, _LONGEST_BAR = 8, 30
 
 
 class Progress:
-    """How far a task has come, for a person to watch; this one says nothing."""
+    """How far a task has come, for a person to watch; this one says nothing.
 
-    def update(self, label: str, done: int, total: int, news: str = "", unit: str = "") -> None: ...
+    `after` is how much of the same work is still to come when `total` is reached, about: it is part of the time left.
+    """
 
-    def tick(self, label: str, done: int, total: int) -> None:
+    def update(self, label: str, done: int, total: int, news: str = "", unit: str = "", after: float = 0.0) -> None: ...
+
+    def tick(self, label: str, done: int, total: int, after: float = 0.0) -> None:
         """The same between updates, for those who have waited for long."""
 
     def note(self, text: str) -> None:
@@ -38,10 +46,56 @@ def progress(quiet: bool = False) -> Iterator[Progress]:
     yield Lines(sys.stderr)
 
 
-def _left(since: float, start: int, done: int, total: int) -> str:
-    """The time left at the pace since `start` was reached; starting up is no part of it."""
-    whole = round((time.monotonic() - since) / max(1, done - start) * (total - done))
-    return f"  {whole // 3600}:{whole // 60 % 60:02}:{whole % 60:02} left"
+def _clock(seconds: float) -> str:
+    whole = round(seconds)
+    return f"{whole // 3600}:{whole // 60 % 60:02}:{whole % 60:02}"
+
+
+@dataclass
+class _Task:
+    """A task since it was first heard of."""
+
+    label: str
+    start: int
+    """How far it had come then. Starting up is no part of its pace."""
+    since: float
+    done: int = 0
+    total: int = 0
+    unit: str = ""
+    after: float = 0.0
+    until: float | None = None
+    """When it was expected to be over, where a task before it knew."""
+
+    def heard(self, done: int, total: int, unit: str, after: float) -> None:
+        self.done, self.total, self.unit, self.after = done, total, unit, after
+
+    @property
+    def count(self) -> str:
+        return f" {self.done} of {self.total} {self.unit}".rstrip()
+
+    def each(self) -> float | None:
+        """Seconds of one, on average; none before a second one is heard of."""
+        return None if self.done <= self.start else (time.monotonic() - self.since) / (self.done - self.start)
+
+    def left(self) -> float | None:
+        """Seconds until it is over, with what comes after."""
+        each = self.each()
+        if each is not None:
+            return each * (self.total - self.done + self.after)
+        return None if self.until is None or self.until < time.monotonic() else self.until - time.monotonic()
+
+    def speed(self) -> str:
+        each = self.each()
+        if not each:
+            return ""
+        return f"  {1 / each:.1f} a second" if each < 1 else f"  {each:.1f} s each"
+
+    def time(self) -> str:
+        """The time left; how long it has taken so far, while nobody can tell."""
+        left = self.left()
+        if left is None:
+            return f"  {_clock(time.monotonic() - self.since)} so far"
+        return f"  {_clock(left)} left"
 
 
 class Lines(Progress):
@@ -50,31 +104,32 @@ class Lines(Progress):
     def __init__(self, stream: TextIO, updates: int = 10, seconds: float = 10.0) -> None:
         self._stream, self._updates, self._seconds = stream, updates, seconds
         self._waiting, self._written, self._wait = 0, 0.0, 0.0
-        self._starts: dict[str, tuple[float, int]] = {}
-        """When each label was first heard of, and how far it had come."""
+        self._tasks: dict[str, _Task] = {}
         self._label = ""
 
-    def update(self, label: str, done: int, total: int, news: str = "", unit: str = "") -> None:
+    def update(self, label: str, done: int, total: int, news: str = "", unit: str = "", after: float = 0.0) -> None:
         now = time.monotonic()
         fresh = label != self._label
         if fresh:
-            self._starts[label] = now, done
+            self._tasks[label] = _Task(label, done, now)
+        task = self._tasks[label]
+        task.heard(done, total, unit, after)
         self._waiting += 1
         if fresh or done == total or self._waiting >= self._updates or now - self._written >= self._seconds:
             self._label, self._waiting, self._written = label, 0, now
-            since, start = self._starts[label]
-            told = f"{label} {done} of {total} {unit}".rstrip() + (f"  {news}" if news else "")
-            self.note(told + ("" if done in (start, total) else _left(since, start, done, total)))
+            told = label + task.count + (f"  {news}" if news else "")
+            self.note(told + ("" if done in (task.start, total) else task.time()))
 
-    def tick(self, label: str, done: int, total: int) -> None:
+    def tick(self, label: str, done: int, total: int, after: float = 0.0) -> None:
         """The first two, then after twice as long each time, up to a line a minute; none soon after an update."""
         now = time.monotonic()
-        fresh = label not in self._starts
-        since, start = self._starts.setdefault(label, (now, done))
+        fresh = label not in self._tasks
+        task = self._tasks.setdefault(label, _Task(label, done, now))
+        task.heard(done, total, "", after)
         if fresh or now - self._written >= self._wait:
             self._wait = 0.0 if fresh else min(_LONGEST_WAIT, max(_FIRST_WAIT, 2 * self._wait))
             self._written = now
-            self.note(f"{label} {done} of {total}" + ("" if fresh else _left(since, start, done, total)))
+            self.note(label + task.count + ("" if fresh else task.time()))
 
     def note(self, text: str) -> None:
         self._stream.write(text + "\n")
@@ -82,38 +137,65 @@ class Lines(Progress):
 
 
 class Bar(Progress):
-    """A bar of rich's, with the news behind it."""
+    """A line with how much is done, how fast, and the time left, whatever the width; below it the news.
+
+    While ticks come, the line is theirs, and updates of something else are news.
+    """
 
     def __init__(self, console: Any) -> None:
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.live import Live
 
-        def text(field: str) -> TextColumn:
-            # Without markup, because the brackets of a name such as 2x[1,1000] would be read as such.
-            return TextColumn(f"{{task.{field}}}", markup=False)
-
-        columns = (text("description"), BarColumn(30), MofNCompleteColumn(), text("fields[unit]"))
-        self._shown = Progress(
-            *columns, TimeRemainingColumn(), text("fields[news]"), console=console, transient=True, refresh_per_second=4
+        self._task: _Task | None = None
+        self._ticks, self._news = "", ""
+        self._console = console
+        self._live = Live(
+            get_renderable=self._drawn, console=console, transient=True, refresh_per_second=4, vertical_overflow="crop"
         )
-        self._label, self._task, self._news = "", None, ""
 
     def __enter__(self) -> "Bar":
-        self._shown.start()
+        self._live.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._shown.stop()
+        self._live.stop()
 
-    def update(self, label: str, done: int, total: int, news: str = "", unit: str = "") -> None:
-        if self._task is None or label != self._label:
-            if self._task is not None:
-                self._shown.remove_task(self._task)
-            self._label, self._task = label, self._shown.add_task(label, news=news, unit=unit)
+    def update(self, label: str, done: int, total: int, news: str = "", unit: str = "", after: float = 0.0) -> None:
+        ticking = self._task is not None and self._task.label == self._ticks and self._task.done < self._task.total
+        if ticking and label != self._ticks:
+            self._news = f"{label} {done} of {total}: {news}" if news else f"{label} {done} of {total}"
+            return
         self._news = news
-        self._shown.update(self._task, completed=done, total=total, news=news, unit=unit)
+        self._take(label, done).heard(done, total, unit, after)
 
-    def tick(self, label: str, done: int, total: int) -> None:
-        self.update(label, done, total, self._news)
+    def tick(self, label: str, done: int, total: int, after: float = 0.0) -> None:
+        self._ticks = label
+        self._take(label, done).heard(done, total, "", after)
 
     def note(self, text: str) -> None:
-        self._shown.console.print(text, markup=False)
+        self._console.print(text, markup=False)
+
+    def _take(self, label: str, start: int) -> _Task:
+        """The task of a label, from now on if it is another one than before."""
+        before = self._task
+        if before is None or before.label != label:
+            left = before.left() if before is not None and (before.after or before.until) else None
+            until = None if left is None else time.monotonic() + left
+            before = self._task = _Task(label, start, time.monotonic(), until=until)
+        return before
+
+    def _drawn(self) -> Any:
+        from rich.text import Text
+
+        if self._task is None:
+            return Text("")
+        width = self._console.width - 1
+        end = self._task.count + self._task.speed() + self._task.time()
+        room = width - len(end)
+        label = self._task.label if len(self._task.label) <= room else self._task.label[: max(0, room - 1)] + "…"
+        bar = min(_LONGEST_BAR, room - len(label) - 1)
+        line = Text(label, overflow="ellipsis", no_wrap=True)
+        if bar >= _SHORTEST_BAR:
+            full = bar * self._task.done // max(1, self._task.total)
+            line.append(" " + "━" * full, "cyan").append("━" * (bar - full), "dim")
+        line.append(end)
+        return Text("\n").join([line, Text(self._news)] if self._news else [line])

@@ -3,7 +3,7 @@
 import shutil
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from gridsum.api.asking import How
 from gridsum.api.loading import has_rule
 from gridsum.api.models import PaperModel, RuleModel
+from gridsum.api.progress import Progress, progress
 from gridsum.evaluation.evaluate import FunctionSubject, RuleSubject, Subject
 from gridsum.evaluation.evaluate import evaluate as evaluate_one
 from gridsum.evaluation.records import Record, append, check_file
@@ -22,9 +23,6 @@ from gridsum.evaluation.tables import TABLES
 
 if TYPE_CHECKING:
     from gridsum.model.store import Model as Runs
-
-Report = Callable[[str, int, int], None]
-"""Hears whom on what is measured, how many problems are done, and of how many."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +106,7 @@ def evaluate(
     grids: Any = "every",
     device: str = "auto",
     timeout: float | None = None,
-    report: Report = lambda *_: None,
+    quiet: bool = False,
 ) -> Scores:
     """Measure a model, a function, or a list of them on suites of problems.
 
@@ -118,6 +116,7 @@ def evaluate(
     `grids` of "every" size alike, or of the "published" test code's sizes. A function whose parameter is
     a list gets many problems at once. One given by its name works in a process of its own. Where a function fails, or
     there takes longer than `timeout` seconds, its answer is wrong, and the record says why (`failed`, `failure`).
+    Progress goes to standard error unless `quiet`.
 
     Examples:
         >>> evaluate(lambda text: str(sum(map(int, text.rstrip("=").split("+")))), "examples")[0].seq
@@ -131,9 +130,10 @@ def evaluate(
         raise SuiteError("there is nothing to measure; give a model, its name, or a function from '12+34=' to '46'")
     chosen = suites_of(suites)
     subjects = [subject for one in listed for subject in subjects_of(one, setting)]
-    scores = Scores(
-        record for subject in subjects for suite in chosen for record in measure(subject, suite, setting, report)
-    )
+    with progress(quiet) as shown:
+        scores = Scores(
+            record for subject in subjects for suite in chosen for record in measure(subject, suite, setting, shown)
+        )
     for record in filter(lambda record: record.failed, scores):
         warnings.warn(without_answers(record), stacklevel=2)
     return scores
@@ -199,7 +199,7 @@ def _of_rule(model: RuleModel, training_seed: int | None, setting: Setting) -> S
     return RuleSubject(model.name, model.table, training_seed)
 
 
-def measure(subject: Subject, suite: Suite, setting: Setting, report: Report) -> list[Record]:
+def measure(subject: Subject, suite: Suite, setting: Setting, shown: Progress) -> list[Record]:
     """A subject on a suite."""
-    heard = partial(report, f"{subject.name} on {suite.name}:")
+    heard = partial(shown.update, f"{subject.name} on {suite.name}:", unit="problems measured")
     return evaluate_one(subject, suite, setting.samples, setting.seed, setting.commit, heard)

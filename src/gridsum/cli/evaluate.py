@@ -113,12 +113,8 @@ def run(options: Options) -> int:
     records: list[Record] = []
     try:
         with progress() as shown:
-
-            def report(label: str, done: int, total: int) -> None:
-                shown.update(label, done, total, unit="problems measured")
-
             for subject, suite in product(subjects, suites):
-                found = measure(subject, suite, setting, report)
+                found = measure(subject, suite, setting, shown)
                 if not found:
                     shown.note(f"gridsum: {suite.name} is left out: its numbers are too long for this system")
                 for failed in (record for record in found if record.failed):

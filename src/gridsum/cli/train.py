@@ -149,7 +149,7 @@ def run(options: Options) -> int:
         with progress() as shown:
             training = run_training(config, seeds, folder, device, shown, options.resume, begin, heard)
     except KeyboardInterrupt:
-        tell(_how_to_resume(options, folder, epochs))
+        tell(_how_to_resume(options, folder, config.steps))
         raise
     except BrokenPipeError:  # standard error, not the folder
         raise
@@ -207,8 +207,11 @@ def _read_config(name: str) -> Any:
     return read_config(data)
 
 
-def _how_to_resume(options: Options, folder: Path, epochs: "list[Epoch]") -> str:
-    where = f"after epoch {epochs[-1].number}" if epochs else "before an epoch was done"
+def _how_to_resume(options: Options, folder: Path, steps: int) -> str:
+    from gridsum.training.checkpoints import checkpoint_step
+
+    done = checkpoint_step(folder)
+    where = f"and saved after training step {done} of {steps}" if done else "before a training step was done"
     command = ["gridsum", "train", "--out", str(folder), "--resume"]
     command += ["--device", options.device] if options.device != "auto" else []
     command += ["--tensorboard"] if options.tensorboard else []

@@ -91,9 +91,18 @@ def load_checkpoint(folder: Path, warn: Warn = lambda _: None) -> Checkpoint | N
 
 def checkpoint_epoch(folder: Path) -> int | None:
     """The epoch of the last checkpoint, by its header; None where there is none."""
-    for name in (CHECKPOINT, BEFORE):
+    return _of_last(folder, "epoch")
+
+
+def checkpoint_step(folder: Path) -> int | None:
+    """The same of its training step."""
+    return _of_last(folder, "step")
+
+
+def _of_last(folder: Path, name: str) -> int | None:
+    for file in (CHECKPOINT, BEFORE):
         try:
-            return _epoch(about_file(folder / name))
+            return _number(about_file(folder / file), name)
         except (FileNotFoundError, SealError):
             continue
     return None
@@ -170,11 +179,12 @@ def _read(path: Path) -> Checkpoint:
     if about.get("format") != _FORMAT:
         raise SealError(f"its format is {about.get('format')!r}, not {_FORMAT!r}")
     seeds, quantities = about["seeds"], tuple(about["quantities"])
-    return Checkpoint(_epoch(about), about["step"], tuple(seeds), held, about["config"], quantities, about["logs"])
+    numbers = _number(about, "epoch"), _number(about, "step")
+    return Checkpoint(*numbers, tuple(seeds), held, about["config"], quantities, about["logs"])
 
 
-def _epoch(about: dict[str, Any]) -> int:
-    epoch = about.get("epoch")
-    if type(epoch) is not int or epoch < 0:
-        raise SealError(f"its epoch is {epoch!r}, which is no number of epochs")
-    return epoch
+def _number(about: dict[str, Any], name: str) -> int:
+    number = about.get(name)
+    if type(number) is not int or number < 0:
+        raise SealError(f"its {name} is {number!r}, which is no number of {name}s")
+    return number
