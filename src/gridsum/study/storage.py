@@ -9,7 +9,7 @@ import os
 import secrets
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -102,7 +102,9 @@ class Copy:
             with suppress(FileNotFoundError):
                 found |= self._files.find(f"{self._root}/{place}".rstrip("/"), detail=True)
         names = {path.removeprefix(self._root).lstrip("/"): about for path, about in found.items()}
-        return {name: about for name, about in sorted(names.items()) if not name.endswith(".tmp")}
+        return {
+            name: about for name, about in sorted(names.items()) if not name.endswith(".tmp") and _begun(name, names)
+        }
 
     def _read(self, name: str, size: int, whole: bool) -> bytes:
         path = f"{self._root}/{name}"
@@ -129,6 +131,14 @@ class Copy:
 def _state(path: Path) -> tuple[int, ...]:
     about = os.stat(path)
     return about.st_mtime_ns, about.st_size, about.st_ino
+
+
+def _begun(name: str, names: Container[str]) -> bool:
+    """Whether a file is none of a training whose configuration has not come to be sent: that training begins anew."""
+    path = PurePosixPath(name)
+    runs = [parent.parent for parent in path.parents if parent.name.startswith("seed-")]
+    folder = runs[0] if runs else path.parent if path.name in (BEFORE, CHECKPOINT) else None
+    return folder is None or str(folder / "config.json") in names
 
 
 def _rank(name: str) -> int:
