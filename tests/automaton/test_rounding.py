@@ -99,4 +99,4 @@ def test_what_is_not_certain_is_found():
 def test_every_entry_of_the_shipped_rule_is_certain():
     found = certainty(LearnedRule(rule_model("exact").network.double()), shipped())
     assert (found.entries, found.different) == (shipped().steps.size, 0)
-    assert found.error < found.margin
+    assert 0 < found.surplus < found.error

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from gridsum.automaton.certify import NO_AXIOMS, Certified
+from gridsum.automaton.rounding import Certainty
 from gridsum.automaton.solve import solve
 from gridsum.automaton.table import RuleTable
 from gridsum.cli.prove import counterexample
@@ -187,3 +188,14 @@ def test_without_coq_the_way_to_install_it_is_told(write: Write, command: Comman
     status, out, err = command("prove", "--table", write(column_addition()), "--certify")
     assert (status, out) == (2, "")
     assert "apt-get install coq. Without it, gridsum prove makes the same checks in Python" in " ".join(err.split())
+
+
+def test_what_rounding_can_do_is_told(command: Command, monkeypatch: pytest.MonkeyPatch):
+    """It is a bound: where it is too wide to decide, the rule is proved all the same."""
+    monkeypatch.setattr("gridsum.automaton.certify.certify", lambda table, proof: Certified(True, NO_AXIOMS))  # noqa: ARG005
+    for different, line in ((0, "every entry is certain: logits are off by 0.50"), (3, "3 entries are not certain")):
+        found = Certainty(146_004, different, 0.5, 1.25)
+        monkeypatch.setattr("gridsum.automaton.rounding.certainty", lambda rule, table, found=found: found)  # noqa: ARG005
+        status, out, err = command("prove", "--certify")
+        assert (status, err) == (0, "")
+        assert f"In float32, summed in any order, {line}" in " ".join(out.split())

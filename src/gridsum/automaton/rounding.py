@@ -43,8 +43,8 @@ class Certainty:
     """Entries of which a bit is not certain, or not what the table says; and such readings and actions of symbols."""
     error: float
     """How far a logit can be off."""
-    margin: float
-    """How far from 0 the nearest logit is."""
+    surplus: float
+    """How much further from 0 each logit is than it can be off, at least."""
 
 
 @dataclass(frozen=True)
@@ -242,11 +242,11 @@ def certainty(rule: LearnedRule, table: RuleTable) -> Certainty:
     different += _undecided(enclosed.actions(), table.actions)
     entries = torch.tensor(np.indices(table.steps.shape).reshape(4, -1).T)
     wanted = codes[torch.tensor(table.steps.reshape(-1).astype(np.int64))]
-    error, margin = 0.0, float("inf")
+    error, surplus = 0.0, float("inf")
     for low in range(0, len(entries), _AT_ONCE):
         part = entries[low : low + _AT_ONCE]
         z = enclosed.logits(part[:, 0], codes[part[:, 1:]])
         certain = (z.middle.abs() > z.off).all(1) & (rule.codes_of(z.middle) == wanted[low : low + _AT_ONCE])
         different += int((~certain).sum())
-        error, margin = max(error, float(z.off.max())), min(margin, float(z.middle.abs().min()))
-    return Certainty(len(entries), different, error, margin)
+        error, surplus = max(error, float(z.off.max())), min(surplus, float((z.middle.abs() - z.off).min()))
+    return Certainty(len(entries), different, error, surplus)

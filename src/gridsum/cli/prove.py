@@ -126,10 +126,13 @@ def _network_line(precision: str, part: dict[str, Any]) -> str:
 
 
 def _rounding_line(rounding: dict[str, Any]) -> str:
-    bound = f"no logit is off by more than {rounding['error']:.2f}, and the nearest is {rounding['margin']:.2f} from 0"
+    off = f"logits are off by {rounding['error']:.2f} at most"
     if rounding["different"]:
-        return f"In float32, summed in any order: {rounding['different']:,} entries are not certain; {bound}."
-    return f"In float32, summed in any order, every entry is certain: {bound}."
+        return f"In float32, summed in any order, {rounding['different']:,} entries are not certain: {off}."
+    return (
+        f"In float32, summed in any order, every entry is certain: {off}, and each is at least "
+        f"{rounding['surplus']:.2f} further from 0 than it can be off."
+    )
 
 
 def _coq_line(coq: dict[str, Any]) -> str:
