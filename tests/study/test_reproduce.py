@@ -2,7 +2,6 @@
 
 import dataclasses
 import itertools
-import json
 import signal
 import sys
 from collections.abc import Callable
@@ -23,6 +22,7 @@ from gridsum.study import reproduction
 from gridsum.study.page import APPENDICES
 from gridsum.study.reproduction import Reproduction, named
 from gridsum.training.folders import create, read_metrics
+from gridsum.training.loop import write_outcome
 from tests.children import as_new, in_child, stopped
 from tests.children import command as work_of
 from tests.study.conftest import ROOT
@@ -223,8 +223,8 @@ def test_the_chosen_run_of_exact_is_measured_and_shipped(
     create(tmp_path / "exact", train.training.config, (3, 7))
     for seed, proved in ((3, False), (7, True)):
         there, outcome = tmp_path / "exact" / f"seed-{seed}", {"seed": seed, "proved": proved, "rounds": []}
-        (there / "proof.json").write_text(json.dumps(outcome))
         (there / "weights.safetensors").write_bytes((SHIPPED / "exact.safetensors").read_bytes())
+        write_outcome(there / "proof.json", outcome)
     assert reproduce(*options, "--only", "measure").status == 0
     records = read([tmp_path / "records" / "exact.jsonl"])
     assert [(record.suite, record.seed, record.samples) for record in records] == [

@@ -1,8 +1,9 @@
 """Training of the network of bits: phases, problems, a fleet as its runs alone, and a folder from nothing to proofs."""
 
 import json
+import shutil
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from gridsum.data.streams import Stream
 from gridsum.data.symbols import decode, parse
 from gridsum.model.rule import RuleNetwork
 from gridsum.model.store import load_runs
+from gridsum.study.watch import look
 from gridsum.training import loop
 from gridsum.training.checkpoints import load_checkpoint
 from gridsum.training.discovery import draw, place
@@ -261,7 +263,8 @@ def test_a_stopped_training_is_resumed_as_if_it_had_not_been(
         logs = [[line | {"seconds": 0} for line in read_metrics(where, seed)] for where in (path, folder)]
         assert logs[0] == logs[1]
         results = [json.loads((where / f"seed-{seed}" / "proof.json").read_text()) for where in (path, folder)]
-        assert results[0] | {"seconds": 0} == results[1] | {"seconds": 0}
+        times = {"seconds": 0, "checksum": ""}
+        assert results[0] | times == results[1] | times
 
 
 def test_a_run_that_learned_nothing_is_left_as_it_is():
@@ -272,6 +275,29 @@ def test_a_run_that_learned_nothing_is_left_as_it_is():
     assert result["why"].startswith("training failed")
     assert len(result["rounds"]) == 1
     assert all(torch.equal(tensor, before[name]) for name, tensor in network.state_dict().items())
+
+
+@pytest.mark.parametrize("harm", ["claims", "other weights", "{}", "[]", "{"])
+def test_a_proof_that_is_not_of_its_weights_is_told(harm: str, folder: Path, tmp_path: Path):
+    """By whoever reads it: `watch` and resuming; made again, it is as it was."""
+    place = Path(shutil.copytree(folder, tmp_path / "run"))
+    proof, weights = (place / "seed-0" / name for name in ("proof.json", "weights.safetensors"))
+    before = proof.read_text(), weights.read_bytes()
+    if harm == "claims":
+        proof.write_text(before[0].replace('"proved": false', '"proved": true'))
+    elif harm == "other weights":
+        weights.write_bytes((place / "seed-4" / "weights.safetensors").read_bytes())
+    else:
+        proof.write_text(harm)
+    for read in (look, partial(train, TINY, (0, 4), device=CPU, resume=True)):
+        with pytest.raises(FolderError, match=r"seed-0/proof\.json cannot be used .*remove it"):
+            read(folder=place)
+    proof.unlink()
+    train(TINY, (0, 4), place, CPU, resume=True)
+    assert look(place).proofs == {0: False, 4: False}
+    times = {"seconds": 0, "checksum": ""}
+    assert json.loads(proof.read_text()) | times == json.loads(before[0]) | times
+    assert weights.read_bytes() == before[1]
 
 
 def test_another_training_is_refused(folder: Path, tmp_path: Path):

@@ -204,13 +204,16 @@ def test_a_run_s_own_folder_is_no_place_for_another_training(tmp_path):
     ("changes", "seeds", "message"),
     [
         ({"model.dropout": 0.2}, [1], r"model\.dropout = 0\.1"),
+        ({"training.epochs": 1}, [1], "for 2 epochs already; .* of 2 or more"),
         ({}, [2], r"seeds \[1\]"),
     ],
 )
 def test_resuming_with_other_settings_says_which(tmp_path, changes, seeds, message):
-    train(short(**{"training.epochs": 1}), [1], tmp_path, CPU)
+    train(short(**{"training.epochs": 2}), [1], tmp_path, CPU)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     with pytest.raises(FolderError, match=message):
         train(short(**changes), seeds, tmp_path, CPU, resume=True)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
 def test_resuming_nothing_says_so(tmp_path):
@@ -287,6 +290,18 @@ def test_damage_within_a_log_is_named_by_line(tmp_path):
     log.write_bytes(lines[0] + bytes(len(lines[1]) - 1) + b"\n" + lines[2])
     with pytest.raises(LineError, match=r"metrics\.jsonl, line 2 is damaged"):
         train(short(), [1], tmp_path, CPU, resume=True)
+
+
+@pytest.mark.parametrize("harm", [None, slice(1, None), slice(0, 1)])
+def test_a_log_that_does_not_begin_or_end_as_at_the_checkpoint_is_told(tmp_path, harm):
+    train(short(), [1], tmp_path, CPU)
+    log = tmp_path / "seed-1" / "metrics.jsonl"
+    lines = log.read_text().splitlines(keepends=True)
+    log.unlink()
+    if harm is not None:
+        log.write_text("".join(lines[harm]))
+    with pytest.raises(FolderError, match=r"metrics\.jsonl is not as it was"):
+        train(short(**{"training.epochs": 9}), [1], tmp_path, CPU, resume=True)
 
 
 def test_damaged_weights_are_made_anew_on_resuming(tmp_path):

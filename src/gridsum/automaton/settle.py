@@ -1,5 +1,6 @@
 """From trained runs to proofs: rounds of consolidation, until a run's rule is proved or a round brings nothing more."""
 
+import hashlib
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
@@ -89,6 +90,7 @@ def _examine(network: RuleNetwork) -> dict[str, Any]:
         return {"proved": False, "why": str(error)}
     follows = agreement(rule, table)
     about = {
+        "table": hashlib.sha256(table.to_json().encode()).hexdigest(),
         "codes": len(table.codes),
         "entries": follows.entries,
         "leaves": follows.different,

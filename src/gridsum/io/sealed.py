@@ -38,6 +38,11 @@ def about_file(path: Path) -> dict[str, Any]:
     return _open(path, whole=False)[1]
 
 
+def checksum_of(path: Path) -> str:
+    """What a file says that its checksum is; whether that is so, `unseal` looks."""
+    return str(about_file(path).get(_CHECKSUM))
+
+
 def unseal(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """The tensors of a file and what it says of them, if both are as they were written."""
     held, about = _open(path, whole=True)

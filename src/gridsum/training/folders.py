@@ -150,7 +150,11 @@ def take_up(
         _check_configuration(folder, config, there)
     for seed in seeds:
         cut_metrics(folder, seed, 0 if checkpoint is None else checkpoint.epoch)
-        if checkpoint is not None and checkpoint.logs.get(str(seed), "") not in ("", _log_checksum(folder, seed)):
+        if (
+            checkpoint is not None
+            and checkpoint.epoch
+            and checkpoint.logs.get(str(seed)) != _log_checksum(folder, seed)
+        ):
             path = seed_folder(folder, seed) / _METRICS
             raise FolderError(f"{path} is not as it was at the checkpoint; put the file back from a copy")
     if checkpoint is not None and checkpoint.from_before:

@@ -1,5 +1,6 @@
 """Training: a fleet of runs of anything in the registry, epoch by epoch, into a folder that can be resumed."""
 
+import hashlib
 import json
 import time
 from collections.abc import Callable, Sequence
@@ -17,6 +18,7 @@ from gridsum.config.registry import Trainable, find
 from gridsum.data.problems import sample
 from gridsum.data.streams import Stream
 from gridsum.io.disk import write_atomically
+from gridsum.io.sealed import checksum_of
 from gridsum.model.store import WEIGHTS, Model, load_runs, save_run
 from gridsum.ops.costs import check_time
 from gridsum.ops.devices import Replayed, on_gpu
@@ -137,7 +139,12 @@ def train(
     config = _in_precision(config, device, folder if resume else None)
     if resume:
         check_same(folder, config, seeds)  # before the lock, which needs a folder
-    left = config.training.epochs - (trained_epochs(folder) if resume else 0)
+    done = trained_epochs(folder) if resume else 0
+    left = config.training.epochs - done
+    if left < 0:
+        raise FolderError(
+            f"{folder} has been trained for {done} epochs already; resume it with training.epochs of {done} or more"
+        )
     what = f"training {len(seeds)} runs of {config.variant}"
     check_memory(f"{what} at once", kind.memory(config, len(seeds)), device)
     work = kind.work(config, len(seeds), left, device)
@@ -363,16 +370,35 @@ def _finish(
         for run, result in kind.finish(model.network, config, left, report):
             check()
             save_run(seed_folder(folder, left[run]) / WEIGHTS, model.network, run, config, left[run])
-            write_atomically(_outcome(kind, folder, left[run]), (json.dumps(result, indent=2) + "\n").encode())
+            write_outcome(_outcome(kind, folder, left[run]), result)
             done += 1
     return [read_outcome(_outcome(kind, folder, seed)) for seed in seeds]
 
 
+def write_outcome(path: Path, result: dict[str, Any]) -> None:
+    """Keep what a run came to, with checksums of it and of the weights beside it."""
+    result = {**result, "weights": checksum_of(path.parent / WEIGHTS)}
+    write_atomically(path, (json.dumps(result | {"checksum": _checksum(result)}, indent=2) + "\n").encode())
+
+
 def read_outcome(path: Path) -> dict[str, Any]:
+    """What a run came to after training, if it is as it was written, and of the weights beside it, where they are."""
+    weights, why = path.parent / WEIGHTS, ""
     try:
-        return json.loads(path.read_text())
-    except ValueError as error:
-        raise FolderError(f"{path} is damaged ({error}); remove it, and it is made again with --resume") from None
+        found = json.loads(path.read_text())
+        if found.pop("checksum") != _checksum(found):
+            why = "it was changed after it was written"
+        elif weights.is_file() and found["weights"] != checksum_of(weights):
+            why = "it is of other weights than those beside it"
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        found, why = {}, f"{error!r}"
+    if why:
+        raise FolderError(f"{path} cannot be used ({why}); remove it, and it is made again with --resume")
+    return found
+
+
+def _checksum(result: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(result, sort_keys=True).encode()).hexdigest()
 
 
 def _log(
