@@ -108,4 +108,4 @@ def test_without_matplotlib_the_command_says_what_to_install(
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     status, out, err = command("figure", "steps", "--out", str(tmp_path / "a.svg"))
     assert (status, out) == (2, "")
-    assert "pip install 'gridsum[figures]'" in err
+    assert "pip install '.[figures]'" in err

@@ -177,7 +177,7 @@ def test_a_page_without_its_packages(name: str, command: Command, monkeypatch: p
     monkeypatch.delitem(sys.modules, "gridsum.serve.app", raising=False)
     monkeypatch.setitem(sys.modules, name, None)  # as if there were no such module
     told = refused(command("serve", "--port", "0"))
-    assert f"the page needs {name}, which is not installed; pip install 'gridsum[serve]'" in told
+    assert f"the page needs {name}, which is not installed; pip install '.[serve]'" in told
 
 
 def test_a_folder_of_several_seeds_is_not_one_model(command: Command, trained: Path):

@@ -361,3 +361,12 @@ def test_a_line_over_the_limit_is_named_and_the_others_are_answered(
         assert (lines[1]["line"], "limit" in lines[1]["error"]) == (2, True)
     else:
         assert out == "3\n\n34\n"
+
+
+def test_what_is_piped_is_solved():
+    command = [sys.executable, "-m", "gridsum", "solve"]
+    done = subprocess.run(command, input="12+34\n99+1", capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "46\n100\n"), done.stderr
+    done = subprocess.run(command, input="", capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "there is nothing to solve" in done.stderr

@@ -242,7 +242,7 @@ def test_tensorboard_is_an_extra(
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
     status, _, err = command("train", "--out", str(tmp_path / "run"), "--tensorboard", *tiny_options)
     assert status == 2
-    assert "pip install 'gridsum[tensorboard]'" in err
+    assert "pip install '.[tensorboard]'" in err
     assert not (tmp_path / "run").exists()
 
 

@@ -1,3 +1,5 @@
+import csv
+import json
 import re
 from collections.abc import Callable
 
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 
 from gridsum.evaluation import paper
 from gridsum.evaluation.records import Record
-from gridsum.evaluation.rendering import Table, TableError, to_latex, to_markdown, to_text
+from gridsum.evaluation.rendering import Table, TableError, to_csv, to_json, to_latex, to_markdown, to_text
 from gridsum.evaluation.suites import COLLECTIONS
 from gridsum.evaluation.tables import TABLES, accuracy_text, score_text
 
@@ -273,3 +275,9 @@ def test_the_papers_numbers_add_up() -> None:
         assert all(0 <= score.seq <= score.char <= 1 for row in rows.values() for score in row.values())
     for row in paper.ABLATION.values():
         assert all(s.mean <= s.best and 0 <= s.sd < 0.5 for spreads in row.values() for s in spreads)
+
+
+def test_a_table_as_json_and_as_csv():
+    table = Table("t", "c", ("model", "2x[1,10]"), (("base", "0.45"), ("a, b", "1.0")))
+    assert json.loads(to_json(table)) == [{"model": "base", "2x[1,10]": "0.45"}, {"model": "a, b", "2x[1,10]": "1.0"}]
+    assert list(csv.reader(to_csv(table).splitlines())) == [list(table.header), *map(list, table.rows)]

@@ -230,4 +230,4 @@ def test_without_matplotlib_the_error_names_the_mend():
         "except ImportError as error: print(error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "pip install 'gridsum[figures]'" in done.stdout
+    assert "pip install '.[figures]'" in done.stdout

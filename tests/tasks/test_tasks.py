@@ -286,3 +286,27 @@ def test_a_rule_in_another_base_is_served_in_that_base():
     assert shown.input == "1111+1111+1111+1111+1="
     assert shown.readings[-1].symbols[0].strip() == "111101"
     assert {letter for row in shown.placed.symbols for letter in row} == set("1+ ")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1,000+2+12,345,678",
+        "1,000\n2\n12,345,678",
+        "  1,000\n+     2\n+ 12345678\n-----------\n",
+        "1000 +\n2 + 12345678 =",
+    ],
+)
+def test_numbers_are_read_as_people_write_and_paste_them(text: str):
+    assert find("add").parse(text) == ("1000", "2", "12345678")
+
+
+@pytest.mark.parametrize("text", ["1,00+2", "1,0000", "10,00,000+1", ",100+1", "1000,000+1"])
+def test_commas_elsewhere_are_refused(text: str):
+    with pytest.raises(ExpressionError, match="such as 1000 or 1,000"):
+        find("add").parse(text)
+
+
+def test_a_difference_names_the_task_that_has_it():
+    with pytest.raises(ExpressionError, match="task subtract"):
+        find("add").parse("5-3")

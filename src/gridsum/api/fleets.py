@@ -127,6 +127,8 @@ def run_training(
     from gridsum.training.loop import train as train_runs
 
     share = find(config.variant).finish_share
+    runs, precision = f"{len(seeds)} run{'s' if len(seeds) > 1 else ''}", served(config.training.precision, device)
+    beginning = [f"gridsum: {runs} of {config.label}, in {precision} on {describe(device).split(';')[0]}"]
 
     def report(epoch: Epoch) -> None:
         heard(epoch)
@@ -134,6 +136,8 @@ def run_training(
         shown.update("epoch", epoch.number, epoch.of, told, after=share * epoch.of)
 
     def tick(done: int, total: int) -> None:
+        if beginning:  # not before its folder is known to be good
+            shown.note(beginning.pop())
         shown.tick("training step", done, total, share * total)
 
     def finishing(done: int, total: int, told: str) -> None:
@@ -142,8 +146,5 @@ def run_training(
     def warn(text: str) -> None:
         shown.note(f"gridsum: {text}")
 
-    runs = f"{len(seeds)} run{'s' if len(seeds) > 1 else ''}"
-    precision = served(config.training.precision, device)
-    shown.note(f"gridsum: {runs} of {config.label}, in {precision} on {describe(device).split(';')[0]}")
     results = train_runs(config, seeds, folder, device, resume, report, warn, start, tick, finishing)
     return Training(folder, seeds, results)

@@ -17,7 +17,7 @@ class Boards:
             from torch.utils.tensorboard import SummaryWriter
         except ImportError:
             raise UsageError(
-                "TensorBoard is not installed; install it with: pip install 'gridsum[tensorboard]', "
+                "TensorBoard is not installed; install it with: pip install '.[tensorboard]', "
                 "or leave --tensorboard out (metrics.jsonl holds the same numbers)"
             ) from None
         self._open, self._folder, self._writers = SummaryWriter, folder, dict[int, Any]()

@@ -22,6 +22,7 @@ from gridsum.cli.options import (
     several,
 )
 from gridsum.cli.output import check_writable, tell, terminal_width, unwritable, write_result
+from gridsum.cli.table import FORMATS, Format
 from gridsum.io.names import DEFAULT_MODEL
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ class Options(Rules, OnDevice):
         "the published test code",
         "every",
     )
+    format: Format = option(f"what is printed: one of {', '.join(FORMATS)}", "text")
     seed: Seed = option("of the problems, grid sizes and halting draws", 0)
 
 
@@ -98,6 +100,7 @@ def run(options: Options) -> int:
     from gridsum.api.scores import Scores, Setting, measure, subjects_of, suites_of, without_answers
     from gridsum.evaluation.evaluate import FunctionSubject
     from gridsum.evaluation.records import append, check_file
+    from gridsum.evaluation.rendering import FORMATS as FORMS
     from gridsum.evaluation.rendering import to_text
     from gridsum.evaluation.solvers import SolverProcess
 
@@ -128,7 +131,8 @@ def run(options: Options) -> int:
         raise
     except OSError as error:
         raise unwritable(error.filename or options.out or "a record", error) from None
-    write_result("-", to_text(Scores(records).table, terminal_width()))
+    table = Scores(records).table
+    write_result("-", to_text(table, terminal_width()) if options.format == "text" else FORMS[options.format](table))
     if options.out is None:
         tell("gridsum: nothing was kept; add --out FILE to keep the records")
     else:

@@ -46,9 +46,7 @@ def run(options: Options) -> int:
         from gridsum.serve.app import create_app
         from gridsum.serve.guard import Access
     except ModuleNotFoundError as missing:
-        raise UsageError(
-            f"the page needs {missing.name}, which is not installed; pip install 'gridsum[serve]'"
-        ) from None
+        raise UsageError(f"the page needs {missing.name}, which is not installed; pip install '.[serve]'") from None
     from gridsum.api.loading import load
     from gridsum.model.store import shipped
 

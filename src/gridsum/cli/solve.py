@@ -71,7 +71,7 @@ class Options(OneModel, Rules, OnCpu):
       gridsum solve --show 523+102
       gridsum solve --file sums.csv --csv > answers.csv
       gridsum solve --trace 12+34 --model base | jq '.readings[].lambda'
-      echo 12+34 | gridsum solve --file - --model base --halting median
+      echo 12+34 | gridsum solve --model base --halting median
     """
 
     expressions: tuple[Annotated[str, Value("EXPR")], ...] = several(
@@ -112,10 +112,10 @@ class Asked(NamedTuple):
 def run(options: Options) -> int:
     if options.file is not None and options.expressions:
         raise UsageError("give sums as arguments or with --file, not both")
-    if options.file is None and not options.expressions:
-        raise UsageError("there is nothing to solve; give a sum such as 523+102, or --file FILE")
     if (options.grids or options.attention) and not options.trace:
         raise UsageError("--grids and --attention are for --trace; add it")
+    if options.file is None and not options.expressions:
+        return _answer_piped(options)
     if options.file is not None:
         standard = options.file == STANDARD
         # Unbuffered, a read returns what is there: a line typed into a terminal is answered at once.
@@ -127,6 +127,19 @@ def run(options: Options) -> int:
     if options.model in MODELS and all(isinstance(_read(asked, find()), ExpressionError) for asked in given):
         return _answer_chunk(None, given, options)  # nothing to load a network for
     return _answer([given], options)
+
+
+def _answer_piped(options: Options) -> int:
+    """What another command writes to this one."""
+    nothing = UsageError("there is nothing to solve; give a sum such as 523+102, or --file FILE")
+    if sys.stdin is None or sys.stdin.isatty():
+        raise nothing
+    with open(0, "rb", buffering=0, closefd=False) as file:
+        first = file.read(_READ_SIZE)
+        if not first:
+            raise nothing
+        begun = iter([first])
+        return _answer_lines(lambda size: next(begun, b"") or file.read(size), options)
 
 
 def _answer(chunks: "Sequence[list[Asked]] | Iterator[list[Asked]]", options: Options) -> int:

@@ -20,7 +20,9 @@ TABLES = {
     "systems": "systems side by side: median, best and every training seed",
     "costs": "what systems took: parameters, problems seen, seconds",
 }
-_FORMATS = ("text", "markdown", "latex")
+FORMATS = ("text", "markdown", "latex", "json", "csv")
+_SHORT = {"md": "markdown", "tex": "latex", "txt": "text"}
+Format = Annotated[str, Value("FORMAT", one_of("format", FORMATS, _SHORT))]
 RECORDS_BY_DEFAULT = "those of the shipped models"
 
 
@@ -42,9 +44,7 @@ class Options:
         "files of records, or names of shipped models for theirs; of several records for one line the last counts "
         f"(default: {RECORDS_BY_DEFAULT}; for ablation, of all seeds of each variant)"
     )
-    format: Annotated[
-        str, Value("FORMAT", one_of("format", _FORMATS, {"md": "markdown", "tex": "latex", "txt": "text"}))
-    ] = option("text, markdown or latex", "text")
+    format: Format = option(f"one of {', '.join(FORMATS)}", "text")
     out: File = option("write to a file (default: - for standard output)", STANDARD)
 
 
@@ -67,7 +67,7 @@ def run(options: Options) -> int:
     if options.format == "text":
         shown = rendering.to_text(table, terminal_width() if options.out == STANDARD else None)
     else:
-        shown = {"markdown": rendering.to_markdown, "latex": rendering.to_latex}[options.format](table)
+        shown = rendering.FORMATS[options.format](table)
     write_result(options.out, shown)
     return 0
 

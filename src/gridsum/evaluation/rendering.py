@@ -1,6 +1,9 @@
 """A table of text, and the forms it is printed in."""
 
+import csv
 import html
+import io
+import json
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -108,6 +111,18 @@ def to_markdown(table: Table) -> str:
     return "\n".join([f"**{escape(table.title)}**", "", *lines, "", escape(_printable(table.caption))]) + "\n"
 
 
+def to_json(table: Table) -> str:
+    """A list of rows, each by the names of its columns."""
+    return json.dumps([dict(zip(table.header, row, strict=True)) for row in table.rows], indent=2) + "\n"
+
+
+def to_csv(table: Table) -> str:
+    """The header and the rows alone."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([table.header, *table.rows])
+    return text.getvalue()
+
+
 def to_html(table: Table) -> str:
     """For a notebook."""
     header, *rows = _cells(table, html.escape)
@@ -148,3 +163,7 @@ def to_latex(table: Table) -> str:
     columns = rf"\begin{{tabular}}{{{'l' * len(table.header)}}}"
     body = [columns, r"\hline", header, r"\hline", *rows, r"\hline", r"\end{tabular}"]
     return "\n".join([r"\begin{table}", r"\centering", caption, *body, r"\end{table}"]) + "\n"
+
+
+FORMATS = {"markdown": to_markdown, "latex": to_latex, "json": to_json, "csv": to_csv}
+"""What a table can be written in, beside text for a terminal."""

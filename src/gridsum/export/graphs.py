@@ -90,7 +90,7 @@ def write_graphs(network: Network | RuleNetwork, folder: Path) -> list[Path]:
         import onnxscript  # noqa: F401
     except ImportError as error:
         raise ExportError(
-            f"ONNX needs {error.name}, which is not installed; install it with: pip install 'gridsum[onnx]'"
+            f"ONNX needs {error.name}, which is not installed; install it with: pip install '.[onnx]'"
         ) from None
     folder.mkdir(parents=True, exist_ok=True)
     network = network.float().cpu().eval()

@@ -54,7 +54,7 @@ def card(model: Model, weights: Path, records: Sequence[Record]) -> str:
         "---",
         f"# {name}",
         "",
-        "A network of gridsum (`pip install gridsum`), "
+        "A network of gridsum (`pip install .` in a checkout of it), "
         f"variant `{about['variant']}`, seed {about['seed']}, {about['parameters']:,} parameters. "
         f"Its task is `{model.task.name}`: {model.task.meaning}.",
         "",

@@ -14,7 +14,7 @@ A figure shows itself in a notebook; `save` writes it as SVG, PNG or PDF. Nothin
 try:
     import matplotlib as _matplotlib  # noqa: F401
 except ImportError:
-    raise ImportError("figures need matplotlib; install it with: pip install 'gridsum[figures]'") from None
+    raise ImportError("figures need matplotlib; install it with: pip install '.[figures]'") from None
 
 from gridsum.figures.animation import animation_frames, save_animation
 from gridsum.figures.attention import plot_attention

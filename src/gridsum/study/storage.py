@@ -42,7 +42,7 @@ class Copy:
         try:
             import fsspec
         except ModuleNotFoundError:
-            raise StorageError("an address needs fsspec; pip install 'gridsum[cluster]'") from None
+            raise StorageError("an address needs fsspec; pip install '.[cluster]'") from None
         try:
             files, root = fsspec.url_to_fs(address, use_listings_cache=False)
         except (ImportError, ValueError) as error:

@@ -328,7 +328,7 @@ def cluster(
     try:
         import ray  # pyright: ignore[reportMissingImports]
     except ModuleNotFoundError:
-        raise WorkersError("this needs ray, which is not installed; pip install 'gridsum[cluster]'") from None
+        raise WorkersError("this needs ray, which is not installed; pip install '.[cluster]'") from None
     local = where == "ray"
     if not local:
         _check_reachable(where)

@@ -32,7 +32,8 @@ class Addition(Task):
 
     def explain(self, character: str) -> str:
         if character == "-" or character in "−–":
-            return "signs are not part of the task: only sums of non-negative whole numbers can be solved"
+            only = "signs are not part of the task: only sums of non-negative whole numbers can be solved"
+            return f"{only}. Differences are the task subtract: gridsum train --task subtract"
         return super().explain(character)
 
     def answer(self, terms: Sequence[str]) -> str:

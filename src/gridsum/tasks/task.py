@@ -8,6 +8,8 @@ from typing import Any
 
 from gridsum.tasks.alphabet import Alphabet
 
+_THOUSANDS = re.compile(r"(?<![\d,])\d{1,3}(,\d{3})+(?![\d,])")
+
 
 class ExpressionError(ValueError):
     """An expression that cannot be read; the message says what to mend."""
@@ -68,7 +70,10 @@ class Task(ABC):
         return self.alphabet.decode(codes)
 
     def parse(self, text: str) -> tuple[str, ...]:
-        """The terms of `text`; spaces and a closing `=` are optional."""
+        """The terms of `text`; spaces and a closing `=` are optional.
+
+        Thousands may be set apart by commas, and terms may stand under each other, one a line.
+        """
         sign = self.alphabet.sign
         if self._usual.fullmatch(text):
             terms = tuple(text.split(sign))
@@ -77,6 +82,7 @@ class Task(ABC):
         example = self.example
         if self.alphabet.base > 10:
             text = text.lower()
+        text = self._in_a_line(_THOUSANDS.sub(lambda number: number[0].replace(",", ""), text))
         compact = "".join(text.split())
         if not compact:
             raise ExpressionError(f"the expression is empty; write {example}")
@@ -101,6 +107,16 @@ class Task(ABC):
         self.check(terms)
         return terms
 
+    def _in_a_line(self, text: str) -> str:
+        """Numbers that stand under each other, as they were pasted, with signs between them; rules are left out."""
+        sign = self.alphabet.sign
+        lines = [line.strip() for line in text.splitlines()]
+        joined = ""
+        for line in (line for line in lines if line.strip("-_=─ ") or line == "="):
+            between = joined and not joined.endswith(sign) and not line.startswith((sign, "="))
+            joined += f"{sign if between else ''}{line}"
+        return joined if len(lines) > 1 else text
+
     @cached_property
     def _usual(self) -> re.Pattern[str]:
         """A problem in which nothing is to be mended."""
@@ -120,7 +136,7 @@ class Task(ABC):
                 return f"{character!r} is no digit in base {alphabet.base}; write numbers with the digits {alphabet}"
             return f"{character!r} ({code}) is not one of the digits {alphabet}; write it with ASCII digits"
         if character in ".,":
-            return f"{character!r} is not allowed: terms are whole numbers, written without separators"
+            return f"{character!r} is not allowed here: terms are whole numbers, such as 1000 or 1,000"
         holds = f"an expression holds only the digits {alphabet}, '{alphabet.sign}' and one '='"
         return f"{character!r} is not allowed; {holds}"
 
