@@ -37,7 +37,6 @@ ABLATIONS: dict[str, dict[str, Any]] = {
     **{f"{bits} bits": {"rule.bits": bits} for bits in (5, 6, 7, 10, 12)},
     "sees right and below only": {"rule.neighbours": "right below"},
     "sees all nine places": EVERY_NEIGHBOUR,
-    "nine places behind gates": EVERY_NEIGHBOUR | {"rule.gates": True, "phases.soft.gate_cost": 0.02},
 }
 
 

@@ -13,7 +13,7 @@ from gridsum.ops.looking import PackedLooking
 from gridsum.training import discovery
 from gridsum.training.loop import Fleet
 from tests.model.test_rule import MANY, SMALL
-from tests.training.test_discovery import GATES, TINY
+from tests.training.test_discovery import OWN, TINY
 
 SIZES = st.lists(st.tuples(st.integers(1, 4), st.integers(1, 5)), min_size=2, max_size=2)
 
@@ -29,9 +29,9 @@ def inside_of(sizes: list[list[tuple[int, int]]], dtype: torch.dtype) -> Tensor:
 
 @settings(max_examples=25)
 @given(st.lists(SIZES, min_size=1, max_size=3), st.booleans(), st.integers(0, 10**6))
-def test_cells_in_a_line_step_as_whole_grids_do(sizes, gated, seed):
+def test_cells_in_a_line_step_as_whole_grids_do(sizes, many, seed):
     """Logits, and every gradient; with soft bits, and each grid of a size of its own."""
-    config = MANY if gated else SMALL
+    config = MANY if many else SMALL
     network = RuleNetwork(config, range(len(sizes))).double()
     inside = inside_of(sizes, torch.float64)
     numbers = torch.Generator().manual_seed(seed)
@@ -43,15 +43,12 @@ def test_cells_in_a_line_step_as_whole_grids_do(sizes, gated, seed):
     found = []
     for cells in (Whole(network, inside), Packed(network, inside)):
         cell, query = network.meet(cells.take(grid))
-        z = cells.grids(cells.step(cell, query, cells.take(bits), network.gates(hard=False)))
-        inputs = [bits, grid, *(part for name, part in network.named_parameters() if _used(name, gated))]
+        z = cells.grids(cells.step(cell, query, cells.take(bits)))
+        unused = ("embedding", "placement", "reading")
+        inputs = [bits, grid, *(part for name, part in network.named_parameters() if not name.startswith(unused))]
         found.append([z, *torch.autograd.grad((z * weight).sum(), inputs)])
     for whole, packed in zip(*found, strict=True):
         torch.testing.assert_close(packed, whole)
-
-
-def _used(name: str, gated: bool) -> bool:
-    return not name.startswith(("embedding", "placement", "reading")) and (gated or name != "gate")
 
 
 def test_every_cell_has_its_place():
@@ -75,7 +72,7 @@ def test_the_gradient_of_attention_is_right():
     assert torch.autograd.gradcheck(PackedLooking.apply, (query, shown, relative, cells.beside, cells.seen_by))
 
 
-@pytest.mark.parametrize("config", [TINY, GATES], ids=["plain", "gates"])
+@pytest.mark.parametrize("config", [TINY, OWN], ids=["three", "own"])
 def test_training_is_the_same_by_either(config, monkeypatch):
     """Through all phases, for a fleet: what is logged, weights, moments and the last states."""
     config, states = override(config, {"discovery.batch": 12}), []

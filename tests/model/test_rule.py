@@ -16,7 +16,8 @@ from gridsum.model.rule import RuleNetwork, soft_bits
 from tests.oracles.column_addition import CELL_SYMBOLS, EMPTY_CELL
 
 SMALL = RuleConfig(bits=4, width=16, hidden=16, placement_hidden=8, groups=4)
-MANY = dataclasses.replace(SMALL, neighbours="below own left above right", gates=True)
+OTHER_ORDER = dataclasses.replace(SMALL, neighbours="below left right")
+MANY = dataclasses.replace(SMALL, neighbours="below own left above right")
 BITS = torch.arange(SMALL.bits)
 
 
@@ -30,7 +31,7 @@ def vectors_of(network: RuleNetwork, symbols: torch.Tensor) -> torch.Tensor:
 def grid_step(network: RuleNetwork, symbols: torch.Tensor, codes: torch.Tensor) -> torch.Tensor:
     """One step of grids [R,B,H,W] of codes, by the network itself."""
     bits = ((codes[..., None] >> BITS) & 1).to(network.embedding.weight.dtype) * 2 - 1
-    z = network.step(*network.meet(vectors_of(network, symbols)), bits, gates=network.gates())
+    z = network.step(*network.meet(vectors_of(network, symbols)), bits)
     return ((z > 0).long() << BITS).sum(-1)
 
 
@@ -45,21 +46,9 @@ def cell_by_cell(rule: LearnedRule, symbols: torch.Tensor, codes: torch.Tensor) 
     return rule(symbols.flatten(), torch.tensor(contexts)).view(height, width).tolist()
 
 
-def opened(network: RuleNetwork, *rows: str) -> RuleNetwork:
-    """The network with the gates of these neighbours open, run by run, and all others closed."""
-    assert network.gate is not None
-    with torch.no_grad():
-        for run, names in enumerate(rows):
-            network.gate[run] = torch.tensor([0.3 if n in names.split() else -0.3 for n in network.config.positions])
-    return network
-
-
 def networks(dtype: torch.dtype) -> list[RuleNetwork]:
-    """Two runs each: plain, with more gates than the rule needs, and with one of its own closed."""
-    plain = RuleNetwork(SMALL, [3, 8])
-    gated = opened(RuleNetwork(MANY, [3, 8]), "left right below", "left right below")
-    blind = opened(RuleNetwork(MANY, [3, 8]), "right below", "left right")
-    return [network.to(dtype) for network in (plain, gated, blind)]
+    """Two runs each, with the neighbours in two orders."""
+    return [RuleNetwork(config, [3, 8]).to(dtype) for config in (SMALL, OTHER_ORDER)]
 
 
 @settings(max_examples=15)
@@ -150,7 +139,7 @@ def test_soft_bits(dtype):
     assert mixed.tolist() == [(hard if k % 2 == 0 else soft)[k].item() for k in range(5)]
 
 
-@pytest.mark.parametrize("config", [SMALL, MANY], ids=["plain", "gates"])
+@pytest.mark.parametrize("config", [SMALL, MANY], ids=["three", "five"])
 def test_a_seed_draws_the_same_weights_alone_and_in_a_fleet(config):
     fleet = RuleNetwork(config, [4, 0, 9])
     for run, seed in enumerate((4, 0, 9)):
@@ -163,7 +152,7 @@ def test_a_seed_draws_the_same_weights_alone_and_in_a_fleet(config):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_one_run_of_a_fleet_alone(dtype):
-    fleet = opened(RuleNetwork(MANY, [4, 7]), "left right below", "left below").to(dtype)
+    fleet = RuleNetwork(MANY, [4, 7]).to(dtype)
     fleet.decided[1] = True
     single = alone(fleet, 1)
     assert single.runs == 1
@@ -186,7 +175,7 @@ def test_a_network_comes_back_from_its_state():
     symbols = torch.full((1, 3, 3), 7)
     for given_, found in zip((network.read(bits), network.actions()), (other.read(bits), other.actions()), strict=True):
         assert torch.equal(given_, found)
-    steps = [n.step(*n.meet(vectors_of(n, symbols)), bits, gates=n.gates()) for n in (network, other)]
+    steps = [n.step(*n.meet(vectors_of(n, symbols)), bits) for n in (network, other)]
     assert torch.equal(*steps)
 
 
@@ -197,5 +186,3 @@ def test_what_has_no_rule_says_why():
         LearnedRule(RuleNetwork(dataclasses.replace(SMALL, neighbours="left right below above"), [0]))
     with pytest.raises(RuleError, match=r"this run's see left, right$"):
         LearnedRule(RuleNetwork(dataclasses.replace(SMALL, neighbours="left right"), [0]))
-    with pytest.raises(RuleError, match="see below, own"):
-        LearnedRule(opened(RuleNetwork(MANY, [0]), "below own"))

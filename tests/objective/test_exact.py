@@ -28,8 +28,7 @@ def test_every_reading_counts_the_later_the_more(corrupted: tuple[int, ...]):
     logits, targets, columns = drawn()
     marked = torch.zeros(2, 4, dtype=torch.bool)
     marked[:, list(corrupted)] = True
-    gates = torch.tensor([[0.5, 1.0], [0.0, 0.25]])
-    found = cost(BitRollout(logits, torch.tensor([0.5, 0.25]), marked, gates), targets, columns, CONFIG, 0.3, 0.1)
+    found = cost(BitRollout(logits, torch.tensor([0.5, 0.25]), marked), targets, columns, CONFIG, 0.3)
     for run in range(2):
         total = 0.0
         for n in range(1, 6):
@@ -44,7 +43,7 @@ def test_every_reading_counts_the_later_the_more(corrupted: tuple[int, ...]):
                             loss += share * float(F.cross_entropy(logits[run, n - 1, problem, column], target))
                 total += n * loss / weight / 2
         assert float(found.loss[run]) == pytest.approx(total / 15, rel=1e-5)
-    torch.testing.assert_close(found.total, found.loss + 0.3 * found.bits_on + 0.1 * gates.sum(1))
+    torch.testing.assert_close(found.total, found.loss + 0.3 * found.bits_on)
 
 
 def test_what_is_read_while_cells_are_randomised_costs_nothing():
@@ -52,7 +51,7 @@ def test_what_is_read_while_cells_are_randomised_costs_nothing():
     marked = torch.tensor([[True, False, False, False]] * 2)
 
     def loss() -> torch.Tensor:
-        return cost(BitRollout(logits, torch.zeros(2), marked, None), targets, columns, CONFIG, 0.0, 0.0).loss
+        return cost(BitRollout(logits, torch.zeros(2), marked), targets, columns, CONFIG, 0.0).loss
 
     before = loss()
     logits[:, :2, 0] += torch.randn(2, 2, 3, 13)  # the first half of five steps, of the problem that is marked

@@ -50,10 +50,7 @@ TINY = override(
         "consolidation.enough": 1e-6,  # they learn little in so few steps
     },
 )
-GATES = override(
-    TINY,
-    {"rule.gates": True, "rule.neighbours": "left right below own", "phases.soft.gate_cost": 0.1},
-)
+OWN = override(TINY, {"rule.neighbours": "left right below own"})
 
 
 def state_of(fleet: Fleet) -> dict[str, torch.Tensor]:
@@ -133,9 +130,9 @@ def test_what_is_placed_certainly_stands_in_one_cell():
     torch.testing.assert_close(place(network, problems, 0), sure)
 
 
-@pytest.mark.parametrize("config", [TINY, GATES], ids=["plain", "gates"])
+@pytest.mark.parametrize("config", [TINY, OWN], ids=["three", "own"])
 def test_a_fleet_trains_each_run_as_if_alone(config):
-    """Over all phases, through the hardening of placement and of gates."""
+    """Over all phases, through the hardening of placement."""
     seeds = (3, 8)
     logged, state = trained(config, seeds)
     assert state["decided"].any(), "the test must see placement harden"
@@ -150,19 +147,19 @@ def test_a_fleet_trains_each_run_as_if_alone(config):
 
 @cache
 def uninterrupted() -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
-    return trained(GATES, (3, 8))
+    return trained(OWN, (3, 8))
 
 
 @pytest.mark.parametrize("stop", [1, 2, 9])
 def test_a_run_taken_up_goes_on_as_if_it_had_not_stopped(stop):
     """In the middle of a phase, where one begins, and where the next has grids of another size."""
-    seeds, last = (3, 8), GATES.steps
+    seeds, last = (3, 8), OWN.steps
     _, expected = uninterrupted()
-    fleet = Fleet(GATES, seeds, CPU)
+    fleet = Fleet(OWN, seeds, CPU)
     for number in range(stop):
         fleet.train_step(number)
     kept = state_of(fleet)
-    other = Fleet(GATES, seeds, CPU)
+    other = Fleet(OWN, seeds, CPU)
     other._take_up(0, stop, kept)
     for number in range(stop, last):
         other.train_step(number)

@@ -43,7 +43,7 @@ _COPIES = 4
 _WARM_UP = 20
 # Between two looks at all contexts.
 _LOOK = 100
-_FROZEN = ("embedding", "placement", "view", "reading", "gate")
+_FROZEN = ("embedding", "placement", "view", "reading")
 # Runs that are looked at side by side on a GPU.
 _SIDE_BY_SIDE = 16
 

@@ -194,12 +194,7 @@ class Enclosed:
     def logits(self, x: Tensor, contexts: Tensor) -> Box:
         """Of symbols x [N] and contexts [N,3]: left, right, below."""
         network, transition, query = self.network, self.network.transition, self.query.rows(x)
-        positions, gates = network.config.positions, network.gates()
-        opened = [True] * len(positions) if gates is None else (gates[0] > 0).tolist()
-        seen = [
-            contexts[:, PROVABLE.index(name)] if is_open else torch.full_like(x, self.rule.outside)
-            for name, is_open in zip(positions, opened, strict=True)
-        ]
+        seen = [contexts[:, PROVABLE.index(name)] for name in network.config.positions]
         places = zip(seen, network.looking.relative[0], strict=True)
         scores = [query * (self.keys.rows(code) + Box.exactly(relative)) for code, relative in places]
         attended = self.cell.rows(x) + attend(scores, [self.values.rows(code) for code in seen])

@@ -81,14 +81,7 @@ class Rules:
     def all_logits(self, x: Tensor, contexts: Tensor, prepared: tuple[Tensor, ...] | None = None) -> Tensor:
         """z [R,N,m] for symbols x [R,N] and contexts [R,N,3]: left, right, below."""
         cell, query, keys, values = prepared or self.prepare()
-        hidden = torch.full_like(x, self.outside)
-        seen = [
-            contexts[..., PROVABLE.index(name)] if name in PROVABLE else hidden
-            for name in self.network.config.positions
-        ]
-        gates = self.network.gates()
-        if gates is not None:
-            seen = [torch.where(gates[:, k, None] > 0, code, hidden) for k, code in enumerate(seen)]
+        seen = [contexts[..., PROVABLE.index(name)] for name in self.network.config.positions]
         around = [[_rows(part, code) for code in seen] for part in (keys, values)]
         return self.network.react(_rows(cell, x), _rows(query, x), *around)
 
@@ -169,7 +162,7 @@ class LearnedRule(Rules):
             most_steps(size),
         )
         while steps < limit:
-            after = torch.where(network.step(cell, query, bits, gates=network.gates()) > 0, 1.0, -1.0).to(self.dtype)
+            after = torch.where(network.step(cell, query, bits) > 0, 1.0, -1.0).to(self.dtype)
             if torch.equal(after, bits):
                 break
             bits, steps = after, steps + 1
@@ -275,13 +268,11 @@ def around(state: Tensor, outside: int) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _check_neighbours(network: RuleNetwork) -> None:
-    gates, positions = network.gates(), network.config.positions
-    for run in range(network.runs):
-        opened = [name for k, name in enumerate(positions) if gates is None or gates[run, k] > 0]
-        if set(PROVABLE) - set(positions) or set(opened) - set(PROVABLE):
-            raise RuleError(
-                f"a rule can be taken from cells that see {', '.join(PROVABLE)}; this run's see {', '.join(opened)}"
-            )
+    positions = network.config.positions
+    if set(positions) != set(PROVABLE):
+        raise RuleError(
+            f"a rule can be taken from cells that see {', '.join(PROVABLE)}; this run's see {', '.join(positions)}"
+        )
 
 
 def cells(symbols: Tensor, actions: Tensor, height: int, width: int) -> Tensor:

@@ -42,7 +42,6 @@ class RuleConfig:
     placement_hidden: int = described(64, "Hidden features of the network that chooses a symbol's action.")
     groups: int = described(8, "Into how many parts the projections to queries, keys and values are split.")
     neighbours: str = described(" ".join(PROVABLE), f"What a cell sees, of {', '.join(POSITIONS)}.")
-    gates: bool = described(False, "Whether each neighbour has a gate that training may close.")
 
     def __post_init__(self) -> None:
         check_bounds(self, "rule")
@@ -77,7 +76,6 @@ class Phase:
     random_starts: float = described(0.0, "The share of problems that start from random bits or another's states.")
     corruption: float = described(0.0, "The share of cells randomised at each early step, in half of the problems.")
     bit_cost: float = described(0.0, "What the mean share of bits that are on costs.")
-    gate_cost: float = described(0.0, "What every open gate costs; 0: gates stay as they are.")
     rate_start: float = described(1e-3, "The learning rate at the start of the phase.")
     rate_end: float = described(1e-3, "The same at its end.")
 

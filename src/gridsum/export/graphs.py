@@ -79,7 +79,7 @@ class _RuleStep(nn.Module):
 
     def forward(self, symbols: Tensor, bits: Tensor) -> tuple[Tensor, ...]:
         state = bits[None]
-        z = self.network.step(self.cell[symbols][None], self.query[symbols][None], state, gates=self.network.gates())
+        z = self.network.step(self.cell[symbols][None], self.query[symbols][None], state)
         return torch.where(z[0] > 0, 1.0, -1.0), self.network.read(state)[0]
 
 

@@ -45,9 +45,9 @@ class Whole:
         """[R,B,W,F]."""
         return cells[:, :, 0]
 
-    def step(self, cell: Tensor, query: Tensor, bits: Tensor, gates: Tensor | None) -> Tensor:
+    def step(self, cell: Tensor, query: Tensor, bits: Tensor) -> Tensor:
         """The logits of every cell."""
-        return self.network.step(cell, query, bits, self.inside, gates)
+        return self.network.step(cell, query, bits, self.inside)
 
 
 class Packed:
@@ -90,13 +90,9 @@ class Packed:
         runs, problems, _, width = self.shape
         return _at(cells, self.top).view(runs, problems, width, -1)
 
-    def step(self, cell: Tensor, query: Tensor, bits: Tensor, gates: Tensor | None) -> Tensor:
+    def step(self, cell: Tensor, query: Tensor, bits: Tensor) -> Tensor:
         network = self.network
         shown = linear(bits, *self.view) * self.inside
-        if gates is not None:
-            near = _at(shown, self.beside.flatten()).view(len(network.places), *cell.shape[:-1], -1)
-            near = near * gates.T[..., None, None]
-            return network.react(cell, query, *(part.unbind(0) for part in near.chunk(2, -1)))
         attended = PackedLooking.apply(query, shown, network.looking.relative, self.beside, self.seen_by)
         return SHARPNESS * network.logits(network.transition(cell, attended))
 

@@ -16,7 +16,7 @@ from torch.nn import functional as F
 
 from gridsum.config.exact import POSITIONS, RuleConfig
 from gridsum.model.paper import Embedding, Linear, Placement, Transition
-from gridsum.model.runs import RunModule, RunsModule, as_written, constant, generators, normal, written
+from gridsum.model.runs import RunModule, RunsModule, as_written, generators, normal, written
 from gridsum.ops.grids import linear
 from gridsum.ops.placement.plain import most_probable
 from gridsum.tasks import Task, find
@@ -24,8 +24,6 @@ from gridsum.tasks import Task, find
 _DEFAULT = find()
 SHARPNESS = 3.0
 """Logits are so many times as large as a layer makes them, so that bits are decided early in training."""
-# Gates move as much faster than other parameters.
-_GATE_SCALE = 10.0
 
 
 @written
@@ -78,7 +76,6 @@ class RuleNetwork(RunsModule):
         self.reading = Linear(runs, config.width, len(task.alphabet))
         for part in (self.own, self.view, self.logits, self.reading, *self.transition.feed_forward.layers):
             nn.init.zeros_(part.bias)  # type: ignore[arg-type]
-        self.gate = constant(runs, 0.1, len(self.places)) if config.gates else None
         self.register_buffer("decided", torch.zeros(len(seeds), dtype=torch.bool))
         """In which runs placement has hardened."""
         self.built = [type(part) for part in self.modules()]
@@ -99,13 +96,6 @@ class RuleNetwork(RunsModule):
         soft = self.placement(self.vectors())
         chosen = most_probable(soft)
         return chosen if hard else torch.where(self.decided[:, None, None], chosen, soft)
-
-    def gates(self, hard: bool = True) -> Tensor | None:
-        """How far each neighbour's gate is open [R,K]; 0 or 1 if hard. None where there are no gates."""
-        if self.gate is None:
-            return None
-        z = _GATE_SCALE * self.gate
-        return (z > 0).to(z.dtype) if hard else (1.2 * z.sigmoid() - 0.1).clamp(0, 1)
 
     def meet(self, symbols: Tensor) -> tuple[Tensor, Tensor]:
         """What a cell makes of its symbol's vector [R,...,E], the same at every step: its own vector, and its query."""
@@ -131,15 +121,9 @@ class RuleNetwork(RunsModule):
         """The logits [R,...,m] of cells with these neighbours: the rule."""
         return SHARPNESS * self.logits(self.transition(cell, self.looking(query, keys, values)))
 
-    def step(
-        self, cell: Tensor, query: Tensor, bits: Tensor, inside: Tensor | None = None, gates: Tensor | None = None
-    ) -> Tensor:
+    def step(self, cell: Tensor, query: Tensor, bits: Tensor, inside: Tensor | None = None) -> Tensor:
         """The logits of every cell of grids: bits [R,B,H,W,m], inside [R,B,H,W,1]."""
         keys, values = (neighbours(part, self.places) for part in self.show(bits, inside))
-        if gates is not None:
-            opened = gates.unbind(1)
-            keys, values = ([o.view(-1, 1, 1, 1, 1) * part for o, part in zip(opened, parts, strict=True)]
-                            for parts in (keys, values))  # fmt: skip
         return self.react(cell, query, keys, values)
 
     def attention(self, query: Tensor, bits: Tensor) -> Tensor:

@@ -2,7 +2,7 @@
 
 With K readings, the loss of a run is Σ_n n·L_n / Σ_n n: every reading counts, the later the more. L_n is the mean over
 the two halves of the batch, which have grids of their own, of the cross-entropy weighted by class. Bits that are on
-cost something, and so do open gates.
+cost something.
 
 Shapes: R runs, K readings, B problems, W columns. Every cost is returned per run, [R].
 """
@@ -44,8 +44,6 @@ class BitRollout:
     """[R]: the mean share of bits that are on."""
     corrupted: Tensor
     """[R,B]: the problems whose cells are randomised in the first half of the steps."""
-    gates: Tensor | None
-    """[R,neighbours]: how far gates are open."""
 
 
 def cost(
@@ -54,7 +52,6 @@ def cost(
     columns: Tensor,
     config: DiscoveryConfig,
     bit_cost: float | Tensor,
-    gate_cost: float | Tensor,
 ) -> Cost:
     """The cost of a rollout against targets [R,B,W]; `columns` [R,B,W] is 1 in those of each problem's grid."""
     weight = class_weights(targets, config.pad_weight) * columns
@@ -64,8 +61,6 @@ def cost(
     number = torch.arange(1, losses.shape[1] + 1, device=losses.device)
     loss = (losses.mean(2) * number).sum(1) / number.sum()
     total = loss + bit_cost * rollout.bits_on
-    if rollout.gates is not None:
-        total = total + gate_cost * rollout.gates.sum(1)
 
     predicted = rollout.logits[:, -1].detach().argmax(-1)
     inside = columns > 0

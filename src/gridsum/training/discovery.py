@@ -78,7 +78,6 @@ def roll_out(
     now: Setting,
     steps: int,
     before: Tensor,
-    gates: Tensor | None,
     problems: Problems,
 ) -> tuple[BitRollout, Tensor]:
     """A training step's rollout, and the states [R,B,H,W,m] that it ends with, as bits.
@@ -122,7 +121,7 @@ def roll_out(
     drawn = now.noise * drawn.unflatten(0, (steps, runs))
     rows, bits_on = [], torch.zeros(runs, device=inside.device)
     for n in range(1, steps + 1):
-        z = cells.step(cell, query, state, gates).float()
+        z = cells.step(cell, query, state).float()
         between = soft_bits(z, cells.take(drawn[n - 1]), hard)
         state = (2 * between - 1) * cells.inside
         if 2 * n <= steps and phase.corruption:
@@ -133,4 +132,4 @@ def roll_out(
     bits_on = bits_on / (inside.flatten(1).sum(1) * bits) / steps
     logits = network.read(torch.stack(rows, 1)).float()
     states = torch.where(cells.grids(state) > 0, 1.0, -1.0)
-    return BitRollout(logits, bits_on, corrupted[..., 0, 0, 0], gates), states
+    return BitRollout(logits, bits_on, corrupted[..., 0, 0, 0]), states

@@ -43,14 +43,12 @@ class _Objective(nn.Module):
         super().__init__()
         self.network, self.config = network, config
 
-    def forward(
-        self, phase: Phase, steps: int, stream: Stream, now: Setting, before: Tensor, gates: Callable[[], Tensor | None]
-    ) -> tuple[Cost, Tensor]:
+    def forward(self, phase: Phase, steps: int, stream: Stream, now: Setting, before: Tensor) -> tuple[Cost, Tensor]:
         shared = self.config.discovery
         problems = draw(phase, shared, stream, self.network.task)
-        rollout, states = roll_out(self.network, shared, phase, stream, now, steps, before, gates(), problems)
+        rollout, states = roll_out(self.network, shared, phase, stream, now, steps, before, problems)
         columns = problems.inside[:, :, 0, :, 0]
-        return cost(rollout, problems.targets, columns, shared, now.bit_cost, now.gate_cost), states
+        return cost(rollout, problems.targets, columns, shared, now.bit_cost), states
 
 
 class BitsLesson(Lesson):
@@ -61,7 +59,6 @@ class BitsLesson(Lesson):
         self.device = next(network.parameters()).device
         self.stream = Stream.of_seeds(seeds, self.device)
         self.certain = torch.zeros(len(seeds), device=self.device)
-        self.gates_hard = torch.zeros((), dtype=torch.bool, device=self.device)
         self.before = torch.empty(0, device=self.device)
         self.replayed: dict[tuple[str, int], Replayed] = {}
         self.pool: Any = None
@@ -85,8 +82,6 @@ class BitsLesson(Lesson):
         self.before.copy_(states.view_as(self.before))
         self.certain.lerp_(spent.certain, _RECENT)
         self.network.decided |= self.certain > self.config.discovery.harden_accuracy
-        if phase.gate_cost and index == phase.steps - 1:
-            self.gates_hard.fill_(True)
         return Gradients(gradient, spent, steps)  # pyright: ignore[reportArgumentType]
 
     def _rows(self, phase: Phase, steps: int, number: Tensor, now: Tensor, before: Tensor) -> Tensor:
@@ -96,20 +91,11 @@ class BitsLesson(Lesson):
         reduced = served(self.config.training.precision, self.device) == "bf16"
         with torch.autocast(self.device.type, torch.bfloat16, enabled=reduced):
             named = {f"network.{name}": part for name, part in named_rows(self.network, weights).items()}
-            asked = (phase, steps, self.stream.fold(number), Setting(*now.unbind()), before, partial(self.gates, phase))
+            asked = (phase, steps, self.stream.fold(number), Setting(*now.unbind()), before)
             found, states = functional_call(self.objective, named, asked, strict=False)
         (gradient,) = torch.autograd.grad(found.total.sum(), weights)
         costs = torch.stack([getattr(found, name).detach() for name in _QUANTITIES], 1)
         return torch.cat((gradient, costs, states.flatten(1)), 1)
-
-    def gates(self, phase: Phase) -> Tensor | None:
-        """Open until a phase makes them cost something; then as far as training opens them; from its end on hard."""
-        soft = self.network.gates(hard=False)
-        if soft is None or phase.gate_cost:
-            return soft
-        hard = self.network.gates()
-        assert hard is not None
-        return torch.where(self.gates_hard, hard, torch.ones_like(hard))
 
     def states_shape(self, phase: Phase) -> tuple[int, ...]:
         shared = self.config.discovery
@@ -123,16 +109,11 @@ class BitsLesson(Lesson):
         return at_step(self.config, step)[0]
 
     def state(self) -> dict[str, Tensor]:
-        return {
-            "decided": self.network.decided,
-            "certain": self.certain,
-            "gates_hard": self.gates_hard,
-            "before": self.before,
-        }
+        return {"decided": self.network.decided, "certain": self.certain, "before": self.before}
 
     def load(self, state: Mapping[str, Tensor]) -> None:
         self.before = state["before"].to(self.device, copy=True)  # as large as the grids of its phase
-        for name in ("decided", "certain", "gates_hard"):
+        for name in ("decided", "certain"):
             self.state()[name].copy_(state[name])
         self.forget_graphs()
 
@@ -151,9 +132,9 @@ def at_rest(network: RuleNetwork, batch: Batch, space: Space) -> tuple[Tensor, T
     symbols = batch.symbols.expand(network.runs, -1, -1)
     inside = torch.ones(network.runs, count, height, width, 1, device=device)
     cell, query = network.meet(place(network, Problems(symbols, batch.targets, inside), count))
-    bits, gates = -torch.ones(*inside.shape[:-1], network.config.bits, device=device), network.gates()
+    bits = -torch.ones(*inside.shape[:-1], network.config.bits, device=device)
     for _ in range(2 * (height + width)):
-        bits = torch.where(network.step(cell, query, bits, inside, gates) > 0, 1.0, -1.0)
+        bits = torch.where(network.step(cell, query, bits, inside) > 0, 1.0, -1.0)
     codes = ((bits > 0).long() << torch.arange(network.config.bits, device=device)).sum(-1)
     return network.read(bits[:, :, 0]).argmax(-1), codes
 

@@ -18,7 +18,6 @@ class Setting(NamedTuple):
     random_starts: Any
     corruption: Any
     bit_cost: Any
-    gate_cost: Any
     rate: Any
 
 
@@ -37,7 +36,6 @@ def setting(phase: Phase, index: int) -> Setting:
         phase.random_starts,
         phase.corruption,
         phase.bit_cost,
-        phase.gate_cost,
         rate,
     )
 
