@@ -125,6 +125,13 @@ def test_the_table_is_what_the_records_and_the_paper_say(capsys: pytest.CaptureF
         assert numbers.split(" | ") == [accuracy_text(value) for value in expected]
 
 
+def test_the_scores_of_nines_are_those_of_the_records():
+    for name, said in (("noGroups", "0.33 (`noGroups`)"), ("SASA", "0.69 (`SASA`)"), ("base", "`base` 0.55")):
+        (record,) = [record for record in read([shipped_records(name)]) if record.suite == "nines+1:2x[1,10]"]
+        assert accuracy_text(record.seq) in said
+        assert said in README
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_links_lead_somewhere(document: Path):
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", document.read_text()):

@@ -370,3 +370,11 @@ def test_what_is_piped_is_solved():
     done = subprocess.run(command, input="", capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "there is nothing to solve" in done.stderr
+
+
+def test_a_network_that_did_not_learn_long_carries_says_so_once(command: Callable[..., tuple[int, str, str]]):
+    _, _, err = command("solve", "--model", "base", "12+34", "9999999+1", "99999+1")
+    assert err.count("\n") == 1
+    assert "long carries, as in 9999999+1=, are outside what base learned" in err
+    assert command("solve", "--model", "base", "58+67")[2] == ""
+    assert command("solve", "9999999+1")[1:] == ("10000000\n", "")

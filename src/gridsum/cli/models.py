@@ -19,6 +19,7 @@ from gridsum.io.names import DEFAULT_MODEL, MODELS, did_you_mean
 from gridsum.model.store import configuration_of, facts, load_runs, shipped, shipped_records, system_records
 
 _ANSWERS = "answers where no model is named"
+_NINES = "nines+1:2x[1,10]"
 Best = dict[str, Record]
 """The best run of a system that ours is compared with: its records by suite."""
 
@@ -92,7 +93,7 @@ def _system_described(best: Best) -> dict[str, Any]:
 
 def _overview(models: Mapping[str, Path]) -> Table:
     """A line for each model, with the scores that tell the paper's variants apart."""
-    suites = [suite.name for suite in COLLECTIONS["ablation"]]
+    suites = [*(suite.name for suite in COLLECTIONS["ablation"]), _NINES]
     rows = []
     for name, path in models.items():
         known = facts(load_runs(name, [path]))
@@ -100,8 +101,9 @@ def _overview(models: Mapping[str, Path]) -> Table:
         trained = str(known["epochs"]), f"{known['parameters']:,}"
         rows.append((name, MODELS.get(name, NOTHING), *trained, *(scores.get(suite, NOTHING) for suite in suites)))
     caption = (
-        f"The last columns: whole results right, from the records. {ROUNDING} `gridsum models NAME` shows all scores."
-        + (f" {DEFAULT_MODEL} {_ANSWERS}." if DEFAULT_MODEL in models else "")
+        "The last columns: whole results right, from the records, of random digits, where carries are short; the very "
+        f"last is of 9…9 + 1, where one carry runs through all columns. {ROUNDING} "
+        "`gridsum models NAME` shows all scores." + (f" {DEFAULT_MODEL} {_ANSWERS}." if DEFAULT_MODEL in models else "")
     )
     header = ("model", "use this for", "epochs", "parameters", *suites)
     return Table("Models that come with gridsum", caption, header, tuple(rows))

@@ -8,15 +8,17 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
+from weakref import WeakSet
 
 from gridsum.api.asking import How
 from gridsum.api.loading import load
-from gridsum.api.models import Model
+from gridsum.api.models import Model, PaperModel
 from gridsum.cli.options import File, OnCpu, OneModel, Rules, UsageError, Value, flag, option, several
 from gridsum.cli.output import STANDARD, print_text, tell
+from gridsum.data.answers import shortened
 from gridsum.io.limits import TooLargeError
 from gridsum.io.names import MODELS
-from gridsum.tasks import ExpressionError, Task, find
+from gridsum.tasks import Addition, ExpressionError, Task, find
 
 if TYPE_CHECKING:
     from gridsum.data.answers import Answer
@@ -31,6 +33,9 @@ _SIGNS = ("+", "-", "−")
 _DESCRIBED = ("expression", "answer", "exact", "correct", "steps", "halting", "placement", "capped")
 # float32 holds about seven digits; more of them would be noise, and double the output.
 _DECIMALS = 6
+# So many columns in a row pass a carry on in one random sum of two hundred.
+_LONG_CARRY, _SHOWN = 3, 40
+_warned: "WeakSet[Model]" = WeakSet()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -243,6 +248,8 @@ def _answer_chunk(model: Model | None, chunk: list[Asked], options: Options) -> 
     status, task = 0, find() if model is None else model.task
     read = [_sized(model, _read(asked, task)) for asked in chunk]
     expressions = [terms for terms in read if isinstance(terms, tuple)]
+    if model is not None:
+        _warn_of_carries(model, expressions)
     printed = iter(()) if model is None else _printed(model, expressions, options)
     for asked, terms in zip(chunk, read, strict=True):
         if isinstance(terms, tuple):
@@ -259,6 +266,17 @@ def _answer_chunk(model: Model | None, chunk: list[Asked], options: Options) -> 
         if options.one_line_each:
             print_text("\n")
     return status
+
+
+def _warn_of_carries(model: Model, expressions: list[tuple[str, ...]]) -> None:
+    """Say, once for a model that is loaded, that a carry goes further than those of the random digits it learned."""
+    if not isinstance(model, PaperModel) or model.name not in MODELS or model in _warned:
+        return
+    long = next((terms for terms in expressions if Addition().carried(terms) >= _LONG_CARRY), None)
+    if long is not None:
+        _warned.add(model)
+        shown = shortened(model.task.render(long), _SHOWN)
+        tell(f"gridsum: long carries, as in {shown}, are outside what {model.name} learned; exact has them all")
 
 
 def _printed(model: Model, expressions: list[tuple[str, ...]], options: Options) -> Iterator[str]:

@@ -10,8 +10,8 @@ INSIDE_MODEL = "base"
 
 MODELS: dict[str, str] = {
     "exact": "any sum: proved to add any number of terms of any length",
-    "base": "the paper's system: up to 4 terms of up to 10 digits, and 5 or 6 terms mostly",
-    "noGroups": "two long terms, up to 600 digits: the paper's best on digits",
+    "base": "the paper's system: up to 4 terms of up to 10 random digits, 5 or 6 mostly; not for long carries",
+    "noGroups": "two long terms, up to 600 random digits: the paper's best on digits; not for long carries",
     "SASA": "comparing: attention as originally defined",
     "fixedTime": "comparing: always 12 steps",
     "ponderReg": "comparing: PonderNet's own regulariser",
