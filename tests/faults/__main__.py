@@ -14,11 +14,19 @@ import pytest
 
 from gridsum.model.store import shipped
 from tests.faults.clients import crowds, slow_clients
-from tests.faults.folders import damaged, killed_again_and_again, killed_at_every_operation, two_writers
+from tests.faults.folders import (
+    damaged,
+    elsewhere,
+    killed_again_and_again,
+    killed_at_every_operation,
+    on_another_device,
+    taken_away,
+    two_writers,
+)
 from tests.faults.injection import Tries
 from tests.faults.inputs import expressions, hostile_files
 from tests.faults.nodes import killed_sweep
-from tests.faults.trainings import scenarios
+from tests.faults.trainings import commands, consolidated, scenarios
 
 # A kill loses nothing that a disk would keep, so the trainings can lie in memory, where syncing takes no time.
 _MEMORY = Path("/dev/shm")
@@ -37,9 +45,18 @@ def _kinds(place: Path, notes: list[str]) -> list[tuple[str, float, Tries]]:
     """Every kind of fault, with its share of the time."""
     trainings = scenarios(place)
     kinds: list[tuple[str, float, Tries]] = [
-        ("killed, or disk full, at every file operation", 7, killed_at_every_operation(trainings, place)),
-        ("killed three times in a row", 5, killed_again_and_again(trainings, place, 300)),
-        ("files flipped, cut, zeroed, doubled", 6, damaged(trainings, place, 1000)),
+        ("killed, disk full or read-only, at every operation", 7, killed_at_every_operation(trainings, place)),
+        ("folder deleted, moved, lock removed", 3, taken_away(trainings, place)),
+        (
+            "killed within consolidation",
+            2,
+            killed_at_every_operation([consolidated(place)], place, 5, ("kill", "torn")),
+        ),
+        ("reproduce and export killed", 2, killed_again_and_again(commands(place), place, 40, latest=200)),
+        ("another version, clock set back", 1, elsewhere(trainings, place, 60)),
+        ("resumed on another device", 1, on_another_device(trainings, place, 12)),
+        ("killed three times in a row", 3, killed_again_and_again(trainings, place, 300)),
+        ("files flipped, cut, zeroed, doubled", 4, damaged(trainings, place, 1000)),
         ("two writers of one folder", 1, two_writers(trainings, place, 60)),
         ("hostile weights and configurations", 1, hostile_files(place, list(shipped().values()), 5000)),
         ("fuzzed expressions", 3, expressions(10**6, solved=2000)),
@@ -63,7 +80,7 @@ def main() -> int:
     losses: list[str] = []
     with tempfile.TemporaryDirectory(dir=_MEMORY if os.access(_MEMORY, os.W_OK) else None) as folder:
         kinds = [kind for kind in _kinds(Path(folder), notes) if options.only in kind[0]]
-        _told(f"{'fault':<48}{'tries':>10}{'losses':>8}{'seconds':>9}")
+        _told(f"{'fault':<52}{'tries':>10}{'losses':>8}{'seconds':>9}")
         for index, (name, share, tries) in enumerate(kinds):
             began, done, lost = time.monotonic(), 0, len(losses)
             # what the others before have not used is shared by those that are left
@@ -81,9 +98,9 @@ def main() -> int:
             tries.close()
             lost, seconds = len(losses) - lost, time.monotonic() - began
             rows.append({"fault": name, "tries": done, "losses": lost, "seconds": round(seconds)})
-            _told(f"{name:<48}{done:>10,}{lost:>8}{seconds:>9.0f}")
+            _told(f"{name:<52}{done:>10,}{lost:>8}{seconds:>9.0f}")
     tries_in_all = sum(int(row["tries"]) for row in rows)
-    _told(f"{'all':<48}{tries_in_all:>10,}{len(losses):>8}")
+    _told(f"{'all':<52}{tries_in_all:>10,}{len(losses):>8}")
     for note in notes:
         _told(note)
     if options.json:

@@ -1,16 +1,22 @@
-"""Run folders under faults: killed at every file operation, a full disk, damaged files, two writers."""
+"""Folders under faults: killed at every file operation, full, read-only, taken away, damaged, two writers."""
 
 import os
 import random
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from itertools import product
 from pathlib import Path
 
+import pytest
+import torch
+
+from gridsum.io import version
+from gridsum.io.disk import LOCK
 from tests.faults.injection import FAILED, KILLED, UNTOLD, Tries, in_child
-from tests.faults.trainings import Scenario
+from tests.faults.trainings import Scenario, outcome
 
 
 @contextmanager
@@ -41,7 +47,10 @@ def _go_on(scenario: Scenario, folder: Path, after: str) -> str | None:
 
 
 def killed_at_every_operation(
-    scenarios: list[Scenario], place: Path, every: int = 1, hows: tuple[str, ...] = ("kill", "torn", "full")
+    scenarios: list[Scenario],
+    place: Path,
+    every: int = 1,
+    hows: tuple[str, ...] = ("kill", "torn", "full", "read-only"),
 ) -> Tries:
     """Then going on has to end as if nothing had been."""
     for scenario in scenarios:
@@ -57,12 +66,84 @@ def killed_at_every_operation(
                     yield _go_on(scenario, folder, f"{how} at operation {at} of {count}")
 
 
-def killed_again_and_again(scenarios: list[Scenario], place: Path, tries: int, seed: int = 0) -> Tries:
+def taken_away(scenarios: list[Scenario], place: Path, every: int = 1) -> Tries:
+    """The folder deleted or moved, or its lock removed, at every file operation: that is told, the folder is not made
+    again, and what is left goes on where it is."""
+    away = place / "away"
+    for scenario in scenarios:
+        count = _operations(scenario, place)
+        for what, at in product(("deleted", "moved", "lock removed"), range(1, count + 1, every)):
+            with _fresh(place) as folder:
+                after = f"{what} at operation {at} of {count}"
+
+                def harm(what: str = what, folder: Path = folder) -> None:
+                    if what == "lock removed":
+                        (folder / LOCK).unlink(missing_ok=True)
+                    elif folder.exists():
+                        folder.rename(away)
+
+                status, said = in_child(partial(scenario.begin, folder), at, harm)
+                moved = away.exists()
+                if status not in (0, FAILED):
+                    yield f"{scenario.name}, {after}: {said}"
+                elif moved and folder.exists():
+                    yield f"{scenario.name}, {after}: the folder was made again"
+                elif moved and what == "deleted":
+                    shutil.rmtree(away)
+                    yield None
+                else:
+                    if moved:
+                        away.rename(folder)
+                    yield _go_on(scenario, folder, after)
+                shutil.rmtree(away, ignore_errors=True)
+
+
+def elsewhere(scenarios: list[Scenario], place: Path, tries: int, seed: int = 0) -> Tries:
+    """Killed, then gone on with under another version and with a clock that was set back: nothing is another."""
+    chance = random.Random(seed)
+    for index in range(tries):
+        scenario, at = scenarios[index % len(scenarios)], chance.randint(1, 90)
+
+        def changed(scenario: Scenario = scenario, folder: Path = place / "run") -> None:
+            version.__version__, before = "999.0.0", time.time
+            time.time = lambda: before() - 10 * 86400
+            scenario.go_on(folder)
+
+        with _fresh(place) as folder:
+            in_child(partial(scenario.begin, folder), at)
+            later = time.time() + 86400
+            for path in folder.rglob("*"):
+                os.utime(path, (later, later))
+            status, said = in_child(changed)
+            wrong = said if status else scenario.differs(folder)
+            yield wrong and f"{scenario.name}, killed at {at}, going on under another version and clock: {wrong}"
+
+
+def on_another_device(scenarios: list[Scenario], place: Path, tries: int) -> Tries:
+    """Killed on a GPU and gone on with on the CPU, or the other way round: no epoch is missing, no file either."""
+    if not torch.cuda.is_available():
+        pytest.skip("there is no GPU")
+    for index in range(tries):
+        scenario = scenarios[index % len(scenarios)]
+        devices = ["cpu", "cuda"][:: 1 if index // len(scenarios) % 2 else -1]
+        with _fresh(place) as folder:
+            in_child(partial(scenario.go_on, folder, devices[0]), 70 + index % 30)
+            status, said = in_child(partial(scenario.go_on, folder, devices[1]))
+            found = {name: content.count(b"epoch") for name, content in outcome(folder).items() if status == 0}
+            whole = {name: content.count(b"epoch") for name, content in scenario.expected.items()}
+            logs = [name for name in whole if name.endswith("jsonl") and found.get(name) != whole[name]]
+            wrong = said if status else (whole.keys() - found.keys()) or logs
+            yield f"{scenario.name}, from {devices[0]} to {devices[1]}: {wrong}" if wrong else None
+
+
+def killed_again_and_again(
+    scenarios: list[Scenario], place: Path, tries: int, seed: int = 0, latest: int = 90
+) -> Tries:
     """Killed at random, also while going on, until it comes to its end."""
     chance = random.Random(seed)
     for index in range(tries):
         scenario = scenarios[index % len(scenarios)]
-        moments = [chance.randint(1, 90) for _ in range(3)]
+        moments = [chance.randint(1, latest) for _ in range(3)]
         with _fresh(place) as folder:
             for at in moments:
                 how = chance.choice(("kill", "torn"))

@@ -17,14 +17,19 @@ KILLED, FAILED, UNTOLD = 137, 3, 4
 _OPERATIONS = ("open", "replace", "rename", "unlink", "remove", "mkdir", "rmdir", "fsync", "ftruncate", "write")
 
 
-class Injector:
-    """Counts file operations of this process, and at number `at` does what is asked: kill, torn or full.
+_RAISED = {"full": errno.ENOSPC, "read-only": errno.EROFS}
+How = str | Callable[[], object]
 
-    `torn` lets a write reach the file in half before the kill; `full` raises what a full disk does, from then on.
+
+class Injector:
+    """Counts file operations of this process, and at number `at` does what is asked: kill, torn, full or read-only.
+
+    `torn` lets a write reach the file in half before the kill; `full` and `read-only` raise what such disks do, from
+    then on. Whatever can be called is called, and the work goes on.
     """
 
-    def __init__(self, at: int | None, how: str = "kill") -> None:
-        self.at, self.how, self.count, self.full = at, how, 0, False
+    def __init__(self, at: int | None, how: How = "kill") -> None:
+        self.at, self.how, self.count, self.raised = at, how, 0, 0
 
     def install(self) -> None:
         for name in _OPERATIONS:
@@ -48,19 +53,22 @@ class Injector:
 
     def _pass(self, write: Callable[..., Any] | None, arguments: tuple[Any, ...]) -> None:
         self.count += 1
-        if self.full:
-            raise OSError(errno.ENOSPC, "No space left on device")
+        if self.raised:
+            raise OSError(self.raised, os.strerror(self.raised))
         if self.count != self.at:
+            return
+        if not isinstance(self.how, str):
+            self.how()
             return
         if write is not None and self.how == "torn":
             write(arguments[0], bytes(arguments[1])[: len(arguments[1]) // 2])
-        if self.how == "full":
-            self.full = True
-            raise OSError(errno.ENOSPC, "No space left on device")
+        if self.how in _RAISED:
+            self.raised = _RAISED[self.how]
+            raise OSError(self.raised, os.strerror(self.raised))
         os._exit(KILLED)
 
 
-def in_child(work: Callable[[], None], at: int | None = None, how: str = "kill") -> tuple[int, str]:
+def in_child(work: Callable[[], object], at: int | None = None, how: How = "kill") -> tuple[int, str]:
     """Do the work in a process of its own, with a fault; returns how it ended and what it said."""
 
     def faulty() -> int:

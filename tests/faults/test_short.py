@@ -5,7 +5,14 @@ from pathlib import Path
 import pytest
 
 from gridsum.model.store import shipped
-from tests.faults.folders import damaged, killed_again_and_again, killed_at_every_operation, two_writers
+from tests.faults.folders import (
+    damaged,
+    elsewhere,
+    killed_again_and_again,
+    killed_at_every_operation,
+    taken_away,
+    two_writers,
+)
 from tests.faults.inputs import expressions, hostile_files
 from tests.faults.trainings import Scenario, scenarios
 
@@ -20,6 +27,11 @@ def test_nothing_is_lost_in_a_run_folder(trainings: list[Scenario], tmp_path: Pa
     assert [lost for lost in kills if lost] == []
     assert len(kills) >= 20
     assert [lost for lost in two_writers(trainings, tmp_path, 2) if lost] == []
+
+
+def test_a_folder_taken_away_is_not_made_again_and_goes_on_elsewhere(trainings: list[Scenario], tmp_path: Path):
+    assert [lost for lost in taken_away(trainings[:1], tmp_path, 14) if lost] == []
+    assert [lost for lost in elsewhere(trainings, tmp_path, 3) if lost] == []
 
 
 def test_damage_is_mended_or_said(trainings: list[Scenario], tmp_path: Path):

@@ -1,13 +1,17 @@
 """Trainings small enough to be stopped thousands of times, and what an undisturbed one comes to."""
 
+import io
 import json
 import shutil
 from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import torch
 
+from gridsum.cli import main
 from gridsum.config.exact import ExactConfig
 from gridsum.config.fields import override
 from gridsum.config.paper import Config
@@ -61,20 +65,37 @@ EXACT = override(
 )
 
 
+_CONSOLIDATED = override(
+    EXACT,
+    {
+        "rule.neighbours": "left right below",
+        "consolidation.problems": 20,
+        "consolidation.rounds": 1,
+        "consolidation.steps": 2,
+        "consolidation.batch": 32,
+        "consolidation.digits": (1, 2),
+        "consolidation.enough": 1e-6,
+    },
+)
+
+
 @dataclass(frozen=True)
 class Scenario:
-    """How a training is begun in a folder, and what it comes to if nothing goes wrong."""
+    """How a training, or another command, is begun in a folder, and what it comes to if nothing goes wrong."""
 
     name: str
-    begin: Callable[[Path], None]
+    begin: Callable[..., object]
     expected: dict[str, bytes]
+    resumed: bool = True
+    """Whether one goes on by resuming, not by the same command again."""
 
-    def go_on(self, folder: Path) -> None:
+    def go_on(self, folder: Path, device: str = "cpu") -> None:
         """As a person does: resume what is there, or begin."""
-        if (folder / "config.json").exists():
-            resume(folder)
+        if self.resumed and (folder / "config.json").exists():
+            config, seeds = read_setup(folder)
+            train(config, seeds, folder, torch.device(device), resume=True)
         else:
-            self.begin(folder)
+            self.begin(folder, torch.device(device))
 
     def differs(self, folder: Path) -> str | None:
         """The first file that is not as it should be, and in what."""
@@ -90,6 +111,8 @@ def _difference(expected: bytes, found: bytes | None) -> str:
         ours, theirs = json.loads(expected), json.loads(found)
     except ValueError:
         return f"{sum(a != b for a, b in zip(expected, found, strict=False))} of {len(expected)} bytes"
+    if isinstance(ours, dict):
+        ours, theirs = [{"epoch": None, **ours}], [theirs]
     if len(ours) != len(theirs):
         return f"{len(theirs)} lines, not {len(ours)}"
     differing = {(line["epoch"], name) for line, other in zip(ours, theirs, strict=True) for name in line | other
@@ -97,21 +120,23 @@ def _difference(expected: bytes, found: bytes | None) -> str:
     return f"epochs and fields {sorted(differing)}"
 
 
-def resume(folder: Path) -> None:
-    config, seeds = read_setup(folder)
-    train(config, seeds, folder, CPU, resume=True)
-
-
 def outcome(folder: Path) -> dict[str, bytes]:
-    """Weights and logs, but for the times in them."""
+    """All files that are meant to be there, but for times and what hangs on them; records in any order."""
     found = {}
-    for path in sorted(folder.glob("seed-*/*")):
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        name, content = str(path.relative_to(folder)), path.read_bytes()
         if path.name == "metrics.jsonl":
-            lines = [json.loads(line) for line in path.read_text().splitlines()]
-            found[f"{path.parent.name}/{path.name}"] = json.dumps([{**line, "seconds": 0} for line in lines]).encode()
-        elif path.suffix == ".safetensors":
-            found[f"{path.parent.name}/{path.name}"] = path.read_bytes()
+            content = json.dumps([{**json.loads(line), "seconds": 0} for line in content.splitlines()]).encode()
+        elif path.name == "proof.json":
+            content = json.dumps({**json.loads(content), "seconds": 0, "checksum": ""}).encode()
+        elif path.suffix == ".jsonl":
+            content = b"\n".join(sorted(content.splitlines()))
+        if not (path.name.startswith((".", "checkpoint", "start")) or path.name in _TIMES or ".jobs" in name):
+            found[name] = content
     return found
+
+
+_TIMES = ("machine.jsonl", "summary.json")
 
 
 def scenarios(place: Path) -> list[Scenario]:
@@ -119,15 +144,37 @@ def scenarios(place: Path) -> list[Scenario]:
     source = place / "source"
     train(PAPER, SEEDS, source, CPU)
     more = override(find(PAPER.variant).following(PAPER), {"training.epochs": 2})
-    begins: dict[str, Callable[[Path], None]] = {
-        "train": lambda folder: train(PAPER, SEEDS, folder, CPU),
-        "train --start-from": lambda folder: train(more, SEEDS, folder, CPU, start=load(str(source))),
-        "train --variant exact": lambda folder: train(EXACT, SEEDS, folder, CPU),
-    }
-    found = []
-    for name, begin in begins.items():
-        whole = place / "whole"
-        begin(whole)
-        found.append(Scenario(name, begin, outcome(whole)))
-        shutil.rmtree(whole)
-    return found
+    return [
+        _scenario(place, "train", lambda folder, device=CPU: train(PAPER, SEEDS, folder, device)),
+        _scenario(
+            place, "train --start-from",
+            lambda folder, device=CPU: train(more, SEEDS, folder, device, start=load(str(source))),
+        ),
+        _scenario(place, "train --variant exact", lambda folder, device=CPU: train(EXACT, SEEDS, folder, device)),
+    ]  # fmt: skip
+
+
+def consolidated(place: Path) -> Scenario:
+    """A training of `exact` whose runs are consolidated."""
+    return _scenario(place, "consolidation", lambda folder, device=CPU: train(_CONSOLIDATED, SEEDS, folder, device))
+
+
+def commands(place: Path) -> list[Scenario]:
+    """A small reproduction, and a model for other programs."""
+    reproduce = ("reproduce", "--quick", "--variants", "SASA", "--only", "train", "validate", "measure", "--out")
+    lines = {"export": ("export", "exact", "--to", "hf", "--out"), "reproduce": reproduce}
+
+    def begin(line: tuple[str, ...], folder: Path, *_: object) -> None:
+        with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()) as said:
+            assert main([*line, str(folder)]) == 0, said.getvalue()
+
+    return [_scenario(place, name, partial(begin, line), resumed=False) for name, line in lines.items()]
+
+
+def _scenario(place: Path, name: str, begin: Callable[..., object], resumed: bool = True) -> Scenario:
+    """With what it comes to undisturbed."""
+    whole = place / "whole"
+    begin(whole)
+    expected = outcome(whole)
+    shutil.rmtree(whole)
+    return Scenario(name, begin, expected, resumed)

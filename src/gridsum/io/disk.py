@@ -23,6 +23,8 @@ LOCK = ".lock"
 _TEMPORARY = ".tmp"
 # What a file system answers that knows no locks, or whose lock server is away.
 _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL, errno.EBADF}
+# The folders that this process has locked, and the open locks; None where the file system has none.
+_held: dict[Path, int | None] = {}
 
 
 class LockedError(ValueError):
@@ -35,7 +37,7 @@ class LineError(ValueError):
 
 def write_atomically(path: Path, content: bytes) -> None:
     """Write `path` whole or not at all: readers see the old content until the new one is on the disk."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    _make(path.parent)
     temporary = path.parent / f".{path.name}.{secrets.token_hex(6)}{_TEMPORARY}"
     file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)  # as the umask has it
     try:
@@ -84,7 +86,7 @@ def append_lines(path: Path, lines: bytes, sync: bool = True) -> None:
 
     A line that an earlier writer was killed in is mended first: completed by its newline if it is whole, else removed.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    _make(path.parent)
     file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
     try:
         status = os.fstat(file)
@@ -165,11 +167,11 @@ def read_objects(path: Path) -> Iterator[dict[str, Any]]:
 
 
 @contextmanager
-def locked(folder: Path, warn: Callable[[str], None] = lambda _: None) -> Iterator[Callable[[], None]]:
+def locked(folder: Path, warn: Callable[[str], None] = lambda _: None) -> Iterator[None]:
     """Have a folder alone, for as long as this process lives; it is created if need be, and removed if left empty.
 
-    What is given is to be called before anything is written: it is an error if the folder has vanished, was moved, or
-    its lock is another's by now.
+    The lock is looked at before everything that is written there: it is an error if the folder has vanished, was moved,
+    or its lock is another's by now.
 
     The lock is the system's: it ends with the process, however that ends, so no stale one has to be removed. Where the
     file system has none, that is said, and the work goes on.
@@ -178,16 +180,12 @@ def locked(folder: Path, warn: Callable[[str], None] = lambda _: None) -> Iterat
     path = folder / LOCK
     file = _take(path, folder, warn)
 
-    def check() -> None:
-        if not (folder.is_dir() if file is None else _is_at(path, file)):
-            raise LockedError(
-                f"{folder} is no longer this process's own: it was deleted or moved, or its lock was; nothing more is "
-                "written there"
-            )
-
+    held = folder.absolute()
+    _held[held] = file
     try:
-        yield check
+        yield
     finally:
+        del _held[held]
         if file is None or _is_at(path, file):
             if file is not None:
                 path.unlink(missing_ok=True)  # before the lock ends: whoever opened it meanwhile looks for it anew
@@ -195,6 +193,22 @@ def locked(folder: Path, warn: Callable[[str], None] = lambda _: None) -> Iterat
                 folder.rmdir()
         if file is not None:
             os.close(file)
+
+
+def _make(folder: Path) -> None:
+    """Make a folder to write to; one that this process has locked must be there, and be its own."""
+    place = folder.absolute()
+    for held, lock in _held.items():
+        if held == place or held in place.parents:
+            if not (held.is_dir() if lock is None else _is_at(held / LOCK, lock)):
+                raise LockedError(
+                    f"{held} is no longer this process's own: it was deleted or moved, or its lock was; nothing more "
+                    "is written there"
+                )
+            if held != place:
+                folder.mkdir(exist_ok=True)
+            return
+    folder.mkdir(parents=True, exist_ok=True)
 
 
 def _is_at(path: Path, file: int) -> bool:

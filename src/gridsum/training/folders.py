@@ -12,8 +12,7 @@ if it had not been. One process at a time works in a folder.
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,6 @@ from gridsum.io.disk import (
     LineError,
     append_lines,
     clear_temporaries,
-    locked,
     read_objects,
     sync_file,
     write_atomically,
@@ -54,13 +52,6 @@ class FolderError(ValueError):
 
 def seed_folder(folder: Path, seed: int) -> Path:
     return folder / f"seed-{seed}"
-
-
-@contextmanager
-def opened(folder: Path, warn: Warn) -> Iterator[Callable[[], None]]:
-    """Have a training folder alone; what is given is to be called before anything is written (see `locked`)."""
-    with locked(folder, warn) as check:
-        yield check
 
 
 def check_free(folder: Path) -> None:
@@ -98,7 +89,6 @@ def clear_leftovers(folder: Path) -> None:
 def create(folder: Path, config: Any, seeds: Sequence[int]) -> None:
     """Begin a training folder."""
     for seed in seeds:
-        seed_folder(folder, seed).mkdir(parents=True, exist_ok=True)
         write_atomically(seed_folder(folder, seed) / _METRICS, b"")
     write_setup(folder, config, seeds)
 
@@ -249,7 +239,6 @@ def cut_metrics(folder: Path, seed: int, epoch: int) -> None:
     A damaged line among those that stay is named; among those that are forgotten it goes with them.
     """
     path = seed_folder(folder, seed) / _METRICS
-    path.parent.mkdir(parents=True, exist_ok=True)
     content = path.read_bytes() if path.exists() else None
     kept: list[dict[str, Any]] = []
     if epoch and content is not None:

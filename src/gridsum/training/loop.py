@@ -17,7 +17,7 @@ from gridsum.config.paper import ConfigError
 from gridsum.config.registry import Trainable, find
 from gridsum.data.problems import sample
 from gridsum.data.streams import Stream
-from gridsum.io.disk import write_atomically
+from gridsum.io.disk import locked, write_atomically
 from gridsum.io.sealed import checksum_of
 from gridsum.model.store import WEIGHTS, Model, load_runs, save_run
 from gridsum.ops.costs import check_time
@@ -35,7 +35,6 @@ from gridsum.training.folders import (
     create,
     cut_metrics,
     keep_logs,
-    opened,
     read_setup,
     seed_folder,
     take_up,
@@ -150,11 +149,11 @@ def train(
     work = kind.work(config, len(seeds), left, device)
     if work is not None:
         check_time(what, work, device, served(config.training.precision, device))
-    with opened(folder, warn) as check:
+    with locked(folder, warn):
         with set_for_training(device, config.training.precision):
-            _train(config, tuple(seeds), folder, device, resume, start, told, check)
+            _train(config, tuple(seeds), folder, device, resume, start, told)
         with set_for_training(device, "fp32"):  # what comes after is done in the precision of solving
-            return _finish(kind, config, seeds, folder, device, told, check)
+            return _finish(kind, config, seeds, folder, device, told)
 
 
 def _in_precision(config: Any, device: torch.device, there: Path | None) -> Any:
@@ -174,9 +173,7 @@ def _train(
     resume: bool,
     start: Model | None,
     told: Callbacks,
-    check: Callable[[], None],
 ) -> None:
-    """`check` is called before anything is written: the folder must still be this process's own."""
     if not resume:
         check_free(folder)
     fleet = Fleet(config, seeds, device)
@@ -202,13 +199,11 @@ def _train(
             if epoch <= _HELD_OUT_EPOCHS or epoch % _HELD_OUT_EPOCHS == 0:
                 means |= fleet.held_out()
             phase = fleet.lesson.phase(fleet.done - 1)
-            check()
             _log(folder, fleet, epoch, phase, means, rate, time.monotonic() - begun)
             _warn_of_divergence(fleet, before, epoch, told.warn)
             fleet.end_epoch()
             alive = tuple(fleet.alive.tolist())
             if epoch % training.checkpoint_epochs == 0 or epoch == training.epochs:
-                check()
                 fleet.save(folder)
                 saved = fleet.done
             seconds = time.monotonic() - started
@@ -216,7 +211,6 @@ def _train(
             if not any(alive):
                 raise TrainingError(f"every run has diverged by epoch {epoch}; try a smaller training.learning_rate")
     finally:
-        check()
         fleet.go_back()  # a stop may have come in the middle of a step, or between an epoch's log and its end
         for seed in fleet.seeds:
             cut_metrics(folder, seed, fleet.epoch)
@@ -354,7 +348,6 @@ def _finish(
     folder: Path,
     device: torch.device,
     told: Callbacks,
-    check: Callable[[], None],
 ) -> list[dict[str, Any]]:
     """What comes after training, of those runs that it has not been done with; returns what each came to."""
     if not kind.outcome:
@@ -368,7 +361,6 @@ def _finish(
             told.finishing(done, len(seeds), news)
 
         for run, result in kind.finish(model.network, config, left, report):
-            check()
             save_run(seed_folder(folder, left[run]) / WEIGHTS, model.network, run, config, left[run])
             write_outcome(_outcome(kind, folder, left[run]), result)
             done += 1
