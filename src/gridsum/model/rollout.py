@@ -262,6 +262,21 @@ def roll_out(
     return Readout(range(len(tops)), logits, halting, p, truncation)
 
 
+def read_out(
+    network: Network,
+    symbols: Tensor,
+    size: GridSize | tuple[int, int],
+    dropout: Stream | None = None,
+    largest: tuple[int, int] | None = None,
+) -> Readout:
+    """Symbols [R,B,S], or [B,S] for all runs alike, to the logits and halting probabilities of every step.
+
+    All of it carries gradients. `dropout` and `largest` are those of `roll_out`.
+    """
+    size = size if isinstance(size, GridSize) else GridSize(*size)
+    return roll_out(network, symbols.expand(network.runs, *symbols.shape[-2:]), size, dropout, None, largest)
+
+
 @dataclass(frozen=True)
 class Trace:
     """Every internal of one problem solved by one run; n counts steps, 0 is the grid before any.

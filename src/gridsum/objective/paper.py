@@ -72,6 +72,17 @@ def cost(
     )
 
 
+def loss(
+    rollout: Readout,
+    targets: Tensor,
+    config: ObjectiveConfig,
+    columns: Tensor | None = None,
+    success: Tensor | None = None,
+) -> Tensor:
+    """What training minimises, for each run [R]; the arguments are those of `cost`."""
+    return cost(rollout, targets, config, columns, success).total
+
+
 def samples_success(config: ObjectiveConfig) -> bool:
     """Whether the cost needs a rollout without dropout, to draw the measure of success from."""
     return config.regulariser == "explore-reinforce" and config.success == "sampled"

@@ -65,6 +65,38 @@ def draw_problems(space: Space, problems: int, stream: Stream, task: Task = _DEF
     return sample(space, problems, stream.fold(_PROBLEMS), task=task)
 
 
+@dataclass(frozen=True)
+class Drawn:
+    """What a group of problems of a training step is computed on."""
+
+    batch: Batch
+    size: GridSize
+    largest: tuple[int, int]
+    """The largest grid there is for the group, which cells are numbered in."""
+    dropout: Stream
+    """What dropout is drawn from."""
+    source: Stream
+    """What everything of the group is drawn from."""
+
+    @property
+    def targets(self) -> Tensor:
+        """[R,B,W]."""
+        return self.batch.targets_for(self.size.width)
+
+    @property
+    def columns(self) -> Tensor | None:
+        """Which columns belong to each run's own grid [R,W]; None: all of them."""
+        return None if self.size.inside is None else self.size.inside[:, 0]
+
+
+def draw(config: Config, stream: Stream, group: int = 0, static: bool = False) -> Drawn:
+    """The problems and grids of a group, of the training step that `stream` stands for."""
+    space, source = config.task.groups[group], stream.fold(group)
+    size = draw_grid(space, config.task, source, static)
+    batch = draw_problems(space, config.training.batch // len(config.task.groups), source, config.task.task)
+    return Drawn(batch, size, config.task.largest_grid(space), source.fold(_DROPOUT), source)
+
+
 def part_gradient(
     network: Network,
     config: Config,
@@ -82,23 +114,17 @@ def part_gradient(
 def _part_gradient(
     network: Network, config: Config, stream: Stream, group: int, steps: int | None, static: bool, form: Form | None
 ) -> Part:
-    space = config.task.groups[group]
-    source = stream.fold(group)
-    size = draw_grid(space, config.task, source, static)
-    problems = config.training.batch // len(config.task.groups)
-    batch = draw_problems(space, problems, source, config.task.task)
-    largest = config.task.largest_grid(space)
-    rollout = roll_out(network, batch.symbols, size, source.fold(_DROPOUT), steps, largest, form=form)
-    columns = None if size.inside is None else size.inside[:, 0]
-    targets, success = batch.targets_for(size.width), None
+    drawn = draw(config, stream, group, static)
+    batch, size, columns, targets, success = drawn.batch, drawn.size, drawn.columns, drawn.targets, None
+    rollout = roll_out(network, batch.symbols, size, drawn.dropout, steps, drawn.largest, form=form)
     truncations = [_truncation(rollout, config.model.epsilon, config.model, steps)]
     if samples_success(config.objective):
-        draws = source.fold(_SUCCESS).uniform(problems)
+        draws = drawn.source.fold(_SUCCESS).uniform(batch.symbols.shape[1])
         epsilon = (1 - draws).clamp_min(config.model.epsilon)  # what comes after the step drawn is not asked for
         with torch.no_grad():
-            drawn = roll_out(network, batch.symbols, size, None, steps, epsilon=epsilon, form=form)
-        success = sampled_success(drawn, targets, draws, columns)
-        truncations.append(_truncation(drawn, epsilon, config.model, steps))
+            without = roll_out(network, batch.symbols, size, None, steps, epsilon=epsilon, form=form)
+        success = sampled_success(without, targets, draws, columns)
+        truncations.append(_truncation(without, epsilon, config.model, steps))
     spent = cost(rollout, targets, config.objective, columns, success)
     gradients = torch.autograd.grad(spent.total.sum() / len(config.task.groups), list(network.parameters()))
     # A gradient may come as an expanded view; a row a run is what the optimiser takes.
