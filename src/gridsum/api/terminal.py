@@ -191,7 +191,7 @@ def render(lines: Sequence[Line], stream: TextIO) -> str:
     from rich.console import Console
     from rich.text import Text
 
-    console = Console(file=stream, highlight=False)
+    console = Console(file=stream, highlight=False, width=shutil.get_terminal_size().columns)
     with console.capture() as captured:
         for line in lines:
             styled = Text.assemble(*((text, _STYLES.get(style, "")) for text, style in line))

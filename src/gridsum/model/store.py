@@ -78,7 +78,7 @@ def load_runs(name: str, paths: Sequence[Path], device: torch.device | str = "cp
         )
     for path, other, state in zip(paths, configs, states, strict=True):
         same = getattr(config, "model", None) == getattr(other, "model", None)
-        if other.variant != config.variant or other.learns.name != config.learns.name or not same:
+        if type(other) is not type(config) or other.learns.name != config.learns.name or not same:
             raise StoreError(f"{path} has another model configuration than {paths[0]}; load them apart")
         check_state(path, other, state, shapes)
     network = kind.build(config, [0] * len(paths))
