@@ -4,6 +4,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -19,7 +20,9 @@ def _short_slices(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    asyncio.run(asyncio.wait_for(work(), 600))
+    # In a thread of its own: where a browser has been driven before, this one has a loop that runs.
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(lambda: asyncio.run(asyncio.wait_for(work(), 600))).result()
 
 
 def long_work(done: list[str], name: str, until: threading.Event) -> Callable[..., list[str]]:
