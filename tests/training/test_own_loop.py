@@ -19,6 +19,7 @@ def test_a_readout_gives_every_step_with_gradients():
     network = find("base").build(config, [0, 1])
     symbols = torch.tensor([task("add").encode(("12", "34"))])
     readout = read_out(network, symbols, (3, 5))
+    assert readout.halting is not None
     assert readout.logits.shape[1:3] == readout.halting.shape[1:] == (2, 1)
     assert len(readout.logits) == len(readout.halting) == len(readout.steps)
     readout.logits[-1].sum().backward()
