@@ -76,6 +76,17 @@ def test_a_training_folder_holds_what_was_asked_for_and_what_came_out(tmp_path):
     assert model.config == short(**{"training.precision": "fp32"})
 
 
+def test_weights_of_chosen_epochs_stay(tmp_path):
+    train(short(**{"training.keep_epochs": 2}), [7], tmp_path / "long", CPU)
+    train(short(**{"training.epochs": 2}), [7], tmp_path / "short", CPU)
+    assert {path.name for path in (tmp_path / "long" / "seed-7").glob("weights-*")} == {
+        "weights-2.safetensors",
+        "weights-4.safetensors",
+    }
+    kept = load_file(tmp_path / "long" / "seed-7" / "weights-2.safetensors")
+    assert all(torch.equal(kept[name], part) for name, part in weights_of(tmp_path / "short", 7).items())
+
+
 def test_training_on_in_pieces_ends_where_training_at_once_ends(tmp_path):
     train(short(), [1], tmp_path / "whole", CPU)
     train(short(**{"training.epochs": 2}), [1], tmp_path / "pieces", CPU)

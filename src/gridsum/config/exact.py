@@ -150,6 +150,7 @@ class DiscoveryConfig:
     clip: float = described(1.0, "The largest norm of a run's gradient.")
     pad_weight: float = described(0.1, "The weight of the PAD class in the cross-entropy.")
     epoch_steps: int = described(100, "Training steps from one line of the log, and one checkpoint, to the next.")
+    keep_epochs: int = described(0, "Weights of every so many such epochs stay, as weights-EPOCH.safetensors; 0: none.")
 
     def __post_init__(self) -> None:
         check_bounds(self, "discovery")
@@ -222,4 +223,5 @@ class ExactConfig:
             weight_decay=shared.weight_decay,
             clip=shared.clip,
             checkpoint_epochs=1,
+            keep_epochs=shared.keep_epochs,
         )

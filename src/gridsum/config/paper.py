@@ -217,6 +217,7 @@ class TrainingConfig:
         most=10**12,
     )
     checkpoint_epochs: int = described(10, "Epochs from one checkpoint to the next; there is one at the end, too.")
+    keep_epochs: int = described(0, "Weights of every so many epochs stay, as weights-EPOCH.safetensors; 0: none do.")
 
     @property
     def epochs_in_all(self) -> int:

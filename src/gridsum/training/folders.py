@@ -5,6 +5,7 @@
     FOLDER/checkpoint*.safetensors  the last two checkpoints (see `gridsum.training.checkpoints`)
     FOLDER/seed-K/metrics.jsonl     one line an epoch
     FOLDER/seed-K/weights.safetensors
+    FOLDER/seed-K/weights-N.safetensors  those after N epochs, where they are to stay (training.keep_epochs)
 
 A checkpoint is replaced as a whole, and the logs are cut back to it on resuming: a run killed at any moment goes on as
 if it had not been. One process at a time works in a folder.
@@ -52,6 +53,11 @@ class FolderError(ValueError):
 
 def seed_folder(folder: Path, seed: int) -> Path:
     return folder / f"seed-{seed}"
+
+
+def kept_weights(epoch: int) -> str:
+    """The name of the weights after some epoch that stay."""
+    return f"weights-{epoch}.safetensors"
 
 
 def check_free(folder: Path) -> None:

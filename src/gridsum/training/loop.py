@@ -35,6 +35,7 @@ from gridsum.training.folders import (
     create,
     cut_metrics,
     keep_logs,
+    kept_weights,
     read_setup,
     seed_folder,
     take_up,
@@ -206,6 +207,8 @@ def _train(
             if epoch % training.checkpoint_epochs == 0 or epoch == training.epochs:
                 fleet.save(folder)
                 saved = fleet.done
+            if training.keep_epochs and epoch % training.keep_epochs == 0:
+                fleet.save_weights(folder, kept_weights(epoch))
             seconds = time.monotonic() - started
             told.report(Epoch(epoch, training.epochs, fleet.seeds, alive, means, rate, seconds, phase))
             if not any(alive):
@@ -322,10 +325,10 @@ class Fleet:
         state, config = self.state(), config_of(self.config)
         save_checkpoint(folder, Checkpoint(self.epoch, self.done, self.seeds, state, config, self.quantities, logs))
 
-    def save_weights(self, folder: Path) -> None:
+    def save_weights(self, folder: Path, name: str = WEIGHTS) -> None:
         for run, seed in enumerate(self.seeds):
             if not _outcome(self.kind, folder, seed).is_file():  # else they are final
-                save_run(seed_folder(folder, seed) / WEIGHTS, self.network, run, self.config, seed)
+                save_run(seed_folder(folder, seed) / name, self.network, run, self.config, seed)
 
     def restore(self, folder: Path, warn: Warn) -> None:
         """Take up the last checkpoint, and make weights that are not of it anew."""
