@@ -59,7 +59,7 @@ def base() -> tuple[Side, Side]:
     """A training step's gradient of one group, five recurrent steps, as a CPU computes it and by the definition."""
     from gridsum.config.variants import variant
     from gridsum.data.streams import Stream
-    from gridsum.model.paper import Network
+    from gridsum.model.rollout import Network
     from gridsum.training.gradients import part_gradient
 
     config, stream = variant("base"), Stream.of_seeds((0,))

@@ -22,7 +22,7 @@ from gridsum.cli import keep_freed_memory_for_a_while
 from gridsum.config.variants import variant
 from gridsum.data.streams import Stream
 from gridsum.evaluation.solving import solve
-from gridsum.model.paper import Network
+from gridsum.model.rollout import Network
 from gridsum.model.store import load
 from gridsum.ops.devices import fastest, product_rate
 from gridsum.training.gradients import part_gradient

@@ -24,7 +24,7 @@ from torch.profiler import ProfilerActivity, profile
 from gridsum.config.fields import override
 from gridsum.config.registry import find
 from gridsum.config.variants import PAPER_VARIANTS, variant
-from gridsum.model.paper import Network
+from gridsum.model.rollout import Network
 from gridsum.model.store import load
 from gridsum.ops.costs import cells_of_a_step, operations
 from gridsum.ops.devices import describe, on_gpu, pick_device, product_rate, synchronise

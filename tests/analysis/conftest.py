@@ -4,7 +4,7 @@ import pytest
 
 from gridsum.data.symbols import parse
 from gridsum.evaluation.solving import solve_and_trace
-from gridsum.model.rollout import Trace
+from gridsum.model.inside import Trace
 from gridsum.model.store import Model, load
 
 

@@ -21,8 +21,9 @@ from gridsum.config.fields import override
 from gridsum.config.variants import variant
 from gridsum.data.symbols import encode, parse
 from gridsum.evaluation.solving import solve_and_trace
-from gridsum.model.paper import LocalAttention, Network
-from gridsum.model.rollout import Trace, trace
+from gridsum.model.inside import Trace, trace
+from gridsum.model.paper import LocalAttention
+from gridsum.model.rollout import Network
 from gridsum.model.runs import generators
 from gridsum.model.store import load
 from gridsum.ops.grids import GridSize

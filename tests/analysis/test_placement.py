@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from gridsum.analysis.placement import SHARED, written
 from gridsum.data.symbols import ALPHABET, PAD
-from gridsum.model.rollout import Trace
+from gridsum.model.inside import Trace
 from tests.oracles.seq2grid import place
 
 

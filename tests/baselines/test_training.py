@@ -21,7 +21,7 @@ from gridsum.evaluation.evaluate import evaluate
 from gridsum.evaluation.records import RecordError, append
 from gridsum.evaluation.suites import Suite
 from gridsum.evaluation.tables import TABLES
-from gridsum.model.paper import Network
+from gridsum.model.rollout import Network
 from gridsum.model.store import StoreError, load
 from gridsum.training.folders import FolderError
 from gridsum.training.loop import Fleet, train

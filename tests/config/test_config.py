@@ -7,7 +7,7 @@ from gridsum.config.paper import Config, ConfigError
 from gridsum.config.registry import find
 from gridsum.config.variants import MEANINGS, PAPER_VARIANTS, VARIANTS, variant
 from gridsum.data.problems import Space
-from gridsum.model.paper import Network
+from gridsum.model.rollout import Network
 from gridsum.model.runs import parameter_count
 
 

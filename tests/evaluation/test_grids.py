@@ -15,7 +15,7 @@ from gridsum.evaluation.evaluate import PaperSubject, evaluate
 from gridsum.evaluation.grids import GRIDS, PUBLISHED, parts_of
 from gridsum.evaluation.records import OnGrid, Record, RecordError, append, read
 from gridsum.evaluation.suites import EXAMPLES, find, in_parts, problems_of
-from gridsum.model.paper import Network
+from gridsum.model.rollout import Network
 from gridsum.model.store import Model
 from tests.oracles.sizes import SMALLEST
 

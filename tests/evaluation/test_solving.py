@@ -11,10 +11,10 @@ from gridsum.config.variants import variant
 from gridsum.data.symbols import decode, parse
 from gridsum.evaluation import solving
 from gridsum.evaluation.evaluate import PaperSubject, evaluate
-from gridsum.evaluation.solving import choose_placement, solve, solve_watched, solving_size, trace_expression
+from gridsum.evaluation.solving import choose_placement, solve, solve_watched, trace_expression
 from gridsum.evaluation.suites import find, problems_of
 from gridsum.model.inference import Outcome, UnsoundError
-from gridsum.model.paper import Network
+from gridsum.model.rollout import Network
 from gridsum.model.store import load, load_runs, save_run
 from gridsum.ops.grids import GridSize
 from tests.oracles.sizes import SMALLEST
@@ -55,11 +55,11 @@ def test_parts_change_nothing(base, monkeypatch):
 
 def test_grids_for_solving_are_the_smallest_of_training_and_hold_the_result():
     config = variant("base")
-    assert solving_size(1, 7, config) == GridSize(3, 10)
-    assert solving_size(2, 7, config) == GridSize(3, 10)
-    assert solving_size(12, 7, config) == GridSize(13, 10)
-    assert solving_size(20_000, 7, config) == GridSize(20_001, 12)
-    assert solving_size(1, 7, variant("base", "text")) == GridSize(2, 9)
+    assert config.task.solving_grid(1, 7) == (3, 10)
+    assert config.task.solving_grid(2, 7) == (3, 10)
+    assert config.task.solving_grid(12, 7) == (13, 10)
+    assert config.task.solving_grid(20_000, 7) == (20_001, 12)
+    assert variant("base", "text").task.solving_grid(1, 7) == (2, 9)
 
 
 @pytest.mark.parametrize("name", ["base", "noGroups", "SASA", "fixedTime", "ponderReg"])
@@ -71,11 +71,11 @@ def test_every_variant_solves_what_it_was_trained_on(name):
 
 
 def test_automatic_placement_is_soft_until_that_is_slow(base):
-    assert choose_placement("auto", 2002, solving_size(2, 1000, base.config)) == "soft"
-    assert choose_placement("auto", 200002, solving_size(2, 100000, base.config)) == "hard"
-    assert choose_placement("hard", 8, solving_size(2, 3, base.config)) == "hard"
+    assert choose_placement("auto", 2002, GridSize(*base.config.task.solving_grid(2, 1000))) == "soft"
+    assert choose_placement("auto", 200002, GridSize(*base.config.task.solving_grid(2, 100000))) == "hard"
+    assert choose_placement("hard", 8, GridSize(*base.config.task.solving_grid(2, 3))) == "hard"
     with pytest.raises(ValueError, match="auto, soft, hard"):
-        choose_placement("firm", 8, solving_size(2, 3, base.config))  # pyright: ignore[reportArgumentType]
+        choose_placement("firm", 8, GridSize(*base.config.task.solving_grid(2, 3)))  # pyright: ignore[reportArgumentType]
 
 
 def test_a_long_sum_gets_the_columns_it_needs(base):

@@ -9,7 +9,7 @@ from matplotlib.text import Text
 from gridsum.data.symbols import parse
 from gridsum.evaluation.solving import Answer, solve_and_trace
 from gridsum.figures.animation import Frame, animation_frames
-from gridsum.model.rollout import Trace
+from gridsum.model.inside import Trace
 from gridsum.model.store import Model, load
 
 

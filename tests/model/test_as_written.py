@@ -21,8 +21,8 @@ from gridsum.data.problems import Space, sample
 from gridsum.data.streams import Stream
 from gridsum.model.cells import Packed, Whole, cells_of
 from gridsum.model.inference import infer
-from gridsum.model.paper import LocalAttention, Network
-from gridsum.model.rollout import Start, form_of, roll_out, unroll
+from gridsum.model.paper import LocalAttention
+from gridsum.model.rollout import Network, Start, form_of, unroll
 from gridsum.model.rule import RuleNetwork
 from gridsum.model.runs import as_written, flatten
 from gridsum.objective.paper import cost
@@ -250,7 +250,7 @@ def test_three_steps_of_training_with_another_step_are_autograd_s():
                 grid = theirs.place(batch.symbols, size)
                 for _ in range(config.model.fixed_steps):
                     grid = theirs.step(grid, size)
-                readout = roll_out(theirs, batch.symbols, size, form="plain")
+                readout = theirs(batch.symbols, size, form="plain")
                 torch.testing.assert_close(readout.logits[0], theirs.read(grid[:, :, 0]))
                 columns = None if size.inside is None else size.inside[:, 0]
                 total = total + cost(readout, batch.targets_for(size.width), config.objective, columns).total.sum() / 2

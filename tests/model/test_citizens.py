@@ -11,8 +11,7 @@ from gridsum.config.exact import RuleConfig
 from gridsum.config.fields import override
 from gridsum.config.variants import variant
 from gridsum.model.inside import InsideError, recorded
-from gridsum.model.paper import Network
-from gridsum.model.rollout import form_of
+from gridsum.model.rollout import Network, form_of
 from gridsum.model.rule import RuleNetwork
 from gridsum.model.store import shipped
 from gridsum.training.gradients import EagerGradients

@@ -11,8 +11,8 @@ from gridsum.data.problems import batch_of
 from gridsum.data.symbols import parse
 from gridsum.model import paper
 from gridsum.model.inference import default_rule, infer
-from gridsum.model.paper import Network
-from gridsum.model.rollout import trace
+from gridsum.model.inside import trace
+from gridsum.model.rollout import Network
 from gridsum.ops.grids import GridSize
 from tests.oracles.sizes import SMALLEST
 

@@ -10,7 +10,8 @@ from torch import nn
 
 from gridsum.config.paper import ModelConfig
 from gridsum.data.streams import Stream
-from gridsum.model.paper import FeedForward, LayerNorm, Linear, Network
+from gridsum.model.paper import FeedForward, LayerNorm, Linear
+from gridsum.model.rollout import Network
 from gridsum.model.runs import RunModule, generators
 from gridsum.ops.dropout.plain import Dropout, NumberedCells
 from gridsum.ops.feed_forward import FusedFeedForward

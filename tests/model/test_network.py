@@ -9,8 +9,8 @@ import torch
 from gridsum.config.paper import ModelConfig, ObjectiveConfig
 from gridsum.data.problems import Batch, Space, sample
 from gridsum.data.streams import Stream
-from gridsum.model.paper import Linear, Network, Step
-from gridsum.model.rollout import Readout, Start, roll_out, unroll
+from gridsum.model.paper import Linear, Readout, Step
+from gridsum.model.rollout import Network, Start, unroll
 from gridsum.objective.paper import cost
 from gridsum.ops.dropout.plain import Dropout
 from gridsum.ops.grids import GridSize
@@ -34,10 +34,6 @@ BOTH = pytest.mark.parametrize("config", [PONDER, FIXED], ids=["ponder", "fixed"
 
 def network_of(config: ModelConfig, seeds=(0,)) -> Network:
     return Network(config, seeds).double()
-
-
-def rolled(network: Network, *arguments, **settings) -> Readout:
-    return roll_out(network, *arguments, **settings)
 
 
 def problems_of(seeds, problems: int = 3) -> Batch:
@@ -86,7 +82,7 @@ def test_a_rollout_is_the_paper_s(changes):
     symbols, reference = problems_of([0], 2).symbols, reference_of(network, 0)
     with torch.no_grad():
         for form in ("plain", "cpu"):
-            rollout = roll_out(network, symbols, GridSize(3, 4), form=form)
+            rollout = network(symbols, (3, 4), form=form)
             check_against(reference, network, rollout, symbols, 3, 4)
 
 
@@ -101,7 +97,7 @@ def test_where_dropout_sits(config, fused, monkeypatch):
     network = network_of(config)
     symbols = problems_of([0], 2).symbols
     with torch.set_grad_enabled(fused):
-        rollout = rolled(network, symbols, GridSize(3, 4), dropout=Stream.of_seeds([0]))
+        rollout = network(symbols, GridSize(3, 4), dropout=Stream.of_seeds([0]))
     with torch.no_grad():
         check_against(reference_of(network, 0, dropout=lambda x: 0.8 * x), network, rollout, symbols, 3, 4)
 
@@ -121,7 +117,7 @@ def test_dropout_is_drawn_anew_at_every_site_and_step(config, monkeypatch):
 
     monkeypatch.setattr(Dropout, "kept", record)
     monkeypatch.setattr(Dropout, "exclude", record_and_exclude)
-    rollout = rolled(network_of(config), problems_of([0]).symbols, GridSize(3, 4), dropout=Stream.of_seeds([0]))
+    rollout = network_of(config)(problems_of([0]).symbols, GridSize(3, 4), dropout=Stream.of_seeds([0]))
     last = rollout.steps[-1]
     layers = 3 * last + (2 * last if config.halting == "ponder" else 0)  # the last reading decides nothing
     assert len(masks) >= layers + 1
@@ -133,7 +129,7 @@ def test_dropout_is_drawn_anew_at_every_site_and_step(config, monkeypatch):
 def test_problems_and_cells_drop_different_features():
     config = dataclasses.replace(PONDER, dropout=0.5)
     symbols = problems_of([0], 1).symbols.expand(-1, 4, -1)
-    rollout = rolled(network_of(config), symbols, GridSize(3, 4), dropout=Stream.of_seeds([0]), steps=1)
+    rollout = network_of(config)(symbols, GridSize(3, 4), dropout=Stream.of_seeds([0]), steps=1)
     for problem in range(1, 4):
         assert not torch.allclose(rollout.logits[:, :, 0], rollout.logits[:, :, problem])
 
@@ -142,18 +138,18 @@ def test_no_dropout_without_a_source_or_a_rate():
     symbols = problems_of([0]).symbols
     network = network_of(PONDER)
     silent = network_of(dataclasses.replace(PONDER, dropout=0.0))
-    expected = rolled(network, symbols, GridSize(3, 4))
-    torch.testing.assert_close(rolled(network, symbols, GridSize(3, 4)).logits, expected.logits, rtol=0, atol=0)
-    again = rolled(silent, symbols, GridSize(3, 4), dropout=Stream.of_seeds([0]))
+    expected = network(symbols, GridSize(3, 4))
+    torch.testing.assert_close(network(symbols, GridSize(3, 4)).logits, expected.logits, rtol=0, atol=0)
+    again = silent(symbols, GridSize(3, 4), dropout=Stream.of_seeds([0]))
     torch.testing.assert_close(again.logits, expected.logits, rtol=0, atol=0)
-    dropped = rolled(network, symbols, GridSize(3, 4), dropout=Stream.of_seeds([0]), steps=3)
+    dropped = network(symbols, GridSize(3, 4), dropout=Stream.of_seeds([0]), steps=3)
     assert not torch.allclose(dropped.logits[1:], expected.logits[1:4])
 
 
 def test_the_first_halting_probability_and_reading_belong_to_the_grid_before_any_step():
     network = network_of(PONDER)
     symbols, size = problems_of([0]).symbols, GridSize(3, 4)
-    rollout = rolled(network, symbols, size)
+    rollout = network(symbols, size)
     grid = network.place(symbols, size)
     assert network.context is not None
     assert rollout.halting is not None
@@ -175,7 +171,7 @@ def test_a_longer_rollout_costs_the_same(dropout):
     outcomes = []
     for steps in (None, 12):
         network = network_of(PONDER, seeds)
-        rollout = rolled(network, batch.symbols, GridSize(3, 5), source, steps)
+        rollout = network(batch.symbols, GridSize(3, 5), source, steps)
         spent = cost(rollout, batch.targets_for(5), ObjectiveConfig(success="expected"))
         spent.total.sum().backward()
         outcomes.append((rollout, spent, [parameter.grad for parameter in network.parameters()]))
@@ -196,7 +192,7 @@ def test_a_rollout_ends_at_the_most_steps():
     assert network.context is not None
     with torch.no_grad():
         network.context.decision.layers[-1].bias.fill_(-30.0)  # pyright: ignore[reportCallIssue]
-    rollout = rolled(network, problems_of([0]).symbols, GridSize(3, 4))
+    rollout = network(problems_of([0]).symbols, GridSize(3, 4))
     assert list(rollout.steps) == [0, 1, 2, 3, 4, 5]
     assert (rollout.truncation == 5).all()
     assert (rollout.probability[5] > 0.999).all()
@@ -211,7 +207,7 @@ def test_a_fleet_is_its_runs_alone(config, dropout):
 
     def gradients(seeds, symbols, targets) -> tuple[Readout, list[torch.Tensor]]:
         network = network_of(config, seeds)
-        rollout = rolled(network, symbols, size, Stream.of_seeds(seeds) if dropout else None)
+        rollout = network(symbols, size, Stream.of_seeds(seeds) if dropout else None)
         cost(rollout, targets, ObjectiveConfig(success="expected")).total.sum().backward()
         return rollout, [parameter.grad for parameter in network.parameters() if parameter.grad is not None]
 
@@ -239,9 +235,8 @@ def test_fast_rollouts_and_their_gradients_are_the_plain_ones(config, dropout, s
     batch = problems_of(seeds, 7)
     for form in ("plain", "cpu"):
         network = undecided(network_of(config, seeds))
-        rollout = rolled(
-            network, batch.symbols, size, Stream.of_seeds(seeds) if dropout else None, None, (5, 7), form=form
-        )
+        numbered = dataclasses.replace(size, largest=(5, 7))
+        rollout = network(batch.symbols, numbered, Stream.of_seeds(seeds) if dropout else None, form=form)
         columns = None if size.inside is None else size.inside[:, 0]
         spent = cost(rollout, batch.targets_for(6), ObjectiveConfig(success="expected"), columns)
         outcomes.append((rollout, spent, torch.autograd.grad(spent.total.sum(), list(network.parameters()))))
@@ -324,7 +319,8 @@ def test_a_masked_rollout_is_the_rollout_on_its_own_grid(config, dropout):
 
     def outcome(seeds, symbols, targets, size: GridSize, columns):
         network = network_of(config, seeds)
-        rollout = rolled(network, symbols, size, Stream.of_seeds(seeds) if dropout else None, largest=(5, 7))
+        numbered = dataclasses.replace(size, largest=(5, 7))
+        rollout = network(symbols, numbered, Stream.of_seeds(seeds) if dropout else None)
         spent = cost(rollout, targets, ObjectiveConfig(success="expected"), columns).total
         spent.sum().backward()
         return rollout, spent.detach(), [parameter.grad for parameter in network.parameters()]
@@ -365,8 +361,8 @@ def test_a_step_is_translation_equivariant_away_from_borders(down, right):
 def test_problems_of_a_batch_do_not_meet():
     network = network_of(PONDER)
     batch = problems_of([0], 4)
-    together = rolled(network, batch.symbols, GridSize(3, 4), steps=4)
-    alone = rolled(network, batch.symbols[:, 2:3], GridSize(3, 4), steps=4)
+    together = network(batch.symbols, GridSize(3, 4), steps=4)
+    alone = network(batch.symbols[:, 2:3], GridSize(3, 4), steps=4)
     torch.testing.assert_close(together.logits[:, :, 2], alone.logits[:, :, 0], rtol=1e-10, atol=1e-12)
     torch.testing.assert_close(together.probability[:, :, 2], alone.probability[:, :, 0], rtol=1e-10, atol=1e-12)
 
@@ -380,13 +376,13 @@ def test_the_attention_that_a_cell_pays_sums_to_one():
 
 
 def test_shapes_of_a_rollout():
-    rollout = rolled(network_of(PONDER, (0, 1)), problems_of([0, 1]).symbols, GridSize(3, 4))
+    rollout = network_of(PONDER, (0, 1))(problems_of([0, 1]).symbols, GridSize(3, 4))
     readings = len(rollout.steps)
     assert list(rollout.steps) == list(range(readings))
     assert rollout.logits.shape == (readings, 2, 3, 4, 13)
     assert rollout.halting is not None
     assert rollout.halting.shape == rollout.probability.shape == (readings, 2, 3)
-    fixed = rolled(network_of(FIXED, (0, 1)), problems_of([0, 1]).symbols, GridSize(3, 4))
+    fixed = network_of(FIXED, (0, 1))(problems_of([0, 1]).symbols, GridSize(3, 4))
     assert list(fixed.steps) == [3]
     assert fixed.halting is None
     assert fixed.logits.shape == (1, 2, 3, 4, 13)
@@ -422,7 +418,7 @@ def test_a_small_network_learns_a_small_batch(config):
     optimiser = torch.optim.Adam(network.parameters(), lr=3e-3)
     accuracy = torch.zeros(())
     for _ in range(400):
-        rollout = rolled(network, batch.symbols, GridSize(2, 4))
+        rollout = network(batch.symbols, GridSize(2, 4))
         spent = cost(rollout, batch.targets_for(4), ObjectiveConfig(weight=1e-2, success="expected"))
         accuracy = spent.accuracy[0]
         if accuracy > 0.99:

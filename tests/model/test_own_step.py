@@ -8,7 +8,7 @@ from torch.nn import functional as F
 import gridsum
 from gridsum.config.paper import ConfigError
 from gridsum.model import paper
-from gridsum.model.rollout import form_of
+from gridsum.model.rollout import Network, form_of
 from gridsum.model.runs import RunModule, normal
 from tests.training.test_gradients import TINY
 
@@ -44,10 +44,10 @@ def test_a_step_of_ones_own_is_trained_saved_solved_traced_and_evaluated(variant
     gridsum.train(variant, seeds=[0, 1], out=tmp_path / "run", settings=settings, quiet=True, device="cpu")
     model = gridsum.load(tmp_path / "run" / "seed-1")
     network = model.network
-    assert isinstance(network, paper.Network)
+    assert isinstance(network, Network)
     assert isinstance(network.step, Blur)
     assert form_of(network) == "plain"
-    begun = paper.Network(network.config, [1])
+    begun = Network(network.config, [1])
     assert not torch.equal(network.step.weight, begun.get_parameter("step.weight")), "it was trained"
     answer, trace = model.solve("12+3"), model.trace("12+3")
     assert trace.answer == answer

@@ -13,7 +13,7 @@ from gridsum.config.registry import names
 from gridsum.config.variants import variant
 from gridsum.io.names import DEFAULT_MODEL
 from gridsum.io.sealed import seal
-from gridsum.model.paper import Network
+from gridsum.model.rollout import Network
 from gridsum.model.rule import RuleNetwork
 from gridsum.model.store import (
     StoreError,

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from gridsum.config.paper import ObjectiveConfig
 from gridsum.data.streams import Stream
 from gridsum.data.symbols import PAD
-from gridsum.model.paper import halting_distribution
-from gridsum.model.rollout import Readout
+from gridsum.model.paper import Readout, halting_distribution
 from gridsum.objective.paper import (
     character_accuracy,
     class_weights,

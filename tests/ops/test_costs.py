@@ -5,7 +5,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from gridsum.config.variants import variant
-from gridsum.model.paper import Network
+from gridsum.model.rollout import Network
 from gridsum.ops.costs import cells_of_a_step, operations
 from gridsum.ops.forms import computed_in
 

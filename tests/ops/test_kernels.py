@@ -18,8 +18,8 @@ import torch
 from gridsum.config.fields import override
 from gridsum.config.variants import variant
 from gridsum.data.streams import Stream, lane_threshold
-from gridsum.model.paper import ContextTransformer, LayerNorm, Linear, Network, Transition
-from gridsum.model.rollout import Start, unroll
+from gridsum.model.paper import ContextTransformer, LayerNorm, Linear, Transition
+from gridsum.model.rollout import Network, Start, unroll
 from gridsum.model.runs import generators
 from gridsum.ops.attention import plain as definition
 from gridsum.ops.dropout.plain import Dropout, NumberedCells

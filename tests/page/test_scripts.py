@@ -15,7 +15,7 @@ from gridsum.automaton.run import Run, states
 from gridsum.automaton.solve import solve
 from gridsum.data.symbols import ExpressionError, exact_sum, parse
 from gridsum.evaluation.solving import solve as solve_by_network
-from gridsum.evaluation.solving import solving_size, trace_expression
+from gridsum.evaluation.solving import trace_expression
 from gridsum.model.store import SHIPPED, load
 from gridsum.page.data import model_script
 from tests.page.conftest import Node
@@ -149,8 +149,7 @@ def test_networks_compute_what_torch_computes(node: Node, tmp_path: Path, name: 
         terms = parse(problem)
         (answer,) = solve_by_network(model, [terms])
         traced = trace_expression(model, terms, answer.steps)
-        size = solving_size(len(terms), max(map(len, terms)), model.config)
-        assert told["size"] == [size.height, size.width]
+        assert told["size"] == list(model.config.task.solving_grid(len(terms), max(map(len, terms))))
         assert (told["answer"], told["exact"], told["steps"], told["capped"]) == (
             answer.answer,
             answer.exact,

@@ -11,7 +11,7 @@ import pytest
 
 from gridsum.config.fields import override
 from gridsum.config.paper import Config, ModelConfig
-from gridsum.model.paper import Network
+from gridsum.model.rollout import Network
 from gridsum.model.store import save_run
 from tests.children import Beside, command
 from tests.oracles.sizes import SMALLEST

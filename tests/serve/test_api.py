@@ -32,8 +32,7 @@ from gridsum.config.paper import Config
 from gridsum.config.variants import variant
 from gridsum.data.answers import Answer
 from gridsum.data.symbols import parse
-from gridsum.evaluation.solving import solving_size
-from gridsum.model.paper import Network
+from gridsum.model.rollout import Network
 from gridsum.model.store import Model as Runs
 from gridsum.serve.app import create_app
 from gridsum.serve.limits import LimitError, Limits
@@ -304,8 +303,8 @@ def test_the_server_stops_even_while_it_works(endless: Model):
 
 @given(st.lists(st.text("0123456789", min_size=1, max_size=30), min_size=1, max_size=12).map(tuple))
 def test_limits_hold_at_their_number_and_not_beyond(terms: tuple[str, ...]):
-    size = solving_size(len(terms), max(map(len, terms)), variant("base"))
-    cells = size.height * size.width
+    height, width = variant("base").task.solving_grid(len(terms), max(map(len, terms)))
+    cells = height * width
     assert len("+".join(terms)) <= Limits(12, 30, cells).body
     limits = Limits(12, 30, cells, 3 * cells)
     limits.check_terms(terms)

@@ -19,7 +19,7 @@ import httpx
 import pytest
 
 from gridsum.config.paper import Config
-from gridsum.model.paper import Network
+from gridsum.model.rollout import Network
 from gridsum.model.store import save_run
 from gridsum.serve.server import TOKEN, FewLines, ServeError, read_token
 from tests.serve.conftest import SMALL, served

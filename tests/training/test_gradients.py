@@ -7,8 +7,7 @@ from gridsum.config.fields import override
 from gridsum.config.variants import VARIANTS, variant
 from gridsum.data.problems import Space
 from gridsum.data.streams import Stream
-from gridsum.model.paper import Network
-from gridsum.model.rollout import roll_out
+from gridsum.model.rollout import Network
 from gridsum.model.runs import flatten
 from gridsum.objective.paper import cost, sampled_success
 from gridsum.ops.forms import multiplying
@@ -136,8 +135,8 @@ def test_a_draw_needs_no_rollout_beyond_it(form):
     size = GridSize(3, 6)
     targets, draws = batch.targets_for(size.width), Stream.of_seeds((3, 5)).fold(1).uniform(60)
     draws[0, 0], draws[1, 0] = 0.0, 1 - 2.0**-24
-    whole = roll_out(network, batch.symbols, size, form=form)
-    short = roll_out(network, batch.symbols, size, epsilon=(1 - draws).clamp_min(0.05), form=form)
+    whole = network(batch.symbols, size, form=form)
+    short = network(batch.symbols, size, epsilon=(1 - draws).clamp_min(0.05), form=form)
     assert torch.equal(sampled_success(short, targets, draws), sampled_success(whole, targets, draws))
     drawn = (whole.probability.cumsum(0) <= draws).sum(0)
     assert (short.truncation - drawn).unique().tolist() == [0, 1]
@@ -228,10 +227,9 @@ def test_the_gradient_is_that_of_the_mean_cost_of_the_groups(bounds):
         size = draw_grid(space, config.task, source, static=False)
         batch = draw_problems(space, 12 // len(config.task.groups), source)
         targets, columns = batch.targets_for(size.width), None if size.inside is None else size.inside[:, 0]
-        largest = config.task.largest_grid(space)
-        rollout = roll_out(network, batch.symbols, size, source.fold(3), None, largest, form="plain")
+        rollout = network(batch.symbols, size, source.fold(3), form="plain")
         draws = source.fold(4).uniform(12 // len(config.task.groups))
-        success = sampled_success(roll_out(network, batch.symbols, size, form="plain"), targets, draws, columns)
+        success = sampled_success(network(batch.symbols, size, form="plain"), targets, draws, columns)
         totals.append(cost(rollout, targets, config.objective, columns, success).total)
     total = torch.stack(totals).mean(0)
     expected = flatten(torch.autograd.grad(total.sum(), list(network.parameters())))

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from gridsum.config.variants import variant
-from gridsum.model.paper import Network
+from gridsum.model.rollout import Network
 from gridsum.ops.devices import Replayed
 from gridsum.training.optimiser import AdamW
 

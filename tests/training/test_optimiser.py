@@ -6,7 +6,7 @@ import torch
 from gridsum.config.fields import override
 from gridsum.config.paper import TrainingConfig
 from gridsum.config.variants import variant
-from gridsum.model.paper import Network
+from gridsum.model.rollout import Network
 from gridsum.training.optimiser import AdamW, decayed_parameters, flatten, learning_rate
 
 CONFIG = TrainingConfig(steps_per_epoch=2, restart_epochs=3)

@@ -1,45 +1,54 @@
-"""A network is read out with gradients, and can be trained by a loop of one's own."""
+"""A network is called as a torch module is, and can be trained by a loop of one's own."""
 
 import torch
 
+import gridsum
 from gridsum.config.registry import find
+from gridsum.data.problems import batch_of
 from gridsum.data.streams import Stream
-from gridsum.model.rollout import read_out
-from gridsum.model.runs import flatten
-from gridsum.objective.paper import loss
-from gridsum.tasks import find as task
-from gridsum.training.gradients import draw
+from gridsum.objective import loss, sampled_success
+from gridsum.training.gradients import draw, without_dropout
 from gridsum.training.loop import train
-from gridsum.training.optimiser import AdamW, learning_rate
+from gridsum.training.optimiser import AdamW
 from tests.training.test_loop import short, weights_of
 
 
-def test_a_readout_gives_every_step_with_gradients():
-    config = short()
-    network = find("base").build(config, [0, 1])
-    symbols = torch.tensor([task("add").encode(("12", "34"))])
-    readout = read_out(network, symbols, (3, 5))
+def test_calling_a_network_reads_every_step_with_gradients():
+    network = find("base").build(short(), [0, 1])
+    batch = batch_of([("12", "34"), ("7",)])
+    readout = network(batch.symbols[0])
     assert readout.halting is not None
-    assert readout.logits.shape[1:3] == readout.halting.shape[1:] == (2, 1)
-    assert len(readout.logits) == len(readout.halting) == len(readout.steps)
-    readout.logits[-1].sum().backward()
-    assert network.embedding.weight.grad.abs().sum() > 0
-    assert readout.logits.shape[3] == 5
+    assert readout.logits.shape == (len(readout.steps), 2, 2, 5, 13), "on the grid that solving takes: 2 digits and 3"
+    assert readout.halting.shape == readout.probability.shape == (len(readout.steps), 2, 2)
+    loss(readout, batch.targets_for(5).expand(2, -1, -1)).sum().backward()
+    for name, parameter in network.named_parameters():
+        assert parameter.grad is not None, name
+        assert parameter.grad.abs().sum() > 0, name
+
+
+def test_what_is_called_is_what_answers():
+    model = gridsum.load("base")
+    batch = batch_of([("58", "67")])
+    readout = model.network(batch.symbols)
+    assert readout.logits.requires_grad
+    assert model.task.decode(readout.logits[-1, 0, 0].argmax(-1).tolist()) == "125"
 
 
 def test_a_loop_of_ones_own_ends_with_the_weights_of_gridsum_train(tmp_path):
-    """To the bit, where success is not drawn from a second rollout."""
-    config = short(**{"objective.success": "expected", "training.epochs": 2})
+    config = short(**{"training.epochs": 2})
     train(config, [3], tmp_path / "run", torch.device("cpu"))
 
-    network = find("base").build(config, [3])
-    optimiser, seeds, alive = AdamW(network, config.training), Stream.of_seeds([3]), torch.tensor([True])
+    network, seeds = find("base").build(config, [3]), Stream.of_seeds([3])
+    optimiser, groups = AdamW(network, config.training), range(len(config.task.groups))
     for step in range(config.steps):
-        drawn = draw(config, seeds.fold(step))
-        readout = read_out(network, drawn.batch.symbols, drawn.size, drawn.dropout, drawn.largest)
-        total = loss(readout, drawn.targets, config.objective, drawn.columns).sum()
-        gradient = flatten(torch.autograd.grad(total, list(network.parameters())))
-        optimiser.update(gradient, learning_rate(torch.tensor(step), config.training), alive)
+        for group in groups:
+            drawn = draw(config, seeds.fold(step), group)
+            readout = network(drawn.symbols, drawn.size, drawn.dropout)
+            trial, _ = without_dropout(network, drawn)
+            success = sampled_success(trial, drawn.targets, drawn.chance, drawn.columns)
+            total = loss(readout, drawn.targets, config.objective, drawn.columns, success)
+            (total.sum() / len(groups)).backward()
+        optimiser.step(step)
 
     for name, trained in weights_of(tmp_path / "run", 3).items():
         assert torch.equal(network.state_dict()[name][0], trained), name

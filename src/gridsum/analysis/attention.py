@@ -22,8 +22,8 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor
 
+from gridsum.model.inside import Trace
 from gridsum.model.paper import LocalAttention
-from gridsum.model.rollout import Trace
 from gridsum.ops.attention.plain import neighbours
 
 HeadLabel = Literal["position-based", "content-based", "mixed", "unselective"]

@@ -12,7 +12,7 @@ import numpy as np
 from gridsum.evaluation.intervals import interval
 from gridsum.evaluation.records import Record
 from gridsum.evaluation.tables import Cells, Row, arrange, labels_of, marks_of
-from gridsum.model.rollout import Trace
+from gridsum.model.inside import Trace
 from gridsum.training.folders import FolderError, read_setup
 from gridsum.training.summary import read_summary
 

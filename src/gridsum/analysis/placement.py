@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from gridsum.model.rollout import Trace
+from gridsum.model.inside import Trace
 from gridsum.ops.placement.cpu import place_hard, place_soft
 from gridsum.tasks import PAD
 

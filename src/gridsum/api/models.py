@@ -23,9 +23,8 @@ if TYPE_CHECKING:
     from gridsum.automaton.table import RuleTable
     from gridsum.evaluation.solving import PlacementRule
     from gridsum.model.inference import HaltingRule
-    from gridsum.model.paper import Network
-    from gridsum.model.rollout import Change
-    from gridsum.model.rollout import Trace as Inside
+    from gridsum.model.inside import Trace as Inside
+    from gridsum.model.rollout import Change, Network
     from gridsum.model.rule import RuleNetwork
     from gridsum.model.store import Model as Runs
 
@@ -282,10 +281,7 @@ class PaperModel(Model):
         return self.network.step.attention.weights(inside.grids[None, :-1])[:, 0].transpose(0, 1)
 
     def size(self, terms: tuple[str, ...]) -> tuple[int, int]:
-        from gridsum.evaluation.solving import solving_size
-
-        size = solving_size(len(terms), max(map(len, terms)), self.runs.config)
-        return size.height, size.width
+        return self.runs.config.task.solving_grid(len(terms), max(map(len, terms)))
 
     def most_steps(self, terms: tuple[str, ...]) -> int:  # noqa: ARG002
         from gridsum.model.inference import step_cap

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from gridsum.automaton.table import RuleTable
     from gridsum.data.answers import Answer
-    from gridsum.model.rollout import Trace
+    from gridsum.model.inside import Trace
 
 Line = list[tuple[str, str]]
 """Pieces of text, each with its style (empty for none)."""

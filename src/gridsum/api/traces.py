@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from gridsum.api.terminal import Line
-    from gridsum.model.rollout import Trace as Inside
+    from gridsum.model.inside import Trace as Inside
 
 _PLOTS = ("steps", "placement", "halting")
 _BLANK = "·"

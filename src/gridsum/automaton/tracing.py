@@ -7,7 +7,7 @@ import torch
 from torch.nn import functional as F
 
 from gridsum.automaton.table import RuleTable
-from gridsum.model.rollout import Trace
+from gridsum.model.inside import Trace
 
 
 def trace_of_rule(table: RuleTable, terms: Sequence[str], codes: np.ndarray) -> Trace:

@@ -95,6 +95,11 @@ class TaskConfig:
         """The most rows and columns that can be drawn for problems of `space`."""
         return self.grid(space, self.random_rows, self.random_columns)
 
+    def solving_grid(self, terms: int, digits: int) -> tuple[int, int]:
+        """The smallest grid that training would draw for such terms; of a single term no fewer rows than it has."""
+        terms = max(terms, self.groups[0].terms[1])
+        return self.grid(Space((terms, terms), (digits, digits)))
+
     @property
     def groups(self) -> tuple[Space, ...]:
         """The spaces that a batch is divided into, each with a grid size of its own."""

@@ -8,13 +8,12 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from gridsum.config.paper import Config
 from gridsum.data.answers import Answer
-from gridsum.data.problems import Space, batch_of
+from gridsum.data.problems import batch_of
 from gridsum.data.streams import Stream
 from gridsum.model.inference import HaltingRule, Outcome, Watch, check_rule, default_rule, infer
-from gridsum.model.paper import Network
-from gridsum.model.rollout import Change, Moment, Trace, trace, trace_of
+from gridsum.model.inside import Trace, trace, trace_of
+from gridsum.model.rollout import Change, Moment, Network
 from gridsum.model.store import Model
 from gridsum.ops.costs import check_time, solving_work
 from gridsum.ops.devices import on_gpu
@@ -69,7 +68,7 @@ def trace_expression(
 ) -> Trace:
     """Every internal of `steps` steps on one expression."""
     batch = batch_of([terms], _device(model.network), model.config.task.task)
-    size = solving_size(*_shape(terms), model.config)
+    size = GridSize(*model.config.task.solving_grid(*_shape(terms)))
     hard = choose_placement(placement, batch.symbols.shape[-1], size) == "hard"
     what = f"a trace of {steps:,} steps on {size.height:,} rows × {size.width:,} columns"
     check_memory(what, trace_bytes(model.config.model, size.height * size.width, steps), batch.symbols.device)
@@ -112,12 +111,6 @@ def solve_watched(
     symbols = batch_of([terms], _device(model.network), model.config.task.task).symbols[0, 0]
     found = trace_of(model.network, symbols, moments, attention=False)
     return answer, replace(found, alphabet=model.config.task.task.alphabet.symbols)
-
-
-def solving_size(terms: int, digits: int, config: Config) -> GridSize:
-    """The smallest grid that training would draw for such terms (R = 0); of a single term no fewer rows than it has."""
-    terms = max(terms, config.task.groups[0].terms[1])
-    return GridSize(*config.task.grid(Space((terms, terms), (digits, digits))))
 
 
 def choose_placement(rule: PlacementRule, symbols: int, size: GridSize) -> Literal["soft", "hard"]:
@@ -175,7 +168,7 @@ def _solve_batch(
 ) -> Iterator[Answer]:
     network, task = model.network, model.config.task.task
     batch = batch_of(expressions, _device(network), task)
-    size = solving_size(*_shape(expressions[0]), model.config)
+    size = GridSize(*model.config.task.solving_grid(*_shape(expressions[0])))
     chosen = choose_placement(placement, batch.symbols.shape[-1], size)
     # Every expression gets the same draws, so that an answer does not depend on what else is asked.
     draws = Stream.of_seeds([seed], batch.symbols.device).uniform(1, network.config.max_evaluation_steps)

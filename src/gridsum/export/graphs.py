@@ -12,7 +12,7 @@ Of a network of bits:
     step.onnx    symbols of the cells [B,H,W] (digits from 0, the sign, nothing), bits [B,H,W,m] as ±1
                  → the next bits, and logits [B,H,W,Σ] of the bits given
 
-The caller places vectors on the grid by their actions (`gridsum.model.paper.seq2grid` is the definition) and takes
+The caller places vectors on the grid by their actions (`gridsum.ops.placement.plain` has the definition) and takes
 steps until it halts. Every graph is compared with torch, by onnxruntime, on grids of several sizes before it is kept.
 """
 
@@ -24,7 +24,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from gridsum.model.paper import Network
+from gridsum.model.rollout import Network
 from gridsum.model.rule import RuleNetwork
 from gridsum.tasks import FIRST_DIGIT
 

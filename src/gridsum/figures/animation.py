@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
     from gridsum.evaluation.solving import Answer
-    from gridsum.model.rollout import Trace
+    from gridsum.model.inside import Trace
 
 FORMATS = (".gif", ".mp4")
 _DPI = 110

@@ -14,7 +14,7 @@ from gridsum.figures.style import INK, LINE, QUIET, SERIES, Picture, bare, squar
 from gridsum.tasks import PAD
 
 if TYPE_CHECKING:
-    from gridsum.model.rollout import Trace
+    from gridsum.model.inside import Trace
 
 _MAP = colormaps["Blues"]
 _LABELS = ("position-based", "content-based", "mixed", "unselective")

@@ -13,7 +13,7 @@ from gridsum.figures.style import DASHES, INK, MARKERS, QUIET, SERIES, Picture, 
 if TYPE_CHECKING:
     from gridsum.evaluation.paper import Score
     from gridsum.evaluation.solving import Answer
-    from gridsum.model.rollout import Trace
+    from gridsum.model.inside import Trace
 
 _LABELS_INSIDE = 2
 """Of more curves than this, labels would cover some."""

@@ -11,7 +11,7 @@ from gridsum.ops.placement.plain import ACTIONS
 
 if TYPE_CHECKING:
     from gridsum.evaluation.solving import Answer
-    from gridsum.model.rollout import Trace
+    from gridsum.model.inside import Trace
 
 _MOST_COLUMNS = 60
 

@@ -8,8 +8,7 @@ import torch
 from torch import Tensor
 
 from gridsum.config.paper import ModelConfig
-from gridsum.model.paper import Network
-from gridsum.model.rollout import WORTH_LEAVING, Change, Moment, Start, form_of, unroll
+from gridsum.model.rollout import WORTH_LEAVING, Change, Moment, Network, Start, form_of, unroll
 from gridsum.ops.grids import GridSize
 
 HaltingRule = Literal["sampled", "median", "fixed"]

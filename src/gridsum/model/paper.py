@@ -1,17 +1,18 @@
 """The paper's system, equation by equation in the paper's order, for R runs at once.
 
+Here are the parts; the network that is made of them stands where it is rolled out (`gridsum.model.rollout.Network`).
 What is written here is what runs. The operations stand in `gridsum.ops`, each with its plain definition; a module that
-is called by itself computes by these. A rollout of a network that nobody has changed computes by their fast forms
-(`gridsum.model.rollout`), and the tests hold every one of them against the definition.
+is called by itself computes by these. A rollout of a network that nobody has changed computes by their fast forms, and
+the tests hold every one of them against the definition.
 
 Shapes have one legend: R runs, B problems, S symbols, H rows, W columns, E features, h heads, C vectors of the context.
 Every parameter and every activation leads with the run. Nothing mixes runs, so a run computes the same alone or in a
 fleet.
 """
 
-import copy
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import cast
 
@@ -19,17 +20,15 @@ import torch
 from torch import Generator, Tensor, nn
 
 from gridsum.config.paper import ConfigError, ModelConfig
-from gridsum.model.runs import RunModule, RunsModule, constant, generators, normal, uniform, written
+from gridsum.model.runs import RunModule, constant, normal, uniform, written
 from gridsum.ops.attention import attend, project
 from gridsum.ops.attention.plain import attention_weights
 from gridsum.ops.context import attend_to_grid
 from gridsum.ops.feed_forward import feed_forward
-from gridsum.ops.forms import form, full_precision
 from gridsum.ops.grids import Drop, GridSize, linear, only_inside
 from gridsum.ops.norm import layer_norm, norm_of_sum
-from gridsum.ops.placement import look_up, place_symbols
-from gridsum.ops.placement.plain import ACTIONS, most_probable, seq2grid
-from gridsum.tasks import find
+from gridsum.ops.placement import look_up
+from gridsum.ops.placement.plain import ACTIONS
 
 
 @written
@@ -187,7 +186,8 @@ def register_step(name: str, make: Callable[[Sequence[Generator], ModelConfig], 
     STEPS[name] = make
 
 
-def _step(runs: Sequence[Generator], config: ModelConfig) -> Step:
+def make_step(runs: Sequence[Generator], config: ModelConfig) -> Step:
+    """The recurrent step that a configuration names."""
     if config.step not in STEPS:
         raise ConfigError(
             f"there is no step {config.step!r} here, only {', '.join(STEPS)}; give its class a name first, "
@@ -271,47 +271,21 @@ def halting_distribution(halting: Tensor, epsilon: float | Tensor) -> tuple[Tens
     return p, truncation
 
 
-@written
-class Network(RunsModule):
-    """R networks of one configuration, computed together; run r begins from seeds[r]."""
+@dataclass(frozen=True)
+class Readout:
+    """A rollout, read at K of its steps.
 
-    def __init__(self, config: ModelConfig, seeds: Sequence[int] = (0,), symbols: int = len(find().alphabet)) -> None:
-        """`symbols` is the size of the task's alphabet."""
-        super().__init__()
-        self.config, self.runs = config, len(seeds)
-        runs = generators(seeds)
-        self.embedding = Embedding(runs, config.width, symbols)
-        self.placement = Placement(runs, config.width, config.placement_hidden)
-        self.step = _step(runs, config)
-        self.output = Linear(runs, config.width, symbols)
-        self.context = ContextTransformer(runs, config) if config.halting == "ponder" else None
-        self.built = [type(part) for part in self.modules()]
+    Shapes: R runs, B problems, W columns, 13 symbols.
+    """
 
-    def alone(self, run: int) -> "Network":
-        """One of the runs, as a network of its own with the same memory."""
-        parts = {id(part): nn.Parameter(part.detach()[run : run + 1]) for part in self.parameters()}
-        network = copy.deepcopy(self, parts)  # which takes these for its copies of the parameters
-        network.runs = 1
-        return network
-
-    def actions(self, symbols: Tensor) -> Tensor:
-        """The action probabilities [R,B,S,3] of symbols [R,B,S]."""
-        with full_precision(symbols):  # small errors here would add up over the length of the input
-            if form() == "plain":
-                return self.placement(self.embedding(symbols))
-            return look_up(self.placement(self.embedding.weight), symbols)  # they hang on the symbol alone
-
-    def place(self, symbols: Tensor, size: GridSize, hard: bool = False) -> Tensor:
-        """G_0 [R,B,H,W,E], by expected placement or by the most probable actions (Eq. 3)."""
-        actions = self.actions(symbols)
-        with full_precision(symbols):
-            if form() == "plain":
-                actions = most_probable(actions) if hard else actions
-                grid = seq2grid(self.embedding(symbols), actions, size.height, size.width)
-            else:
-                grid = place_symbols(self.embedding.weight, symbols, actions, size.height, size.width, hard)
-        return only_inside(size, grid)
-
-    def read(self, vectors: Tensor, drop: Drop | None = None) -> Tensor:
-        """The logits of vectors [R,...,E]; the answer is read in the top row."""
-        return self.output(drop(vectors) if drop else vectors)
+    steps: range
+    """The n of each reading."""
+    logits: Tensor
+    """[K,R,B,W,13], the top row; without meaning past a sample's truncation."""
+    halting: Tensor | None
+    """λ_n, [K,R,B]; without meaning from a sample's truncation on. None where the network does not decide when to
+    halt."""
+    probability: Tensor
+    """p_n, [K,R,B]: sums to 1 over the readings."""
+    truncation: Tensor
+    """N, [R,B]: the last step with p_n > 0."""

@@ -1,21 +1,33 @@
-"""A rollout: symbols are placed, then step follows step. And what is made of it: readouts to train on, and traces."""
+"""The paper's network, and its rollout: symbols are placed, then step follows step."""
 
-from collections.abc import Callable, Iterator
+import copy
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from gridsum.config.paper import ModelConfig
+from gridsum.config.paper import ModelConfig, TaskConfig
 from gridsum.data.streams import Stream
-from gridsum.model.paper import LocalAttention, Network, halting_distribution, survival
-from gridsum.model.runs import as_written
+from gridsum.model.paper import (
+    ContextTransformer,
+    Embedding,
+    Linear,
+    Placement,
+    Readout,
+    halting_distribution,
+    make_step,
+)
+from gridsum.model.runs import RunsModule, as_written, generators, written
 from gridsum.ops.dropout import AnyDropouts, dropouts
-from gridsum.ops.forms import Form, Kept, computed_in, fastest_form
-from gridsum.ops.grids import GridSize
-from gridsum.tasks import find
+from gridsum.ops.forms import Form, Kept, computed_in, fastest_form, full_precision
+from gridsum.ops.forms import form as current_form
+from gridsum.ops.grids import Drop, GridSize, only_inside
+from gridsum.ops.placement import look_up, place_symbols
+from gridsum.ops.placement.plain import most_probable, seq2grid
 
+_DEFAULT_TASK = TaskConfig()
 WORTH_LEAVING = 7 / 8
 """Problems that are done leave a computation once an eighth of it are: leaving costs a copy."""
 
@@ -24,7 +36,7 @@ WORTH_LEAVING = 7 / 8
 class Start:
     """What a rollout starts from, and how far it goes."""
 
-    network: Network
+    network: "Network"
     symbols: Tensor
     """[R,B,S]."""
     size: GridSize
@@ -42,7 +54,7 @@ class Start:
     """What computes it; the fastest if nothing is said. A network that someone has changed is computed plainly."""
 
 
-def form_of(network: Network) -> Form:
+def form_of(network: "Network") -> Form:
     """What computes a network where it lies: fast forms pass by modules, so none of these may have been changed."""
     return fastest_form(network.embedding.weight) if as_written(network) else "plain"
 
@@ -196,140 +208,100 @@ def unroll(start: Start, change: Change | None = None, going: Going | None = Non
             return
 
 
-@dataclass(frozen=True)
-class Readout:
-    """A rollout, read at K of its steps.
-
-    Shapes: R runs, B problems, W columns, 13 symbols.
-    """
-
-    steps: range
-    """The n of each reading."""
-    logits: Tensor
-    """[K,R,B,W,13], the top row; without meaning past a sample's truncation."""
-    halting: Tensor | None
-    """λ_n, [K,R,B]; without meaning from a sample's truncation on. None where the network does not decide when to
-    halt."""
-    probability: Tensor
-    """p_n, [K,R,B]: sums to 1 over the readings."""
-    truncation: Tensor
-    """N, [R,B]: the last step with p_n > 0."""
-
-
 def most_steps(config: ModelConfig) -> int:
     """The most steps that a rollout takes in training."""
     return config.fixed_steps if config.halting == "fixed" else config.max_steps
 
 
-def roll_out(
-    network: Network,
-    symbols: Tensor,
-    size: GridSize,
-    dropout: Stream | None = None,
-    steps: int | None = None,
-    largest: tuple[int, int] | None = None,
-    epsilon: Tensor | None = None,
-    form: Form | None = None,
-) -> Readout:
-    """A rollout as training needs it.
+@written
+class Network(RunsModule):
+    """R networks of one configuration, computed together; run r begins from seeds[r].
 
-    `dropout` is the source of its randomness (none: no dropout). Under ponder halting the computation goes on until
-    every sample is truncated; with `steps` given it takes exactly that many, which spares a GPU the question after
-    each, and gives the same readout if they are enough. `largest` is the height and width that the cells' numbers for
-    dropout refer to (by default, the grid's own). `epsilon` [R,B] truncates each sample at a threshold of its own,
-    which is not below the configuration's. `form` is what computes it (see `Start`).
-    """
-    config, chosen = network.config, form or form_of(network)
-    most, problems = most_steps(config), symbols.shape[1]
-    assert steps is None or steps <= most, "training takes no more steps than the configuration says"
-    limit = most if steps is None or config.halting == "fixed" else steps
-    largest = largest or (size.height, size.width)
-    drops = dropout and dropouts(dropout, config, problems, size, largest, limit, chosen)
-    threshold = config.epsilon if epsilon is None else epsilon
-    first = limit if config.halting == "fixed" else 0
-    tops, lambdas = [], []
-    for moment in unroll(Start(network, symbols, size, limit, False, drops, threshold, steps is not None, chosen)):
-        if moment.n >= first:
-            tops.append(moment.top)
-            lambdas.append(moment.halting)
-    with computed_in(chosen):
-        logits = network.read(torch.stack(tops, 1), drops and drops.output(first, len(tops))).transpose(0, 1)
-    if config.halting == "fixed":
-        certain = logits.new_ones(1, *symbols.shape[:2])
-        return Readout(range(limit, limit + 1), logits, None, certain, torch.full_like(symbols[..., 0], limit))
-    halting = torch.stack(lambdas)
-    p, truncation = halting_distribution(halting, threshold)
-    return Readout(range(len(tops)), logits, halting, p, truncation)
-
-
-def read_out(
-    network: Network,
-    symbols: Tensor,
-    size: GridSize | tuple[int, int],
-    dropout: Stream | None = None,
-    largest: tuple[int, int] | None = None,
-) -> Readout:
-    """Symbols [R,B,S], or [B,S] for all runs alike, to the logits and halting probabilities of every step.
-
-    All of it carries gradients. `dropout` and `largest` are those of `roll_out`.
-    """
-    size = size if isinstance(size, GridSize) else GridSize(*size)
-    return roll_out(network, symbols.expand(network.runs, *symbols.shape[-2:]), size, dropout, None, largest)
-
-
-@dataclass(frozen=True)
-class Trace:
-    """Every internal of one problem solved by one run; n counts steps, 0 is the grid before any.
-
-    Shapes: S symbols, H rows, W columns, E features, h heads, k² neighbours.
+    It is called as any torch module is: `network(symbols)` reads every step, with gradients.
     """
 
-    symbols: Tensor
-    """[S], the input."""
-    actions: Tensor
-    """[S,3], the probabilities of TLU, NLP and NOP."""
-    grids: Tensor
-    """[N+1,H,W,E]."""
-    decoded: Tensor
-    """[N+1,H,W,13], the probabilities of the symbols that the output layer reads in every cell."""
-    attention: Tensor
-    """[N,k²,H,W,h], the weights of the step from n to n+1; empty where nobody asked, or where a step has no
-    such attention."""
-    halting: Tensor | None
-    """[N+1], λ_n."""
-    probability: Tensor | None
-    """[N+1], p_n without truncation before the last step."""
-    alphabet: tuple[str, ...] = find().alphabet.symbols
-    """What the numbers of symbols stand for."""
+    def __init__(self, config: ModelConfig, seeds: Sequence[int] = (0,), task: TaskConfig = _DEFAULT_TASK) -> None:
+        super().__init__()
+        self.config, self.task, self.runs = config, task, len(seeds)
+        runs, symbols = generators(seeds), len(task.task.alphabet)
+        self.embedding = Embedding(runs, config.width, symbols)
+        self.placement = Placement(runs, config.width, config.placement_hidden)
+        self.step = make_step(runs, config)
+        self.output = Linear(runs, config.width, symbols)
+        self.context = ContextTransformer(runs, config) if config.halting == "ponder" else None
+        self.built = [type(part) for part in self.modules()]
 
+    def forward(
+        self,
+        symbols: Tensor,
+        size: GridSize | tuple[int, int] | None = None,
+        dropout: Stream | None = None,
+        steps: int | None = None,
+        epsilon: Tensor | None = None,
+        form: Form | None = None,
+    ) -> Readout:
+        """Symbols [B,S], or [R,B,S] where each run has its own, to the logits and λ of every step.
 
-@torch.no_grad()
-def trace(
-    network: Network, symbols: Tensor, size: GridSize, steps: int, hard: bool = False, change: Change | None = None
-) -> Trace:
-    """Solve one problem (symbols [S]) with a network of one run, keeping everything."""
-    if network.runs != 1:
-        raise ValueError("a trace is of one run; choose one of them")
-    start = Start(network, symbols[None, None], size, steps, hard)
-    return trace_of(network, symbols, list(unroll(start, change)))
+        They are placed (Eq. 3) on grids of a `size`, by default the one that solving takes. Step follows step (Eq. 5),
+        until every sample has halted with a probability of 1 − ε (Eq. 10); fixed halting is read at its last step
+        alone. `dropout` is where dropout comes from (None: nothing is dropped).
 
+        With `steps` it takes exactly so many, which spares a GPU the question after each, and gives the same readout if
+        they are enough. `epsilon` [R,B] truncates each sample at a threshold of its own, which is not below the
+        configuration's. `form` is what computes it (see `Start`).
+        """
+        config, chosen = self.config, form or form_of(self)
+        size = size if isinstance(size, GridSize) else GridSize(*(size or self.grid_for(symbols)))
+        symbols = symbols.expand(self.runs, *symbols.shape[-2:])
+        most, fixed = most_steps(config), config.halting == "fixed"
+        assert steps is None or steps <= most, "training takes no more steps than the configuration says"
+        limit = most if steps is None or fixed else steps
+        drops = dropout and dropouts(dropout, config, symbols.shape[1], size, limit, chosen)
+        threshold = config.epsilon if epsilon is None else epsilon
+        first = limit if fixed else 0
+        start = Start(self, symbols, size, limit, False, drops, threshold, steps is not None, chosen)
+        moments = [moment for moment in unroll(start) if moment.n >= first]
+        tops = torch.stack([moment.top for moment in moments], 1)
+        with computed_in(chosen):
+            logits = self.read(tops, drops and drops.output(first, len(moments))).transpose(0, 1)
+        if fixed:
+            certain = logits.new_ones(1, *symbols.shape[:2])
+            return Readout(range(limit, limit + 1), logits, None, certain, torch.full_like(symbols[..., 0], limit))
+        halting = torch.stack([moment.halting for moment in moments if moment.halting is not None])
+        p, truncation = halting_distribution(halting, threshold)
+        return Readout(range(len(moments)), logits, halting, p, truncation)
 
-@torch.no_grad()
-def trace_of(network: Network, symbols: Tensor, moments: list[Moment], attention: bool = True) -> Trace:
-    """The trace of one problem from the moments of its computation."""
-    grids = torch.cat([moment.grid for moment in moments], 1)  # its moments, as problems of one run
-    part = getattr(network.step, "attention", None)
-    weights = grids.new_zeros(0)
-    if attention and isinstance(part, LocalAttention):
-        weights = part.weights(grids[:, :-1])[:, 0].transpose(0, 1)
-    known = [moment.halting for moment in moments if moment.halting is not None]
-    lambdas = torch.cat(known, 1)[0] if known else None
-    return Trace(
-        symbols,
-        network.actions(symbols[None, None])[0, 0],
-        grids[0],
-        network.read(grids)[0].softmax(-1),
-        weights,
-        lambdas,
-        None if lambdas is None else lambdas * survival(lambdas),
-    )
+    def grid_for(self, symbols: Tensor) -> tuple[int, int]:
+        """The rows and columns that the largest of these problems is solved on."""
+        task = self.task.task
+        problems = [task.parse(task.decode(codes)) for codes in symbols.flatten(0, -2).tolist()]
+        return self.task.solving_grid(max(map(len, problems)), max(len(term) for terms in problems for term in terms))
+
+    def alone(self, run: int) -> "Network":
+        """One of the runs, as a network of its own with the same memory."""
+        parts = {id(part): nn.Parameter(part.detach()[run : run + 1]) for part in self.parameters()}
+        network = copy.deepcopy(self, parts)  # which takes these for its copies of the parameters
+        network.runs = 1
+        return network
+
+    def actions(self, symbols: Tensor) -> Tensor:
+        """The action probabilities [R,B,S,3] of symbols [R,B,S]."""
+        with full_precision(symbols):  # small errors here would add up over the length of the input
+            if current_form() == "plain":
+                return self.placement(self.embedding(symbols))
+            return look_up(self.placement(self.embedding.weight), symbols)  # they hang on the symbol alone
+
+    def place(self, symbols: Tensor, size: GridSize, hard: bool = False) -> Tensor:
+        """G_0 [R,B,H,W,E], by expected placement or by the most probable actions (Eq. 3)."""
+        actions = self.actions(symbols)
+        with full_precision(symbols):
+            if current_form() == "plain":
+                actions = most_probable(actions) if hard else actions
+                grid = seq2grid(self.embedding(symbols), actions, size.height, size.width)
+            else:
+                grid = place_symbols(self.embedding.weight, symbols, actions, size.height, size.width, hard)
+        return only_inside(size, grid)
+
+    def read(self, vectors: Tensor, drop: Drop | None = None) -> Tensor:
+        """The logits of vectors [R,...,E]; the answer is read in the top row."""
+        return self.output(drop(vectors) if drop else vectors)

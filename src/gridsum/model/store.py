@@ -83,7 +83,7 @@ def load_runs(name: str, paths: Sequence[Path], device: torch.device | str = "cp
         check_state(path, other, state, shapes)
     network = kind.build(config, [0] * len(paths))
     network.load_state_dict({key: torch.stack([state[key] for state in states]) for key in states[0]})
-    network.requires_grad_(False).to(device)
+    network.to(device)
     return Model(name, config, seeds, network, tuple(paths))
 
 

@@ -1,1 +1,5 @@
-"""What training minimises."""
+"""What training minimises. `loss` is the paper's objective of what a network reads."""
+
+from gridsum.objective.paper import loss, sampled_success
+
+__all__ = ["loss", "sampled_success"]

@@ -11,8 +11,10 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from gridsum.config.paper import ObjectiveConfig
-from gridsum.model.rollout import Readout
+from gridsum.model.paper import Readout
 from gridsum.tasks import PAD
+
+_EXPECTED = ObjectiveConfig(success="expected")
 
 
 @dataclass(frozen=True)
@@ -75,11 +77,14 @@ def cost(
 def loss(
     rollout: Readout,
     targets: Tensor,
-    config: ObjectiveConfig,
+    config: ObjectiveConfig = _EXPECTED,
     columns: Tensor | None = None,
     success: Tensor | None = None,
 ) -> Tensor:
-    """What training minimises, for each run [R]; the arguments are those of `cost`."""
+    """What training minimises, for each run [R]; the arguments are those of `cost`.
+
+    Without a configuration, success is the accuracy expected under p, which needs no rollout of its own.
+    """
     return cost(rollout, targets, config, columns, success).total
 
 

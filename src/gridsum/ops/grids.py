@@ -25,6 +25,8 @@ class GridSize:
     width: int
     own: Tensor | None = None
     """The rows and columns of each run's own grid, int32 [R,2]; None where every run's grid fills the whole."""
+    largest: tuple[int, int] | None = None
+    """The largest grid there can be, by which dropout numbers the cells; None: this one."""
 
     @cached_property
     def inside(self) -> Tensor | None:

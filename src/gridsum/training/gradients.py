@@ -12,8 +12,8 @@ from torch import Tensor
 from gridsum.config.paper import Config, ModelConfig, TaskConfig
 from gridsum.data.problems import Batch, Space, sample
 from gridsum.data.streams import Stream
-from gridsum.model.paper import Network
-from gridsum.model.rollout import Readout, roll_out
+from gridsum.model.paper import Readout
+from gridsum.model.rollout import Network
 from gridsum.model.runs import flatten
 from gridsum.objective.paper import Cost, cost, sampled_success, samples_success
 from gridsum.ops.forms import Form, multiplying
@@ -50,14 +50,14 @@ class Part:
 
 def draw_grid(space: Space, task: TaskConfig, stream: Stream, static: bool) -> GridSize:
     """A grid size for each run, inside a common one: the largest there is if `static`, else the largest drawn."""
-    (least_rows, least_columns), (height, width) = task.grid(space), task.largest_grid(space)
+    (least_rows, least_columns), (height, width) = task.grid(space), (largest := task.largest_grid(space))
     rows = least_rows + stream.fold(_ROWS).integers(0, task.random_rows)
     columns = least_columns + stream.fold(_COLUMNS).integers(0, task.random_columns)
     if not static:
         height, width = int(rows.max()), int(columns.max())
         if int(rows.min()) == height and int(columns.min()) == width:
-            return GridSize(height, width)
-    return GridSize(height, width, torch.stack((rows, columns), 1).int())
+            return GridSize(height, width, None, largest)
+    return GridSize(height, width, torch.stack((rows, columns), 1).int(), largest)
 
 
 def draw_problems(space: Space, problems: int, stream: Stream, task: Task = _DEFAULT) -> Batch:
@@ -71,12 +71,15 @@ class Drawn:
 
     batch: Batch
     size: GridSize
-    largest: tuple[int, int]
-    """The largest grid there is for the group, which cells are numbered in."""
     dropout: Stream
     """What dropout is drawn from."""
-    source: Stream
-    """What everything of the group is drawn from."""
+    chance: Tensor
+    """What the halting step at which success is measured is drawn by, uniform in [0, 1): [R,B]."""
+
+    @property
+    def symbols(self) -> Tensor:
+        """[R,B,S]."""
+        return self.batch.symbols
 
     @property
     def targets(self) -> Tensor:
@@ -92,9 +95,21 @@ class Drawn:
 def draw(config: Config, stream: Stream, group: int = 0, static: bool = False) -> Drawn:
     """The problems and grids of a group, of the training step that `stream` stands for."""
     space, source = config.task.groups[group], stream.fold(group)
-    size = draw_grid(space, config.task, source, static)
-    batch = draw_problems(space, config.training.batch // len(config.task.groups), source, config.task.task)
-    return Drawn(batch, size, config.task.largest_grid(space), source.fold(_DROPOUT), source)
+    problems, size = config.training.batch // len(config.task.groups), draw_grid(space, config.task, source, static)
+    batch = draw_problems(space, problems, source, config.task.task)
+    return Drawn(batch, size, source.fold(_DROPOUT), source.fold(_SUCCESS).uniform(problems))
+
+
+@torch.no_grad()
+def without_dropout(
+    network: Network, drawn: Drawn, steps: int | None = None, form: Form | None = None
+) -> tuple[Readout, Tensor]:
+    """The rollout that Explore-Reinforce measures success by, and the ε [R,B] of each of its samples.
+
+    What comes after the step drawn is not asked for.
+    """
+    epsilon = (1 - drawn.chance).clamp_min(network.config.epsilon)
+    return network(drawn.symbols, drawn.size, None, steps, epsilon, form), epsilon
 
 
 def part_gradient(
@@ -106,7 +121,7 @@ def part_gradient(
     static: bool,
     form: Form | None = None,
 ) -> Part:
-    """The gradient of one group of problems, of the step that `stream` stands for; `form` as `roll_out` takes it."""
+    """The gradient of one group of problems, of the step that `stream` stands for; `form` as a network takes it."""
     with multiplying(config.training.precision, stream.key.device):
         return _part_gradient(network, config, stream, group, steps, static, form)
 
@@ -114,18 +129,14 @@ def part_gradient(
 def _part_gradient(
     network: Network, config: Config, stream: Stream, group: int, steps: int | None, static: bool, form: Form | None
 ) -> Part:
-    drawn = draw(config, stream, group, static)
-    batch, size, columns, targets, success = drawn.batch, drawn.size, drawn.columns, drawn.targets, None
-    rollout = roll_out(network, batch.symbols, size, drawn.dropout, steps, drawn.largest, form=form)
+    drawn, success = draw(config, stream, group, static), None
+    rollout: Readout = network(drawn.symbols, drawn.size, drawn.dropout, steps, form=form)
     truncations = [_truncation(rollout, config.model.epsilon, config.model, steps)]
     if samples_success(config.objective):
-        draws = drawn.source.fold(_SUCCESS).uniform(batch.symbols.shape[1])
-        epsilon = (1 - draws).clamp_min(config.model.epsilon)  # what comes after the step drawn is not asked for
-        with torch.no_grad():
-            without = roll_out(network, batch.symbols, size, None, steps, epsilon=epsilon, form=form)
-        success = sampled_success(without, targets, draws, columns)
+        without, epsilon = without_dropout(network, drawn, steps, form)
+        success = sampled_success(without, drawn.targets, drawn.chance, drawn.columns)
         truncations.append(_truncation(without, epsilon, config.model, steps))
-    spent = cost(rollout, targets, config.objective, columns, success)
+    spent = cost(rollout, drawn.targets, config.objective, drawn.columns, success)
     gradients = torch.autograd.grad(spent.total.sum() / len(config.task.groups), list(network.parameters()))
     # A gradient may come as an expanded view; a row a run is what the optimiser takes.
     return Part(flatten(gradients), _detached(spent), rollout.steps.stop - 1, torch.stack(truncations).amax(0))

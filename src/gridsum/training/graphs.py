@@ -6,7 +6,7 @@ import torch
 
 from gridsum.config.paper import Config
 from gridsum.data.streams import Stream
-from gridsum.model.paper import Network
+from gridsum.model.rollout import Network
 from gridsum.model.runs import as_written
 from gridsum.objective.paper import Cost
 from gridsum.ops.forms import served

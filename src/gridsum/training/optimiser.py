@@ -92,6 +92,13 @@ class AdamW:
         self.publish()
         return norm
 
+    def step(self, number: int) -> None:
+        """Training step `number`, down the gradients that `backward` has left; these are then cleared."""
+        gradient = flatten(part.grad for part in self.network.parameters() if part.grad is not None)
+        alive = torch.ones(len(gradient), dtype=torch.bool, device=gradient.device)
+        self.update(gradient, learning_rate(torch.tensor(number), self.config), alive)
+        self.network.zero_grad()
+
     def restart(self) -> None:
         """Take up the network's parameters as they are now, and forget the gradients so far."""
         self.weights.copy_(flatten(parameter.detach() for parameter in self.network.parameters()))

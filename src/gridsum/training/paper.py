@@ -12,7 +12,7 @@ from gridsum.config.variants import MEANINGS, READINGS, variant
 from gridsum.data.problems import Batch
 from gridsum.data.streams import Stream
 from gridsum.model.inference import UnsoundError, default_rule, infer
-from gridsum.model.paper import Network
+from gridsum.model.rollout import Network
 from gridsum.model.store import Model
 from gridsum.ops.costs import Work, training_work
 from gridsum.ops.devices import on_gpu
@@ -51,7 +51,7 @@ class Paper(Trainable):
         return variant(self.name, setting, task, changes)
 
     def build(self, config: Config, seeds: Sequence[int]) -> Network:
-        return Network(config.model, seeds, len(config.learns.alphabet))
+        return Network(config.model, seeds, config.task)
 
     def lesson(self, network: Network, config: Config, seeds: tuple[int, ...]) -> PaperLesson:
         return PaperLesson(network, config, seeds)

@@ -15,13 +15,10 @@ AnyDropouts: TypeAlias = Union[Dropouts, "PackedDropouts"]
 
 
 def dropouts(
-    stream: Stream, config: ModelConfig, problems: int, size: GridSize, largest: tuple[int, int], steps: int, form: Form
+    stream: Stream, config: ModelConfig, problems: int, size: GridSize, steps: int, form: Form
 ) -> AnyDropouts | None:
-    """The dropout of a rollout of so many steps; None where the network has none.
-
-    `largest` is the height and width that the cells' numbers refer to.
-    """
-    drops = Dropouts.of(stream, config, problems, size, largest, steps)
+    """The dropout of a rollout of so many steps; None where the network has none."""
+    drops = Dropouts.of(stream, config, problems, size, steps)
     in_bytes = all(side % 8 == 0 for side in (config.width, config.step_hidden, config.context_hidden))
     if drops is None or form != "triton" or not in_bytes:
         return drops

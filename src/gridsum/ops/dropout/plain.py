@@ -81,13 +81,11 @@ class Dropouts:
     probability: float
 
     @classmethod
-    def of(
-        cls, stream: Stream, config: ModelConfig, problems: int, size: GridSize, largest: tuple[int, int], steps: int
-    ) -> "Dropouts | None":
-        """For `steps` steps; `largest` is the height and width that the cells' numbers refer to."""
+    def of(cls, stream: Stream, config: ModelConfig, problems: int, size: GridSize, steps: int) -> "Dropouts | None":
+        """For `steps` steps."""
         if config.dropout == 0:
             return None
-        height, width = largest
+        height, width = size.largest or (size.height, size.width)
         device = stream.key.device
 
         def numbers(*shape: int) -> Tensor:
