@@ -17,8 +17,8 @@ class Drawing(NamedTuple):
     needs: str
     caption: str
 
-    def made_of(self, results: Results) -> list[str]:
-        """The options that it is made with; none while they cannot be told."""
+    def options(self, results: Results) -> list[str]:
+        """The options that it is made with; none where there is nothing to draw it from: weights need not be kept."""
         folder, trained = results.folder, results.trained
         if self.name == "terms":
             files = [folder / "records" / f"{name}.jsonl" for name in ("base-overtrained", "base")]
@@ -27,62 +27,33 @@ class Drawing(NamedTuple):
             both = ("base", "ponderReg")
             return ["--runs", *(str(folder / name) for name in both)] if {*both} <= {*trained} else []
         if self.name == "ring":
-            return ["--model", str(folder / "base")] if "base" in trained else []
-        # noGroups, whose heads see all features, has content-based heads; base may have none.
-        names = ("noGroups", "base") if self.name == "attention" else ("base",)
-        run = next((run for run in map(results.standing_for, names) if run is not None), None)
-        return ["--model", str(seed_folder(folder / run.training.name, run.seed))] if run else []
-
-    def options(self, results: Results) -> list[str]:
-        """The same, but none where weights are not there any longer: they need not be kept."""
-        found = self.made_of(results)
-        return found if found[:1] != ["--model"] or any(Path(found[1]).rglob(WEIGHTS)) else []
-
-    def captioned(self, results: Results) -> str:
-        """What it shows, and of which runs."""
-        of = [_called(Path(part), results.folder) for part in self.made_of(results)[1:]]
-        return f"{self.caption} Drawn from {', '.join(of)}." if of else self.caption
-
-
-def _called(path: Path, folder: Path) -> str:
-    """A file of records, a training or a run, as the page calls it."""
-    if path.suffix == ".jsonl":
-        return path.stem
-    return " of ".join(reversed(path.relative_to(folder).parts)).replace("seed-", "seed ")
+            place = folder / "base"
+        else:
+            # noGroups, whose heads see all features, has content-based heads; base may have none.
+            names = ("noGroups", "base") if self.name == "attention" else ("base",)
+            run = next((run for run in map(results.standing_for, names) if run is not None), None)
+            place = folder / "base" if run is None else seed_folder(folder / run.training.name, run.seed)
+        return ["--model", str(place)] if any(place.rglob(WEIGHTS)) else []
 
 
 _CHOICE = "it needs the weights of a validated run of"
 DRAWINGS = (
-    Drawing(
-        "terms",
-        "svg",
-        "it needs records of base",
-        "Steps and accuracy against the number of terms (the paper's Fig. 2).",
-    ),
+    Drawing("terms", "svg", "it needs records of base", "Steps and accuracy against the number of terms (Fig. 2)."),
     Drawing(
         "training",
         "svg",
         "it needs the trainings of base and ponderReg",
         "Mean recurrent steps during training, Explore-Reinforce (base) and KL (ponderReg) (Fig. 3).",
     ),
-    Drawing(
-        "placement",
-        "svg",
-        f"{_CHOICE} base",
-        "Action probabilities and the resulting grid of 523+102+9416= (Fig. 4).",
-    ),
+    Drawing("placement", "svg", f"{_CHOICE} base", "Actions and the resulting grid of 523+102+9416= (Fig. 4)."),
     Drawing(
         "attention",
         "png",
         f"{_CHOICE} noGroups or base",
-        "A position-based and a content-based rule of the attention, the clearest of each by the bits that decide "
-        "where a head looks (Fig. 5).",
+        "The clearest position-based and content-based rule of the attention (Fig. 5).",
     ),
     Drawing(
-        "ring",
-        "png",
-        "it needs the weights of base",
-        "Digit vectors on their first two principal components, seed by seed (Fig. 6).",
+        "ring", "png", "it needs the weights of base", "Digit vectors on two principal components, by seed (Fig. 6)."
     ),
 )
 

@@ -1,20 +1,25 @@
 """What the folder of a reproduction holds by now, read once: the records and summaries that the pages are made of."""
 
+import hashlib
+import json
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from gridsum.config.paper import Config
 from gridsum.config.variants import PAPER_VARIANTS
 from gridsum.evaluation.records import Record, read
 from gridsum.evaluation.suites import COLLECTIONS
-from gridsum.study.jobs import Way, machines
-from gridsum.study.leakage import Leakage, read_leakage
+from gridsum.io.disk import write_atomically
+from gridsum.model.store import WEIGHTS
+from gridsum.study.jobs import Way
 from gridsum.study.reproduction import AS_PUBLISHED, EXTRA_FOLDER, ON_EVERY_GRID, OVERTRAINED, overtrained_name
 from gridsum.study.selection import best, choose
-from gridsum.training.folders import read_setup
-from gridsum.training.summary import Summary, read_summary
+from gridsum.training.folders import read_setup, seed_folder
+from gridsum.training.summary import Summary, read_summary, write_summary
+
+MANIFEST = "manifest.json"
 
 
 @dataclass(frozen=True)
@@ -24,14 +29,11 @@ class Trained:
     name: str
     config: Config
     summary: Summary
-    machines: list[dict[str, Any]]
     validation: list[Record]
     by_way: dict[Way, list[Record]]
     """The reported records, by how they were measured."""
     extra: list[Record]
     """Records of other seeds: they are in no table of means, but the paper's orderings are decided by them too."""
-    leakage: dict[int, Leakage]
-    """By seed."""
 
     @property
     def reported(self) -> list[Record]:
@@ -48,9 +50,6 @@ class Trained:
     def of(self, suite: str) -> list[Record]:
         """The reported records of a suite, by seed."""
         return sorted((r for r in self.reported if r.suite == suite), key=lambda record: record.seed or 0)
-
-    def validated(self, suite: str, seed: int) -> Record | None:
-        return next((r for r in self.validation if (r.suite, r.seed) == (suite, seed)), None)
 
 
 class Run(NamedTuple):
@@ -123,11 +122,9 @@ def _load(folder: Path, name: str) -> Trained:
         name,
         config,
         read_summary(folder / name),
-        machines(folder / name),
         _of(seeds, _last(folder / name / "validation.jsonl")),
         by_way,
         [record for record in (*found, *others) if record.seed not in seeds],
-        read_leakage(folder / name),
     )
 
 
@@ -141,3 +138,15 @@ def _last(path: Path) -> list[Record]:
 
 def _of(seeds: Collection[int], records: list[Record]) -> list[Record]:
     return [record for record in records if record.seed in seeds]
+
+
+def keep(results: Results) -> None:
+    """Keep of every training a summary of its logs, and the checksums of its weights: neither need stay themselves."""
+    path = results.folder / MANIFEST
+    known = json.loads(path.read_text()) if path.exists() else {}
+    for name, trained in results.trained.items():
+        write_summary(results.folder / name)
+        files = {str(seed): seed_folder(results.folder / name, seed) / WEIGHTS for seed in trained.seeds}
+        sums = {seed: hashlib.sha256(file.read_bytes()).hexdigest() for seed, file in files.items() if file.is_file()}
+        known[name] = known.get(name, {}) | sums
+    write_atomically(path, json.dumps(known, indent=1).encode() + b"\n")

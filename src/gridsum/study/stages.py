@@ -15,10 +15,9 @@ from gridsum.ops.forms import served
 from gridsum.study import baselines
 from gridsum.study.drawings import drawings_at
 from gridsum.study.jobs import Job
-from gridsum.study.manifest import keep
-from gridsum.study.page import write_pages
+from gridsum.study.report import write_pages
 from gridsum.study.reproduction import EXACT, Reproduction
-from gridsum.study.results import Results, load_results
+from gridsum.study.results import Results, keep, load_results
 from gridsum.study.shipping import ship, ship_exact
 
 _SUBJECT_WIDTH = 24
@@ -80,7 +79,7 @@ def write_report(folder: Path, page: Path, asked: Reproduction, tell: Tell) -> N
     if asked.paper:
         results = _results(folder)
         keep(results)
-        drawn = [(path, drawing.captioned(results)) for drawing, path in drawings_at(page).items() if path.exists()]
+        drawn = [(path, drawing.caption) for drawing, path in drawings_at(page).items() if path.exists()]
         try:
             made = write_pages(results, page, f"gridsum reproduce --out {folder} --only figures report", drawn)
         except ModuleNotFoundError as missing:
