@@ -1,4 +1,4 @@
-"""The wheel carries its weights packed (see `gridsum.io.packed`), the records of the systems compared with ours, and
+"""The wheel carries its weights packed (see `gridsum.io.packed`), the records of the baselines compared with ours, and
 the theorem that a rule is certified by."""
 
 import runpy
@@ -20,8 +20,8 @@ class Carried(BuildHookInterface):
             packed = Path(self.folder.name, plain.name + packing["SUFFIX"])
             packed.write_bytes(packing["pack"](plain.read_bytes()))
             build_data["force_include"][str(packed)] = f"gridsum/shipped/{packed.name}"
-        systems = Path(self.root, "results", "records", "systems.jsonl")
-        build_data["force_include"][str(systems)] = f"gridsum/shipped/{systems.name}"
+        baselines = Path(self.root, "results", "records", "baselines.jsonl")
+        build_data["force_include"][str(baselines)] = f"gridsum/shipped/{baselines.name}"
         for theorem in sorted(Path(self.root, "proof").glob("*.v")):
             build_data["force_include"][str(theorem)] = f"gridsum/proof/{theorem.name}"
 

@@ -104,7 +104,7 @@ def test_mistakes_are_explained(training: gridsum.Training, tmp_path: Path):
         gridsum.load("base", seed=0)
     with pytest.raises(TypeError, match="unexpected keyword argument 'halt'"):
         gridsum.solve("1+2", halt="median")  # type: ignore[call-overload]
-    with pytest.raises(ModelError, match="halts at rest"):
+    with pytest.raises(ModelError, match="halts at a fixed point"):
         gridsum.solve("1+2", halting="median")
     with pytest.raises(ModelError, match="cannot follow 'fixed'"):
         gridsum.load("base").solve("1+2", halting="fixed")
@@ -244,5 +244,5 @@ def test_a_model_in_hand_is_measured(training: gridsum.Training):
 def test_which_names_there_are():
     assert set(gridsum.models) >= {"exact", "base"}
     assert gridsum.suites["examples"] == ("examples",)
-    assert gridsum.variants["base"] == "the paper's system"
+    assert gridsum.variants["base"] == "the paper's network"
     assert gridsum.__version__.count(".") == 2

@@ -92,6 +92,6 @@ def test_a_function_that_fails_is_told_of():
 
 
 def test_numbers_are_read_in_their_base():
-    answer = gridsum.Answer("ff+1=", "100", "100", 4, "at rest", "hard", False, base=16)
+    answer = gridsum.Answer("ff+1=", "100", "100", 4, "fixed-point", "hard", False, base=16)
     assert int(answer) == 256
     assert f"{answer:>5}" == "  100"

@@ -16,7 +16,7 @@ def drawn(*terms: str, width: int = 80) -> list[str]:
 
 def test_every_step_is_drawn_with_what_changes():
     lines = drawn("58", "7")
-    assert lines[:2] == ["58+7=", "at rest halting, hard placement, model exact"]
+    assert lines[:2] == ["58+7=", "fixed-point halting, hard placement, model exact"]
     start = lines.index("placed on the grid")
     assert lines[start + 1 :] == [
         "  >  ·  ·  +  7",

@@ -242,9 +242,9 @@ def test_an_answer_has_all_that_solving_tells():
     assert dataclasses.asdict(answer_by_rule(RULE, ("99", "1"))) == {
         "expression": "99+1=",
         "answer": "100",
-        "exact": "100",
+        "expected": "100",
         "steps": 4,
-        "halting": "at rest",
+        "halting": "fixed-point",
         "placement": "hard",
         "capped": False,
         "base": 10,

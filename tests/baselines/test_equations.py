@@ -1,4 +1,4 @@
-"""Each system's core equation against an oracle that is written plainly, cell by cell and number by number."""
+"""Each baseline's core equation against an oracle that is written plainly, cell by cell and number by number."""
 
 import math
 import re
@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from gridsum.baselines.baseline import baseline
+from gridsum.baselines.baseline import find_baseline
 from gridsum.baselines.deep_thinking import DeepThinking
 from gridsum.baselines.dngpu import DiagonalUnit, _Hard, _Moved
 from gridsum.baselines.grid_lstm import Block, GridLSTM
@@ -166,7 +166,7 @@ def test_the_grid_lstms_block():
 
 
 def test_the_assembly_line_is_layer_by_layer_and_time_by_time():
-    config = override(baseline("grid-lstm").configure("paper"), {"network.width": 4, "network.layers": 3})
+    config = override(find_baseline("grid-lstm").configure("matched"), {"network.width": 4, "network.layers": 3})
     torch.manual_seed(3)
     network = GridLSTM(config)
     space = Space((2, 2), (1, 2))
@@ -209,7 +209,7 @@ def test_halting_by_adaptive_computation_time():
 
 def test_a_number_is_pondered_as_one_by_one():
     """The state is the mean under p of those of every step."""
-    config = override(baseline("lstm-act").configure("own"), {"network.width": 6, "network.ponder": 3})
+    config = override(find_baseline("lstm-act").configure("native"), {"network.width": 6, "network.ponder": 3})
     torch.manual_seed(4)
     network = PonderingLSTM(config)
     x, h, m = torch.randn(1, network.gates.in_features - 7), torch.randn(1, 6), torch.randn(1, 6)
@@ -262,7 +262,7 @@ def test_the_last_layer_is_computed_where_it_is_read():
     """Of two layers, the first everywhere: the logits are those of both computed everywhere."""
     torch.manual_seed(9)
     changes = {"network.width": 8, "network.hidden": 8, "network.layers": 2, "network.positions": 20}
-    network = CoupledDecoder(override(baseline("position-coupling").configure("paper"), changes))
+    network = CoupledDecoder(override(find_baseline("position-coupling").configure("matched"), changes))
     space = Space((1, 2), (1, 2))
     problem = network.encode(sample(space, 3, Stream.of_seeds([0])), space, None)
     asked, seen = [], {}
@@ -282,7 +282,9 @@ def test_the_last_layer_is_computed_where_it_is_read():
 
 def test_coupled_positions_are_the_places():
     """58+7= with its result: digits of one place have one number; signs have that before the units."""
-    config = override(baseline("position-coupling").configure("paper"), {"network.width": 8, "network.hidden": 8})
+    config = override(
+        find_baseline("position-coupling").configure("matched"), {"network.width": 8, "network.hidden": 8}
+    )
     network = CoupledDecoder(config)
     space = Space((2, 3), (1, 3))
     problem = network.encode(batch_of([("58", "7")]), space, None)
@@ -340,7 +342,7 @@ def test_soft_actions_mix_the_grids_they_lead_to():
 
 
 def test_behind_the_end_the_controller_does_nothing():
-    config = override(baseline("s2g-cnn").configure("paper"), {"network.width": 8, "network.layers": 1})
+    config = override(find_baseline("s2g-cnn").configure("matched"), {"network.width": 8, "network.layers": 1})
     symbols = torch.eye(13)[torch.tensor([[1, 2, 0]])]
     assert SequenceToGrid(config).actions(symbols)[0, 2].tolist() == [0, 0, 1]
 
@@ -348,7 +350,8 @@ def test_behind_the_end_the_controller_does_nothing():
 def test_steps_without_a_gradient_and_after_the_last():
     """A problem with n steps without gradient and k with one is read as after n + k steps, and learns from k."""
     config = override(
-        baseline("deep-thinking").configure("paper"), {"network.width": 8, "network.steps": 5, "network.blocks": 1}
+        find_baseline("deep-thinking").configure("matched"),
+        {"network.width": 8, "network.steps": 5, "network.blocks": 1},
     )
     torch.manual_seed(8)
     network, space = DeepThinking(config), Space((1, 2), (1, 2))
@@ -385,7 +388,7 @@ def test_symbols_know_their_term_and_place():
 
 @pytest.mark.parametrize("name", BASELINES)
 def test_parameters_are_counted_and_sources_named(name: str):
-    system = baseline(name)
+    baseline = find_baseline(name)
     counts = {
         "s2g-cnn": 1_649_552,
         "dngpu": 85_837,
@@ -395,7 +398,7 @@ def test_parameters_are_counted_and_sources_named(name: str):
         "deep-thinking": 258_336,
         "position-coupling": 1_089_536,
     }
-    config = system.configure("paper")
-    assert sum(parameter.numel() for parameter in system.network(config).parameters()) == counts[name]
+    config = baseline.configure("matched")
+    assert sum(parameter.numel() for parameter in baseline.network(config).parameters()) == counts[name]
     assert (config.task.terms, config.task.digits) == ((1, 4), (1, 10))
-    assert re.search(r"20\d\d", system.source)
+    assert re.search(r"20\d\d", baseline.source)

@@ -1,4 +1,4 @@
-"""Systems in training and measured: fleets, resuming, masks, records."""
+"""Baselines in training and measured: fleets, resuming, masks, records."""
 
 import json
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import gridsum
-from gridsum.baselines.baseline import BaselineConfig, BaselineNetwork, Problem, baseline
+from gridsum.baselines.baseline import BaselineConfig, BaselineNetwork, Problem, find_baseline
 from gridsum.baselines.fleet import answers
 from gridsum.baselines.learning import learning
 from gridsum.cli import main
@@ -42,7 +42,7 @@ RATES = {"lstm-act": 2e-2}
 
 
 def stacked(config: BaselineConfig, seeds: tuple[int, ...]) -> BaselineNetwork:
-    return baseline(config.variant).build(config, seeds)
+    return find_baseline(config.variant).build(config, seeds)
 
 
 def small(name: str, **changes: object) -> BaselineConfig:
@@ -55,7 +55,7 @@ def small(name: str, **changes: object) -> BaselineConfig:
         "training.checkpoint_epochs": 1,
         "training.learning_rate": RATES.get(name, 1e-2),
     }
-    return override(baseline(name).configure("paper"), {**usual, **SMALL[name], **changes})
+    return override(find_baseline(name).configure("matched"), {**usual, **SMALL[name], **changes})
 
 
 @pytest.mark.parametrize("name", BASELINES)
@@ -64,7 +64,7 @@ def test_a_small_one_overfits_a_small_batch(name: str):
     if name == "s2g-cnn":
         config = override(config, {"network.dropout": 0.0})
     network = stacked(config, (0,))
-    gradients, optimiser = baseline(name).lesson(network, config, (0,)), AdamW(network, config.training)
+    gradients, optimiser = find_baseline(name).lesson(network, config, (0,)), AdamW(network, config.training)
     alive, losses = torch.ones(1, dtype=torch.bool), []
     for _ in range(24):
         found = gradients(0)  # the same problems every time
@@ -102,11 +102,11 @@ class _Asked(Exception):
     """It has been given something, and that is enough."""
 
 
-@pytest.mark.parametrize("setting", ["own", "paper"])
+@pytest.mark.parametrize("setting", ["native", "matched"])
 @pytest.mark.parametrize("name", BASELINES)
 def test_a_problem_of_training_is_asked_as_in_training(name: str, setting: str, monkeypatch: pytest.MonkeyPatch):
     """Whatever suite it stands in, and whatever longer problems it stands beside."""
-    config = override(baseline(name).configure(setting), SMALL[name])
+    config = override(find_baseline(name).configure(setting), SMALL[name])
     network, trained = stacked(config, (0,)), config.space
     task, digits = config.task.task, sum(trained.digits) // 2
     problem = tuple(str(1 + place % (task.alphabet.base - 1)) * digits for place in range(trained.terms[0]))
@@ -138,10 +138,10 @@ def test_room_is_as_in_training_and_more_where_it_is_needed():
     assert network.room(Space((6, 6), (5, 5))) == (6, 11, 44)
     assert network.room(Space((2, 2), (2, 2))) == (2, 3, 6)  # so short was none of its numbers
     for name, part in (("s2g-cnn", "columns"), ("deep-thinking", "grid"), ("grid-lstm", "tokens")):
-        system = stacked(small(name, **{"task.terms": (1, 4), "task.digits": (1, 10)}), (0,))
+        baseline = stacked(small(name, **{"task.terms": (1, 4), "task.digits": (1, 10)}), (0,))
         space = Space((6, 6), (5, 5))
-        inputs = system.encode(sample(space, 1, Stream.of_seeds([0])), space, None).inputs
-        full = system.encode(sample(system.trained_on, 1, Stream.of_seeds([0])), system.trained_on, None).inputs
+        inputs = baseline.encode(sample(space, 1, Stream.of_seeds([0])), space, None).inputs
+        full = baseline.encode(sample(baseline.trained_on, 1, Stream.of_seeds([0])), baseline.trained_on, None).inputs
         assert inputs[part].shape[-1] == full[part].shape[-1], "more terms, and numbers of training's length"
 
 
@@ -212,15 +212,15 @@ def test_from_the_command_line_to_a_table(tmp_path: Path, capsys: pytest.Capture
     assert "2x100 is left out" in capsys.readouterr().err
     lines = [json.loads(line) for line in records.read_text().splitlines()]
     assert [(line["variant"], line["seed"], line["suite"]) for line in lines] == [
-        ("position-coupling/paper", 0, "2x2"),
-        ("position-coupling/paper", 1, "2x2"),
+        ("position-coupling/matched", 0, "2x2"),
+        ("position-coupling/matched", 1, "2x2"),
     ]
     assert lines[0]["problems_seen"] == 8
     assert lines[0]["given"] == "alignment by position labels, reversed digits"
     log = (folder / "seed-1" / "metrics.jsonl").read_text().splitlines()
     assert lines[1]["held_out"] == json.loads(log[-1])["held_out"]
-    assert main(["table", "systems", "--records", str(records)]) == 0
-    assert "position-coupling/paper" in capsys.readouterr().out
+    assert main(["table", "baselines", "--records", str(records)]) == 0
+    assert "position-coupling/matched" in capsys.readouterr().out
     assert main(["table", "costs", "--records", str(records)]) == 0
     assert f"{lines[0]['parameters']:,}" in capsys.readouterr().out
     scores = gridsum.evaluate(str(folder), "1x1", samples=2)
@@ -230,37 +230,37 @@ def test_from_the_command_line_to_a_table(tmp_path: Path, capsys: pytest.Capture
 
 
 def test_records_of_another_version_are_not_mixed_in(make_record):
-    ours = make_record(given="alignment", variant="dngpu/paper", version="1.0")
-    other = make_record(given="alignment", variant="dngpu/paper", version="1.1", seed=4)
-    for table in ("systems", "costs", "comparison", "scores"):
-        with pytest.raises(RecordError, match=r"dngpu/paper are of gridsum 1\.0 and 1\.1"):
+    ours = make_record(given="alignment", variant="dngpu/matched", version="1.0")
+    other = make_record(given="alignment", variant="dngpu/matched", version="1.1", seed=4)
+    for table in ("baselines", "costs", "comparison", "scores"):
+        with pytest.raises(RecordError, match=r"dngpu/matched are of gridsum 1\.0 and 1\.1"):
             TABLES[table]([ours, other])
-    shown = TABLES["systems"]([ours, make_record(), make_record(variant="exact", version="1.1")])
+    shown = TABLES["baselines"]([ours, make_record(), make_record(variant="exact", version="1.1")])
     assert len(shown.rows) == 3
 
 
 def test_median_best_and_every_seed(make_record):
     records = [
-        make_record(given="nothing else", variant="dngpu/own", seed=seed, sequences_right=right)
+        make_record(given="nothing else", variant="dngpu/native", seed=seed, sequences_right=right)
         for seed, right in ((2, 0), (0, 320), (1, 640))
     ]
-    ((_, system, given, seeds, median, best, every),) = TABLES["systems"](records).rows
-    assert (system, given, seeds, median, every) == ("dngpu/own", "nothing else", "3", "0.500", "0.500 1.0 0.0")
+    ((_, baseline, given, seeds, median, best, every),) = TABLES["baselines"](records).rows
+    assert (baseline, given, seeds, median, every) == ("dngpu/native", "nothing else", "3", "0.500", "0.500 1.0 0.0")
     assert best.startswith("1.0 (0.994")
 
 
-def test_an_unknown_system_is_named(capsys: pytest.CaptureFixture[str]):
+def test_an_unknown_baseline_is_named(capsys: pytest.CaptureFixture[str]):
     with pytest.raises(ConfigError, match="did you mean 'dngpu'"):
-        baseline("dngp")
+        find_baseline("dngp")
     assert main(["train", "--variant", "dngp", "--out", "nowhere"]) == 2
     assert "did you mean 'dngpu'" in capsys.readouterr().err
 
 
 def test_partial_sums_are_told_where_the_setting_says_so():
-    for setting, told in (("own", [2, 3]), ("paper", [3])):
+    for setting, told in (("native", [2, 3]), ("matched", [3])):
         changes = {"network.width": 8, "task.terms": (1, 3), "task.digits": (1, 2)}
-        config = override(baseline("lstm-act").configure(setting), changes)
-        network = baseline("lstm-act").network(config)
+        config = override(find_baseline("lstm-act").configure(setting), changes)
+        network = find_baseline("lstm-act").network(config)
         space = Space((1, 3), (1, 2))
         problem = network.encode(batch_of([("12", "9", "3")]), space, None)
         rows = problem.weight[0, 0].unflatten(0, (3, -1)).amax(-1)
@@ -271,7 +271,7 @@ def test_partial_sums_are_told_where_the_setting_says_so():
 
 
 def test_prefix_sums():
-    task = override(baseline("deep-thinking").configure("own"), {"network.width": 8}).task.task
+    task = override(find_baseline("deep-thinking").configure("native"), {"network.width": 8}).task.task
     batch = sample(Space((1, 1), (6, 6)), 20, Stream.of_seeds([0]), task=task)
     for problem in range(20):
         bits = batch.expression(0, problem).rstrip("=")
@@ -296,90 +296,90 @@ def test_a_shipped_run_is_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("gridsum.model.store.SHIPPED", tmp_path)
     assert main(["models", "--json"]) == 0
     (known,) = json.loads(capsys.readouterr().out)
-    assert (known["variant"], known["seed"], known["epochs"]) == ("lstm-act/paper", 4, 2)
+    assert (known["variant"], known["seed"], known["epochs"]) == ("lstm-act/matched", 4, 2)
     assert known["parameters"] == sum(part.numel() for part in stacked(small("lstm-act"), (0,)).parameters())
     assert known["configuration"]["network"]["width"] == 32
     assert main(["models"]) == 0
     assert "lstm-act" in capsys.readouterr().out
 
 
-def test_the_best_run_of_a_system_is_listed(
+def test_the_best_run_of_a_baseline_is_listed(
     make_record, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     """By held-out problems, whatever the suites say; and with the command that trains it."""
     records = [
         make_record(
-            given="alignment", variant="dngpu/own", model="dngpu-own", seed=seed, held_out=share, suite=suite,
+            given="alignment", variant="dngpu/native", model="dngpu-native", seed=seed, held_out=share, suite=suite,
             sequences_right=right, parameters=85_837,
         )
         for seed, share, right in ((0, 0.5, 640), (3, 0.75, 64), (2, 0.75, 320))
         for suite in ("2x15", "2x100")
     ]  # fmt: skip
-    unmeasured = make_record(given="nothing", variant="s2g-cnn/own", model="s2g-cnn-own")
+    unmeasured = make_record(given="nothing", variant="s2g-cnn/native", model="s2g-cnn-native")
     assert best_runs([make_record(), unmeasured]) == {}
-    assert [record.seed for record in best_runs([unmeasured, *records])["dngpu/own"].values()] == [2, 2]
+    assert [record.seed for record in best_runs([unmeasured, *records])["dngpu/native"].values()] == [2, 2]
     monkeypatch.setattr("gridsum.model.store.SHIPPED", tmp_path)
-    append(tmp_path / "systems.jsonl", [unmeasured, *records])
+    append(tmp_path / "baselines.jsonl", [unmeasured, *records])
     assert main(["models"]) == 0
     listed = capsys.readouterr().out
-    (row,) = [line.split() for line in listed.splitlines() if line.startswith("dngpu/own")]
-    assert row[:5] == ["dngpu/own", "2", "0.75", "0.50", "0.50"]
-    assert "Not measured yet: s2g-cnn/paper, s2g-cnn/own, dngpu/paper," in " ".join(listed.split())
-    assert main(["models", "dngpu/own"]) == 0
+    (row,) = [line.split() for line in listed.splitlines() if line.startswith("dngpu/native")]
+    assert row[:5] == ["dngpu/native", "2", "0.75", "0.50", "0.50"]
+    assert "Not measured yet: s2g-cnn/matched, s2g-cnn/native, dngpu/matched," in " ".join(listed.split())
+    assert main(["models", "dngpu/native"]) == 0
     told = capsys.readouterr().out
-    assert "gridsum train --variant dngpu --setting own --seeds 2 --out FOLDER" in told
+    assert "gridsum train --variant dngpu --setting native --seeds 2 --out FOLDER" in told
     assert "Training seed 2; evaluation seed" in told  # it has no halting rule, placement or grids to choose
     assert main(["models", "--json"]) == 0
     (known,) = json.loads(capsys.readouterr().out)
-    assert (known["name"], known["seed"], known["file"], len(known["records"])) == ("dngpu/own", 2, None, 2)
+    assert (known["name"], known["seed"], known["file"], len(known["records"])) == ("dngpu/native", 2, None, 2)
     assert main(["models", "dngpu"]) == 0
-    assert "dngpu/own" in capsys.readouterr().out
+    assert "dngpu/native" in capsys.readouterr().out
     assert main(["models", "dngpu/owm"]) == 2
-    assert "did you mean 'dngpu/own'" in capsys.readouterr().err
+    assert "did you mean 'dngpu/native'" in capsys.readouterr().err
 
 
-def test_the_curves_of_systems_are_drawn(make_record, tmp_path: Path):
+def test_the_curves_of_baselines_are_drawn(make_record, tmp_path: Path):
     records = [
         make_record(given=given, variant=name, model=name, seed=seed, suite=suite, sequences_right=right)
-        for name, given in (("dngpu/paper", "nothing"), ("lstm-act/own", "alignment"))
+        for name, given in (("dngpu/matched", "nothing"), ("lstm-act/native", "alignment"))
         for seed, right in ((0, 64), (1, 640), (2, 320))
         for suite in ("2x15", "2x100", "4x5", "10x5")
     ]
     found = curves(records)
     assert [(curve.label, curve.setting, curve.axis) for curve in found] == [
-        ("dngpu", "paper", "digits"),
-        ("lstm-act", "own", "digits"),
-        ("dngpu", "paper", "terms"),
-        ("lstm-act", "own", "terms"),
+        ("dngpu", "matched", "digits"),
+        ("lstm-act", "native", "digits"),
+        ("dngpu", "matched", "terms"),
+        ("lstm-act", "native", "terms"),
     ]
     assert not any(curve.ours for curve in found)
     assert [curve.ours for curve in curves([make_record(suite=suite) for suite in ("2x15", "2x100")])] == [True]
     assert found[0].points == ((15, 0.1, 0.5, 1.0), (100, 0.1, 0.5, 1.0))
-    picture, empty = tmp_path / "systems.svg", "none is measured at two sizes"
+    picture, empty = tmp_path / "baselines.svg", "none is measured at two sizes"
     for name, kept in (("all", records), ("some", [one for one in records if one.suite not in ("2x15", "2x100")])):
         append(tmp_path / f"{name}.jsonl", [*kept, *records[:4]])
-        assert main(["figure", "systems", "--records", str(tmp_path / f"{name}.jsonl"), "--out", str(picture)]) == 0
+        assert main(["figure", "baselines", "--records", str(tmp_path / f"{name}.jsonl"), "--out", str(picture)]) == 0
         assert "trained as in their papers" in picture.read_text()
         assert (empty in picture.read_text()) is (name == "some")
 
 
-def test_how_systems_learned_is_drawn(make_record, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_how_baselines_learned_is_drawn(make_record, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     """Of epochs that were trained twice the last counts; a file of other records is refused by name."""
     lines = [
-        {"variant": "dngpu/own", "problems_seen": 64, "accuracy": 0.3, "held_out": None},
-        {"variant": "dngpu/own", "problems_seen": 32, "accuracy": 0.2, "held_out": 0.1},
-        {"variant": "dngpu/own", "problems_seen": 64, "accuracy": 0.4, "held_out": None},
+        {"variant": "dngpu/native", "problems_seen": 64, "accuracy": 0.3, "held_out": None},
+        {"variant": "dngpu/native", "problems_seen": 32, "accuracy": 0.2, "held_out": 0.1},
+        {"variant": "dngpu/native", "problems_seen": 64, "accuracy": 0.4, "held_out": None},
     ]
     kept, others, picture = (tmp_path / name for name in ("learning.jsonl", "records.jsonl", "learning.svg"))
     kept.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    assert learning([kept]) == {"dngpu/own": [("dngpu/own", 32, 0.2, 0.1), ("dngpu/own", 64, 0.4, None)]}
+    assert learning([kept]) == {"dngpu/native": [("dngpu/native", 32, 0.2, 0.1), ("dngpu/native", 64, 0.4, None)]}
     assert main(["figure", "learning", "--records", str(kept), "--out", str(picture), "--data", "-"]) == 0
-    assert "dngpu/own" in picture.read_text()
+    assert "dngpu/native" in picture.read_text()
     assert json.loads(capsys.readouterr().out)[0][1]["accuracy"] == 0.4
     append(others, [make_record()])
     (tmp_path / "empty.jsonl").touch()
     wrongs = [["--records", str(tmp_path / name)] for name in ("records.jsonl", "empty.jsonl", "")]
     for wrong in ([], *wrongs):
-        mend = "that gridsum reproduce writes" if wrong else "--records FOLDER/records/systems-learning.jsonl"
+        mend = "that gridsum reproduce writes" if wrong else "--records FOLDER/records/baselines-learning.jsonl"
         assert main(["figure", "learning", *wrong, "--out", str(picture)]) == 2
         assert mend in capsys.readouterr().err

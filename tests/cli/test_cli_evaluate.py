@@ -249,7 +249,7 @@ def test_a_rule_is_measured_as_networks_are(command: Command, shipped: Path, tmp
     assert command(*arguments, "--out", str(out))[0] == 0
     first, second = read([out])
     assert (first.model, first.variant, first.seed, first.halting, first.placement) == (
-        "exact", "exact", 6, "at rest", "hard"
+        "exact", "exact", 6, "fixed-point", "hard"
     )  # fmt: skip
     assert (first.samples, first.sequences_right, first.capped, first.evaluation_seed) == (20, 20, 0, 3)
     assert first.chars_right == first.chars_valid >= 20 * 30
@@ -257,7 +257,7 @@ def test_a_rule_is_measured_as_networks_are(command: Command, shipped: Path, tmp
     assert second.sequences_right == second.samples == len(second.answers)
     status, _, err = command(*arguments, "--halting", "median")
     assert status == 2
-    assert "exact halts at rest" in err
+    assert "exact always halts at a fixed point" in err
     # A rule that reads every digit one too small is wrong, and its records say so.
     table = json.loads(column_addition().to_json())
     steps, reading = column_addition().steps, tuple(max(1, symbol - 1) if symbol else 0 for symbol in table["reading"])
@@ -287,7 +287,7 @@ def test_a_trace_is_the_whole_computation(command: Command, model: str):
     (answer,) = solve(loaded, [terms], seed=5)
     trace = trace_expression(loaded, terms, answer.steps)
     assert answer.steps > 1
-    assert (content["answer"], content["steps"], content["exact"]) == (answer.answer, answer.steps, "625")
+    assert (content["answer"], content["steps"], content["expected"]) == (answer.answer, answer.steps, "625")
     assert content["symbols"] == list("523+102=")
     assert content["action_names"] == ["TLU", "NLP", "NOP"]
     assert content["actions"] == pytest.approx(trace.actions.numpy(), abs=1e-6)

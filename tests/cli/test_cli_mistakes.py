@@ -123,7 +123,7 @@ OPTIONS = {
     "figure steps --data - --out a.svg": "gridsum solve --trace",
     "figure steps 12-3 --out a.svg": "only sums of non-negative",
     "figure steps --halting fixed --model base --out a.svg": "use 'sampled' or 'median'",
-    "figure steps --halting fixed --out a.svg": "exact halts at rest",
+    "figure steps --halting fixed --out a.svg": "exact always halts at a fixed point",
     "figure halting --model exact --out a.svg": "is of the paper's networks",
     f"figure steps {'1' * 90} --out a.svg": "too large for a picture",
     "figure film 58+67": "Add --out film.gif",

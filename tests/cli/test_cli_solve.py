@@ -26,7 +26,7 @@ Command = Callable[..., tuple[int, str, str]]
 SUMS = ["523+102+9416", "7", "99 + 1 =", "000+0", "12+34+56"]
 
 
-full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full to write to")
+full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="this baseline has no /dev/full to write to")
 
 
 def _answers(model: str, sums: list[str], **options: object) -> list[str]:
@@ -45,8 +45,8 @@ def test_json_says_what_happened(command: Command, model: str):
     lines = [json.loads(line) for line in out.splitlines()]
     names = "expression answer exact correct steps halting placement capped model"
     assert [list(line) for line in lines] == [names.split()] * len(SUMS)
-    assert [line["exact"] for line in lines] == ["10041", "7", "100", "0", "102"]
-    assert all(line["correct"] == (line["answer"] == line["exact"]) for line in lines)
+    assert [line["expected"] for line in lines] == ["10041", "7", "100", "0", "102"]
+    assert all(line["correct"] == (line["answer"] == line["expected"]) for line in lines)
     assert {(line["halting"], line["placement"], line["model"]) for line in lines} == {("median", "hard", model)}
     expected = _answers(model, SUMS, halting="median", placement="hard")
     assert [line["answer"] for line in lines] == expected
@@ -156,7 +156,7 @@ def test_without_a_name_the_rule_of_exact_answers(command: Command):
     status, out, err = command("solve", *SUMS, long, "--json")
     assert (status, err) == (0, "")
     lines = [json.loads(line) for line in out.splitlines()]
-    assert {(line["model"], line["halting"], line["placement"]) for line in lines} == {("exact", "at rest", "hard")}
+    assert {(line["model"], line["halting"], line["placement"]) for line in lines} == {("exact", "fixed-point", "hard")}
     assert all(line["correct"] for line in lines)
     assert lines[-1]["steps"] >= 1000
 
@@ -176,7 +176,7 @@ def test_rules_that_exact_does_not_have_are_refused(command: Command, model: str
     for option in (["--halting", "median"], ["--placement", "soft"]):
         status, out, err = command("solve", "1+1", *option)
         assert (status, out) == (2, "")
-        assert "exact halts at rest and places by certain actions; leave halting and placement out" in err
+        assert "exact always halts at a fixed point and uses hard placement; leave halting and placement out" in err
     status, out, err = command("solve", "1+1", "--model", model, "--network")
     assert (status, out) == (2, "")
     assert "network is for models that answer by a rule" in err

@@ -111,31 +111,31 @@ def test_standings_follow_from_the_interval(make_record: Make, right: int, value
     assert (compared.low, compared.high) == wilson(right, 640, CONFIDENCE)
     assert compared.difference == pytest.approx(right / 640 - value)
     least, most = printed_range(value)
-    assert (compared.standing == "passed") == (compared.low > most)
-    assert (compared.standing in ("passed", "reached")) == (compared.low >= least - margin(value))
-    if compared.standing == "short":
+    assert (compared.standing == "above") == (compared.low > most)
+    assert (compared.standing in ("above", "matched")) == (compared.low >= least - margin(value))
+    if compared.standing == "below":
         assert compared.high < least
-    if compared.standing == "open":
+    if compared.standing == "inconclusive":
         assert compared.low < least - margin(value) <= least <= compared.high
 
 
 @pytest.mark.parametrize(
     ("right", "value", "standing"),
     [
-        (640, 1.0, "reached"),
-        (639, 1.0, "reached"),
-        (590, 1.0, "short"),
-        (640, 0.99, "reached"),
-        (636, 0.99, "reached"),
-        (600, 0.99, "short"),
-        (0, 0.0, "reached"),
-        (30, 0.0, "passed"),
-        (160, 0.25, "reached"),
-        (141, 0.25, "open"),
-        (8, 0.03, "short"),
-        (12, 0.03, "reached"),
-        (90, 0.25, "short"),
-        (250, 0.25, "passed"),
+        (640, 1.0, "matched"),
+        (639, 1.0, "matched"),
+        (590, 1.0, "below"),
+        (640, 0.99, "matched"),
+        (636, 0.99, "matched"),
+        (600, 0.99, "below"),
+        (0, 0.0, "matched"),
+        (30, 0.0, "above"),
+        (160, 0.25, "matched"),
+        (141, 0.25, "inconclusive"),
+        (8, 0.03, "below"),
+        (12, 0.03, "matched"),
+        (90, 0.25, "below"),
+        (250, 0.25, "above"),
     ],
 )
 def test_standings(make_record: Make, right: int, value: float, standing: str):
@@ -144,7 +144,13 @@ def test_standings(make_record: Make, right: int, value: float, standing: str):
 
 @pytest.mark.parametrize(
     ("ours", "sd", "standing"),
-    [(0.9, 0.05, "passed"), (0.52, 0.1, "reached"), (0.44, 0.1, "open"), (0.45, 0.3, "open"), (0.2, 0.1, "short")],
+    [
+        (0.9, 0.05, "above"),
+        (0.52, 0.1, "matched"),
+        (0.44, 0.1, "inconclusive"),
+        (0.45, 0.3, "inconclusive"),
+        (0.2, 0.1, "below"),
+    ],
 )
 def test_a_mean_is_reached_if_it_is_shown_to_lie_within_the_papers_spread(ours: float, sd: float, standing: str):
     assert means_against_paper(Spread(ours, sd, 1.0), 10, Spread(0.5, 0.1, 0.7)).standing == standing
@@ -156,4 +162,4 @@ def test_the_margin_is_never_more_than_half_the_number():
 
 
 def test_one_seed_shows_nothing():
-    assert means_against_paper(Spread(0.5, 0.0, 0.5), 1, Spread(0.5, 0.1, 0.7)).standing == "open"
+    assert means_against_paper(Spread(0.5, 0.0, 0.5), 1, Spread(0.5, 0.1, 0.7)).standing == "inconclusive"

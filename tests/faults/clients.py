@@ -117,7 +117,7 @@ async def _client(port: int, index: int, crowd: Crowd) -> None:
             # a client that a busy machine has held up for longer than a connection may be idle asks on a new one
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
             answer, content = await _asked(reader, writer, request)
-        if b" 200 " not in answer or json.loads(content)["exact"] != str(index % 90 + turn + 20):
+        if b" 200 " not in answer or json.loads(content)["expected"] != str(index % 90 + turn + 20):
             crowd.wrong.append(f"{crowd.model}, {expression}: {content!r}")
         if turn:  # in the first they all connect
             crowd.seconds.append(time.monotonic() - began)

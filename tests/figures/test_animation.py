@@ -47,7 +47,7 @@ def test_a_gif_plays_and_is_small(brief, frames, tmp_path):
 def test_right_and_wrong_end_differently(brief, frames):
     answer, trace = brief
     good = frames[-1]
-    (*_, bad) = animation_frames(trace, dataclasses.replace(answer, exact="16"))
+    (*_, bad) = animation_frames(trace, dataclasses.replace(answer, expected="16"))
     assert (np.asarray(good.image)[:60] != np.asarray(bad.image)[:60]).any()
 
 

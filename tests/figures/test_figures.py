@@ -118,7 +118,7 @@ def test_steps_show_what_changed(right, texts):
 
 def test_a_wrong_answer_is_called_wrong(wrong, texts):
     answer, trace = wrong
-    assert any(f"✗ wrong: it is {answer.exact}" in text for text in texts(plot_steps(trace, answer)))
+    assert any(f"✗ wrong: it is {answer.expected}" in text for text in texts(plot_steps(trace, answer)))
 
 
 def test_grids_too_large_for_a_picture_are_refused(base):

@@ -152,7 +152,7 @@ def test_networks_compute_what_torch_computes(node: Node, tmp_path: Path, name: 
         assert told["size"] == list(model.config.task.solving_grid(len(terms), max(map(len, terms))))
         assert (told["answer"], told["exact"], told["steps"], told["capped"]) == (
             answer.answer,
-            answer.exact,
+            answer.expected,
             answer.steps,
             answer.capped,
         )

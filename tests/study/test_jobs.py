@@ -235,7 +235,7 @@ def test_where_it_was_trained_is_kept_and_models_can_be_loaded(quick: Path):
 
 
 def test_every_job_can_be_sent_to_another_process_and_measuring_is_parted_by_suite():
-    for job in Reproduction(("base", "fixedTime", "exact", "lstm-act/own"), (0, 1), quick=True).jobs():
+    for job in Reproduction(("base", "fixedTime", "exact", "lstm-act/native"), (0, 1), quick=True).jobs():
         assert pickle.loads(pickle.dumps(job)).name == job.name
         if isinstance(job, Measure):
             parts = [part.name for part in job.parts()]

@@ -206,8 +206,8 @@ def test_training_and_measuring_need_no_figures(tmp_path: Path):
 
 
 def test_names_stand_for_variants_and_baselines():
-    assert named(["lstm-act/own", "dngpu", "lstm-act", "exact", "base"]) == (
-        *("lstm-act/own", "dngpu/paper", "dngpu/own", "lstm-act/paper", "exact", "base"),
+    assert named(["lstm-act/native", "dngpu", "lstm-act", "exact", "base"]) == (
+        *("lstm-act/native", "dngpu/matched", "dngpu/native", "lstm-act/matched", "exact", "base"),
     )
     assert len(named(["baselines"])) == 14
 
@@ -246,16 +246,16 @@ def test_baselines_side_by_side_come_to_the_same(reproduce: Reproduce, tmp_path:
     for on in ([], ["--on", "processes:2"]):
         out = tmp_path / str(len(on))
         assert reproduce("--variants", "lstm-act", "--quick", "--out", str(out), "--commit", "abc", *on).status == 0
-        records = read([out / "records" / "systems.jsonl"])
+        records = read([out / "records" / "baselines.jsonl"])
         assert {record.commit for record in records} == {"abc"}
         assert {(record.model, record.variant) for record in records} == {
-            ("lstm-act-paper", "lstm-act/paper"),
-            ("lstm-act-own", "lstm-act/own"),
+            ("lstm-act-matched", "lstm-act/matched"),
+            ("lstm-act-native", "lstm-act/native"),
         }
         found.append(sorted(str(dataclasses.replace(record, training_seconds=None)) for record in records))
-        assert "](appendix/systems.md)" in (out / "comparison.md").read_text()
-        assert "lstm-act/own" in (out / "appendix" / "systems.md").read_text()
-        for learned in learning([out / "records" / "systems-learning.jsonl"]).values():
+        assert "](appendix/baselines.md)" in (out / "comparison.md").read_text()
+        assert "lstm-act/native" in (out / "appendix" / "baselines.md").read_text()
+        for learned in learning([out / "records" / "baselines-learning.jsonl"]).values():
             place = out / learned[0].variant.replace("/", "-")
             logged = [read_metrics(place, seed) for seed in (0, 1)]
             for one, *epochs in zip(learned, *logged, strict=True):

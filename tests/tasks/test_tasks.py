@@ -196,7 +196,7 @@ def test_a_task_of_ones_own_is_trained_and_solved(nim: str, tmp_path: Path):
     assert model.task.name == nim
     assert model.network.embedding.weight.shape[1] == 4 + 3
     answer = model.solve("123+311")
-    assert answer.exact == "30"
+    assert answer.expected == "30"
     assert set(answer.answer) <= set("0123+=")
     assert gridsum.evaluate(model, "2x3", samples=4, device="cpu")[0].samples == 4
     with pytest.raises(ExpressionError, match="'7' is no digit in base 4"):
@@ -230,7 +230,7 @@ def test_a_rule_in_another_base_is_a_table_of_that_base():
     again = RuleTable.from_json(table.to_json())
     assert again.task.name == "add:base=3"
     assert again.steps.tolist() == table.steps.tolist()
-    assert answer_by_rule(again, ("12", "1")).exact == "20"
+    assert answer_by_rule(again, ("12", "1")).expected == "20"
     assert meaning_of(again).base == 3
 
 
@@ -273,7 +273,7 @@ def test_exact_is_trained_for_a_task(tmp_path: Path):
     model = training[0]
     assert model.task.name == "add:base=2"
     assert model.network.embedding.weight.shape[1] == 5
-    assert model.solve("101+11", network=True).exact == "1000"
+    assert model.solve("101+11", network=True).expected == "1000"
 
 
 def test_a_rule_in_another_base_is_served_in_that_base():

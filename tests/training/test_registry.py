@@ -64,7 +64,7 @@ class Copier(BaselineNetwork):
 
 
 BRIEF = Setting(("order",), schedule(4, 8, 1e-2, every=2))
-COPIER = Baseline("copier", "Copier", "a test", Copier, Config, own=BRIEF, paper=BRIEF)
+COPIER = Baseline("copier", "Copier", "a test", Copier, Config, native=BRIEF, matched=BRIEF)
 
 
 class Larger(Task):
@@ -88,11 +88,11 @@ def test_a_baseline_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(registry, "_registered", {})
     registry.register(COPIER)
     with pytest.raises(ConfigError, match="comes with gridsum"):
-        registry.register(Baseline("exact", "", "", Copier, Config, COPIER.own, COPIER.paper))
+        registry.register(Baseline("exact", "", "", Copier, Config, COPIER.native, COPIER.matched))
     assert main(["train", "--variant", "copier", "--network.width", "4", "--seeds", "0,3", "--out", str(tmp_path)]) == 0
     scores = gridsum.evaluate(tmp_path, "2x1", samples=8)
     assert [(score.variant, score.seed, score.given) for score in scores] == [
-        ("copier/paper", 0, "order"), ("copier/paper", 3, "order")
+        ("copier/matched", 0, "order"), ("copier/matched", 3, "order")
     ]  # fmt: skip
     assert "gridsum evaluate" in capsys.readouterr().err
     monkeypatch.setattr(registry, "_registered", {})

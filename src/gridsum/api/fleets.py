@@ -68,8 +68,8 @@ def train(
     `variant` is one of the paper's, `exact`, or a baseline such as "dngpu". `seeds` is a number, numbers, or text such
     as "0-9". `settings` are fields by their dotted names, such as {"training.epochs": 3}; `gridsum train --help` lists
     them. `setting` names several at once: "small" makes `exact` small enough for a CPU, "text" reads the paper
-    otherwise, "own" trains a baseline as its own paper does. `start_from` goes on with a trained model, `resume` with
-    the folder itself. `task` is what to learn: a task, or the name of one such as "add:base=2". Progress goes to
+    otherwise, "native" trains a baseline as its own paper does. `start_from` goes on with a trained model, `resume`
+    with the folder itself. `task` is what to learn: a task, or the name of one such as "add:base=2". Progress goes to
     standard error unless `quiet`.
 
     Examples:

@@ -340,14 +340,14 @@ class RuleModel(Model):
 
     @property
     def halting_rules(self) -> dict[str, str]:
-        from gridsum.automaton.run import AT_REST
+        from gridsum.automaton.run import FIXED_POINT
 
-        return {AT_REST: "halt when a step changes nothing"}
+        return {FIXED_POINT: "halt when a step changes nothing"}
 
     def check(self, how: How) -> None:
         if how.halting is not None or how.placement != "auto":
             raise ModelError(
-                f"{self.name} halts at rest and places by certain actions; leave halting and placement out"
+                f"{self.name} always halts at a fixed point and uses hard placement; leave halting and placement out"
             )
 
     def answers(

@@ -145,7 +145,7 @@ def _verdict(answer: "Answer", width: int) -> list[Line]:
         return [[(start, ""), ("right", "right")]]
     return [
         [(start, ""), ("wrong", "wrong")],
-        [(f"the sum is {shortened(answer.exact, width - len('the sum is '))}", "")],
+        [(f"the sum is {shortened(answer.expected, width - len('the sum is '))}", "")],
     ]
 
 

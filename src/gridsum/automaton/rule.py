@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from gridsum.automaton.run import AT_REST, most_steps, size_of
+from gridsum.automaton.run import FIXED_POINT, most_steps, size_of
 from gridsum.automaton.table import RuleTable
 from gridsum.config.exact import PROVABLE
 from gridsum.data.answers import Answer
@@ -172,7 +172,7 @@ class LearnedRule(Rules):
             task.decode(read),
             task.answer(terms),
             steps,
-            AT_REST,
+            FIXED_POINT,
             "hard",
             steps == limit,
             task.alphabet.base,

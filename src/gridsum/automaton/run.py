@@ -19,7 +19,7 @@ from gridsum.tasks import PAD, Task, find
 
 MOST_CELLS = 2 * 10**8
 """The largest grid that is worked on, in cells."""
-AT_REST = "at rest"
+FIXED_POINT = "fixed-point"
 """How a rule halts."""
 
 WRITE, OPEN, SKIP = 0, 1, 2
@@ -146,7 +146,7 @@ def with_truth(table: RuleTable, terms: Sequence[str], found: RuleAnswer) -> Ans
         found.answer,
         task.answer(terms),
         found.steps,
-        AT_REST,
+        FIXED_POINT,
         "hard",
         found.capped,
         task.alphabet.base,

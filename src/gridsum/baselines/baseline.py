@@ -1,8 +1,8 @@
 """What a baseline, a network of another paper that ours are compared with, is: data, and a network of one run.
 
-A baseline is a `Baseline`: its name, its source, and two settings as data. `own` is what its own paper trained it on,
-`paper` is Π([1,4],[1,10]) with results only, as ours. Its network is a `BaselineNetwork`, written for one run as its
-paper has it; a fleet of seeds is the same function mapped over stacked weights (see `gridsum.baselines.fleet`).
+A baseline is a `Baseline`: its name, its source, and two settings as data. `native` is what its own paper trained it
+on, `matched` is Π([1,4],[1,10]) with results only, as ours. Its network is a `BaselineNetwork`, written for one run as
+its paper has it; a fleet of seeds is the same function mapped over stacked weights (see `gridsum.baselines.fleet`).
 """
 
 from abc import ABC, abstractmethod
@@ -29,14 +29,14 @@ class BaselineConfig:
     """One run of a baseline, but for its seed. Each adds `network`, the shape of its own."""
 
     variant: str = ""
-    setting: str = described("paper", "Which of the baseline's settings it is: own or paper.")
+    setting: str = described("matched", "Which of the baseline's settings it is: native or matched.")
     task: TaskConfig = field(default_factory=lambda: TaskConfig(group_bounds=()))
     training: TrainingConfig = field(default_factory=TrainingConfig)
     network: Any = None
 
     @property
     def label(self) -> str:
-        """What its records are called, such as dngpu/own."""
+        """What its records are called, such as dngpu/native."""
         return f"{self.variant}/{self.setting}"
 
     @property
@@ -55,7 +55,7 @@ class BaselineConfig:
 
 
 class Problem(NamedTuple):
-    """A batch as a system takes it; every tensor leads with the run."""
+    """A batch as a baseline takes it; every tensor leads with the run."""
 
     inputs: dict[str, Tensor]
     targets: Tensor
@@ -76,7 +76,7 @@ class Read(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Sizes that a system may take for its grid or its row of symbols."""
+    """Sizes that a baseline may take for its grid or its row of symbols."""
 
     terms: int
     columns: int
@@ -156,18 +156,18 @@ class Baseline(Trainable):
     source: str
     network: type[BaselineNetwork]
     config: type[BaselineConfig]
-    own: Setting
-    paper: Setting
+    native: Setting
+    matched: Setting
     claim: str = ""
     """What its own paper says of it."""
     numbers: tuple[tuple[str, float, str], ...] = ()
-    """Suites with the share of whole results that its own setting has to reach, and where that comes from."""
+    """Suites with the share of whole results that its native setting has to reach, and where that comes from."""
     differs: str = ""
     """In which it is other than there."""
     reach: str = ""
     """What it can and cannot do by its make, and why."""
     missed: str = ""
-    """Why its own setting stays below one of these numbers, as far as one can tell; empty if it reaches them all."""
+    """Why its native setting stays below one of these numbers, as far as one can tell; empty if it reaches them all."""
     found: Mapping[str, str] = field(default_factory=dict)
     """By setting, what came out and the likeliest cause. Results stand in it as {2x20}, the median of a suite, and
     {2x20 best} and {2x20 worst}, its highest and lowest seed: so they are those of the records."""
@@ -178,17 +178,17 @@ class Baseline(Trainable):
 
     @property
     def settings(self) -> dict[str, Mapping[str, Any]]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return {"paper": self.paper.changes, "own": self.own.changes}
+        return {"matched": self.matched.changes, "native": self.native.changes}
 
     @property
     def given(self) -> dict[str, str]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        parts = {"paper": self.paper.given, "own": self.own.given}
+        parts = {"matched": self.matched.given, "native": self.native.given}
         return {f"{self.name}/{setting}": ", ".join(given) or "nothing" for setting, given in parts.items()}
 
     def configure(
         self, setting: str | None = None, task: str | None = None, changes: Mapping[str, Any] | None = None
     ) -> BaselineConfig:
-        config = self.config(variant=self.name, setting=setting or "paper")
+        config = self.config(variant=self.name, setting=setting or "matched")
         named = {} if task is None else {"task.name": task}
         return override(config, {**self.chosen_setting(config.setting), **named, **(changes or {})})
 
@@ -211,7 +211,7 @@ class Baseline(Trainable):
         yield BaselineSubject(model)
 
 
-def baseline(name: str) -> Baseline:
+def find_baseline(name: str) -> Baseline:
     """The baseline of a name."""
     found = find(name)
     if not isinstance(found, Baseline):

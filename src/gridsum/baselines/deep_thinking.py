@@ -142,7 +142,7 @@ BASELINE = Baseline(
     source="Bansal et al. 2022",
     network=DeepThinking,
     config=Config,
-    own=Setting(
+    native=Setting(
         (),
         {
             "task.name": "prefix",
@@ -155,7 +155,7 @@ BASELINE = Baseline(
             **schedule(3000, 100, 1e-3),
         },
     ),
-    paper=Setting(("alignment",), schedule(5000, 100, 1e-3)),
+    matched=Setting(("alignment",), schedule(5000, 100, 1e-3)),
     claim="prefix sums of 32 bits, 1x512 bits .97",
     numbers=(("1x512", 0.97, "prefix sums of bits"),),
     differs=(
@@ -168,11 +168,11 @@ BASELINE = Baseline(
         "carry can arrive and any size can be asked."
     ),
     found={
-        "paper": (
+        "matched": (
             "Of the seven it goes furthest in digits: {2x602} on 2x602, {2x602 best} for the highest seed, at sixty "
             "times the length of training; rows of nines up to 100 digits: {nines+1:2x[1,100]}. It does not go on in "
             "terms: {4x5} on 4x5, {5x5} on 5x5. A fifth term stands on a row that no problem of training had."
         ),
-        "own": "Accuracy is {1x32} on 1x32 and {1x512} on 1x512 ({1x512 worst} for the lowest seed).",
+        "native": "Accuracy is {1x32} on 1x32 and {1x512} on 1x512 ({1x512 worst} for the lowest seed).",
     },
 )

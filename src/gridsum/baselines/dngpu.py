@@ -153,8 +153,8 @@ BASELINE = Baseline(
     source="Freivalds & Liepins 2017",
     network=NeuralGPU,
     config=Config,
-    own=Setting(("reversed digits",), {"task.terms": (2, 2), "task.digits": (1, 20), **schedule(5000, 128, 3e-3)}),
-    paper=Setting(("reversed digits",), schedule(5000, 128, 3e-3)),
+    native=Setting(("reversed digits",), {"task.terms": (2, 2), "task.digits": (1, 20), **schedule(5000, 128, 3e-3)}),
+    matched=Setting(("reversed digits",), schedule(5000, 128, 3e-3)),
     claim="2x100 decimal above .99 (Price et al. 2016, with a curriculum); all lengths 8 to 41 at once",
     numbers=(("2x20", 0.99, "all its lengths at once"), ("2x100", 0.99, "Price et al. 2016, with a curriculum")),
     differs=(
@@ -171,13 +171,13 @@ BASELINE = Baseline(
         "noise"
     ),
     found={
-        "paper": (
+        "matched": (
             "Accuracy is {[1,4]x[1,10]} within training and {2x20} on 2x20, but {2x50} on 2x50 ({2x50 best} for the "
             "highest seed). Why it stops there is open. More terms are less hard for it than for the other six: {6x5} "
             "on 6x5, and {10x5} on 10x5, where only `exact` is better. Rows of nines plus 1 are mostly wrong beyond "
             "two nines: {nines+1:2x[1,10]}."
         ),
-        "own": (
+        "native": (
             "Accuracy is {2x20} on 2x20 and {2x50} on 2x50 ({2x50 worst} for the lowest seed). On 2x100 it is "
             "{2x100}, and {2x100 best} for the highest seed."
         ),

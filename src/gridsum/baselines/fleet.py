@@ -42,7 +42,7 @@ class _Costs(NamedTuple):
 
 
 def cost(read: Read, targets: Tensor, weight: Tensor) -> _Costs:
-    """Cross-entropy over the places that count, and what the system adds to it."""
+    """Cross-entropy over the places that count, and what the baseline adds to it."""
     losses = -read.logits.log_softmax(-1).gather(-1, targets[..., None])[..., 0]
     loss = (losses * weight).sum() / weight.sum()
     right = (read.logits.detach().argmax(-1) == targets) & (targets != PAD)
@@ -110,7 +110,7 @@ def answers(network: BaselineNetwork, runs: int, batch: Batch, space: Space) -> 
 def _answered(network: BaselineNetwork, runs: int, batch: Batch, space: Space) -> tuple[Tensor, Tensor]:
     """The same, all of them laid out for `space`.
 
-    A system that reads what it has written is read back all at once, again and again, until nothing changes: that is
+    A baseline that reads what it has written is read back all at once, again and again, until nothing changes: that is
     what writing digit by digit comes to. It begins with the right answer, so one that is right takes one pass. After
     so many passes, digits that have not settled count as blank.
     """

@@ -1,4 +1,4 @@
-"""Layers that several systems share, of one run and with the features last."""
+"""Layers that several baselines share, of one run and with the features last."""
 
 import math
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""Where the symbols of a problem stand: in which term, at which place. What systems are given is made of it."""
+"""Where the symbols of a problem stand: in which term, at which place. What baselines are given is made of it."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""How systems learn: a line for each epoch of a training, which shows what a score at its end cannot."""
+"""How baselines learn: a line for each epoch of a training, which shows what a score at its end cannot."""
 
 import json
 from collections.abc import Iterable
@@ -12,10 +12,10 @@ from gridsum.training.folders import read_metrics
 
 
 class Learned(NamedTuple):
-    """The means over the seeds of a system that are still sound, for one epoch."""
+    """The means over the seeds of a baseline that are still sound, for one epoch."""
 
     variant: str
-    """Its name and its setting, such as dngpu/own."""
+    """Its name and its setting, such as dngpu/native."""
     problems_seen: int
     """By each run, until the end of the epoch."""
     accuracy: float
@@ -44,7 +44,7 @@ def learned_in(folder: Path, variant: str) -> list[Learned]:
 
 
 def learning(paths: Iterable[str | Path]) -> dict[str, list[Learned]]:
-    """The epochs of every system in the files, in order; of one trained twice, the last counts."""
+    """The epochs of every baseline in the files, in order; of one trained twice, the last counts."""
     found: dict[str, dict[int, Learned]] = {}
     for path in paths:
         try:
@@ -53,7 +53,8 @@ def learning(paths: Iterable[str | Path]) -> dict[str, list[Learned]]:
             lines = []
         if not lines:
             raise TableError(
-                f"{path} does not say how systems learn; name the systems-learning.jsonl that gridsum reproduce writes"
+                f"{path} does not say how baselines learn; name the baselines-learning.jsonl that "
+                "gridsum reproduce writes"
             )
         for line in lines:
             found.setdefault(line.variant, {})[line.problems_seen] = line

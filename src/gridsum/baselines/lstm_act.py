@@ -117,7 +117,7 @@ BASELINE = Baseline(
     source="Graves 2016",
     network=PonderingLSTM,
     config=Config,
-    own=Setting(
+    native=Setting(
         ("alignment", "partial sums"),
         {
             "task.terms": (1, 5),
@@ -126,7 +126,7 @@ BASELINE = Baseline(
             **schedule(10000, 256, 1e-3),
         },
     ),
-    paper=Setting(("alignment",), schedule(8000, 256, 1e-3)),
+    matched=Setting(("alignment",), schedule(8000, 256, 1e-3)),
     claim="[1,5]x[1,5] above .99 with partial sums",
     numbers=(("[1,5]x[1,5]", 0.99, "as our paper quotes it"),),
     differs=(
@@ -139,12 +139,12 @@ BASELINE = Baseline(
         "it in another."
     ),
     found={
-        "paper": (
+        "matched": (
             "Seeds differ much: accuracy is {[1,4]x[1,10]} within training, {[1,4]x[1,10] best} for the highest. It "
             "is weak where training rarely goes: {2x8} on 2x8, but {2x10} on 2x10, as the tenth place is filled in "
             "one term of ten. On 10x5 it is {10x5}; the highest seed still has {10x5 best}."
         ),
-        "own": (
+        "native": (
             "With partial sums accuracy is {[1,5]x[1,5]} on [1,5]x[1,5], and {[1,5]x[1,5] worst} for the lowest seed. "
             "That suite hides its corners: {4x5} on 4x5, which is one sum of 3,125 in training, and {5x5} on 5x5, one "
             "of 15,625. Beyond: {6x5} on 6x5."

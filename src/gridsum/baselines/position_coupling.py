@@ -130,7 +130,7 @@ BASELINE = Baseline(
     source="Cho et al. 2024",
     network=CoupledDecoder,
     config=Config,
-    own=Setting(
+    native=Setting(
         ("alignment by position labels", "reversed digits"),
         {
             "task.terms": (2, 2),
@@ -139,7 +139,7 @@ BASELINE = Baseline(
             **schedule(16000, 256, 1e-3, every=200),
         },
     ),
-    paper=Setting(("alignment by position labels", "reversed digits"), schedule(10000, 256, 1e-3)),
+    matched=Setting(("alignment by position labels", "reversed digits"), schedule(10000, 256, 1e-3)),
     claim="trained on 1 to 30 digits, generalises up to 200; .95 is our reading of that",
     numbers=(
         ("2x20", 0.95, "our reading of up to 200 digits"),
@@ -158,12 +158,12 @@ BASELINE = Baseline(
     ),
     missed="4.1 million sums seen instead of 50 million, with half the features",
     found={
-        "paper": (
+        "matched": (
             "Accuracy is {[1,4]x[1,10]} within training, {4x5} on 4x5, and {nines+1:2x[1,10]} on rows of nines. "
             "Longer sums are luck: {2x15} on 2x15, {2x20} on 2x20 ({2x20 best} for the highest seed), {2x50} on 2x50. "
             "One term more: {5x5} on 5x5."
         ),
-        "own": (
+        "native": (
             "Accuracy is {2x50} on 2x50, {2x100} on 2x100, {2x200} on 2x200. Rows of nines end where training ends: "
             "{nines+1:2x[1,100]} up to 100 digits, of which a little more than a quarter have at most 30, although "
             "random sums of 50 digits go."

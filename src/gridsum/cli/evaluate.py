@@ -62,7 +62,7 @@ class Options(Rules, OnDevice):
             "all": "these together",
             "terms": "1x5 to 10x5, for the figure of that name",
             "validation": "for choosing among models; no table reports it",
-            "exact": "what a network that adds exactly must hold",
+            "hard-cases": "more digits, more terms and families of hard problems",
         },
         "families, such as nines+1:2x100, for problems that random digits hardly make": FAMILIES,
     }
@@ -71,8 +71,8 @@ class Options(Rules, OnDevice):
         f"(default: {DEFAULT_MODEL}, unless there is a --solver)"
     )
     solver: tuple[Annotated[str, Value("FUNCTION")], ...] = several(
-        "package.module:function, which is given '12+34=' and returns '46', or a list for a list if its parameter is "
-        "one; it gets the same problems. Where it fails, its answer is wrong"
+        "a Python function, package.module:function, that maps '12+34=' to '46' (or a list of problems to a list of "
+        "answers). It gets the same problems as the models; an exception counts as a wrong answer"
     )
     timeout: Seconds | None = option(
         "how long a solver may take for a problem, or for a list of them (default: as long as it likes)"
@@ -119,7 +119,7 @@ def run(options: Options) -> int:
             for subject, suite in product(subjects, suites):
                 found = measure(subject, suite, setting, shown)
                 if not found:
-                    shown.note(f"gridsum: {suite.name} is left out: its numbers are too long for this system")
+                    shown.note(f"gridsum: {suite.name} is left out: its numbers are too long for this baseline")
                 for failed in (record for record in found if record.failed):
                     shown.note(f"gridsum: {without_answers(failed)}")
                 if options.out is not None:  # at once, so that what is done stays done if the rest is interrupted

@@ -52,8 +52,8 @@ FIGURES = {
     "attention": Kind("a position-based and a content-based rule (Fig. 5)", ("expression", "model")),
     "ring": Kind("digit vectors on principal components (Fig. 6); all seeds of MODEL", ("model",)),
     "terms": Kind("accuracy and steps against the number of terms (Fig. 2)", ("records",)),
-    "systems": Kind("systems side by side: results right against digits and terms", ("records",)),
-    "learning": Kind("how systems learned, from the logs that gridsum reproduce keeps", ("records",)),
+    "baselines": Kind("baselines side by side: results right against digits and terms", ("records",)),
+    "learning": Kind("how baselines learned, from the logs that gridsum reproduce keeps", ("records",)),
     "training": Kind("mean steps during training, a curve for each folder (Fig. 3)", ("runs",)),
 }
 _OF_TRACES = ("placement", "steps", "film", "halting")
@@ -218,12 +218,12 @@ def _terms(options: Options, figures: Any) -> "Drawn":
     return figures.plot_terms(curves, LONG_TERMS), curves
 
 
-def _systems(options: Options, figures: Any) -> "Drawn":
+def _baselines(options: Options, figures: Any) -> "Drawn":
     from gridsum.evaluation.baselines import curves
     from gridsum.evaluation.records import read
 
     found = curves(read(record_files(options.records)))
-    return figures.plot_systems(found), found
+    return figures.plot_baselines(found), found
 
 
 def _learning(options: Options, figures: Any) -> "Drawn":
@@ -232,7 +232,7 @@ def _learning(options: Options, figures: Any) -> "Drawn":
     if not options.records:
         raise UsageError(
             "the figure learning is made of what gridsum reproduce --variants baselines writes; name it: "
-            "--records FOLDER/records/systems-learning.jsonl"
+            "--records FOLDER/records/baselines-learning.jsonl"
         )
     found = learning(record_files(options.records))
     return figures.plot_learning(found), list(found.values())
@@ -274,7 +274,7 @@ _DRAW: dict[str, Callable[[Options, Any], Any]] = {
     "attention": _attention,
     "ring": _ring,
     "terms": _terms,
-    "systems": _systems,
+    "baselines": _baselines,
     "learning": _learning,
     "training": _training,
 }

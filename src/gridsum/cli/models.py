@@ -16,18 +16,18 @@ from gridsum.evaluation.rendering import Table, to_text
 from gridsum.evaluation.suites import COLLECTIONS
 from gridsum.evaluation.tables import ROUNDING, TABLES, accuracy_text
 from gridsum.io.names import DEFAULT_MODEL, MODELS, did_you_mean
-from gridsum.model.store import configuration_of, facts, load_runs, shipped, shipped_records, system_records
+from gridsum.model.store import baseline_records, configuration_of, facts, load_runs, shipped, shipped_records
 
 _ANSWERS = "answers where no model is named"
 _NINES = "nines+1:2x[1,10]"
 Best = dict[str, Record]
-"""The best run of a system that ours is compared with: its records by suite."""
+"""The best run of a baseline that ours is compared with: its records by suite."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
     """List the models that come with gridsum: what to use each for, and how it scored; then the best runs of the
-    systems that ours is compared with. With NAME, all its scores.
+    baselines that ours is compared with. With NAME, all its scores.
 
     examples:
       gridsum models
@@ -42,9 +42,9 @@ class Options:
 
 
 def run(options: Options) -> int:
-    known, kept = shipped(), system_records()
+    known, kept = shipped(), baseline_records()
     compared = {} if kept is None else best_runs(read([kept]))
-    # A system's name alone stands for all of its settings.
+    # A baseline's name alone stands for all of its settings.
     settings = {name: [other for other in compared if other.partition("/")[0] == name] for name in options.names}
     names = [called for name in options.names for called in settings[name] or [name]]
     unknown = next((name for name in names if name not in known and name not in compared), None)
@@ -52,17 +52,17 @@ def run(options: Options) -> int:
         hint = did_you_mean(unknown, [*known, *compared], f"the shipped models are {', '.join(known) or 'none'}")
         raise UsageError(f"no model {unknown!r} comes with gridsum; {hint}")
     models = {name: known[name] for name in names or known if name in known}
-    systems = {name: compared[name] for name in names or compared if name in compared}
+    baselines = {name: compared[name] for name in names or compared if name in compared}
     if options.json:
         described = [_described(name, path) for name, path in models.items()]
-        emit(json.dumps(described + [_system_described(best) for best in systems.values()], indent=2))
-    elif not models and not systems:
+        emit(json.dumps(described + [_baseline_described(best) for best in baselines.values()], indent=2))
+    elif not models and not baselines:
         emit("no models come with this gridsum; train one: gridsum train --variant base --out runs/base")
     elif names:
         shown = [_listed(name, path) for name, path in models.items()]
-        print_text("\n".join(shown + [_system_listed(best) for best in systems.values()]))
+        print_text("\n".join(shown + [_baseline_listed(best) for best in baselines.values()]))
     else:
-        tables = [_overview(models)] * bool(models) + [_systems_overview(systems)] * bool(systems)
+        tables = [_overview(models)] * bool(models) + [_baselines_overview(baselines)] * bool(baselines)
         print_text("\n".join(to_text(table, terminal_width() or 100) for table in tables))
     return 0
 
@@ -77,7 +77,7 @@ def _described(name: str, path: Path) -> dict[str, Any]:
     }
 
 
-def _system_described(best: Best) -> dict[str, Any]:
+def _baseline_described(best: Best) -> dict[str, Any]:
     first = next(iter(best.values()))
     return {
         "name": first.variant,
@@ -109,24 +109,24 @@ def _overview(models: Mapping[str, Path]) -> Table:
     return Table("Models that come with gridsum", caption, header, tuple(rows))
 
 
-def _systems_overview(systems: Mapping[str, Best]) -> Table:
+def _baselines_overview(baselines: Mapping[str, Best]) -> Table:
     from gridsum.study.baselines import unmeasured
 
     suites = [suite.name for suite in COLLECTIONS["comparison"]]
     rows = []
-    for name, best in systems.items():
+    for name, best in baselines.items():
         first = next(iter(best.values()))
         scores = (accuracy_text(best[suite].seq) if suite in best else NOTHING for suite in suites)
         rows.append((name, str(first.seed), f"{first.held_out:.2f}", *scores))
     caption = (
-        "Weights do not come with gridsum; `gridsum models NAME` shows all scores of a system and the command that "
+        "Weights do not come with gridsum; `gridsum models NAME` shows all scores of a baseline and the command that "
         "trains it. Shown is the seed with most of the held-out problems of its training right."
     )
-    without = unmeasured(dict(systems))
+    without = unmeasured(dict(baselines))
     if without:
         caption += f" Not measured yet: {', '.join(without)}."
-    header = ("system", "seed", "held out", *suites)
-    return Table("Best runs of the systems that ours is compared with", caption, header, tuple(rows))
+    header = ("baseline", "seed", "held out", *suites)
+    return Table("Best runs of the baselines that ours is compared with", caption, header, tuple(rows))
 
 
 def _listed(name: str, path: Path) -> str:
@@ -148,7 +148,7 @@ def _listed(name: str, path: Path) -> str:
     return f"{title}\n{_scores(records)}" if records else title
 
 
-def _system_listed(best: Best) -> str:
+def _baseline_listed(best: Best) -> str:
     first = next(iter(best.values()))
     return (
         f"{first.variant}: seed {first.seed}, {first.parameters or 0:,} parameters, was given {first.given}, "

@@ -81,7 +81,7 @@ class Options(Jobs):
     out: Place | None = option("where everything goes (default: results)")
     variants: tuple[Annotated[str, Value("NAME")], ...] = option(
         f"which of {', '.join(PAPER_VARIANTS)} (default: all of these); or exact, which is proved, and of which the "
-        "chosen run is measured; or baselines, or one of them, such as dngpu or dngpu/own",
+        "chosen run is measured; or baselines, or one of them, such as dngpu or dngpu/native",
         tuple(PAPER_VARIANTS),
     )
     reading: Annotated[str | None, Value("NAME", one_of("reading", tuple(READINGS)))] = option(

@@ -30,7 +30,7 @@ _LINES_AT_ONCE = 64
 _PLAIN_LINES = 2000
 _READ_SIZE = 1 << 18
 _SIGNS = ("+", "-", "−")
-_DESCRIBED = ("expression", "answer", "exact", "correct", "steps", "halting", "placement", "capped")
+_DESCRIBED = ("expression", "answer", "expected", "correct", "steps", "halting", "placement", "capped")
 # float32 holds about seven digits; more of them would be noise, and double the output.
 _DECIMALS = 6
 # So many columns in a row pass a carry on in one random sum of two hundred.
@@ -84,7 +84,7 @@ class Options(OneModel, Rules, OnCpu):
     )
     file: File | None = option("read the sums from a file, one a line; - is standard input")
     json: bool = flag(
-        "print a JSON object a line: expression, answer, exact (the true sum), correct, steps, halting, placement, "
+        "print a JSON object a line: expression, answer, expected (the true sum), correct, steps, halting, placement, "
         "capped (whether the limit on steps ended it), model",
         "output",
     )

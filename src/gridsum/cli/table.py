@@ -17,8 +17,8 @@ TABLES = {
     "examples": "the eight worked examples, answer by answer (Table V)",
     "ablation": "the variants, mean and spread over training seeds (Table VI)",
     "scores": "every record: accuracies, intervals and steps",
-    "systems": "systems side by side: median, best and every training seed",
-    "costs": "what systems took: parameters, problems seen, seconds",
+    "baselines": "baselines side by side: median, best and every training seed",
+    "costs": "what baselines took: parameters, problems seen, seconds",
 }
 FORMATS = ("text", "markdown", "latex", "json", "csv")
 _SHORT = {"md": "markdown", "tex": "latex", "txt": "text"}

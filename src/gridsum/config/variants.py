@@ -31,7 +31,7 @@ READINGS: dict[str, dict[str, Any]] = {
 published code does; `text` follows the words of the paper alone."""
 
 MEANINGS: dict[str, str] = {
-    "base": "the paper's system",
+    "base": "the paper's network",
     "noGroups": "the paper's, with projections that are not split into groups",
     "SASA": "the paper's, with attention as originally defined",
     "fixedTime": "the paper's, with a fixed number of steps",

@@ -13,7 +13,7 @@ class Answer(str):
 
     It is the text of what was answered, and is compared, printed and written to JSON as such::
 
-        >>> answer = Answer("58+67=", "125", "125", 3, "at rest", "hard", False, base=10)
+        >>> answer = Answer("58+67=", "125", "125", 3, "fixed-point", "hard", False, base=10)
         >>> print(answer)
         125
         >>> int(answer), answer == "125"
@@ -24,7 +24,7 @@ class Answer(str):
 
     expression: str
     answer: str
-    exact: str
+    expected: str
     steps: int
     halting: str
     placement: str
@@ -50,13 +50,13 @@ class Answer(str):
 
     @property
     def correct(self) -> bool:
-        return self.answer == self.exact
+        return self.answer == self.expected
 
     def __int__(self) -> int:
         return int(self.answer, self.base)
 
     def __repr__(self) -> str:
-        verdict = "right" if self.correct else f"wrong: it is {shortened(self.exact)}"
+        verdict = "right" if self.correct else f"wrong: it is {shortened(self.expected)}"
         steps = f"{self.steps} step{'' if self.steps == 1 else 's'}"
         return f"<{shortened(self.expression)}{shortened(self.answer) or 'nothing'}, {verdict}, {steps}>"
 

@@ -1,7 +1,7 @@
-"""Tables of systems side by side: one line for all training seeds of a system, ours among them.
+"""Tables of baselines side by side: one line for all training seeds of a baseline, ours among them.
 
-A system that is compared with ours says in its records what it was given. Its records of two versions are never mixed,
-because a version may have another network by the same name.
+A baseline says in its records what it was given. Its records of two versions are never mixed, because
+a version may have another network by the same name.
 """
 
 import re
@@ -24,12 +24,12 @@ class Line(NamedTuple):
     model: str
     variant: str
     given: str
-    system: str
+    baseline: str
     """Its name without its setting; empty for ours."""
 
     @property
     def label(self) -> str:
-        return self.variant if self.system else self.model
+        return self.variant if self.baseline else self.model
 
 
 Found = dict[Line, dict[str, dict[int | None, Record]]]
@@ -37,7 +37,7 @@ Found = dict[Line, dict[str, dict[int | None, Record]]]
 
 
 def check_versions(records: Iterable[Record]) -> None:
-    """Refuse records of one system that were made by different versions."""
+    """Refuse records of one baseline that were made by different versions."""
     versions: dict[str, str] = {}
     for record in records:
         if record.given is not None and versions.setdefault(record.variant, record.version) != record.version:
@@ -47,26 +47,26 @@ def check_versions(records: Iterable[Record]) -> None:
             )
 
 
-def by_system(records: Iterable[Record]) -> Found:
-    """Of several records for one seed and suite the last one counts. Systems come in the order of their names."""
+def by_baseline(records: Iterable[Record]) -> Found:
+    """Of several records for one seed and suite the last one counts. Baselines come in the order of their names."""
     records = list(records)
     check_versions(records)
     if not records:
         raise TableError(
-            "there are no records; train a system and measure it: gridsum train --variant dngpu --out FOLDER, then "
+            "there are no records; train a baseline and measure it: gridsum train --variant dngpu --out FOLDER, then "
             "gridsum evaluate --model FOLDER --suite comparison --out records.jsonl"
         )
     found: Found = {}
     for record in records:
-        system = "" if record.given is None else record.variant.partition("/")[0]
-        line = Line(record.model, record.variant, record.given or _OURS.get(record.model, "nothing"), system)
+        baseline = "" if record.given is None else record.variant.partition("/")[0]
+        line = Line(record.model, record.variant, record.given or _OURS.get(record.model, "nothing"), baseline)
         found.setdefault(line, {}).setdefault(record.suite, {})[record.seed] = record
-    return {line: found[line] for line in sorted(found, key=lambda line: (line.system, line.variant, line))}
+    return {line: found[line] for line in sorted(found, key=lambda line: (line.baseline, line.variant, line))}
 
 
-def systems(records: list[Record]) -> Table:
+def baselines(records: list[Record]) -> Table:
     """Whole results right by suite: median over the seeds, best seed with its interval, every seed."""
-    found = by_system(records)
+    found = by_baseline(records)
     rows = []
     for suite in _ordered(found):
         measured = [(line, suites[suite]) for line, suites in found.items() if suite in suites]
@@ -74,15 +74,15 @@ def systems(records: list[Record]) -> Table:
             rows.append(("" if number else suite, line.variant, line.given, *spread_of(seeds)))
     caption = (
         "Whole results right. Median over training seeds; in brackets the best seed's Wilson 95% interval; every seed "
-        f"in order. {_conditions(records)} A system that cannot be given such numbers at all has no line."
+        f"in order. {_conditions(records)} A baseline that cannot be given such numbers at all has no line."
     )
-    header = ("suite", "system", "was given", "seeds", "median", "best", "every seed")
-    return Table("Systems side by side", caption, header, tuple(rows), keys=2)
+    header = ("suite", "baseline", "was given", "seeds", "median", "best", "every seed")
+    return Table("Baselines side by side", caption, header, tuple(rows), keys=2)
 
 
 def across(records: list[Record], names: Sequence[str], title: str) -> Table:
-    """The same in brief: a line for each system, a column for each suite, with the median and the highest seed."""
-    found = by_system(records)
+    """The same in brief: a line for each baseline, a column for each suite, with the median and the highest seed."""
+    found = by_baseline(records)
     names = [name for name in names if any(name in suites for suites in found.values())]
     rows = []
     for line, suites in found.items():
@@ -90,7 +90,7 @@ def across(records: list[Record], names: Sequence[str], title: str) -> Table:
         if any(measured):
             rows.append((line.label, line.given, str(max(map(len, measured))), *map(_brief, measured)))
     shown = "Whole results right: the median over training seeds, then the highest seed of the suite."
-    return Table(title, f"{shown} {_conditions(records)}", ("system", "was given", "seeds", *names), tuple(rows))
+    return Table(title, f"{shown} {_conditions(records)}", ("baseline", "was given", "seeds", *names), tuple(rows))
 
 
 def _brief(seeds: Mapping[int | None, Record]) -> str:
@@ -101,9 +101,9 @@ def _brief(seeds: Mapping[int | None, Record]) -> str:
 
 
 def costs(records: list[Record]) -> Table:
-    """What each system took."""
+    """What each baseline took."""
     rows = []
-    for line, suites in by_system(records).items():
+    for line, suites in by_baseline(records).items():
         known = [record for seeds in suites.values() for record in seeds.values()]
         took = (known[-1].parameters, known[-1].problems_seen, known[-1].training_seconds)
         told = (NOTHING if value is None else f"{value:,}" for value in took)
@@ -112,19 +112,19 @@ def costs(records: list[Record]) -> Table:
         "Of one run; seconds are those of the fleet's training, shared out among its runs. Trainings that shared a GPU "
         "took longer than they take alone."
     )
-    header = ("system", "was given", "seeds", "parameters", "problems seen", "seconds")
-    return Table("What the systems took", caption, header, tuple(rows))
+    header = ("baseline", "was given", "seeds", "parameters", "problems seen", "seconds")
+    return Table("What the baselines took", caption, header, tuple(rows))
 
 
 def best_runs(records: Iterable[Record]) -> dict[str, dict[str, Record]]:
-    """By system and setting, such as dngpu/own, the records of its best run by suite.
+    """By baseline and setting, such as dngpu/native, the records of its best run by suite.
 
     The best run is that with most of the held-out problems of its training space right, of several the one with the
-    lowest seed: no suite that is reported has a say. A system whose records do not hold that share has no best run.
+    lowest seed: no suite that is reported has a say. A baseline whose records do not hold that share has no best run.
     """
     chosen = [record for record in records if record.held_out is not None]
     found: dict[str, dict[str, Record]] = {}
-    for line, suites in by_system(chosen).items() if chosen else ():
+    for line, suites in by_baseline(chosen).items() if chosen else ():
         share = {seed: record.held_out or 0.0 for seeds in suites.values() for seed, record in seeds.items()}
         best = max(share, key=lambda seed: (share[seed], -(seed or 0)))
         found[line.variant] = {suite: seeds[best] for suite, seeds in suites.items() if best in seeds}
@@ -147,7 +147,7 @@ class Point(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """One system on problems that grow in `axis`: digits of two terms, or terms of five digits."""
+    """One baseline on problems that grow in `axis`: digits of two terms, or terms of five digits."""
 
     label: str
     setting: str
@@ -161,9 +161,9 @@ _GROWING = {"digits": re.compile(r"2x([0-9]+)"), "terms": re.compile(r"([0-9]+)x
 
 
 def curves(records: Iterable[Record]) -> list[Curve]:
-    """A curve for each system and axis that it has been measured along at two sizes or more."""
+    """A curve for each baseline and axis that it has been measured along at two sizes or more."""
     found = []
-    lines = by_system(records)
+    lines = by_baseline(records)
     for axis, pattern in _GROWING.items():
         for line, suites in lines.items():
             points = []
@@ -172,12 +172,12 @@ def curves(records: Iterable[Record]) -> list[Curve]:
                     values = [record.seq for record in seeds.values()]
                     points.append(Point(int(size[1]), min(values), statistics.median(values), max(values)))
             if len(points) > 1:
-                setting = line.variant.partition("/")[2] if line.system else "paper"
-                label = line.system or line.model
-                found.append(Curve(label, setting, axis, tuple(sorted(points)), not line.system))
+                setting = line.variant.partition("/")[2] if line.baseline else "matched"
+                label = line.baseline or line.model
+                found.append(Curve(label, setting, axis, tuple(sorted(points)), not line.baseline))
     if not found:
         raise TableError(
-            "the records hold no system at two sizes, such as 2x15 and 2x100; evaluate it there: "
+            "the records hold no baseline at two sizes, such as 2x15 and 2x100; evaluate it there: "
             "gridsum evaluate --model FOLDER --suite comparison --out records.jsonl"
         )
     return found

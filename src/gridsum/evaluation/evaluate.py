@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from gridsum.automaton.run import AT_REST
+from gridsum.automaton.run import FIXED_POINT
 from gridsum.automaton.solve import solve_many
 from gridsum.automaton.table import RuleTable
 from gridsum.data.answers import shortened
@@ -250,7 +250,7 @@ class PaperSubject(Subject):
 class RuleSubject(Subject):
     """A rule, which runs until it is at rest."""
 
-    variant, halting = "exact", AT_REST
+    variant, halting = "exact", FIXED_POINT
 
     def __init__(self, name: str, table: RuleTable, seed: int | None) -> None:
         self.name, self.table, self.seeds, self.task = name, table, (seed,), table.task

@@ -17,12 +17,12 @@ from gridsum.evaluation.paper import Spread
 from gridsum.evaluation.records import Record
 
 Measure = Literal["char", "seq"]
-Standing = Literal["passed", "reached", "open", "short"]
+Standing = Literal["above", "matched", "inconclusive", "below"]
 STANDINGS: dict[Standing, str] = {
-    "passed": "the interval lies above all that the printed number can mean",
-    "reached": "it lies above that less the margin",
-    "open": "neither this nor that ours is lower can be shown",
-    "short": "the interval lies below it",
+    "above": "our whole interval exceeds the paper's number",
+    "matched": "it exceeds the paper's number minus the margin",
+    "inconclusive": "it reaches from below that line to the paper's number or beyond",
+    "below": "it begins below that line and ends below the paper's number",
 }
 MARGIN = 0.05
 CONFIDENCE = 0.90
@@ -131,7 +131,7 @@ def printed_range(value: float) -> tuple[float, float]:
 def _compared(ours: float, found: tuple[float, float], value: float, allowed: float) -> Comparison:
     least, most = printed_range(value)
     low, high = found
-    standing: Standing = "short" if high < least else "open"
+    standing: Standing = "below" if high < least else "inconclusive"
     if low >= least - allowed:
-        standing = "passed" if low > most else "reached"
+        standing = "above" if low > most else "matched"
     return Comparison(standing, ours - value, low, high)

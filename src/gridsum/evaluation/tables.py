@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from gridsum.data.symbols import exact_sum, render
 from gridsum.evaluation import paper
-from gridsum.evaluation.baselines import check_versions, costs, systems
+from gridsum.evaluation.baselines import baselines, check_versions, costs
 from gridsum.evaluation.intervals import Measure, interval
 from gridsum.evaluation.records import EXTERNAL, NOTHING, Record
 from gridsum.evaluation.rendering import Table, TableError
@@ -290,6 +290,6 @@ TABLES: dict[str, Callable[[list[Record]], Table]] = {
     "examples": _examples,
     "ablation": _ablation,
     "scores": _everything,
-    "systems": systems,
+    "baselines": baselines,
     "costs": costs,
 }

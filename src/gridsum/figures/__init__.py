@@ -18,23 +18,23 @@ except ImportError:
 
 from gridsum.figures.animation import animation_frames, save_animation
 from gridsum.figures.attention import plot_attention
+from gridsum.figures.baselines import plot_baselines, plot_learning
 from gridsum.figures.curves import plot_halting, plot_terms, plot_training
 from gridsum.figures.ring import plot_rings
 from gridsum.figures.rule import plot_rule
 from gridsum.figures.steps import plot_placement, plot_steps
 from gridsum.figures.style import save
-from gridsum.figures.systems import plot_learning, plot_systems
 
 __all__ = [
     "animation_frames",
     "plot_attention",
+    "plot_baselines",
     "plot_halting",
     "plot_learning",
     "plot_placement",
     "plot_rings",
     "plot_rule",
     "plot_steps",
-    "plot_systems",
     "plot_terms",
     "plot_training",
     "save",

@@ -93,7 +93,7 @@ def _draw(answer: "Answer", scene: _Scene, alphabet: tuple[str, ...]) -> "Image"
     from PIL import Image
 
     rows, columns = len(scene.cells), len(scene.cells[0])
-    letters = len(answer.expression) + max(len(answer.answer), len(answer.exact)) + 2
+    letters = len(answer.expression) + max(len(answer.answer), len(answer.expected)) + 2
     grid_width = _CELL * columns
     # Even numbers of pixels, which video wants.
     width = round(max(grid_width, 0.155 * letters, 3.6) + 2 * _MARGIN + 0.005, 2)
@@ -110,7 +110,7 @@ def _draw(answer: "Answer", scene: _Scene, alphabet: tuple[str, ...]) -> "Image"
     caption = scene.caption
     if scene.ending:
         colour = RIGHT if answer.correct else WRONG
-        caption = f"{caption}: {'right' if answer.correct else f'wrong, it is {answer.exact}'}"
+        caption = f"{caption}: {'right' if answer.correct else f'wrong, it is {answer.expected}'}"
     figure.text(0.5, (_FOOT - 0.3) / height, caption, ha="center", va="center", fontsize=11, color=colour)
     if scene.halted is not None:
         _draw_halted(figure, scene.halted, width, height)

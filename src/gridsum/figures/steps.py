@@ -102,7 +102,7 @@ def cells_of(trace: "Trace") -> list[list[list[Cell]]]:
 def verdict(answer: "Answer") -> str:
     """The expression, the answer, and whether it is right."""
     said = answer.answer or "nothing"
-    end = f"right, after {steps_of(answer)}" if answer.correct else f"wrong: it is {answer.exact}"
+    end = f"right, after {steps_of(answer)}" if answer.correct else f"wrong: it is {answer.expected}"
     return f"{answer.expression}{said}   {'✓' if answer.correct else '✗'} {end}"
 
 

@@ -1,4 +1,4 @@
-"""The paper's system, equation by equation in the paper's order, for R runs at once.
+"""The paper's network, equation by equation in the paper's order, for R runs at once.
 
 Here are the parts; the network that is made of them stands where it is rolled out (`gridsum.model.rollout.Network`).
 What is written here is what runs. The operations stand in `gridsum.ops`, each with its plain definition; a module that

@@ -28,7 +28,7 @@ EXPORTED = "model.safetensors"
 SHIPPED = Path(__file__).parents[1] / "shipped"
 SEEDS = "seeds.jsonl"
 """Among what is shipped: the records of every training seed of the paper's variants, for its Table VI."""
-SYSTEMS = "systems.jsonl"
+BASELINES = "baselines.jsonl"
 _FORMAT = "gridsum-weights-2"
 
 
@@ -100,9 +100,9 @@ def shipped_records(name: str) -> Path:
     return SHIPPED / f"{name}.jsonl"
 
 
-def system_records() -> Path | None:
-    """Where the records of the systems that ours is compared with stand: in a checkout, or beside the models."""
-    places = (SHIPPED.parent.parent.parent / "results" / "records" / SYSTEMS, SHIPPED / SYSTEMS)
+def baseline_records() -> Path | None:
+    """Where the records of the baselines that ours is compared with stand: in a checkout, or beside the models."""
+    places = (SHIPPED.parent.parent.parent / "results" / "records" / BASELINES, SHIPPED / BASELINES)
     return next((place for place in places if place.exists()), None)
 
 

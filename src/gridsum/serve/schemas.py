@@ -87,7 +87,7 @@ class AnswerView(Closed):
 
     expression: str
     answer: Annotated[str, Field(description="the network's answer, right or wrong")]
-    exact: Annotated[str, Field(description="the true sum")]
+    expected: Annotated[str, Field(description="the true sum")]
     correct: bool
     steps: int
     halting: str

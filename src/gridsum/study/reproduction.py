@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from gridsum.baselines.baseline import baseline
+from gridsum.baselines.baseline import find_baseline
 from gridsum.config.fields import override
 from gridsum.config.paper import ConfigError
 from gridsum.config.registry import BASELINES, find
@@ -31,7 +31,7 @@ OVERTRAINED = {"base": "terms", "noGroups": "digits"}
 """The variants whose best runs the paper overtrains, and what it shows each of them for."""
 OVERTRAINING_WEIGHT, OVERTRAINING_EPOCHS = 5e-4, 300
 EXACT, ALL_BASELINES = "exact", "baselines"
-SETTINGS = ("paper", "own")
+SETTINGS = ("matched", "native")
 
 ON_EVERY_GRID: Way = ("every", "soft")
 """What models are chosen by, and the orderings decided."""
@@ -47,7 +47,7 @@ def _each_once(*suites: Suite) -> tuple[Suite, ...]:
 
 REPORTED = _each_once(*COLLECTIONS["all"], *COLLECTIONS["terms"])
 """The suites of the paper's tables and of its figure of accuracy against terms."""
-OF_EXACT = _each_once(*COLLECTIONS["all"], *COLLECTIONS["exact"])
+OF_EXACT = _each_once(*COLLECTIONS["all"], *COLLECTIONS["hard-cases"])
 """The paper's suites, and those that a network which adds exactly must hold."""
 _MORE_OF_BASELINES = (
     *("2x5", "2x8", "2x10", "2x20", "2x50", "2x200", "4x5", "5x5", "6x5", "8x5", "10x5"),
@@ -56,7 +56,7 @@ _MORE_OF_BASELINES = (
 VALIDATION_SEED = 7
 """Of the problems that models are chosen by, which no table reports."""
 
-BASELINE_RECORDS = "records/systems.jsonl"
+BASELINE_RECORDS = "records/baselines.jsonl"
 _FILE, EXTRA_FOLDER = "reproduction.json", "extra-seeds"
 _QUICK_SAMPLES = 2
 _QUICK_EPOCHS = {"training.epochs": 2, "training.steps_per_epoch": 1, "training.batch": 8}
@@ -103,8 +103,8 @@ def baseline_suites(name: str, setting: str) -> tuple[Suite, ...]:
 
     Problems that it cannot be given are left out.
     """
-    config = baseline(name).configure(setting)
-    task, network = config.learns, baseline(name).network(config)
+    config = find_baseline(name).configure(setting)
+    task, network = config.learns, find_baseline(name).network(config)
     more = map(Suite.parse, _MORE_OF_BASELINES if task.most_terms is None else task.suites)
     suites = _each_once(*(COLLECTIONS["comparison"] if task.most_terms is None else ()), *more)
     return tuple(suite for suite in suites if network.fits(suite.space))
@@ -121,7 +121,7 @@ def named(names: Iterable[str]) -> tuple[str, ...]:
             found += [f"{one}/{setting}" for setting in SETTINGS for one in BASELINES if name in (ALL_BASELINES, one)]
         else:
             known = (*PAPER_VARIANTS, EXACT, ALL_BASELINES, *BASELINES)
-            advice = f"there are {', '.join(known)}; a baseline also as NAME/own and NAME/paper"
+            advice = f"there are {', '.join(known)}; a baseline also as NAME/native and NAME/matched"
             raise ConfigError(f"there is no variant {name!r}; {did_you_mean(name, known, advice)}")
     return tuple(dict.fromkeys(found))
 

@@ -1,4 +1,4 @@
-"""How far systems extrapolate, side by side, and how they learned."""
+"""How far baselines extrapolate, side by side, and how they learned."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,7 +9,7 @@ from gridsum.evaluation.baselines import Curve
 from gridsum.figures.style import DASHES, INK, MARKERS, SERIES, Picture, styled
 
 _TITLES = {"digits": "two terms, more and more digits", "terms": "more and more terms of 5 digits"}
-_SETTINGS = {"paper": "trained as ours", "own": "trained as in their papers"}
+_SETTINGS = {"matched": "trained as ours", "native": "trained as in their papers"}
 _LINE_OF_LABELS = 0.16
 """Inches."""
 _COLOURS = tuple(colour for colour in SERIES if colour != "#000000")
@@ -17,8 +17,8 @@ _COLOURS = tuple(colour for colour in SERIES if colour != "#000000")
 
 
 @styled
-def plot_systems(curves: Sequence[Curve]) -> Picture:
-    """Whole results right against digits and against terms: the best seed of each system, its median as a thin line.
+def plot_baselines(curves: Sequence[Curve]) -> Picture:
+    """Whole results right against digits and against terms: the best seed of each baseline, its median as a thin line.
 
     Those that were trained as ours have a row of their own, above those that were trained as in their own papers.
     Beside others, ours are black. Each other one has a colour and a mark of its own; without others, each of ours has.
@@ -67,13 +67,13 @@ def plot_systems(curves: Sequence[Curve]) -> Picture:
 
 
 @styled
-def plot_learning(systems: Mapping[str, Sequence[Learned]]) -> Picture:
+def plot_learning(baselines: Mapping[str, Sequence[Learned]]) -> Picture:
     """Characters right in training, and whole results right on held-out problems, against the problems seen."""
     figure = Picture(figsize=(8.8, 3.4), layout="constrained")
     shown = {"accuracy": "characters right in training", "held_out": "held-out results right"}
     panels = figure.subplots(1, len(shown))
     for axes, (name, words) in zip(panels, shown.items(), strict=True):
-        for number, (variant, epochs) in enumerate(systems.items()):
+        for number, (variant, epochs) in enumerate(baselines.items()):
             points = [(one.problems_seen, getattr(one, name)) for one in epochs]
             points = [point for point in points if point[1] is not None]
             style = {"color": _COLOURS[number % len(_COLOURS)], "linestyle": DASHES[number % len(DASHES)]}
