@@ -43,7 +43,7 @@ def test_json_says_what_happened(command: Command, model: str):
     status, out, _ = command("solve", *SUMS, "--model", model, "--json", "--halting", "median", "--placement", "hard")
     assert status == 0
     lines = [json.loads(line) for line in out.splitlines()]
-    names = "expression answer exact correct steps halting placement capped model"
+    names = "expression answer expected correct steps halting placement capped model"
     assert [list(line) for line in lines] == [names.split()] * len(SUMS)
     assert [line["expected"] for line in lines] == ["10041", "7", "100", "0", "102"]
     assert all(line["correct"] == (line["answer"] == line["expected"]) for line in lines)
