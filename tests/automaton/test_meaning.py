@@ -73,7 +73,8 @@ def test_a_wrong_column_is_counted():
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_rule_without_sense_is_no_addition(seed: int):
+def test_a_rule_without_sense_is_no_addition(seed: int, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("gridsum.automaton.meaning._SHORT", 40)
     meaning = meaning_of(random_table(3, seed))
     assert not meaning.is_addition
     assert meaning.carry_bits == ()

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
-from gridsum.automaton import front, run, wave
+from gridsum.automaton import run
 from gridsum.automaton.run import MOST_CELLS, SizeError, grid_size, most_steps, states
 from gridsum.automaton.solve import answer_by_rule, solve
 from gridsum.automaton.table import RuleTable, TableError
@@ -21,15 +21,7 @@ LIMIT = 60
 # Digits that repeat make long carries and zeros that lead.
 digits = st.sampled_from("0123456789") | st.sampled_from("09")
 terms = st.lists(st.text(digits, min_size=1, max_size=9), min_size=1, max_size=6).map(tuple)
-ways = st.sampled_from([(0, 0.0), (0, 2.0), (10**9, 2.0), (3, 0.2)])
-
-
-def damage(table: RuleTable, share: float, seed: int) -> RuleTable:
-    """A share of the contexts lead to a code of chance."""
-    numbers = np.random.default_rng(seed)
-    nonsense = numbers.integers(0, table.outside, table.steps.shape, np.uint8)
-    steps = np.where(numbers.random(table.steps.shape) < share, nonsense, table.steps)
-    return dataclasses.replace(table, steps=steps)
+ways = st.sampled_from([1, 8, 10**9])  # cell by cell, now one and now the other, whole stretches
 
 
 def by_changes(table: RuleTable, sum_: Sequence[str], limit: int) -> list[list[list[int]]]:
@@ -58,8 +50,7 @@ def test_column_addition_adds(sum_):
 @given(terms, ways)
 def test_every_state_is_the_oracles(sum_, chosen):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(run, "_FEW", chosen[0])
-        patch.setattr(run, "_DENSE", chosen[1])
+        patch.setattr(run, "_FEW", chosen)
         expected = every_state(RULE, sum_, 10**6)
         assert by_changes(RULE, sum_, 10**6) == expected
         assert [state.tolist() for state in states(RULE, sum_)] == expected
@@ -70,8 +61,7 @@ def test_every_state_is_the_oracles(sum_, chosen):
 def test_a_rule_without_sense_is_run_as_it_is(sum_, codes, seed, chosen):
     table = random_table(codes, seed)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(run, "_FEW", chosen[0])
-        patch.setattr(run, "_DENSE", chosen[1])
+        patch.setattr(run, "_FEW", chosen)
         expected = every_state(table, sum_, LIMIT)
         assert by_changes(table, sum_, LIMIT) == expected
         assert [state.tolist() for state in states(table, sum_, LIMIT)] == expected
@@ -80,50 +70,6 @@ def test_a_rule_without_sense_is_run_as_it_is(sum_, codes, seed, chosen):
     assert found.capped == (len(expected) > LIMIT)
     symbols = [table.reading[code] for code in expected[-1][0]]
     assert found.answer == "".join(ALPHABET[symbol] for symbol in symbols if symbol)
-
-
-def spreading(to_the_left: bool) -> RuleTable:
-    """A 1 spreads along a row; a 5 stops it, an 8 it has passed becomes 2, a 7 above it becomes 1."""
-    steps = np.zeros((12, 4, 4, 4), np.uint8)
-    for x, left, right, below in np.ndindex(*steps.shape):
-        behind, ahead = (right, left) if to_the_left else (left, right)
-        spreads = behind in (1, 2) and x != 5
-        steps[x, left, right, below] = (
-            2 if x == 8 and spreads and ahead == 1 else x == 1 or spreads or (x == 7 and below == 1)
-        )
-    return RuleTable(2, (0, 1, 2), steps, (1, 2, 3), USUAL_ACTIONS)
-
-
-# Mostly zeros, which a wave passes, and here and there what reacts to it.
-obstacles = st.lists(st.tuples(st.integers(1, 25), st.sampled_from("578")), max_size=3)
-fields = obstacles.map(lambda found: "".join("0" * free + digit for free, digit in found) + "0" * 5)
-
-
-@given(
-    st.lists(fields, min_size=1, max_size=3),
-    st.integers(0, 2),
-    st.booleans(),
-    st.integers(0, 3),
-    st.sampled_from([2, 5, 64]),
-)
-@example(["0" * 30, "0" * 10 + "7" + "0" * 15], 0, True, 2, 64)  # what the wave passes below reacts
-@example(["0" * 30, "0" * 10 + "5" + "0" * 15], 1, True, 2, 64)
-@example(["0" * 8 + "8" + "0" * 15], 0, True, 2, 64)
-@example(["0" * 15 + "5" + "0" * 8], 0, False, 2, 64)
-def test_moving_a_wave_ahead_changes_nothing(rows, source, to_the_left, patience, longest):
-    source %= len(rows)
-    rows[source] = rows[source] + "1" if to_the_left else "1" + rows[source]
-    table, sum_ = spreading(to_the_left), tuple(rows)
-    expected = every_state(table, sum_, 10**4)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(wave, "_PATIENCE", patience)
-        patch.setattr(wave, "_LONGEST", longest)
-        for until in (*range(0, len(expected), 5), len(expected) - 1):
-            at_work = run.Run(table, sum_)
-            at_work.advance(until)
-            assert at_work.steps == until
-            assert at_work.grid.tolist() == expected[until]
-        assert solve(table, sum_).steps == len(expected) - 1
 
 
 def test_a_rule_that_never_rests_is_stopped_and_says_so():
@@ -164,55 +110,12 @@ def test_the_hard_families(sum_):
     assert solve(RULE, parse(sum_)).answer == exact_sum(parse(sum_))
 
 
-def test_a_carry_through_a_hundred_thousand_nines_takes_as_many_steps():
-    for sum_ in (("9" * 10**5, "1"), ("1", "9" * 10**5)):
+def test_a_carry_through_ten_thousand_nines_takes_as_many_steps():
+    for sum_ in (("9" * 10**4, "1"), ("1", "9" * 10**4)):
         found = solve(RULE, sum_)
-        assert found.answer == "1" + "0" * 10**5
-        assert 10**5 <= found.steps <= 10**5 + 3
-        assert found.cells_computed < 20 * 10**5  # and not 10^5 steps × 3·10^5 cells
-
-
-@given(st.lists(st.text(digits, min_size=1, max_size=3), min_size=20, max_size=40).map(tuple))
-def test_of_many_terms_only_the_rows_near_the_front_are_computed(sum_):
-    size = grid_size(len(sum_), max(map(len, sum_)))
-    found = front.solve_tall(RULE, sum_, size)
-    whole = run.Run(RULE, sum_, size)
-    whole.advance(10**6)
-    if found is None:  # the steps could not be told from the rows near the front alone
-        return
-    assert found.answer == exact_sum(sum_)
-    assert found.steps == whole.steps
-
-
-def test_the_front_answers_for_sums_of_many_terms():
-    numbers = np.random.default_rng(0)
-    for count in (300, 1000):
-        sum_ = tuple(str(number) for number in numbers.integers(0, 10**5, count))
-        size = grid_size(count, 5)
-        found = front.solve_tall(RULE, sum_, size)
-        assert front.worthwhile(RULE, size)
-        assert found is not None
-        whole = run.Run(RULE, sum_, size)
-        whole.advance(10**6)
-        assert (found.answer, found.steps) == (exact_sum(sum_), whole.steps)
-        assert found.cells_computed < whole.cells_computed / 2
-        assert solve(RULE, sum_) == found
-
-
-@given(
-    st.lists(st.text(digits, min_size=1, max_size=2), min_size=20, max_size=40).map(tuple),
-    st.integers(0, 10**6),
-    st.sampled_from([0.01, 0.1]),
-)
-def test_the_front_is_never_wrong_about_a_damaged_rule(sum_, seed, share):
-    table = damage(RULE, share, seed)
-    size = grid_size(len(sum_), max(map(len, sum_)))
-    found = front.solve_tall(table, sum_, size)
-    if found is not None:
-        whole = run.Run(table, sum_, size)
-        whole.advance(10**4)
-        assert whole.at_rest
-        assert (found.answer, found.steps) == (run.read(table, whole.top_row), whole.steps)
+        assert found.answer == "1" + "0" * 10**4
+        assert 10**4 <= found.steps <= 10**4 + 3
+        assert found.cells_computed < 20 * 10**4  # and not 10^5 steps × 3·10^5 cells
 
 
 def test_sums_beyond_the_limit_are_named_before_any_work():

@@ -65,7 +65,7 @@ class Trace:
     @cached_property
     def inside(self) -> "Inside":
         """Every internal as tensors, the same for a rule as for a network; a rule's readings are certain."""
-        from gridsum.automaton.tracing import trace_of_rule
+        from gridsum.automaton.rule import trace_of_rule
 
         assert self.codes is not None
         return trace_of_rule(self.model.table, self.terms, self.codes)  # type: ignore[attr-defined]

@@ -20,6 +20,7 @@ from gridsum.config.exact import PROVABLE
 from gridsum.data.answers import Answer
 from gridsum.data.problems import Space, sample
 from gridsum.data.streams import Stream
+from gridsum.model.inside import Trace
 from gridsum.model.rule import RuleNetwork
 from gridsum.ops.placement.cpu import place_hard
 from gridsum.tasks import FIRST_DIGIT
@@ -286,3 +287,15 @@ def cells(symbols: Tensor, actions: Tensor, height: int, width: int) -> Tensor:
     empty = len(actions) - 2  # Σ has PAD and `=` beside what a cell can hold, and a cell may hold nothing
     written = grid.argmax(-1)
     return torch.where((grid.sum(-1) > 0) & (written >= FIRST_DIGIT), written - FIRST_DIGIT, empty)
+
+
+def trace_of_rule(table: RuleTable, terms: Sequence[str], codes: np.ndarray) -> Trace:
+    """The internals of a computation from its codes [N+1,H,W]: bits as ±1, and readings that are certain."""
+    states = torch.from_numpy(codes).long()
+    bits = (torch.tensor(table.codes)[states][..., None] >> torch.arange(table.bits)) & 1
+    symbols = torch.tensor(table.task.encode(terms))
+    actions = F.one_hot(torch.tensor(table.actions), 3).float()[symbols]
+    readings = F.one_hot(torch.tensor(table.reading)[states], len(table.task.alphabet)).float()
+    return Trace(
+        symbols, actions, bits.float() * 2 - 1, readings, torch.zeros(0), None, None, table.task.alphabet.symbols
+    )

@@ -1,18 +1,16 @@
 """A rule run on a sum: every cell changes at once, step by step, until no cell changes any more.
 
-`states` computes all cells at every step, as a rule is defined. `Run` computes only cells with a neighbour that has
-just changed, as a step depends on nothing else; its states and its number of steps are the same.
+`states` computes all cells at every step, as a rule is defined. `Run` comes to the same states, in as many steps,
+without computing cells where nothing can change.
 """
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
 from gridsum.automaton.table import RuleTable, TableError
-from gridsum.automaton.wave import Wave
 from gridsum.data.answers import Answer
 from gridsum.io.limits import TooLargeError, check_bytes, check_seconds, memory_asked, memory_free
 from gridsum.tasks import PAD, Task, find
@@ -23,10 +21,9 @@ FIXED_POINT = "fixed-point"
 """How a rule halts."""
 
 WRITE, OPEN, SKIP = 0, 1, 2
-# Below so many changed cells plain Python is quicker than numpy's calls; above this share of a stretch of the grid,
-# computing the whole stretch is quicker than picking cells.
-_FEW = 40
-_DENSE = 1 / 6
+# If fewer than one of so many cells have changed, plain Python, cell by cell, is quicker than numpy on all of them.
+_FEW = 400
+# What stays in a processor's cache.
 _CHUNK = 1 << 15
 # Above so many cells a sum may be too large for the memory, or take longer than an hour. Bytes that a cell takes, and
 # seconds of computing one once (benchmarks/rule.py: 1,000 terms of 1,000 digits take 6 s).
@@ -82,11 +79,9 @@ def size_of(terms: Sequence[str], task: Task = _DEFAULT) -> GridSize:
 def seconds_for(size: GridSize) -> float:
     """How long the slowest sums of this size take, about: of random digits, where most cells change at most steps.
 
-    It grows with the cube of a square's side; of a grid that is much higher than wide only the rows near the front are
-    computed. One carry through a grid that is at rest otherwise takes far less.
+    As many steps as there are rows. One carry through a grid that is at rest otherwise takes far less.
     """
-    height, width = size
-    return _STEP * height * width * min(height + 10, 2 * width + 10)
+    return _STEP * size.height * size.width * (size.height + 10)
 
 
 def most_steps(size: GridSize) -> int:
@@ -180,28 +175,28 @@ def placed(table: RuleTable, terms: Sequence[str], size: GridSize) -> list[bytes
 
 
 class Run:
-    """A rule at work on one sum.
+    """A rule at work on one sum: only where something has just changed, as a step depends on nothing else.
 
-    The grid lies flat, row after row, with a place that is no cell behind each row and rows of such places above and
-    below. So every cell has a left, a right and a lower neighbour, at the same distances: −1, +1 and `stride`.
+    The grid lies flat, row after row, with a place that is not a cell behind each row and rows of such places above
+    and below. So every cell has a left, a right and a lower neighbour, at the same distances: −1, +1 and `stride`.
     """
 
     def __init__(self, table: RuleTable, terms: Sequence[str], size: GridSize | None = None) -> None:
         self.size = size or size_of(terms, table.task)
         self.steps = 0
         self.cells_computed = 0
-        self.at_rest = False
         height, width = self.size
         self.stride = stride = width + 1
-        self._side = table.outside + 1
-        self._symbol_bytes = flat_symbols(table, terms, self.size)
-        self._symbols = np.frombuffer(self._symbol_bytes, np.uint8)
-        self._codes = bytearray(flat_codes(self.size, table.outside))
-        self._table, self._rule = table, table.flat
-        self._slots: np.ndarray | None = None
-        # At the first step every cell is computed.
-        self._changed: np.ndarray | None = None
-        self._stretch = (stride, (height + 1) * stride)
+        self._table, self._side = table, table.outside + 1
+        self._symbols = _flat_symbols(table, terms, self.size)
+        border = bytes([table.outside]) * stride
+        self._codes = bytearray(border + (bytes(width) + border[:1]) * height + border)
+        # What changed in the last step. At the first step every cell is computed.
+        self._changed = np.arange(stride, (height + 1) * stride)
+
+    @property
+    def at_rest(self) -> bool:
+        return not len(self._changed)
 
     @property
     def grid(self) -> np.ndarray:
@@ -212,7 +207,7 @@ class Run:
     @property
     def symbols(self) -> np.ndarray:
         """The symbol of every cell [H,W]."""
-        return self._symbols.reshape(-1, self.stride)[1:-1, :-1]
+        return np.frombuffer(self._symbols, np.uint8).reshape(-1, self.stride)[1:-1, :-1]
 
     @property
     def top_row(self) -> bytes:
@@ -221,129 +216,61 @@ class Run:
     def advance(self, until: int) -> None:
         """Step after step until rest, or until `until` steps are done. The step that changes nothing is not counted."""
         while not self.at_rest and self.steps < until:
-            if self._changed is not None and len(self._changed) <= _FEW:
-                self._walk(until)
+            low = max(self.stride, int(self._changed.min()) - self.stride)
+            high = min((self.size.height + 1) * self.stride, int(self._changed.max()) + 2)
+            if len(self._changed) * _FEW >= high - low:
+                self._changed = self._sweep(low, high)
+                self.steps += not self.at_rest
             else:
-                self._leap()
+                self._walk(until, (high - low) // _FEW)
 
-    def _leap(self) -> None:
-        """One step with numpy: of a whole stretch of the grid, or of the neighbours of what has changed."""
-        low, high = self._stretch
-        if self._changed is None or len(self._changed) > _DENSE * (high - low):
-            changed = self._compute_stretch(low, high)
-        else:
-            changed = self._compute_near(self._changed)
-        self._note(changed)
-
-    def _note(self, changed: np.ndarray) -> None:
-        self._changed = changed
-        if not len(changed):
-            self.at_rest = True
-            return
-        self.steps += 1
-        low, high = int(changed.min()), int(changed.max())
-        self._stretch = max(self.stride, low - self.stride), min((self.size.height + 1) * self.stride, high + 2)
-
-    def _compute_stretch(self, low: int, high: int) -> np.ndarray:
-        codes = np.frombuffer(self._codes, np.uint8)
+    def _sweep(self, low: int, high: int) -> np.ndarray:
+        """One step of all cells from `low` to `high`, and which of them have changed."""
+        codes, symbols = np.frombuffer(self._codes, np.uint8), np.frombuffer(self._symbols, np.uint8)
         new = np.empty(high - low, np.uint8)
-        index = np.empty(min(_CHUNK, high - low), np.intp)
         for start in range(low, high, _CHUNK):
             stop = min(high, start + _CHUNK)
-            part = index[: stop - start]
-            np.multiply(self._symbols[start:stop], self._side, out=part, casting="unsafe", dtype=np.intp)
-            part += codes[start - 1 : stop - 1]
-            part *= self._side
-            part += codes[start + 1 : stop + 1]
-            part *= self._side
-            part += codes[start + self.stride : stop + self.stride]
-            self._rule.take(part, out=new[start - low : stop - low], mode="clip")
+            context = symbols[start:stop].astype(np.intp)
+            for distance in (-1, 1, self.stride):
+                context *= self._side
+                context += codes[start + distance : stop + distance]
+            self._table.flat.take(context, out=new[start - low : stop - low], mode="clip")
         self.cells_computed += high - low
-        changed = np.flatnonzero(new != codes[low:high])
+        changed = low + np.flatnonzero(new != codes[low:high])
         codes[low:high] = new
-        changed += low
         return changed
 
-    def _compute_near(self, changed: np.ndarray) -> np.ndarray:
-        codes = np.frombuffer(self._codes, np.uint8)
-        near = np.concatenate((changed - 1, changed + 1, changed - self.stride))
-        index = self._symbols[near].astype(np.intp)
-        for distance in (-1, 1, self.stride):
-            index *= self._side
-            index += codes[near + distance]
-        new = self._rule[index]
-        different = np.flatnonzero(new != codes[near])
-        self.cells_computed += len(near)
-        near = near[different]
-        codes[near] = new[different]
-        return self._once(near)
-
-    def _once(self, places: np.ndarray) -> np.ndarray:
-        """`places` without repeats: of equal ones, that which was the last to write its number down."""
-        if self._slots is None:
-            self._slots = np.empty(len(self._codes), np.int32)
-        numbers = np.arange(len(places), dtype=np.int32)
-        self._slots[places] = numbers
-        return places[self._slots[places] == numbers]
-
-    def _walk(self, until: int) -> None:
+    def _walk(self, until: int, few: int) -> None:
         """Steps in which few cells change, such as those of one carry on its way, in plain Python."""
-        assert self._changed is not None
-        codes, stride, side = self._codes, self.stride, self._side
-        rule, symbols = self._table.flat_bytes, self._symbol_bytes
-        square = side * side
-        by_symbol = [symbol * side * square for symbol in range(len(self._table.steps) + 1)]
-        wave = Wave(np.frombuffer(codes, np.uint8), self._symbols, stride)
-        steps, computed = self.steps, 0
+        codes, symbols, stride, side, rule = self._codes, self._symbols, self.stride, self._side, self._table.flat_bytes
+        square, cube = side**2, side**3
         changed: list[int] = self._changed.tolist()
-        while changed and steps < until and len(changed) <= 2 * _FEW:
+        while changed and self.steps < until and len(changed) <= 2 * few:
             near = {place + distance for place in changed for distance in (-1, 1, -stride)}
             news = [
-                (place, codes[place], new)
+                (place, new)
                 for place in near
-                if (
+                if codes[place]
+                != (
                     new := rule[
-                        by_symbol[symbols[place]]
+                        symbols[place] * cube
                         + codes[place - 1] * square
                         + codes[place + 1] * side
                         + codes[place + stride]
                     ]
                 )
-                != codes[place]
             ]
-            computed += len(near)
-            for place, _, new in news:
+            for place, new in news:
                 codes[place] = new
-            changed = [place for place, _, _ in news]
-            steps += bool(changed)
-            if changed and (ahead := wave.follow(news, until - steps)):
-                steps += ahead
-                changed = [place + ahead * wave.direction for place in changed]
-        self.cells_computed += computed
-        self.steps = steps
+            changed = [place for place, _ in news]
+            self.steps += bool(changed)
+            self.cells_computed += len(near)
         self._changed = np.array(changed, np.intp)
-        if changed:
-            self._stretch = self.stride, (self.size.height + 1) * self.stride
-        else:
-            self.at_rest = True
 
 
-def flat_symbols(table: RuleTable, terms: Sequence[str], size: GridSize) -> bytes:
+def _flat_symbols(table: RuleTable, terms: Sequence[str], size: GridSize) -> bytes:
     """The symbols of a grid as it lies flat; where there is no cell stands one symbol more, which stays outside."""
-    outside = "#"
-    border = outside.encode() * (size.width + 1)
-    flat = border + b"".join(row + outside.encode() for row in placed(table, terms, size)) + border
-    return flat.translate(_numbering((*table.task.alphabet.cell_symbols, outside)))
-
-
-@cache
-def _numbering(symbols: tuple[str, ...]) -> bytes:
-    """Turns a letter into the number of its symbol."""
-    numbers = {ord(symbol): number for number, symbol in enumerate(symbols)}
-    return bytes(numbers.get(letter, 0) for letter in range(256))
-
-
-def flat_codes(size: GridSize, outside: int) -> bytes:
-    """A grid as it lies flat before any step: code 0 in every cell."""
-    border = bytes([outside]) * (size.width + 1)
-    return border + (bytes(size.width) + bytes([outside])) * size.height + border
+    symbols = "".join(table.task.alphabet.cell_symbols) + "#"
+    border = b"#" * (size.width + 1)
+    flat = border + b"".join(row + b"#" for row in placed(table, terms, size)) + border
+    return flat.translate(bytes.maketrans(symbols.encode(), bytes(range(len(symbols)))))

@@ -1,9 +1,8 @@
 """Sums by a rule, each in the way that is quick for it. Answers and steps are those of `run.states`, which is the rule.
 
-A grid of many cells is worked out by itself: where something changes (`run.Run`), or, if it is much higher than wide,
-near its front (`front`). Grids of few cells lie flat one behind the other, in one array, each with its own width. A
-step is then a few operations of numpy on all cells, whether they change or not: for few cells this takes less than
-finding out which ones may. Sums that are at rest are left out as soon as they are half of those that are worked on.
+A grid of many cells is worked out by itself, where something changes (`run.Run`). Grids of few cells lie flat one
+behind the other, in one array, each with its own width. A step is then a few operations of numpy on all cells, whether
+they change or not. Sums that are at rest are left out as soon as they are half of those that are worked on.
 """
 
 import re
@@ -12,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gridsum.automaton.front import solve_tall, worthwhile
 from gridsum.automaton.run import (
     OPEN,
     SKIP,
@@ -39,10 +37,6 @@ _NEWLINE = ord("\n")
 def solve(table: RuleTable, terms: Sequence[str], limit: int | None = None) -> RuleAnswer:
     """The answer of a rule to one sum. `limit` is the largest number of steps (default: `most_steps`)."""
     size = size_of(terms, table.task)
-    if limit is None and worthwhile(table, size):
-        found = solve_tall(table, terms, size)
-        if found is not None:
-            return found
     run = Run(table, terms, size)
     run.advance(most_steps(size) if limit is None else limit)
     return RuleAnswer(read(table, run.top_row), run.steps, run.cells_computed, not run.at_rest)
