@@ -158,19 +158,8 @@ class Baseline(Trainable):
     config: type[BaselineConfig]
     native: Setting
     matched: Setting
-    claim: str = ""
-    """What its own paper says of it."""
     numbers: tuple[tuple[str, float, str], ...] = ()
     """Suites with the share of whole results that its native setting has to reach, and where that comes from."""
-    differs: str = ""
-    """In which it is other than there."""
-    reach: str = ""
-    """What it can and cannot do by its make, and why."""
-    missed: str = ""
-    """Why its native setting stays below one of these numbers, as far as one can tell; empty if it reaches them all."""
-    found: Mapping[str, str] = field(default_factory=dict)
-    """By setting, what came out and the likeliest cause. Results stand in it as {2x20}, the median of a suite, and
-    {2x20 best} and {2x20 worst}, its highest and lowest seed: so they are those of the records."""
 
     @property
     def meaning(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]

@@ -156,23 +156,5 @@ BASELINE = Baseline(
         },
     ),
     matched=Setting(("alignment",), schedule(5000, 100, 1e-3)),
-    claim="prefix sums of 32 bits, 1x512 bits .97",
     numbers=(("1x512", 0.97, "prefix sums of bits"),),
-    differs=(
-        "the number of steps is drawn for each problem; 64 features instead of 128 (prefix sums: 128 instead of 400); "
-        "3,000 updates of new prefix sums instead of 150 epochs over a fixed set; the rate falls along a cosine "
-        "instead of in two steps"
-    ),
-    reach=(
-        "It is given the alignment that ours has to learn. A step sees five cells around, and steps can go on, so any "
-        "carry can arrive and any size can be asked."
-    ),
-    found={
-        "matched": (
-            "Of the seven it goes furthest in digits: {2x602} on 2x602, {2x602 best} for the highest seed, at sixty "
-            "times the length of training; rows of nines up to 100 digits: {nines+1:2x[1,100]}. It does not go on in "
-            "terms: {4x5} on 4x5, {5x5} on 5x5. A fifth term stands on a row that no problem of training had."
-        ),
-        "native": "Accuracy is {1x32} on 1x32 and {1x512} on 1x512 ({1x512 worst} for the lowest seed).",
-    },
 )

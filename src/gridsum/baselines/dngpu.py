@@ -155,31 +155,5 @@ BASELINE = Baseline(
     config=Config,
     native=Setting(("reversed digits",), {"task.terms": (2, 2), "task.digits": (1, 20), **schedule(5000, 128, 3e-3)}),
     matched=Setting(("reversed digits",), schedule(5000, 128, 3e-3)),
-    claim="2x100 decimal above .99 (Price et al. 2016, with a curriculum); all lengths 8 to 41 at once",
     numbers=(("2x20", 0.99, "all its lengths at once"), ("2x100", 0.99, "Price et al. 2016, with a curriculum")),
-    differs=(
-        "Adam instead of AdaMax, no gradient noise, a fixed weight of the saturation cost; 5,000 updates of "
-        "128 sums instead of 20,000; each problem takes as many steps as its own tape has cells"
-    ),
-    reach=(
-        "In a step a cell sees two cells to each side, and there are as many steps as symbols, so any carry can "
-        "arrive and any length can be asked. Terms are not aligned for it: it has to carry digits along the tape to "
-        "where they meet."
-    ),
-    missed=(
-        "the number is of a training with a curriculum; here there is none, a quarter of the updates, and no gradient "
-        "noise"
-    ),
-    found={
-        "matched": (
-            "Accuracy is {[1,4]x[1,10]} within training and {2x20} on 2x20, but {2x50} on 2x50 ({2x50 best} for the "
-            "highest seed). Why it stops there is open. More terms are less hard for it than for the other six: {6x5} "
-            "on 6x5, and {10x5} on 10x5, where only `exact` is better. Rows of nines plus 1 are mostly wrong beyond "
-            "two nines: {nines+1:2x[1,10]}."
-        ),
-        "native": (
-            "Accuracy is {2x20} on 2x20 and {2x50} on 2x50 ({2x50 worst} for the lowest seed). On 2x100 it is "
-            "{2x100}, and {2x100 best} for the highest seed."
-        ),
-    },
 )

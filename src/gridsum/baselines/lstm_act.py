@@ -127,27 +127,5 @@ BASELINE = Baseline(
         },
     ),
     matched=Setting(("alignment",), schedule(8000, 256, 1e-3)),
-    claim="[1,5]x[1,5] above .99 with partial sums",
     numbers=(("[1,5]x[1,5]", 0.99, "as our paper quotes it"),),
-    differs=(
-        "at most 10 steps for a number instead of 20; batches of 256 instead of 32 at a rate of 1e-3 instead of 1e-4; "
-        "2.0 to 2.6 million sums instead of 6.4 million"
-    ),
-    reach=(
-        "A number is one input of a fixed width. Longer numbers than in training cannot be given to it at all; more "
-        "numbers can. Every place of a number has weights of its own, so what it learns in one column does not help "
-        "it in another."
-    ),
-    found={
-        "matched": (
-            "Seeds differ much: accuracy is {[1,4]x[1,10]} within training, {[1,4]x[1,10] best} for the highest. It "
-            "is weak where training rarely goes: {2x8} on 2x8, but {2x10} on 2x10, as the tenth place is filled in "
-            "one term of ten. On 10x5 it is {10x5}; the highest seed still has {10x5 best}."
-        ),
-        "native": (
-            "With partial sums accuracy is {[1,5]x[1,5]} on [1,5]x[1,5], and {[1,5]x[1,5] worst} for the lowest seed. "
-            "That suite hides its corners: {4x5} on 4x5, which is one sum of 3,125 in training, and {5x5} on 5x5, one "
-            "of 15,625. Beyond: {6x5} on 6x5."
-        ),
-    },
 )

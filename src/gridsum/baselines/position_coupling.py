@@ -140,33 +140,9 @@ BASELINE = Baseline(
         },
     ),
     matched=Setting(("alignment by position labels", "reversed digits"), schedule(10000, 256, 1e-3)),
-    claim="trained on 1 to 30 digits, generalises up to 200; .95 is our reading of that",
     numbers=(
         ("2x20", 0.95, "our reading of up to 200 digits"),
         ("2x100", 0.95, "the same"),
         ("2x200", 0.95, "the same"),
     ),
-    differs=(
-        "256 features instead of 512; 16,000 updates of 256 sums (trained as ours, 10,000) instead of 50,000 of "
-        "1,000, at a rate of 1e-3 instead of 1e-4; for more than two terms the same labels, without the scratchpad of "
-        "the later paper; it is asked in the middle of its positions, as its authors do with more than two terms, "
-        "while with two they begin at the first"
-    ),
-    reach=(
-        "It is told which digits belong together. Learned positions set the longest number that it can be asked. With "
-        "more terms than in training, attention has to share itself among more digits than ever."
-    ),
-    missed="4.1 million sums seen instead of 50 million, with half the features",
-    found={
-        "matched": (
-            "Accuracy is {[1,4]x[1,10]} within training, {4x5} on 4x5, and {nines+1:2x[1,10]} on rows of nines. "
-            "Longer sums are luck: {2x15} on 2x15, {2x20} on 2x20 ({2x20 best} for the highest seed), {2x50} on 2x50. "
-            "One term more: {5x5} on 5x5."
-        ),
-        "native": (
-            "Accuracy is {2x50} on 2x50, {2x100} on 2x100, {2x200} on 2x200. Rows of nines end where training ends: "
-            "{nines+1:2x[1,100]} up to 100 digits, of which a little more than a quarter have at most 30, although "
-            "random sums of 50 digits go."
-        ),
-    },
 )

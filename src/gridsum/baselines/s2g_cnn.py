@@ -135,28 +135,5 @@ BASELINE = Baseline(
     config=Config,
     native=Setting((), {"task.terms": (2, 2), "task.digits": (1, 5), **schedule(5000, 128, 1e-3, clip=2.0)}),
     matched=Setting((), schedule(5000, 128, 1e-3, clip=2.0)),
-    claim="number sequences (not sums) .954 within its lengths, .975 beyond them",
     numbers=(("2x5", 0.954, "of number sequences, not of sums"), ("2x8", 0.975, "the same, longer ones")),
-    differs=(
-        "5,000 updates instead of 64,000; features of a cell are normalised by themselves instead of over the batch; "
-        "the grid is never smaller than in training, and grows where a problem needs it"
-    ),
-    reach=(
-        "Its blocks see three columns to each side and three rows down. On a grid that is placed hard, a carry from "
-        "further away could not arrive, and the top row would not see a fifth term. Its placement is learned and "
-        "stays soft, so traces of both come through."
-    ),
-    found={
-        "matched": (
-            "Accuracy is {[1,4]x[1,10]} within training, and still {2x100} on 2x100: in random sums a carry comes "
-            "from further than three columns only once in a thousand columns. Rows of nines plus 1 need such carries: "
-            "{nines+1:2x[1,10]}. On 2x602 accuracy is {2x602}; the likeliest cause is that soft placement spreads "
-            "ever more along a row. Terms end where its sight ends: {4x5} on 4x5, {5x5} on 5x5."
-        ),
-        "native": (
-            "More digits are no harder for a while: {2x50} on 2x50, {2x100} on 2x100. On 2x200 seeds lie between "
-            "{2x200 worst} and {2x200 best}. On rows of nines up to ten digits the highest has {nines+1:2x[1,10] "
-            "best}: to guess that a carry comes is always right there."
-        ),
-    },
 )

@@ -118,26 +118,5 @@ BASELINE = Baseline(
     config=Config,
     native=Setting(("reversed digits",), {"task.terms": (2, 2), "task.digits": (1, 20), **schedule(8000, 128, 1e-3)}),
     matched=Setting(("reversed digits",), schedule(8000, 128, 1e-3)),
-    claim="trained on 40 symbols, tested on 400: characters .34, sequences .02 (not checked against its text)",
     numbers=(("2x200", 0.02, "hearsay, not checked against its text"),),
-    differs=(
-        "one stack reads and writes, instead of an encoder and a decoder; 128 features; positions are not moved at "
-        "random in training"
-    ),
-    reach="It knows places by sines of their position, and positions beyond training are new to it.",
-    missed=(
-        "its positions are not moved at random in training, as they are there, so a longer sum stands at positions "
-        "that it has never seen"
-    ),
-    found={
-        "matched": (
-            "Accuracy is {[1,4]x[1,10]} within training, {4x5} on 4x5, and {nines+1:2x[1,10]} on rows of nines. It "
-            "does not go on: {2x15} on 2x15. Such a sum is shorter than the longest in training, but its result has "
-            "places that no result had. One term more: {5x5} on 5x5."
-        ),
-        "native": (
-            "Accuracy is {2x20} on 2x20, and {2x50} on 2x50. Rows of nines up to ten digits: {nines+1:2x[1,10]}, less "
-            "than in the other setting; why is open."
-        ),
-    },
 )

@@ -88,7 +88,7 @@ def write_report(folder: Path, page: Path, asked: Reproduction, tell: Tell) -> N
             tell("left out (report): it needs scipy, which is not installed; pip install scipy")
     if asked.baselines:
         ours = [shipped_records(name) for name in shipped() if shipped_records(name).exists()]
-        made |= baselines.pages([*read(ours), *baselines.baseline_records(folder)], page.parent)
+        made |= baselines.pages([*read(ours), *baselines.baseline_records(folder)], folder, page.parent)
     for path, text in made.items():
         write_atomically(path, text.encode())
         tell(f"wrote {path}")
