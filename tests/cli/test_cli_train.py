@@ -163,7 +163,7 @@ def test_training_goes_on_from_another_training_s_weights(command: Command, trai
     assert status == 0, errors
     config = json.loads((tmp_path / "more" / "config.json").read_text())
     assert (config["seeds"], config["training"]["first_step"], config["training"]["epochs"]) == ([7], 1, 1)
-    began = json.loads((tmp_path / "more" / "start.json").read_text())
+    began = json.loads((tmp_path / "more" / "config.json").read_text())["start"]
     assert began == {"model": str(trained), "seeds": [7], "epochs": 1, "moments": True}
     (before, _), (after, _) = _weights(trained, 7), _weights(tmp_path / "more", 7)
     step = 1e-3 * 1.2  # an update of AdamW moves no weight by much more than the learning rate

@@ -164,7 +164,7 @@ def damaged(scenarios: list[Scenario], place: Path, tries: int, seed: int = 0) -
             # stopped late, when there are checkpoints
             in_child(partial(scenario.begin, folder), chance.randint(80, 100))
             files = sorted(path for path in folder.rglob("*") if path.is_file() and path.stat().st_size)
-            path = chance.choice([file for file in files if file.name not in (".lock", "start.json")])
+            path = chance.choice([file for file in files if file.name != ".lock"])
             done = _damage(path, chance)
             after = f"{path.name} {done}"
             status, said = in_child(partial(scenario.go_on, folder))

@@ -7,7 +7,7 @@ import torch
 
 from gridsum.io import packed
 from gridsum.model import store
-from gridsum.model.store import StoreError, load, load_runs, read_weights, shipped
+from gridsum.model.store import StoreError, load, load_runs, shipped
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def base(tmp_path: Path) -> Path:
 
 
 def test_the_same_is_read(base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    plain, exact = read_weights(shipped()["base"]), shipped()["exact"]
+    plain, exact = load("base"), shipped()["exact"]
     (tmp_path / "exact.safetensors.xz").write_bytes(packed.pack(exact.read_bytes()))
     assert packed.content(base) == shipped()["base"].read_bytes()
     assert base.stat().st_size < 0.85 * len(packed.content(base))
@@ -26,11 +26,10 @@ def test_the_same_is_read(base: Path, tmp_path: Path, monkeypatch: pytest.Monkey
     assert {name: path.name for name, path in shipped().items()} == {
         name: f"{name}.safetensors.xz" for name in ("exact", "base")
     }
-    state, about = read_weights(base)
-    assert about == plain[1]
-    assert state.keys() == plain[0].keys()
-    assert all(torch.equal(state[name], plain[0][name]) for name in state)
-    assert load("base").seeds == (about["seed"],)
+    found = load("base")
+    assert (found.config, found.seeds) == (plain.config, plain.seeds)
+    for name, tensor in found.network.state_dict().items():
+        assert torch.equal(tensor, plain.network.state_dict()[name])
     assert load("exact").seeds == load_runs("exact", [exact]).seeds
 
 

@@ -102,7 +102,9 @@ def test_overtraining_follows_the_standard_training(quick: Path):
     assert config.objective.weight == 5e-4
     assert config.model == standard.model
     assert set(seeds) <= {0, 1}
-    assert json.loads((quick / "base-overtrained" / "start.json").read_text())["moments"], "the optimiser goes on"
+    assert json.loads((quick / "base-overtrained" / "config.json").read_text())["start"]["moments"], (
+        "the optimiser goes on"
+    )
 
 
 def test_overtraining_starts_from_the_chosen_weights(copied: Path):

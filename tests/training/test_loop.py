@@ -372,9 +372,9 @@ def test_training_that_goes_on_elsewhere_is_one_training(tmp_path):
     for seed in (1, 3):
         for name, tensor in weights_of(tmp_path / "whole", seed).items():
             torch.testing.assert_close(weights_of(tmp_path / "more", seed)[name], tensor, rtol=0, atol=1e-6)
-    began = json.loads((tmp_path / "more" / "start.json").read_text())
+    began = json.loads((tmp_path / "more" / "config.json").read_text())["start"]
     assert began == {"model": "first", "seeds": [1, 3], "epochs": 2, "moments": True}
-    assert not (tmp_path / "first" / "start.json").exists()
+    assert "start" not in json.loads((tmp_path / "first" / "config.json").read_text())
 
 
 def test_bare_weights_begin_with_moments_at_zero_and_that_is_said(tmp_path):
@@ -388,7 +388,7 @@ def test_bare_weights_begin_with_moments_at_zero_and_that_is_said(tmp_path):
     train(more, [1, 2], tmp_path / "more", CPU, start=start, warn=warnings.append)
     (warning,) = warnings
     assert "moments" in warning
-    assert not json.loads((tmp_path / "more" / "start.json").read_text())["moments"]
+    assert not json.loads((tmp_path / "more" / "config.json").read_text())["start"]["moments"]
     checkpoint = load_checkpoint(tmp_path / "more")
     assert checkpoint is not None
     assert int(checkpoint.tensors["updates"]) == 4
@@ -544,6 +544,9 @@ def test_trained_runs_without_their_configuration_are_not_wiped(tmp_path):
         assert (tmp_path / CHECKPOINT).exists()
         if left is not None:
             (tmp_path / "seed-1" / left).unlink()
+    (tmp_path / CHECKPOINT).write_bytes(b"of another program")
+    with pytest.raises(FolderError, match="holds trained runs"):
+        train(short(), [1], tmp_path, CPU)
 
 
 @pytest.mark.parametrize("harmed", ["gradient", "cost"])

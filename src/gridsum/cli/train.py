@@ -203,7 +203,8 @@ def _read_config(name: str) -> Any:
     except ValueError as error:
         raise UsageError(f"{name} is not JSON: {error}") from None
     if isinstance(data, dict):
-        data.pop("seeds", None)  # a training folder's config.json has them, but --seeds decides
+        for given in ("seeds", "start"):  # a training folder's config.json has them, but the options decide
+            data.pop(given, None)
     return read_config(data)
 
 

@@ -6,6 +6,7 @@ A system that crashes may lose what it has not been told to keep, so files and t
 import errno
 import json
 import os
+import re
 import secrets
 import socket
 import stat
@@ -14,17 +15,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-try:
-    import fcntl
-except ImportError:  # a system without them has no such locks either
-    fcntl = None
-
 LOCK = ".lock"
-_TEMPORARY = ".tmp"
-# What a file system answers that knows no locks, or whose lock server is away.
-_NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL, errno.EBADF}
-# The folders that this process has locked, and the open locks; None where the file system has none.
-_held: dict[Path, int | None] = {}
+_TEMPORARY = re.compile(r"\..+\.[0-9a-f]{12}\.tmp")
+"""The name of a file that is being written."""
+# What a file system answers that knows no locks, or whose lock server is away; and one that cannot sync a folder.
+_NOT_HERE = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL, errno.EBADF}
+# The folders that this process has locked, and which file each lock is; None where the file system has no locks.
+_held: dict[Path, tuple[int, int] | None] = {}
 
 
 class LockedError(ValueError):
@@ -35,91 +32,79 @@ class LineError(ValueError):
     """A line of a log that cannot be read; the message names it."""
 
 
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write `path` whole or not at all: readers see the old content until the new one is on the disk."""
+def write_atomically(path: Path, content: bytes, before: Path | None = None) -> None:
+    """Write `path` whole or not at all: readers see the old content until the new one is on the disk.
+
+    With `before`, the old file is kept there: a kill in between leaves that one alone.
+    """
     _make(path.parent)
-    temporary = path.parent / f".{path.name}.{secrets.token_hex(6)}{_TEMPORARY}"
+    temporary = path.parent / f".{path.name}.{secrets.token_hex(6)}.tmp"
     file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)  # as the umask has it
     try:
         with os.fdopen(file, "wb") as stream:
             stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())
+        if before is not None and path.exists():
+            os.replace(path, before)
         os.replace(temporary, path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    sync_folder(path.parent)
+    sync(path.parent)
 
 
-def sync_folder(folder: Path) -> None:
-    """Keep the names in a folder; a system that cannot sync folders keeps them in its own way."""
-    try:
-        handle = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return
+def sync(path: Path) -> None:
+    """Have a file, or the names in a folder, on the disk; a system that cannot sync folders has its own way."""
+    handle = os.open(path, os.O_RDWR if path.is_file() else os.O_RDONLY)
     try:
         os.fsync(handle)
     except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.EBADF, errno.EACCES, errno.ENOSYS, errno.EOPNOTSUPP):
+        if path.is_file() or error.errno not in _NOT_HERE:
             raise
-    finally:
-        os.close(handle)
-
-
-def sync_file(path: Path) -> None:
-    handle = os.open(path, os.O_RDWR)
-    try:
-        os.fsync(handle)
     finally:
         os.close(handle)
 
 
 def clear_temporaries(folder: Path) -> None:
     """Remove what a process that was killed while it wrote has left."""
-    for path in folder.glob(f".*{_TEMPORARY}"):
-        path.unlink(missing_ok=True)
+    for path in folder.glob(".*.tmp"):
+        if _TEMPORARY.fullmatch(path.name):
+            path.unlink(missing_ok=True)
 
 
-def append_lines(path: Path, lines: bytes, sync: bool = True) -> None:
+def append_lines(path: Path, lines: bytes, durable: bool = True) -> None:
     """Add whole lines to the end of a file, all of them or, if writing fails, none.
 
     A line that an earlier writer was killed in is mended first: completed by its newline if it is whole, else removed.
     """
+    from filelock import lock_descriptor
+
     _make(path.parent)
     file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
     try:
-        status = os.fstat(file)
-        if not stat.S_ISREG(status.st_mode):
+        if not stat.S_ISREG(os.fstat(file).st_mode):
             os.write(file, lines)  # a pipe or /dev/null, with no end to look at and nothing to take back
             return
-        with _one_at_a_time(file):
-            start = os.fstat(file).st_size
-            if start > 0 and os.pread(file, 1, start - 1) != b"\n":
-                start = _mend(file)
-            written = 0
-            try:
-                written = os.write(file, lines)
-                if written < len(lines):
-                    raise OSError(errno.ENOSPC, f"only {written} of {len(lines)} bytes could be written", str(path))
-                if sync:
-                    os.fsync(file)
-            except BaseException:
-                # Taken back only if nobody else has appended meanwhile.
-                if os.fstat(file).st_size == start + written:
-                    os.ftruncate(file, start)
-                raise
+        with suppress(OSError):  # a file system without locks; appending is atomic there, too, but mending is not
+            lock_descriptor(file, poll_interval=0.001)
+        start = os.fstat(file).st_size
+        if start > 0 and os.pread(file, 1, start - 1) != b"\n":
+            start = _mend(file)
+        written = 0
+        try:
+            written = os.write(file, lines)
+            if written < len(lines):
+                raise OSError(errno.ENOSPC, f"only {written} of {len(lines)} bytes could be written", str(path))
+            if durable:
+                os.fsync(file)
+        except BaseException:
+            # Taken back only if nobody else has appended meanwhile.
+            if os.fstat(file).st_size == start + written:
+                os.ftruncate(file, start)
+            raise
     finally:
         os.close(file)
-
-
-@contextmanager
-def _one_at_a_time(file: int) -> Iterator[None]:
-    """As far as the file system knows locks; appending is atomic without, but mending is not."""
-    if fcntl is not None:
-        with suppress(OSError):
-            fcntl.flock(file, fcntl.LOCK_EX)
-    yield  # closing the file ends it
 
 
 def _mend(file: int) -> int:
@@ -176,31 +161,42 @@ def locked(folder: Path, warn: Callable[[str], None] = lambda _: None) -> Iterat
     The lock is the system's: it ends with the process, however that ends, so no stale one has to be removed. Where the
     file system has none, that is said, and the work goes on.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / LOCK
-    file = _take(path, folder, warn)
+    from filelock import FileLock, Timeout
 
-    held = folder.absolute()
-    _held[held] = file
+    folder.mkdir(parents=True, exist_ok=True)
+    path, held, own = folder / LOCK, folder.absolute(), None
+    lock = FileLock(path, timeout=0, fallback_to_soft=False)
+    try:
+        lock.acquire()
+        own = _identity(path)
+        with suppress(OSError):  # a full disk has room for a lock, if not for its holder's name
+            path.write_text(f"process {os.getpid()} on {socket.gethostname()}\n")
+    except Timeout:
+        raise LockedError(
+            f"{folder} is being written to by another process{_holder(path)}; wait for it, or choose another folder"
+        ) from None
+    except OSError as error:
+        if error.errno not in _NOT_HERE:
+            raise
+        warn(f"the file system of {folder} has no locks; make sure that nothing else writes there")
+    _held[held] = own
     try:
         yield
     finally:
         del _held[held]
-        if file is None or _is_at(path, file):
-            if file is not None:
-                path.unlink(missing_ok=True)  # before the lock ends: whoever opened it meanwhile looks for it anew
+        if own is None or own == _identity(path):
             with suppress(OSError):
+                path.unlink(missing_ok=True)  # before the lock ends: whoever opened it meanwhile looks for it anew
                 folder.rmdir()
-        if file is not None:
-            os.close(file)
+        lock.release()
 
 
 def _make(folder: Path) -> None:
     """Make a folder to write to; one that this process has locked must be there, and be its own."""
     place = folder.absolute()
-    for held, lock in _held.items():
+    for held, own in _held.items():
         if held == place or held in place.parents:
-            if not (held.is_dir() if lock is None else _is_at(held / LOCK, lock)):
+            if not (held.is_dir() if own is None else own == _identity(held / LOCK)):
                 raise LockedError(
                     f"{held} is no longer this process's own: it was deleted or moved, or its lock was; nothing more "
                     "is written there"
@@ -211,39 +207,17 @@ def _make(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
 
 
-def _is_at(path: Path, file: int) -> bool:
-    """Whether an open file is the one that stands at a path."""
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Which file stands at a path. A lock stays open, so no other file gets its number."""
     try:
-        there, here = os.stat(path), os.fstat(file)
+        found = os.stat(path)
     except FileNotFoundError:
-        return False
-    return (there.st_dev, there.st_ino) == (here.st_dev, here.st_ino)
-
-
-def _take(path: Path, folder: Path, warn: Callable[[str], None]) -> int | None:
-    if fcntl is None:
-        warn(f"this system has no file locks; make sure that nothing else writes to {folder}")
         return None
-    while True:
-        file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            holder = os.pread(file, 200, 0).decode(errors="replace").strip()
-            os.close(file)
-            who = f" ({holder})" if holder.isprintable() and holder else ""
-            raise LockedError(
-                f"{folder} is being written to by another process{who}; wait for it, or choose another folder"
-            ) from None
-        except OSError as error:
-            os.close(file)
-            if error.errno not in _NO_LOCKS:
-                raise
-            warn(f"the file system of {folder} has no locks; make sure that nothing else writes there")
-            return None
-        if _is_at(path, file):
-            with suppress(OSError):  # a full disk has room for a lock, if not for its holder's name
-                os.ftruncate(file, 0)
-                os.pwrite(file, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
-            return file
-        os.close(file)  # its holder has just gone, and the file with it
+    return found.st_dev, found.st_ino
+
+
+def _holder(lock: Path) -> str:
+    with suppress(OSError):
+        told = lock.read_bytes()[:200].decode(errors="replace").strip()
+        return f" ({told})" if told and told.isprintable() else ""
+    return ""

@@ -3,6 +3,7 @@
 Torch is not needed here, because a sum is solved without it.
 """
 
+import math
 import os
 import re
 from collections.abc import Sequence
@@ -35,7 +36,7 @@ def check_seconds(what: str, seconds: float, usual: float) -> None:
     if seconds > limit:
         raise TooLargeError(
             f"{what} takes about {duration(seconds)} on this machine, and the limit is {duration(limit)}; ask for "
-            f"less, or allow more with {TIME}={2 * seconds / _SECONDS['d']:.0f}d"
+            f"less, or allow more with {TIME}={math.ceil(2 * seconds / _SECONDS['h'])}h"
         )
 
 

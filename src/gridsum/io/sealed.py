@@ -33,25 +33,46 @@ def seal(tensors: Mapping[str, Tensor], about: dict[str, Any]) -> bytes:
     return save(held, {_ABOUT: json.dumps(about | {_CHECKSUM: _checksum(held, about)})})
 
 
-def about_file(path: Path) -> dict[str, Any]:
-    """What a file says of its tensors, without reading them."""
-    return _open(path, whole=False)[1]
+def about_file(path: Path, form: str) -> dict[str, Any]:
+    """What a file of this format says of its tensors, without reading them."""
+    return _of_format(_open(path, whole=False)[1], form)
 
 
 def checksum_of(path: Path) -> str:
     """What a file says that its checksum is; whether that is so, `unseal` looks."""
-    return str(about_file(path).get(_CHECKSUM))
+    return str(_open(path, whole=False)[1].get(_CHECKSUM))
 
 
-def unseal(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """The tensors of a file and what it says of them, if both are as they were written."""
+def unseal(path: Path, form: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """The tensors of a file of this format and what it says of them, if both are as they were written."""
     held, about = _open(path, whole=True)
     told = about.pop(_CHECKSUM, None)
     if told is None:
         raise SealError("its checksum is missing")
     if told != _checksum(held, about):
         raise SealError("its content does not fit its checksum")
-    return held, about
+    return held, _of_format(about, form)
+
+
+def difference(found: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> str | None:
+    """In which tensor two sets of them differ by name, shape or type, in words; None where they are alike."""
+    ours, theirs = ({name: _told(tensor) for name, tensor in tensors.items()} for tensors in (expected, found))
+    wrong = sorted(name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name))
+    return (
+        wrong[0] + f" is {theirs.get(wrong[0], 'absent')} but should be {ours.get(wrong[0], 'absent')}"
+        if wrong
+        else None
+    )
+
+
+def _told(tensor: Tensor) -> str:
+    return f"{list(tensor.shape)} of {str(tensor.dtype).removeprefix('torch.')}"
+
+
+def _of_format(about: dict[str, Any], form: str) -> dict[str, Any]:
+    if about.get("format") != form:
+        raise SealError(f"its format is {about.get('format')!r}, not {form!r}")
+    return about
 
 
 def _open(path: Path, whole: bool) -> tuple[dict[str, Tensor], dict[str, Any]]:

@@ -5,7 +5,8 @@ so nothing is built from it before its checksum, shapes, types and values have b
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from gridsum.config.registry import Trainable, find, read_config
 from gridsum.io.disk import write_atomically
 from gridsum.io.names import MODELS, did_you_mean
 from gridsum.io.packed import SUFFIX
-from gridsum.io.sealed import SealError, about_file, seal, unseal
+from gridsum.io.sealed import SealError, about_file, difference, seal, unseal
 from gridsum.model.runs import parameter_count
 from gridsum.tasks import Task
 
@@ -144,65 +145,45 @@ def facts(model: Model) -> dict[str, Any]:
 
 def configuration_of(path: Path) -> Any:
     """The configuration of a weights file."""
-    return _configuration(path, _about(path, about_file))
+    with _explained(path):
+        return _configuration(path, about_file(path, _FORMAT))
 
 
 def _configuration(path: Path, about: dict[str, Any]) -> Any:
     try:
+        if not isinstance(about.get("config"), dict) or type(about.get("seed")) is not int:
+            raise ValueError("its seed or its configuration is missing")
         return read_config(about["config"])
     except ValueError as error:
         raise StoreError(f"{path} holds a configuration that this version cannot read: {error}") from None
 
 
 def _read(path: Path) -> tuple[dict[str, Tensor], Any, int]:
-    state, about = read_weights(path)
+    """The tensors of a weights file, the configuration and the seed of its run."""
+    with _explained(path):
+        state, about = unseal(path, _FORMAT)
     return state, _configuration(path, about), about["seed"]
 
 
-def read_weights(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """The tensors of a weights file, and what it says of itself."""
-    state: dict[str, Tensor] = {}
-
-    def read(path: Path) -> dict[str, Any]:
-        held, about = unseal(path)
-        state.update(held)
-        return about
-
-    about = _about(path, read)
-    return state, about
-
-
-def _about(path: Path, read: Callable[[Path], dict[str, Any]]) -> dict[str, Any]:
-    """What a weights file says of itself: its format, the seed and the configuration of its run."""
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
     try:
-        about = read(path)
+        yield
     except FileNotFoundError:
         raise StoreError(f"{path} does not exist") from None
     except SealError as error:
         raise StoreError(f"{path} cannot be used: {error}; copy it again, or train the model anew") from None
-    wrong = f"{path} holds a configuration that this version cannot read"
-    if about.get("format") != _FORMAT:
-        raise StoreError(f"{wrong}: its format is {about.get('format')!r}, not {_FORMAT!r}")
-    if not isinstance(about.get("config"), dict) or type(about.get("seed")) is not int:
-        raise StoreError(f"{wrong}: its seed or its configuration is missing")
-    return about
 
 
 def check_state(path: Path, config: Any, state: dict[str, Tensor], shapes: nn.Module) -> None:
     """Refuse weights that are not those of `shapes`, a network of no runs, in name, shape and type, or no numbers."""
-    found = {key: (tuple(value.shape), value.dtype) for key, value in state.items()}
-    expected = {key: (tuple(value.shape[1:]), value.dtype) for key, value in shapes.state_dict().items()}
-    wrong = sorted(key for key in found.keys() | expected.keys() if found.get(key) != expected.get(key))
+    expected = {
+        key: torch.empty(value.shape[1:], dtype=value.dtype, device="meta")  # which takes no memory
+        for key, value in shapes.state_dict().items()
+    }
+    wrong = difference(state, expected)
     if wrong:
-        key = wrong[0]
-        raise StoreError(
-            f"the weights in {path} are not those of variant {config.variant!r} as configured: "
-            f"{key} is {_told(found.get(key), 'missing')} but should be {_told(expected.get(key), 'absent')}"
-        )
+        raise StoreError(f"the weights in {path} are not those of variant {config.variant!r} as configured: {wrong}")
     unsound = next((key for key, value in state.items() if not value.isfinite().all()), None)
     if unsound is not None:
         raise StoreError(f"the weights in {path} are no numbers: {unsound} is not finite; train the model anew")
-
-
-def _told(found: tuple[tuple[int, ...], torch.dtype] | None, nothing: str) -> str:
-    return nothing if found is None else f"{found[0]} of {str(found[1]).removeprefix('torch.')}"

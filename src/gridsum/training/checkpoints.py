@@ -7,7 +7,6 @@ Random numbers are functions of seed and step, so a checkpoint is weights, momen
 not over has logged.
 """
 
-import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -17,9 +16,8 @@ from typing import Any
 
 from torch import Tensor
 
-from gridsum.config.fields import to_json
-from gridsum.io.disk import sync_folder, write_atomically
-from gridsum.io.sealed import SealError, about_file, seal, unseal
+from gridsum.io.disk import write_atomically
+from gridsum.io.sealed import SealError, about_file, difference, seal, unseal
 
 CHECKPOINT, BEFORE = "checkpoint.safetensors", "checkpoint-before.safetensors"
 _FORMAT = "gridsum-checkpoint-3"
@@ -59,12 +57,7 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
         "config": checkpoint.config,
         "logs": checkpoint.logs,
     }
-    last, fresh = folder / CHECKPOINT, folder / f".{CHECKPOINT}.tmp"
-    write_atomically(fresh, seal(checkpoint.tensors, about))
-    if last.exists():
-        os.replace(last, folder / BEFORE)
-    os.replace(fresh, last)
-    sync_folder(folder)
+    write_atomically(folder / CHECKPOINT, seal(checkpoint.tensors, about), folder / BEFORE)
 
 
 def load_checkpoint(folder: Path, warn: Warn = lambda _: None) -> Checkpoint | None:
@@ -102,7 +95,7 @@ def checkpoint_step(folder: Path) -> int | None:
 def _of_last(folder: Path, name: str) -> int | None:
     for file in (CHECKPOINT, BEFORE):
         try:
-            return _number(about_file(folder / file), name)
+            return _number(about_file(folder / file, _FORMAT), name)
         except (FileNotFoundError, SealError):
             continue
     return None
@@ -136,11 +129,6 @@ def drop_checkpoints(folder: Path) -> None:
         (folder / name).unlink(missing_ok=True)
 
 
-def config_of(config: Any) -> dict[str, Any]:
-    """A configuration as a checkpoint keeps it."""
-    return json.loads(to_json(config))
-
-
 def go_back(folder: Path) -> None:
     """Make the checkpoint before the last one again, in place of a damaged one; where there is none, nothing."""
     with suppress(FileNotFoundError):
@@ -155,29 +143,16 @@ def check_fits(folder: Path, checkpoint: Checkpoint, seeds: Sequence[int], state
     where = f"the checkpoint in {folder}"
     if checkpoint.seeds != tuple(seeds):
         raise CheckpointError(f"{where} is of seeds {list(checkpoint.seeds)}, not {list(seeds)}; it is another run's")
-    theirs = {name: (tuple(tensor.shape), tensor.dtype) for name, tensor in checkpoint.tensors.items()}
-    ours = {
-        name: (tuple(tensor.shape), tensor.dtype) if tensor.numel() else theirs.get(name)
-        for name, tensor in state.items()
+    expected = {
+        name: tensor if tensor.numel() else checkpoint.tensors.get(name, tensor) for name, tensor in state.items()
     }
-    wrong = sorted(
-        name for name in state.keys() | theirs.keys() if ours.get(name) is None or ours[name] != theirs.get(name)
-    )
+    wrong = difference(checkpoint.tensors, expected)
     if wrong:
-        raise CheckpointError(
-            f"{where} does not fit the configuration: {wrong[0]} is {_told(theirs.get(wrong[0]))} but should be "
-            f"{_told(ours.get(wrong[0]))}; it is another run's"
-        )
-
-
-def _told(found: tuple[tuple[int, ...], Any] | None) -> str:
-    return "absent" if found is None else f"{list(found[0])} of {str(found[1]).removeprefix('torch.')}"
+        raise CheckpointError(f"{where} does not fit the configuration: {wrong}; it is another run's")
 
 
 def _read(path: Path) -> Checkpoint:
-    held, about = unseal(path)
-    if about.get("format") != _FORMAT:
-        raise SealError(f"its format is {about.get('format')!r}, not {_FORMAT!r}")
+    held, about = unseal(path, _FORMAT)
     seeds, quantities = about["seeds"], tuple(about["quantities"])
     numbers = _number(about, "epoch"), _number(about, "step")
     return Checkpoint(*numbers, tuple(seeds), held, about["config"], quantities, about["logs"])

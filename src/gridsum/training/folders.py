@@ -1,7 +1,6 @@
 """A training folder: the configuration, checkpoints of the whole fleet, and a folder for each seed.
 
-    FOLDER/config.json              what was asked for
-    FOLDER/start.json               whose weights it began from; only where it did not begin from random ones
+    FOLDER/config.json              what was asked for, and whose weights it began from, if not from random ones
     FOLDER/checkpoint*.safetensors  the last two checkpoints (see `gridsum.training.checkpoints`)
     FOLDER/seed-K/metrics.jsonl     one line an epoch
     FOLDER/seed-K/weights.safetensors
@@ -28,22 +27,23 @@ from gridsum.io.disk import (
     append_lines,
     clear_temporaries,
     read_objects,
-    sync_file,
+    sync,
     write_atomically,
 )
 from gridsum.model.store import WEIGHTS, Model
 from gridsum.training.checkpoints import (
+    BEFORE,
+    CHECKPOINT,
     Checkpoint,
     Warn,
     check_fits,
     checkpoint_epoch,
-    drop_checkpoints,
+    checkpoint_step,
     go_back,
     load_checkpoint,
 )
 
 _CONFIG = "config.json"
-_START = "start.json"
 _METRICS = "metrics.jsonl"
 
 
@@ -61,7 +61,7 @@ def kept_weights(epoch: int) -> str:
 
 
 def check_free(folder: Path) -> None:
-    """Refuse a folder that holds a training run already: nothing is overwritten."""
+    """Refuse a folder that holds anything trained: nothing is overwritten."""
     if (folder / _CONFIG).exists():
         raise FolderError(
             f"{folder} already holds a training run; add --resume to go on (in Python resume=True), "
@@ -69,21 +69,12 @@ def check_free(folder: Path) -> None:
         )
     if (folder / WEIGHTS).exists():
         raise FolderError(f"{folder} already holds the weights of a run; choose another folder")
-    # A start that was stopped before it had a configuration has weights and a checkpoint, but no log.
-    kept = [*folder.glob(f"seed-*/{WEIGHTS}"), *folder.glob("checkpoint*.safetensors")]
-    if any(log.stat().st_size for log in folder.glob(f"seed-*/{_METRICS}")) or (
-        kept and not (folder / _START).exists()
-    ):
+    # A start that was stopped before it had a configuration has empty logs, and a checkpoint before the first step.
+    kept = any(path.stat().st_size for path in folder.glob("seed-*/*"))
+    if kept or (any((folder / name).exists() for name in (CHECKPOINT, BEFORE)) and checkpoint_step(folder) != 0):
         raise FolderError(
             f"{folder} holds trained runs, but no {_CONFIG}; put that back from a copy, or choose another folder"
         )
-
-
-def clear(folder: Path) -> None:
-    """Forget the beginning of a training that was stopped before it had a configuration: it is not this one's."""
-    clear_leftovers(folder)
-    (folder / _START).unlink(missing_ok=True)
-    drop_checkpoints(folder)
 
 
 def clear_leftovers(folder: Path) -> None:
@@ -92,11 +83,11 @@ def clear_leftovers(folder: Path) -> None:
         clear_temporaries(place)
 
 
-def create(folder: Path, config: Any, seeds: Sequence[int]) -> None:
-    """Begin a training folder."""
+def create(folder: Path, config: Any, seeds: Sequence[int], start: dict[str, Any] | None = None) -> None:
+    """Begin a training folder; `start` says what the training begins from (see `about_start`)."""
     for seed in seeds:
         write_atomically(seed_folder(folder, seed) / _METRICS, b"")
-    write_setup(folder, config, seeds)
+    _write_setup(folder, config, seeds, start)
 
 
 def check_same(folder: Path, config: Any, seeds: Sequence[int]) -> None:
@@ -130,9 +121,9 @@ def take_up(
     """
     checkpoint = load_checkpoint(folder, warn)
     if checkpoint is None:
-        if (folder / _START).exists():
+        if start := _read_setup(folder)[2]:
             raise FolderError(
-                f"{folder} began from the weights of {_source(folder)}, and its checkpoint is missing; start again "
+                f"{folder} began from the weights of {start.get('model')}, and its checkpoint is missing; start again "
                 "with --start-from in another folder"
             )
         if any((seed_folder(folder, seed) / WEIGHTS).exists() for seed in seeds):
@@ -158,38 +149,39 @@ def take_up(
     return checkpoint
 
 
-def _source(folder: Path) -> str:
-    try:
-        return str(json.loads((folder / _START).read_text())["model"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return "another training"
-
-
 def write_setup(folder: Path, config: Any, seeds: Sequence[int]) -> None:
-    setup = {"seeds": list(seeds), **json.loads(to_json(config))}
+    """Change the configuration of an existing training folder."""
+    _write_setup(folder, config, seeds, _read_setup(folder)[2])
+
+
+def _write_setup(folder: Path, config: Any, seeds: Sequence[int], start: dict[str, Any] | None) -> None:
+    setup = {"seeds": list(seeds), **({"start": start} if start else {}), **json.loads(to_json(config))}
     write_atomically(folder / _CONFIG, json.dumps(setup, indent=2).encode())
 
 
-def write_start(folder: Path, start: Model, moments: bool) -> None:
+def about_start(start: Model, moments: bool) -> dict[str, Any]:
     """Which model a training began from, by the name it was given, how many epochs that had been trained for, and
     whether the optimiser went on with its moments."""
     trained = start.config.training.epochs_in_all
-    about = {"model": start.name, "seeds": list(start.seeds), "epochs": trained, "moments": moments}
-    write_atomically(folder / _START, json.dumps(about).encode() + b"\n")
+    return {"model": start.name, "seeds": list(start.seeds), "epochs": trained, "moments": moments}
 
 
 def read_setup(folder: Path) -> tuple[Any, tuple[int, ...]]:
     """The configuration and seeds of an existing training folder."""
+    return _read_setup(folder)[:2]
+
+
+def _read_setup(folder: Path) -> tuple[Any, tuple[int, ...], dict[str, Any]]:
     path = folder / _CONFIG
     try:
         data = json.loads(path.read_text())
-        seeds = tuple(int(seed) for seed in data.pop("seeds"))
+        seeds, start = tuple(int(seed) for seed in data.pop("seeds")), dict(data.pop("start", {}))
     except FileNotFoundError:
         raise FolderError(f"{folder} holds no training run to resume; start one without --resume") from None
     except (json.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise FolderError(f"{path} cannot be read as a training configuration: {error!r}") from None
     try:
-        return read_config(data), seeds
+        return read_config(data), seeds, start
     except ConfigError as error:
         raise FolderError(f"{path}: {error}") from None
 
@@ -213,7 +205,7 @@ def trained_epochs(folder: Path) -> int:
 def append_metrics(folder: Path, seed: int, line: dict[str, Any]) -> None:
     """Floats get the nine digits that tell all single-precision numbers apart."""
     short = {name: float(f"{value:.9g}") if isinstance(value, float) else value for name, value in line.items()}
-    append_lines(seed_folder(folder, seed) / _METRICS, json.dumps(short).encode() + b"\n", sync=False)
+    append_lines(seed_folder(folder, seed) / _METRICS, json.dumps(short).encode() + b"\n", durable=False)
 
 
 def read_metrics(folder: Path, seed: int) -> list[dict[str, Any]]:
@@ -231,7 +223,7 @@ def _numbered(path: Path) -> Iterator[dict[str, Any]]:
 def keep_logs(folder: Path, seeds: Sequence[int]) -> dict[str, str]:
     """Have all logs on the disk, because they must not be behind the checkpoint that follows; returns checksums."""
     for seed in seeds:
-        sync_file(seed_folder(folder, seed) / _METRICS)
+        sync(seed_folder(folder, seed) / _METRICS)
     return {str(seed): _log_checksum(folder, seed) for seed in seeds}
 
 

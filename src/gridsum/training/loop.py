@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gridsum.config.fields import fields_of, override
+from gridsum.config.fields import fields_of, override, to_json
 from gridsum.config.paper import ConfigError
 from gridsum.config.registry import Trainable, find
 from gridsum.data.problems import sample
@@ -24,13 +24,13 @@ from gridsum.ops.costs import check_time
 from gridsum.ops.devices import Replayed, on_gpu
 from gridsum.ops.forms import served
 from gridsum.ops.sizes import check_memory
-from gridsum.training.checkpoints import Checkpoint, Warn, config_of, load_moments, save_checkpoint
+from gridsum.training.checkpoints import Checkpoint, Warn, drop_checkpoints, load_moments, save_checkpoint
 from gridsum.training.folders import (
     FolderError,
+    about_start,
     append_metrics,
     check_free,
     check_same,
-    clear,
     clear_leftovers,
     create,
     cut_metrics,
@@ -41,7 +41,6 @@ from gridsum.training.folders import (
     take_up,
     trained_epochs,
     write_setup,
-    write_start,
 )
 from gridsum.training.optimiser import AdamW
 from gridsum.training.process import set_for_training
@@ -183,14 +182,18 @@ def _train(
         fleet.restore(folder, told.warn)
         write_setup(folder, config, seeds)
     else:
-        clear(folder)
+        clear_leftovers(folder)
+        drop_checkpoints(folder)
+        began = None
         if start is not None:
             kept = fleet.begin_from(start)
             if not kept:
                 told.warn(f"{start.name} comes without the optimiser's moments, so they begin at zero")
-            write_start(folder, start, kept)
-            fleet.save(folder)  # resuming must not depend on the weights it began from
-        create(folder, config, seeds)  # last: a folder without a configuration holds no training yet
+            began = about_start(start, kept)
+            save_checkpoint(folder, fleet.checkpoint({}))  # resuming must not depend on the weights it began from
+        create(folder, config, seeds, began)  # a folder without a configuration holds no training yet
+        if start is not None:
+            fleet.save_weights(folder)
     fleet.keep()
     started, saved, training = time.monotonic(), fleet.done, config.training
     try:
@@ -322,8 +325,11 @@ class Fleet:
         """Logs and weights of each run, then the checkpoint: neither is ever older than it."""
         logs = keep_logs(folder, self.seeds) if self.epoch else {}
         self.save_weights(folder)
-        state, config = self.state(), config_of(self.config)
-        save_checkpoint(folder, Checkpoint(self.epoch, self.done, self.seeds, state, config, self.quantities, logs))
+        save_checkpoint(folder, self.checkpoint(logs))
+
+    def checkpoint(self, logs: dict[str, str]) -> Checkpoint:
+        config = json.loads(to_json(self.config))
+        return Checkpoint(self.epoch, self.done, self.seeds, self.state(), config, self.quantities, logs)
 
     def save_weights(self, folder: Path, name: str = WEIGHTS) -> None:
         for run, seed in enumerate(self.seeds):
