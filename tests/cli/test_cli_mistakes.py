@@ -80,7 +80,7 @@ OPTIONS = {
     "train --out OUT --training.epoch 3": "did you mean --training.epochs?",
     "train --out OUT --trainning.epochs=3": "did you mean --training.epochs?",
     "train --out OUT --training.epochs three": "training.epochs takes a whole number",
-    "train --out OUT --training.epochs 0": "training.epochs must be at least 1",
+    "train --out OUT --training.epochs 0": "training.epochs takes numbers from 1 upwards, not 0",
     "train --out OUT --objective.weight -1e-3": "objective.weight",
     "train --out OUT --model.query_encoding perhaps": "true or false",
     "train --out OUT --objective.regulariser l2": "one of explore-reinforce, kl, none",

@@ -14,18 +14,18 @@ import torch
 from torch import Tensor, nn
 
 from gridsum.config.fields import override
-from gridsum.config.paper import ConfigError, TaskConfig, TrainingConfig, described
+from gridsum.config.paper import ConfigError, OfProblems, TaskConfig, TrainingConfig, described
 from gridsum.config.registry import BASELINES, Trainable, find
 from gridsum.data.problems import Batch, Space
 from gridsum.data.streams import Stream
-from gridsum.tasks import PAD, Task
+from gridsum.tasks import PAD
 
 if TYPE_CHECKING:
     from gridsum.baselines.fleet import MappedLesson
 
 
 @dataclass(frozen=True)
-class BaselineConfig:
+class BaselineConfig(OfProblems):
     """One run of a baseline, but for its seed. Each adds `network`, the shape of its own."""
 
     variant: str = ""
@@ -38,20 +38,6 @@ class BaselineConfig:
     def label(self) -> str:
         """What its records are called, such as dngpu/native."""
         return f"{self.variant}/{self.setting}"
-
-    @property
-    def learns(self) -> Task:
-        return self.task.task
-
-    @property
-    def space(self) -> Space:
-        """The problems it is trained on."""
-        return Space(self.task.terms, self.task.digits)
-
-    @property
-    def steps(self) -> int:
-        """Training steps in all."""
-        return self.training.epochs * self.training.steps_per_epoch
 
 
 class Problem(NamedTuple):

@@ -7,7 +7,7 @@ soft to bits, starts from a clean grid to any. So the whole way from nothing to 
 import math
 from dataclasses import dataclass, field
 
-from gridsum.config.paper import ConfigError, TrainingConfig, check_bounds, described
+from gridsum.config.paper import TrainingConfig, check_bounds, described, require
 from gridsum.data.problems import Space
 from gridsum.tasks import Task, find
 
@@ -27,32 +27,23 @@ PROVABLE = ("left", "right", "below")
 """The neighbourhood that the proof is about."""
 
 
-def _require(condition: bool, message: str) -> None:
-    if not condition:
-        raise ConfigError(message)
-
-
 @dataclass(frozen=True)
 class RuleConfig:
     """The network of bits."""
 
-    bits: int = described(8, "m, the bits of a cell.")
-    width: int = described(64, "Features of a cell inside a step.")
-    hidden: int = described(256, "Hidden features of a step's feed-forward network, FFN_3.")
-    placement_hidden: int = described(64, "Hidden features of the network that chooses a symbol's action.")
-    groups: int = described(8, "Into how many parts the projections to queries, keys and values are split.")
+    bits: int = described(8, "m, the bits of a cell.", least=1, most=12)
+    width: int = described(64, "Features of a cell inside a step.", least=4, multiple=4)
+    hidden: int = described(256, "Hidden features of a step's feed-forward network, FFN_3.", least=1)
+    placement_hidden: int = described(64, "Hidden features of the network that chooses a symbol's action.", least=1)
+    groups: int = described(8, "Into how many parts the projections to queries, keys and values are split.", least=1)
     neighbours: str = described(" ".join(PROVABLE), f"What a cell sees, of {', '.join(POSITIONS)}.")
 
     def __post_init__(self) -> None:
         check_bounds(self, "rule")
-        _require(1 <= self.bits <= 12, "rule.bits must lie between 1 and 12")
-        _require(self.width % 4 == 0 and self.width > 0, "rule.width must be a positive multiple of 4")
-        for name in ("hidden", "placement_hidden", "groups"):
-            _require(getattr(self, name) > 0, f"rule.{name} must be at least 1")
-        _require(self.width % self.groups == 0, f"rule.groups is {self.groups}, which does not divide {self.width}")
+        require(self.width % self.groups == 0, f"rule.groups is {self.groups}, which does not divide {self.width}")
         unknown = [name for name in self.positions if name not in POSITIONS]
-        _require(not unknown, f"rule.neighbours names {unknown}; the positions are {', '.join(POSITIONS)}")
-        _require(len(set(self.positions)) == len(self.positions) > 0, "rule.neighbours must name each position once")
+        require(not unknown, f"rule.neighbours names {unknown}; the positions are {', '.join(POSITIONS)}")
+        require(len(set(self.positions)) == len(self.positions) > 0, "rule.neighbours must name each position once")
 
     @property
     def positions(self) -> tuple[str, ...]:
@@ -70,24 +61,25 @@ class Phase:
     noise_start: float = described(1.0, "The noise on what becomes a bit, at the start of the phase.")
     noise_end: float = described(1.0, "The same at its end.")
     hard_start: float = described(
-        0.0, "The share of problems whose states are bits, not numbers between, at the start."
+        0.0, "The share of problems whose states are bits, not numbers between, at the start.", most=1
     )
-    hard_end: float = described(0.0, "The same at its end.")
-    random_starts: float = described(0.0, "The share of problems that start from random bits or another's states.")
-    corruption: float = described(0.0, "The share of cells randomised at each early step, in half of the problems.")
+    hard_end: float = described(0.0, "The same at its end.", most=1)
+    random_starts: float = described(
+        0.0, "The share of problems that start from random bits or another's states.", most=1
+    )
+    corruption: float = described(
+        0.0, "The share of cells randomised at each early step, in half of the problems.", most=1
+    )
     bit_cost: float = described(0.0, "What the mean share of bits that are on costs.")
     rate_start: float = described(1e-3, "The learning rate at the start of the phase.")
     rate_end: float = described(1e-3, "The same at its end.")
 
     def __post_init__(self) -> None:
         check_bounds(self, "a phase")
-        _require(self.steps >= 0, "a phase cannot have a negative number of steps")
-        _require(1 <= self.recurrent[0] <= self.recurrent[1], "recurrent must be two numbers, the smaller first")
-        for name in ("hard_start", "hard_end", "random_starts", "corruption"):
-            _require(0 <= getattr(self, name) <= 1, f"{name} must lie in [0, 1]")
-        _require(1 <= self.digits[0] <= self.digits[1], "digits must be two numbers from 1 upwards, the smaller first")
-        _require(self.terms[0] >= 1, "terms must be two numbers from 1 upwards, the smaller first")
-        _require(self.terms[0] < self.terms[1], "terms must be two different numbers: a batch has two groups")
+        require(1 <= self.recurrent[0] <= self.recurrent[1], "recurrent must be two numbers, the smaller first")
+        require(1 <= self.digits[0] <= self.digits[1], "digits must be two numbers from 1 upwards, the smaller first")
+        require(self.terms[0] >= 1, "terms must be two numbers from 1 upwards, the smaller first")
+        require(self.terms[0] < self.terms[1], "terms must be two different numbers: a batch has two groups")
 
     @property
     def groups(self) -> tuple[Space, Space]:
@@ -138,7 +130,7 @@ class Phases:
 class DiscoveryConfig:
     """What all phases share."""
 
-    batch: int = described(128, "Problems of a training step, half of them of either group.")
+    batch: int = described(128, "Problems of a training step, half of them of either group.", least=4, multiple=4)
     spare_rows: int = described(1, "Empty rows under the terms.")
     spare_columns: int = described(3, "Columns beyond the number of digits.")
     random_rows: int = described(1, "Up to so many rows more, drawn at every step.")
@@ -149,13 +141,13 @@ class DiscoveryConfig:
     weight_decay: float = described(0.05, "Of weight matrices.")
     clip: float = described(1.0, "The largest norm of a run's gradient.")
     pad_weight: float = described(0.1, "The weight of the PAD class in the cross-entropy.")
-    epoch_steps: int = described(100, "Training steps from one line of the log, and one checkpoint, to the next.")
+    epoch_steps: int = described(
+        100, "Training steps from one line of the log, and one checkpoint, to the next.", least=1
+    )
     keep_epochs: int = described(0, "Weights of every so many such epochs stay, as weights-EPOCH.safetensors; 0: none.")
 
     def __post_init__(self) -> None:
         check_bounds(self, "discovery")
-        _require(self.batch >= 4 and self.batch % 4 == 0, "discovery.batch must be a positive multiple of 4")
-        _require(self.epoch_steps >= 1, "discovery.epoch_steps must be at least 1")
 
 
 @dataclass(frozen=True)
@@ -169,13 +161,14 @@ class ConsolidationConfig:
     batch: int = described(16384, "Contexts of a step, at most all.")
     rate: float = described(1e-3, "The learning rate at the start of a round.")
     margin: float = described(1.0, "How far from 0 every logit must be at the end.")
-    enough: float = described(0.5, "The share of sums right below which there is nothing to learn from.")
+    enough: float = described(
+        0.5, "The share of sums right below which there is nothing to learn from.", above=0, most=1
+    )
     rare: float = described(2e-4, "Codes in a smaller share of the cells are taken for mistakes.")
     mend: bool = described(True, "Whether states are tried in contexts where sums stay wrong.")
 
     def __post_init__(self) -> None:
         check_bounds(self, "consolidation")
-        _require(0 < self.enough <= 1, "consolidation.enough must lie in (0, 1]")
 
 
 @dataclass(frozen=True)
@@ -190,7 +183,7 @@ class ExactConfig:
     consolidation: ConsolidationConfig = field(default_factory=ConsolidationConfig)
 
     def __post_init__(self) -> None:
-        _require(self.steps > 0, "the phases have no training steps; give one of them some, such as phases.place.steps")
+        require(self.steps > 0, "the phases have no training steps; give one of them some, such as phases.place.steps")
 
     @property
     def label(self) -> str:

@@ -9,7 +9,7 @@ import re
 import typing
 from typing import Any, Literal, TypeVar
 
-from gridsum.config.paper import Config, ConfigError
+from gridsum.config.paper import ConfigError
 from gridsum.io.names import did_you_mean
 
 Dataclass = TypeVar("Dataclass")
@@ -18,85 +18,31 @@ SEED_LIMIT = 2**63
 """Seeds are kept as signed 64-bit numbers."""
 MOST_SEEDS = 1000
 
-# Fields that release 0.1.0 had, with their defaults: a configuration that left them so still means the same.
-_RETIRED: dict[str, Any] = {
-    "model.recall": False,
-    "model.levels": 0,
-    "model.harden": False,
-    "model.train_steps": [6, 20],
-    "model.patience": 4,
-    "model.cap_factor": 4,
-    "model.tolerance": 0.0,
-    "model.state_noise": 0.0,
-    "model.state_mixing": 0.0,
-    "objective.deep": False,
-    "training.restarts": 0.0,
-    "training.restart_steps": 30,
-    "training.strangers": 0.0,
-    "training.spread": 0.0,
-    "training.spread_rows": 12,
-    "training.certain": 0.0,
-    "training.harden_accuracy": 0.9,
-    "training.discrete_accuracy": 0.97,
-    "training.harden_problems": 64,
-    "task.repeats": 0.0,
-    "task.repeat_probability": 0.9,
-}
-
-
-# Fields that it did not have, with what it did.
-_ADDED: dict[str, Any] = {"objective.truncate_prior": True}
-
 
 def to_json(config: Any) -> str:
     return json.dumps(dataclasses.asdict(config), indent=2)
-
-
-def from_json(text: str) -> Config:
-    try:
-        data = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise ConfigError(f"the configuration is not JSON: {error}") from None
-    return from_dict(Config, data)
 
 
 def from_dict(cls: type[Dataclass], data: Any, where: str = "") -> Dataclass:
     """`data`, as JSON holds it, checked field by field."""
     if not isinstance(data, dict):
         raise ConfigError(f"{where or 'the configuration'} must be an object with named fields, not {data!r}")
-    hints = typing.get_type_hints(cls)
+    hints = {_path(where, item.name): hint for item, hint in _items(cls)}
     values = {}
     for key, value in data.items():
-        path = f"{where}.{key}" if where else key
-        if path in _RETIRED:
-            _check_retired(path, value)
-            continue
-        if key not in hints:
-            raise ConfigError(_unknown(path, [f"{where}.{name}" if where else name for name in hints]))
-        hint = hints[key]
-        nested = isinstance(hint, type) and dataclasses.is_dataclass(hint)
-        values[key] = from_dict(hint, value, path) if nested else _checked(hint, value, path)
-    if any(f"{where}.{key}" in _RETIRED for key in data):
-        added = {path.removeprefix(f"{where}."): value for path, value in _ADDED.items()}
-        values = {name: value for name, value in added.items() if name in hints} | values
+        path = _path(where, key)
+        if path not in hints:
+            raise ConfigError(_unknown(path, list(hints)))
+        nested = dataclasses.is_dataclass(hints[path])
+        values[key] = from_dict(hints[path], value, path) if nested else _checked(hints[path], value, path)
     return cls(**values)
-
-
-def _check_retired(path: str, value: Any) -> None:
-    default = _RETIRED[path]
-    if value != default and not (isinstance(default, list) and list(value) == default):
-        raise ConfigError(
-            f"{path} is set to {value!r}, but that field was retired after release 0.1.0; "
-            "leave it out, or use gridsum 0.1.0"
-        )
 
 
 def fields_of(config: Any, where: str = "") -> dict[str, tuple[Any, Any]]:
     """Every leaf field by its dotted path, with its type and value."""
     leaves: dict[str, tuple[Any, Any]] = {}
-    for name, hint in typing.get_type_hints(type(config)).items():
-        path = f"{where}.{name}" if where else name
-        value = getattr(config, name)
+    for item, hint in _items(type(config)):
+        path, value = _path(where, item.name), getattr(config, item.name)
         leaves |= fields_of(value, path) if dataclasses.is_dataclass(value) else {path: (hint, value)}
     return leaves
 
@@ -105,12 +51,22 @@ def meanings_of(config: Any, where: str = "") -> dict[str, str]:
     """What is said of every leaf field and of every section, by dotted path."""
     found: dict[str, str] = {}
     for item in dataclasses.fields(config):
-        path, value = f"{where}.{item.name}" if where else item.name, getattr(config, item.name)
+        path, value = _path(where, item.name), getattr(config, item.name)
         if dataclasses.is_dataclass(value):
             found |= {path: type(value).__doc__ or ""} | meanings_of(value, path)
         else:
             found[path] = item.metadata.get("meaning", "")
     return found
+
+
+def _items(cls: Any) -> list[tuple[dataclasses.Field, Any]]:
+    """The fields of a dataclass, each with its type."""
+    hints = typing.get_type_hints(cls)
+    return [(item, hints[item.name]) for item in dataclasses.fields(cls)]
+
+
+def _path(where: str, name: str) -> str:
+    return f"{where}.{name}" if where else name
 
 
 def override(config: Dataclass, changes: dict[str, Any]) -> Dataclass:

@@ -5,7 +5,8 @@ code. `gridsum.config.fields` names them and reads them.
 """
 
 import dataclasses
-import math
+import operator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Literal
@@ -18,28 +19,37 @@ class ConfigError(ValueError):
     """A configuration that cannot be used; the message says what to mend."""
 
 
-def _require(condition: bool, message: str) -> None:
+def require(condition: bool, message: str) -> None:
     if not condition:
         raise ConfigError(message)
 
 
-_MOST = 10**6
+_LIMITS: dict[str, tuple[Callable[[float, float], bool], str]] = {
+    "least": (operator.ge, "from {:,} upwards"),
+    "most": (operator.le, "up to {:,}"),
+    "above": (operator.gt, "above {:,}"),
+    "below": (operator.lt, "below {:,}"),
+    "multiple": (lambda number, of: number % of == 0, "that are multiples of {:,}"),
+}
+_USUAL = {"least": 0, "most": 10**6}
 
 
-def described(default: Any, meaning: str, most: float = _MOST) -> Any:
-    """A field with its default, what a person is told of it, and the largest number that it takes."""
-    return field(default=default, metadata={"meaning": meaning, "most": most})
+def described(default: Any, meaning: str, **limits: float) -> Any:
+    """A field with its default, what a person is told of it, and the numbers that it takes."""
+    return field(default=default, metadata={"meaning": meaning, "limits": limits})
 
 
 def check_bounds(section: Any, name: str) -> None:
-    """Refuse numbers beyond what a field takes: a configuration may come from a file that nobody has looked at."""
+    """Refuse numbers that a field does not take: a configuration may come from a file that nobody has looked at."""
     for item in dataclasses.fields(section):
-        value, most = getattr(section, item.name), item.metadata.get("most", _MOST)
+        value, limits = getattr(section, item.name), _USUAL | item.metadata.get("limits", {})
         for number in value if isinstance(value, tuple) else (value,):
-            if isinstance(number, int | float) and not number <= most:
-                raise ConfigError(f"{name}.{item.name} takes numbers up to {most:,}, not {number:,}")
-            if isinstance(number, int | float) and number < 0:
-                raise ConfigError(f"{name}.{item.name} must not be negative")
+            for limit, bound in limits.items() if isinstance(number, int | float) else ():
+                holds, told = _LIMITS[limit]
+                require(
+                    holds(number, bound),
+                    f"{name}.{item.name} takes numbers {told.format(bound)}, not {number:,}",
+                )
 
 
 @dataclass(frozen=True)
@@ -62,26 +72,24 @@ class TaskConfig:
         check_bounds(self, "task")
         for name in ("terms", "digits"):
             low, high = getattr(self, name)
-            _require(
+            require(
                 1 <= low <= high, f"task.{name} must be two numbers from 1 upwards, the smaller first: {low},{high}"
             )
         bounds = (self.terms[0] - 1, *self.group_bounds, self.terms[1])
-        _require(
+        require(
             all(low < high for low, high in pairwise(bounds)),
             f"task.group_bounds {self.group_bounds} must rise and lie below the most terms, {self.terms[1]}",
         )
         most = self.task.most_terms
-        _require(
+        require(
             most is None or self.terms[1] <= most,
             f"{self.name} takes at most {most} terms, and task.terms says {self.terms[1]}",
         )
         needed = self.task.columns(self.terms[1], self.digits[1])
-        _require(
+        require(
             self.digits[1] + self.spare_columns >= needed,
             f"task.spare_columns is {self.spare_columns}, but results can have {needed} digits",
         )
-        for name in ("spare_rows", "spare_columns", "random_rows", "random_columns"):
-            _require(getattr(self, name) >= 0, f"task.{name} must not be negative")
 
     @property
     def task(self) -> Task:
@@ -112,50 +120,49 @@ class TaskConfig:
 class ModelConfig:
     """The network's shape."""
 
-    width: int = described(64, "d_emb, the features of a cell.")
+    width: int = described(64, "d_emb, the features of a cell.", least=4, multiple=4)
     dropout: float = described(
         0.1,
         "The share of features dropped on the input of the layers of FFN_3, FFN_ctx and of the output layer.",
+        below=1,
     )
-    placement_hidden: int = described(64, "Hidden features of the network that chooses a symbol's action.")
-    kernel: int = described(3, "k, the side of the neighbourhood a cell attends to.")
-    groups: int = described(8, "g, into how many parts the projections to queries, keys and values are split.")
-    heads: int = described(64, "h, the heads of the local attention.")
+    placement_hidden: int = described(
+        64, "Hidden features of the network that chooses a symbol's action.", least=4, multiple=4
+    )
+    kernel: int = described(3, "k, the side of the neighbourhood a cell attends to.", least=1)
+    groups: int = described(8, "g, into how many parts the projections to queries, keys and values are split.", least=1)
+    heads: int = described(64, "h, the heads of the local attention.", least=1)
     query_encoding: bool = described(True, "Whether the attention has the query encoding s.")
     step: str = described("attention", "The recurrent step, by the name that it is registered under.")
-    step_hidden: int = described(256, "Hidden features of a step's feed-forward network, FFN_3.")
+    step_hidden: int = described(256, "Hidden features of a step's feed-forward network, FFN_3.", least=4, multiple=4)
     halting: Literal["ponder", "fixed"] = described(
         "ponder",
         "Whether the network decides when to halt, or takes a fixed number of steps.",
     )
-    fixed_steps: int = described(12, "The steps taken under fixed halting.", most=10**5)
-    max_steps: int = described(40, "The most steps taken in training under ponder halting.", most=10**5)
-    epsilon: float = described(0.05, "Training stops a sample once it has halted with probability 1 - epsilon.")
-    max_evaluation_steps: int = described(
-        50, "The most steps taken in evaluation and solving under ponder halting.", most=10**5
+    fixed_steps: int = described(12, "The steps taken under fixed halting.", least=1, most=10**5)
+    max_steps: int = described(40, "The most steps taken in training under ponder halting.", least=1, most=10**5)
+    epsilon: float = described(
+        0.05, "Training stops a sample once it has halted with probability 1 - epsilon.", above=0, below=1
     )
-    context_length: int = described(3, "S_C, the vectors of the context.")
-    context_heads: int = described(8, "The heads of the context's attention to the grid.")
-    context_hidden: int = described(64, "Hidden features of the context's feed-forward network, FFN_ctx.")
-    halting_hidden: int = described(128, "Hidden features of the network that turns the context into λ.")
+    max_evaluation_steps: int = described(
+        50, "The most steps taken in evaluation and solving under ponder halting.", least=1, most=10**5
+    )
+    context_length: int = described(3, "S_C, the vectors of the context.", least=1)
+    context_heads: int = described(8, "The heads of the context's attention to the grid.", least=1)
+    context_hidden: int = described(
+        64, "Hidden features of the context's feed-forward network, FFN_ctx.", least=4, multiple=4
+    )
+    halting_hidden: int = described(
+        128, "Hidden features of the network that turns the context into λ.", least=4, multiple=4
+    )
 
     def __post_init__(self) -> None:
         check_bounds(self, "model")
-        _require(self.width > 0 and self.width % 4 == 0, "model.width must be a positive multiple of 4")
         for name in ("groups", "heads", "context_heads"):
             count = getattr(self, name)
-            _require(
-                count > 0 and self.width % count == 0,
-                f"model.{name} is {count}, which does not divide model.width {self.width}",
-            )
-        _require(self.kernel % 2 == 1 and self.kernel > 0, "model.kernel must be odd, so that a cell is its centre")
-        _require(0 <= self.dropout < 1, "model.dropout must lie in [0, 1)")
-        _require(0 < self.epsilon < 1, "model.epsilon must lie in (0, 1)")
-        for name in ("fixed_steps", "max_steps", "max_evaluation_steps", "context_length"):
-            _require(getattr(self, name) >= 1, f"model.{name} must be at least 1")
-        for name in ("placement_hidden", "step_hidden", "context_hidden", "halting_hidden"):
-            hidden = getattr(self, name)
-            _require(hidden > 0 and hidden % 4 == 0, f"model.{name} must be a positive multiple of 4")
+            message = f"model.{name} is {count}, which does not divide model.width {self.width}"
+            require(self.width % count == 0, message)
+        require(self.kernel % 2 == 1, "model.kernel must be odd, so that a cell is its centre")
 
 
 @dataclass(frozen=True)
@@ -167,7 +174,7 @@ class ObjectiveConfig:
         "R, what is added to the loss to steer when networks halt.",
     )
     weight: float = described(5e-2, "β, the weight of the regulariser.")
-    prior: float = described(0.1, "λ_p of the geometric distribution that `kl` compares with.")
+    prior: float = described(0.1, "λ_p of the geometric distribution that `kl` compares with.", above=0, below=1)
     pad_weight: float = described(0.1, "The weight of the PAD class in the cross-entropy.")
     truncate_prior: bool = described(
         False,
@@ -185,32 +192,30 @@ class ObjectiveConfig:
 
     def __post_init__(self) -> None:
         check_bounds(self, "objective")
-        _require(0 < self.prior < 1, "objective.prior must lie in (0, 1)")
-        for name in ("weight", "pad_weight"):
-            _require(0 <= getattr(self, name) < math.inf, f"objective.{name} must be a number that is not negative")
 
 
 @dataclass(frozen=True)
 class TrainingConfig:
     """How long and how fast a run learns."""
 
-    epochs: int = described(510, "How many epochs a run is trained for.")
-    steps_per_epoch: int = described(10, "Training steps of an epoch.")
-    batch: int = described(128, "Problems of a step, divided evenly among the task's groups.")
-    learning_rate: float = described(1e-3, "The first rate of every cosine.")
-    final_learning_rate: float = described(5e-5, "The rate every cosine falls to.")
+    epochs: int = described(510, "How many epochs a run is trained for.", least=1)
+    steps_per_epoch: int = described(10, "Training steps of an epoch.", least=1)
+    batch: int = described(128, "Problems of a step, divided evenly among the task's groups.", least=1)
+    learning_rate: float = described(1e-3, "The first rate of every cosine.", above=0)
+    final_learning_rate: float = described(5e-5, "The rate every cosine falls to.", above=0)
     restart_epochs: int = described(
         30,
         "The cosine falls from the first rate to the final one over so many epochs, then starts again.",
+        least=1,
     )
-    beta1: float = described(0.9, "How long AdamW remembers the gradient.")
-    beta2: float = described(0.999, "How long AdamW remembers the squared gradient.")
-    adam_epsilon: float = described(1e-8, "What is added to the denominator of an update.")
+    beta1: float = described(0.9, "How long AdamW remembers the gradient.", below=1)
+    beta2: float = described(0.999, "How long AdamW remembers the squared gradient.", below=1)
+    adam_epsilon: float = described(1e-8, "What is added to the denominator of an update.", above=0)
     weight_decay: float = described(
         0.1,
         "Of weight matrices; biases, embeddings, norms and attention encodings do not decay.",
     )
-    clip: float = described(10.0, "The largest norm of a run's gradient.")
+    clip: float = described(10.0, "The largest norm of a run's gradient.", above=0)
     precision: Literal["auto", "fp32", "tf32", "bf16"] = described(
         "auto",
         "Of the matrix products. auto: bf16 on a GPU that has it, else fp32. On a CPU, bf16 is for those of a "
@@ -221,7 +226,9 @@ class TrainingConfig:
         "The number of the first training step: what a training before this one ended with, so problems are new ones.",
         most=10**12,
     )
-    checkpoint_epochs: int = described(10, "Epochs from one checkpoint to the next; there is one at the end, too.")
+    checkpoint_epochs: int = described(
+        10, "Epochs from one checkpoint to the next; there is one at the end, too.", least=1
+    )
     keep_epochs: int = described(0, "Weights of every so many epochs stay, as weights-EPOCH.safetensors; 0: none do.")
 
     @property
@@ -231,35 +238,14 @@ class TrainingConfig:
 
     def __post_init__(self) -> None:
         check_bounds(self, "training")
-        for name in ("epochs", "steps_per_epoch", "batch", "restart_epochs", "checkpoint_epochs"):
-            _require(getattr(self, name) >= 1, f"training.{name} must be at least 1")
-        _require(self.first_step >= 0, "training.first_step must not be negative")
-        for name in ("learning_rate", "final_learning_rate", "adam_epsilon", "clip"):
-            _require(0 < getattr(self, name) < math.inf, f"training.{name} must be a positive number")
-        for name in ("beta1", "beta2"):
-            _require(0 <= getattr(self, name) < 1, f"training.{name} must lie in [0, 1)")
-        _require(0 <= self.weight_decay < math.inf, "training.weight_decay must not be negative")
 
 
-@dataclass(frozen=True)
-class Config:
-    """One run, but for its seed."""
+class OfProblems:
+    """What the configuration of a run has that is trained on problems of a task, by epochs."""
 
-    variant: str = "base"
-    task: TaskConfig = field(default_factory=TaskConfig)
-    model: ModelConfig = field(default_factory=ModelConfig)
-    objective: ObjectiveConfig = field(default_factory=ObjectiveConfig)
-    training: TrainingConfig = field(default_factory=TrainingConfig)
-
-    def __post_init__(self) -> None:
-        _require(
-            self.variant.isprintable() and len(self.variant) <= 64, "a variant's name is a few letters that can be read"
-        )
-        groups = len(self.task.groups)
-        _require(
-            self.training.batch % groups == 0,
-            f"training.batch is {self.training.batch}, which cannot be divided among {groups} groups of problems",
-        )
+    variant: str
+    task: TaskConfig
+    training: TrainingConfig
 
     @property
     def label(self) -> str:
@@ -279,3 +265,24 @@ class Config:
     def steps(self) -> int:
         """Training steps in all."""
         return self.training.epochs * self.training.steps_per_epoch
+
+
+@dataclass(frozen=True)
+class Config(OfProblems):
+    """One run, but for its seed."""
+
+    variant: str = "base"
+    task: TaskConfig = field(default_factory=TaskConfig)
+    model: ModelConfig = field(default_factory=ModelConfig)
+    objective: ObjectiveConfig = field(default_factory=ObjectiveConfig)
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+
+    def __post_init__(self) -> None:
+        require(
+            self.variant.isprintable() and len(self.variant) <= 64, "a variant's name is a few letters that can be read"
+        )
+        groups = len(self.task.groups)
+        require(
+            self.training.batch % groups == 0,
+            f"training.batch is {self.training.batch}, which cannot be divided among {groups} groups of problems",
+        )
