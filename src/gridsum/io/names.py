@@ -10,8 +10,8 @@ INSIDE_MODEL = "base"
 
 MODELS: dict[str, str] = {
     "exact": "any sum: proved to add any number of terms of any length",
-    "base": "the paper's network: up to 4 terms of up to 10 random digits, 5 or 6 mostly; not for long carries",
-    "noGroups": "two long terms, up to 600 random digits: the paper's best on digits; not for long carries",
+    "base": "the paper's network: up to 4 terms of up to 10 random digits, 5 or 6 mostly; carries over 5 nines at most",
+    "noGroups": "two long terms, up to 600 random digits: the paper's best on digits; carries over 3 nines at most",
     "SASA": "comparing: attention as originally defined",
     "fixedTime": "comparing: always 12 steps",
     "ponderReg": "comparing: PonderNet's own regulariser",
