@@ -9,9 +9,9 @@ from torch import Tensor
 
 from gridsum.baselines.baseline import find_baseline
 from gridsum.baselines.deep_thinking import DeepThinking
-from gridsum.baselines.dngpu import DiagonalUnit, _Hard, _Moved
+from gridsum.baselines.dngpu import DiagonalUnit
 from gridsum.baselines.grid_lstm import Block, GridLSTM
-from gridsum.baselines.layers import Attention, Convolution, grid_lstm, lstm, pondered
+from gridsum.baselines.layers import Attention, Convolution, pondered
 from gridsum.baselines.layout import layout, table_of, tape_of
 from gridsum.baselines.lstm_act import PonderingLSTM
 from gridsum.baselines.position_coupling import CoupledDecoder
@@ -80,60 +80,6 @@ def test_the_diagonal_gated_unit():
         for layer, seen in ((unit.reset, state), (unit.gate, state), (unit.candidate, reset * state)):
             beyond[c] += sum(max(0.0, abs(linear(layer, seen, c, m)) - 0.9) for m in range(6))
     close(saturated[0, 0], beyond)
-
-
-def _gradients(function, *inputs: Tensor) -> list[Tensor]:
-    """Of a sum that weighs every number of every output otherwise."""
-    with torch.enable_grad():
-        leaves = [part.detach().requires_grad_() for part in inputs]
-        outputs = function(*leaves)
-        outputs = outputs if isinstance(outputs, tuple) else (outputs,)
-        weighed = [(part * torch.arange(1, part.numel() + 1).view_as(part).cos()).sum() for part in outputs]
-        total = torch.stack(weighed).sum()
-        return list(torch.autograd.grad(total, leaves))
-
-
-def test_gradients_by_hand_are_autograds():
-    torch.manual_seed(9)
-
-    def plain_cell(gates: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
-        i, f, o, g = gates.chunk(4, -1)
-        m = f.sigmoid() * memory + i.sigmoid() * g.tanh()
-        return o.sigmoid() * m.tanh(), m
-
-    def plain_grid_cell(gates: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
-        i, f, o, g = gates.chunk(4, -1)
-        m = f.sigmoid() * memory + i.sigmoid() * g.tanh()
-        return (o.sigmoid() * m).tanh(), m
-
-    def plain_moved(s: Tensor) -> Tensor:
-        stay, right, left = s.chunk(3, -1)
-        pad = torch.nn.functional.pad
-        return torch.cat((stay, pad(right, (0, 0, 1, -1)), pad(left, (0, 0, -1, 1))), -1)
-
-    def plain_hard(x: Tensor, scale: float) -> tuple[Tensor, Tensor]:
-        hard = x.clamp(-1, 1) if scale == 1 else (x / 6 + 0.5).clamp(0, 1)
-        return hard, ((x / scale).abs() - 0.9).relu().sum(-1)
-
-    layer, kernel = Convolution(3, 3, 2, 4), lambda weight: weight.view(4, 3, 3, 2).permute(0, 3, 1, 2)
-
-    def plain_convolution(grid: Tensor, weight: Tensor) -> Tensor:
-        return torch.nn.functional.conv2d(grid.permute(0, 3, 1, 2), kernel(weight), padding=1).permute(0, 2, 3, 1)
-
-    def convolution(grid: Tensor, weight: Tensor) -> Tensor:
-        return torch.func.functional_call(layer, {"weight": weight, "bias": torch.zeros(4)}, (grid,))
-
-    pairs = [
-        (lstm, plain_cell, (torch.randn(3, 8), torch.randn(3, 2))),
-        (grid_lstm, plain_grid_cell, (torch.randn(3, 8), torch.randn(3, 2))),
-        (lambda s: _Moved.apply(s, 1), plain_moved, (torch.randn(2, 1, 5, 6),)),
-        (lambda x: _Hard.apply(x, 1.0), lambda x: plain_hard(x, 1.0), (torch.randn(4, 6),)),
-        (lambda x: _Hard.apply(x, 3.0), lambda x: plain_hard(x, 3.0), (3 * torch.randn(4, 6),)),
-        (convolution, plain_convolution, (torch.randn(2, 3, 4, 2), layer.weight)),
-    ]
-    for ours, plain, inputs in pairs:
-        for found, oracle in zip(_gradients(ours, *inputs), _gradients(plain, *inputs), strict=True):
-            close(found, oracle)
 
 
 def _opened(layer: torch.nn.Linear, both: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:

@@ -6,14 +6,12 @@ without a gradient, then k with one, so that a state does not know how many step
 """
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.autograd import Function
 
 from gridsum.baselines.baseline import Baseline, BaselineConfig, BaselineNetwork, Problem, Read, Setting, schedule
-from gridsum.baselines.layers import Convolution, convolve, one_hot
+from gridsum.baselines.layers import Convolution, one_hot
 from gridsum.baselines.layout import table_of, terms_of
 from gridsum.config.paper import described
 from gridsum.data.problems import Batch, Space
@@ -92,43 +90,15 @@ class DeepThinking(BaselineNetwork):
         state, steps = self.enter(seen).relu(), self.shape.steps
         if draws is None:
             steps = max(steps, sum(inputs["grid"].shape[-2:]))
-        recall, recalled = self.recall_of(seen)
         step = torch.arange(steps, device=seen.device)[:, None, None, None, None]
-        goes_on, learns = _each(inputs["last"]) > step, (_each(inputs["without"]) != step).float()
+        goes_on, learns = _each(inputs["last"]) > step, _each(inputs["without"]) != step
         for n in range(steps):
-            state = _Stopped.apply(state, learns[n])
-            state = torch.where(goes_on[n], self.step(state, recall, recalled), state)
+            state = torch.where(learns[n], state, state.detach())
+            after = self.blocks(self.recall(torch.cat((state, seen), -1)).relu())
+            state = torch.where(goes_on[n], after, state)
         for layer in self.head:
             state = layer(state).relu()
         return Read(self.output(state)[:, 0], state.new_zeros(()), inputs["last"].float().mean())
-
-    def recall_of(self, seen: Tensor) -> tuple[Tensor, Tensor]:
-        """Recall is a convolution of [state, problem]: the state's weights, and what the problem adds in every step."""
-        rows = self.shape.rows
-        parts = self.recall.weight.unflatten(1, (3 * rows, -1)).split((self.shape.width, self.symbols), -1)
-        state, problem = (part.flatten(1) for part in parts)
-        return state, convolve(seen, problem, None, rows, 3)
-
-    def step(self, state: Tensor, recall: Tensor, recalled: Tensor) -> Tensor:
-        return self.blocks((convolve(state, recall, None, self.shape.rows, 3) + recalled).relu())
-
-
-class _Stopped(Function):
-    """A state as it is; its gradient is multiplied by 0 or 1."""
-
-    generate_vmap_rule = True
-
-    @staticmethod
-    def forward(state: Tensor, share: Tensor) -> Tensor:  # noqa: ARG004
-        return state.view_as(state)
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:  # noqa: ARG004
-        ctx.save_for_backward(inputs[1])
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
-        return grads[0] * ctx.saved_tensors[0], None
 
 
 def _each(chosen: Tensor) -> Tensor:

@@ -6,15 +6,13 @@ diagonal gates, and hard nonlinearities with a cost for saturation.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.autograd import Function
 from torch.nn import functional as F
 
 from gridsum.baselines.baseline import Baseline, BaselineConfig, BaselineNetwork, Problem, Read, Setting, schedule
-from gridsum.baselines.layers import Convolution, convolve, kept, one_hot
+from gridsum.baselines.layers import Convolution, kept, neighbours, one_hot
 from gridsum.baselines.layout import tape_of
 from gridsum.config.paper import described
 from gridsum.data.problems import Batch, Space
@@ -52,60 +50,29 @@ class DiagonalUnit(nn.Module):
             nn.init.constant_(layer.bias, start)
 
     def gates(self) -> tuple[Tensor, Tensor]:
-        """Weight and bias of both gates, three times as large, because torch's hard sigmoid is clamp(x/6 + 1/2)."""
+        """Weight and bias of both gates, once for all steps."""
         weight, bias = zip(self.reset.parameters(), self.gate.parameters(), strict=True)
-        return 3 * torch.cat(weight), 3 * torch.cat(bias)
+        return torch.cat(weight), torch.cat(bias)
 
     def forward(self, s: Tensor, gates: tuple[Tensor, Tensor], keep: Tensor | None) -> tuple[Tensor, Tensor]:
         """s [B,1,n,m] after a step, and how far its parts are saturated [B,1,n]."""
-        opened, saturated = _Hard.apply(convolve(s, *gates, 1, 3), 3.0)
-        reset, gate = opened.chunk(2, -1)
-        new, too = _Hard.apply(self.candidate(reset * s), 1.0)
-        return torch.lerp(new if keep is None else new * keep, _Moved.apply(s, 1), gate), saturated + too
+        x = F.linear(neighbours(s, 1, 3), *gates)
+        reset, gate = (0.5 * x + 0.5).clamp(0, 1).chunk(2, -1)
+        y = self.candidate(reset * s)
+        new = y.clamp(-1, 1)
+        return torch.lerp(new if keep is None else new * keep, moved(s), gate), _saturated(x) + _saturated(y)
 
 
-class _Hard(Function):
-    """A hard tanh at scale 1, a hard sigmoid of x / 3 at scale 3; and by how much all x / scale exceed the limit."""
-
-    generate_vmap_rule = True
-
-    @staticmethod
-    def forward(x: Tensor, scale: float) -> tuple[Tensor, Tensor]:
-        hard = F.hardtanh(x) if scale == 1 else F.hardsigmoid(x)
-        return hard, torch.linalg.vector_norm(F.softshrink(x, scale * _LIMIT), 1, -1) / scale
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:  # noqa: ARG004
-        x, ctx.scale = inputs
-        ctx.save_for_backward(x)
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
-        (x,), scale, aten = ctx.saved_tensors, ctx.scale, torch.ops.aten
-        soft = aten.hardtanh_backward(grads[0], x, -1, 1) if scale == 1 else aten.hardsigmoid_backward(grads[0], x)
-        way = F.softshrink(x, scale * _LIMIT).sign()
-        return torch.addcmul(soft, way, grads[1][..., None], value=1 / scale), None
+def _saturated(x: Tensor) -> Tensor:
+    """By how much all x of a cell exceed the limit, together."""
+    return (x.abs() - _LIMIT).relu().sum(-1)
 
 
-class _Moved(Function):
-    """The diagonal gate, `way` 1; its gradient moves back."""
-
-    generate_vmap_rule = True
-
-    @staticmethod
-    def forward(s: Tensor, way: int) -> Tensor:
-        third, around = s.shape[-1] // 3, F.pad(s, (0, 0, 1, 1))
-        stay, right, left = around.split((s.shape[-1] - 2 * third, third, third), -1)
-        parts = ((stay, 1), (right, 1 - way), (left, 1 + way))
-        return torch.cat([part.narrow(-2, start, s.shape[-2]) for part, start in parts], -1)
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:  # noqa: ARG004
-        ctx.way = inputs[1]
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
-        return _Moved.apply(grads[0], -ctx.way), None
+def moved(s: Tensor) -> Tensor:
+    """The diagonal gate: of the maps [...,n,m] the second third comes from the left, the last from the right."""
+    third = s.shape[-1] // 3
+    stay, right, left = s.split((s.shape[-1] - 2 * third, third, third), -1)
+    return torch.cat((stay, F.pad(right, (0, 0, 1, -1)), F.pad(left, (0, 0, -1, 1))), -1)
 
 
 class NeuralGPU(BaselineNetwork):

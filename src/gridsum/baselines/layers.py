@@ -55,49 +55,17 @@ class Convolution(nn.Linear):
         self.rows, self.columns = rows, columns
 
     def forward(self, input: Tensor) -> Tensor:
-        return convolve(input, self.weight, self.bias, self.rows, self.columns)
+        return F.linear(neighbours(input, self.rows, self.columns), self.weight, self.bias)
 
 
-def convolve(grid: Tensor, weight: Tensor, bias: Tensor | None, rows: int, columns: int) -> Tensor:
-    """`Convolution` with a weight [outputs, rows·columns·inputs] that may have been made of others."""
+def neighbours(grid: Tensor, rows: int, columns: int) -> Tensor:
+    """The cells around each cell side by side, [B,H,W,rows·columns·F], row by row."""
     if rows == columns == 1:
-        return F.linear(grid, weight, bias)
-    found = _Convolved.apply(grid, weight, rows, columns)[0]
-    return found if bias is None else found + bias
-
-
-def neighbours(grid: Tensor, rows: int, columns: int, backwards: bool = False) -> Tensor:
-    """The cells around each cell side by side, [B,H,W,rows·columns·F], row by row, or from the last to the first."""
+        return grid
     height, width = grid.shape[-3:-1]
     around = F.pad(grid, (0, 0, columns // 2, columns // 2, rows // 2, rows // 2))
     parts = [around[..., i : i + height, j : j + width, :] for i in range(rows) for j in range(columns)]
-    return torch.cat(parts[::-1] if backwards else parts, -1)
-
-
-class _Convolved(Function):
-    """A product over neighbours. Its gradient is one too, seen from the other side: autograd would take the neighbours
-    apart and add them up one by one."""
-
-    generate_vmap_rule = True
-
-    @staticmethod
-    def forward(grid: Tensor, weight: Tensor, rows: int, columns: int) -> tuple[Tensor, Tensor]:
-        around = neighbours(grid, rows, columns)
-        return around @ weight.t(), around
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-        _, weight, ctx.rows, ctx.columns = inputs
-        ctx.mark_non_differentiable(output[1])
-        ctx.set_materialize_grads(False)
-        ctx.save_for_backward(weight, output[1])
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None, None]:
-        weight, around = ctx.saved_tensors
-        back = weight.unflatten(1, (ctx.rows * ctx.columns, -1)).transpose(0, 1).flatten(0, 1)
-        to_weight = grads[0].flatten(0, -2).t() @ around.flatten(0, -2)
-        return neighbours(grads[0], ctx.rows, ctx.columns, backwards=True) @ back, to_weight, None, None
+    return torch.cat(parts, -1)
 
 
 def lstm(gates: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
@@ -105,80 +73,20 @@ def lstm(gates: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
 
     With gates i, f, o and g side by side [...,4E]: m' = σ(f) ⊙ m + σ(i) ⊙ tanh(g), h' = σ(o) ⊙ tanh(m').
     """
-    return _Cell.apply(gates, memory)[:2]
-
-
-class _Cell(Function):
-    """`lstm`, three gates at a time, with as few passes over memory in its gradient."""
-
-    generate_vmap_rule = True
-
-    @staticmethod
-    def forward(gates: Tensor, memory: Tensor) -> tuple[Tensor, ...]:
-        memory, opened, new = _remembered(gates, memory)
-        shown = memory.tanh()
-        return opened.chunk(3, -1)[2] * shown, memory, opened, new, shown
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-        ctx.mark_non_differentiable(*output[2:])
-        ctx.set_materialize_grads(False)
-        ctx.save_for_backward(inputs[1], *output[2:])
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Any) -> tuple[Tensor, Tensor]:
-        before, opened, new, shown = ctx.saved_tensors
-        to_memory = torch.ops.aten.tanh_backward(grads[0] * opened.chunk(3, -1)[2], shown)
-        return _back_to_gates(to_memory, grads[1], grads[0] * shown, before, opened, new)
+    opened, memory = _remembered(gates, memory)
+    return opened * memory.tanh(), memory
 
 
 def grid_lstm(gates: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
     """The same as Kalchbrenner et al. 2015 have it (Eq. 1): what it shows is h' = tanh(σ(o) ⊙ m')."""
-    return _GridCell.apply(gates, memory)[:2]
+    opened, memory = _remembered(gates, memory)
+    return (opened * memory).tanh(), memory
 
 
-class _GridCell(Function):
-    """`grid_lstm`, as `_Cell` is `lstm`."""
-
-    generate_vmap_rule = True
-
-    @staticmethod
-    def forward(gates: Tensor, memory: Tensor) -> tuple[Tensor, ...]:
-        memory, opened, new = _remembered(gates, memory)
-        return (opened.chunk(3, -1)[2] * memory).tanh(), memory, opened, new
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-        ctx.mark_non_differentiable(*output[2:])
-        ctx.set_materialize_grads(False)
-        ctx.save_for_backward(inputs[1], *output)
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Any) -> tuple[Tensor, Tensor]:
-        before, shown, memory, opened, new = ctx.saved_tensors
-        to_shown = torch.ops.aten.tanh_backward(grads[0], shown)
-        return _back_to_gates(to_shown * opened.chunk(3, -1)[2], grads[1], to_shown * memory, before, opened, new)
-
-
-def _remembered(gates: Tensor, memory: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """m', and what it takes to go back: the gates i, f and o as they are open, and what is new."""
-    size = memory.shape[-1]
-    opened, new = gates[..., : 3 * size].sigmoid(), gates[..., 3 * size :].tanh()
-    enter, forget, _ = opened.chunk(3, -1)
-    return torch.addcmul(forget * memory, enter, new), opened, new
-
-
-def _back_to_gates(
-    to_memory: Tensor, also: Tensor | None, to_show: Tensor, before: Tensor, opened: Tensor, new: Tensor
-) -> tuple[Tensor, Tensor]:
-    """The gradients of the gates and of the memory `before`, from those of m' and of σ(o)."""
-    enter, forget, _ = opened.chunk(3, -1)
-    if also is not None:  # of the last step's memory nothing is asked
-        to_memory = to_memory + also
-    to_opened = torch.cat((to_memory * new, to_memory * before, to_show), -1)
-    to_new = torch.ops.aten.tanh_backward(to_memory * enter, new)
-    to_gates = torch.cat((torch.ops.aten.sigmoid_backward(to_opened, opened), to_new), -1)
-    return to_gates, to_memory * forget
+def _remembered(gates: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
+    """σ(o) and m'."""
+    enter, forget, show = gates[..., : -memory.shape[-1]].sigmoid().chunk(3, -1)
+    return show, torch.addcmul(forget * memory, enter, gates[..., -memory.shape[-1] :].tanh())
 
 
 class Attention(nn.Module):
