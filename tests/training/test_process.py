@@ -81,7 +81,6 @@ def test_another_c_library_is_no_error(monkeypatch):
 
 
 @pytest.mark.parametrize("before", [False, True])
-@pytest.mark.usefixtures("cache")
 def test_the_process_is_given_back_as_it_was(before, monkeypatch, request):
     """Of a GPU, how it multiplies; of a CPU, how freed memory is kept."""
     found = torch.backends.cuda.matmul.allow_tf32
@@ -101,41 +100,11 @@ def test_the_process_is_given_back_as_it_was(before, monkeypatch, request):
 
 def test_auto_is_bf16_on_a_gpu_that_has_it_and_fp32_elsewhere(monkeypatch):
     cpu, gpu = torch.device("cpu"), torch.device("cuda")
-    monkeypatch.setattr(forms, "multiplies_bf16", lambda: True)
-    assert served("auto", cpu) == "fp32", "a CPU's results are the same bits whatever it has"
+    assert {served(precision, cpu) for precision in ("auto", "tf32", "bf16")} == {"fp32"}
     for has, expected in ((True, "bf16"), (False, "fp32")):
         monkeypatch.setattr(forms, "has_bf16", lambda _, has=has: has)
         assert served("auto", gpu) == expected
         assert served("tf32", gpu) == "tf32"
-
-
-@pytest.fixture
-def cache(monkeypatch, tmp_path):
-    """A user's folder for what can be computed again; the variable is as it was after the test."""
-    monkeypatch.setenv("TRITON_CACHE_DIR", "")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    return tmp_path / "cache" / "gridsum" / "compiled"
-
-
-def test_what_is_compiled_is_kept_for_the_next_process(cache):
-    with set_for_training(torch.device("cpu"), "fp32"):
-        assert not cache.exists(), "nothing is compiled for a CPU"
-    with set_for_training(torch.device("cuda"), "fp32"):
-        assert os.environ["TRITON_CACHE_DIR"] == str(cache)
-    assert cache.is_dir()
-
-
-def test_a_folder_that_the_user_names_is_left(cache, monkeypatch):
-    monkeypatch.setenv("TRITON_CACHE_DIR", "mine")
-    assert process.compiled_folder() == {}
-    assert not cache.exists()
-
-
-def test_without_a_folder_triton_chooses(tmp_path, monkeypatch, cache):
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    assert process.compiled_folder() == {}
-    assert not cache.exists()
 
 
 # Counts how often pages are mapped for blocks of 64 MB that were freed a while ago, in a process of its own, as torch's

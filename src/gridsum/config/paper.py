@@ -218,8 +218,7 @@ class TrainingConfig:
     clip: float = described(10.0, "The largest norm of a run's gradient.", above=0)
     precision: Literal["auto", "fp32", "tf32", "bf16"] = described(
         "auto",
-        "Of the matrix products. auto: bf16 on a GPU that has it, else fp32. On a CPU, bf16 is for those of a "
-        "recurrent step, if it has AMX; all else is fp32.",
+        "Of the matrix products on a GPU. auto: bf16 where it has that, else fp32. A CPU multiplies in fp32.",
     )
     first_step: int = described(
         0,

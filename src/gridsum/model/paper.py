@@ -51,14 +51,12 @@ class Linear(RunModule):
 class FeedForward(nn.Module):
     """FFN_L (Eq. 1): L linear layers with SiLU between them, dropout (in training, where there is any) before each."""
 
-    def __init__(self, runs: Sequence[Generator], sizes: Sequence[int], reduced: bool = False) -> None:
-        """If `reduced`, products may be in the precision that training asks for."""
+    def __init__(self, runs: Sequence[Generator], sizes: Sequence[int]) -> None:
         super().__init__()
-        self.reduced = reduced
         self.layers = nn.ModuleList(Linear(runs, *pair) for pair in pairwise(sizes))
 
     def forward(self, x: Tensor, drops: Sequence[Drop] | None = None) -> Tensor:
-        return feed_forward(x, self.layers, drops, self.reduced)
+        return feed_forward(x, self.layers, drops)
 
 
 @written
@@ -148,7 +146,7 @@ class Transition(nn.Module):
     def __init__(self, runs: Sequence[Generator], width: int, hidden: int) -> None:
         super().__init__()
         self.norm_attention = LayerNorm(runs, width)
-        self.feed_forward = FeedForward(runs, (width, hidden, hidden, width), reduced=True)
+        self.feed_forward = FeedForward(runs, (width, hidden, hidden, width))
         self.norm_feed_forward = LayerNorm(runs, width)
 
     def forward(

@@ -40,11 +40,6 @@ def has_bf16(device: torch.device) -> bool:
         return torch.cuda.is_bf16_supported(including_emulation=False)
 
 
-def multiplies_bf16() -> bool:
-    """Whether this CPU has matrix instructions for bf16 (AMX); by any others such products take longer than in fp32."""
-    return getattr(torch.cpu, "_is_amx_tile_supported", bool)()
-
-
 def describe(device: torch.device) -> str:
     """A device in words, for whoever compares times."""
     name = torch.cuda.get_device_name(device) if on_gpu(device) else f"CPU, {torch.get_num_threads()} threads"

@@ -17,7 +17,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from gridsum.ops.devices import has_bf16, multiplies_bf16, on_gpu
+from gridsum.ops.devices import has_bf16, on_gpu
 
 Form = Literal["plain", "cpu", "triton"]
 
@@ -25,7 +25,6 @@ Kept = dict[Hashable, Tensor]
 """What stays the same for a whole rollout."""
 
 _FORM: ContextVar[tuple[Form, Kept | None]] = ContextVar("form", default=("plain", None))
-_REDUCED: ContextVar[torch.dtype | None] = ContextVar("reduced", default=None)
 
 
 def fastest_form(like: Tensor) -> Form:
@@ -59,42 +58,26 @@ def computed_in(chosen: Form, kept: Kept | None = None) -> Iterator[None]:
 
 
 def served(precision: str, device: torch.device) -> str:
-    """What `training.precision` comes to on a device.
-
-    `auto` is bf16 on a GPU that multiplies in it, else fp32. A CPU computes in fp32, or in bf16 where that is asked for
-    and it has instructions for it.
-    """
-    if precision == "auto":
-        precision = "bf16" if on_gpu(device) and has_bf16(device) else "fp32"
-    if not on_gpu(device) and not (precision == "bf16" and multiplies_bf16()):
+    """What `training.precision` comes to: on a CPU fp32; `auto` is bf16 on a GPU that multiplies in it, else fp32."""
+    if not on_gpu(device):
         return "fp32"
-    return precision
-
-
-def reduced_products(like: Tensor) -> torch.dtype:
-    """What a recurrent step multiplies in where there is a gradient to compute, on a CPU."""
-    reduced = _REDUCED.get()
-    return like.dtype if reduced is None or not torch.is_grad_enabled() else reduced
+    return ("bf16" if has_bf16(device) else "fp32") if precision == "auto" else precision
 
 
 @contextmanager
-def multiplying(precision: str, device: torch.device) -> Iterator[None]:
-    """The process as the products of a training step with its gradient want it, in a precision.
+def by_blas_alone() -> Iterator[None]:
+    """A training step with its gradient, on a CPU, multiplies by BLAS alone.
 
-    In fp32 a CPU multiplies by BLAS alone. Torch built without MKL, as for ARM, gives products with a transposed factor
-    to oneDNN, which takes longer to prepare for many of ours than to compute them.
+    Torch built without MKL, as for ARM, gives products with a transposed factor to oneDNN, which takes longer to
+    prepare for many of ours than to compute them.
     """
-    reduced = not on_gpu(device) and served(precision, device) == "bf16"
     switch: Any = torch.backends.mkldnn
     before = switch.enabled
-    token = _REDUCED.set(torch.bfloat16 if reduced else None)
-    if not reduced and not torch.backends.mkl.is_available():
-        switch.enabled = False
+    switch.enabled = before and torch.backends.mkl.is_available()
     try:
         yield
     finally:
         switch.enabled = before
-        _REDUCED.reset(token)
 
 
 def full_precision(like: Tensor) -> torch.autocast:

@@ -16,7 +16,7 @@ from gridsum.model.paper import Readout
 from gridsum.model.rollout import Network
 from gridsum.model.runs import flatten
 from gridsum.objective.paper import Cost, cost, sampled_success, samples_success
-from gridsum.ops.forms import Form, multiplying
+from gridsum.ops.forms import Form, by_blas_alone
 from gridsum.ops.grids import GridSize
 from gridsum.tasks import Task, find
 
@@ -112,6 +112,7 @@ def without_dropout(
     return network(drawn.symbols, drawn.size, None, steps, epsilon, form), epsilon
 
 
+@by_blas_alone()
 def part_gradient(
     network: Network,
     config: Config,
@@ -122,13 +123,6 @@ def part_gradient(
     form: Form | None = None,
 ) -> Part:
     """The gradient of one group of problems, of the step that `stream` stands for; `form` as a network takes it."""
-    with multiplying(config.training.precision, stream.key.device):
-        return _part_gradient(network, config, stream, group, steps, static, form)
-
-
-def _part_gradient(
-    network: Network, config: Config, stream: Stream, group: int, steps: int | None, static: bool, form: Form | None
-) -> Part:
     drawn, success = draw(config, stream, group, static), None
     rollout: Readout = network(drawn.symbols, drawn.size, drawn.dropout, steps, form=form)
     truncations = [_truncation(rollout, config.model.epsilon, config.model, steps)]

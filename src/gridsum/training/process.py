@@ -1,11 +1,8 @@
-"""What training changes about the process it runs in: how memory is kept, how a GPU multiplies, where what is compiled
-for it is kept."""
+"""What training changes about the process it runs in: how memory is kept, how a GPU multiplies."""
 
 import ctypes
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import torch
 
@@ -19,37 +16,19 @@ _UNTOUCHED = {_TRIM_THRESHOLD: 128 * 1024, _MMAP_MAX: 65536}
 
 @contextmanager
 def set_for_training(device: torch.device, precision: str) -> Iterator[None]:
-    """Set the process for training on a device in a precision; it is given back as it was, but for the folder of what
-    is compiled, which others may hold on to by then."""
+    """Set the process for training on a device in a precision; it is given back as it was."""
     tf32 = torch.backends.cuda.matmul.allow_tf32
     on_cpu = not on_gpu(device)
     if on_cpu:
         keep_freed_memory()
     else:
         torch.backends.cuda.matmul.allow_tf32 = served(precision, device) != "fp32"
-        os.environ.update(compiled_folder())
     try:
         yield
     finally:
         torch.backends.cuda.matmul.allow_tf32 = tf32
         if on_cpu:
             let_go_of_freed_memory()
-
-
-def compiled_folder() -> dict[str, str]:
-    """Where Triton is told to keep what it compiles, by the variable that it reads, so that the next process finds it.
-
-    Nothing where this variable is set already, or where there is no such folder and none can be made.
-    """
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = home / "gridsum" / "compiled"
-    if os.environ.get("TRITON_CACHE_DIR"):
-        return {}
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        return {}
-    return {"TRITON_CACHE_DIR": str(folder)}
 
 
 def keep_freed_memory() -> bool:

@@ -5,8 +5,7 @@ from torch import Tensor
 
 from gridsum.ops.attention import plain
 from gridsum.ops.attention.cpu import FusedAttention
-from gridsum.ops.feed_forward import FusedFeedForward
-from gridsum.ops.forms import form, once, reduced_products
+from gridsum.ops.forms import form, once
 from gridsum.ops.grids import linear
 
 
@@ -15,9 +14,6 @@ def project(grid: Tensor, projection: Tensor) -> Tensor:
     if form() == "plain":
         return plain.project(grid, projection)
     matrix = once(("block_matrix", id(projection)), lambda: block_matrix(projection))
-    kind = reduced_products(grid)
-    if form() == "cpu" and kind != grid.dtype:
-        return FusedFeedForward.apply(grid, None, kind, matrix, None)
     return linear(grid, matrix)
 
 
