@@ -20,8 +20,8 @@ class Carried(BuildHookInterface):
             packed = Path(self.folder.name, plain.name + packing["SUFFIX"])
             packed.write_bytes(packing["pack"](plain.read_bytes()))
             build_data["force_include"][str(packed)] = f"gridsum/shipped/{packed.name}"
-        baselines = Path(self.root, "results", "records", "baselines.jsonl")
-        build_data["force_include"][str(baselines)] = f"gridsum/shipped/{baselines.name}"
+        for record in ("results/records/baselines.jsonl", "benchmarks/records/exact-seeds-2026-11-18.json"):
+            build_data["force_include"][str(Path(self.root, record))] = f"gridsum/shipped/{Path(record).name}"
         for theorem in sorted(Path(self.root, "proof").glob("*.v")):
             build_data["force_include"][str(theorem)] = f"gridsum/proof/{theorem.name}"
 

@@ -11,16 +11,17 @@ import pytest
 from playwright.sync_api import Browser
 
 from gridsum.model.store import load
-from gridsum.page.site import WEB, site
+from gridsum.page.site import site
 from tests.browser import DESKTOP, PHONE, Visit, visiting
 
 _LOAD = """
 const fs = require("fs"), vm = require("vm");
 const { files, input } = JSON.parse(fs.readFileSync(0, "utf8"));
 for (const file of files) vm.runInThisContext(fs.readFileSync(file, "utf8"), { filename: file });
-const rule = gridsum.makeRule(gridsum.data.rule);
 const told = [];
+gridsum.makeRule(gridsum.data.rules[10]).then(async (rule) => {
 """
+_TELL = "\n}).then(() => process.stdout.write(JSON.stringify(told)));"
 
 Node = Callable[..., Any]
 
@@ -48,10 +49,10 @@ def node(folder: Path) -> Node:
         pytest.skip("Node is not installed here, so the page's scripts are tested in the browser alone")
 
     def run(script: str, data: Any = None, more: tuple[Path, ...] = ()) -> Any:
-        names = ("symbols", "automaton", "proof", "paper")
-        files = [str(path) for path in (folder / "rule.js", *(WEB / f"{name}.js" for name in names), *more)]
+        names = ("words", "words/en", "rule", "symbols", "automaton", "proof", "paper", "learned")
+        files = [str(path) for path in (*(folder / f"{name}.js" for name in names), *more)]
         done = subprocess.run(
-            [program, "-e", f"{_LOAD}{script}\nprocess.stdout.write(JSON.stringify(told));"],
+            [program, "-e", f"{_LOAD}{script}{_TELL}"],
             input=json.dumps({"files": files, "input": data}),
             capture_output=True,
             text=True,

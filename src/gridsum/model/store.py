@@ -30,6 +30,7 @@ SHIPPED = Path(__file__).parents[1] / "shipped"
 SEEDS = "seeds.jsonl"
 """Among what is shipped: the records of every training seed of the paper's variants, for its Table VI."""
 BASELINES = "baselines.jsonl"
+EXACT_SEEDS = "exact-seeds-2026-11-18.json"
 _FORMAT = "gridsum-weights-2"
 
 
@@ -103,8 +104,19 @@ def shipped_records(name: str) -> Path:
 
 def baseline_records() -> Path | None:
     """Where the records of the baselines that ours is compared with stand: in a checkout, or beside the models."""
-    places = (SHIPPED.parent.parent.parent / "results" / "records" / BASELINES, SHIPPED / BASELINES)
-    return next((place for place in places if place.exists()), None)
+    place = _carried("results/records", BASELINES)
+    return place if place.exists() else None
+
+
+def seeds_record() -> Path:
+    """Where the record of what became of fresh seeds of `exact` stands."""
+    return _carried("benchmarks/records", EXACT_SEEDS)
+
+
+def _carried(folder: str, name: str) -> Path:
+    """A file of the checkout that a wheel carries beside the models."""
+    place = SHIPPED.parents[2] / folder / name
+    return place if place.exists() else SHIPPED / name
 
 
 def locate(name: str) -> list[Path]:

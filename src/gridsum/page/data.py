@@ -5,7 +5,8 @@ Scripts, not JSON: a browser does not let a page that was opened as a file fetch
 
 import base64
 import json
-from collections.abc import Mapping
+import zlib
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,10 @@ import numpy as np
 from gridsum.automaton.meaning import meaning_of
 from gridsum.automaton.proof import prove
 from gridsum.automaton.table import RuleTable
+from gridsum.config.exact import ExactConfig
 from gridsum.data.streams import Stream
-from gridsum.model.store import Model, facts
+from gridsum.io.version import __version__
+from gridsum.model.store import Model, facts, seeds_record
 from gridsum.page.inside import Inside
 
 _SHAPE = ("width", "kernel", "groups", "heads", "context_length", "context_heads")
@@ -25,28 +28,53 @@ class PageError(ValueError):
     """A page that cannot be made; the message says what to mend."""
 
 
-def rule_script(table: RuleTable, about: Mapping[str, Any]) -> str:
-    """`gridsum.data`: the table, what its codes mean, and what its proof counted."""
+def rule_script(tables: Sequence[RuleTable], about: Mapping[str, Any]) -> str:
+    """`gridsum.data`: proved rules by base, what their codes mean, and what else the page is told."""
+    data = {**about, "rules": {str(table.task.alphabet.base): _rule(table) for table in tables}}
+    return f"gridsum.data = {json.dumps(data, separators=(',', ':'))};\n"
+
+
+def _rule(table: RuleTable) -> dict[str, Any]:
+    meaning = meaning_of(table)
+    return {
+        "base": table.task.alphabet.base,
+        "bits": table.bits,
+        "codes": table.codes,
+        "reading": table.reading,
+        "actions": table.actions,
+        "steps": base64.b64encode(zlib.compress(table.steps.tobytes(), 9)).decode(),
+        "meanings": [{"digit": code.digit, "carry": code.carry} for code in meaning.codes],
+        "carryBits": [{"bit": found.bit, "on": found.on} for found in meaning.carry_bits],
+    }
+
+
+def facts_of(table: RuleTable) -> dict[str, Any]:
+    """What texts tell in numbers: what the proof counted, and what came of fresh seeds."""
     proof = prove(table)
     if not proof.proved:
         raise PageError(
             f"the page tells of a proved rule, and this one is not ({proof.failures[0]}); see: gridsum prove"
         )
-    meaning = meaning_of(table)
-    data = {
-        **about,
-        "rule": {
-            "bits": table.bits,
-            "codes": table.codes,
-            "reading": table.reading,
-            "actions": table.actions,
-            "steps": base64.b64encode(table.steps.tobytes()).decode(),
-            "meanings": [{"digit": code.digit, "carry": code.carry, "says": code.meaning} for code in meaning.codes],
-            "carryBits": [{"bit": found.bit, "on": found.on} for found in meaning.carry_bits],
-        },
-        "proof": {"contexts": proof.contexts, "evaluations": proof.evaluations, "codes": len(proof.codes)},
+    record = json.loads(seeds_record().read_text())
+    config = ExactConfig()
+    runs = [run for command in record["fresh"] for run in command["runs"]]
+    ten = next(command for command in record["fresh"] if len(command["runs"]) == 10)
+    seeds = sorted(run["seed"] for run in runs)
+    return {
+        "contexts": proof.contexts,
+        "evaluations": proof.evaluations,
+        "codes": len(proof.codes),
+        "entries": table.steps.size,
+        "version": __version__,
+        "fresh": len(runs),
+        "proved": sum(run["proved"] for run in runs),
+        "first": sum(run["proved"] and run["round"] == 1 for run in runs),
+        "seeds": f"{seeds[0]}–{seeds[-1]}",
+        "examples": config.steps * config.discovery.batch,
+        "polish": config.consolidation.problems,
+        "device": record["device"],
+        "seconds": round(ten["seconds"]),
     }
-    return f"globalThis.gridsum = {{ models: {{}}, data: {json.dumps(data, separators=(',', ':'))} }};\n"
 
 
 def model_script(model: Model) -> str:

@@ -1,28 +1,35 @@
 """The page as files by name: written into a folder, or served."""
 
 import hashlib
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from gridsum.automaton.files import shipped_rule
-from gridsum.io.names import DEFAULT_MODEL, MODELS
+from gridsum.automaton.files import read_rule, shipped_rule
+from gridsum.automaton.table import RuleTable
+from gridsum.io.names import DEFAULT_MODEL, EXACT_STORY, MODELS
 from gridsum.io.version import __version__
-from gridsum.model.store import Model
-from gridsum.page.data import PageError, inside_script, model_script, rule_script
+from gridsum.model.store import SHIPPED, Model
+from gridsum.page.data import PageError, facts_of, inside_script, model_script, rule_script
 from gridsum.page.inside import Inside
 
 WEB = Path(__file__).parent / "web"
+LANGUAGES = ("en",)
+TRAINING = "training.js"
 _PREVIEW = 'content="preview.png"'
 
 
-def site(models: Sequence[Model], address: str | None = None) -> dict[str, bytes]:
+def site(
+    models: Sequence[Model], address: str | None = None, training: str | None = None, source: str | None = None
+) -> dict[str, bytes]:
     """The whole page, with networks of one run beside the rule.
 
-    `address` is where it will be found, for previews of links.
+    `address` is where it will be found, for previews of links; `training` a script of `gridsum.page.training`, instead
+    of the one that is shipped; `source` where gridsum's source is found.
     """
-    files = static_files(models, address)
+    files = static_files(models, address, training, source=source)
     for model in models:
         files[f"models/{file_of(model.name)}.js"] = script(model).encode()
         files[f"models/{file_of(model.name)}.inside.js"] = script(model, "inside").encode()
@@ -41,25 +48,81 @@ def file_of(name: str) -> str:
     return plain if plain == name else f"{plain}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
-def static_files(models: Sequence[Model], address: str | None = None, api: bool = False) -> dict[str, bytes]:
+def static_files(
+    models: Sequence[Model],
+    address: str | None = None,
+    training: str | None = None,
+    api: bool = False,
+    source: str | None = None,
+) -> dict[str, bytes]:
     """All but the networks' own files."""
-    files = {path.relative_to(WEB).as_posix(): path.read_bytes() for path in sorted(WEB.rglob("*")) if path.is_file()}
+    files = {path.name: path.read_bytes() for path in sorted(WEB.iterdir()) if path.is_file()}
     if not api:
         files = {name: content for name, content in files.items() if not name.startswith("docs.")}
+    shipped = SHIPPED / TRAINING
+    if training is None and shipped.exists():
+        training = shipped.read_text()
+    if training is not None:
+        files[TRAINING] = training.encode()
+    rules = _rules()
+    facts = facts_of(rules[0])
+    page = filled(files["index.html"].decode(), words("en"), facts)
     if address is not None:
-        absolute = f'content="{address.rstrip("/")}/preview.png"'
-        files["index.html"] = files["index.html"].replace(_PREVIEW.encode(), absolute.encode())
-    return files | {"rule.js": _rule([described(model) for model in models], api).encode()}
+        page = page.replace(_PREVIEW, f'content="{address.rstrip("/")}/preview.png"')
+    documents = None if source is None else f"{source.rstrip('/')}/blob/main/docs/exact.md"
+    about = {
+        "version": __version__,
+        "facts": facts,
+        "models": [described(model) for model in models],
+        "api": api,
+        "address": address,
+        "training": training is not None,
+        "links": {"source": source, "documents": documents},
+    }
+    for language in LANGUAGES:
+        content = json.dumps(words(language), ensure_ascii=False, separators=(",", ":"))
+        files[f"words/{language}.js"] = f"gridsum.words.{language} = {content};\n".encode()
+    return files | {"index.html": page.encode(), "rule.js": rule_script(rules, about).encode()}
+
+
+def words(language: str) -> dict[str, str]:
+    """All texts of the page by their keys. What is said of `exact` in English is said in these words elsewhere, too."""
+    texts = json.loads((WEB / "words" / f"{language}.json").read_text(encoding="utf-8"))
+    if language == "en":
+        texts |= {f"honest.{key.split()[0]}-text": f"{text[0].upper()}{text[1:]}." for key, text in EXACT_STORY.items()}
+    return texts
+
+
+def filled(page: str, texts: Mapping[str, str], facts: Mapping[str, Any]) -> str:
+    """The page with its texts in it, so that it can be read before any script has run."""
+
+    def text(key: str) -> str:
+        known = {name: f"{value:,}" if isinstance(value, int) else str(value) for name, value in facts.items()}
+        return re.sub(r"\{(\w+)\}", lambda found: known.get(found[1], found[0]), texts[key])
+
+    page = re.sub(
+        r'data-t-([a-z-]+)="([\w.-]+)"', lambda found: f'{found[0]} {found[1]}="{_quoted(text(found[2]))}"', page
+    )
+    return re.sub(r'data-t="([\w.-]+)"([^>]*)>', lambda found: f"{found[0]}{text(found[1])}", page)
+
+
+def _quoted(text: str) -> str:
+    return text.replace("&", "&amp;").replace('"', "&quot;")
 
 
 def described(model: Model) -> dict[str, Any]:
     """What a visitor is told of a network before it is loaded."""
-    use = MODELS.get(model.name, "")
-    return {"name": model.name, "file": file_of(model.name), "variant": model.config.variant, "use": use}
+    return {
+        "name": model.name,
+        "file": file_of(model.name),
+        "variant": model.config.variant,
+        "use": MODELS.get(model.name, ""),
+    }
 
 
-def _rule(models: list[dict[str, Any]], api: bool) -> str:
+def _rules() -> tuple[RuleTable, ...]:
+    """The rule of the default model, then those for other bases that are shipped."""
     table = shipped_rule(DEFAULT_MODEL)
     if table is None:
         raise PageError(f"the rule of {DEFAULT_MODEL} does not come with this gridsum; install it again")
-    return rule_script(table, {"version": __version__, "models": models, "api": api})
+    return (table, *(read_rule(path) for path in sorted(SHIPPED.glob("base*.rule.json"))))

@@ -55,8 +55,8 @@ def seed_folder(folder: Path, seed: int) -> Path:
     return folder / f"seed-{seed}"
 
 
-def kept_weights(epoch: int) -> str:
-    """The name of the weights after some epoch that stay."""
+def kept_weights(epoch: int | str) -> str:
+    """The name of the weights after some epoch that stay, or a pattern of such names."""
     return f"weights-{epoch}.safetensors"
 
 

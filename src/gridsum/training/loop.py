@@ -15,7 +15,7 @@ from torch import Tensor
 from gridsum.config.fields import fields_of, override, to_json
 from gridsum.config.paper import ConfigError
 from gridsum.config.registry import Trainable, find
-from gridsum.data.problems import sample
+from gridsum.data.problems import Batch, sample
 from gridsum.data.streams import Stream
 from gridsum.io.disk import locked, write_atomically
 from gridsum.io.sealed import checksum_of
@@ -292,9 +292,8 @@ class Fleet:
     @torch.no_grad()
     def held_out(self) -> dict[str, tuple[float, ...]]:
         """What is logged of problems that are never trained on."""
-        stream = Stream.of_seeds([0], self.device).fold(HELD_OUT)
-        batch = sample(self.config.space, HELD_OUT_PROBLEMS, stream, task=self.config.learns)
-        found = self.kind.held_out(self.network, self.config, batch, stream.fold(0))
+        batch, draws = held_out_problems(self.config, self.device)
+        found = self.kind.held_out(self.network, self.config, batch, draws)
         return {name: tuple(values.tolist()) for name, values in found.items()}
 
     def end_epoch(self) -> None:
@@ -343,6 +342,12 @@ class Fleet:
             self.quantities = checkpoint.quantities
             self._take_up(checkpoint.epoch, checkpoint.step, checkpoint.tensors)
             self.save_weights(folder)
+
+
+def held_out_problems(config: Any, device: torch.device) -> tuple[Batch, Stream]:
+    """Problems that are never trained on, and what is drawn while they are solved."""
+    stream = Stream.of_seeds([0], device).fold(HELD_OUT)
+    return sample(config.space, HELD_OUT_PROBLEMS, stream, task=config.learns), stream.fold(0)
 
 
 def _outcome(kind: Trainable, folder: Path, seed: int) -> Path:

@@ -2,7 +2,6 @@
 // The proved rule at work: every cell changes at once, step by step, until nothing changes any more.
 {
   const WRITE = 0, OPEN = 1;
-  const EMPTY = 11, OUTSIDE_SYMBOL = 12;
   const MOST_CELLS = 4_000_000;
   const MOST_WORK = 1_500_000_000; // rows × cells: about how many cells the highest grids have to compute
   const SNAPSHOT_BYTES = 48 << 20;
@@ -16,7 +15,8 @@
       Object.assign(this, data);
       this.outside = data.codes.length;
       this.side = this.outside + 1;
-      this.steps = Uint8Array.from(atob(data.steps), (letter) => letter.charCodeAt(0));
+      // What a cell can hold: a digit, `+`, nothing. One number more stands where there is no cell.
+      [this.plus, this.empty, this.noCell] = [data.base, data.base + 1, data.base + 2];
     }
 
     after(x, left, right, below) {
@@ -29,36 +29,42 @@
     }
   }
 
-  function makeRule(data) {
-    const letters = data.reading.map((symbol) => (symbol >= 1 && symbol <= 10 ? String(symbol - 1) : ""));
-    return new Rule({ ...data, letters, carries: data.meanings.map(({ carry }) => carry ?? 0) });
+  // A rule from what the page was built with; its table comes packed to a hundredth of its size.
+  async function makeRule(data) {
+    const packed = new Blob([bytes(data.steps)]).stream().pipeThrough(new DecompressionStream("deflate"));
+    const steps = new Uint8Array(await new Response(packed).arrayBuffer());
+    const letters = data.reading.map((symbol) => (symbol >= 1 && symbol <= data.base ? gridsum.DIGITS[symbol - 1] : ""));
+    return new Rule({ ...data, steps, letters, carries: data.meanings.map(({ carry }) => carry ?? 0) });
   }
 
-  function sizeOf(terms) {
+  const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+
+  function sizeOf(terms, base = 10) {
     const digits = gridsum.longestOf(terms);
     const height = terms.length + 1;
-    const width = Math.max(gridsum.columnsNeeded(terms.length, digits), digits + 1) + 1;
+    const width = Math.max(gridsum.columnsNeeded(terms.length, digits, base), digits + 1) + 1;
     if (height * width > MOST_CELLS || height * height * width > MOST_WORK) {
-      throw new gridsum.SumError(
-        `This sum needs ${height.toLocaleString("en")} rows of ${width.toLocaleString("en")} cells, more than a page `
-        + "can show. On your own machine “gridsum solve” adds it.",
-      );
+      throw new gridsum.SumError(gridsum.t("mistake.large", { rows: height, columns: width }));
     }
     return { height, width };
   }
 
+  // The symbols of a sum as networks know them: 0 is none, then the digits, `+` and `=`.
+  const encode = (terms, base = 10) => [...`${terms.join("+")}=`].map((letter) => (
+    letter === "+" ? base + 1 : letter === "=" ? base + 2 : gridsum.DIGITS.indexOf(letter) + 1
+  ));
+
   // Where every symbol of a sum goes: the rows of the grid from the top, as the learned actions write them.
-  function place(rule, terms, { height, width }) {
+  function place({ actions, base = 10 }, terms, { height, width }) {
     const rows = [[]];
-    for (const letter of `${terms.join("+")}=`) {
-      const symbol = letter === "+" ? 11 : letter === "=" ? 12 : Number(letter) + 1;
-      const action = rule.actions[symbol];
+    for (const symbol of encode(terms, base)) {
+      const action = actions[symbol];
       if (action === OPEN) rows.unshift([symbol - 1]);
       else if (action === WRITE) rows[0].push(symbol - 1);
     }
-    const symbols = new Uint8Array(height * width).fill(EMPTY);
+    const symbols = new Uint8Array(height * width).fill(base + 1);
     rows.slice(0, height).forEach((row, index) => {
-      const kept = row.slice(-width);
+      const kept = row.slice(-width); // `=` on a grid counts as nothing, whose number comes after that of `+`
       symbols.set(kept, (index + 1) * width - kept.length);
     });
     return symbols;
@@ -72,7 +78,7 @@
       this.stride = width + 1;
       this.size = { height, width };
       const places = (height + 2) * this.stride;
-      this.symbols = new Uint8Array(places).fill(OUTSIDE_SYMBOL);
+      this.symbols = new Uint8Array(places).fill(rule.noCell);
       this.codes = new Uint8Array(places).fill(rule.outside);
       for (let row = 0; row < height; row += 1) {
         const start = (row + 1) * this.stride;
@@ -161,13 +167,13 @@
 
     // A cell sees its left, right and lower neighbour: so only the neighbours of what has changed can change.
     #near(before) {
-      const { codes, symbols, stride, seen, settled } = this, { steps, side } = this.rule;
+      const { codes, symbols, stride, seen, settled } = this, { steps, side, noCell } = this.rule;
       const changed = [], became = [], now = this.steps + 1;
       this.stamp += 1;
       for (const place of before) {
         for (let way = 0; way < 3; way += 1) {
           const at = way === 0 ? place - 1 : way === 1 ? place + 1 : place - stride;
-          if (seen[at] === this.stamp || symbols[at] === OUTSIDE_SYMBOL) continue;
+          if (seen[at] === this.stamp || symbols[at] === noCell) continue;
           seen[at] = this.stamp;
           const code = steps[((symbols[at] * side + codes[at - 1]) * side + codes[at + 1]) * side + codes[at + stride]];
           if (code !== codes[at]) {
@@ -188,12 +194,11 @@
 
   // A whole computation, from the start (or from other codes) to rest; any step of it can be looked at.
   class RuleComputation {
-    constructor(rule, terms, start = null) {
-      this.rule = rule;
-      this.terms = terms;
-      this.size = sizeOf(terms);
+    // `blamed` marks the cells [height · width] that were damaged where it starts from other codes.
+    constructor(rule, terms, start = null, blamed = null) {
+      Object.assign(this, { rule, terms, blamed, disturbed: start !== null });
+      this.size = sizeOf(terms, rule.base);
       this.symbols = place(rule, terms, this.size);
-      this.disturbed = start !== null;
       this.run = new Run(rule, this.symbols, this.size);
       if (start) this.run.restore(start, 0);
       this.every = 1;
@@ -245,7 +250,7 @@
         this.settled.set(this.run.settled.subarray(start, start + width), row * width);
       }
       this.answer = this.read(this.final);
-      this.exact = gridsum.exactSum(this.terms);
+      this.exact = gridsum.exactSum(this.terms, this.rule.base);
     }
 
     // The code of every cell after n steps.
@@ -278,5 +283,5 @@
     }
   }
 
-  Object.assign(gridsum, { makeRule, sizeOf, place, Run, RuleComputation, EMPTY });
+  Object.assign(gridsum, { makeRule, bytes, encode, sizeOf, place, Run, RuleComputation });
 }

@@ -19,7 +19,7 @@ globalThis.gridsum ??= { models: {} };
     return element;
   }
 
-  const NAMES = ["paper", "card", "ink", "quiet", "faint", "line", "accent", "accent-soft", "accent-ink", "wrong"];
+  const NAMES = ["paper", "card", "ink", "quiet", "faint", "line", "edge", "accent", "accent-soft", "accent-ink", "wrong", "wrong-soft"];
   let colours = null;
 
   // The colours of the page, for what is drawn on a canvas.
@@ -36,17 +36,18 @@ globalThis.gridsum ??= { models: {} };
   }
 
   const themed = [];
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-    colours = null;
-    for (const redraw of themed) redraw();
-  });
+  for (const query of ["(prefers-color-scheme: dark)", "print"]) {
+    matchMedia(query).addEventListener("change", () => {
+      colours = null;
+      for (const redraw of themed) redraw();
+    });
+  }
   const onTheme = (redraw) => themed.push(redraw);
 
   const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
   const clamp = (value, low, high) => Math.max(low, Math.min(high, value));
   const ease = (t) => (t < 0.5 ? 4 * t * t * t : 1 - (2 - 2 * t) ** 3 / 2);
   const mix = (a, b, t) => a + (b - a) * t;
-  const count = (number) => number.toLocaleString("en");
   const shorten = (text, most = 28) => (text.length <= most ? text : `${text.slice(0, most / 2 - 1)}…${text.slice(1 - most / 2)}`);
 
   // Calls `seen(true)` when an element comes into view and `seen(false)` when it leaves.
@@ -56,5 +57,5 @@ globalThis.gridsum ??= { models: {} };
     }, { threshold: share }).observe(element);
   }
 
-  Object.assign(gridsum, { html, svg, theme, onTheme, still, clamp, ease, mix, count, shorten, watch });
+  Object.assign(gridsum, { html, svg, theme, onTheme, still, clamp, ease, mix, shorten, watch });
 }

@@ -1,32 +1,41 @@
 "use strict";
 // The proof as a picture: every case that a cell can meet, looked up while one watches.
 {
-  const { html, theme, count, still, describe } = gridsum;
+  const { html, theme, t, clamp, count, still, describe, symbolName } = gridsum;
   const $ = (id) => document.getElementById(id);
   const CHECK_MS = 3500;
-  const NAMES = [..."0123456789", "+", "nothing"];
+  const DOT = 4; // pixels of a case in a small map
+  const MARGIN = 44; // pixels of the large map beside its squares, for its axes
 
+  // A map for each symbol: the state to the right across, the state below down. One of them is seen large, with its axes.
   class Cases {
     constructor(rule) {
       this.rule = rule;
       // The states by their meaning, so that equal digits stand beside each other; the border comes last.
       const order = (code) => {
         const { digit, carry } = rule.meanings[code];
-        return code === 0 ? 100 : digit === null ? 50 : 2 * digit + carry;
+        return digit === null ? 999 : 2 * digit + carry;
       };
-      this.states = [...rule.codes.map((_, code) => code).sort((a, b) => order(a) - order(b)).filter((code) => code), rule.outside];
-      this.canvases = NAMES.map((name, x) => this.#canvas(name, x));
+      this.states = [...rule.codes.map((_, code) => code).filter((code) => code).sort((a, b) => order(a) - order(b)), rule.outside];
+      this.place = new Map(this.states.map((code, index) => [code, index]));
       this.checked = 0;
+      this.symbol = 7 % rule.base;
+      this.small = Array.from({ length: rule.empty + 1 }, (_, x) => this.#button(x));
+      this.large = html("canvas", { tabindex: 0, role: "application", "aria-label": t("proof.map"), "aria-describedby": "case" });
+      this.title = html("h3");
+      this.large.addEventListener("pointermove", (event) => this.#point(event));
+      this.large.addEventListener("click", (event) => this.#point(event));
+      this.large.addEventListener("keydown", (event) => this.#key(event));
+      this.element = html("div", { class: "proof-map" }, html("div", {}, this.title, this.large), html("div", {},
+        html("div", { class: "cases", role: "group", "aria-label": t("proof.symbols") }, ...this.small.map(({ button }) => button)),
+        html("ul", { class: "key" }, ...["checked", "waiting", "never"].map((kind) => html("li", { class: kind }, t(`proof.${kind}`))))));
     }
 
-    #canvas(name, x) {
-      const side = this.states.length;
-      const canvas = html("canvas", { width: 4 * side, height: 4 * side, role: "img", "aria-label": `Cases of a cell with ${name}` });
-      canvas.addEventListener("pointermove", (event) => this.#pick(event, x));
-      canvas.addEventListener("click", (event) => this.#pick(event, x));
-      this.element ??= html("div", { class: "cases" });
-      this.element.append(html("figure", {}, canvas, html("figcaption", {}, name === "nothing" ? "no symbol" : `symbol ${name}`)));
-      return canvas;
+    #button(x) {
+      const side = DOT * this.states.length, canvas = html("canvas", { width: side, height: side, "aria-hidden": "true" });
+      const name = symbolName(this.rule, x), text = x === this.rule.empty ? t("proof.none") : name;
+      const button = html("button", { type: "button", "aria-pressed": "false", "aria-label": t("proof.cell", { symbol: name }), onclick: () => this.see(x) }, canvas, html("span", {}, text));
+      return { canvas, button };
     }
 
     // Only what is looked at has to be proved: this takes a moment.
@@ -36,45 +45,120 @@
       return this.found;
     }
 
-    #pick(event, x) {
-      const box = event.target.getBoundingClientRect(), side = this.states.length;
-      const at = (offset, whole) => this.states[Math.min(side - 1, Math.max(0, Math.floor(offset / whole * side)))];
-      const right = at(event.clientX - box.left, box.width), below = at(event.clientY - box.top, box.height);
-      const found = this.proof.contexts.get(this.proof.key(x, right, below));
-      if (found) this.tell(found);
-    }
-
-    tell(context) {
-      const { rule } = this, { x, right, below, value, after } = context;
-      const own = x < 10 ? `${x}` : "0", digit = Number(rule.letters[below] || 0), carry = value - Number(own) - digit;
-      const where = (code, name) => (code === rule.outside ? `the border ${name}` : `${describe(rule, code)} ${name}`);
-      const became = [...new Set(after)].map((code) => describe(rule, code));
-      this.current = context;
-      $("case").replaceChildren(
-        `A cell with ${x === gridsum.EMPTY ? "no symbol" : NAMES[x]}, ${where(right, "on its right")}, ${where(below, "below")}: `,
-        `${own} + ${digit} + ${carry} = ${value}. It becomes ${became.join(" or ")}, with each of ${count(after.length)} left neighbours. `,
-        html("span", { class: "tick" }, "✓ right"));
+    see(x) {
+      this.symbol = x;
+      if (this.current?.x !== x) this.current = null;
       this.draw();
     }
 
+    #point(event) {
+      const box = this.large.getBoundingClientRect(), side = this.states.length, size = (box.width - MARGIN) / side;
+      const at = (offset) => this.states[Math.floor((offset - MARGIN) / size)];
+      const right = at(event.clientX - box.left), below = at(event.clientY - box.top);
+      const found = this.proof.contexts.get(this.proof.key(this.symbol, right, below));
+      if (found) this.tell(found);
+    }
+
+    // Arrow keys go to the next case that can occur.
+    #key(event) {
+      const [across, down] = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key] ?? [0, 0];
+      if (!across && !down) return;
+      event.preventDefault();
+      event.stopPropagation();
+      const { proof, states, place, symbol } = this, first = this.list.find(({ x }) => x === symbol);
+      let [i, j] = this.current ? [place.get(this.current.right) + across, place.get(this.current.below) + down] : [place.get(first.right), place.get(first.below)];
+      for (; states[i] !== undefined && states[j] !== undefined; i += across, j += down) {
+        const found = proof.contexts.get(proof.key(symbol, states[i], states[j]));
+        if (found) return this.tell(found);
+        if (!this.current) return;
+      }
+    }
+
+    // Says what a case is, and shows where it stands.
+    tell(context) {
+      const { rule } = this, { x, right, below, value, after } = context;
+      const own = x < rule.base ? gridsum.DIGITS[x] : "0", digit = rule.letters[below] || "0";
+      const carry = value - gridsum.DIGITS.indexOf(own) - gridsum.DIGITS.indexOf(digit);
+      const became = [...new Set(after)].map((code) => describe(rule, code)).join(t("proof.or"));
+      this.current = context;
+      this.symbol = x;
+      $("case").replaceChildren(t("proof.case", {
+        symbol: symbolName(rule, x), right: describe(rule, right), below: describe(rule, below),
+        own, digit, carry, sum: value.toString(rule.base), became, count: after.length,
+      }), " ", html("span", { class: "tick" }, t("proof.right")));
+      this.draw();
+    }
+
+    // Where the chosen cell of a grid stands; on the way to the answer its neighbours may still be wrong.
+    cell({ x, right, below }) {
+      const found = this.proof.contexts.get(this.proof.key(x, right, below));
+      if (found) return this.tell(found);
+      Object.assign(this, { symbol: x, current: { x, right, below } });
+      $("case").textContent = t("proof.outside");
+      return this.draw();
+    }
+
+    colourOf(index) {
+      const { accent, faint } = theme();
+      return index < this.checked ? accent : faint;
+    }
+
+    // A map of one symbol, a square of `size` pixels for each case; the current case has a frame.
+    paint(context, x, size, left = 0) {
+      const { place, current } = this, { ink } = theme(), gap = Math.max(1, size / 8);
+      this.list?.forEach((one, index) => {
+        if (one.x !== x) return;
+        context.fillStyle = this.colourOf(index);
+        context.fillRect(left + size * place.get(one.right), left + size * place.get(one.below), size - gap, size - gap);
+      });
+      if (current?.x !== x || !place.has(current.right) || !place.has(current.below)) return;
+      context.strokeStyle = ink;
+      context.lineWidth = Math.max(1.5, size / 6);
+      context.strokeRect(left + size * place.get(current.right) - gap / 2, left + size * place.get(current.below) - gap / 2, size, size);
+    }
+
     draw() {
-      const { accent, line, ink } = theme(), side = this.states.length, place = new Map(this.states.map((code, index) => [code, index]));
-      const contexts = this.canvases.map((canvas) => {
+      this.small.forEach(({ canvas, button }, x) => {
         const context = canvas.getContext("2d");
         context.clearRect(0, 0, canvas.width, canvas.height);
-        return context;
+        this.paint(context, x, DOT);
+        button.setAttribute("aria-pressed", String(x === this.symbol));
       });
-      if (!this.list) return;
-      this.list.forEach(({ x, right, below }, index) => {
-        contexts[x].fillStyle = index < this.checked ? accent : line;
-        contexts[x].fillRect(4 * place.get(right), 4 * place.get(below), 3, 3);
+      this.title.textContent = t("proof.cell", { symbol: symbolName(this.rule, this.symbol) });
+      this.#drawLarge();
+    }
+
+    #drawLarge() {
+      const width = this.large.parentElement?.clientWidth, ratio = Math.min(3, devicePixelRatio || 1), side = this.states.length;
+      if (!width) return;
+      const size = Math.floor((Math.min(width, 560) - MARGIN) / side), whole = MARGIN + size * side, { quiet, words, line } = theme();
+      Object.assign(this.large, { width: whole * ratio, height: whole * ratio });
+      Object.assign(this.large.style, { width: `${whole}px`, height: `${whole}px` });
+      const pen = new gridsum.CanvasPen(this.large.getContext("2d"));
+      pen.context.setTransform(ratio, 0, 0, ratio, 0, 0);
+      pen.rect(MARGIN - 2, MARGIN - 2, size * side + 2, size * side + 2, { stroke: line });
+      this.paint(pen.context, this.symbol, size, MARGIN);
+      const style = { size: 12, fill: quiet, font: words };
+      this.states.forEach((code, index) => {
+        const { digit = null, carry = 0 } = this.rule.meanings[code] ?? {}, middle = MARGIN + size * (index + (digit === null ? 0.5 : 1));
+        if (carry) return; // a digit stands before the two states that have it
+        const label = digit !== null ? gridsum.DIGITS[digit] : code === this.rule.outside ? "▯" : "␣";
+        pen.text(middle, MARGIN - 12, label, style);
+        pen.text(MARGIN - 13, middle, label, style);
       });
-      if (this.current) {
-        const { x, right, below } = this.current;
-        contexts[x].strokeStyle = ink;
-        contexts[x].strokeRect(4 * place.get(right) - 0.5, 4 * place.get(below) - 0.5, 4, 4);
-      }
-      return side;
+      pen.text(MARGIN, 12, t("proof.across"), { ...style, anchor: "start" });
+      pen.context.save();
+      pen.context.translate(12, MARGIN + size * side);
+      pen.context.rotate(-Math.PI / 2);
+      pen.text(size * side, 0, t("proof.down"), { ...style, anchor: "end" });
+      pen.context.restore();
+    }
+
+    // The map of the chosen cell's symbol on its card.
+    drawOn(canvas, x) {
+      const side = DOT * this.states.length, context = canvas.getContext("2d");
+      Object.assign(canvas, { width: side, height: side });
+      this.paint(context, x, DOT);
     }
 
     // Each case is looked up again as its square is coloured.
@@ -97,6 +181,7 @@
     const map = new Cases(rule);
     $("cases").replaceChildren(map.element);
     gridsum.onTheme(() => map.draw());
+    new ResizeObserver(() => map.draw()).observe($("cases"));
     const prepared = () => {
       if (map.list) return;
       if (!map.proof.proved) throw new Error(map.proof.failures[0]);
@@ -109,17 +194,17 @@
       map.checked = 0;
       let looked = 0;
       const start = performance.now();
-      $("check").disabled = true;
+      $("check").setAttribute("aria-disabled", "true"); // it keeps the focus
       const go = (time) => {
-        const share = still() ? 1 : Math.min(1, (time - start) / CHECK_MS);
+        const share = still() ? 1 : clamp((time - start) / CHECK_MS, 0, 1);
         looked += map.check(Math.ceil(share * map.list.length));
-        $("checked").textContent = `${count(looked)} looked up, 0 wrong`;
+        $("checked").textContent = t("proof.looked", { count: looked });
         if (share < 1) {
           requestAnimationFrame(go);
           return;
         }
-        $("check").disabled = false;
-        $("checked").replaceChildren(`${count(looked)} looked up, 0 wrong. `, html("span", { class: "tick" }, "Proved ✓"));
+        $("check").removeAttribute("aria-disabled");
+        $("checked").append(" ", html("span", { class: "tick" }, t("proof.proved")));
       };
       requestAnimationFrame(go);
     });
@@ -127,7 +212,14 @@
       prepared();
       map.tell(map.list[Math.floor(Math.random() * map.list.length)]);
     });
-    return { map };
+    return {
+      map,
+      cell(seen, card) {
+        if (!seen) return;
+        map.cell(seen);
+        map.drawOn(card.map, seen.x);
+      },
+    };
   }
 
   // Three small grids: the order in which cells become certain.
@@ -139,12 +231,12 @@
       (row) => ROWS - 1 - row,
     ];
     const draw = () => [...$("induction").children].forEach((item, index) => {
-      const { accent, line } = theme(), picture = svg("svg", { width: COLUMNS * CELL, height: ROWS * CELL, viewBox: `0 0 ${COLUMNS * CELL} ${ROWS * CELL}`, "aria-hidden": "true" });
+      const { accent, edge } = theme(), picture = svg("svg", { width: COLUMNS * CELL, height: ROWS * CELL, viewBox: `0 0 ${COLUMNS * CELL} ${ROWS * CELL}`, "aria-hidden": "true" });
       for (let row = 0; row < ROWS; row += 1) {
         for (let column = 0; column < COLUMNS; column += 1) {
           const place = orders[index](row, column), most = index === 2 ? ROWS : index === 1 ? 3 : COLUMNS;
           picture.append(svg("rect", {
-            x: column * CELL + 1, y: row * CELL + 1, width: CELL - 3, height: CELL - 3, rx: 3, stroke: place === null ? line : accent,
+            x: column * CELL + 1, y: row * CELL + 1, width: CELL - 3, height: CELL - 3, rx: 3, stroke: place === null ? edge : accent,
             fill: place === null ? "none" : accent, "fill-opacity": place === null ? 0 : place < 0 ? 0.12 : 1 - place / most,
           }));
         }

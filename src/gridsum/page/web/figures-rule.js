@@ -1,24 +1,23 @@
 "use strict";
 // Figures of the rule: what it does with symbols, the wave of a carry, its states, one cell, why it stops, how it heals.
-// Each figure may say `sum(computation)`, told of every new sum, and `moment(player)`, told of every moment of the hero.
+// Each figure may say `sum(computation)`, told of every new sum, `moment(player)`, told of every moment of the hero, and
+// `cell(context)`, told what the chosen cell of any grid sees.
 {
-  const { html, svg, theme, count, clamp, still, describe } = gridsum;
+  const { html, svg, theme, t, clamp, still, describe } = gridsum;
   const $ = (id) => document.getElementById(id);
 
   // ---- what placement does with each symbol -------------------------------------------------------------------
 
-  const ACTIONS = ["written into the top row", "opens a new row", "skipped"];
-
   function actions({ rule }) {
     const letters = " 0123456789+=";
-    const cards = ACTIONS.map((name, action) => {
+    const cards = ["write.writes", "write.opens", "write.skips"].map((name, action) => {
       const those = [...letters].filter((letter, symbol) => letter !== " " && rule.actions[symbol] === action);
       const digits = those.filter((letter) => /[0-9]/.test(letter));
       const shown = digits.length === 10 ? ["0 … 9", ...those.filter((letter) => !/[0-9]/.test(letter))] : those;
-      return html("div", {}, html("b", {}, shown.join(" ") || "none"), sketch(action), html("span", {}, name));
+      return html("div", {}, html("b", {}, shown.join(" ")), sketch(action), html("span", {}, t(name)));
     });
     $("actions").replaceChildren(html("div", { class: "actions" }, ...cards));
-    const player = new gridsum.Player($("writing"), { label: "A sum being written", most: 52, part: "writing" });
+    const player = new gridsum.Player($("writing"), { label: t("write.label"), most: 52, part: "writing" });
     player.show(new gridsum.RuleComputation(rule, gridsum.parse("58+4067+921")).completeNow(), still() ? 0 : null);
     playWhenSeen($("writing"), player);
     return { player };
@@ -39,10 +38,10 @@
 
   // Two rows of cells: a row that moves left, rows that move down, nothing.
   function sketch(action) {
-    const { line, quiet, accent } = theme(), picture = svg("svg", { width: 96, height: 60, viewBox: "9 0 96 60", "aria-hidden": "true" });
+    const { edge, quiet, accent } = theme(), picture = svg("svg", { width: 96, height: 60, viewBox: "9 0 96 60", "aria-hidden": "true" });
     const cell = (x, y, fill) => picture.append(svg("rect", { x, y, width: 18, height: 18, rx: 3, fill: fill ?? "none", stroke: fill ?? quiet }));
     const arrow = (path) => picture.append(svg("path", { d: path, fill: "none", stroke: accent, "stroke-width": 2, "stroke-linecap": "round" }));
-    for (let column = 1; column < 4; column += 1) cell(4 + column * 22, 32, action === 2 ? line : undefined);
+    for (let column = 1; column < 4; column += 1) cell(4 + column * 22, 32, action === 2 ? edge : undefined);
     if (action === 2) {
       arrow("M34 14l28 0M54 8l8 6-8 6");
       return picture;
@@ -61,7 +60,7 @@
 
   function wave({ rule }) {
     const player = new gridsum.Player($("wave"), {
-      label: "A carry on its way. Arrow keys choose a cell.", most: 52, part: "steps", onMoment: () => draw(),
+      label: t("carry.label"), most: 52, part: "steps", onMoment: () => draw(),
     });
     const canvas = html("canvas", { role: "img" });
     $("spacetime").append(canvas);
@@ -72,10 +71,8 @@
       for (const button of $("carry-sums").children) button.setAttribute("aria-pressed", String(button.dataset.sum === text));
       player.show(computation, 0);
       const taken = takenBack(computation);
-      $("wave-caption").textContent = taken
-        ? `In the lower picture time runs down, a line for each step. ${taken} column${taken === 1 ? "" : "s"} guessed a carry that was not one. The truth comes from the right, one column per step, and takes every guess back.`
-        : "In the lower picture time runs down, a line for each step. The carry moves one column per step, so its path is a slanted line.";
-      canvas.setAttribute("aria-label", `The top row after each of ${computation.steps} steps`);
+      $("wave-caption").textContent = `${t("carry.time")} ${taken ? t("carry.taken", { count: taken }) : t("carry.kept")}`;
+      canvas.setAttribute("aria-label", t("carry.rows", { count: computation.steps }));
       draw();
     }
 
@@ -101,25 +98,24 @@
     gridsum.onTheme(draw);
     new ResizeObserver(draw).observe($("spacetime"));
     playWhenSeen($("wave"), player);
-    open("999999999+1");
+    open("0+999999999");
     return { player };
   }
 
-  // In how many columns of the top row a carry stood that was taken back, while all below them was at rest.
+  // In how many columns of the top row a carry was believed in that did not come.
   function takenBack(computation) {
-    const { rule, size: { width, height }, steps, settled, final } = computation, found = new Set();
-    const below = settled.subarray(width).reduce((last, step) => Math.max(last, step), 0);
-    for (let n = below; n < steps && height > 1; n += 1) {
+    const { rule, size: { width }, steps, final } = computation, found = new Set();
+    for (let n = 1; n < steps; n += 1) {
       const codes = computation.at(n);
       for (let column = 0; column < width; column += 1) {
-        if (codes[column] && rule.carries[codes[column]] && !rule.carries[final[column]]) found.add(column);
+        if (rule.carries[codes[column]] && !rule.carries[final[column]]) found.add(column);
       }
     }
     return found.size;
   }
 
   function drawLines(pen, computation, cell, now) {
-    const { rule, size: { width }, settled, steps } = computation, { ink, quiet, accent, line, digits, words, paper } = theme();
+    const { rule, size: { width }, settled, steps } = computation, { ink, quiet, accent, accentSoft, line, digits, words, paper } = theme();
     const left = cell * 2;
     pen.context.clearRect(0, 0, 4000, 4000);
     for (let n = 0; n <= steps; n += 1) {
@@ -128,7 +124,7 @@
       for (let column = 0; column < width; column += 1) {
         const code = codes[column], letter = rule.text(code), carry = code && rule.carries[code] === 1, stays = settled[column] <= n;
         const x = left + column * cell, y = n * cell;
-        if (carry) pen.rect(x + 1, y + 1, cell - 2, cell - 2, { fill: accent, alpha: stays ? 1 : 0.18, radius: 2 });
+        if (carry) pen.rect(x + 1, y + 1, cell - 2, cell - 2, { fill: stays ? accent : accentSoft, stroke: accent, radius: 2 });
         if (!letter) continue;
         if (cell < 18) pen.rect(x + 2, y + 2, cell - 4, cell - 4, { fill: carry && stays ? paper : stays ? ink : quiet, alpha: 0.35 });
         else pen.text(x + cell / 2, y + cell / 2, letter, { size: cell * 0.62, fill: carry && stays ? paper : stays ? ink : quiet, font: digits, weight: stays ? 600 : 400 });
@@ -142,67 +138,76 @@
   // ---- states and their bits ----------------------------------------------------------------------------------
 
   function states({ rule, hero }) {
-    const carryBits = new Set(rule.carryBits.map(({ bit }) => bit));
+    const carryBits = new Set(rule.carryBits.map(({ bit }) => bit)), buttons = new Map();
     const dots = (code) => html("span", { class: "dots", "aria-hidden": "true" }, ...Array.from({ length: rule.bits }, (_, place) => {
       const bit = rule.bits - 1 - place;
       return html("i", { class: `${rule.codes[code] >> bit & 1 ? "on" : ""}${carryBits.has(bit) ? " carry" : ""}` });
     }));
-    const caption = $("codes-caption");
     const pattern = (code) => rule.codes[code].toString(2).padStart(rule.bits, "0");
-    const button = (code, letter) => html("button", {
-      type: "button", "aria-label": `State ${describe(rule, code)}: bits ${pattern(code)}`,
-      onclick: () => {
-        const where = hero.film?.computation.rule ? hero.film.computation.final.reduce((sum, one) => sum + (one === code), 0) : 0;
-        caption.textContent = `${describe(rule, code)} is ${pattern(code)}. In the sum above, ${count(where)} cell${where === 1 ? " ends" : "s end"} in this state.`;
-      },
-    }, html("b", {}, letter), dots(code));
+    const tell = (code) => {
+      const { computation } = hero.film ?? {};
+      const where = computation?.rule ? computation.final.reduce((sum, one) => sum + (one === code), 0) : 0;
+      $("codes-caption").textContent = t("states.one", { state: describe(rule, code), bits: pattern(code), count: where });
+    };
+    const button = (code, letter) => {
+      const made = html("button", { type: "button", "aria-label": t("states.label", { state: describe(rule, code), bits: pattern(code) }), onclick: () => tell(code) }, html("b", {}, letter), dots(code));
+      buttons.set(code, made);
+      return made;
+    };
     const of = (digit, carry) => rule.meanings.findIndex((one, code) => code && one.digit === digit && one.carry === carry);
     const others = rule.meanings.map((_, code) => code).filter((code) => code && rule.meanings[code].digit === null);
-    const line = (carry) => Array.from({ length: 10 }, (_, digit) => button(of(digit, carry), String(digit)));
+    const line = (carry) => Array.from({ length: rule.base }, (_, digit) => button(of(digit, carry), gridsum.DIGITS[digit]));
+    $("codes").style.setProperty("--columns", rule.base + 1);
     $("codes").replaceChildren(html("div", { class: "states" },
-      html("span", { class: "axis" }, "no carry"), ...line(0), ...others.slice(0, 1).map((code) => button(code, "␣")),
-      html("span", { class: "axis" }, "carry"), ...line(1), ...(others.length > 1 ? others.slice(1) : []).map((code) => button(code, "␣"))));
-    caption.textContent = carryBits.size
-      ? `Eight dots are eight bits. The ringed one is the carry: it is ${rule.carryBits[0].on ? "on" : "off"} in every state with a carry and ${rule.carryBits[0].on ? "off" : "on"} in every digit without.`
-      : "Eight dots are eight bits. Several of them together tell the carry.";
-    return {};
+      html("span", { class: "axis" }, t("states.no-carry")), ...line(0), ...others.slice(0, 1).map((code) => button(code, "␣")),
+      html("span", { class: "axis" }, t("states.carry")), ...line(1), ...others.slice(1).map((code) => button(code, "␣"))));
+    $("codes-caption").textContent = carryBits.size ? t(rule.carryBits[0].on ? "states.bit-on" : "states.bit-off") : t("states.bits");
+    return {
+      cell(seen) {
+        for (const [code, made] of buttons) made.classList.toggle("lit", seen?.own === code);
+      },
+    };
   }
 
   // ---- one cell ---------------------------------------------------------------------------------------------
 
   function oneCell({ rule }) {
-    const codes = rule.codes.map((_, code) => code).filter((code) => code)
-      .sort((a, b) => order(rule, a) - order(rule, b));
+    const codes = rule.codes.map((_, code) => code).sort((a, b) => order(rule, a) - order(rule, b));
     const names = [...codes, rule.outside].map((code) => [code, describe(rule, code)]);
-    const symbols = [..."0123456789+"].map((letter, symbol) => [symbol, letter]).concat([[gridsum.EMPTY, "nothing"]]);
-    const choice = (name, label, entries, value) => {
+    const symbols = Array.from({ length: rule.empty + 1 }, (_, symbol) => [symbol, gridsum.symbolName(rule, symbol)]);
+    const choices = {}, becomes = html("p", { class: "becomes", role: "status" });
+    const choice = (name, entries, value) => {
       const select = html("select", { onchange: tell }, ...entries.map(([key, text]) => html("option", { value: key, selected: key === value }, text)));
       choices[name] = select;
-      return html("label", { class: name }, label, select);
+      return html("label", { class: name }, t(`rule.${name}`), select);
     };
-    const choices = {}, becomes = html("p", { class: "becomes", role: "status" });
     const code = (digit, carry) => rule.meanings.findIndex((one, index) => index && one.digit === digit && one.carry === carry);
 
     function tell() {
       const [x, left, right, below] = ["own", "left", "right", "below"].map((name) => Number(choices[name].value));
-      const after = rule.after(x, left, right, below), digit = rule.letters[below] ?? "";
-      const carry = right === rule.outside ? 0 : rule.carries[right];
-      const own = x < 10 ? `${x}` : "0";
-      const value = Number(own) + Number(digit || 0) + carry;
-      becomes.replaceChildren("It becomes ", html("b", {}, describe(rule, after)), ". ",
-        `${own} here, ${digit || 0} from below${carry ? ", 1 carried from the right" : ", no carry from the right"}: ${value}.`);
+      const digit = rule.letters[below] || "0", own = x < rule.base ? gridsum.DIGITS[x] : "0", carry = right === rule.outside ? 0 : rule.carries[right];
+      const sum = (gridsum.DIGITS.indexOf(own) + gridsum.DIGITS.indexOf(digit) + carry).toString(rule.base);
+      becomes.replaceChildren(`${t("rule.becomes")} `, html("b", {}, describe(rule, rule.after(x, left, right, below))),
+        `. ${t(carry ? "rule.carried" : "rule.plain", { own, digit, sum })}`);
     }
 
     $("one-cell").replaceChildren(html("div", { class: "one-cell" },
-      choice("left", "to the left", names, code(1, 0)), choice("own", "its own symbol", symbols, 7),
-      choice("right", "to the right", names, code(2, 1)), choice("below", "below", names, code(5, 0))), becomes);
+      choice("left", names, code(1, 0)), choice("own", symbols, 1),
+      choice("right", names, code(1, 1)), choice("below", names, code(1, 0))), becomes);
     tell();
-    return {};
+    return {
+      cell(seen) {
+        $("one-cell").classList.toggle("lit", seen !== null);
+        if (!seen) return;
+        for (const [name, value] of Object.entries({ own: seen.x, left: seen.left, right: seen.right, below: seen.below })) choices[name].value = value;
+        tell();
+      },
+    };
   }
 
   const order = (rule, code) => {
     const { digit, carry } = rule.meanings[code];
-    return digit === null ? 99 : 10 * carry + digit;
+    return code === 0 ? 199 : digit === null ? 99 : rule.base * carry + digit;
   };
 
   // ---- why it stops -----------------------------------------------------------------------------------------
@@ -212,25 +217,25 @@
     let mark = null, scale = null, newest = null;
 
     function sum(computation) {
-      if (!computation?.rule) return;
-      newest = computation;
       const WIDTH = Math.min(640, $("changes").clientWidth);
+      if (!computation?.rule || WIDTH < 100) return;
+      newest = computation;
       const { changes: counts, steps } = computation, most = Math.max(...sampled(counts), 1);
       scale = (n) => 20 + (n - 0.5) / (steps + 1) * (WIDTH - 40);
       const y = (value) => HEIGHT - BOTTOM - value / most * (HEIGHT - BOTTOM - 18);
-      const picture = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, width: WIDTH, role: "img", "aria-label": `Cells that changed in each of ${steps} steps` });
+      const picture = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, width: WIDTH, role: "img", "aria-label": t("stop.label", { count: steps }) });
       const shown = sampled([...counts, 0]), wide = (WIDTH - 40) / shown.length;
       const { accent, line } = theme();
       shown.forEach((value, index) => {
         picture.append(svg("rect", { x: 20 + index * wide + wide * 0.1, y: y(value), width: Math.max(0.6, wide * 0.8), height: y(0) - y(value), fill: accent, rx: Math.min(3, wide / 6) }));
-        if (shown.length <= 14) picture.append(svg("text", { x: 20 + (index + 0.5) * wide, y: y(value) - 6, class: "quiet-text", "text-anchor": "middle" }, count(value)));
+        if (shown.length <= 14) picture.append(svg("text", { x: 20 + (index + 0.5) * wide, y: y(value) - 6, class: "quiet-text", "text-anchor": "middle" }, gridsum.count(value)));
       });
       picture.append(svg("line", { x1: 20, x2: WIDTH - 20, y1: y(0), y2: y(0), stroke: line }));
-      picture.append(svg("text", { x: 20, y: HEIGHT - 8, class: "quiet-text" }, "first step"), svg("text", { x: WIDTH - 20, y: HEIGHT - 8, class: "quiet-text", "text-anchor": "end" }, "none: it stops"));
+      picture.append(svg("text", { x: 20, y: HEIGHT - 8, class: "quiet-text" }, t("stop.first")), svg("text", { x: WIDTH - 20, y: HEIGHT - 8, class: "quiet-text", "text-anchor": "end" }, t("stop.none")));
       mark = svg("circle", { r: 4, cy: y(0), fill: accent });
       picture.append(mark);
       $("changes").replaceChildren(picture);
-      $("changes-caption").textContent = `Cells that changed in each step of ${gridsum.shorten(computation.terms.join(" + "), 40)}: ${steps} step${steps === 1 ? "" : "s"}, then none.`;
+      $("changes-caption").textContent = t("stop.caption", { sum: gridsum.shorten(computation.terms.join(" + "), 40), count: steps });
       moment(hero);
     }
 
@@ -255,31 +260,23 @@
 
   // ---- how it heals -------------------------------------------------------------------------------------------
 
-  function healing({ rule }) {
+  function healing({ rule, cell }) {
     const terms = gridsum.parse("31415926+27182818+14142135");
-    const player = new gridsum.Player($("healing"), { label: "A grid to disturb. Arrow keys choose a cell.", most: 52, part: "steps", onCell: () => card.show(), onMoment: () => { if (!player.playing && player.chosen) card.show(); } });
-    const card = new gridsum.Inspector($("healing-cell"), player, disturb);
-
-    function disturb(codes) {
-      const { chosen } = player;
-      player.show(new gridsum.RuleComputation(rule, terms, codes).completeNow(), 0);
-      if (chosen) player.choose(chosen.row, chosen.column);
-      if (!still()) player.play();
-    }
-
-    const any = () => 1 + Math.floor(Math.random() * (rule.outside - 1));
-    $("scramble").addEventListener("click", () => disturb(player.film.computation.final.map(any)));
-    $("scratch").addEventListener("click", () => {
-      const codes = player.film.computation.at(Math.max(0, player.step)).slice(), { width } = player.film.scene.size;
-      const index = Math.floor(Math.random() * 2 + 1) * width + width - 1 - Math.floor(Math.random() * 8);
-      codes[index] = gridsum.flipped(rule, codes[index], Math.floor(Math.random() * rule.bits));
-      player.chosen = { row: Math.floor(index / width), column: index % width };
-      disturb(codes);
+    const player = new gridsum.Player($("healing"), {
+      label: t("player.grid"), most: 52, part: "steps", onCell: () => card.show(), onMoment: () => card.show(),
     });
+    const card = new gridsum.Inspector($("healing-cell"), player, (seen) => cell(seen, card));
     const calm = new gridsum.RuleComputation(rule, terms).completeNow();
     player.show(calm, calm.steps);
+    $("scramble").addEventListener("click", () => player.scramble());
+    $("scratch").addEventListener("click", () => {
+      const { width } = player.film.scene.size, row = 1 + Math.floor(2 * Math.random()), column = width - 1 - Math.floor(8 * Math.random());
+      player.choose(row, column);
+      player.damageAndHeal([row * width + column]);
+    });
     return { player };
   }
 
+  gridsum.playWhenSeen = playWhenSeen;
   gridsum.figures = [actions, wave, states, oneCell, changes, healing];
 }

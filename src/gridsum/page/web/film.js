@@ -2,7 +2,6 @@
 // A computation as moments in time: first the symbols are written one by one, then step follows step.
 {
   const MOST_LETTERS = 64; // longer sums are written at once
-  const EMPTY = 11;
   const FIRM = 0.9; // how sure a network has to be of a symbol that looks firm
 
   const BLANK = 0, CHANGING = 1, SETTLED = 2, CARRY = 3; // kinds of cells, the more telling the higher
@@ -24,7 +23,7 @@
   class RuleScene {
     constructor(computation) {
       Object.assign(this, { computation, size: computation.size, steps: computation.steps, symbols: computation.symbols });
-      this.actions = computation.rule.actions;
+      this.rule = computation.rule;
       this.certain = certainOf(computation);
       const { codes, carries } = computation.rule;
       this.shows = codes.map((_, code) => (computation.rule.text(code) === "" ? BLANK : carries[code] ? CARRY : SETTLED));
@@ -36,11 +35,12 @@
       return shows !== BLANK && this.certain[index] > n ? CHANGING : shows;
     }
 
-    // After n steps: the letter, whether a carry goes to the left, whether it will stay and looks firm.
+    // After n steps: the letter, whether a carry goes to the left, whether it will stay and looks firm, and whether it
+    // suffers from damage.
     cell(codes, index, n) {
-      const { rule } = this.computation, code = codes[index];
-      const stays = this.certain[index] <= n;
-      return { text: rule.text(code), carry: rule.carries[code] === 1 && code !== 0, stays, firm: stays, wrong: false };
+      const { rule, blamed, final } = this.computation, code = codes[index];
+      const stays = this.certain[index] <= n, hurt = blamed !== null && blamed[index] === 1 && code !== final[index];
+      return { text: rule.text(code), carry: rule.carries[code] === 1 && code !== 0, stays, firm: stays, wrong: false, hurt };
     }
 
     at(n) {
@@ -48,13 +48,13 @@
     }
   }
 
-  // What the cells of a paper's network show: the symbol that they read as, and how sure that is.
+  // What the cells of a network show: the symbol that they read as, and how sure that is.
   class PaperScene {
     constructor(computation) {
       Object.assign(this, { computation, size: computation.size, steps: computation.steps });
       const { network, terms, size, exact } = computation;
-      this.actions = network.actions().map((chances) => chances.indexOf(Math.max(...chances)));
-      this.symbols = gridsum.place({ actions: this.actions }, terms, size);
+      this.rule = { actions: network.chosen(), base: 10, plus: 10, empty: 11 };
+      this.symbols = gridsum.place(this.rule, terms, size);
       this.wanted = exact.padStart(size.width, " ").slice(-size.width);
     }
 
@@ -71,7 +71,7 @@
       const last = n >= this.steps && index < width;
       const wrong = last && text !== this.wanted[index].trim();
       // The blank start of a wrong answer has to show where a digit is missing.
-      return { text: wrong && !text ? "×" : text, carry: false, stays: last, firm: confidence[index] > FIRM, wrong };
+      return { text: wrong && !text ? "×" : text, carry: false, stays: last, firm: confidence[index] > FIRM, wrong, hurt: false };
     }
   }
 
@@ -80,11 +80,11 @@
     constructor(computation, part = "all") {
       this.computation = computation;
       this.scene = computation.rule ? new RuleScene(computation) : new PaperScene(computation);
-      const input = `${computation.terms.join("+")}=`;
-      this.letters = part === "steps" || computation.disturbed || input.length > MOST_LETTERS ? [] : [...input];
-      this.writing = this.letters.length;
+      const { rule } = this.scene, input = `${computation.terms.join("+")}=`;
+      this.letters = part === "steps" || input.length > MOST_LETTERS ? [] : [...input];
+      this.writing = computation.disturbed ? 0 : this.letters.length;
       this.last = this.writing + (part === "writing" ? 0 : computation.steps);
-      this.acts = this.letters.map((letter) => this.scene.actions[letter === "+" ? 11 : letter === "=" ? 12 : Number(letter) + 1]);
+      this.acts = this.letters.length ? gridsum.encode(computation.terms, rule.base).map((symbol) => rule.actions[symbol]) : [];
     }
 
     // The step at a moment; negative while symbols are written.
@@ -133,35 +133,29 @@
 
   // ---- sentences ----------------------------------------------------------------------------------------------
 
-  const { count, shorten } = gridsum;
+  const { t, shorten } = gridsum;
 
   function narrate(film, moment) {
     const step = film.stepAt(moment), { computation } = film;
     const written = moment === film.writing && film.writing > 0 && computation.steps > 0;
-    if (moment < film.writing || written) return ofWriting(film, moment);
-    if (!computation.rule) return ofPaper(computation, step);
-    if (step === 0) {
-      return computation.disturbed ? "Some cells now hold something wrong. The sum itself is still written in the corners."
-        : `${count(computation.terms.length)} numbers stand under each other. Every cell begins in the same state.`;
+    if (step < 0 || written) return ofWriting(film, moment);
+    if (!computation.rule) return ofNetwork(computation, step);
+    if (step === 0 && computation.steps > 0) {
+      return computation.disturbed ? t("film.disturbed") : t("film.start", { count: computation.terms.length });
     }
-    if (step >= computation.steps) return ofRest(computation);
-    return ofStep(film, step);
+    return step >= computation.steps ? ofRest(computation) : ofStep(film, step);
   }
 
   function ofWriting(film, moment) {
-    if (moment === 0) return "The sum, as the network gets it: one symbol after the other.";
+    if (moment === 0) return t("film.given");
     const letter = film.letters[moment - 1], act = film.acts[moment - 1];
-    if (letter === "=") {
-      return "It reads = and skips it. The sum is written down. Now each cell looks at its neighbours, all at once.";
-    }
-    if (act === 1) return `It reads ${letter} and opens a new row above.`;
-    return act === 0 ? `It reads ${letter} and writes it at the right end of the top row.` : `It reads ${letter} and skips it.`;
+    if (letter === "=") return t("film.written");
+    return t(["film.writes", "film.opens", "film.skips"][act], { letter });
   }
 
   function ofRest(computation) {
-    const answer = shorten(computation.answer), steps = computation.steps;
-    const healed = computation.disturbed ? "It has healed. " : "";
-    return `${healed}The top row holds the answer: ${answer}. Nothing changes any more, so it stops, after ${count(steps)} step${steps === 1 ? "" : "s"}.`;
+    const { steps, disturbed } = computation, told = t("film.rest", { answer: shorten(computation.answer), count: steps });
+    return disturbed ? `${t("film.healed")} ${told}` : told;
   }
 
   // The last step in which anything changed in each row.
@@ -181,51 +175,59 @@
     const { computation } = film, rows = rowsOf(computation), { terms } = computation;
     const done = rows.findIndex((last, row) => last === step && row < terms.length);
     if (done >= 0 && rows.slice(done).every((last) => last <= step)) return ofRow(computation, done, step);
-    const column = newest(film, step);
-    if (column) return column;
-    return step === 1 ? "First, every cell guesses. Thin digits are guesses; bold ones stay."
-      : "News travels one cell per step, from right to left and from the bottom up.";
+    return newest(film, step) ?? t(step === 1 ? "film.guess" : "film.news");
   }
 
   function ofRow(computation, row, step) {
-    const { terms } = computation, sum = computation.readRow(step, row);
-    const shown = terms.length - row;
-    if (shown === 1) return `Row ${row + 1} now holds the first number, ${shorten(sum)}.`;
-    const added = shown <= 3 && sum.length <= 10 ? terms.slice(0, shown).join(" + ") : `the sum of the first ${count(shown)} numbers`;
-    return `Row ${row + 1} now holds ${added}: ${shorten(sum)}.`;
+    const { terms } = computation, sum = computation.readRow(step, row), shown = terms.length - row;
+    const values = { row: row + 1, sum: shorten(sum), count: shown };
+    if (shown === 1) return t("film.row-first", values);
+    return shown <= 3 && sum.length <= 10 ? t("film.row-terms", { ...values, terms: terms.slice(0, shown).join(" + ") }) : t("film.row-many", values);
+  }
+
+  // What a cell adds up: its own digit, the digit below and the carry from the right.
+  function additionOf({ symbols, rule, size: { height, width } }, codes, index) {
+    const row = Math.floor(index / width), own = symbols[index] < rule.base ? symbols[index] : 0;
+    const below = row + 1 < height ? gridsum.DIGITS.indexOf(rule.letters[codes[index + width]] || "0") : 0;
+    const carry = index % width + 1 < width ? rule.carries[codes[index + 1]] : 0;
+    const value = own + below + carry, digit = (number) => gridsum.DIGITS[number];
+    return { value, carry, own: digit(own), below: digit(below), write: digit(value % rule.base), sum: value.toString(rule.base), hands: value >= rule.base };
   }
 
   // A column in which something has just been settled, as a person would work it out; best one with a carry.
   function newest({ computation, scene: { certain } }, step) {
-    const { symbols, rule, size: { height, width } } = computation;
-    const codes = computation.at(step);
+    const { symbols, rule, size: { height, width } } = computation, codes = computation.at(step);
     let plain = null;
     for (let row = height - 2; row >= 0; row -= 1) {
       for (let column = 0; column < width; column += 1) {
         const index = row * width + column;
-        if (certain[index] !== step || symbols[index] === EMPTY || !rule.text(codes[index])) continue;
-        const own = symbols[index] < 10 ? symbols[index] : 0;
-        const below = Number(rule.letters[codes[index + width]] || 0);
-        const carried = column + 1 < width ? rule.carries[codes[index + 1]] : 0;
-        const value = own + below + carried, written = value > 9 ? `write ${value - 10}, carry 1` : `write ${value}`;
-        if (own + below === 0) continue;
-        if (carried) return `Row ${count(row + 1)}: ${own} + ${below} and a carry make ${value}: ${written}.`;
-        if (row < height - 2) plain ??= `Row ${count(row + 1)}: ${own} + ${below} make ${value}: ${written}.`;
+        if (certain[index] !== step || symbols[index] === rule.empty || !rule.text(codes[index])) continue;
+        const added = additionOf(computation, codes, index);
+        if (added.own === "0" && added.below === "0") continue;
+        if (added.carry) return ofColumn(row, added);
+        if (row < height - 2) plain ??= ofColumn(row, added);
       }
     }
     return plain;
   }
 
-  function ofPaper(computation, step) {
-    const { steps, halting, answer, exact, network } = computation;
-    if (step >= steps) {
-      const verdict = answer === exact ? "That is right." : `That is wrong: it is ${shorten(exact)}.`;
-      return `${network.name} stops after ${steps} step${steps === 1 ? "" : "s"} and answers ${shorten(answer) || "nothing"}. ${verdict}`;
-    }
-    const chance = halting[step];
-    const stops = chance === undefined ? "" : chance < 0.005 ? " It is sure to go on." : ` It would stop now with a chance of ${Math.round(100 * chance)} %.`;
-    return `After step ${step} the top row reads ${shorten(computation.readRow(step, 0)) || "nothing"}.${stops}`;
+  const ofColumn = (row, added) => `${t("film.row", { row: row + 1 })} ${sentenceOf(added)}`;
+
+  // In words: 7 + 5 and a carry make 13: write 3, carry 1.
+  function sentenceOf(added) {
+    return `${t(added.carry ? "film.adds-carry" : "film.adds", added)} ${t(added.hands ? "film.writes-carries" : "film.writes-only", added)}`;
   }
 
-  Object.assign(gridsum, { Film, narrate, rowsOf });
+  function ofNetwork(computation, step) {
+    const { steps, halting, answer, exact, restless, network: { name } } = computation, nothing = t("film.nothing");
+    if (step >= steps) {
+      const verdict = answer === exact ? t("film.right") : t("film.wrong", { exact: shorten(exact) });
+      return `${t(restless ? "film.restless" : "film.stops", { name, count: steps, answer: shorten(answer) || nothing })} ${verdict}`;
+    }
+    const chance = halting[step], reads = t("film.reads", { step, text: shorten(computation.readRow(step, 0)) || nothing });
+    if (chance === undefined) return reads;
+    return `${reads} ${chance < 0.005 ? t("film.goes-on") : t("film.may-stop", { share: Math.round(100 * chance) })}`;
+  }
+
+  Object.assign(gridsum, { Film, narrate, rowsOf, additionOf, sentenceOf });
 }

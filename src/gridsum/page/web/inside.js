@@ -1,11 +1,9 @@
 "use strict";
 // Inside a network of the paper: where the heads of a cell look, when it stops, the ring of its digits.
 {
-  const { html, svg, theme, clamp } = gridsum;
+  const { html, svg, theme, clamp, t } = gridsum;
   const $ = (id) => document.getElementById(id);
-  const PLACES = ["above left", "above", "above right", "left", "at itself", "right", "below left", "below", "below right"];
   const TERMS = ["Q·K", "s·K", "Q·r", "s·r"];
-  const LABELS = { "position-based": "looks at the same place from every cell", "content-based": "chooses by what the cells hold", mixed: "goes by place and by content", unselective: "looks everywhere alike" };
 
   function inside() {
     let measured = null, head = 0, opened = false;
@@ -15,7 +13,7 @@
       if (opened) return;
       opened = true;
       const { name } = shared();
-      note("What was measured on this network is being fetched …");
+      note(t("inside.loading"));
       try {
         await gridsum.network(name);
         measured = await gridsum.inside(name);
@@ -49,14 +47,17 @@
       const choose = (index) => { head = index; drawAttention(computation, { row, column }, step); };
       const tiles = Array.from({ length: heads }, (_, index) => {
         const of = Array.from({ length: kernel * kernel }, (_, place) => weights[place * heads + index]);
-        return html("button", { type: "button", "aria-label": `Head ${index}`, "aria-pressed": String(index === head), onclick: () => choose(index) }, tile(of, kernel));
+        return html("button", { type: "button", "aria-label": t("inside.head", { head: index }), "aria-pressed": String(index === head), onclick: () => choose(index) }, tile(of, kernel));
       });
+      const focused = $("attention").contains(document.activeElement);
       $("attention").replaceChildren(html("div", { class: "heads" }, ...tiles), drawTerms(computation, q, k, row, column));
+      if (focused) tiles[head].focus();
       const of = Array.from({ length: kernel * kernel }, (_, place) => weights[place * heads + head]);
       const best = of.indexOf(Math.max(...of)), { label } = measured.heads.heads[head];
-      $("attention-caption").textContent = `Each square is one of ${heads} heads of the cell in row ${row + 1}, column ${size.width - column} from the right, in step ${from + 1}. `
-        + `Head ${head} looks ${kernel === 3 ? PLACES[best] : "somewhere"} with ${Math.round(100 * of[best])}\u00a0%. Over many sums it ${LABELS[label]}. `
-        + "The four squares under the heads are the parts of its score: what is held (Q, K) and where it stands (s, r).";
+      $("attention-caption").textContent = t("inside.attention", {
+        heads, row: row + 1, column: size.width - column, step: from + 1, head, share: Math.round(100 * of[best]),
+        place: t(`inside.place-${best}`), kind: t(`inside.${label}`),
+      });
     }
 
     // The score of a head for each neighbour is a sum of four terms (Eq. 8): what cells hold, and where they stand.
@@ -94,11 +95,11 @@
       const caption = $("halting-caption");
       if (!halting.length) {
         $("halting").replaceChildren();
-        caption.textContent = `This network does not decide: it always takes ${steps} steps.`;
+        caption.textContent = t("inside.fixed", { count: steps });
         return;
       }
       const x = (n) => 30 + (n + 0.5) / (steps + 1) * (WIDTH - 40), y = (share) => HEIGHT - 28 - share * (HEIGHT - 48);
-      const picture = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, width: WIDTH, role: "img", "aria-label": "The chance of stopping at each step" });
+      const picture = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, width: WIDTH, role: "img", "aria-label": t("inside.chance") });
       for (const share of [0, 0.5, 1]) {
         picture.append(svg("line", { x1: 30, x2: WIDTH - 10, y1: y(share), y2: y(share), stroke: line }), svg("text", { x: 25, y: y(share) + 4, class: "quiet-text", "text-anchor": "end" }, share));
       }
@@ -109,14 +110,14 @@
       });
       picture.append(svg("line", { x1: x(steps), x2: x(steps), y1: y(1), y2: y(0), stroke: ink, "stroke-dasharray": "2 3" }));
       $("halting").replaceChildren(picture);
-      caption.textContent = `After each step it says how likely it is to stop now. It stopped after step ${steps}${computation.capped ? ", at the limit" : ""}.`;
+      caption.textContent = t(computation.capped ? "inside.capped" : "inside.stopped", { step: steps });
     }
 
     function drawRing(computation, { row, column }, step) {
       const SIZE = 300, { plane } = measured, { accent, faint, ink, card, quiet } = theme();
       const all = [...plane.points, ...plane.centroids], reach = Math.max(...all.map(({ x, y }) => Math.max(Math.abs(x), Math.abs(y)))) * 1.12;
       const put = (x, y) => [SIZE / 2 + x / reach * SIZE / 2, SIZE / 2 - y / reach * SIZE / 2];
-      const picture = svg("svg", { viewBox: `0 0 ${SIZE} ${SIZE}`, width: SIZE, role: "img", "aria-label": "Where the digits lie on a plane" });
+      const picture = svg("svg", { viewBox: `0 0 ${SIZE} ${SIZE}`, width: SIZE, role: "img", "aria-label": t("inside.plane") });
       for (const point of plane.points) {
         const [cx, cy] = put(point.x, point.y);
         picture.append(svg("circle", { cx, cy, r: 1.8, fill: faint }));
@@ -133,7 +134,7 @@
       picture.append(svg("circle", { cx, cy, r: 6, fill: accent, stroke: ink }));
       $("ring").replaceChildren(picture);
       const { adjacent, winding } = plane;
-      $("ring-caption").textContent = `What cells hold, on the plane where digits differ most. ${adjacent === null ? "" : `${Math.round(10 * adjacent)} of the 10 pairs 0–1, 1–2 … 9–0 are neighbours${winding === 1 ? ": the digits lie on a ring" : ""}. `}The coloured path is the chosen cell.`;
+      $("ring-caption").textContent = `${adjacent === null ? "" : `${t(winding === 1 ? "inside.ring" : "inside.pairs", { pairs: Math.round(10 * adjacent) })} `}${t("inside.path")}`;
     }
 
     function onPlane(grid, index) {

@@ -1,15 +1,18 @@
 "use strict";
-// The card of one cell: what it holds, what it sees, its bits; each bit can be flipped.
+// The card of one cell: what it adds, its bits, its line of the rule, its square in the map of the proof. It follows the
+// film, and each bit can be flipped.
 {
-  const { html, count } = gridsum;
+  const { html, t } = gridsum;
 
   function describe(rule, code) {
-    if (code === rule.outside) return "the border";
-    if (code === 0) return "the start";
+    if (code === rule.outside) return t("state.border");
+    if (code === 0) return t("state.start");
     const { digit, carry } = rule.meanings[code];
-    if (digit === null) return "blank";
-    return carry ? `${digit} with a carry` : `${digit}`;
+    if (digit === null) return t("state.blank");
+    return carry ? t("state.carry", { digit: gridsum.DIGITS[digit] }) : gridsum.DIGITS[digit];
   }
+
+  const symbolName = (rule, symbol) => (symbol === rule.empty ? t("state.nothing") : symbol === rule.plus ? "+" : gridsum.DIGITS[symbol]);
 
   // The code nearest to one with that bit the other way: a cell can only be in the states of the table.
   function flipped(rule, code, bit) {
@@ -23,68 +26,78 @@
     return able.reduce((best, other) => (distance(other) < distance(best) ? other : best));
   }
 
+  // What a cell sees at a step: its symbol, and the states around it.
+  function contextOf({ symbols, rule, size: { height, width } }, codes, { row, column }) {
+    const near = (down, across) => {
+      const r = row + down, c = column + across;
+      return r >= height || c < 0 || c >= width ? rule.outside : codes[r * width + c];
+    };
+    const index = row * width + column;
+    return { x: symbols[index], left: near(0, -1), right: near(0, 1), below: near(1, 0), own: codes[index] };
+  }
+
   class Inspector {
-    // `disturb(codes)` is told the codes of all cells once one of them is changed.
-    constructor(element, player, disturb) {
-      Object.assign(this, { element, player, disturb });
-      element.setAttribute("aria-live", "polite");
+    // `shown(context, rule)` is told what the chosen cell sees, so that it lights up elsewhere; null where none is chosen.
+    constructor(element, player, shown = () => {}) {
+      Object.assign(this, { element, player, shown });
+      this.title = html("h3");
+      this.sum = html("p", { class: "cell-sum" });
+      this.line = html("p");
+      this.bits = html("div", { class: "bits", role: "group", "aria-label": t("cell.bits") });
+      this.map = html("canvas", { width: 1, height: 1, "aria-hidden": "true" });
+      this.way = html("a", { href: "#proof", class: "cell-map", "aria-label": t("cell.proof") }, this.map);
+      this.card = html("div", { class: "cell-card", hidden: true }, html("div", {}, this.title, this.sum, this.line, this.bits), this.way);
+      element.append(this.card);
     }
 
     show() {
-      const { player: { film, chosen } } = this;
-      if (!chosen || !film) {
-        this.element.replaceChildren();
-        return;
-      }
-      this.element.replaceChildren(film.computation.rule ? this.#ofRule() : this.#ofPaper());
+      const { player: { film, chosen, step } } = this;
+      this.card.hidden = !chosen || !film;
+      if (this.card.hidden) return this.shown(null);
+      const { row, column } = chosen, { scene, computation } = film;
+      this.title.textContent = t("cell.title", { row: row + 1, column: scene.size.width - column });
+      this.bits.hidden = !computation.rule;
+      this.way.hidden = computation.rule?.base !== 10; // the proof that is shown is of base 10
+      return computation.rule ? this.#ofRule(computation, Math.max(0, step)) : this.#ofNetwork(scene, Math.max(0, step));
     }
 
-    #place() {
-      const { chosen: { row, column }, film: { scene } } = this.player;
-      const symbol = scene.symbols[row * scene.size.width + column];
-      const holds = symbol === gridsum.EMPTY ? "no symbol" : `the symbol ${"0123456789+"[symbol]}`;
-      return { title: `Row ${count(row + 1)}, column ${count(scene.size.width - column)} from the right`, holds };
+    #ofRule(computation, step) {
+      const { rule, size: { width, height } } = computation, { chosen } = this.player, codes = computation.at(step);
+      const seen = contextOf(computation, codes, chosen), { x, left, right, below, own } = seen, index = chosen.row * width + chosen.column;
+      const ground = chosen.row === height - 1, name = (code) => describe(rule, code);
+      this.sum.textContent = ground ? t("cell.ground") : gridsum.sentenceOf(gridsum.additionOf(computation, codes, index));
+      this.line.textContent = `${t("cell.state", { state: name(own) })} ${t("cell.line", {
+        symbol: symbolName(rule, x), left: name(left), right: name(right), below: name(below), after: name(rule.after(x, left, right, below)),
+      })}`;
+      this.#drawBits(rule, own, (bit) => this.player.damageAndHeal([index], [flipped(rule, own, bit)]));
+      this.shown(seen, rule);
     }
 
-    #ofRule() {
-      const { chosen: { row, column }, film, step } = this.player, { computation } = film, { rule, size } = computation;
-      const codes = computation.at(Math.max(0, step)), index = row * size.width + column, code = codes[index];
-      const near = (down, across) => {
-        const r = row + down, c = column + across;
-        return r >= size.height || c < 0 || c >= size.width ? rule.outside : codes[r * size.width + c];
-      };
-      const { title, holds } = this.#place();
-      const sees = `It sees ${describe(rule, near(0, -1))} on its left, ${describe(rule, near(0, 1))} on its right, ${describe(rule, near(1, 0))} below.`;
-      return html("div", { class: "cell-card" },
-        html("h3", {}, title),
-        html("p", {}, `It holds ${holds}. Its state is ${describe(rule, code)}. ${sees}`),
-        html("div", { class: "bits" }, ...this.#bits(rule, code, (bit) => {
-          const start = codes.slice();
-          start[index] = flipped(rule, code, bit);
-          this.disturb(start);
-        }), html("span", { class: "quiet" }, "Flip a bit: it heals.")));
-    }
-
-    #bits(rule, code, flip) {
+    // The buttons stay the same ones, so that the focus stays where it is.
+    #drawBits(rule, code, flip) {
       const carry = new Set(rule.carryBits.map(({ bit }) => bit));
-      return Array.from({ length: rule.bits }, (_, place) => {
-        const bit = rule.bits - 1 - place, on = rule.codes[code] >> bit & 1;
-        const what = carry.has(bit) ? `Bit ${bit}, the carry` : `Bit ${bit}`;
-        return html("button", {
-          type: "button", class: `${on ? "on" : ""}${carry.has(bit) ? " carry-bit" : ""}`, "aria-label": `${what}: ${on}. Flip it`, title: what,
-          onclick: () => flip(bit),
-        }, String(on));
-      });
+      if (this.bits.children.length !== rule.bits + 1) {
+        const buttons = Array.from({ length: rule.bits }, (_, place) => html("button", { type: "button", onclick: () => this.flip(rule.bits - 1 - place) }));
+        this.bits.replaceChildren(...buttons, html("span", { class: "quiet" }, t("cell.flip")));
+      }
+      this.flip = flip;
+      for (let place = 0; place < rule.bits; place += 1) {
+        const bit = rule.bits - 1 - place, on = rule.codes[code] >> bit & 1, button = this.bits.children[place];
+        button.textContent = on;
+        button.classList.toggle("on", on === 1);
+        button.classList.toggle("carry-bit", carry.has(bit));
+        button.setAttribute("aria-label", t(carry.has(bit) ? "cell.carry-bit" : "cell.bit", { bit, on }));
+      }
     }
 
-    #ofPaper() {
-      const { chosen: { row, column }, film: { scene }, step } = this.player;
-      const { title, holds } = this.#place(), { symbols, confidence } = scene.at(Math.max(0, step));
-      const index = row * scene.size.width + column, reads = " 0123456789+="[symbols[index]].trim() || "a blank";
-      return html("div", { class: "cell-card" }, html("h3", {}, title),
-        html("p", {}, `It holds ${holds} and reads as ${reads}, ${Math.round(100 * confidence[index])} % sure.`));
+    #ofNetwork(scene, step) {
+      const { chosen: { row, column } } = this.player, { symbols, confidence } = scene.at(step), index = row * scene.size.width + column;
+      const reads = " 0123456789+="[symbols[index]].trim() || t("film.nothing");
+      this.sum.textContent = t("cell.reads", { symbol: symbolName(scene.rule, scene.symbols[index]), reads, share: Math.round(100 * confidence[index]) });
+      this.line.textContent = "";
+      this.shown(null);
     }
   }
 
-  Object.assign(gridsum, { Inspector, describe, flipped });
+  Object.assign(gridsum, { Inspector, describe, symbolName, flipped });
 }

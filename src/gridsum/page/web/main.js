@@ -1,27 +1,40 @@
 "use strict";
 // The page: which sum is shown by whom, what the address says, and which figures there are.
-{
-  const { html, still, shorten } = gridsum;
+gridsum.spoken.then(async (language) => {
+  gridsum.speak(language);
+  const { html, still, t } = gridsum;
   const $ = (id) => document.getElementById(id);
   const DEFAULT_SUM = "523+102+9416";
   const PATIENCE_MS = 250;
-  const rule = gridsum.makeRule(gridsum.data.rule);
+  const rules = gridsum.data.rules, made = new Map();
+  const ruleOf = async (base) => {
+    if (!made.has(base)) made.set(base, await gridsum.makeRule(rules[base]));
+    return made.get(base);
+  };
+  const rule = await ruleOf(10);
+  const state = { sum: DEFAULT_SUM, model: "exact", base: 10, damage: "", view: "" };
   let working = 0; // the number of the newest computation; older ones give up
+  let figures = [], owner = null; // the card whose cell is lit everywhere
 
   const hero = new gridsum.Player($("hero"), {
-    label: "The grid of the sum. Arrow keys choose a cell.", onCell: () => card.show(), onMoment: () => told(),
+    label: t("player.grid"), onCell: () => card.show(), onMoment: () => told(), onDamage: () => hurt(),
   });
-  const card = new gridsum.Inspector($("hero-cell"), hero, (codes) => disturb(codes));
-  const state = { sum: DEFAULT_SUM, model: "exact", step: null, view: "" };
+  const card = new gridsum.Inspector($("hero-cell"), hero, (seen, of) => cell(of === rule || !seen ? seen : null, card));
+
+  // One cell, everywhere: what it sees lights up in every figure.
+  function cell(seen, from) {
+    if (!seen && owner !== from) return;
+    owner = seen ? from : null;
+    figures.forEach((figure) => figure.cell?.(seen, from));
+  }
 
   // Works a sum out with a model, a little at a time; null if something newer was asked meanwhile.
-  async function compute(terms, model) {
+  async function compute(text, model, base) {
     working += 1;
-    const mine = working;
-    const cancelled = () => mine !== working;
-    const made = model === "exact" ? new gridsum.RuleComputation(rule, terms)
+    const mine = working, cancelled = () => mine !== working, terms = gridsum.parse(text, base);
+    const computation = model === "exact" ? new gridsum.RuleComputation(await ruleOf(base), terms)
       : new gridsum.PaperComputation(await gridsum.network(model), terms);
-    return !cancelled() && await made.complete(cancelled) && !cancelled() ? made : null;
+    return !cancelled() && await computation.complete(cancelled) && !cancelled() ? computation : null;
   }
 
   function complain(message) {
@@ -31,22 +44,22 @@
   }
 
   // Shows a sum. What stands there stays, and stays in the address, until the new one is worked out.
-  async function show(text, { model = state.model, step = null, play = !still(), remember = true } = {}) {
+  async function show(text, { model = state.model, base = state.base, damage = "", play = !still(), remember = true } = {}) {
     try {
-      const terms = gridsum.parse(text);
       $("hero").setAttribute("aria-busy", "true");
-      const patience = setTimeout(() => { hero.sentence.textContent = "Working it out …"; }, PATIENCE_MS);
-      const made = await compute(terms, model).finally(() => clearTimeout(patience));
-      if (!made) return;
+      const patience = setTimeout(() => { hero.sentence.textContent = t("film.working"); }, PATIENCE_MS);
+      const computation = await compute(text, model, base).finally(() => clearTimeout(patience));
+      if (!computation) return;
       complain("");
-      Object.assign(state, { sum: gridsum.brief(terms), model, step });
-      if (document.activeElement !== $("sum")) $("sum").value = state.sum;
+      Object.assign(state, { sum: gridsum.brief(computation.terms), model, base, damage });
+      $("sum").value = state.sum;
       $("model").value = model;
-      hero.show(made, step ?? (play ? null : made.steps));
-      card.show();
-      figures.forEach((figure) => figure.sum?.(made));
+      $("base").value = base;
+      hero.show(computation, play ? null : computation.steps);
+      figures.forEach((figure) => figure.sum?.(computation));
       if (remember) gridsum.remember(state);
-      if (play && step === null) hero.play();
+      if (damage && computation.rule) restoreDamage(damage, play);
+      else if (play) hero.play();
     } catch (error) {
       if (!(error instanceof gridsum.SumError)) throw error;
       complain(error.message);
@@ -56,18 +69,21 @@
     }
   }
 
-  function disturb(codes) {
-    const made = new gridsum.RuleComputation(rule, hero.film.computation.terms, codes).completeNow();
-    const { chosen } = hero;
-    hero.show(made, 0);
-    if (chosen) hero.choose(chosen.row, chosen.column);
-    if (!still()) hero.play();
+  function restoreDamage(text, play) {
+    hero.stepBy(Infinity);
+    const pairs = gridsum.readDamage(text, hero.film.computation), [cells, codes] = [0, 1].map((part) => pairs.map((pair) => pair[part]));
+    if (!cells.length) return;
+    if (play) hero.damageAndHeal(cells, codes);
+    else hero.damage(cells, codes);
+  }
+
+  function hurt() {
+    state.damage = gridsum.damageOf(hero.film.computation);
+    gridsum.refresh(state);
   }
 
   function told() {
-    state.step = hero.playing ? null : hero.step;
-    if (!hero.playing) gridsum.refresh(state);
-    if (hero.chosen && !hero.playing) card.show();
+    if (hero.chosen) card.show();
     figures.forEach((figure) => figure.moment?.(hero));
   }
 
@@ -78,23 +94,46 @@
     return Array.from({ length: 1000 }, () => String(next() % 10 ** (1 + next() % 8))).join("+");
   }
 
+  // On a small screen the grid may be out of sight, and the keyboard in its place.
+  function lookAtGrid() {
+    $("sum").blur();
+    const { top, bottom } = $("hero").getBoundingClientRect();
+    if (top < 0 || bottom > innerHeight) $("hero").scrollIntoView({ block: "end", behavior: still() ? "instant" : "smooth" });
+  }
+
   function listen() {
     $("ask").addEventListener("submit", (event) => {
       event.preventDefault();
-      show($("sum").value);
+      show($("sum").value).then(() => { if ($("message").hidden) lookAtGrid(); });
     });
-    for (const button of $("ask").querySelectorAll("[data-sum], [data-make]")) {
-      button.addEventListener("click", () => {
-        const text = button.dataset.sum ?? thousand();
-        $("sum").value = shorten(text, 2000);
-        show(text);
-      });
+    // A line of text has no room for lines: numbers pasted under each other get a + between them.
+    $("sum").addEventListener("paste", (event) => {
+      const text = event.clipboardData.getData("text");
+      if (!/[\n\r]/.test(text.trim())) return;
+      event.preventDefault();
+      const { value, selectionStart, selectionEnd } = $("sum");
+      $("sum").value = value.slice(0, selectionStart) + gridsum.inALine(text) + value.slice(selectionEnd);
+    });
+    for (const button of document.querySelectorAll("#examples [data-sum], #examples [data-make]")) {
+      button.addEventListener("click", () => show(button.dataset.sum ?? thousand(), { base: 10 }).then(lookAtGrid));
     }
-    $("model").append(...[{ name: "exact", use: "proved to add any sum" }, ...gridsum.data.models].map(({ name, use }) =>
-      html("option", { value: name }, use ? `${name}: ${shorten(use.split(":").pop().trim(), 60)}` : name)));
-    $("model").addEventListener("change", () => show(state.sum, { model: $("model").value }));
+    $("break").addEventListener("click", () => hero.scramble());
+    $("model").append(...[{ name: "exact" }, ...gridsum.data.models].map(({ name }) => html("option", { value: name }, gridsum.hasText(`model.${name}`) ? t(`model.${name}`) : name)));
+    $("model").addEventListener("change", () => show(state.base === 10 ? state.sum : DEFAULT_SUM, { model: $("model").value, base: 10 }));
+    const bases = Object.keys(rules).map(Number);
+    $("base").append(...bases.map((base) => html("option", { value: base }, t("base.name", { base }))));
+    $("base").parentElement.hidden = bases.length < 2;
+    // The same numbers, written in the other base.
+    $("base").addEventListener("change", () => {
+      const base = Number($("base").value), terms = gridsum.parse(state.sum, state.base);
+      show(terms.map((term) => inBase(term, state.base, base)).join("+"), { base, model: "exact" });
+    });
+    $("language").append(...Object.entries(gridsum.LANGUAGES).map(([name, title]) => html("option", { value: name, selected: name === language, lang: name }, title)));
+    $("language").addEventListener("change", () => gridsum.chooseLanguage($("language").value));
     window.addEventListener("popstate", () => openAddress());
   }
+
+  const inBase = (term, from, to) => [...term].reduce((sum, digit) => sum * BigInt(from) + BigInt(parseInt(digit, from)), 0n).toString(to);
 
   // What the address says; a link to a section says nothing of the sum, which then stays.
   function openAddress(first = false) {
@@ -105,32 +144,27 @@
     }
     if (wanted.sum === null && !first) return gridsum.refresh(state);
     const known = wanted.model === "exact" || gridsum.data.models.some(({ name }) => name === wanted.model);
-    const play = !still() && !section;
-    return show(wanted.sum ?? DEFAULT_SUM, { model: known ? wanted.model : "exact", step: wanted.step, play, remember: false })
-      .then(() => (hero.film ? null : instead()));
+    return show(wanted.sum ?? DEFAULT_SUM, {
+      model: known ? wanted.model : "exact", base: wanted.base in rules ? wanted.base : 10, damage: wanted.damage,
+      play: !still() && !section, remember: false,
+    }).then(() => (hero.film ? null : instead()));
   }
 
   // An address that cannot be shown is explained, and another sum stands there.
   async function instead() {
     const why = $("message").textContent;
-    await show(DEFAULT_SUM, { model: "exact", remember: false });
+    await show(DEFAULT_SUM, { model: "exact", base: 10, remember: false });
     complain(why);
   }
 
-  function facts() {
-    const { proof } = gridsum.data;
-    const known = { ...proof, entries: rule.steps.length };
-    for (const element of document.querySelectorAll("[data-fact]")) {
-      element.textContent = known[element.dataset.fact].toLocaleString("en");
-    }
-    document.querySelector(".version").textContent = `gridsum ${gridsum.data.version}.`;
-    if (gridsum.data.api) $("api-link").append(html("a", { href: "docs" }, "The API of this server"), ".");
+  figures = gridsum.figures.map((make) => make({ rule, hero, show, state, cell }));
+  if (gridsum.data.api) $("api-link").append(html("a", { href: "docs" }, t("more.api")), ".");
+  for (const link of document.querySelectorAll("[data-link]")) {
+    link.hidden = !gridsum.data.links[link.dataset.link];
+    link.href = gridsum.data.links[link.dataset.link] ?? "";
   }
-
-  const figures = gridsum.figures.map((make) => make({ rule, hero, show, state }));
-  facts();
   listen();
   gridsum.share({ hero, state });
   gridsum.app = { hero, state, show, figures, rule };
   openAddress(true);
-}
+});

@@ -12,7 +12,7 @@
         element.onerror = () => {
           loading.delete(address);
           element.remove();
-          reject(new gridsum.SumError(`${address} could not be loaded. Is the page complete?`));
+          reject(new gridsum.SumError(gridsum.t("mistake.loading", { file: address })));
         };
         document.head.append(element);
       }));
@@ -35,5 +35,5 @@
     return gridsum.models[name].inside;
   }
 
-  Object.assign(gridsum, { network, inside });
+  Object.assign(gridsum, { loadScript: script, network, inside });
 }

@@ -82,7 +82,7 @@
           const index = (first.row + row) * width + first.column + column;
           const cell = film.scene.cell(state, index, step);
           gridsum.drawCell(pen, place, {
-            row, column, t: 1, top: first.row + row === 0, symbol: film.scene.symbols[index], begun: step > 0 ? 1 : 0,
+            row, column, t: 1, top: first.row + row === 0, symbol: gridsum.symbolOf(film.scene, index), begun: step > 0 || film.computation.disturbed ? 1 : 0,
             old: cell, now: cell,
           });
         }

@@ -8,9 +8,8 @@
   class PaperNetwork {
     constructor({ weights, parts, model, task, draws, name }) {
       Object.assign(this, { model, task, draws, name });
-      const bytes = Uint8Array.from(atob(weights), (letter) => letter.charCodeAt(0));
       // Computed in double precision: that is what JavaScript's numbers are, and it is twice as quick.
-      const values = Float64Array.from(new Float32Array(bytes.buffer));
+      const values = Float64Array.from(new Float32Array(gridsum.bytes(weights).buffer));
       this.part = (key) => {
         const found = parts[key];
         return found && values.subarray(found.at, found.at + found.shape.reduce((a, b) => a * b, 1));
@@ -25,10 +24,7 @@
       const height = count + spareRows;
       const width = Math.max(digits + spareColumns, gridsum.columnsNeeded(count, digits));
       if (height * width > MOST_CELLS) {
-        throw new gridsum.SumError(
-          `The paper’s network would need ${(height * width).toLocaleString("en")} cells of ${this.model.width} numbers for this. `
-          + `In a browser that takes too long beyond ${MOST_CELLS.toLocaleString("en")}: choose a shorter sum.`,
-        );
+        throw new gridsum.SumError(gridsum.t("mistake.network", { count: height * width, most: MOST_CELLS }));
       }
       return { height, width };
     }
@@ -69,6 +65,11 @@
       const scores = this.feedForward(this.part("embedding.weight"), 13, "placement.encoder", [width, hidden, 3]);
       softmaxOver(scores, 3, 13, true);
       return Array.from({ length: 13 }, (_, symbol) => scores.subarray(3 * symbol, 3 * symbol + 3));
+    }
+
+    // The most probable action of each symbol.
+    chosen() {
+      return this.actions().map((chances) => chances.indexOf(Math.max(...chances)));
     }
 
     // Eq. 3 backwards in time: end(i, j) is the share of a symbol written now that ends i rows down and j columns from
@@ -270,13 +271,15 @@
     return scores;
   }
 
+  const asText = (symbols) => Array.from(symbols, (symbol) => " 0123456789+="[symbol]).join("").replaceAll(" ", "");
+
   // A sum worked out until the network halts, as `gridsum solve` does it; every grid is kept.
   class PaperComputation {
     constructor(network, terms) {
       this.network = network;
       this.terms = terms;
       this.size = network.sizeOf(terms);
-      this.input = [...`${terms.join("+")}=`].map((letter) => (letter === "+" ? 11 : letter === "=" ? 12 : Number(letter) + 1));
+      this.input = gridsum.encode(terms);
       this.exact = gridsum.exactSum(terms);
       this.halting = [];
       this.grids = [network.place(this.input, this.size)];
@@ -327,11 +330,22 @@
       return true;
     }
 
+    // The step at which its cells would have had the answer if it had not halted; null if they never do.
+    wouldBeRight() {
+      const { network, size, exact } = this, { width } = size;
+      let grid = this.grids[this.steps];
+      for (let n = this.steps + 1; n <= network.model.max_evaluation_steps; n += 1) {
+        grid = network.step(grid, size);
+        if (asText(network.read(grid.subarray(0, width * network.model.width)).symbols) === exact) return n;
+      }
+      return null;
+    }
+
     readRow(n, row) {
       const { width } = this.size, { symbols } = this.readings[Math.min(n, this.steps)];
-      return [...symbols.subarray(row * width, (row + 1) * width)].map((symbol) => " 0123456789+="[symbol]).join("").replaceAll(" ", "");
+      return asText(symbols.subarray(row * width, (row + 1) * width));
     }
   }
 
-  Object.assign(gridsum, { PaperNetwork, PaperComputation });
+  Object.assign(gridsum, { PaperNetwork, PaperComputation, asText });
 }

@@ -45,6 +45,15 @@
       context.fillText(letters, x, y + 0.35 * size);
     }
 
+    // Draws with everything moved by x and y.
+    move(x, y, draw) {
+      this.context.save();
+      this.context.translate(x, y);
+      draw();
+      this.context.restore();
+      this.font = null;
+    }
+
     image(canvas, x, y, width, height) {
       this.context.globalAlpha = 1;
       this.context.imageSmoothingEnabled = false;
@@ -88,6 +97,12 @@
         x, y: y + 0.35 * size, "font-size": size, "font-family": font.replaceAll("\"", "'"), "font-weight": weight,
         "text-anchor": anchor, opacity: alpha, fill,
       }, letters);
+    }
+
+    move(x, y, draw) {
+      this.parts.push(`<g transform="translate(${rounded(x)} ${rounded(y)})">`);
+      draw();
+      this.parts.push("</g>");
     }
 
     image(canvas, x, y, width, height) {

@@ -6,8 +6,6 @@
   // ground, as then are all cells further left. The ground is the lowest row, which holds no term.
   const OVER_NUMBER = [0, 1, 2], LOW = [3, 4, 5], GROUND = 6;
   const [LOW_DIGIT, , LOW_EMPTY] = LOW;
-  const PLUS_CELL = 10, EMPTY_CELL = 11;
-  const TEN = 10;
 
   class Proof {
     constructor(rule) {
@@ -36,17 +34,17 @@
     agrees({ kinds, value }, code) {
       return [...kinds].every((kind) => {
         const meaning = this.meanings.get(kind * 256 + code);
-        return meaning?.digit === value % TEN && meaning.carry === (value >= TEN ? 1 : 0);
+        return meaning?.digit === value % this.rule.base && meaning.carry === (value >= this.rule.base ? 1 : 0);
       });
     }
 
     #placement() {
-      const wanted = [2, ...Array(TEN).fill(0), 1, 2];
+      const wanted = [2, ...Array(this.rule.base).fill(0), 1, 2];
       return wanted.flatMap((action, symbol) => (this.rule.actions[symbol] === action ? [] : [`placement of symbol ${symbol}`]));
     }
 
     #members(kinds, digit, carry) {
-      return kinds.flatMap((kind) => [...(this.classes.get((kind * TEN + digit) * 2 + carry) ?? [])]);
+      return kinds.flatMap((kind) => [...(this.classes.get((kind * this.rule.base + digit) * 2 + carry) ?? [])]);
     }
 
     // The codes that can stand at rest in a term's row: the blank ones, and those of a number with their digits.
@@ -66,18 +64,18 @@
       const { outside } = this.rule;
       const { blank, numbers } = this.#resting();
       // The row without a term, which is the lowest.
-      for (const right of [outside, ...this.#members([GROUND], 0, 0)]) yield [GROUND, EMPTY_CELL, right, outside, 0];
+      for (const right of [outside, ...this.#members([GROUND], 0, 0)]) yield [GROUND, this.rule.empty, right, outside, 0];
       const nothing = this.#members([LOW_EMPTY], 0, 0);
-      const single = Array.from({ length: TEN }, (_, digit) => this.#members([LOW_DIGIT], digit, 0)).flat();
+      const single = Array.from({ length: this.rule.base }, (_, digit) => this.#members([LOW_DIGIT], digit, 0)).flat();
       // The first term, which stands on it: no carries, and no `+` before it.
-      for (const below of this.corner) for (let x = 0; x < TEN; x += 1) yield [LOW_DIGIT, x, outside, below, x];
+      for (const below of this.corner) for (let x = 0; x < this.rule.base; x += 1) yield [LOW_DIGIT, x, outside, below, x];
       for (const below of this.ground) {
-        for (let x = 0; x < TEN; x += 1) for (const right of single) yield [LOW_DIGIT, x, right, below, x];
-        for (const right of [...single, ...nothing]) yield [LOW_EMPTY, EMPTY_CELL, right, below, 0];
+        for (let x = 0; x < this.rule.base; x += 1) for (const right of single) yield [LOW_DIGIT, x, right, below, x];
+        for (const right of [...single, ...nothing]) yield [LOW_EMPTY, this.rule.empty, right, below, 0];
       }
       for (const [below, digits] of numbers) { // every other term, over a number
         for (const digit of digits) {
-          for (let x = 0; x < TEN; x += 1) yield [OVER_NUMBER[0], x, outside, below, x + digit];
+          for (let x = 0; x < this.rule.base; x += 1) yield [OVER_NUMBER[0], x, outside, below, x + digit];
           yield* this.#inside(OVER_NUMBER, [], below, digit);
         }
       }
@@ -88,13 +86,13 @@
     * #inside(own, other, below, digit) {
       const [withDigit, withPlus, withNothing] = own;
       for (const carry of [0, 1]) {
-        for (let beside = 0; beside < TEN; beside += 1) {
+        for (let beside = 0; beside < this.rule.base; beside += 1) {
           for (const right of this.#members([withDigit, ...other.slice(0, 1)], beside, carry)) {
-            for (let x = 0; x < TEN; x += 1) yield [withDigit, x, right, below, x + digit + carry];
-            yield [withPlus, PLUS_CELL, right, below, digit + carry];
+            for (let x = 0; x < this.rule.base; x += 1) yield [withDigit, x, right, below, x + digit + carry];
+            yield [withPlus, this.rule.plus, right, below, digit + carry];
           }
           for (const right of this.#members([withPlus, withNothing, ...other.slice(1)], beside, carry)) {
-            yield [withNothing, EMPTY_CELL, right, below, digit + carry];
+            yield [withNothing, this.rule.empty, right, below, digit + carry];
           }
         }
       }
@@ -130,11 +128,11 @@
     }
 
     #giveMeaning(kind, context) {
-      const digit = context.value % TEN, carry = context.value >= TEN ? 1 : 0;
+      const digit = context.value % this.rule.base, carry = context.value >= this.rule.base ? 1 : 0;
       for (const code of new Set(context.after)) {
         const key = kind * 256 + code, known = this.meanings.get(key) ?? { digit, carry };
         this.meanings.set(key, known);
-        const name = (kind * TEN + digit) * 2 + carry;
+        const name = (kind * this.rule.base + digit) * 2 + carry;
         this.classes.set(name, (this.classes.get(name) ?? new Set()).add(code));
         if (known.digit !== digit || known.carry !== carry) this.#fail("digits", context);
       }
@@ -163,12 +161,12 @@
       for (const context of this.contexts.values()) {
         const { x, right, below, value, kinds } = context;
         // Grids have at least two columns more than the longest term: the first column holds nothing.
-        const nothing = x === EMPTY_CELL ? [outside, ...blank] : [...blank];
+        const nothing = x === this.rule.empty ? [outside, ...blank] : [...blank];
         if (kinds.has(GROUND)) this.#rests(context, [GROUND], [outside, ...this.ground]);
         if (kinds.has(GROUND) && kinds.size === 1) continue; // nobody reads a row without a term
-        this.#rests(context, x === EMPTY_CELL ? [...OVER_NUMBER, ...LOW] : [OVER_NUMBER[0], LOW_DIGIT], [...nothing, ...number]);
+        this.#rests(context, x === this.rule.empty ? [...OVER_NUMBER, ...LOW] : [OVER_NUMBER[0], LOW_DIGIT], [...nothing, ...number]);
         if (value !== 0 || right === outside) {
-          this.#read(context, [...nothing, ...number], 1 + (value % TEN));
+          this.#read(context, [...nothing, ...number], 1 + (value % this.rule.base));
           continue;
         }
         if (this.ground.has(below) || blank.has(below)) {

@@ -1,18 +1,19 @@
 "use strict";
 // The address as the page's memory, and the picture as a file.
 {
-  const { html } = gridsum;
-  const MOST_IN_ADDRESS = 8000;
-  const MARGINS = 400; // pixels beside the grid in a picture
+  const { html, t, theme } = gridsum;
+  const MOST_IN_ADDRESS = 8000, MOST_DAMAGE = 4000;
+  const MARGINS = 400, LEAST_WIDTH = 620, HEAD = 96, FOOT = 40; // pixels of a picture around its grid
   const FILM_MOMENTS = 400; // longer films would be too large a file
   const REFRESH_MS = 150; // browsers refuse to change the address all the time
   let waiting = null;
 
-  function addressOf({ sum, model, step, view }) {
+  function addressOf({ sum, model, base, damage, view }) {
     const said = new URLSearchParams();
     if (sum.length <= MOST_IN_ADDRESS) said.set("sum", sum);
+    if (base !== 10) said.set("base", base);
     if (model !== "exact") said.set("model", model);
-    if (step !== null && step !== undefined) said.set("step", step);
+    if (damage && damage.length <= MOST_DAMAGE) said.set("damage", damage);
     if (view) said.set("view", view);
     return `#${said}`;
   }
@@ -20,11 +21,11 @@
   // A new sum is a new place to come back to.
   function remember(state) {
     clearTimeout(waiting);
-    const address = addressOf({ ...state, step: null });
+    const address = addressOf(state);
     if (address !== location.hash) history.pushState(null, "", address);
   }
 
-  // Another step is the same place.
+  // Damage, or another section, is the same place.
   function refresh(state) {
     clearTimeout(waiting);
     waiting = setTimeout(() => history.replaceState(null, "", addressOf(state)), REFRESH_MS);
@@ -32,12 +33,26 @@
 
   function recall() {
     const hash = location.hash.slice(1);
-    if (hash && !hash.includes("=")) return { sum: null, view: hash, model: "exact", step: null }; // a link to a section
-    const said = new URLSearchParams(hash), step = said.get("step");
+    const said = new URLSearchParams(hash.includes("=") ? hash : `view=${hash}`); // a link to a section has no “=”
     return {
-      sum: said.get("sum"), model: said.get("model") ?? "exact", view: said.get("view"),
-      step: step !== null && /^-?[0-9]+$/.test(step) ? Number(step) : null,
+      sum: said.get("sum"), model: said.get("model") ?? "exact", base: Number(said.get("base") ?? 10), view: said.get("view"),
+      damage: said.get("damage") ?? "",
     };
+  }
+
+  // The states that a computation was started from, where they differ from those it comes to: 3.k*7.2 is cell 3 in state
+  // k (all numbers in base 36), and so on.
+  function damageOf(computation) {
+    if (!computation.disturbed) return "";
+    const start = computation.at(0), { final } = computation, different = [];
+    start.forEach((code, index) => { if (code !== final[index]) different.push(`${index.toString(36)}.${code.toString(36)}`); });
+    return different.join("*");
+  }
+
+  // The same as cells and states; what does not fit the grid is left out.
+  function readDamage(text, { final, rule }) {
+    const pairs = text.split("*").map((pair) => pair.split(".").map((number) => parseInt(number, 36)));
+    return pairs.filter(([index, code]) => index < final.length && code < rule.outside);
   }
 
   const nameOf = ({ sum }, ending) => `gridsum-${sum.replaceAll("+", "-").replace(/[^0-9-]/g, "_").slice(0, 40)}.${ending}`;
@@ -48,23 +63,33 @@
     setTimeout(() => URL.revokeObjectURL(address), 1000);
   }
 
-  // A picture is as wide as its grid and the labels beside it, not as wide as the window.
+  // A picture is as wide as its grid and the labels beside it, not as wide as the window. Above it stands what it is, below
+  // it where it comes from.
   function frameOf({ film, place, panorama }) {
-    return panorama ? place : gridsum.layOut(film, Math.min(place.width, place.columns * place.cell + MARGINS), place.cell);
+    const width = Math.max(LEAST_WIDTH, Math.min(place.width, place.columns * place.cell + MARGINS));
+    const inner = panorama ? place : gridsum.layOut(film, width, place.cell);
+    return { inner, width: Math.max(width, inner.width), height: inner.height + HEAD + FOOT };
   }
 
+  const home = () => gridsum.data.address ?? (location.protocol === "file:" ? "" : location.href.split(/[?#]/)[0]);
+
   function paintOn(pen, player, frame, moment, progress) {
-    pen.rect(0, 0, frame.width, frame.height, { fill: gridsum.theme().paper });
-    player.paint(pen, moment, progress, frame);
+    const { paper, ink, quiet, words } = theme(), { width, height, inner } = frame, { computation, last } = player.film;
+    const { terms, answer } = computation, style = { font: words }, sum = gridsum.shorten(terms.join(" + "), 44);
+    pen.rect(0, 0, width, height, { fill: paper });
+    pen.text(width / 2, 30, t("share.headline"), { ...style, size: 22, fill: ink, weight: 600 });
+    pen.text(width / 2, 66, `${sum} = ${moment >= last ? gridsum.shorten(answer, 32) : "?"}`, { ...style, size: 19, fill: ink });
+    pen.text(width / 2, height - 20, [home().replace(/^https?:\/\//, ""), `gridsum ${gridsum.data.version}`].filter(Boolean).join("  ·  "), { ...style, size: 14, fill: quiet });
+    pen.move((width - inner.width) / 2, HEAD, () => player.paint(pen, moment, progress, inner));
   }
 
   function toSvg(player) {
     const frame = frameOf(player), pen = new gridsum.SvgPen(frame.width, frame.height);
-    paintOn(pen, player, frame, player.moment, 1);
+    paintOn(pen, player, frame, player.film.last, 1);
     return pen.toString();
   }
 
-  function toCanvas(player, scale, moment = player.moment, progress = 1) {
+  function toCanvas(player, scale, moment = player.film.last, progress = 1) {
     const frame = frameOf(player), { width, height } = frame;
     const canvas = html("canvas", { width: Math.round(width * scale), height: Math.round(height * scale) });
     const context = canvas.getContext("2d", { willReadFrequently: true });
@@ -74,15 +99,15 @@
   }
 
   function blends() {
-    const { paper, ink, quiet, accent, accentInk, wrong } = gridsum.theme();
+    const { paper, ink, quiet, accent, accentInk, wrong, wrongSoft } = theme();
     const channels = (colour) => [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
-    return [[paper, ink], [paper, quiet], [paper, accent], [accent, accentInk], [paper, wrong]].map((pair) => pair.map(channels));
+    return [[paper, ink], [paper, quiet], [paper, accent], [accent, accentInk], [paper, wrong], [paper, wrongSoft]].map((pair) => pair.map(channels));
   }
 
   // The whole film: every moment on its way and at its end.
   async function toGif(player, tell) {
     const { film } = player, frame = frameOf(player);
-    if (film.last > FILM_MOMENTS) throw new gridsum.SumError("This film is too long for a file. Choose a shorter sum.");
+    if (film.last > FILM_MOMENTS) throw new gridsum.SumError(t("share.too-long"));
     const scale = Math.min(1, 720 / frame.width);
     const gif = new gridsum.Gif(Math.round(frame.width * scale), Math.round(frame.height * scale), blends());
     for (let moment = 0; moment <= film.last; moment += 1) {
@@ -92,7 +117,7 @@
         const data = toCanvas(player, scale, moment, progress).getContext("2d").getImageData(0, 0, width, height).data;
         gif.add(data, last && progress === 1 ? 3000 : progress === 1 ? 0.6 * film.duration(moment) : 0.2 * film.duration(moment));
       }
-      tell(`film: ${Math.round(100 * moment / film.last)} %`);
+      tell(t("share.film", { share: Math.round(100 * moment / film.last) }));
       await new Promise((resolve) => { setTimeout(resolve, 0); });
     }
     return new Blob([gif.end()], { type: "image/gif" });
@@ -102,8 +127,8 @@
   function toJson({ film }, { sum, model }) {
     const { computation } = film, { size, steps, answer, exact, terms } = computation;
     const kept = size.height * size.width * steps <= 2_000_000 ? Array.from({ length: steps + 1 }, (_, n) => n) : [steps];
-    const readings = kept.map((n) => ({ n, rows: Array.from({ length: size.height }, (_, row) => rowOf(film, n, row)) }));
-    return JSON.stringify({ expression: `${terms.join("+")}=`, short: sum, answer, exact, correct: answer === exact, model, steps, rows: size.height, columns: size.width, readings });
+    const frames = kept.map((n) => ({ n, rows: Array.from({ length: size.height }, (_, row) => rowOf(film, n, row)) }));
+    return JSON.stringify({ expression: `${terms.join("+")}=`, short: sum, answer, expected: exact, correct: answer === exact, model, steps, rows: size.height, columns: size.width, frames });
   }
 
   function rowOf({ scene }, n, row) {
@@ -116,14 +141,14 @@
     const tell = (text) => { note.textContent = text; };
     const acts = {
       link: async () => {
-        const address = `${location.href.split("#")[0]}${addressOf({ ...state, step: hero.step })}`;
-        if (state.sum.length > MOST_IN_ADDRESS) return tell("This sum is too long for a link.");
+        const address = `${location.href.split("#")[0]}${addressOf({ ...state, view: "" })}`;
+        if (state.sum.length > MOST_IN_ADDRESS) return tell(t("share.no-link"));
         try {
           await navigator.clipboard.writeText(address);
-          return tell("link copied");
+          return tell(t("share.copied"));
         } catch {
           history.replaceState(null, "", address);
-          return tell("the link is in the address bar");
+          return tell(t("share.in-address"));
         }
       },
       svg: () => download(new Blob([toSvg(hero)], { type: "image/svg+xml" }), nameOf(state, "svg")),
@@ -139,14 +164,14 @@
     for (const button of document.querySelectorAll("[data-share]")) {
       button.addEventListener("click", async () => {
         tell("");
-        button.disabled = true;
+        button.setAttribute("aria-disabled", "true"); // it keeps the focus
         try {
           await acts[button.dataset.share]();
         } catch (error) {
           if (!(error instanceof gridsum.SumError)) throw error;
           tell(error.message);
         } finally {
-          button.disabled = false;
+          button.removeAttribute("aria-disabled");
         }
       });
     }
@@ -166,5 +191,5 @@
     for (const section of sections) seen.observe(section);
   }
 
-  Object.assign(gridsum, { remember, refresh, recall, share, toCanvas });
+  Object.assign(gridsum, { remember, refresh, recall, damageOf, readDamage, share, toCanvas });
 }

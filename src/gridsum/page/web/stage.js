@@ -1,7 +1,7 @@
 "use strict";
 // Draws one moment of a film: the sum being written, the cells, the carries, the answer.
 {
-  const { clamp, ease, mix, theme } = gridsum;
+  const { clamp, ease, mix, theme, t: text } = gridsum;
   const GAP = 0.08; // of a cell, between cells
   const LINE = 1.15; // height of the line of symbols above the grid, in cells
   const SMALLEST_TEXT = 11;
@@ -24,7 +24,7 @@
       drawEmptyCells(pen, place);
       drawFlying(pen, film, place, from, moment, t);
     } else {
-      if (film.writing) drawLine(pen, film, place, film.writing, 1);
+      if (film.letters.length) drawLine(pen, film, place, film.letters.length, 1);
       drawStep(pen, film, place, film.stepAt(from), film.stepAt(moment), t);
     }
   }
@@ -37,9 +37,9 @@
   }
 
   function drawEmptyCells(pen, place) {
-    const { line } = theme();
+    const { edge } = theme();
     for (let row = 0; row < place.rows; row += 1) {
-      for (let column = 0; column < place.columns; column += 1) box(pen, place, row, column, { stroke: line });
+      for (let column = 0; column < place.columns; column += 1) box(pen, place, row, column, { stroke: edge });
     }
   }
 
@@ -86,7 +86,7 @@
       for (let column = 0; column < place.columns; column += 1) {
         const index = row * place.columns + column;
         drawCell(pen, place, {
-          row, column, t, top: row === 0, symbol: scene.symbols[index], begun: from === 0 && to > 0 ? t : to > 0 ? 1 : 0,
+          row, column, t, top: row === 0, symbol: symbolOf(scene, index), begun: film.computation.disturbed || from > 0 ? 1 : to > 0 ? t : 0,
           old: scene.cell(before, index, from), now: scene.cell(after, index, to),
         });
       }
@@ -100,31 +100,37 @@
     const { cell } = place, colours = theme();
     const answer = top && now.stays && now.text !== "" && begun > 0;
     const lit = answer ? (old.stays && old.text === now.text ? 1 : t) : 0;
-    box(pen, place, row, column, { stroke: colours.line });
+    box(pen, place, row, column, { stroke: colours.edge });
+    if (now.hurt || old.hurt) {
+      const alpha = now.hurt ? 1 : 1 - t;
+      box(pen, place, row, column, { fill: colours.wrongSoft, stroke: colours.wrong, thick: Math.max(1, cell / 20), alpha });
+    }
     if (lit) box(pen, place, row, column, { fill: now.wrong ? colours.wrong : colours.accent, alpha: lit });
     const [x, y] = corner(place, row, column);
-    if (symbol !== 11) drawSymbol(pen, x, y, cell, symbol, begun, lit);
+    if (symbol) drawSymbol(pen, x, y, cell, symbol, begun, lit);
     if (begun > 0) drawReading(pen, x, y, cell, old, now, lit, begun, t);
     if (now.carry && begun === 1) drawCarry(pen, x, y, cell, old.carry ? 1 : t, now.stays);
   }
 
+  const symbolOf = ({ symbols, rule }, index) => (symbols[index] === rule.plus ? "+" : symbols[index] < rule.base ? gridsum.DIGITS[symbols[index]] : "");
+
   // The symbol that was written into a cell never leaves it. Once the cell is at work it stands in the corner.
   function drawSymbol(pen, x, y, cell, symbol, begun, lit) {
-    const { ink, quiet, digits, accentInk } = theme(), letter = "0123456789+"[symbol];
+    const { ink, quiet, digits, accentInk } = theme();
     const small = Math.max(SMALLEST_TEXT, 0.2 * cell);
     if (begun >= 1 && cell < 26) return;
-    pen.text(mix(x + cell / 2, x + cell * 0.8, begun), mix(y + cell / 2, y + cell * 0.22, begun), letter, {
+    pen.text(mix(x + cell / 2, x + cell * 0.8, begun), mix(y + cell / 2, y + cell * 0.22, begun), symbol, {
       size: mix(0.5 * cell, small, begun), fill: begun < 0.5 ? ink : lit > 0.5 ? accentInk : quiet, font: digits,
       weight: begun < 0.5 ? 500 : 400,
     });
   }
 
   function drawReading(pen, x, y, cell, old, now, lit, begun, t) {
-    const { ink, quiet, digits, accentInk, card } = theme();
+    const { ink, quiet, digits, accentInk, card, wrong } = theme();
     const changed = old.text !== now.text, fade = changed ? t : 1;
     const options = (one) => ({
       size: Math.max(SMALLEST_TEXT, (one.stays ? 0.54 : 0.44) * cell), font: digits, weight: one.stays ? 600 : 400,
-      fill: lit > 0.5 ? (one.wrong ? card : accentInk) : one.firm ? ink : quiet,
+      fill: one.hurt ? wrong : lit > 0.5 ? (one.wrong ? card : accentInk) : one.firm ? ink : quiet,
     });
     const middle = x + cell * (cell < 34 ? 0.4 : 0.48), line = y + cell * (cell < 34 ? 0.6 : 0.55); // beside the symbol
     if (changed && fade < 1 && old.text && begun === 1) {
@@ -151,9 +157,10 @@
     for (let row = 0; row < terms.length; row += 1) {
       if (!rows.slice(row).every((last) => last <= step)) continue;
       const shown = terms.slice(0, terms.length - row);
-      const text = row === 0 ? "the answer" : shown.length > 3 || shown.join("").length > 14 ? `the first ${shown.length}` : shown.join(" + ");
+      const many = shown.length > 3 || shown.join("").length > 14;
+      const label = row === 0 ? text("stage.answer") : many ? text("stage.first", { count: shown.length }) : shown.join(" + ");
       const [, y] = corner(place, row, 0);
-      pen.text(place.left + place.columns * place.cell + 18, y + place.cell / 2, text, {
+      pen.text(place.left + place.columns * place.cell + 18, y + place.cell / 2, label, {
         size: 15, fill: row === 0 ? accent : quiet, font: words, anchor: "start",
       });
     }
@@ -163,5 +170,5 @@
     box(pen, place, row, column, { stroke: theme().ink, thick: 2.5 });
   }
 
-  Object.assign(gridsum, { layOut, drawMoment, drawCell, outline });
+  Object.assign(gridsum, { layOut, drawMoment, drawCell, symbolOf, outline });
 }

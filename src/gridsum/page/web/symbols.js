@@ -1,76 +1,99 @@
 "use strict";
 // Sums as people write them. `9{50}` stands for fifty nines, so that long sums fit into a line and an address.
 {
+  const { t } = gridsum;
   const MOST_SYMBOLS = 600_000;
+  const DIGITS = "0123456789abcdef";
   const PIECE = 14; // digits that are added at once; a thousand such numbers are still exact
 
   class SumError extends Error {}
 
-  function parse(text) {
-    const split = text.match(/[0-9]+(?:\s+[0-9]+)+/);
-    if (split) throw new SumError(`“${split[0]}” has a space inside a number. Join the digits, or put a “+” between them.`);
-    let compact = expand(text.replace(/\s+/g, ""));
-    if (!compact) throw new SumError("There is no sum yet. Write one such as 523+102.");
-    const foreign = compact.match(/[^0-9+=]/u);
-    if (foreign) throw new SumError(explain(foreign[0]));
-    if (/=./.test(compact)) throw new SumError("“=” stands before the end. Write it last, or leave it out.");
+  const refuse = (key, values) => { throw new SumError(t(`mistake.${key}`, values)); };
+  const letters = (base) => DIGITS.slice(0, base);
+
+  function parse(text, base = 10) {
+    const line = inALine(withoutSeparators(base > 10 ? text.toLowerCase() : text));
+    let compact = expand(line.replace(/\s+/g, ""));
+    if (!compact) refuse("empty");
+    const foreign = compact.match(new RegExp(`[^${letters(base)}+=]`, "u"));
+    if (foreign) explain(foreign[0], base);
+    if (/=./.test(compact)) refuse("equals");
     compact = compact.replace(/=$/, "");
-    if (!compact) throw new SumError("There is nothing before “=”. Write a sum such as 523+102.");
-    if (compact.startsWith("+")) throw new SumError("The sum begins with “+”. Put a number before it, or remove it.");
-    if (compact.endsWith("+")) throw new SumError("The sum ends with “+”. Put a number after it, or remove it.");
+    if (!compact) refuse("before");
+    if (compact.startsWith("+")) refuse("begins");
+    if (compact.endsWith("+")) refuse("ends");
     const terms = compact.split("+");
-    if (terms.includes("")) throw new SumError("There is nothing between two “+”. Write a number there, or remove one.");
+    if (terms.includes("")) refuse("between");
+    const split = line.match(/[0-9a-f}]+(?:\s+[0-9a-f]+)+/);
+    if (split) refuse("space", { number: split[0] });
     return terms;
+  }
+
+  // 1,000 is one thousand, and so is what this language writes for it.
+  function withoutSeparators(text) {
+    const own = gridsum.thousands(), known = new Set([own, "'", "’", "\u00a0", "\u202f", ...(/\s/.test(own) ? [" "] : [])]);
+    return [...known].reduce((so, sign) => {
+      const one = sign === "." ? "\\." : sign;
+      return so.replace(new RegExp(`(?<![\\d${one}])\\d{1,3}(${one}\\d{3})+(?![\\d${one}])`, "g"), (number) => number.replaceAll(sign, ""));
+    }, text);
+  }
+
+  // Numbers that stand under each other, as they were pasted, with signs between them; drawn lines are left out.
+  function inALine(text) {
+    const lines = text.split(/\r\n|[\n\r]/).map((line) => line.trim());
+    if (lines.length < 2) return text;
+    return lines.filter((line) => line === "=" || /[^-_=─ ]/.test(line)).reduce((so, line) => (
+      so && !so.endsWith("+") && !/^[+=]/.test(line) ? `${so}+${line}` : so + line
+    ), "");
   }
 
   function expand(text) {
     let length = text.length;
-    for (const [, count] of text.matchAll(/[0-9]\{([0-9]+)\}/g)) length += Number(count);
-    if (length > MOST_SYMBOLS) {
-      throw new SumError(`That is ${length.toLocaleString("en")} symbols. This page adds up to ${MOST_SYMBOLS.toLocaleString("en")}.`);
-    }
-    return text.replace(/([0-9])\{([0-9]+)\}/g, (_, digit, count) => digit.repeat(Number(count)));
+    for (const [, times] of text.matchAll(/[0-9a-f]\{([0-9]+)\}/g)) length += Number(times);
+    if (length > MOST_SYMBOLS) refuse("long", { count: length, most: MOST_SYMBOLS });
+    return text.replace(/([0-9a-f])\{([0-9]+)\}/g, (_, digit, times) => digit.repeat(Number(times)));
   }
 
-  function explain(character) {
-    if (character === "-" || character === "−") return "It adds, and cannot take away: “-” is not allowed.";
-    if (character === "." || character === ",") return `It adds whole numbers: “${character}” is not allowed.`;
-    return `“${character}” is not allowed. A sum holds the digits 0 to 9 and “+”.`;
+  function explain(character, base) {
+    if (character === "-" || character === "−") refuse("minus");
+    if (character === "." || character === ",") refuse("fraction", { character });
+    refuse("character", { character, last: letters(base).at(-1) });
   }
 
   // The shortest way to write a sum: runs of one digit become `9{50}`.
   function brief(terms) {
-    return terms.join("+").replace(/([0-9])\1{9,}/g, (run, digit) => `${digit}{${run.length}}`);
+    return terms.join("+").replace(/([0-9a-f])\1{9,}/g, (run, digit) => `${digit}{${run.length}}`);
   }
 
   // Added in pieces, from the right: quick for any length, which BigInt is not.
-  function exactSum(terms) {
-    const longest = longestOf(terms);
-    const pieces = [], base = 10 ** PIECE;
+  function exactSum(terms, base = 10) {
+    const longest = longestOf(terms), size = base === 10 ? PIECE : 10;
+    const pieces = [], whole = base ** size;
     let carry = 0;
-    for (let low = 0; low < longest; low += PIECE) {
+    for (let low = 0; low < longest; low += size) {
       let rest = 0, high = 0;
       for (const term of terms) {
         const end = term.length - low;
-        if (end > 0) rest += Number(term.slice(Math.max(0, end - PIECE), end));
-        if (rest >= base) { rest -= base; high += 1; }
+        if (end > 0) rest += parseInt(term.slice(Math.max(0, end - size), end), base);
+        if (rest >= whole) { rest -= whole; high += 1; }
       }
       rest += carry;
-      if (rest >= base) { rest -= base; high += 1; }
+      if (rest >= whole) { rest -= whole; high += 1; }
       carry = high;
-      pieces.push(String(rest).padStart(PIECE, "0"));
+      pieces.push(rest.toString(base).padStart(size, "0"));
     }
-    pieces.push(String(carry));
+    pieces.push(carry.toString(base));
     return pieces.reverse().join("").replace(/^0+(?=.)/, "");
   }
 
-  // The columns that the sum of `count` terms of `digits` digits can need: those of count · (10^digits − 1).
-  function columnsNeeded(count, digits) {
-    if (digits < String(count).length) return String(count * (10 ** digits - 1)).length;
-    return digits + (count > 1 ? String(count - 1).length : 0);
+  // The columns that the sum of `count` terms of `digits` digits can need: those of count · (base^digits − 1).
+  function columnsNeeded(count, digits, base = 10) {
+    const written = (number) => number.toString(base).length;
+    if (digits < written(count)) return written(count * (base ** digits - 1));
+    return digits + (count > 1 ? written(count - 1) : 0);
   }
 
   const longestOf = (terms) => terms.reduce((most, term) => Math.max(most, term.length), 0);
 
-  Object.assign(gridsum, { SumError, parse, brief, exactSum, columnsNeeded, longestOf });
+  Object.assign(gridsum, { DIGITS, SumError, parse, inALine, brief, exactSum, columnsNeeded, longestOf });
 }

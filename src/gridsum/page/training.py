@@ -1,0 +1,131 @@
+"""How one run of `exact` learned: its network at a dozen moments, small enough for the page to compute with.
+
+A network is folded first: what a cell makes of each symbol, what bits show to those beside them, and FFN_3. Weights are
+rounded to 8 bits, row by row. The page says which command trains the run again.
+"""
+
+import base64
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gridsum.automaton.rule import LearnedRule
+from gridsum.config.exact import ExactConfig
+from gridsum.config.fields import fields_of
+from gridsum.config.registry import find
+from gridsum.model.rule import RuleNetwork
+from gridsum.model.store import WEIGHTS, Model, load_runs
+from gridsum.page.data import PageError
+from gridsum.training.folders import kept_weights
+from gridsum.training.loop import held_out_problems
+from gridsum.training.phases import at_step
+
+MOST_BYTES = 250_000
+_LEVELS = 127
+# A scale is kept as its logarithm, in 16 bits.
+_SCALE_STEP, _SCALE_LOW = 1 / 2048, -16
+
+
+def training_script(folder: Path) -> str:
+    """`gridsum.training`, from the folder of a run that was trained with `--discovery.keep_epochs`."""
+    paths = sorted(folder.glob(kept_weights("*")), key=lambda path: int(path.stem.rpartition("-")[2]))
+    if len(paths) < 2 or not (folder / WEIGHTS).is_file():
+        raise PageError(
+            f"{folder} does not hold a run that kept its weights; train one: gridsum train --variant exact --out RUN "
+            "--rule.width 32 --rule.hidden 64 --discovery.keep_epochs 4, and name its folder, RUN/seed-0"
+        )
+    kept = [load_runs(str(folder), [path]) for path in (*paths, folder / WEIGHTS)]
+    config, seed = kept[0].config, kept[0].seeds[0]
+    if not isinstance(config, ExactConfig) or config.learns.name != ExactConfig().learns.name:
+        raise PageError(f"{folder} is not a run of exact in base 10; the page shows how such a run learned")
+    start = Model(str(folder), config, (seed,), find(config.variant).build(config, [seed]))
+    steps = [0, *(int(path.stem.rpartition("-")[2]) * config.training.steps_per_epoch for path in paths), config.steps]
+    models = [start, *kept]
+    moments = [moment(model.network) for model in models]
+    about = {
+        "command": command(config, seed),
+        "steps": config.steps,
+        "batch": config.discovery.batch,
+        "phases": _phases(config),
+        "heldOut": [round(_held_out(model), 3) for model in models],
+        "at": steps,
+        "shape": {"width": config.rule.width, "hidden": config.rule.hidden, "bits": config.rule.bits},
+        "moments": moments,
+    }
+    script = f"gridsum.training = {json.dumps(about, separators=(',', ':'))};\n"
+    if len(script) > MOST_BYTES:
+        raise PageError(
+            f"the networks of {folder} take {len(script):,} bytes on the page, more than {MOST_BYTES:,}; train smaller "
+            "ones (--rule.width 32 --rule.hidden 64) or keep fewer (--discovery.keep_epochs)"
+        )
+    return script
+
+
+def command(config: ExactConfig, seed: int) -> str:
+    """What trains this run again."""
+    usual, ours = fields_of(ExactConfig()), fields_of(config)
+    changed = [f"--{name} {_text(ours[name][1])}" for name in ours if ours[name] != usual[name]]
+    return " ".join(["gridsum train --variant exact", f"--seeds {seed}", *changed, "--out RUN"])
+
+
+def _text(value: Any) -> str:
+    return shlex.quote(",".join(map(str, value)) if isinstance(value, tuple) else str(value))
+
+
+def _phases(config: ExactConfig) -> list[tuple[str, int]]:
+    """The phases by name, each with the step after its last."""
+    names = [at_step(config, step)[0] for step in range(config.steps)]
+    return [(name, config.steps - names[::-1].index(name)) for name in dict.fromkeys(names)]
+
+
+@torch.no_grad()
+def _held_out(model: Model) -> float:
+    """The share of the problems right that training logs as held out."""
+    batch, stream = held_out_problems(model.config, torch.device("cpu"))
+    return float(model.kind.held_out(model.network, model.config, batch, stream)["held_out"][0])
+
+
+@torch.no_grad()
+def moment(network: RuleNetwork) -> dict[str, Any]:
+    """One run's network, folded and rounded."""
+    rule = LearnedRule(network)
+    packed = b"".join(rounded(part) for part in folded(network))
+    return {
+        "actions": rule.actions().tolist(),
+        "reading": "".join(chr(ord("a") + symbol) for symbol in rule.reading().tolist()),
+        "weights": base64.b64encode(packed).decode(),
+    }
+
+
+def folded(network: RuleNetwork) -> list[Tensor]:
+    """What a step computes with, in the order in which the page reads it: matrices, a row for each input, biases last.
+
+    Cells and queries by symbol, places (left, right, below), keys and values by bit, norms, FFN_3, logits.
+    """
+    cell, query = network.meet(LearnedRule(network).vectors())
+    sight, sight_bias = network.sight()
+    order = [network.config.positions.index(name) for name in ("left", "right", "below")]
+    transition = network.transition
+    parts = [cell, query, network.looking.relative[:, order], _with_bias(sight, sight_bias)]
+    for norm in (transition.norm_attention, transition.norm_feed_forward):
+        parts.append(torch.stack((norm.weight, norm.bias), 1))
+    parts += [_with_bias(layer.weight, layer.bias) for layer in (*transition.feed_forward.layers, network.logits)]
+    return [part[0] for part in parts]
+
+
+def _with_bias(weight: Any, bias: Any) -> Tensor:
+    return torch.cat((weight, bias[:, None]), 1)
+
+
+def rounded(part: Tensor) -> bytes:
+    """A matrix in 8 bits a weight: the scale of each row, then the rows."""
+    rows = part.detach().cpu().double().numpy()
+    scales = np.maximum(np.abs(rows).max(1), 2.0**_SCALE_LOW) / _LEVELS
+    kept = np.clip(np.ceil((np.log2(scales) - _SCALE_LOW) / _SCALE_STEP), 0, 65535).astype("<u2")
+    used = 2.0 ** (kept * _SCALE_STEP + _SCALE_LOW)
+    return kept.tobytes() + np.round(rows / used[:, None]).astype("i1").tobytes()

@@ -1,0 +1,100 @@
+"use strict";
+// The network of bits in plain JavaScript, as model/rule.py has it, from weights of 8 bits; for small grids, step by step.
+{
+  const SHARPNESS = 3;
+  const SCALE_STEP = 1 / 2048, SCALE_LOW = -16;
+  const SYMBOLS = 12, PLACES = 3;
+  const MOST_CELLS = 200;
+
+  class LearnedNetwork {
+    constructor({ actions, reading, weights }, { width, hidden, bits }, name) {
+      Object.assign(this, { actions, name, width, hidden, bits, outside: 2 ** bits, known: new Map() });
+      this.symbols = Uint8Array.from(reading, (letter) => letter.charCodeAt(0) - 97);
+      const view = new DataView(gridsum.bytes(weights).buffer);
+      let at = 0;
+      const matrix = (rows, columns) => {
+        const scales = Array.from({ length: rows }, (_, row) => 2 ** (view.getUint16(at + 2 * row, true) * SCALE_STEP + SCALE_LOW));
+        const start = at + 2 * rows;
+        at = start + rows * columns;
+        return scales.map((scale, row) => Float64Array.from({ length: columns }, (_, column) => scale * view.getInt8(start + row * columns + column)));
+      };
+      Object.assign(this, {
+        cells: matrix(SYMBOLS, width), queries: matrix(SYMBOLS, width), places: matrix(PLACES, width), sight: matrix(bits + 1, 2 * width),
+        norms: [matrix(2, width), matrix(2, width)],
+        layers: [matrix(width + 1, hidden), matrix(hidden + 1, hidden), matrix(hidden + 1, width)], logits: matrix(width + 1, bits),
+      });
+      this.shown = Array.from({ length: this.outside }, (_, code) => product(Float64Array.from({ length: bits }, (_, bit) => (code >> bit & 1) * 2 - 1), this.sight));
+      this.shown.push(new Float64Array(2 * width)); // outside the grid
+    }
+
+    chosen() {
+      return this.actions;
+    }
+
+    // The code of a cell after one step; what was asked before is remembered.
+    after(x, ...around) {
+      const key = around.reduce((so, code) => so * (this.outside + 1) + code, x);
+      if (!this.known.has(key)) this.known.set(key, this.#react(x, around.map((code) => this.shown[code])));
+      return this.known.get(key);
+    }
+
+    #react(x, shown) {
+      const { width, places, layers } = this, query = this.queries[x], cell = this.cells[x], y = new Float64Array(width);
+      for (let e = 0; e < width; e += 1) {
+        const scores = shown.map((of, place) => query[e] * (of[e] + places[place][e])), most = Math.max(...scores);
+        const weights = scores.map((score) => Math.exp(score - most)), sum = weights.reduce((a, b) => a + b);
+        y[e] = cell[e] + shown.reduce((so, of, place) => so + weights[place] * of[width + e], 0) / sum;
+      }
+      const between = normal(y, this.norms[0]);
+      const further = layers.reduce((so, layer, index) => product(index ? so.map((z) => z / (1 + Math.exp(-z))) : so, layer), between);
+      const z = product(normal(between.map((value, e) => value + further[e]), this.norms[1]), this.logits);
+      return z.reduce((code, logit, bit) => code | (SHARPNESS * logit > 0 ? 1 << bit : 0), 0);
+    }
+  }
+
+  // x [inputs] · matrix [inputs + 1, outputs], of which the last row is the bias.
+  function product(x, matrix) {
+    const y = matrix[x.length].slice();
+    x.forEach((value, i) => { for (let o = 0; o < y.length; o += 1) y[o] += value * matrix[i][o]; });
+    return y;
+  }
+
+  function normal(x, [weight, bias]) {
+    const mean = x.reduce((a, b) => a + b) / x.length, variance = x.reduce((sum, value) => sum + (value - mean) ** 2, 0) / x.length;
+    return x.map((value, e) => (value - mean) / Math.sqrt(variance + 1e-5) * weight[e] + bias[e]);
+  }
+
+  // A sum worked out by such a network until nothing changes, or until it has had time enough.
+  class LearnedComputation {
+    constructor(network, terms) {
+      Object.assign(this, { network, terms, size: gridsum.sizeOf(terms), exact: gridsum.exactSum(terms), halting: [], steps: 0 });
+      const { height, width } = this.size, { outside } = network, limit = 2 * (height + width);
+      if (height * width > MOST_CELLS) throw new gridsum.SumError(gridsum.t("training.large"));
+      const symbols = gridsum.place({ actions: network.actions }, terms, this.size);
+      let codes = new Uint8Array(height * width);
+      this.readings = [this.#read(codes)];
+      for (this.restless = true; this.steps < limit; this.steps += 1) {
+        const next = codes.map((_, index) => {
+          const column = index % width;
+          return network.after(symbols[index], column ? codes[index - 1] : outside, column + 1 < width ? codes[index + 1] : outside, codes[index + width] ?? outside);
+        });
+        this.restless = next.some((code, index) => code !== codes[index]);
+        if (!this.restless) break;
+        codes = next;
+        this.readings.push(this.#read(codes));
+      }
+      this.answer = this.readRow(this.steps, 0);
+    }
+
+    #read(codes) {
+      return { symbols: codes.map((code) => this.network.symbols[code]), confidence: new Float32Array(codes.length).fill(1) };
+    }
+
+    readRow(n, row) {
+      const { width } = this.size;
+      return gridsum.asText(this.readings[Math.min(n, this.steps)].symbols.subarray(row * width, (row + 1) * width));
+    }
+  }
+
+  Object.assign(gridsum, { LearnedNetwork, LearnedComputation });
+}
