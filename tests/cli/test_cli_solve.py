@@ -367,9 +367,16 @@ def test_what_is_piped_is_solved():
     command = [sys.executable, "-m", "gridsum", "solve"]
     done = subprocess.run(command, input="12+34\n99+1", capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "46\n100\n"), done.stderr
+    pasted = "  523\r\n  102\r\n+ 9,416\r\n-------\r\n1,000+2\n7\n8\n\n99\n+1"
+    done = subprocess.run(command, input=pasted.encode(), capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (0, b"10041\n1002\n7\n8\n\n100\n"), done.stderr
     done = subprocess.run(command, input="", capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "there is nothing to solve" in done.stderr
+
+
+def test_a_pasted_column_is_one_sum(command: Command):
+    assert command("solve", "523\n102\n+9416\n-----", "1,000+2") == (0, "10041\n1002\n", "")
 
 
 def test_a_network_that_did_not_learn_long_carries_says_so_once(command: Callable[..., tuple[int, str, str]]):

@@ -4,6 +4,8 @@ import codecs
 import csv
 import io
 import json
+import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -29,6 +31,10 @@ _LINES_AT_ONCE = 64
 # The same for a rule, which solves lines that are plain sums as they stand.
 _PLAIN_LINES = 2000
 _READ_SIZE = 1 << 18
+# As people paste sums: numbers under each other, the last ones with a '+' before them, and perhaps a line below.
+_NUMBER = rb"[ \t]*\d[\d,]*[ \t\r]*"
+_MORE = rb"^[ \t]*\+" + _NUMBER + rb"(?:\n|\Z)"
+_COLUMN = re.compile(rb"(?m)(?:^%b\n)++((?:%b)*+)(?:^[ \t]*[-=_]{2,}[ \t\r]*(?:\n|\Z))?" % (_NUMBER, _MORE))
 _SIGNS = ("+", "-", "−")
 _DESCRIBED = ("expression", "answer", "expected", "correct", "steps", "halting", "placement", "capped")
 # float32 holds about seven digits; more of them would be noise, and double the output.
@@ -46,7 +52,8 @@ class Options(OneModel, Rules, OnCpu):
 
     A sum that cannot be read is explained on standard error, and an empty line
     (with --json, an object with "error") stands for its answer; the exit status
-    is then 2. An empty line of a file is answered by an empty line.
+    is then 2. An empty line of a file is answered by an empty line. Numbers under
+    each other, the last of them with a '+' before it, are one sum.
     Of a .csv file the column expression is read, or the first one.
     exact takes up to 2·10^8 cells (terms × digits). For the paper's networks
     there is no limit but memory, about 8 KB for each cell.
@@ -119,32 +126,39 @@ def run(options: Options) -> int:
         raise UsageError("give sums as arguments or with --file, not both")
     if (options.grids or options.attention) and not options.trace:
         raise UsageError("--grids and --attention are for --trace; add it")
-    if options.file is None and not options.expressions:
-        return _answer_piped(options)
-    if options.file is not None:
-        standard = options.file == STANDARD
+    if not options.expressions:
+        name = STANDARD if options.file is None else options.file
+        standard, nothing = (
+            name == STANDARD,
+            UsageError("there is nothing to solve; give a sum such as 523+102, or --file FILE"),
+        )
+        if options.file is None and (sys.stdin is None or sys.stdin.isatty()):
+            raise nothing
         # Unbuffered, a read returns what is there: a line typed into a terminal is answered at once.
-        with open(0 if standard else options.file, "rb", buffering=0, closefd=not standard) as file:
-            if options.file.lower().endswith(".csv"):
+        with open(0 if standard else name, "rb", buffering=0, closefd=not standard) as file:
+            if name.lower().endswith(".csv"):
                 return _answer(_csv_chunks(file.read), options)
-            return _answer_lines(file.read, options)
-    given = [Asked("argument", number, text) for number, text in enumerate(_joined(options.expressions), 1)]
+            first = file.read(_READ_SIZE)
+            if options.file is None and not first:
+                raise nothing
+            if re.search(rb"(?m)" + _MORE, first):
+                first = _in_lines(first + file.readall())
+            begun = iter([first])
+            return _answer_lines(lambda size: next(begun, b"") or file.read(size), options)
+    texts = [os.fsdecode(_in_lines(os.fsencode(text))) for text in options.expressions]
+    given = [Asked("argument", number, text) for number, text in enumerate(_joined(texts), 1)]
     if options.model in MODELS and all(isinstance(_read(asked, find()), ExpressionError) for asked in given):
         return _answer_chunk(None, given, options)  # nothing to load a network for
     return _answer([given], options)
 
 
-def _answer_piped(options: Options) -> int:
-    """What another command writes to this one."""
-    nothing = UsageError("there is nothing to solve; give a sum such as 523+102, or --file FILE")
-    if sys.stdin is None or sys.stdin.isatty():
-        raise nothing
-    with open(0, "rb", buffering=0, closefd=False) as file:
-        first = file.read(_READ_SIZE)
-        if not first:
-            raise nothing
-        begun = iter([first])
-        return _answer_lines(lambda size: next(begun, b"") or file.read(size), options)
+def _in_lines(content: bytes) -> bytes:
+    """The same with every column of numbers as a sum in one line."""
+
+    def joined(column: "re.Match[bytes]") -> bytes:
+        return b"+".join(re.findall(rb"[\d,]+", column[0])) + b"\n" if column[1] else column[0]
+
+    return _COLUMN.sub(joined, content)
 
 
 def _answer(chunks: "Sequence[list[Asked]] | Iterator[list[Asked]]", options: Options) -> int:
