@@ -79,7 +79,7 @@ def test_training_help_has_every_field_with_what_it_is_and_its_default(command: 
         assert path in ("variant", "task.name") or f"--{path} " in words
     assert "--model.kernel N k, the side of the neighbourhood a cell attends to; a whole number (default: 3)" in words
     assert "--task.terms N,N " in words
-    assert "whole numbers separated by commas (default: 1,4)" in words
+    assert "two whole numbers, such as 1,4 (default: 1,4)" in words
     assert "one of explore-reinforce, kl, none (default: explore-reinforce)" in words
     assert "The network's shape." in words
     for name in VARIANTS:

@@ -76,7 +76,7 @@ OPTIONS = {
     "animate 1+1": "there is no command 'animate'",
     "solve 1+1 --grids": "--grids and --attention are for --trace",
     "table scores 2": "'2' is one argument too many",
-    "train": "required: --out",
+    "train --resume": "which training is to go on? Name its folder with --out",
     "train --out OUT --training.epoch 3": "did you mean --training.epochs?",
     "train --out OUT --trainning.epochs=3": "did you mean --training.epochs?",
     "train --out OUT --training.epochs three": "training.epochs takes a whole number",
@@ -152,7 +152,39 @@ OPTIONS = {
 }
 
 
-@pytest.mark.parametrize(("line", "told"), OPTIONS.items())
+# Habits of other tools, things in the wrong place, and other names for what is there.
+NATURAL = {
+    "12+34": "write: gridsum solve 12+34",
+    "base 12+34": "write: gridsum solve --model base 12+34",
+    "solve base 12+34": "'base' is not a sum; write --model base",
+    "solve -m base 12+34": "there is no option -m; did you mean --model?",
+    "solve 12+34 --model no-groups": "did you mean 'noGroups'?",
+    "solve 12+34 --verbose": "there is no option --verbose; see gridsum solve --help",
+    "solve 5-3": "Differences are the task subtract",
+    "solve 12+34 --device 0": "write cuda:0 for that GPU",
+    "train base": "'base' is one argument too many; write --variant base",
+    "train --seeds 0 1 2": "write several seeds as 0,1,2 or 0-2",
+    "train --seeds cuda": "'cuda' does not name seeds; write them as 3, 0-9 or 0,2,5-7",
+    "train --device 0-9": "there is no device '0-9'; use auto, cpu or cuda",
+    "train --seed 3": "did you mean --seeds?",
+    "train --lr 0.1": "did you mean --training.learning_rate?",
+    "train --precision bf16": "did you mean --training.precision?",
+    "train --variant exact --small": "did you mean --setting small?",
+    "train --task sub": "did you mean 'subtract'?",
+    "train --task.terms 6": "task.terms takes two whole numbers, such as 1,4",
+    "train --training.precision fp16": "one of auto, fp32, tf32, bf16",
+    "evaluate base 2x15": "'base' is one argument too many; write --model base",
+    "evaluate 2x15": "'2x15' is one argument too many; write --suite 2x15",
+    "evaluate --suite base": "'base' is a model, not a suite; name it with --model",
+    "evaluate --suite (2,15)": "did you mean '2x15'?",
+    "evaluate --suite nines+1": "did you mean 'nines+1:2x1000'?",
+    "evaluate --samples 1e3": "'1e3' is not a whole number",
+    "table comparison base": "'base' is one argument too many; write --records base",
+    "rule base": "'base' is one argument too many; write --model base",
+}
+
+
+@pytest.mark.parametrize(("line", "told"), (OPTIONS | NATURAL).items())
 def test_options(line: str, told: str, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     assert told in refused(command(*line.split()))

@@ -19,7 +19,7 @@ from typing import Annotated, ClassVar
 from gridsum.cli.options import UsageError, Value, flag, one_of, option, parser_of, read
 from gridsum.cli.output import print_text
 from gridsum.cli.signals import Stopped, stoppable
-from gridsum.io.names import did_you_mean, printable
+from gridsum.io.names import MODELS, did_you_mean, printable
 from gridsum.io.version import __version__
 
 GROUPS = {
@@ -85,6 +85,9 @@ def _dispatch(arguments: list[str]) -> int:
         return run(*arguments)
     if arguments and not arguments[0].startswith("-"):
         hint = did_you_mean(arguments[0], COMMANDS, f"the commands are {', '.join(COMMANDS)}")
+        if arguments[0][0].isdecimal() or arguments[0] in MODELS:
+            given = arguments[0] if arguments[0][0].isdecimal() else f"--model {arguments[0]} 12+34"
+            hint = f"to solve a sum, write: gridsum solve {given}"
         raise UsageError(f"there is no command {arguments[0]!r}; {hint}")
     options = read(Options, arguments)
     if options.version:

@@ -17,10 +17,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass
 from typing import Annotated, Any, Literal, NamedTuple, NoReturn, TypeVar
 
-from gridsum.io.names import DEFAULT_MODEL, did_you_mean, meant
+from gridsum.io.names import DEFAULT_MODEL, MODELS, did_you_mean, meant
 
 Options = TypeVar("Options")
 HELP_WIDTH = 79
+# What a model's name belongs to, and what people write by habit.
+_NAMED = ("--variant", "--model", "--records")
+_USUAL = {
+    "--lr": "--training.learning_rate",
+    "--small": "--setting small",
+    "--gpu": "--device cuda",
+    "-m": "--model",
+    "-o": "--out",
+}
 
 
 class UsageError(ValueError):
@@ -161,12 +170,22 @@ class Parser(argparse.ArgumentParser):
         return options
 
     def _explain(self, unknown: list[str]) -> str:
+        known, see = self._option_string_actions, f"see {self.prog} --help"
         option = next((text for text in unknown if text.startswith("-")), None)
         if option is None:
-            return f"{unknown[0].strip()!r} is one argument too many (see {self.prog} --help)"
+            text = unknown[0].strip()
+            kinds = {"--seeds": r"\d+", "--suite": r"([^:]+:)?[\d\[].*x.*", **dict.fromkeys(_NAMED, "|".join(MODELS))}
+            meant_as = next((name for name, form in kinds.items() if name in known and re.fullmatch(form, text)), None)
+            write = {None: see, "--seeds": "write several seeds as 0,1,2 or 0-2"}
+            return f"{text!r} is one argument too many; {write.get(meant_as, f'write {meant_as} {text}')}"
         name = option.split("=")[0]
-        hint = did_you_mean(name, self._option_string_actions, f"see {self.prog} --help")
-        return f"there is no option {name}; {hint}"
+        usual = _USUAL.get(name, "").split(" ")[0] in known and _USUAL[name]
+        leaf = next((path for path in known if path.endswith(f".{name.strip('-')}")), None)
+        if usual or leaf:
+            return f"there is no option {name}; {meant(usual or leaf or '', see)}"
+        # Without the dashes, which would make all of them alike.
+        hint = did_you_mean(name.strip("-"), [path.strip("-") for path in known], see)
+        return f"there is no option {name}; " + re.sub(r"^did you mean '(.+?)'", r"did you mean --\1", hint)
 
 
 def columns(meanings: Mapping[str, str], indent: int = 2, width: int | None = None, wide: int = 0) -> str:
@@ -251,6 +270,8 @@ def _seconds(text: str) -> float:
 def _device(text: str) -> str:
     if re.fullmatch(r"cuda:[0-9]+", text):
         return text
+    if text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text} is a number, not a device; write cuda:{text} for that GPU")
     return one_of("device", ("auto", "cpu", "cuda"), {"gpu": "cuda", "nvidia": "cuda"})(text)
 
 

@@ -145,6 +145,10 @@ def run(options: Options) -> int:
                 first = _in_lines(first + file.readall())
             begun = iter([first])
             return _answer_lines(lambda size: next(begun, b"") or file.read(size), options)
+    for text in options.expressions:
+        option = "--model" if text in MODELS else "--file" if os.path.isfile(text) else None
+        if option is not None:
+            raise UsageError(f"{text!r} is not a sum; write {option} {text}")
     texts = [os.fsdecode(_in_lines(os.fsencode(text))) for text in options.expressions]
     given = [Asked("argument", number, text) for number, text in enumerate(_joined(texts), 1)]
     if options.model in MODELS and all(isinstance(_read(asked, find()), ExpressionError) for asked in given):

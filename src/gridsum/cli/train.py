@@ -22,7 +22,6 @@ from gridsum.cli.options import (
     Value,
     flag,
     option,
-    required,
     written,
 )
 from gridsum.cli.output import print_text, tell, unwritable
@@ -50,8 +49,7 @@ class Options(OnDevice):
     Every field of the configuration of --variant is an option, too.
 
     examples:
-      gridsum train --variant base --out runs/one
-      gridsum train --variant base --seeds 0-9 --out runs/base
+      gridsum train --variant base --seeds 0-9
       gridsum train --variant SASA --training.epochs 30 --out runs/sasa
       gridsum train --variant base --setting text --seeds 0-9 --out runs/text
       gridsum train --variant exact --setting small --out runs/small
@@ -68,7 +66,7 @@ class Options(OnDevice):
             name: find(name).meaning for name in BASELINES
         },
     }
-    out: Folder = required("where weights, logs and checkpoint go")
+    out: Folder | None = option("where weights, logs and checkpoint go (default: runs/VARIANT)")
     variant: Annotated[str | None, Value("NAME")] = option(
         f"one of {', '.join(names())} (default: {VARIANT}); each has options of its own: gridsum train --variant exact "
         "--help",
@@ -128,14 +126,16 @@ def named(arguments: Sequence[str]) -> Trainable:
 
 
 def run(options: Options) -> int:
-    folder = Path(options.out)
+    if options.resume and options.out is None:
+        raise UsageError("which training is to go on? Name its folder with --out")
     if options.resume and options.start_from is not None:
         raise UsageError("--resume goes on with FOLDER's own weights; leave --start-from out")
     for name in ("setting", "task"):
         if getattr(options, name) is not None and (options.config or options.start_from or options.resume):
             raise UsageError(f"--{name} is for a new training; leave out --config, --start-from and --resume")
     begin = None if options.start_from is None else _beginning(options.start_from, options.seeds)
-    config, seeds = _setup(options, folder, begin)
+    config, seeds = _setup(options, begin)
+    folder = Path(options.out or f"runs/{config.variant}")
     boards = Boards(folder) if options.tensorboard else None
     device = pick_device(options.device)
     epochs: list[Epoch] = []
@@ -178,7 +178,7 @@ def _beginning(name: str, seeds: tuple[int, ...] | None) -> Model:
     return load_runs(name, [paths[seed] for seed in seeds])
 
 
-def _setup(options: Options, folder: Path, begin: Model | None) -> tuple[Any, tuple[int, ...]]:
+def _setup(options: Options, begin: Model | None) -> tuple[Any, tuple[int, ...]]:
     """What to train: as the options say, or on resuming, what they do not say as the folder has it."""
     seeds, changes = options.seeds, dict(options.changes)
     if begin is not None:
@@ -191,7 +191,7 @@ def _setup(options: Options, folder: Path, begin: Model | None) -> tuple[Any, tu
     if options.resume and (config is None or seeds is None):
         from gridsum.training.folders import read_setup
 
-        there, seeds_there = read_setup(folder)
+        there, seeds_there = read_setup(Path(options.out or ""))
         config, seeds = config or override(there, changes), seeds or seeds_there
     assert config is not None, "a configuration comes from the options or from the folder"
     return config, seeds or (0,)

@@ -95,7 +95,8 @@ def describe_type(hint: Any) -> str:
     if typing.get_origin(hint) is Literal:
         return "one of " + ", ".join(typing.get_args(hint))
     if typing.get_origin(hint) is tuple:
-        return "whole numbers separated by commas"
+        many = Ellipsis in typing.get_args(hint)
+        return "whole numbers separated by commas" if many else "two whole numbers, such as 1,4"
     return {int: "a whole number", float: "a number", bool: "true or false", str: "text"}[hint]
 
 
