@@ -8,8 +8,8 @@ Three lines::
     125
 
 `load` gives a model, `solve` and `trace` ask the default one at once, `train` makes new ones, `evaluate` measures
-models and functions of your own. `models`, `variants`, `suites` say which names there are. Nothing heavy is imported
-before it is used.
+models and functions of your own. `prove` checks a rule for all sums, `export` writes models for other programs.
+`models`, `variants`, `suites` say which names there are. Nothing heavy is imported before it is used.
 """
 
 import importlib
@@ -20,11 +20,12 @@ from gridsum.io.version import __version__
 if TYPE_CHECKING:
     from gridsum.api.fleets import Training, train
     from gridsum.api.listings import models, suites, variants
-    from gridsum.api.loading import load, solve, trace
+    from gridsum.api.loading import load, prove, solve, trace
     from gridsum.api.models import Model
     from gridsum.api.scores import Scores, evaluate
     from gridsum.api.traces import Trace
     from gridsum.data.answers import Answer
+    from gridsum.exporting import export
 
 __all__ = [
     "Answer",
@@ -34,8 +35,10 @@ __all__ = [
     "Training",
     "__version__",
     "evaluate",
+    "export",
     "load",
     "models",
+    "prove",
     "solve",
     "suites",
     "trace",
@@ -52,11 +55,13 @@ _HOMES = {
     "variants": "gridsum.api.listings",
     "Model": "gridsum.api.models",
     "load": "gridsum.api.loading",
+    "prove": "gridsum.api.loading",
     "solve": "gridsum.api.loading",
     "trace": "gridsum.api.loading",
     "Scores": "gridsum.api.scores",
     "evaluate": "gridsum.api.scores",
     "Trace": "gridsum.api.traces",
+    "export": "gridsum.exporting",
 }
 
 

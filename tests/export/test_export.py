@@ -11,7 +11,7 @@ from safetensors.torch import load_file, save_file
 import gridsum
 from gridsum.cli import COMMANDS, main
 from gridsum.cli.completion import options_of
-from gridsum.export.graphs import ExportError, compare, write_graphs
+from gridsum.exporting.graphs import ExportError, compare, write_graphs
 from gridsum.io.names import MODELS
 from gridsum.model.store import StoreError
 
@@ -63,7 +63,7 @@ def test_graphs_compute_what_torch_does(name: str, tmp_path: Path):
     network = gridsum.load(name).network
     written = write_graphs(network, tmp_path)
     assert [path.name for path in written] == ["input.onnx", "step.onnx"]
-    from gridsum.export.graphs import _Input
+    from gridsum.exporting.graphs import _Input
 
     with torch.no_grad():
         network.embedding.weight.add_(1)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gridsum.api.loading import has_rule
+from gridsum.api.loading import load
 from gridsum.automaton.files import shipped_rule
 from gridsum.config.variants import PAPER_VARIANTS
 from gridsum.io.names import DEFAULT_MODEL, INSIDE_MODEL, MODELS, did_you_mean, printable
@@ -32,9 +32,8 @@ def test_shipped_weights_of_the_papers_variants_are_those_of_the_results():
 
 def test_the_default_model_answers_by_a_rule_and_the_one_looked_into_is_the_papers():
     assert DEFAULT_MODEL == "exact"
-    assert has_rule(DEFAULT_MODEL)
     assert shipped_rule(DEFAULT_MODEL) is not None
-    assert [name for name in shipped() if has_rule(name)] == [DEFAULT_MODEL]
+    assert [name for name in shipped() if load(name).has_rule] == [DEFAULT_MODEL]
     assert configuration_of(shipped()[INSIDE_MODEL]).variant in PAPER_VARIANTS
 
 

@@ -10,7 +10,7 @@ from gridsum.automaton.table import TableError
 from gridsum.config.exact import RuleConfig
 from gridsum.config.fields import override
 from gridsum.config.variants import variant
-from gridsum.model.inside import InsideError, recorded
+from gridsum.model.inside import recorded
 from gridsum.model.rollout import Network, form_of
 from gridsum.model.rule import RuleNetwork
 from gridsum.model.store import shipped
@@ -122,8 +122,33 @@ def test_the_cache_holds_what_the_trace_shows():
     torch.testing.assert_close(cache["step"], trace.grids[1:], atol=1e-3, rtol=1e-3)
     assert cache["context.decision"].shape == (answer.steps + 1, 1)
     assert {"embedding", "placement", "step.attention", "context.decision", "output"} <= cache.keys()
-    with pytest.raises(InsideError, match=r"did you mean 'step\.attention'"):
-        model.run_with_cache("58+67", ["step.atention"])
+    context, halting = cache["context"]
+    assert trace.halting is not None
+    torch.testing.assert_close(halting, trace.halting)
+    assert context.shape == (answer.steps + 1, 3, 64)
+
+
+@pytest.mark.parametrize("part", ["step.attention", "step.transition.feed_forward.layers.0", "context", "placement"])
+def test_what_the_cache_holds_can_be_patched_into_another_sum(part: str):
+    model = gridsum.load("base")
+    _, other = model.run_with_cache("51+67")
+    state = tuple(each[0] for each in other[part]) if part == "context" else other[part][0]
+    _, cache = model.run_with_cache("58+67", patch={(part, 0): state})
+    found = tuple(each[0] for each in cache[part]) if part == "context" else cache[part][0]
+    torch.testing.assert_close(found, state)
+    torch.testing.assert_close(model.trace("58+67", {(part, 0): state}, seed=0).grids[1], cache["step"][0])
+    plain = model.run_with_cache("58+67", ["step"])[1]["step"]
+    assert torch.equal(cache["step"][0], plain[0]) == (part == "context"), "the rest follows"
+    same = model.run_with_cache("58+67", patch={("step", 0): plain[0]})
+    assert (same[0], len(same[1]["step"])) == (model.solve("58+67"), len(plain))
+
+
+def test_the_network_of_exact_is_patched_by_its_parts():
+    model = gridsum.load("exact")
+    answer, cache = model.run_with_cache("95+8", ["logits"])
+    zeros = {("logits", call): -torch.ones_like(logits) for call, logits in enumerate(cache["logits"])}
+    patched, _ = model.run_with_cache("95+8", ["logits"], {("logits", 0): zeros["logits", 0]})
+    assert (answer, patched.steps) == ("103", 0), "no bit is set, so it rests at once"
 
 
 def test_a_patch_with_what_is_there_changes_nothing():

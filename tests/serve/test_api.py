@@ -26,7 +26,8 @@ from schemathesis.specs.openapi.checks import (
 from schemathesis.specs.openapi.schemas import OpenApiSchema
 
 import gridsum
-from gridsum.api.models import Model, PaperModel, RuleModel
+from gridsum.api.models import Model
+from gridsum.api.networks import PaperModel, RuleModel
 from gridsum.automaton.run import states
 from gridsum.config.paper import Config
 from gridsum.config.variants import variant

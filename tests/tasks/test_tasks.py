@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import gridsum
 from gridsum.api.asking import How
-from gridsum.api.models import RuleModel
+from gridsum.api.rules import RuleModel
 from gridsum.automaton.meaning import meaning_of
 from gridsum.automaton.proof import prove
 from gridsum.automaton.rule import LearnedRule

@@ -1,5 +1,6 @@
 """A network is called as a torch module is, and can be trained by a loop of one's own."""
 
+import pytest
 import torch
 
 import gridsum
@@ -26,12 +27,21 @@ def test_calling_a_network_reads_every_step_with_gradients():
         assert parameter.grad.abs().sum() > 0, name
 
 
-def test_what_is_called_is_what_answers():
-    model = gridsum.load("base")
-    batch = batch_of([("58", "67")])
-    readout = model.network(batch.symbols)
-    assert readout.logits.requires_grad
+@pytest.mark.parametrize("name", ["base", "fixedTime", "exact"])
+def test_what_is_called_is_what_answers(name: str):
+    model = gridsum.load(name)
+    readout = model.network(batch_of([("58", "67")]).symbols[0])
     assert model.task.decode(readout.logits[-1, 0, 0].argmax(-1).tolist()) == "125"
+    assert readout.logits.shape[3] == model.size(("58", "67"))[1]
+    readout.logits[-1].amax(-1).sum().backward()
+    assert model.network.embedding.weight.grad.abs().sum() > 1e-3
+
+
+def test_the_network_of_exact_reads_what_its_trace_shows():
+    model = gridsum.load("exact")
+    (reads,) = model.network(batch_of([("1", "999")]).symbols[0]).logits[:, 0].argmax(-1).unbind(1)
+    shown = [reading[0] for reading in model.trace("1+999").readings]
+    assert [model.task.decode(codes).rjust(5, "·") for codes in reads.tolist()] == shown
 
 
 def test_a_loop_of_ones_own_ends_with_the_weights_of_gridsum_train(tmp_path):

@@ -1,13 +1,21 @@
 """What a model is asked, and how it is to work: read and checked, with messages that say what to do."""
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gridsum.io.names import MODELS
 from gridsum.tasks import ExpressionError, Task
 
 if TYPE_CHECKING:
     from gridsum.evaluation.solving import PlacementRule
     from gridsum.model.inference import HaltingRule
+
+Cells = Mapping[tuple[int, int, int], Any]
+"""(n, row, column) → the state that the cell is to have after n steps: a vector, or the number of a code."""
+Parts = Mapping[tuple[str, int], Any]
+"""(name, call) → what that part of the network is to put out then, as `run_with_cache` names and counts them."""
+Patch = Mapping[Any, Any]
+"""Cells or parts, or both."""
 
 
 class ModelError(ValueError):
@@ -25,17 +33,49 @@ class How(NamedTuple):
     """Whether the network itself answers, where its rule would."""
 
 
+def checked_how(halting: Any, placement: Any, seed: Any, network: bool = False) -> How:
+    if not isinstance(seed, int):
+        raise ModelError(f"{seed!r} is not a seed; {as_device(seed) or 'write a whole number'}")
+    return How(halting, placement, seed, network)
+
+
+def as_device(value: Any) -> str:
+    """What to say of a device that stands in another's place; nothing of anything else."""
+    device = isinstance(value, str) and value.partition(":")[0] in ("auto", "cpu", "cuda", "gpu")
+    return f"a device has a name: device={value!r}" if device else ""
+
+
+def split_patch(patch: Patch | None) -> tuple[Cells, Parts]:
+    """A patch as what it says of cells, and of parts of the network."""
+    if not isinstance(patch or {}, Mapping):
+        raise ModelError(f"{patch!r} is not a patch; write {{(n, row, column): state}}")
+    cells, parts = {}, {}
+    for place, state in (patch or {}).items():
+        kinds = tuple(map(type, place)) if isinstance(place, tuple) else ()
+        if kinds == (str, int):
+            parts[place] = state
+        elif kinds == (int, int, int):
+            cells[place] = state
+        else:
+            raise ModelError(
+                f"{place!r} is not a place for a patch; write (n, row, column): state, or (name, call): output"
+            )
+    return cells, parts
+
+
 def read_expression(text: str, task: Task) -> tuple[str, ...]:
     """The terms of one sum."""
     if not isinstance(text, str):
-        raise ExpressionError(f"{text!r} is no text; write a sum such as '58+67'")
+        raise ExpressionError(f"{text!r} is not text; write a sum such as '58+67'")
+    if text in MODELS:
+        raise ExpressionError(f"{text!r} is a model, not a sum; the sum comes first: gridsum.solve('58+67', {text!r})")
     return task.parse(text)
 
 
 def read_expressions(texts: Iterable[str], task: Task) -> list[tuple[str, ...]]:
     """The terms of several sums; a message says which of them cannot be read."""
     if not isinstance(texts, Iterable) or isinstance(texts, bytes):
-        raise ExpressionError(f"{texts!r} is no text; write a sum such as '58+67', or a list of them")
+        raise ExpressionError(f"{texts!r} is not text; write a sum such as '58+67', or a list of them")
     found = []
     for number, text in enumerate(texts, 1):
         try:

@@ -1,10 +1,10 @@
 """Training from Python: the same runs as `gridsum train` makes."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gridsum.api.asking import ModelError
+from gridsum.api.asking import ModelError, as_device
 from gridsum.api.loading import load
 from gridsum.api.models import Model
 from gridsum.api.progress import Progress, progress
@@ -14,6 +14,9 @@ from gridsum.config.registry import find
 from gridsum.ops.devices import describe, pick_device
 from gridsum.ops.forms import served
 from gridsum.tasks import Task, known_as
+
+if TYPE_CHECKING:
+    from gridsum.training.loop import Epoch
 
 VARIANT = "base"
 """What is trained where nothing is said, here as on the command line."""
@@ -56,7 +59,7 @@ def train(
     out: "str | Path | None" = None,
     settings: Mapping[str, Any] | None = None,
     *,
-    start_from: "str | Path | None" = None,
+    start_from: "str | Path | Model | None" = None,
     resume: bool = False,
     setting: str | None = None,
     task: "str | Task | None" = None,
@@ -68,9 +71,9 @@ def train(
     `variant` is one of the paper's, `exact`, or a baseline such as "dngpu". `seeds` is a number, numbers, or text such
     as "0-9". `settings` are fields by their dotted names, such as {"training.epochs": 3}; `gridsum train --help` lists
     them. `setting` names several at once: "small" makes `exact` small enough for a CPU, "text" reads the paper
-    otherwise, "native" trains a baseline as its own paper does. `start_from` goes on with a trained model, `resume`
-    with the folder itself. `task` is what to learn: a task, or the name of one such as "add:base=2". Progress goes to
-    standard error unless `quiet`.
+    otherwise, "native" trains a baseline as its own paper does. `start_from` goes on with a trained model and its
+    seeds, `resume` with the folder itself. `task` is what to learn: a task, or the name of one such as "add:base=2".
+    Progress goes to standard error unless `quiet`.
 
     Examples:
         >>> import tempfile
@@ -82,10 +85,10 @@ def train(
         ...     len(training), len(training.log())
         (2, 2)
     """
-    if out is None:
-        raise ModelError("where should the training go? Name a folder: out='runs/mine'")
-    if settings is not None and not isinstance(settings, Mapping):
-        raise ModelError(f"{settings!r} are no settings; write them as {{'training.epochs': 3}}")
+    _check(variant, out, settings)
+    if (start_from is not None or resume) and (setting or task):
+        raise ModelError("setting and task are for a new training; leave out start_from and resume")
+    assert out is not None
     folder, chosen, changes = Path(out), pick_device(device), dict(settings or {})
     with progress(quiet) as shown:
         if resume:
@@ -96,7 +99,7 @@ def train(
         if start_from is not None:
             from gridsum.model.store import load as load_all
 
-            begin = load_all(str(start_from))
+            begin = start_from.runs if isinstance(start_from, Model) else load_all(str(start_from))
             config = override(begin.kind.following(begin.config), changes)
             return run_training(config, begin.seeds, folder, chosen, shown, start=begin)
         try:
@@ -106,7 +109,22 @@ def train(
         return run_training(config, _numbers(seeds), folder, chosen, shown)
 
 
+def _check(variant: Any, out: Any, settings: Any) -> None:
+    if not isinstance(variant, str):
+        mend = "go on with a model by start_from=..." if isinstance(variant, Model) else "write 'base' or 'exact'"
+        raise ModelError(f"{variant!r} is not a variant; {mend}")
+    if isinstance(out, Mapping):
+        raise ModelError("settings stand where the folder belongs; name them: settings={...}, out='runs/mine'")
+    if out is None:
+        folder = variant if "/" in variant else "runs/mine"
+        raise ModelError(f"where should the training go? Name a folder: out={folder!r}")
+    if settings is not None and not isinstance(settings, Mapping):
+        raise ModelError(f"{settings!r} are not settings; write them as {{'training.epochs': 3}}")
+
+
 def _numbers(seeds: "int | str | Iterable[int]") -> tuple[int, ...]:
+    if as_device(seeds):
+        raise ModelError(f"{seeds!r} is not a seed; {as_device(seeds)}")
     if isinstance(seeds, str):
         return seeds_of(seeds)
     return seeds_of(",".join(map(str, seeds if isinstance(seeds, Iterable) else [seeds])))
@@ -120,18 +138,19 @@ def run_training(
     shown: Progress,
     resume: bool = False,
     start: Any = None,
-    heard: Any = lambda _: None,
+    heard: "Callable[[Epoch], None] | None" = None,
 ) -> Training:
     """Train, with progress shown; `heard` is told of every epoch."""
-    from gridsum.training.loop import Epoch, news
+    from gridsum.training.loop import news
     from gridsum.training.loop import train as train_runs
 
     share = find(config.variant).finish_share
     runs, precision = f"{len(seeds)} run{'s' if len(seeds) > 1 else ''}", served(config.training.precision, device)
     beginning = [f"gridsum: {runs} of {config.label}, in {precision} on {describe(device).split(';')[0]}"]
 
-    def report(epoch: Epoch) -> None:
-        heard(epoch)
+    def report(epoch: "Epoch") -> None:
+        if heard is not None:
+            heard(epoch)
         told = f"{epoch.phase}: {news(epoch)}" if epoch.phase else news(epoch)
         shown.update("epoch", epoch.number, epoch.of, told, after=share * epoch.of)
 

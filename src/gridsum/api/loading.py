@@ -4,13 +4,15 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gridsum.api.asking import ModelError
-from gridsum.api.models import Model, PaperModel, Patch, RuleModel
+from gridsum.api.asking import ModelError, Patch, as_device
+from gridsum.api.models import Model
+from gridsum.api.rules import RuleModel
 from gridsum.api.traces import Trace
 from gridsum.io.names import DEFAULT_MODEL, MODELS
 from gridsum.io.packed import plain_or_packed
 
 if TYPE_CHECKING:
+    from gridsum.automaton.proof import Proof
     from gridsum.evaluation.solving import PlacementRule
     from gridsum.model.inference import HaltingRule
 
@@ -24,15 +26,15 @@ def load(name: str | Path = DEFAULT_MODEL, seed: int | None = None, device: str 
         >>> load("base")
         <gridsum model base: base, 157,585 parameters>
     """
-    if not isinstance(name, str | Path) or name == "":
-        raise ModelError(f"{name!r} names no model; write {', '.join(map(repr, MODELS))}, or the path of a trained one")
+    from gridsum.automaton.files import read_rule, shipped_rule
+
+    _check(name, seed)
     name = str(name)
     if name.endswith(".json"):
-        from gridsum.automaton.files import read_rule
-
         return RuleModel(name, None, read_rule(name))
-    if seed is None and has_rule(name):
-        return rule_model(name)
+    table = shipped_rule(name) if seed is None else None
+    if table is not None:  # without torch
+        return RuleModel(name, plain_or_packed(Path(__file__).parents[1] / "shipped" / f"{name}.safetensors"), table)
     from gridsum.config.registry import find
     from gridsum.model.store import configuration_of, load_runs, locate
 
@@ -50,9 +52,21 @@ def load(name: str | Path = DEFAULT_MODEL, seed: int | None = None, device: str 
         return RuleModel(name, paths[0])
     if not entry.solves:
         raise ModelError(f"{paths[0]} is a run of {entry.name}, a baseline; gridsum evaluate measures it")
+    from gridsum.api.networks import PaperModel
     from gridsum.ops.devices import pick_device
 
     return PaperModel(load_runs(name, paths, pick_device(device)))
+
+
+def _check(name: Any, seed: Any) -> None:
+    if not isinstance(name, str | Path) or name == "":
+        raise ModelError(
+            f"{name!r} does not name a model; write {', '.join(map(repr, MODELS))}, or the path of a trained one"
+        )
+    if isinstance(name, str) and "+" in name and not Path(name).exists():
+        raise ModelError(f"{name!r} is a sum, not a model; the sum comes first: gridsum.solve({name!r}, 'exact')")
+    if not isinstance(seed, int | None):
+        raise ModelError(f"{seed!r} is not a seed; {as_device(seed) or 'write a whole number'}")
 
 
 def _seeds(paths: Sequence[Path]) -> str:
@@ -67,39 +81,31 @@ def _no_such_seed(name: str, seed: int, paths: Sequence[Path]) -> list[Path]:
     raise ModelError(f"{name} has no seed {seed}; use {_seeds(paths)}")
 
 
-def has_rule(name: str) -> bool:
-    """Whether a model answers by a rule; a name that means nothing does not."""
-    from gridsum.automaton.files import shipped_rule
-
-    if shipped_rule(name) is not None:
-        return True
-    from gridsum.config.registry import find
-    from gridsum.model.store import StoreError, configuration_of, locate
-
-    try:
-        return find(configuration_of(locate(name)[0]).variant).has_rule
-    except StoreError:
-        return False
+def as_model(model: str | Path | Model) -> Model:
+    return model if isinstance(model, Model) else load(model)
 
 
-def rule_model(name: str) -> RuleModel:
-    """A run of `exact`, without torch where its rule is shipped as a file."""
-    from gridsum.automaton.files import shipped_rule
-
-    table = shipped_rule(name)
-    if table is not None:
-        return RuleModel(name, plain_or_packed(Path(__file__).parents[1] / "shipped" / f"{name}.safetensors"), table)
-    from gridsum.model.store import locate
-
-    paths = locate(name)
-    if not has_rule(name):
+def rule_model(model: str | Path | Model) -> RuleModel:
+    """A run of `exact`."""
+    found = as_model(model)
+    if not isinstance(found, RuleModel):
         raise ModelError(
-            f"{name} keeps vectors in its cells, not bits: what it does in a cell is no finite table, so no rule can "
-            "be taken from it and nothing be proved of all sums; name exact, or a run of gridsum train --variant exact"
+            f"{found.name} keeps vectors in its cells, not bits: what it does in a cell is not a finite table, so no "
+            "rule can be taken from it and nothing be proved of all sums; name exact, or a run of gridsum train "
+            "--variant exact"
         )
-    if len(paths) > 1:
-        raise ModelError(f"{name} holds {len(paths)} trained seeds; name one of them, such as {paths[0].parent}")
-    return RuleModel(name, paths[0])
+    return found
+
+
+def prove(model: str | Path | Model = DEFAULT_MODEL) -> "Proof":
+    """Check by enumeration that the rule of a model adds any number of terms of any length.
+
+    Examples:
+        >>> proof = prove("exact")
+        >>> proof.proved, proof.failures
+        (True, [])
+    """
+    return rule_model(model).prove()
 
 
 def solve(
@@ -132,7 +138,3 @@ def trace(
 ) -> Trace:
     """All that happens inside a model, by default `exact`, while it works out a sum."""
     return as_model(model).trace(expression, patch, halting=halting, placement=placement, seed=seed)
-
-
-def as_model(model: str | Path | Model) -> Model:
-    return model if isinstance(model, Model) else load(model)

@@ -1,17 +1,15 @@
 """Models as they are held in Python: let one solve, look inside.
 
-A model answers by a rule that it learned (`exact`) or by a network of the paper's. Torch is imported only where a
-network is asked.
+A model answers by a network of the paper's (`gridsum.api.networks`) or by a rule that it learned (`gridsum.api.rules`).
+Torch is imported only where a network is asked.
 """
 
-import operator
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from gridsum.api.asking import How, ModelError, read_expression, read_expressions
+from gridsum.api.asking import How, ModelError, Patch, checked_how, read_expression, read_expressions, split_patch
 from gridsum.api.traces import Trace
 from gridsum.data.answers import Answer
 from gridsum.tasks import Task
@@ -20,19 +18,10 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from gridsum.api.terminal import Line
-    from gridsum.automaton.table import RuleTable
     from gridsum.evaluation.solving import PlacementRule
     from gridsum.model.inference import HaltingRule
-    from gridsum.model.inside import Trace as Inside
-    from gridsum.model.rollout import Change, Network
-    from gridsum.model.rule import RuleNetwork
     from gridsum.model.store import Model as Runs
 
-# The states of a rule are kept for a trace while they are so many codes at most.
-_MOST_CODES = 5 * 10**7
-
-Patch = Mapping[tuple[int, int, int], Any]
-"""(n, row, column) → the state that the cell is to have after n steps: a vector, or the number of a code."""
 Between = Callable[[], None]
 """Is called between recurrent steps, and may raise to end the work."""
 
@@ -50,23 +39,32 @@ class Model(ABC):
     """
 
     name: str
+    runs: "Runs"
+    """The network with its configuration and seed, as it is kept on disk."""
     has_rule = False
     """Whether it answers by a rule, a short sum in about a millisecond, and not by its network."""
 
     @property
-    @abstractmethod
     def task(self) -> Task:
         """What it was trained to answer."""
+        return self.runs.task
 
     @property
-    @abstractmethod
-    def network(self) -> "Network | RuleNetwork":
-        """The torch module."""
+    def network(self) -> Any:
+        """The torch module: `network(symbols)` reads every step, with gradients."""
+        return self.runs.network
 
     @property
-    @abstractmethod
+    def config(self) -> Any:
+        """What it was trained with, as frozen dataclasses: `config.training.epochs`."""
+        return self.runs.config
+
+    @property
     def about(self) -> dict[str, Any]:
         """Its name, variant, seed, parameters and epochs."""
+        from gridsum.model.store import facts
+
+        return facts(self.runs)
 
     @property
     @abstractmethod
@@ -106,7 +104,7 @@ class Model(ABC):
         """
         one = isinstance(expressions, str)
         terms = [self.read(expressions)] if one else read_expressions(expressions, self.task)
-        answers = list(self.answers(terms, _how(halting, placement, seed, network)))
+        answers = list(self.answers(terms, checked_how(halting, placement, seed, network)))
         return answers[0] if one else answers
 
     def trace(
@@ -120,8 +118,9 @@ class Model(ABC):
     ) -> Trace:
         """All that happens inside while a sum is worked out; takes what `solve` takes.
 
-        `patch` changes the state of cells on the way: {(n, row, column): state} puts a vector, or a code of a rule,
-        into a cell of the grid after n steps, and the computation goes on from there.
+        `patch` changes things on the way, and the computation goes on from there. {(n, row, column): state} puts a
+        vector, or a code of a rule, into a cell of the grid after n steps. {(name, call): output} lets a part of a
+        network put out something else in one of its calls, as `run_with_cache` names and counts them.
 
         Examples:
             >>> import gridsum
@@ -133,12 +132,13 @@ class Model(ABC):
             >>> patched.readings[1][0][3], patched.answer.answer
             ('1', '125')
         """
-        return self.traced(self.read(expression), _how(halting, placement, seed), _checked(patch))
+        return self.traced(self.read(expression), checked_how(halting, placement, seed), patch)
 
     def run_with_cache(
         self,
         expression: str,
         names: str | Iterable[str] | None = None,
+        patch: Patch | None = None,
         *,
         halting: "HaltingRule | None" = None,
         placement: "PlacementRule" = "auto",
@@ -147,8 +147,9 @@ class Model(ABC):
         """The answer of the network, and what its parts put out, by their names in `network.named_modules()`.
 
         The outputs of a part are stacked, [calls,...]: one for each recurrent step where it is a part of that. Runs
-        and problems, of which there is one each, are left out. Outputs that differ in shape stay a list. `names` are
-        the parts to keep (default: all that are called).
+        and problems, of which there is one each, are left out. A part that puts out several tensors has a tuple of
+        them; outputs that differ in shape stay a list. `names` are the parts to keep (default: all that are called).
+        `patch` is {(name, call): output}, as in `trace`.
 
         Examples:
             >>> import gridsum
@@ -157,13 +158,40 @@ class Model(ABC):
             >>> cache["step"].shape == (answer.steps, 3, 5, 64)
             True
         """
-        from gridsum.model.inside import recorded
+        from gridsum.model.inside import recorded, stacked
 
-        with recorded(self.network, names) as found:
-            (answer,) = self.answers([self.read(expression)], _how(halting, placement, seed, self.has_rule))
+        cells, parts = split_patch(patch)
+        if cells:
+            raise ModelError("cells are patched in a trace: model.trace(expression, patch)")
+        terms, how = self.read(expression), checked_how(halting, placement, seed, self.has_rule)
+        with recorded(self.network, names, parts) as found:
+            (answer,) = self.answers([terms], how)
         if names is not None and (silent := [name for name, outputs in found.items() if not outputs]):
             raise ModelError(f"{', '.join(silent)} was not called for this sum; name a part of the computation")
-        return answer, {name: _stacked(outputs) for name, outputs in found.items() if outputs}
+        return answer, {name: stacked(outputs) for name, outputs in found.items() if outputs}
+
+    def encode(self, expressions: str | Iterable[str]) -> "Tensor":
+        """Sums as the symbols [B,S] that the network takes, where it lies: `model.network(model.encode("58+67"))`."""
+        from gridsum.data.problems import batch_of
+
+        listed = [expressions] if isinstance(expressions, str) else expressions
+        device = next(self.network.parameters()).device
+        return batch_of(read_expressions(listed, self.task), device, self.task).symbols[0]
+
+    def to(self, device: str) -> "Model":
+        """Move its network to a device: "cpu", "cuda" or "auto"."""
+        from gridsum.ops.devices import pick_device
+
+        self.network.to(pick_device(device))
+        return self
+
+    def save(self, path: str | Path) -> None:
+        """Write its network, as it is now, for `gridsum.load`: into a folder, or to a file NAME.safetensors."""
+        from gridsum.model.store import WEIGHTS, save_run
+
+        file = Path(path) if str(path).endswith(".safetensors") else Path(path) / WEIGHTS
+        file.parent.mkdir(parents=True, exist_ok=True)
+        save_run(file, self.network, 0, self.config, self.runs.seeds[0])
 
     def read(self, expression: str) -> tuple[str, ...]:
         """The terms of an expression, as this model's task has them."""
@@ -204,276 +232,3 @@ class Model(ABC):
     @abstractmethod
     def drawing(self, terms: tuple[str, ...], answer: Answer, how: How, states: Any = None) -> "list[Line]":
         """How a sum was worked out, for a terminal; `states`, as a trace keeps them, spare doing it again."""
-
-
-class PaperModel(Model):
-    """A network of the paper's: vectors in its cells, and it decides when to halt."""
-
-    def __init__(self, runs: "Runs") -> None:
-        self.name, self.runs = runs.name, runs
-
-    def __repr__(self) -> str:
-        return f"<gridsum model {self.name}: {self.about['variant']}, {self.about['parameters']:,} parameters>"
-
-    @property
-    def network(self) -> "Network":
-        return self.runs.network
-
-    @property
-    def task(self) -> Task:
-        return self.runs.config.task.task
-
-    @property
-    def about(self) -> dict[str, Any]:
-        from gridsum.model.store import facts
-
-        return facts(self.runs)
-
-    @property
-    def halting_rules(self) -> dict[str, str]:
-        from gridsum.model.inference import rules_of
-
-        return rules_of(self.network)
-
-    def check(self, how: How) -> None:
-        from gridsum.model.inference import check_rule
-
-        if how.network:
-            raise ModelError(
-                f"network is for models that answer by a rule, such as exact; {self.name} is a network already"
-            )
-        if how.halting is not None:
-            try:
-                check_rule(self.network, how.halting)
-            except ValueError as error:
-                raise ModelError(f"{self.name}: {error}") from None
-
-    def answers(
-        self, expressions: Sequence[tuple[str, ...]], how: How, between: Between | None = None
-    ) -> Iterator[Answer]:
-        from gridsum.evaluation.solving import solve
-
-        self.check(how)
-        watch = None if between is None else lambda _: between()
-        return solve(self.runs, expressions, how.halting, how.seed, how.placement, watch)
-
-    def traced(
-        self, terms: tuple[str, ...], how: How, patch: Patch | None = None, between: Between | None = None
-    ) -> Trace:
-        from gridsum.evaluation.solving import solve_watched
-
-        self.check(how)
-        watch = (lambda _: None) if between is None else lambda _: between()
-        change = None if patch is None else _change(patch)
-        answer, inside = solve_watched(self.runs, terms, watch, how.halting, how.seed, how.placement, change)
-        late = next((place for place in patch or () if place[0] > answer.steps), None)
-        if late is not None:
-            raise ModelError(f"the patch at {late} comes too late: the network halts after {answer.steps} steps")
-        return Trace(self, terms, answer, how, inside)
-
-    def attention_of(self, inside: "Inside") -> "Tensor":
-        """What each cell pays to its neighbours [N,k²,H,W,h]."""
-        from gridsum.ops.sizes import check_memory, trace_bytes
-
-        steps, (height, width) = len(inside.grids) - 1, inside.grids.shape[1:3]
-        what = f"the attention of {steps:,} steps on {height:,} rows × {width:,} columns"
-        check_memory(what, trace_bytes(self.network.config, height * width, steps), inside.grids.device)
-        return self.network.step.attention.weights(inside.grids[None, :-1])[:, 0].transpose(0, 1)
-
-    def size(self, terms: tuple[str, ...]) -> tuple[int, int]:
-        return self.runs.config.task.solving_grid(len(terms), max(map(len, terms)))
-
-    def most_steps(self, terms: tuple[str, ...]) -> int:  # noqa: ARG002
-        from gridsum.model.inference import step_cap
-
-        return step_cap(self.network.config)
-
-    def drawing(self, terms: tuple[str, ...], answer: Answer, how: How, states: Any = None) -> "list[Line]":
-        from gridsum.api.terminal import draw_trace
-
-        return draw_trace(answer, states or self.traced(terms, how).inside, self.name)
-
-
-class RuleModel(Model):
-    """A run of `exact`: bits in its cells, and a rule that is a finite table."""
-
-    has_rule = True
-
-    def __init__(self, name: str, weights: Path | None, table: "RuleTable | None" = None) -> None:
-        """`table` is the rule, where it lies in a file of its own; else it is taken from the network."""
-        self.name, self._weights = name, weights
-        if table is not None:
-            self.table = table
-
-    @property
-    def weights(self) -> Path:
-        """The file of the network."""
-        if self._weights is None:
-            raise ModelError(f"{self.name} is a rule without its network; load the model that it was taken from")
-        return self._weights
-
-    def __repr__(self) -> str:
-        return f"<gridsum model {self.name}: a rule of {len(self.table.codes)} codes>"
-
-    @cached_property
-    def table(self) -> "RuleTable":
-        """The rule."""
-        from gridsum.automaton.rule import LearnedRule
-
-        return LearnedRule(self.network).table()
-
-    @cached_property
-    def network(self) -> "RuleNetwork":  # type: ignore[override]
-        from gridsum.model.store import load_runs
-
-        return load_runs(self.name, [self.weights]).network
-
-    @property
-    def task(self) -> Task:
-        return self.table.task
-
-    @property
-    def about(self) -> dict[str, Any]:
-        from gridsum.model.store import facts, load_runs
-
-        return facts(load_runs(self.name, [self.weights]))
-
-    @property
-    def halting_rules(self) -> dict[str, str]:
-        from gridsum.automaton.run import FIXED_POINT
-
-        return {FIXED_POINT: "halt when a step changes nothing"}
-
-    def check(self, how: How) -> None:
-        if how.halting is not None or how.placement != "auto":
-            raise ModelError(
-                f"{self.name} always halts at a fixed point and uses hard placement; leave halting and placement out"
-            )
-
-    def answers(
-        self,
-        expressions: Sequence[tuple[str, ...]],
-        how: How,
-        between: Between | None = None,  # noqa: ARG002
-    ) -> Iterator[Answer]:
-        self.check(how)
-        if how.network:
-            from gridsum.automaton.rule import LearnedRule
-
-            return map(LearnedRule(self.network).answer, expressions)
-        from gridsum.automaton.solve import answers_by_rule
-
-        return answers_by_rule(self.table, expressions)
-
-    def answer_lines(self, lines: Sequence[bytes], how: How) -> bytes | None:
-        if how.network or not lines:
-            return None
-        from gridsum.automaton.solve import answer_lines
-
-        self.check(how)
-        return answer_lines(self.table, lines)
-
-    def traced(
-        self,
-        terms: tuple[str, ...],
-        how: How,
-        patch: Patch | None = None,
-        between: Between | None = None,  # noqa: ARG002
-    ) -> Trace:
-        import numpy as np
-
-        from gridsum.automaton.run import patched, states
-
-        self.check(how)
-        if patch is not None:
-            answer, grids = patched(self.table, terms, {place: _code(code) for place, code in patch.items()})
-            return Trace(self, terms, answer, how, np.stack(grids))
-        (answer,) = self.answers([terms], how)
-        height, width = self.size(terms)
-        if (answer.steps + 1) * height * width > _MOST_CODES:
-            raise ModelError(
-                f"{answer.steps + 1:,} grids of {height:,} × {width:,} cells are too many to keep; trace a shorter sum"
-            )
-        return Trace(self, terms, answer, how, np.stack(list(states(self.table, terms, answer.steps))))
-
-    def attention_of(self, inside: "Inside") -> "Tensor":
-        """What each bit takes from left, right and below [N,3,H,W,E]."""
-        from gridsum.automaton.rule import LearnedRule, cells
-
-        rule = LearnedRule(self.network)
-        held = cells(inside.symbols[None], rule.actions(), *inside.grids.shape[1:3])
-        return self.network.attention(rule.prepare()[1][:, held], inside.grids[None, :-1])[:, 0].transpose(0, 1)
-
-    def size(self, terms: tuple[str, ...]) -> tuple[int, int]:
-        from gridsum.automaton.run import size_of
-
-        return size_of(terms, self.task)
-
-    def most_steps(self, terms: tuple[str, ...]) -> int:
-        """Exactly as many as it takes: the rule is quick enough to be asked."""
-        return next(self.answers([terms], How())).steps
-
-    def drawing(
-        self,
-        terms: tuple[str, ...],
-        answer: Answer,
-        how: How,  # noqa: ARG002
-        states: Any = None,
-    ) -> "list[Line]":
-        from gridsum.api.terminal import draw_rule
-
-        return draw_rule(answer, self.table, terms, self.name, grids=states)
-
-
-def _how(halting: Any, placement: Any, seed: Any, network: bool = False) -> How:
-    if not isinstance(seed, int):
-        raise ModelError(f"{seed!r} is no seed; write a whole number")
-    return How(halting, placement, seed, network)
-
-
-def _checked(patch: Patch | None) -> Patch | None:
-    if patch is None:
-        return None
-    if not isinstance(patch, Mapping):
-        raise ModelError(f"{patch!r} is no patch; write {{(n, row, column): state}}")
-    for place in patch:
-        if not isinstance(place, tuple) or len(place) != 3 or not all(isinstance(index, int) for index in place):
-            raise ModelError(f"{place!r} is no place for a patch; write (n, row, column): state")
-    return patch
-
-
-def _code(state: Any) -> int:
-    try:
-        return operator.index(state)
-    except TypeError:
-        raise ModelError(f"{state!r} is no code of a rule; a cell holds the number of one, such as 1") from None
-
-
-def _change(patch: Patch) -> "Change":
-    """A patch of cells as `unroll` takes it."""
-
-    def change(n: int, grid: "Tensor") -> "Tensor":
-        import torch
-
-        here = {place: state for place, state in patch.items() if place[0] == n}
-        if here:
-            grid = grid.clone()
-        for (_, row, column), state in here.items():
-            try:
-                grid[0, 0, row, column] = torch.as_tensor(state, dtype=grid.dtype, device=grid.device)
-            except (IndexError, RuntimeError, TypeError) as error:
-                raise ModelError(
-                    f"the patch at {(n, row, column)} does not fit a grid {list(grid.shape)}: {error}"
-                ) from None
-        return grid
-
-    return change
-
-
-def _stacked(outputs: "list[Tensor]") -> Any:
-    """The outputs of a part for one problem of one run, call after call."""
-    import torch
-
-    # What is the same for all problems, such as the placement of each symbol, has no place for them.
-    single = [output[0, 0] if output.shape[1:2] == (1,) else output[0] for output in outputs]
-    return torch.stack(single) if len({output.shape for output in single}) == 1 else single

@@ -9,10 +9,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gridsum.api.asking import How
-from gridsum.api.loading import has_rule
-from gridsum.api.models import PaperModel, RuleModel
+from gridsum.api.asking import How, checked_how
+from gridsum.api.networks import PaperModel
 from gridsum.api.progress import Progress, progress
+from gridsum.api.rules import RuleModel
 from gridsum.evaluation.evaluate import FunctionSubject, RuleSubject, Subject
 from gridsum.evaluation.evaluate import evaluate as evaluate_one
 from gridsum.evaluation.records import Record, append, check_file
@@ -20,6 +20,7 @@ from gridsum.evaluation.rendering import Table, to_html, to_markdown, to_text
 from gridsum.evaluation.solvers import SolverError, SolverProcess
 from gridsum.evaluation.suites import Suite, SuiteError, find
 from gridsum.evaluation.tables import TABLES
+from gridsum.io.names import MODELS
 
 if TYPE_CHECKING:
     from gridsum.model.store import Model as Runs
@@ -124,7 +125,7 @@ def evaluate(
     """
     if samples is not None and not isinstance(samples, int):
         raise SuiteError(f"{samples!r} samples cannot be evaluated; write a whole number")
-    setting = Setting(samples, seed, How(halting, placement, seed), device, grids, timeout=timeout)
+    setting = Setting(samples, seed, checked_how(halting, placement, seed), device, grids, timeout=timeout)
     listed = what if isinstance(what, list | tuple) else [what]
     if not listed:
         raise SuiteError("there is nothing to measure; give a model, its name, or a function from '12+34=' to '46'")
@@ -147,11 +148,17 @@ def without_answers(record: Record) -> str:
 
 def suites_of(names: "str | Suite | Iterable[str | Suite]") -> list[Suite]:
     """Suites, each once, of names of collections, suites and spaces."""
-    if not isinstance(names, Iterable | Suite):
-        raise SuiteError(f"{names!r} names no suite; name one such as 2x100")
-    listed = [names] if isinstance(names, str | Suite) else list(names)
+    listed = [names] if isinstance(names, str | Suite) or not isinstance(names, Iterable) else list(names)
     if not listed:
         raise SuiteError("no suite is named; name one such as 2x100")
+    for name in listed:
+        if isinstance(name, str) and name in MODELS:
+            raise SuiteError(f"{name} is a model; the model comes first: gridsum.evaluate({name!r}, '2x15')")
+        if not isinstance(name, str | Suite):
+            pair = name if isinstance(name, tuple) else tuple(listed)
+            numbers = len(pair) == 2 and all(isinstance(part, int) for part in pair)
+            mend = f"{pair[0]} terms of {pair[1]} digits are '{pair[0]}x{pair[1]}'" if numbers else "write '2x100'"
+            raise SuiteError(f"{names!r} does not name a suite; {mend}")
     found = [suite for name in listed for suite in ([name] if isinstance(name, Suite) else find(name))]
     return list({suite.name: suite for suite in found}.values())
 
@@ -178,15 +185,17 @@ def subjects_of(what: Any, setting: Setting) -> Iterator[Subject]:
 
 def _of_name(name: str, setting: Setting) -> Iterator[Subject]:
     from gridsum.automaton.files import shipped_rule
-    from gridsum.model.store import load, load_runs, locate
+    from gridsum.config.registry import find
+    from gridsum.model.store import configuration_of, load_runs, locate
     from gridsum.ops.devices import pick_device
 
-    if has_rule(name):
-        for path in locate(name):
+    paths = locate(name)
+    if find(configuration_of(paths[0]).variant).has_rule:
+        for path in paths:
             rule = RuleModel(name, path, shipped_rule(name))
-            yield _of_rule(rule, load_runs(name, [path]).seeds[0], setting)
+            yield _of_rule(rule, rule.runs.seeds[0], setting)
     else:
-        yield from _of_runs(load(name, pick_device(setting.device)), setting)
+        yield from _of_runs(load_runs(name, paths, pick_device(setting.device)), setting)
 
 
 def _of_runs(runs: "Runs", setting: Setting) -> Iterator[Subject]:

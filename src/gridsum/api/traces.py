@@ -2,6 +2,7 @@
 
 import base64
 import sys
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from gridsum.api.terminal import Line
     from gridsum.model.inside import Trace as Inside
 
-_PLOTS = ("steps", "placement", "halting")
+_PLOTS = ("steps", "placement", "halting", "attention")
 _BLANK = "·"
 
 
@@ -34,6 +35,9 @@ class Traced(Protocol):
     def task(self) -> Task: ...
 
     def drawing(self, terms: tuple[str, ...], answer: Answer, how: How, states: Any = None) -> "list[Line]": ...
+
+    @property
+    def neighbours(self) -> list[tuple[int, int]]: ...
 
     def attention_of(self, inside: "Inside") -> "Tensor": ...
 
@@ -140,8 +144,12 @@ class Trace:
         states = self.inside if self.codes is None else self.codes
         return self.model.drawing(self.terms, self.answer, self.how, states)
 
-    def plot(self, what: str = "steps") -> Any:
-        """A matplotlib figure: "steps", "placement", or "halting" where the model decides by chance."""
+    def plot(self, what: str = "steps", *, cell: tuple[int, int] | None = None, head: int | None = None) -> Any:
+        """A matplotlib figure: "steps", "placement", "halting" where the model decides by chance, or "attention".
+
+        The attention is that of one `cell`, its row and column (default: that of the answer's units), and of one `head`
+        (default: the mean of all); of `exact`, features stand in for heads.
+        """
         from gridsum.io.names import did_you_mean
 
         if what not in _PLOTS:
@@ -151,7 +159,28 @@ class Trace:
             raise TraceError(f"{self.model.name} does not decide by chance when to halt; plot steps or placement")
         from gridsum import figures
 
+        if what == "attention":
+            return figures.plot_cell(self.inside, self.attention, self.model.neighbours, *self._looking(cell, head))
+        if cell is not None or head is not None:
+            raise TraceError(f'{what} shows every cell; cell and head are for plot("attention")')
         return getattr(figures, f"plot_{what}")(self.inside, self.answer)
+
+    def _looking(self, cell: Any, head: Any) -> tuple[tuple[int, int], int | None]:
+        """A cell of the grid and a head, counted from 0; negative numbers count from the end."""
+        if self.attention.numel() == 0:
+            raise TraceError(f"{self.model.name} attends to nothing here: it takes no step, or has one of another kind")
+        height, width, heads = self.attention.shape[2:]
+        place = (0, -1) if cell is None else tuple(cell) if isinstance(cell, Iterable) else (cell,)
+        asked, limits = (*place, head or 0), (height, width, heads)
+        fits = len(asked) == 3 and all(
+            isinstance(index, int) and -limit <= index < limit for index, limit in zip(asked, limits, strict=True)
+        )
+        if not fits:
+            raise TraceError(
+                f"there is no cell {cell!r} with a head {head!r}; write cell=(row, column) of {height} × {width}, and "
+                f"a head of {heads}, all counted from 0"
+            )
+        return (asked[0] % height, asked[1] % width), head
 
     def film(self, path: str | Path | None = None) -> "Film":
         """A film, which shows itself in a notebook; with `path` (.gif or .mp4) it is written there, too."""

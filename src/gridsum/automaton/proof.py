@@ -53,9 +53,9 @@ class Proof:
     failures: list[Failure] = field(default_factory=list)
     contexts: int = 0
     evaluations: int = 0
-    meanings: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
+    meanings: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict, repr=False)
     """(kind, code) → (digit, carry)."""
-    after: dict[Context, np.ndarray] = field(default_factory=dict)
+    after: dict[Context, np.ndarray] = field(default_factory=dict, repr=False)
     """What follows each context, for every left neighbour."""
 
     @property

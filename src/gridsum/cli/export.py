@@ -1,11 +1,10 @@
 """`gridsum export`: a model for other programs."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Literal
 
-from gridsum.cli.options import File, ModelName, UsageError, Value, option, required, several
-from gridsum.cli.output import check_writable, tell, unwritable, write_result
+from gridsum.cli.options import File, ModelName, Value, option, required, several
+from gridsum.cli.output import check_writable, tell, unwritable
 from gridsum.io.names import DEFAULT_MODEL
 
 
@@ -32,32 +31,14 @@ class Options:
 
 
 def run(options: Options) -> int:
-    from gridsum.api.loading import load, rule_model
+    from gridsum.exporting import export
 
-    place = Path(options.out)
     if options.to == "json":
         check_writable(options.out)
-        write_result(options.out, rule_model(options.model).table.to_json() + "\n")
-        tell(f"gridsum: wrote {options.out}")
-        return 0
-    if place.exists() and not place.is_dir():
-        raise UsageError(f"{place} is a file; name a folder for --to {options.to}")
-    from gridsum.model.store import locate, shipped_records
-
-    model = load(options.model)
     try:
-        if options.to == "onnx":
-            from gridsum.export.graphs import write_graphs
-
-            written = write_graphs(model.network, place)
-        else:
-            from gridsum.evaluation.records import read
-            from gridsum.export.hugging_face import write_folder
-
-            kept = [path for path in [shipped_records(options.model)] if path.is_file()]
-            written = write_folder(model, locate(options.model)[0], place, read(options.records or kept))
+        written = export(options.model, options.out, options.to, options.records)
     except OSError as error:
-        raise unwritable(error.filename or place, error) from None
+        raise unwritable(error.filename or options.out, error) from None
     for path in written:
         tell(f"gridsum: wrote {path}")
     return 0

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 from gridsum.api.asking import How
 from gridsum.api.loading import load
-from gridsum.api.models import PaperModel
+from gridsum.api.networks import PaperModel
 from gridsum.cli.options import (
     File,
     Folder,

@@ -43,7 +43,7 @@ def run(options: Options) -> int:
         if address is not None and not address.startswith(("https://", "http://")):
             raise UsageError(f"the address {address!r} does not begin with https:// or http://")
     from gridsum.api.loading import load
-    from gridsum.api.models import PaperModel
+    from gridsum.api.networks import PaperModel
     from gridsum.page.site import site
 
     models = [load(name) for name in dict.fromkeys(options.model or [INSIDE_MODEL]) if name != DEFAULT_MODEL]

@@ -14,7 +14,8 @@ from weakref import WeakSet
 
 from gridsum.api.asking import How
 from gridsum.api.loading import load
-from gridsum.api.models import Model, PaperModel
+from gridsum.api.models import Model
+from gridsum.api.networks import PaperModel
 from gridsum.cli.options import File, OnCpu, OneModel, Rules, UsageError, Value, flag, option, several
 from gridsum.cli.output import STANDARD, print_text, tell
 from gridsum.data.answers import shortened

@@ -19,7 +19,7 @@ from torch import Tensor
 from gridsum.data.streams import Stream
 from gridsum.tasks import FIRST_DIGIT, PAD, Task, find
 
-__all__ = ["Batch", "Space", "batch_of", "grid_shape", "lay_out", "sample"]
+__all__ = ["Batch", "Space", "batch_of", "extent", "grid_shape", "lay_out", "sample"]
 
 _DEFAULT = find()
 
@@ -168,3 +168,9 @@ def batch_of(
     symbols = torch.tensor([codes + [PAD] * (longest - len(codes)) for codes in inputs], device=device)
     targets = torch.tensor([[PAD] * (widest - len(codes)) + codes for codes in results], device=device)
     return Batch(symbols[None], targets[None], task)
+
+
+def extent(symbols: Tensor, task: Task = _DEFAULT) -> tuple[int, int]:
+    """The most terms of problems [...,S], and the most digits of a term."""
+    problems = [task.parse(task.decode(codes)) for codes in symbols.flatten(0, -2).tolist()]
+    return max(map(len, problems)), max(len(term) for terms in problems for term in terms)

@@ -17,7 +17,7 @@ except ImportError:
     raise ImportError("figures need matplotlib; install it with: pip install '.[figures]'") from None
 
 from gridsum.figures.animation import animation_frames, save_animation
-from gridsum.figures.attention import plot_attention
+from gridsum.figures.attention import plot_attention, plot_cell
 from gridsum.figures.baselines import plot_baselines, plot_learning
 from gridsum.figures.curves import plot_halting, plot_terms, plot_training
 from gridsum.figures.ring import plot_rings
@@ -29,6 +29,7 @@ __all__ = [
     "animation_frames",
     "plot_attention",
     "plot_baselines",
+    "plot_cell",
     "plot_halting",
     "plot_learning",
     "plot_placement",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.patheffects import withStroke
+from torch import Tensor
 
 from gridsum.analysis.attention import HeadRule, Offset, clearest_content_rule, clearest_position_rule
 from gridsum.figures.steps import check_size
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 _MAP = colormaps["Blues"]
 _LABELS = ("position-based", "content-based", "mixed", "unselective")
 _TERMS = ("Q·K", "s·K", "Q·r", "s·r")
+# Of one cell, so many steps are drawn at most.
+_PANELS, _PANELS_A_ROW = 24, 6
 
 
 @styled
@@ -48,6 +51,54 @@ def plot_attention(trace: "Trace", rules: Sequence[HeadRule]) -> Picture:
         _draw_mean(place(row, 0.2, 1.9), rule, kernel)
         _draw_field(place(row, 2.5, grid_width), trace, rule, kernel)
         _draw_parts(place(row, grid_width + 3.5, 2.1), rule)
+    return figure
+
+
+@styled
+def plot_cell(
+    trace: "Trace", attention: Tensor, neighbours: Sequence[tuple[int, int]], cell: tuple[int, int], head: int | None
+) -> Picture:
+    """What one cell looks at, step by step: the share of its attention that each neighbour has, and what that reads as.
+
+    `attention` is [N,K,H,W,h], for K neighbours at so many rows down and columns to the right; without a `head`, it is
+    the mean of all.
+    """
+    (row, column), (height, width) = cell, trace.grids.shape[1:3]
+    weights = attention[:, :, row, column]
+    weights = weights.mean(-1) if head is None else weights[..., head]
+    reach = max(max(abs(down), abs(right)) for down, right in neighbours)
+    side, panels = 2 * reach + 1, min(len(weights), _PANELS)
+    across = min(panels, _PANELS_A_ROW)
+    rows = -(-panels // across)
+    panel = 0.5 * side
+    total_width, total_height = max(across * (panel + 0.3) + 0.3, 5.5), rows * (panel + 0.5) + 0.65
+    figure = Picture(figsize=(total_width, total_height))
+    whose = f"all {attention.shape[-1]} heads, on average" if head is None else f"head {head}"
+    title = f"Where the cell in row {row}, column {column} looks: {whose}"
+    figure.text(0.2 / total_width, 1 - 0.2 / total_height, title, fontsize=10, va="center")
+    told = "Large: what a neighbour reads as. Small: its share of the attention. Hatched: outside the grid."
+    figure.text(0.2 / total_width, 1 - 0.43 / total_height, told, fontsize=7, color=QUIET, va="center")
+    symbols = ["" if code == PAD else symbol for code, symbol in enumerate(trace.alphabet)]
+    codes = trace.decoded.argmax(-1).tolist()
+    for n in range(panels):
+        line, place = divmod(n, across)
+        left, top = 0.2 + place * (panel + 0.3), total_height - 0.65 - line * (panel + 0.5)
+        axes = figure.add_axes(
+            (left / total_width, (top - panel - 0.25) / total_height, panel / total_width, panel / total_height)
+        )
+        for (down, right), weight in zip(neighbours, weights[n].tolist(), strict=True):
+            i, j = row + down, column + right
+            inside = 0 <= i < height and 0 <= j < width
+            x, y = reach + right, reach + down
+            square(axes, x, y, fill=_shade(weight), hatch="" if inside else "///")
+            colour = "white" if weight > 0.45 else INK
+            write(axes, x + 0.5, y + 0.4, symbols[codes[n][i][j]] if inside else "", 11, color=colour)
+            write(axes, x + 0.5, y + 0.8, f"{weight:.2f}".lstrip("0"), 6.5, color=colour)
+        if (0, 0) not in neighbours:
+            write(axes, reach + 0.5, reach + 0.4, symbols[codes[n][row][column]], 11)
+        square(axes, reach, reach, edge=SERIES[1], thick=2)
+        bare(axes, side, side)
+        axes.set_title(f"step {n} to {n + 1}", fontsize=8)
     return figure
 
 

@@ -87,10 +87,17 @@ def write(axes: Axes, x: float, y: float, text: str, size: float, **style: Any) 
 
 
 def square(
-    axes: Axes, x: float, y: float, side: float = 1, fill: Any = "none", edge: str = LINE, thick: float = 0.7
+    axes: Axes,
+    x: float,
+    y: float,
+    side: float = 1,
+    fill: Any = "none",
+    edge: str = LINE,
+    thick: float = 0.7,
+    hatch: str = "",
 ) -> None:
     """A cell with its upper left corner at a point; without a fill, its frame alone."""
-    axes.add_patch(Rectangle((x, y), side, side, facecolor=fill, edgecolor=edge, linewidth=thick))
+    axes.add_patch(Rectangle((x, y), side, side, facecolor=fill, edgecolor=edge, linewidth=thick, hatch=hatch))
 
 
 def check_format(name: str | Path) -> str:

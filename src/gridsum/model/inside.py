@@ -1,9 +1,9 @@
 """What goes on inside a network: the traces of problems, and what every part puts out, call by call."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -19,33 +19,73 @@ class InsideError(ValueError):
     """A part that a network does not have; the message names the nearest."""
 
 
+Output = Tensor | tuple[Tensor, ...]
+"""What a part puts out: a tensor, or several."""
+Outputs = Mapping[tuple[str, int], Output]
+"""What parts are to put out, by their names and the number of the call, from 0."""
+
+
 @contextmanager
-def recorded(network: nn.Module, names: Iterable[str] | None = None) -> Iterator[dict[str, list[Tensor]]]:
+def recorded(
+    network: nn.Module, names: str | Iterable[str] | None = None, instead: Outputs | None = None
+) -> Iterator[dict[str, list[Output]]]:
     """While this lasts, the outputs of the parts of these names (of all parts by default), in the order of the calls.
 
-    Names are those of `named_modules`. A part that puts out several tensors has the first of them here. The parts of a
-    recurrent step are called once a step.
+    Names are those of `named_modules`. The parts of a recurrent step are called once a step. Where `instead` names a
+    call, the part puts that out and the computation goes on with it.
     """
-    parts = {name: part for name, part in network.named_modules() if name}
+    parts, instead = {name: part for name, part in network.named_modules() if name}, instead or {}
     wanted = [names] if isinstance(names, str) else list(parts if names is None else names)
-    for name in wanted:
+    for name in (*wanted, *(name for name, _ in instead)):
         if name not in parts:
-            mend = did_you_mean(name, parts, f"the parts are {', '.join(parts)}")
+            mend = did_you_mean(str(name), parts, f"the parts are {', '.join(parts)}")
             raise InsideError(f"there is no part {name!r}; {mend}")
-    cache: dict[str, list[Tensor]] = {name: [] for name in wanted}
+    calls: dict[str, list[Output]] = {name: [] for name in (*wanted, *(name for name, _ in instead))}
 
-    def keep(name: str) -> Any:
-        def hook(_module: nn.Module, _inputs: Any, output: Any) -> None:
-            cache[name].append((output[0] if isinstance(output, tuple) else output).detach())
+    def hook_of(name: str) -> Any:
+        def hook(_module: nn.Module, _inputs: Any, output: Output) -> Output | None:
+            place, changed = (name, len(calls[name])), None
+            if place in instead:
+                changed = output = _put_in(place, instead[place], output)
+            calls[name].append(
+                tuple(part.detach() for part in output) if isinstance(output, tuple) else output.detach()
+            )
+            return changed
 
         return hook
 
-    hooks = [parts[name].register_forward_hook(keep(name)) for name in wanted]
+    hooks = [parts[name].register_forward_hook(hook_of(name)) for name in calls]
     try:
-        yield cache
+        yield {name: calls[name] for name in wanted}
     finally:
         for hook in hooks:
             hook.remove()
+    for name, number in instead:
+        if number >= len(calls[name]):
+            raise InsideError(f"{name} was called {len(calls[name])} times, counted from 0: no call {number} to patch")
+
+
+def _put_in(place: tuple[str, int], state: Any, output: Output) -> Output:
+    """A state in the shape of an output; runs and problems, of which there is one each, may be left out."""
+    several = isinstance(output, tuple)
+    given, shapes = (state, output) if several else ((state,), (output,))
+    try:
+        parts = tuple(
+            torch.as_tensor(part).to(like).reshape(like.shape) for part, like in zip(given, shapes, strict=True)
+        )
+    except (TypeError, ValueError, RuntimeError):
+        told = " and ".join(str(list(like.shape)) for like in shapes)
+        raise InsideError(f"the patch at {place} does not fit: {place[0]} puts out {told}") from None
+    return parts if several else parts[0]
+
+
+def stacked(outputs: list[Output]) -> Any:
+    """The outputs of a part for one problem of one run, call after call: [calls,...], or a list if shapes differ."""
+    if isinstance(outputs[0], tuple):
+        return tuple(stacked(list(parts)) for parts in zip(*outputs, strict=True))
+    # What is the same for all problems, such as the placement of each symbol, has no place for them.
+    single = [output[0, 0] if output.shape[1:2] == (1,) else output[0] for output in cast("list[Tensor]", outputs)]
+    return torch.stack(single) if len({output.shape for output in single}) == 1 else single
 
 
 @dataclass(frozen=True)
@@ -89,10 +129,7 @@ def trace(
 def trace_of(network: Network, symbols: Tensor, moments: list[Moment], attention: bool = True) -> Trace:
     """The trace of one problem from the moments of its computation."""
     grids = torch.cat([moment.grid for moment in moments], 1)  # its moments, as problems of one run
-    part = getattr(network.step, "attention", None)
-    weights = grids.new_zeros(0)
-    if attention and isinstance(part, LocalAttention):
-        weights = part.weights(grids[:, :-1])[:, 0].transpose(0, 1)
+    weights = attention_of(network, grids) if attention else grids.new_zeros(0)
     known = [moment.halting for moment in moments if moment.halting is not None]
     lambdas = torch.cat(known, 1)[0] if known else None
     return Trace(
@@ -104,3 +141,10 @@ def trace_of(network: Network, symbols: Tensor, moments: list[Moment], attention
         lambdas,
         None if lambdas is None else lambdas * survival(lambdas),
     )
+
+
+@torch.no_grad()
+def attention_of(network: Network, grids: Tensor) -> Tensor:
+    """The attention [N,k²,H,W,h] of the steps between grids [1,N+1,H,W,E]; empty where a step has no such attention."""
+    part = getattr(network.step, "attention", None)
+    return part.weights(grids[:, :-1])[:, 0].transpose(0, 1) if isinstance(part, LocalAttention) else grids.new_zeros(0)

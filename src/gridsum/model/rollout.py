@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from gridsum.config.paper import ModelConfig, TaskConfig
+from gridsum.data.problems import extent
 from gridsum.data.streams import Stream
 from gridsum.model.paper import (
     ContextTransformer,
@@ -251,7 +252,8 @@ class Network(RunsModule):
         configuration's. `form` is what computes it (see `Start`).
         """
         config, chosen = self.config, form or form_of(self)
-        size = size if isinstance(size, GridSize) else GridSize(*(size or self.grid_for(symbols)))
+        if not isinstance(size, GridSize):
+            size = GridSize(*(size or self.task.solving_grid(*extent(symbols, self.task.task))))
         symbols = symbols.expand(self.runs, *symbols.shape[-2:])
         most, fixed = most_steps(config), config.halting == "fixed"
         assert steps is None or steps <= most, "training takes no more steps than the configuration says"
@@ -270,12 +272,6 @@ class Network(RunsModule):
         halting = torch.stack([moment.halting for moment in moments if moment.halting is not None])
         p, truncation = halting_distribution(halting, threshold)
         return Readout(range(len(moments)), logits, halting, p, truncation)
-
-    def grid_for(self, symbols: Tensor) -> tuple[int, int]:
-        """The rows and columns that the largest of these problems is solved on."""
-        task = self.task.task
-        problems = [task.parse(task.decode(codes)) for codes in symbols.flatten(0, -2).tolist()]
-        return self.task.solving_grid(max(map(len, problems)), max(len(term) for terms in problems for term in terms))
 
     def alone(self, run: int) -> "Network":
         """One of the runs, as a network of its own with the same memory."""

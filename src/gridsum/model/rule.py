@@ -15,11 +15,14 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from gridsum.config.exact import POSITIONS, RuleConfig
-from gridsum.model.paper import Embedding, Linear, Placement, Transition
+from gridsum.data.problems import extent
+from gridsum.model.paper import Embedding, Linear, Placement, Readout, Transition
 from gridsum.model.runs import RunModule, RunsModule, as_written, generators, normal, written
 from gridsum.ops.grids import linear
+from gridsum.ops.placement import look_up
+from gridsum.ops.placement.cpu import place_hard
 from gridsum.ops.placement.plain import most_probable
-from gridsum.tasks import Task, find
+from gridsum.tasks import FIRST_DIGIT, Task, find
 
 _DEFAULT = find()
 SHARPNESS = 3.0
@@ -129,6 +132,34 @@ class RuleNetwork(RunsModule):
     def attention(self, query: Tensor, bits: Tensor) -> Tensor:
         """What cells of grids pay to their neighbours: [K,R,B,H,W,E]."""
         return self.looking.weights(query, neighbours(self.show(bits)[0], self.places))
+
+    def forward(self, symbols: Tensor, size: tuple[int, int] | None = None, steps: int | None = None) -> Readout:
+        """Symbols [B,S], or [R,B,S] where each run has its own, to the logits of every step, until no bit changes.
+
+        They are placed by their most probable actions, by default on the grid that solving takes; what is no digit or
+        sign leaves a cell empty. A bit has the gradient of its logit. `steps` are the most.
+        """
+        symbols, alphabet = symbols.expand(self.runs, *symbols.shape[-2:]), self.task.alphabet
+        if size is None:
+            terms, digits = extent(symbols, self.task)
+            size = terms + 1, max(self.task.columns(terms, digits), digits + 1) + 1
+        table, held = self.vectors(), torch.arange(len(alphabet), device=symbols.device)[:, None]
+        table = torch.where((held >= FIRST_DIGIT) & (held <= alphabet.sign_code), table, 0.0)
+        grid = place_hard(look_up(table, symbols), look_up(self.actions(hard=True), symbols), *size)
+        cell, query = self.meet(grid)
+        bits = -grid.new_ones(*grid.shape[:-1], self.config.bits)
+        rows = [bits[:, :, 0]]
+        for _ in range(2 * size[0] * size[1] + 16 if steps is None else steps):
+            z = self.step(cell, query, bits)
+            after = torch.where(z > 0, 1.0, -1.0).to(z.dtype) + (z - z.detach())
+            if torch.equal(after, bits):
+                break
+            bits = after
+            rows.append(bits[:, :, 0])
+        logits, last = self.read(torch.stack(rows, 1)).transpose(0, 1), len(rows) - 1
+        probability = logits.new_zeros(len(rows), *symbols.shape[:2])
+        probability[last] = 1
+        return Readout(range(len(rows)), logits, None, probability, torch.full_like(symbols[..., 0], last))
 
     def read(self, bits: Tensor) -> Tensor:
         """The logits over Σ that the output layer reads in cells with these bits."""

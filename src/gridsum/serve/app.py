@@ -14,7 +14,8 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Gauge, gen
 from starlette.exceptions import HTTPException
 
 from gridsum.api.asking import How, ModelError
-from gridsum.api.models import Model, PaperModel
+from gridsum.api.models import Model
+from gridsum.api.networks import PaperModel
 from gridsum.automaton.run import SizeError
 from gridsum.io.limits import TooLargeError
 from gridsum.io.version import __version__

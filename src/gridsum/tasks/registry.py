@@ -23,6 +23,8 @@ DEFAULT = "add"
 _GROUP = "gridsum.tasks"
 _SHIPPED: dict[str, Callable[..., Task]] = {"add": Addition, "subtract": Subtraction, "prefix": Prefix}
 _registered: dict[str, Callable[..., Task]] = {}
+_given: dict[str, Task] = {}
+"""Tasks that were given as themselves, by their whole names."""
 
 
 class TaskError(ValueError):
@@ -46,14 +48,15 @@ def register(name: str, make: Callable[..., Task]) -> None:
 
 
 def known_as(task: "str | Task") -> str:
-    """The name that `find` knows a task by. One that is given as itself is registered, if it is not known."""
+    """The name that `find` knows a task by. One that is given as itself is kept for as long as the process lives."""
     if isinstance(task, str):
         return task
     if not isinstance(task, Task):
-        raise TaskError(f"{task!r} is no task; give a gridsum.tasks.Task, or the name of one such as add:base=2")
-    kind = task.name.partition(":")[0]
-    if kind not in known():
-        register(kind, lambda **_: task)
+        mend = f"make one of it: {task.__name__}()" if isinstance(task, type) else "give one, or its name such as add"
+        raise TaskError(f"{task!r} is not a gridsum.tasks.Task; {mend}")
+    if task.name.partition(":")[0] not in _SHIPPED:
+        _given[task.name] = task
+        find.cache_clear()
     return task.name
 
 
@@ -69,10 +72,13 @@ def find(name: str = DEFAULT) -> Task:
         >>> find("add:base=16").answer(("ff", "1"))
         '100'
     """
+    if name in _given:
+        return _given[name]
     kind, _, rest = name.partition(":")
     makers = _SHIPPED if kind in _SHIPPED else known()
     if kind not in makers:
-        mend = did_you_mean(kind, makers, f"the tasks are {', '.join(makers)}")
+        yours = f"one of yours is offered by gridsum.tasks.register({kind!r}, its class)"
+        mend = did_you_mean(kind, makers, f"the tasks are {', '.join(makers)}; {yours}")
         raise TaskError(f"there is no task {kind!r}; {mend}")
     parameters = {}
     for part in filter(None, rest.split(",")):

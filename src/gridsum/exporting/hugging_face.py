@@ -13,37 +13,37 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from gridsum.api.models import Model, RuleModel
+from gridsum.api.models import Model
+from gridsum.api.rules import RuleModel
 from gridsum.config.fields import to_json
 from gridsum.evaluation.records import Record
 from gridsum.evaluation.rendering import to_markdown
 from gridsum.evaluation.tables import TABLES, score_text
 from gridsum.io.names import MODELS
-from gridsum.io.packed import content
 from gridsum.io.version import __version__
-from gridsum.model.store import EXPORTED, configuration_of, facts, load_runs, write_atomically
+from gridsum.model.store import EXPORTED, write_atomically
 
 
-def write_folder(model: Model, weights: Path, folder: Path, records: Sequence[Record]) -> list[Path]:
-    """Write the model whose weights lie in a file; returns what was written."""
+def write_folder(model: Model, folder: Path, records: Sequence[Record]) -> list[Path]:
+    """Write a model as it is now; returns what was written."""
     folder.mkdir(parents=True, exist_ok=True)
-    config = json.loads(to_json(configuration_of(weights)))
+    config = json.loads(to_json(model.config))
     about = {"model_type": "gridsum", "gridsum_version": __version__, "alphabet": list(model.task.alphabet.symbols)}
     files = {
-        "README.md": card(model, weights, records),
+        "README.md": card(model, records),
         "config.json": json.dumps(about | config, indent=2) + "\n",
     }
     if isinstance(model, RuleModel):
         files["rule.json"] = model.table.to_json() + "\n"
     for name, text in files.items():
         write_atomically(folder / name, text.encode())
-    write_atomically(folder / EXPORTED, content(weights))
+    model.save(folder / EXPORTED)
     return [*(folder / name for name in files), folder / EXPORTED]
 
 
-def card(model: Model, weights: Path, records: Sequence[Record]) -> str:
+def card(model: Model, records: Sequence[Record]) -> str:
     """The README of a model, with metadata that the Hub reads."""
-    about = facts(load_runs(model.name, [weights]))
+    about = model.about
     name = f"gridsum-{Path(model.name).name}"
     lines = [
         "---",

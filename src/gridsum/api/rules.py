@@ -1,0 +1,183 @@
+"""A run of `exact` as a model: bits in its cells, and a rule that is a finite table."""
+
+import operator
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gridsum.api.asking import How, ModelError, Patch, split_patch
+from gridsum.api.models import Between, Model
+from gridsum.api.traces import Trace
+from gridsum.data.answers import Answer
+from gridsum.tasks import Task
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from gridsum.api.terminal import Line
+    from gridsum.automaton.proof import Proof
+    from gridsum.automaton.table import RuleTable
+    from gridsum.model.inside import Trace as Inside
+    from gridsum.model.store import Model as Runs
+
+# The states of a rule are kept for a trace while they are so many codes at most.
+_MOST_CODES = 5 * 10**7
+
+
+class RuleModel(Model):
+    """A rule, and the network that it was taken from where that is at hand."""
+
+    has_rule = True
+
+    def __init__(self, name: str, weights: Path | None, table: "RuleTable | None" = None) -> None:
+        """`table` is the rule, where it lies in a file of its own; else it is taken from the network."""
+        self.name, self._weights = name, weights
+        if table is not None:
+            self.table = table
+
+    def __repr__(self) -> str:
+        return f"<gridsum model {self.name}: a rule of {len(self.table.codes)} codes>"
+
+    @cached_property
+    def table(self) -> "RuleTable":
+        """The rule."""
+        from gridsum.automaton.rule import LearnedRule
+
+        return LearnedRule(self.network).table()
+
+    @cached_property
+    def runs(self) -> "Runs":  # type: ignore[override]
+        from gridsum.model.store import load_runs
+
+        if self._weights is None:
+            raise ModelError(f"{self.name} is a rule without its network; load the model that it was taken from")
+        return load_runs(self.name, [self._weights])
+
+    @property
+    def task(self) -> Task:
+        return self.table.task
+
+    @property
+    def halting_rules(self) -> dict[str, str]:
+        from gridsum.automaton.run import FIXED_POINT
+
+        return {FIXED_POINT: "halt when a step changes nothing"}
+
+    def prove(self) -> "Proof":
+        """Whether its rule adds any number of terms of any length (`gridsum.prove`)."""
+        from gridsum.automaton.proof import prove
+
+        if not self.task.adds:
+            raise ModelError(
+                f"what can be proved is that a rule adds, in any base; the task of {self.name} is {self.task.name}. "
+                "Measure it instead: gridsum.evaluate"
+            )
+        return prove(self.table)
+
+    def save(self, path: str | Path) -> None:
+        """Write its network as it is now for `gridsum.load`, or its rule alone to a file NAME.json."""
+        if str(path).endswith(".json"):
+            from gridsum.io.disk import write_atomically
+
+            write_atomically(Path(path).resolve(), (self.table.to_json() + "\n").encode())
+        else:
+            super().save(path)
+
+    def check(self, how: How) -> None:
+        if how.halting is not None or how.placement != "auto":
+            raise ModelError(
+                f"{self.name} always halts at a fixed point and uses hard placement; leave halting and placement out"
+            )
+
+    def answers(
+        self,
+        expressions: Sequence[tuple[str, ...]],
+        how: How,
+        between: Between | None = None,  # noqa: ARG002
+    ) -> Iterator[Answer]:
+        self.check(how)
+        if how.network:
+            from gridsum.automaton.rule import LearnedRule
+
+            return map(LearnedRule(self.network).answer, expressions)
+        from gridsum.automaton.solve import answers_by_rule
+
+        return answers_by_rule(self.table, expressions)
+
+    def answer_lines(self, lines: Sequence[bytes], how: How) -> bytes | None:
+        if how.network or not lines:
+            return None
+        from gridsum.automaton.solve import answer_lines
+
+        self.check(how)
+        return answer_lines(self.table, lines)
+
+    def traced(
+        self,
+        terms: tuple[str, ...],
+        how: How,
+        patch: Patch | None = None,
+        between: Between | None = None,  # noqa: ARG002
+    ) -> Trace:
+        import numpy as np
+
+        from gridsum.automaton.run import patched, states
+
+        self.check(how)
+        cells, parts = split_patch(patch)
+        if parts:
+            raise ModelError(
+                f"a trace of {self.name} is of its rule; parts of its network are patched in run_with_cache"
+            )
+        if cells:
+            answer, grids = patched(self.table, terms, {place: _code(code) for place, code in cells.items()})
+            return Trace(self, terms, answer, how, np.stack(grids))
+        (answer,) = self.answers([terms], how)
+        height, width = self.size(terms)
+        if (answer.steps + 1) * height * width > _MOST_CODES:
+            raise ModelError(
+                f"{answer.steps + 1:,} grids of {height:,} × {width:,} cells are too many to keep; trace a shorter sum"
+            )
+        return Trace(self, terms, answer, how, np.stack(list(states(self.table, terms, answer.steps))))
+
+    def attention_of(self, inside: "Inside") -> "Tensor":
+        """What each bit takes from left, right and below [N,3,H,W,E]."""
+        from gridsum.automaton.rule import LearnedRule, cells
+
+        rule = LearnedRule(self.network)
+        held = cells(inside.symbols[None], rule.actions(), *inside.grids.shape[1:3])
+        found = self.network.attention(rule.prepare()[1][:, held], inside.grids[None, :-1])
+        return found.detach()[:, 0].transpose(0, 1)
+
+    @property
+    def neighbours(self) -> list[tuple[int, int]]:
+        """Whom a cell attends to: rows down and columns to the right, in the order of the attention."""
+        return self.network.places
+
+    def size(self, terms: tuple[str, ...]) -> tuple[int, int]:
+        from gridsum.automaton.run import size_of
+
+        return size_of(terms, self.task)
+
+    def most_steps(self, terms: tuple[str, ...]) -> int:
+        """Exactly as many as it takes: the rule is quick enough to be asked."""
+        return next(self.answers([terms], How())).steps
+
+    def drawing(
+        self,
+        terms: tuple[str, ...],
+        answer: Answer,
+        how: How,  # noqa: ARG002
+        states: Any = None,
+    ) -> "list[Line]":
+        from gridsum.api.terminal import draw_rule
+
+        return draw_rule(answer, self.table, terms, self.name, grids=states)
+
+
+def _code(state: Any) -> int:
+    try:
+        return operator.index(state)
+    except TypeError:
+        raise ModelError(f"{state!r} is not a code of a rule; a cell holds the number of one, such as 1") from None

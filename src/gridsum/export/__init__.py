@@ -1,1 +1,0 @@
-"""Models for other programs: a Hugging Face folder, ONNX graphs, the JSON of a rule."""
