@@ -27,7 +27,8 @@ from schemathesis.specs.openapi.schemas import OpenApiSchema
 
 import gridsum
 from gridsum.api.models import Model
-from gridsum.api.networks import PaperModel, RuleModel
+from gridsum.api.networks import PaperModel
+from gridsum.api.rules import RuleModel
 from gridsum.automaton.run import states
 from gridsum.config.paper import Config
 from gridsum.config.variants import variant
