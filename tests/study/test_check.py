@@ -9,7 +9,7 @@ import torch
 from gridsum.cli import main
 from gridsum.evaluation.records import append, read
 from gridsum.model.store import load
-from gridsum.ops.placement.plain import NLP, NOP, TLU
+from gridsum.ops.placement.plain import NLP, NOP
 from gridsum.study.check import Checked, check, parts
 from gridsum.study.leakage import leakage, read_leakage
 from gridsum.study.results import load_results
@@ -84,8 +84,6 @@ def test_what_leaks_is_what_the_most_probable_action_does_not_get(quick: Path):
     for one, of_three in zip(found, actions, strict=True):
         assert one.leak["3"] == pytest.approx(1 - float(of_three.max()), abs=1e-6)
         assert set(one.leak) == set("0123456789+=")
-        digits = [one.leak[str(digit)] for digit in range(10)]
-        assert one.worst[1] == max(digits)
     assert read_leakage(quick / "base") == {one.seed: one for one in found}
 
 
@@ -96,4 +94,3 @@ def test_lost_positions_are_those_of_digits_that_are_not_appended():
     assert one.lost == pytest.approx(100 * float((digits[:, NLP] + digits[:, NOP]).mean()), rel=1e-4)
     assert {one.actions[str(digit)] for digit in range(10)} == {"TLU"}
     assert one.actions["+"] == "NLP"
-    assert digits[:, TLU].argmin().item() == int(one.worst[0])

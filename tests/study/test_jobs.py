@@ -13,8 +13,9 @@ from gridsum.config.fields import override
 from gridsum.config.variants import PAPER_VARIANTS, READINGS
 from gridsum.evaluation.records import Record, append, read
 from gridsum.evaluation.suites import COLLECTIONS
+from gridsum.io.disk import read_objects
 from gridsum.model.store import load
-from gridsum.study.jobs import Measure, Train, machines
+from gridsum.study.jobs import MACHINES, Measure, Train
 from gridsum.study.reproduction import AS_PUBLISHED, ON_EVERY_GRID, OVERTRAINED, REPORTED, Reproduction
 from gridsum.study.storage import Copy
 from gridsum.study.workers import do_job
@@ -132,7 +133,7 @@ def test_a_training_stopped_goes_on_to_the_same_weights(stopped_by: type[BaseExc
     assert job.state(tmp_path).done == 1
     job.run(tmp_path, callbacks(tmp_path))
     assert job.state(tmp_path).finished
-    assert [stretch["epochs"] for stretch in machines(tmp_path / "SASA")] == [[1, 1], [2, 2]]
+    assert [stretch["epochs"] for stretch in read_objects(tmp_path / "SASA" / MACHINES)] == [[1, 1], [2, 2]]
     assert all(_weights(tmp_path / "SASA", seed) == _weights(quick / "SASA", seed) for seed in (0, 1))
     assert not list(tmp_path.rglob("checkpoint*"))
 
@@ -227,7 +228,7 @@ def test_an_unfinished_training_is_neither_measured_nor_overtrained(copied: Path
 
 
 def test_where_it_was_trained_is_kept_and_models_can_be_loaded(quick: Path):
-    (stretch,) = machines(quick / "fixedTime")
+    (stretch,) = read_objects(quick / "fixedTime" / MACHINES)
     assert stretch["epochs"] == [1, 2]
     assert stretch["seconds"] > 0
     assert "CPU" in stretch["device"]

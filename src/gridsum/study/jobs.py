@@ -30,7 +30,7 @@ from gridsum.config.registry import Trainable, find
 from gridsum.evaluation.evaluate import evaluate
 from gridsum.evaluation.records import Record, as_line, read
 from gridsum.evaluation.suites import Suite
-from gridsum.io.disk import append_lines, read_objects
+from gridsum.io.disk import append_lines
 from gridsum.io.version import __version__
 from gridsum.model.store import WEIGHTS, Model, load_runs
 from gridsum.ops.costs import Work, operations, steps_of_solving
@@ -435,12 +435,6 @@ def keep_in(folder: Path) -> Callable[[str, str], None]:
             append_lines(folder / path, lines.encode())
 
     return keep
-
-
-def machines(place: Path) -> list[dict[str, Any]]:
-    """Where, and how long, a training folder was trained."""
-    path = place / MACHINES
-    return list(read_objects(path)) if path.exists() else []
 
 
 def _listed(seeds: Sequence[int]) -> str:

@@ -29,11 +29,6 @@ class Leakage(NamedTuple):
     lost: float
     """Positions that a term is expected to lose over 100 of its digits: each should move what stands before it."""
 
-    @property
-    def worst(self) -> tuple[str, float]:
-        """The digit that leaks most, and how much."""
-        return max(((digit, share) for digit, share in self.leak.items() if digit.isdigit()), key=lambda item: item[1])
-
 
 def leakage(model: Model) -> list[Leakage]:
     """Of every run of a model."""

@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from functools import partial
 from multiprocessing.connection import wait as wait_for
 from pathlib import Path
@@ -82,7 +82,8 @@ def do_jobs(
 
     if on is None:
         return run_here(jobs, folder, Callbacks(device, progress, keep_in(folder), note, check, commit))
-    with workers_of(on, gpus_per_job, note) as workers:
+    kind, _, most = on.partition(":")
+    with processes(int(most)) if kind == "processes" else cluster(on, gpus_per_job, note) as workers:
         where = copy.address if copy else folder
         note(f"{len(jobs)} jobs on {workers.described}; gridsum watch {where} says how far")
         return run_by(workers, jobs, folder, commit, note, check, copy)
@@ -232,14 +233,6 @@ def _do(
                 if time.monotonic() > end:
                     raise
                 time.sleep(_LOOK_SECONDS)
-
-
-def workers_of(
-    on: str, gpus_per_job: float | None = None, note: Callable[[str], None] = lambda _: None
-) -> AbstractContextManager[Workers]:
-    """Those that `--on` names."""
-    kind, _, most = on.partition(":")
-    return processes(int(most)) if kind == "processes" else cluster(on, gpus_per_job, note)
 
 
 @contextmanager
