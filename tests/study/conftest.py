@@ -1,12 +1,14 @@
 """A whole reproduction, small but real, made once through the command line."""
 
 import dataclasses
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import torch
+from filelock import FileLock
 
 from gridsum.cli import main
 from gridsum.config.variants import PAPER_VARIANTS
@@ -29,9 +31,14 @@ def rate() -> Iterator[float]:
 
 @pytest.fixture(scope="session")
 def quick(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of `gridsum reproduce --quick`; not to be changed."""
-    folder = tmp_path_factory.mktemp("reproduction") / "quick"
-    assert main(["reproduce", "--quick", "--out", str(folder), "--device", "cpu"]) == 0
+    """The folder of `gridsum reproduce --quick`, made once for all processes of the tests; not to be changed."""
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    folder, done = shared / "quick", shared / "quick.done"
+    with FileLock(shared / "quick.lock"):
+        if not done.exists():
+            assert main(["reproduce", "--quick", "--out", str(folder), "--device", "cpu"]) == 0
+            done.touch()
     return folder
 
 

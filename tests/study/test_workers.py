@@ -77,11 +77,11 @@ def test_a_job_waits_for_a_folder_that_is_being_let_go_of(tmp_path: Path, monkey
 
 
 def test_processes_side_by_side_do_what_this_process_does(tmp_path: Path):
-    configs = configurations(PAPER, grid({"training.learning_rate": [1e-3, 2e-3, 3e-3]}))
+    configs = configurations(PAPER, grid({"training.learning_rate": [1e-3, 2e-3]}))
     told: list[str] = []
     with processes(2) as workers:
         assert run_by(workers, sweep_jobs(configs, (1,)), tmp_path / "beside", None, told.append) == []
-    assert len(told) == 3
+    assert len(told) == 2
     for job in sweep_jobs(configs, (1,)):
         do_job(job, tmp_path / "here", None)
     for name in configs:

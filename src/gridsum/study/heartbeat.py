@@ -62,7 +62,7 @@ class Heartbeat:
         if at_once or ended or now - self._seen >= _RENEWED:
             self._seen, place = now, (self._job, socket.gethostname(), os.getpid(), self._began, now)
             line = json.dumps(asdict(Beat(*place, self._first or 0, done, total, ended)))
-            append_lines(self._path, line.encode() + b"\n", sync=False)
+            append_lines(self._path, line.encode() + b"\n", durable=False)
 
 
 @contextmanager
