@@ -72,7 +72,7 @@ def taken_away(scenarios: list[Scenario], place: Path, every: int = 1) -> Tries:
     away = place / "away"
     for scenario in scenarios:
         count = _operations(scenario, place)
-        for what, at in product(("deleted", "moved", "lock removed"), range(1, count + 1, every)):
+        for what, at in product(("deleted", "moved", "lock removed"), range(min(2, every), count + 1, every)):
             with _fresh(place) as folder:
                 after = f"{what} at operation {at} of {count}"
 

@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import logging
 import os
 import re
 import signal
@@ -13,7 +12,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
-from types import SimpleNamespace
 
 import httpx
 import pytest
@@ -21,7 +19,7 @@ import pytest
 from gridsum.config.paper import Config
 from gridsum.model.rollout import Network
 from gridsum.model.store import save_run
-from gridsum.serve.server import TOKEN, FewLines, ServeError, read_token
+from gridsum.serve.server import TOKEN, ServeError, read_token
 from tests.serve.conftest import SMALL, served
 
 
@@ -123,9 +121,9 @@ def test_further_requests_before_an_answer_are_bounded(endless: str):
         head = f"POST /solve HTTP/1.1\r\nhost: localhost\r\ncontent-length: {len(body)}\r\n".encode()
         request = head + b"content-type: application/json\r\n\r\n" + body
         connection.sendall(request)
-        with pytest.raises(OSError, match=r"reset|Broken pipe"):
+        connection.settimeout(1)
+        with pytest.raises(TimeoutError):  # nobody reads on
             connection.sendall(request * 1_000_000)
-        assert counted(port, 'gridsum_connections_ended_total{why="flooded"}') == 1
 
 
 def test_an_upgrade_leaves_no_connection_behind():
@@ -270,20 +268,3 @@ def test_a_client_with_many_long_requests_does_not_starve_others(endless: str):
             assert solve(port).json()["answer"] == "125"
             assert time.monotonic() - began < 10
         server.signal(signal.SIGKILL)
-
-
-def test_a_log_says_how_much_it_leaves_out(monkeypatch: pytest.MonkeyPatch):
-    now = [0.0]
-    monkeypatch.setattr("gridsum.serve.server.time", SimpleNamespace(monotonic=lambda: now[0]))
-    log, lines = logging.getLogger("test.few"), []
-    handler = logging.Handler()
-    handler.emit = lambda record: lines.append(record.getMessage())
-    few = FewLines(3, 60)
-    log.addHandler(handler)
-    log.addFilter(few)
-    log.propagate = False
-    for number in range(100):
-        log.warning("line %d", number)
-    now[0] += 60
-    log.warning("a line later")
-    assert lines == ["line 0", "line 1", "line 2", "(97 lines were left out before this one) a line later"]

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _PLOTS = ("steps", "placement", "halting", "attention")
 _BLANK = "·"
+# float32 holds about seven digits; more of them would be noise, and double the output.
+_DECIMALS = 6
 
 
 class TraceError(ValueError):
@@ -117,6 +119,37 @@ class Trace:
             grids = self.inside.decoded.argmax(-1).tolist()
         return [["".join(letters[code] for code in row) for row in grid] for grid in grids]
 
+    def to_dict(self, grids: bool = False, attention: bool = False) -> dict[str, Any]:
+        """All that happened inside, as `gridsum solve --trace` prints it and tells what it holds."""
+        inside = self.inside
+
+        def reading(n: int) -> dict[str, Any]:
+            confidence, codes = inside.decoded[n].max(-1)
+            halting, probability = inside.halting, inside.probability
+            found: dict[str, Any] = {
+                "n": n,
+                "lambda": None if halting is None else float(halting[n]),
+                "p": None if probability is None else float(probability[n]),
+                "cumulated": None if probability is None else float(probability[: n + 1].sum()),
+                "symbols": [[inside.alphabet[code] for code in row] for row in codes.tolist()],
+                "confidence": _rounded(confidence),
+            }
+            if self.codes is not None:
+                found["codes"] = self.codes[n].tolist()
+            if grids:
+                found["grid"] = _rounded(inside.grids[n])
+            if attention:
+                found["attention"] = _rounded(self.attention[n]) if n < len(self.attention) else None
+            return found
+
+        return self.answer.described(self.model.name) | {
+            "alphabet": list(inside.alphabet),
+            "symbols": [inside.alphabet[code] for code in inside.symbols.tolist()],
+            "action_names": ["TLU", "NLP", "NOP"],
+            "actions": _rounded(inside.actions),
+            "readings": [reading(n) for n in range(len(self))],
+        }
+
     def __len__(self) -> int:
         return self.answer.steps + 1
 
@@ -191,6 +224,10 @@ class Trace:
         if path is not None:
             film.save(path)
         return film
+
+
+def _rounded(values: Any) -> Any:
+    return values.double().round(decimals=_DECIMALS).tolist()
 
 
 class Film:

@@ -9,7 +9,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 from weakref import WeakSet
 
 from gridsum.api.asking import How
@@ -18,13 +18,10 @@ from gridsum.api.models import Model
 from gridsum.api.networks import PaperModel
 from gridsum.cli.options import File, OnCpu, OneModel, Rules, UsageError, Value, flag, option, several
 from gridsum.cli.output import STANDARD, print_text, tell
-from gridsum.data.answers import shortened
+from gridsum.data.answers import DESCRIBED, shortened
 from gridsum.io.limits import TooLargeError
 from gridsum.io.names import MODELS
 from gridsum.tasks import Addition, ExpressionError, Task, find
-
-if TYPE_CHECKING:
-    from gridsum.data.answers import Answer
 
 _Item = TypeVar("_Item")
 # Lines of a file that a network solves together, at most: more would only make the first answer wait.
@@ -37,9 +34,6 @@ _NUMBER = rb"[ \t]*\d[\d,]*[ \t\r]*"
 _MORE = rb"^[ \t]*\+" + _NUMBER + rb"(?:\n|\Z)"
 _COLUMN = re.compile(rb"(?m)(?:^%b\n)++((?:%b)*+)(?:^[ \t]*[-=_]{2,}[ \t\r]*(?:\n|\Z))?" % (_NUMBER, _MORE))
 _SIGNS = ("+", "-", "−")
-_DESCRIBED = ("expression", "answer", "expected", "correct", "steps", "halting", "placement", "capped")
-# float32 holds about seven digits; more of them would be noise, and double the output.
-_DECIMALS = 6
 # So many columns in a row pass a carry on in one random sum of two hundred.
 _LONG_CARRY, _SHOWN = 3, 40
 _warned: "WeakSet[Model]" = WeakSet()
@@ -281,7 +275,7 @@ def _answer_chunk(model: Model | None, chunk: list[Asked], options: Options) -> 
             if options.json or options.trace:
                 print_text(json.dumps({asked.place: asked.number, "error": str(terms)}) + "\n")
             elif options.csv:
-                print_text(_csv_line([asked.text or "", *[""] * len(_DESCRIBED)]))
+                print_text(_csv_line([asked.text or "", *[""] * (len(DESCRIBED) - 1)]))
         if options.one_line_each:
             print_text("\n")
     return status
@@ -301,13 +295,14 @@ def _warn_of_carries(model: Model, expressions: list[tuple[str, ...]]) -> None:
 def _printed(model: Model, expressions: list[tuple[str, ...]], options: Options) -> Iterator[str]:
     """What is printed of each answer."""
     if options.trace:
-        yield from (json.dumps(_traced(model, terms, options)) + "\n" for terms in expressions)
+        for terms in expressions:
+            yield json.dumps(model.traced(terms, options.how).to_dict(options.grids, options.attention)) + "\n"
         return
     for terms, answer in zip(expressions, model.answers(expressions, options.how), strict=True):
         if options.json:
-            yield json.dumps(_described(answer, model)) + "\n"
+            yield json.dumps(answer.described(model.name)) + "\n"
         elif options.csv:
-            yield _csv_line(list(_described(answer, model).values()))
+            yield _csv_line(list(answer.described(model.name).values()))
         elif options.show:
             from gridsum.api.terminal import render
 
@@ -316,53 +311,12 @@ def _printed(model: Model, expressions: list[tuple[str, ...]], options: Options)
             yield answer.answer + "\n"
 
 
-def _described(answer: "Answer", model: Model) -> dict[str, Any]:
-    return {name: getattr(answer, name) for name in _DESCRIBED} | {"model": model.name}
-
-
 def _print_header(options: Options) -> None:
     if options.csv:
-        print_text(_csv_line([*_DESCRIBED, "model"]))
+        print_text(_csv_line(DESCRIBED))
 
 
 def _csv_line(cells: Sequence[Any]) -> str:
     buffer = io.StringIO()
     csv.writer(buffer, lineterminator="\n").writerow(cells)
     return buffer.getvalue()
-
-
-def _traced(model: Model, terms: tuple[str, ...], options: Options) -> dict[str, Any]:
-    """All that happened inside, as JSON holds it."""
-    trace = model.traced(terms, options.how)
-    inside = trace.inside
-
-    def reading(n: int) -> dict[str, Any]:
-        confidence, codes = inside.decoded[n].max(-1)
-        halting, probability = inside.halting, inside.probability
-        found: dict[str, Any] = {
-            "n": n,
-            "lambda": None if halting is None else float(halting[n]),
-            "p": None if probability is None else float(probability[n]),
-            "cumulated": None if probability is None else float(probability[: n + 1].sum()),
-            "symbols": [[inside.alphabet[code] for code in row] for row in codes.tolist()],
-            "confidence": _rounded(confidence),
-        }
-        if trace.codes is not None:
-            found["codes"] = trace.codes[n].tolist()
-        if options.grids:
-            found["grid"] = _rounded(inside.grids[n])
-        if options.attention:
-            found["attention"] = _rounded(trace.attention[n]) if n < len(trace.attention) else None
-        return found
-
-    return _described(trace.answer, model) | {
-        "alphabet": list(inside.alphabet),
-        "symbols": [inside.alphabet[code] for code in inside.symbols.tolist()],
-        "action_names": ["TLU", "NLP", "NOP"],
-        "actions": _rounded(inside.actions),
-        "readings": [reading(n) for n in range(len(trace))],
-    }
-
-
-def _rounded(values: Any) -> Any:
-    return values.double().round(decimals=_DECIMALS).tolist()

@@ -3,6 +3,8 @@
 from dataclasses import astuple, dataclass
 from typing import Any
 
+DESCRIBED = ("expression", "answer", "expected", "correct", "steps", "halting", "placement", "capped", "model")
+"""What is told of an answer."""
 _SHOWN = 60
 """Characters of a long answer that its short form shows."""
 
@@ -51,6 +53,10 @@ class Answer(str):
     @property
     def correct(self) -> bool:
         return self.answer == self.expected
+
+    def described(self, model: str) -> dict[str, Any]:
+        """As JSON holds it, with the name of the model that gave it."""
+        return {name: getattr(self, name) for name in DESCRIBED[:-1]} | {"model": model}
 
     def __int__(self) -> int:
         return int(self.answer, self.base)

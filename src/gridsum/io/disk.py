@@ -163,11 +163,10 @@ def locked(folder: Path, warn: Callable[[str], None] = lambda _: None) -> Iterat
     """
     from filelock import FileLock, Timeout
 
-    folder.mkdir(parents=True, exist_ok=True)
     path, held, own = folder / LOCK, folder.absolute(), None
     lock = FileLock(path, timeout=0, fallback_to_soft=False)
     try:
-        lock.acquire()
+        lock.acquire()  # which makes the folder
         own = _identity(path)
         with suppress(OSError):  # a full disk has room for a lock, if not for its holder's name
             path.write_text(f"process {os.getpid()} on {socket.gethostname()}\n")

@@ -1,5 +1,6 @@
 """The API and the page's files, as one ASGI application."""
 
+import json
 import mimetypes
 import time
 from collections.abc import Callable, Coroutine, Sequence
@@ -16,7 +17,6 @@ from starlette.exceptions import HTTPException
 from gridsum.api.asking import How, ModelError
 from gridsum.api.models import Model
 from gridsum.api.networks import PaperModel
-from gridsum.automaton.run import SizeError
 from gridsum.io.limits import TooLargeError
 from gridsum.io.version import __version__
 from gridsum.model.inference import UnsoundError
@@ -32,7 +32,7 @@ from gridsum.tasks import ExpressionError
 _SHORT = 200
 _UNREADABLE, _TOO_LARGE, _BUSY = 422, 413, 429
 _REFUSALS: dict[int | str, dict[str, Any]] = {
-    400: {"model": Problem, "description": "the body is no JSON"},
+    400: {"model": Problem, "description": "the body is not JSON"},
     _TOO_LARGE: {"model": Problem, "description": "a limit of this server is exceeded; the message names it"},
     _UNREADABLE: {"model": Problem, "description": "the request cannot be met as it stands; the message says why"},
     _BUSY: {"model": Problem, "description": "too many requests wait already; try again"},
@@ -81,8 +81,7 @@ def create_app(models: Sequence[Model], limits: Limits | None = None, access: Ac
         def work(batch: Sequence[tuple[str, ...]], go_on: GoOn) -> list[str]:
             began = time.perf_counter()
             answers = list(model.answers(batch, how, go_on))
-            seconds = time.perf_counter() - began
-            return [AnswerView.of(answer, model.name, seconds).model_dump_json() for answer in answers]
+            return [_timed(answer.described(model.name), began) for answer in answers]
 
         if model.has_rule and cells <= _SHORT:  # it takes a millisecond or two, so it need not wait
             return _json(work([terms], lambda: None)[0])
@@ -97,8 +96,7 @@ def create_app(models: Sequence[Model], limits: Limits | None = None, access: Ac
         def work(_: Any, go_on: GoOn) -> list[str]:
             limits.check_trace(cells, model.most_steps(terms))
             began = time.perf_counter()
-            traced = model.traced(terms, how, between=go_on)
-            return [TraceView.of_trace(traced, time.perf_counter() - began).model_dump_json()]
+            return [_timed(model.traced(terms, how, between=go_on).to_dict(), began)]
 
         return _json(await scheduled(request, work))
 
@@ -156,6 +154,10 @@ def _warm_up(model: Model) -> None:
         list(model.answers([("1", "1")], How(), stop))
 
 
+def _timed(told: dict[str, Any], began: float) -> str:
+    return json.dumps(told | {"milliseconds": round(1000 * (time.perf_counter() - began), 1)})
+
+
 def _json(text: str) -> Response:
     return Response(text, media_type="application/json")
 
@@ -172,33 +174,29 @@ def _file(name: str, content: bytes) -> Callable[[], Coroutine[Any, Any, Respons
 def _explain_errors(app: FastAPI) -> None:
     """Every refusal is a `Problem`: one sentence for a person."""
 
-    def refuse(status: int, message: str, limit: str | None = None) -> JSONResponse:
-        headers = {"retry-after": "1"} if status == _BUSY else None
+    def refuse(status: int, message: str, limit: str | None = None, headers: Any = None) -> JSONResponse:
         return JSONResponse(Problem(error=message, limit=limit).model_dump(), status, headers)
 
-    @app.exception_handler(RequestValidationError)
     async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:
         first = error.errors()[0]
         if first["type"] == "json_invalid":
-            return refuse(400, f"the body is no JSON: {first['ctx']['error']}")
+            return refuse(400, f"the body is not JSON: {first['ctx']['error']}")
         where = ".".join(str(part) for part in first["loc"][1:])
-        return refuse(_UNREADABLE, f"{where}: {first['msg']}" if where else f"the body: {first['msg']}")
+        return refuse(_UNREADABLE, f"{where or 'the body'}: {first['msg']}")
 
-    @app.exception_handler(LimitError)
-    async def beyond(_: Request, error: LimitError) -> JSONResponse:
-        return refuse(_BUSY if error.limit == "max_waiting" else _TOO_LARGE, str(error), error.limit)
+    async def unreadable(_: Request, error: Exception) -> JSONResponse:
+        return refuse(_UNREADABLE, str(error))
 
-    @app.exception_handler(HTTPException)
+    async def beyond(_: Request, error: Exception) -> JSONResponse:
+        limit = getattr(error, "limit", None)
+        busy = limit == "max_waiting"
+        return refuse(_BUSY if busy else _TOO_LARGE, str(error), limit, {"retry-after": "1"} if busy else None)
+
     async def http(_: Request, error: HTTPException) -> JSONResponse:
-        return JSONResponse(Problem(error=error.detail).model_dump(), error.status_code, error.headers)
+        return refuse(error.status_code, error.detail, headers=error.headers)
 
-    def always(status: int) -> Any:
-        async def handle(_: Request, error: Exception) -> JSONResponse:
-            return refuse(status, str(error))
-
-        return handle
-
-    for kind in (ExpressionError, ModelError, UnsoundError):
-        app.add_exception_handler(kind, always(_UNREADABLE))
-    for kind in (SizeError, TooLargeError):
-        app.add_exception_handler(kind, always(_TOO_LARGE))
+    handlers: dict[type[Exception], Any] = {RequestValidationError: invalid, HTTPException: http}
+    handlers |= dict.fromkeys((ExpressionError, ModelError, UnsoundError), unreadable)
+    handlers |= dict.fromkeys((LimitError, TooLargeError), beyond)
+    for kind, handler in handlers.items():
+        app.add_exception_handler(kind, handler)

@@ -8,13 +8,11 @@ beyond which it refuses everybody, and no limit on reading and writing.
 import asyncio
 from typing import Any
 
+import h11
 from prometheus_client import CollectorRegistry, Counter, Gauge
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from gridsum.serve.limits import Limits
-
-_PIPELINED = 1 << 16
-"""Bytes of further requests that a client may send before it has its answer."""
 
 
 class Connections:
@@ -45,30 +43,22 @@ class Connection(H11Protocol):
         transport.set_write_buffer_limits(0)  # so that `pause_writing` tells of anything unread
         super().connection_made(transport)
         self._all.open.inc()
-        self.await_request()
+        self._wait("timed_out", self._limits.read_seconds)
         if len(self.connections) > self._limits.max_connections:
-            next(iter(self._all.waiting)).drop("displaced")
+            next(iter(self._all.waiting))._drop("displaced")
 
-    def data_received(self, data: bytes) -> None:
-        super().data_received(data)
-        if len(self.conn.trailing_data[0]) > _PIPELINED:
-            self.drop("flooded")
+    def handle_events(self) -> None:
+        super().handle_events()
+        if self.conn.their_state in (h11.DONE, h11.MUST_CLOSE):  # a whole request is there
+            self._stop("timed_out")
+            if self.conn.trailing_data[0]:  # and a part of another, before its answer: that one has to come anew
+                self.cycle.keep_alive = False
 
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._all.open.dec()
-        self.request_arrived()
-        self._stop("stalled")
-        super().connection_lost(exc)
-        if self.answering is not None:
-            self.answering.cancel()
-
-    def await_request(self) -> None:
+    def on_response_complete(self) -> None:
         self.answering = None
         if not self.transport.is_closing():
             self._wait("timed_out", self._limits.read_seconds)
-
-    def request_arrived(self) -> None:
-        self._stop("timed_out")
+        super().on_response_complete()
 
     def pause_writing(self) -> None:
         super().pause_writing()
@@ -78,16 +68,18 @@ class Connection(H11Protocol):
         super().resume_writing()
         self._stop("stalled")
 
-    def drop(self, why: str) -> None:
-        """Close it at once, whatever it holds."""
-        self._all.ended.labels(why).inc()
-        self._all.waiting.pop(self, None)
-        self.transport.abort()
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._all.open.dec()
+        for why in tuple(self._timers):
+            self._stop(why)
+        super().connection_lost(exc)
+        if self.answering is not None:
+            self.answering.cancel()
 
     def _wait(self, why: str, seconds: float) -> None:
         """For the client: to send, or to read."""
         self._stop(why)
-        self._timers[why] = self.loop.call_later(seconds, self.drop, why)
+        self._timers[why] = self.loop.call_later(seconds, self._drop, why)
         self._all.waiting.setdefault(self)
 
     def _stop(self, why: str) -> None:
@@ -95,3 +87,9 @@ class Connection(H11Protocol):
             timer.cancel()
         if not self._timers:
             self._all.waiting.pop(self, None)
+
+    def _drop(self, why: str) -> None:
+        """Close it at once, whatever it holds."""
+        self._all.ended.labels(why).inc()
+        self._all.waiting.pop(self, None)
+        self.transport.abort()

@@ -10,6 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -60,7 +61,7 @@ class Access:
 
 
 class Guard:
-    """Refuses what may not be asked, reads the body, counts, and protects the page."""
+    """Refuses what may not be asked, bounds the body, counts, and protects the page."""
 
     def __init__(self, app: ASGIApp, most: int, access: Access, registry: CollectorRegistry) -> None:
         self._app, self._most, self._access = app, most, access
@@ -73,8 +74,17 @@ class Guard:
             return
         connection: Connection = scope["state"]["connection"]
         connection.answering = asyncio.current_task()
-        began, started = time.perf_counter(), False
+        began, started, read = time.perf_counter(), False, 0
         query = scope["query_string"].decode("latin-1")
+
+        async def bounded() -> Message:
+            nonlocal read
+            message = await receive()
+            read += len(message.get("body", b""))
+            if read > self._most:
+                why = f"the request has more than {self._most:,} bytes; ask for less at once"
+                raise HTTPException(413, why, {"connection": "close"})
+            return message
 
         async def guarded(message: Message) -> None:
             nonlocal started
@@ -87,16 +97,11 @@ class Guard:
                     headers.setdefault(name, value)
                 if "token=" in query and self._access.allows(token := _in_query(query)):
                     headers["set-cookie"] = f"{_COOKIE}={token}; HttpOnly; SameSite=Strict; Path=/"
-            elif not message.get("more_body"):
-                connection.await_request()
             await send(message)
 
         try:
-            answer = self._refusal(scope, Headers(scope=scope), query)
-            if answer is None:
-                answer, receive = await self._whole(receive)
-                connection.request_arrived()
-            await answer(scope, receive, guarded)
+            answer = self._refusal(scope, Headers(scope=scope), query) or self._app
+            await answer(scope, bounded, guarded)
         except asyncio.CancelledError:  # the client has gone, or the time to stop is over
             if not started:
                 stopped = _refused(503, "the server is being stopped; ask again in a moment", retry_after="1")
@@ -114,21 +119,6 @@ class Guard:
             return None
         why = "this server asks for its token: as 'Authorization: Bearer TOKEN', or once as ?token=TOKEN"
         return _refused(401, why, www_authenticate="Bearer")
-
-    async def _whole(self, receive: Receive) -> tuple[ASGIApp, Receive]:
-        """Who answers, and the body for it, once all of that has come."""
-        body, more = b"", True
-        while more:
-            message = await receive()
-            body, more = body + message.get("body", b""), message.get("more_body", False)
-            if len(body) > self._most:
-                why = f"the request has more than {self._most:,} bytes; ask for less at once"
-                return _refused(413, why, connection="close"), receive
-
-        async def replay() -> Message:
-            return {"type": "http.request", "body": body, "more_body": False}
-
-        return self._app, replay
 
 
 def _refused(status: int, why: str, **headers: str) -> ASGIApp:

@@ -1,21 +1,12 @@
 """What the API takes and gives, as it is documented."""
 
-from typing import Annotated, Any, Self
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from gridsum.analysis.curves import changes, halting_curve
-from gridsum.analysis.placement import SHARED, written
-from gridsum.api.traces import Trace
-from gridsum.data.answers import Answer
 from gridsum.evaluation.solving import PlacementRule
 from gridsum.model.inference import HaltingRule
 from gridsum.tasks import find
-
-UNSURE = "?"
-"""Stands in a cell that several symbols share, none of them more than half."""
-_DECIMALS = 4
-Probability = Annotated[float, Field(ge=0, le=1)]
 
 
 class Closed(BaseModel):
@@ -96,88 +87,24 @@ class AnswerView(Closed):
     model: str
     milliseconds: Annotated[float, Field(description="of computation")]
 
-    @classmethod
-    def of(cls, answer: Answer, model: str, seconds: float, **more: Any) -> Self:
-        told = {name: getattr(answer, name) for name in AnswerView.model_fields if hasattr(answer, name)}
-        return cls(**told, model=model, milliseconds=round(1000 * seconds, 1), **more)
 
-
-class Cells(Closed):
-    """A grid as it reads: one string a row, a space for PAD."""
-
-    symbols: list[str]
-    confidence: Annotated[list[list[int]], Field(description="per cent")]
-
-
-class Reading(Cells):
-    """The grid after n steps."""
+class Reading(BaseModel):
+    """The grid of H rows × W columns after n steps."""
 
     n: int
-    halting: Annotated[Probability | None, Field(description="λ_n; null for models that do not decide when to halt")]
-    probability: Annotated[Probability | None, Field(description="p_n, of halting at n")]
-    cumulated: Annotated[Probability | None, Field(description="of having halted by n")]
-    change: Annotated[float | None, Field(description="root mean square change of the cells' vectors since n − 1")]
-
-
-class Action(Closed):
-    """What a symbol does to the grid: the probabilities of the three actions."""
-
-    write: Annotated[Probability, Field(description="TLU: it is written to the top row")]
-    push: Annotated[Probability, Field(description="NLP: it starts a new row")]
-    skip: Annotated[Probability, Field(description="NOP: it is ignored")]
+    halting: Annotated[float | None, Field(alias="lambda", description="λ_n; null for models without halting network")]
+    p: Annotated[float | None, Field(description="p_n, the probability of halting at n")]
+    cumulated: Annotated[float | None, Field(description="of having halted by n")]
+    symbols: Annotated[list[list[str]], Field(description="H × W, what the output layer reads in each cell")]
+    confidence: Annotated[list[list[float]], Field(description="H × W, its probability")]
+    codes: Annotated[list[list[int]] | None, Field(description="H × W, where the model is a rule")] = None
 
 
 class TraceView(AnswerView):
-    """The whole computation, but for attention and vectors."""
+    """The whole computation, but for attention and vectors: what `gridsum solve --trace` prints."""
 
-    rows: int
-    columns: int
-    input: str
-    actions: Annotated[list[Action], Field(description="of each input symbol")]
-    placed: Annotated[Cells, Field(description="which input symbol each cell received, and how much of it")]
-    readings: list[Reading]
-
-    @classmethod
-    def of_trace(cls, trace: Trace, seconds: float) -> Self:
-        inside = trace.inside
-        rows, columns = inside.decoded.shape[1:3]
-        actions = inside.actions.double().round(decimals=_DECIMALS).tolist()
-        placed = written(inside, trace.answer.placement)
-        letters = {**dict(enumerate(inside.alphabet)), SHARED: UNSURE}
-        return cls.of(
-            trace.answer,
-            trace.model.name,
-            seconds,
-            rows=rows,
-            columns=columns,
-            input=trace.input,
-            actions=[Action(write=write, push=push, skip=skip) for write, push, skip in actions],
-            placed=Cells(
-                symbols=["".join(letters[code] for code in row) for row in placed.symbols.tolist()],
-                confidence=_per_cent(placed.shares.amax(-1)),
-            ),
-            readings=_readings(trace),
-        )
-
-
-def _readings(trace: Trace) -> list[Reading]:
-    inside, curve = trace.inside, halting_curve(trace.inside)
-    confidence, codes = inside.decoded.max(-1)
-    per_cent, read = _per_cent(confidence), codes.tolist()
-    change = [None, *(round(value, _DECIMALS) for value in changes(inside))]
-    return [
-        Reading(
-            n=n,
-            halting=curve and curve.halting[n],
-            probability=curve and curve.probability[n],
-            cumulated=curve and curve.halted[n],
-            change=change[n],
-            symbols=["".join(inside.alphabet[code] for code in row) for row in read[n]],
-            confidence=per_cent[n],
-        )
-        for n in range(len(read))
-    ]
-
-
-def _per_cent(shares: Any) -> list[Any]:
-    return (100 * shares).round().int().tolist()
+    alphabet: Annotated[list[str], Field(description="the first, a space, is PAD: a blank")]
+    symbols: Annotated[list[str], Field(description="the input, character by character")]
+    action_names: Annotated[list[str], Field(description="append to the top row, push a new row, ignore")]
+    actions: Annotated[list[list[float]], Field(description="of each input symbol, their probabilities")]
+    readings: Annotated[list[Reading], Field(description="for each n from 0, before any step")]

@@ -1,12 +1,9 @@
 """A server at work: where it listens, which token it asks for, how it stops."""
 
-import logging
 import os
 import re
 import socket
 import stat
-import threading
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -32,14 +29,11 @@ class ServeError(ValueError):
 def make_server(app: "FastAPI", limits: Limits) -> "uvicorn.Server":
     import uvicorn
 
-    few = FewLines()
-    for name in ("uvicorn.error", "asyncio"):
-        logging.getLogger(name).addFilter(few)
     config = uvicorn.Config(
         app,
         http=app.state.connections.protocol,
         ws="none",
-        log_level="warning",
+        log_level="error",  # so that no client can fill a disk
         access_log=False,
         timeout_keep_alive=limits.keep_alive_seconds,
         timeout_graceful_shutdown=limits.grace_seconds,
@@ -58,21 +52,15 @@ def serve(app: "FastAPI", limits: Limits, listener: socket.socket) -> None:
 def listen(host: str, port: int) -> socket.socket:
     """A socket that is there before the models are loaded: a port in use is told at once."""
     try:
-        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        return socket.create_server(address[:2], family=family, backlog=_BACKLOG)
     except (socket.gaierror, UnicodeError):
         raise ServeError(f"there is no address {host!r} here; use 127.0.0.1, or 0.0.0.0 for all") from None
-    listener = socket.socket(family, kind)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind(address)
-        listener.listen(_BACKLOG)
     except OSError as error:
-        listener.close()
         reason = (error.strerror or str(error)).lower()
         raise ServeError(
             f"cannot listen on port {port} of {host}: {reason}; choose another with --port, 0 for a free one"
         ) from None
-    return listener
 
 
 def read_token(file: str | None, tell: Callable[[str], None]) -> str | None:
@@ -94,24 +82,3 @@ def allow_files(connections: int) -> None:
 
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, connections + _OTHER_FILES), hard))
-
-
-class FewLines(logging.Filter):
-    """Lets so many lines through in a stretch of time; then one says how many were left out."""
-
-    def __init__(self, lines: int = 20, seconds: float = 60.0) -> None:
-        super().__init__()
-        self._most, self._stretch = lines, seconds
-        self._began, self._seen = -seconds, 0
-        self._lock = threading.Lock()
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        with self._lock:
-            now = time.monotonic()
-            if now - self._began >= self._stretch:
-                left_out = self._seen - self._most
-                self._began, self._seen = now, 0
-                if left_out > 0:
-                    record.msg = f"({left_out} lines were left out before this one) {record.msg}"
-            self._seen += 1
-            return self._seen <= self._most
