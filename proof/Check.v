@@ -125,10 +125,12 @@ Definition check_inner (rest_codes : list nat) (left_codes : list (nat * neighbo
     let among := (if border then [None] else []) ++ map Some rest_codes in
     digits k after m
     && forallb (fun r' => (r =? r') || rest after (next T x (Some r') (Some b)) among) twins
-    && (if border && beside_left R k x m None then same_reading (reads T (after None)) (wanted R m true) else true)
-    && forallb (fun left => let '(l, n) := left in
-         if beside_left R k x m (Some n) then same_reading (reads T (after (Some l))) (wanted R m (snd n)) else true)
-       left_codes
+    && if none R m then
+         (if border && beside_left R k x m None then same_reading (reads T (after None)) (wanted R m true) else true)
+         && forallb (fun left => let '(l, n) := left in
+              if beside_left R k x m (Some n) then same_reading (reads T (after (Some l))) (wanted R m (snd n)) else true)
+            left_codes
+       else forallb (fun l => same_reading (reads T (after l)) (Some (fst m))) among
   else true.
 
 Definition check_terms : bool :=
@@ -279,8 +281,8 @@ Lemma check_inner_holds : forall first k x b d r rk rm,
   inner_holds first k x b d r rk rm.
 Proof.
   intros first k x b d r rk rm ok fit beside. unfold check_inner in ok. rewrite fit, beside in ok.
-  cbn [andb] in ok. rewrite !andb_true_iff in ok. destruct ok as [[[mean rested] border] reading].
-  rewrite forallb_forall in rested, reading. split; [|split; [|split]].
+  cbn [andb] in ok. rewrite !andb_true_iff in ok. destruct ok as [[mean rested] reading].
+  rewrite forallb_forall in rested. split; [|split; [|split]].
   - now apply digits_holds.
   - intros r' lt mean'. specialize (rested r' (in_members _ _ _ lt mean')).
     apply orb_true_iff in rested as [equal | rested].
@@ -289,9 +291,16 @@ Proof.
       * intros l lk lm lb among stood. apply (rest_holds _ _ _ rested). apply in_or_app. right. apply in_map.
         eapply in_resting; eassumption.
       * intros ->. apply (rest_holds _ _ _ rested). now left.
-  - intros -> beside_border. cbn [andb] in border. rewrite beside_border in border. now apply same_reading_eq.
-  - intros l lk lm lb among stood beside_it. specialize (reading _ (in_lefts _ _ _ _ among stood)).
-    cbv beta iota zeta in reading. unfold neighbour in *. rewrite beside_it in reading. now apply same_reading_eq.
+  - intros -> beside_border. unfold wanted. apply same_reading_eq. destruct (none R _) eqn:nothing.
+    + apply andb_true_iff in reading as [border _]. cbn [andb] in border. rewrite beside_border in border.
+      unfold wanted in border. now rewrite nothing in border.
+    + rewrite forallb_forall in reading. apply reading. now left.
+  - intros l lk lm lb among stood beside_it. unfold wanted. apply same_reading_eq. destruct (none R _) eqn:nothing.
+    + apply andb_true_iff in reading as [_ reading]. rewrite forallb_forall in reading.
+      specialize (reading _ (in_lefts _ _ _ _ among stood)). cbv beta iota zeta in reading. unfold neighbour in *.
+      rewrite beside_it in reading. unfold wanted in reading. now rewrite nothing in reading.
+    + rewrite forallb_forall in reading. apply reading. apply in_or_app. right. apply in_map.
+      eapply in_resting; eassumption.
 Qed.
 
 Theorem check_holds : check = true -> conditions.

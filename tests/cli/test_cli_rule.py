@@ -176,7 +176,7 @@ def test_the_shipped_rule_is_proved_with_its_network(command: Command):
 def test_what_coq_says_is_told(
     holds: bool, said: str, line: str, write: Write, command: Command, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("gridsum.automaton.certify.certify", lambda table, proof: Certified(holds, said))  # noqa: ARG005
+    monkeypatch.setattr("gridsum.automaton.certify.certify", lambda table, certificate: Certified(holds, said))  # noqa: ARG005
     status, out, err = command("prove", "--table", write(column_addition()), "--certify")
     assert (status, err) == (1 - holds, "")
     assert line in " ".join(out.split())
@@ -192,7 +192,7 @@ def test_without_coq_the_way_to_install_it_is_told(write: Write, command: Comman
 
 def test_what_rounding_can_do_is_told(command: Command, monkeypatch: pytest.MonkeyPatch):
     """It is a bound: where it is too wide to decide, the rule is proved all the same."""
-    monkeypatch.setattr("gridsum.automaton.certify.certify", lambda table, proof: Certified(True, NO_AXIOMS))  # noqa: ARG005
+    monkeypatch.setattr("gridsum.automaton.certify.certify", lambda table, certificate: Certified(True, NO_AXIOMS))  # noqa: ARG005
     for different, line in ((0, "every entry is certain: logits are off by 0.50"), (3, "3 entries are not certain")):
         found = Certainty(146_004, different, 0.5, 1.25)
         monkeypatch.setattr("gridsum.automaton.rounding.certainty", lambda rule, table, found=found: found)  # noqa: ARG005

@@ -11,8 +11,9 @@ import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from gridsum.automaton.proof import GROUND, OPEN, PUSH, SKIP, Proof
+from gridsum.automaton.proof import GROUND, OPEN, SKIP, TERM_KINDS, WRITE, Certificate, Kind
 from gridsum.automaton.table import RuleTable
 from gridsum.tasks import FIRST_DIGIT, PAD
 
@@ -24,7 +25,7 @@ HEAD = """From Coq Require Import List Arith.
 From Gridsum Require Import Grid Rule Check Addition Data.
 Import ListNotations.
 """
-_ACTIONS = {PUSH: "Write", OPEN: "Open", SKIP: "Skip"}
+_ACTIONS = {WRITE: "Write", OPEN: "Open", SKIP: "Skip"}
 
 
 class CoqError(RuntimeError):
@@ -41,12 +42,12 @@ class Certified:
     """What `Print Assumptions` printed, or the error."""
 
 
-def certify(table: RuleTable, proof: Proof) -> Certified:
+def certify(table: RuleTable, certificate: Certificate) -> Certified:
     """Let Coq check its theorem, and then this rule."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         compile_theorem(folder)
-        return compile_file(folder, "Certificate", as_coq(table, proof))
+        return compile_file(folder, "Certificate", as_coq(table, certificate))
 
 
 def compile_theorem(folder: Path) -> None:
@@ -71,12 +72,14 @@ def compile_file(folder: Path, name: str, text: str) -> Certified:
     return Certified(done.returncode == 0, (done.stderr if done.returncode else done.stdout).strip())
 
 
-def as_coq(table: RuleTable, proof: Proof) -> str:
+def as_coq(table: RuleTable, certificate: Certificate) -> str:
     """The rule, its certificate, and the theorem about it."""
-    base = table.task.alphabet.base
+    base, lists = table.task.alphabet.base, Lists()
+    rule, given = table_text(table, lists), certificate_text(table, certificate, lists)
     return f"""{HEAD}
-{table_text(table)}
-{certificate_text(table, proof)}
+{lists.text()}
+Definition the_rule := {rule}.
+Definition the_certificate := {given}.
 Lemma the_rule_passes : check (adding {base}) the_rule the_certificate = true.
 Proof. vm_cast_no_check (eq_refl true). Qed.
 
@@ -86,49 +89,44 @@ Print Assumptions the_rule_adds.
 """
 
 
-def table_text(table: RuleTable) -> str:
-    """Steps by symbol, right, below and left. Of equal rows over the left neighbours one is written."""
-    base, steps = table.task.alphabet.base, table.steps.transpose(0, 2, 3, 1)
-    rows = dict.fromkeys(map(bytes, steps.reshape(-1, table.outside + 1)))
-    names = {row: f"row{number}" for number, row in enumerate(rows)}
-    by_symbol = (_list(_list(names[bytes(row)] for row in below) for below in right) for right in steps)
-    readings = ("None" if symbol == PAD else f"Some {symbol - FIRST_DIGIT}" for symbol in table.reading)
-    return "\n".join(
-        (
-            *(f"Definition {name} := {_list(map(str, row))}." for row, name in names.items()),
-            f"Definition steps := {_list(by_symbol)}.",
-            f"Definition readings : list (option nat) := {_list(readings)}.",
-            f"Definition actions := {_list(_ACTIONS[action] for action in table.actions)}.",
-            f"Definition the_rule := table_of {base} {table.outside} steps readings actions.",
-        )
-    )
+class Lists(dict[str, str]):
+    """Lists in Coq, and their names. Of equal ones one is defined."""
+
+    def name(self, items: Iterable[str], of: str) -> str:
+        return self.setdefault(f"list {of} := [{'; '.join(items)}]", f"list{len(self)}")
+
+    def text(self) -> str:
+        return "\n".join(f"Definition {name} : {known}." for known, name in self.items())
 
 
-def certificate_text(table: RuleTable, proof: Proof) -> str:
+def table_text(table: RuleTable, lists: Lists) -> str:
+    """Steps by symbol, right, below and left; readings by code; actions by letter."""
+    base, nested = table.task.alphabet.base, ("nat", "(list nat)", "(list (list nat))", "(list (list (list nat)))")
+
+    def named(steps: list[Any], depth: int) -> str:
+        return lists.name((named(part, depth - 1) if depth else str(part) for part in steps), nested[depth])
+
+    steps = named(table.steps.transpose(0, 2, 3, 1).tolist(), 3)
+    reading = ("None" if symbol == PAD else f"Some {symbol - FIRST_DIGIT}" for symbol in table.reading)
+    readings = lists.name(reading, "(option nat)")
+    actions = lists.name((_ACTIONS[action] for action in table.actions), "action")
+    return f"table_of {base} {table.outside} {steps} {readings} {actions}"
+
+
+def certificate_text(table: RuleTable, certificate: Certificate, lists: Lists) -> str:
     """What each code means in each kind of cell, and the codes of the lowest row."""
     codes = range(table.outside)
-    known = {place: f"Some ({digit}, {carry})" for place, (digit, carry) in proof.meanings.items()}
-    meanings = (_list(known.get((kind, code), "None") for code in codes) for kind in range(GROUND + 1))
-    ground, corner = (_list(str(code in among).lower() for code in codes) for among in _lowest_row(table, proof))
-    return (
-        f"Definition meanings : list (list (option meaning)) := {_list(meanings)}.\n"
-        f"Definition the_certificate := certificate_of meanings {ground} {corner}."
-    )
 
+    def known(kind: Kind) -> str:
+        found = (certificate.meaning_of[kind].get(code) for code in codes)
+        return lists.name((f"Some {meaning}" if meaning else "None" for meaning in found), "(option meaning)")
 
-def _lowest_row(table: RuleTable, proof: Proof) -> tuple[set[int], set[int]]:
-    """The codes that can stand at rest in the row without a term, and those of its last column."""
-    outside = table.outside
-    after = table.steps[table.task.alphabet.empty_cell, :, :, outside]
-    rights = [code for kind, code in proof.meanings if kind == GROUND]
-    ground = set[int]()
-    while not (found := set(after[[outside, *ground]][:, rights].flatten().tolist())) <= ground:
-        ground |= found
-    return ground, set(after[[*ground], outside].tolist())
+    def among(some: set[int]) -> str:
+        return lists.name((str(code in some).lower() for code in codes), "bool")
 
-
-def _list(items: Iterable[str]) -> str:
-    return f"[{'; '.join(items)}]"
+    meanings = lists.name(map(known, (*TERM_KINDS, GROUND)), "(list (option meaning))")
+    ground, corner = among(certificate.ground), among(certificate.corner)
+    return f"certificate_of {meanings} {ground} {corner}"
 
 
 def _source() -> Path:

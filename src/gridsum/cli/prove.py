@@ -12,7 +12,7 @@ from gridsum.cli.output import print_prose, print_text, tell, write_result
 from gridsum.io.names import DEFAULT_MODEL
 
 if TYPE_CHECKING:
-    from gridsum.automaton.proof import Proof
+    from gridsum.automaton.proof import Certificate, Proof
     from gridsum.automaton.table import RuleTable
     from gridsum.tasks import Alphabet
 
@@ -53,7 +53,7 @@ def run(options: Options) -> int:
     proof = prove(table)
     network = {} if options.table is not None or not proof.proved else _of_network(name, table)
     rounding = _of_rounding(name, table) if options.certify and network else {}
-    coq = _by_coq(table, proof) if options.certify and proof.proved else {}
+    coq = _by_coq(table, proof.certificate) if options.certify and proof.proved else {}
     proved = proof.proved and all(part["different"] == 0 for part in network.values()) and coq.get("holds", True)
     if not options.json:
         wrong = None if proof.proved else counterexample(table)
@@ -99,11 +99,11 @@ def _of_rounding(name: str, table: "RuleTable") -> dict[str, Any]:
     return asdict(certainty(LearnedRule(rule_model(name).network.double()), table))
 
 
-def _by_coq(table: "RuleTable", proof: "Proof") -> dict[str, Any]:
+def _by_coq(table: "RuleTable", certificate: "Certificate") -> dict[str, Any]:
     from gridsum.automaton.certify import CoqError, certify
 
     try:
-        return asdict(certify(table, proof))
+        return asdict(certify(table, certificate))
     except CoqError as error:
         raise UsageError(str(error)) from None
 
