@@ -15,10 +15,10 @@ import pytest
 
 from gridsum.automaton import certify
 from gridsum.automaton.files import read_rule, shipped_rule
-from gridsum.automaton.proof import Cell, Certificate, Shape, prove
+from gridsum.automaton.proof import Cell, Certificate, Shape, find_certificate, prove
 from gridsum.automaton.run import Run, states
 from gridsum.automaton.table import RuleTable
-from gridsum.tasks import FIRST_DIGIT, PAD, find
+from gridsum.tasks import find
 from tests.oracles.column_addition import (
     by_columns,
     column_addition_in_other_codes,
@@ -155,7 +155,8 @@ def changed(table: RuleTable, chance: np.random.Generator) -> RuleTable:
     """One or two entries with another code: anywhere, a blank for a zero and back, what another kind of cell comes to,
     in the lowest row, its corner, the last column, or a code that reads alike."""
     steps, outside, base = table.steps.copy(), table.outside, table.task.alphabet.base
-    zeros = [code for code, symbol in enumerate(table.reading) if symbol in (PAD, FIRST_DIGIT)]
+    known = find_certificate(table).meaning_of.values()
+    zeros = sorted({code for meanings in known for code, meaning in meanings.items() if meaning == (0, 0)})
     for _ in range(int(chance.integers(1, 3))):
         x, after = int(chance.integers(len(steps))), int(chance.integers(outside))
         left, right, below = (int(code) for code in chance.integers(0, outside + 1, 3))
