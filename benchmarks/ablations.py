@@ -63,7 +63,7 @@ def table(runs: list[dict[str, Any]]) -> str:
     for name in dict.fromkeys(run["fleet"] for run in runs):
         fleet = [run for run in runs if run["fleet"] == name]
         right = " ".join(f"{run['log']['held_out']:.2f}".removeprefix("0") for run in fleet)
-        codes = [run["rounds"][0]["codes"] for run in fleet if run["rounds"]]
+        codes = [run["rounds"][0]["states"] for run in fleet if run["rounds"]]
         used = f"{min(codes)} to {max(codes)}" if codes else "no rule can be taken"
         placed, proved = (
             sum(flags) for flags in zip(*((run["log"]["hardened"], run["proved"]) for run in fleet), strict=True)

@@ -161,8 +161,8 @@ def test_a_trace_of_a_rule_and_of_a_network():
         assert "<pre>" in trace._repr_html_()
     assert rule.halting is None
     assert network.halting is not None
-    assert rule.codes is not None
-    assert network.codes is None
+    assert rule.states is not None
+    assert network.states is None
     torch.testing.assert_close(rule.attention.sum(1), torch.ones_like(rule.attention.sum(1)))
 
 
@@ -180,8 +180,8 @@ def test_the_bits_of_a_rules_trace_are_those_of_its_network():
     trace = gridsum.trace("95+8")
     table = gridsum.load("exact").table  # type: ignore[attr-defined]
     patterns = ((trace.grids > 0).long() << torch.arange(table.bits)).sum(-1).numpy()
-    assert trace.codes is not None
-    assert np.array_equal(patterns, np.array(table.codes)[trace.codes])
+    assert trace.states is not None
+    assert np.array_equal(patterns, np.array(table.states)[trace.states])
 
 
 def test_a_trace_that_would_be_too_large_is_refused():

@@ -58,7 +58,7 @@ def train(*arguments: Any, **options: Any) -> Any:
         (lambda: gridsum.trace("5+3", patch=5), "5 is not a patch; write {"),
         (lambda: gridsum.trace("5+3", patch={(1, 0): 1}), r"write \(n, row, column\): state, or \(name, call\)"),
         (lambda: gridsum.trace("5+3", "base", patch={"step": 1}), r"state, or \(name, call\): output"),
-        (lambda: gridsum.trace("5+3", patch={(1, 0, 0): "x"}), "'x' is not a code"),
+        (lambda: gridsum.trace("5+3", patch={(1, 0, 0): "x"}), "'x' is not a state"),
         (lambda: gridsum.trace("5+3", "base", patch={(1, 0, 0): None}), "does not fit a grid"),
         (lambda: gridsum.trace("5+3", "base", patch={("step", 0): torch.zeros(3)}), r"fit: step puts out \[1, 1"),
         (lambda: gridsum.trace("5+3", patch={("looking", 0): 1}), "are patched in run_with_cache"),

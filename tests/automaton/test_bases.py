@@ -44,7 +44,7 @@ def test_the_rule_that_was_learned_in_base_2_is_proved():
     """Two digits, a carry and a blank, one code for each, and the start."""
     table = read_rule(RECORDS / "binary-rule-2026-11-16.json")
     assert prove(table).proved
-    assert len(table.codes) == 6
+    assert len(table.states) == 6
     for a, b in ((0, 2**70 - 1), (2**70 - 1, 1), (0b1011, 0b1101)):
         assert solve(table, (f"{a:b}", f"{b:b}")).answer == f"{a + b:b}"
 

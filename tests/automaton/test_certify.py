@@ -16,7 +16,7 @@ import pytest
 from gridsum.automaton import certify
 from gridsum.automaton.files import read_rule, shipped_rule
 from gridsum.automaton.proof import Cell, Certificate, Shape, find_certificate, prove
-from gridsum.automaton.run import Run, states
+from gridsum.automaton.run import Run, frames
 from gridsum.automaton.table import RuleTable
 from gridsum.tasks import find
 from tests.oracles.column_addition import (
@@ -94,7 +94,7 @@ def test_the_table_is_written_as_it_is():
     for name, items in re.findall(r"Definition (\w+) : .* := (.*)\.", lists.text()):
         read[name] = eval(items.replace("Some ", "").replace(";", ","), read)
     word, base, outside, steps, readings, actions = rule.split()
-    assert (word, base, outside) == ("table_of", "10", str(len(table.codes)))
+    assert (word, base, outside) == ("table_of", "10", str(len(table.states)))
     assert (np.array(read[steps]).transpose(0, 3, 1, 2) == table.steps).all()
     assert tuple(0 if digit is None else 1 + digit for digit in read[readings]) == table.reading
     assert tuple(read[actions]) == table.actions
@@ -130,7 +130,7 @@ def test_grids_steps_and_reading_are_those_of_gridsum(theorem: Path):
         numbers = f"(fun i j => symbol_number 10 ({cells} i j))"
         text.append(f"Eval vm_compute in {grid % numbers}.")
         wanted.append(run.symbols.tolist())
-        found = [state.copy() for state in states(table, terms)]
+        found = [state.copy() for state in frames(table, terms)]
         for before, after in itertools.pairwise([*found, found[-1]]):
             step = f"(step the_rule {width} ({cells}) {of_codes(before)})"
             text.append(f"Eval vm_compute in {grid % step}.")

@@ -105,11 +105,11 @@ def test_only_problems_answered_right_count():
     reading = list(RULE.reading)
     for carry in (0, 1):
         reading[code(7, carry)] = reading[code(8, carry)]
-    table = RuleTable(RULE.bits, RULE.codes, RULE.steps, tuple(reading), RULE.actions)
+    table = RuleTable(RULE.bits, RULE.states, RULE.steps, tuple(reading), RULE.actions)
     # Of one term, so that what the top row shows is seen in no other row.
     found = observed_of(table, ConsolidationConfig(problems=4000, digits=(1, 1)))
     assert 0 < found.right < 1
-    wrong = RuleTable(RULE.bits, RULE.codes, RULE.steps, (1,) * CODES, RULE.actions)
+    wrong = RuleTable(RULE.bits, RULE.states, RULE.steps, (1,) * CODES, RULE.actions)
     nothing = observed_of(wrong, ConsolidationConfig(problems=400, digits=(1, 1)))
     assert nothing.right == 0
     assert len(nothing.windows) == len(nothing.counts) == 0
@@ -128,7 +128,7 @@ def test_a_term_right_above_the_lowest_row_is_read():
 def test_where_a_digit_is_misread_its_windows_are_not_seen():
     """Rules that misread whatever has a carry are right where nothing carries; so no carry is seen."""
     reading = tuple(1 if carry_of(number) else symbol for number, symbol in enumerate(RULE.reading))
-    table = RuleTable(RULE.bits, RULE.codes, RULE.steps, reading, RULE.actions)
+    table = RuleTable(RULE.bits, RULE.states, RULE.steps, reading, RULE.actions)
     everything = observed_of(RULE, LOOK)
     found = observed_of(table, LOOK)
     assert 0 < found.right < everything.right

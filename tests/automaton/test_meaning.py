@@ -24,10 +24,10 @@ RULE = column_addition()
 
 def test_every_code_has_the_meaning_it_was_made_with():
     meaning = meaning_of(RULE)
-    assert meaning.codes[BLANK].meaning == "blank"
+    assert meaning.states[BLANK].meaning == "blank"
     for number in range(1, CODES):
-        assert meaning.codes[number].value == Sum(digit_of(number), carry_of(number))
-    assert meaning.codes[code(7, 1)].meaning == "digit 7, carry 1"
+        assert meaning.states[number].value == Sum(digit_of(number), carry_of(number))
+    assert meaning.states[code(7, 1)].meaning == "digit 7, carry 1"
     assert meaning.carry_bits == (CarryBit(5, 1, True),)
     assert meaning.is_addition
     assert meaning.others_are_zero
@@ -38,7 +38,7 @@ def test_addition_is_seen_in_other_codes_too():
     meaning = meaning_of(column_addition_in_other_codes(3))
     assert meaning.is_addition
     assert meaning.carry_bits == ()
-    found = [known.meaning for known in meaning.codes]
+    found = [known.meaning for known in meaning.states]
     assert [found.count(name) for name in ("blank", "empty row", "on the way")] == [1, 1, 1]
     assert len(set(found)) == 23
 
@@ -48,16 +48,16 @@ def test_what_the_lowest_row_would_read_as_does_not_matter():
     reading = (*table.reading[:-2], 4, PAD)
     meaning = meaning_of(dataclasses.replace(table, reading=reading))
     assert meaning.is_addition
-    assert meaning.codes[CODES].meaning == "empty row"
+    assert meaning.states[CODES].meaning == "empty row"
 
 
 def test_a_carry_bit_need_not_be_all_that_differs():
     # Bit 6 is on in the codes of even digits with a carry: bit 5 still tells the carry, but not alone.
     patterns = tuple(
         pattern | 64 * (number > 0 and carry_of(number) and digit_of(number) % 2 == 0)
-        for number, pattern in enumerate(RULE.codes)
+        for number, pattern in enumerate(RULE.states)
     )
-    meaning = meaning_of(dataclasses.replace(RULE, bits=7, codes=patterns))
+    meaning = meaning_of(dataclasses.replace(RULE, bits=7, states=patterns))
     assert meaning.carry_bits == (CarryBit(5, 1, False),)
 
 

@@ -181,9 +181,9 @@ def test_states_without_a_pattern_are_refused():
 def two_meanings_of(table: RuleTable) -> RuleTable:
     """The shipped rule, but a 1 that a carry alone makes, over a blank, has the code of a 1 that gives a carry."""
     found = meaning_of(table)
-    code = {one.value: one.number for one in found.codes if one.value is not None}
+    code = {one.value: one.number for one in found.states if one.value is not None}
     one, both = code[Sum(1, 0)], code[Sum(1, 1)]
-    (blank,) = (c.number for c in found.codes if c.meaning == "blank")
+    (blank,) = (c.number for c in found.states if c.meaning == "blank")
     carried = [number for value, number in code.items() if value.carry]
     steps = table.steps.copy()
     base = table.task.alphabet.base
@@ -217,7 +217,7 @@ SMALL = RuleConfig(bits=4, width=16, hidden=32, placement_hidden=8, groups=4)
 def network_of(table: RuleTable, targets: np.ndarray, seed: int) -> RuleNetwork:
     """A network that does what a table says: placement and reading by gradients, the step as consolidation fits it."""
     network = RuleNetwork(replace(SMALL, bits=table.bits), [seed], table.task)
-    patterns = LearnedRule(network).patterns[list(table.codes)][None]
+    patterns = LearnedRule(network).patterns[list(table.states)][None]
     descent = torch.optim.Adam(network.parameters(), 1e-2)
     for _ in range(200):
         placed = network.placement(network.embedding.weight)[0].log()
@@ -227,7 +227,7 @@ def network_of(table: RuleTable, targets: np.ndarray, seed: int) -> RuleNetwork:
         loss.backward()
         descent.step()
     ((wrong, _),) = fit(
-        network, [Lesson(np.array(table.codes), targets)], ConsolidationConfig(steps=900, batch=512, rate=1e-2), [seed]
+        network, [Lesson(np.array(table.states), targets)], ConsolidationConfig(steps=900, batch=512, rate=1e-2), [seed]
     )
     assert wrong == 0
     return network

@@ -7,7 +7,7 @@ import torch
 
 from gridsum.automaton.files import shipped_rule
 from gridsum.automaton.rule import LearnedRule
-from gridsum.automaton.run import Run, states
+from gridsum.automaton.run import Run, frames
 from gridsum.config.exact import RuleConfig
 from gridsum.data.symbols import FIRST_DIGIT, parse
 from gridsum.model.rule import RuleNetwork
@@ -42,7 +42,7 @@ def test_every_state_is_the_networks(seed: int, expression: str):
     terms = parse(expression)
     symbols = torch.tensor(Run(table, terms).symbols.astype(int))
     expected = network_states(network, symbols, STEPS)
-    found = [[[table.codes[code] for code in row] for row in state.tolist()] for state in states(table, terms, STEPS)]
+    found = [[[table.states[code] for code in row] for row in state.tolist()] for state in frames(table, terms, STEPS)]
     found += [found[-1]] * (STEPS + 1 - len(found))  # at rest
     assert found == expected
 
@@ -53,7 +53,7 @@ def test_the_shipped_network_takes_the_steps_of_its_table(expression: str):
     network = load("exact").network
     table, terms = shipped_rule("exact"), parse(expression)
     assert table is not None
-    found = [[[table.codes[code] for code in row] for row in state.tolist()] for state in states(table, terms, 10_000)]
+    found = [[[table.states[code] for code in row] for row in state.tolist()] for state in frames(table, terms, 10_000)]
     symbols = torch.tensor(Run(table, terms).symbols.astype(int))
     assert len(found) > 1
     assert network_states(network, symbols, len(found)) == [*found, found[-1]]

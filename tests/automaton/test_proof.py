@@ -112,7 +112,7 @@ def test_every_feasible_context_is_enumerated_and_no_other():
     for known in proof.certificate.meaning_of.values():
         assert known
         assert all(meaning == (digit_of(number), carry_of(number)) for number, meaning in known.items())
-    assert proof.codes == list(range(CODES))
+    assert proof.states == list(range(CODES))
 
 
 @given(st.sampled_from(CONTEXTS), st.integers(0, CODES), st.integers(1, CODES - 1))
@@ -220,7 +220,7 @@ def test_the_ground_may_have_a_code_of_its_own():
         steps[entry] = RULE.steps[x, *around]
         if x == EMPTY_CELL and entry[3] == own + 1:
             steps[entry] = own
-    table = RuleTable(RULE.bits, (*RULE.codes, 63), steps, (*RULE.reading, FIRST_DIGIT + 7), RULE.actions)
+    table = RuleTable(RULE.bits, (*RULE.states, 63), steps, (*RULE.reading, FIRST_DIGIT + 7), RULE.actions)
     proof = proof_of(table)
     assert proof.proved, proof.failures[:3]
     assert solve(table, ("95", "7", "0")).answer == "102"
@@ -258,7 +258,7 @@ def test_a_rule_that_never_rests_beside_a_number_is_not_proved():
     numbers = [number for number in NUMBERS if number != ZERO]
     steps[0, numbers, ZERO, BLANK], steps[0, numbers, twin, BLANK] = twin, ZERO
     steps[0, twin, side - 1, BLANK] = twin
-    table = RuleTable(RULE.bits, (*RULE.codes, 63), steps, (*RULE.reading, FIRST_DIGIT), RULE.actions)
+    table = RuleTable(RULE.bits, (*RULE.states, 63), steps, (*RULE.reading, FIRST_DIGIT), RULE.actions)
     assert solve(table, ("500",)).capped
     assert conditions(proof_of(table)) == {"rest"}
     follows = steps.copy()

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gridsum.automaton import run
-from gridsum.automaton.run import MOST_CELLS, SizeError, grid_size, most_steps, states
+from gridsum.automaton.run import MOST_CELLS, SizeError, frames, grid_size, most_steps
 from gridsum.automaton.solve import answer_by_rule, solve
 from gridsum.automaton.table import RuleTable, TableError
 from gridsum.data.symbols import ALPHABET, EQUALS, PLUS, exact_sum, parse
@@ -53,7 +53,7 @@ def test_every_state_is_the_oracles(sum_, chosen):
         patch.setattr(run, "_FEW", chosen)
         expected = every_state(RULE, sum_, 10**6)
         assert by_changes(RULE, sum_, 10**6) == expected
-        assert [state.tolist() for state in states(RULE, sum_)] == expected
+        assert [state.tolist() for state in frames(RULE, sum_)] == expected
         assert solve(RULE, sum_).steps == len(expected) - 1
 
 
@@ -64,7 +64,7 @@ def test_a_rule_without_sense_is_run_as_it_is(sum_, codes, seed, chosen):
         patch.setattr(run, "_FEW", chosen)
         expected = every_state(table, sum_, LIMIT)
         assert by_changes(table, sum_, LIMIT) == expected
-        assert [state.tolist() for state in states(table, sum_, LIMIT)] == expected
+        assert [state.tolist() for state in frames(table, sum_, LIMIT)] == expected
         found = solve(table, sum_, LIMIT)
     assert found.steps == len(expected) - 1
     assert found.capped == (len(expected) > LIMIT)
@@ -90,13 +90,13 @@ def test_a_rule_that_never_rests_is_stopped_and_says_so():
 def test_placement_follows_any_actions(sum_, actions, seed):
     actions[EQUALS] = 2
     table = random_table(3, seed, actions)
-    assert [state.tolist() for state in states(table, sum_, 8)] == every_state(table, sum_, 8)
+    assert [state.tolist() for state in frames(table, sum_, 8)] == every_state(table, sum_, 8)
 
 
 def test_a_placement_that_writes_the_equals_sign_is_refused():
     actions = tuple(0 if symbol == EQUALS else action for symbol, action in enumerate(USUAL_ACTIONS))
     with pytest.raises(TableError, match="'='"):
-        solve(RuleTable(RULE.bits, RULE.codes, RULE.steps, RULE.reading, actions), ("1", "2"))
+        solve(RuleTable(RULE.bits, RULE.states, RULE.steps, RULE.reading, actions), ("1", "2"))
 
 
 def test_the_top_row_holds_the_last_term_with_its_plus():

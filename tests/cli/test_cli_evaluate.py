@@ -261,7 +261,7 @@ def test_a_rule_is_measured_as_networks_are(command: Command, shipped: Path, tmp
     # A rule that reads every digit one too small is wrong, and its records say so.
     table = json.loads(column_addition().to_json())
     steps, reading = column_addition().steps, tuple(max(1, symbol - 1) if symbol else 0 for symbol in table["reading"])
-    wrong = type(column_addition())(table["bits"], tuple(table["codes"]), steps, reading, tuple(table["actions"]))
+    wrong = type(column_addition())(table["bits"], tuple(table["states"]), steps, reading, tuple(table["actions"]))
     (shipped / "exact.rule.json").write_text(wrong.to_json())
     assert command(*arguments, "--out", str(out))[0] == 0
     assert read([out])[2].sequences_right == 0

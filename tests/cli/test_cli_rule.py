@@ -54,7 +54,7 @@ def test_a_person_sees_column_addition(write: Write, command: Command):
     status, out, err = command("rule", "--table", write(column_addition()))
     assert (status, err) == (0, "")
     assert max(map(len, out.splitlines()[1:])) <= 80
-    assert "21 codes of 6 bits" in out
+    assert "21 states of 6 bits" in out
     assert "Bit 5 is the carry" in out
     assert "This is column addition" in out
     lines = [line.split() for line in out.splitlines()]
@@ -108,11 +108,11 @@ def test_a_table_that_adds_is_proved(write: Write, command: Command, tmp_path: P
     assert (status, err) == (0, f"gridsum: wrote {report}\n")
     assert "The rule: every condition holds" in out
     assert "Theorem. For any number of terms N of at most D digits" in out
-    assert "(21 codes of 6 bits) comes to rest" in out
+    assert "(21 states of 6 bits) comes to rest" in out
     assert "fail" not in out
     kept = json.loads(report.read_text())
     assert kept["proved"] is True
-    assert (kept["failures"], kept["codes"], kept["network"]) == ([], 21, {})
+    assert (kept["failures"], kept["states"], kept["network"]) == ([], 21, {})
     assert kept["evaluations"] == 22 * kept["contexts"] > 0
     assert f"{kept['contexts']:,} contexts" in out
 

@@ -170,7 +170,7 @@ def test_a_patched_vector_is_in_the_grid_and_moves_its_neighbours():
 def test_patches_that_do_not_fit_are_refused():
     with pytest.raises(ModelError, match="does not fit a grid"):
         gridsum.load("base").trace("58+67", patch={(0, 0, 99): torch.zeros(64)})
-    with pytest.raises(TableError, match="is no code of this rule"):
+    with pytest.raises(TableError, match="is not a state of this rule"):
         gridsum.load("exact").trace("58+67", patch={(0, 0, 0): 250})
     with pytest.raises(TableError, match="there is no cell 9, 0"):
         gridsum.load("exact").trace("58+67", patch={(0, 9, 0): 1})
@@ -179,11 +179,11 @@ def test_patches_that_do_not_fit_are_refused():
 def test_a_proved_rule_forgets_what_is_patched_into_it():
     model = gridsum.load("exact")
     trace = model.trace("95+8")
-    assert trace.codes is not None
+    assert trace.states is not None
     for n, row, column in ((0, 0, 0), (3, 1, -1), (6, 0, 1)):
-        patched = model.trace("95+8", patch={(n, row, column): int(trace.codes.max())})
-        assert patched.codes is not None
-        assert patched.codes[n, row, column] == trace.codes.max()
+        patched = model.trace("95+8", patch={(n, row, column): int(trace.states.max())})
+        assert patched.states is not None
+        assert patched.states[n, row, column] == trace.states.max()
         assert patched.answer.correct
         assert len(patched) > n
-    assert model.trace("95+8", patch={}).codes.tolist() == trace.codes.tolist()  # type: ignore[union-attr]
+    assert model.trace("95+8", patch={}).states.tolist() == trace.states.tolist()  # type: ignore[union-attr]

@@ -80,7 +80,7 @@ def test_a_network_that_leaves_its_table_is_told_apart():
     """In every entry, here of an untrained network, which leads out of the codes that it comes to rest in."""
     rule = LearnedRule(RuleNetwork(SMALL, [1]))
     table = rule.table()
-    codes = torch.tensor([*table.codes, rule.outside])
+    codes = torch.tensor([*table.states, rule.outside])
     entries = torch.tensor(list(np.ndindex(*table.steps.shape)))
     after = rule(entries[:, 0], codes[entries[:, 1:]])
     different = int((after != codes[torch.tensor(table.steps.reshape(-1).astype(int))]).sum())

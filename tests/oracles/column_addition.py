@@ -138,7 +138,7 @@ def column_addition_with_two_meanings() -> RuleTable:
     for x in (PLUS_CELL, EMPTY_CELL):
         steps[x][:, with_carry, BLANK] = both
     steps[EMPTY_CELL, :, both, BLANK] = plain.steps[EMPTY_CELL, :, code(1, 0), BLANK]
-    return RuleTable(plain.bits, plain.codes, steps, plain.reading, plain.actions)
+    return RuleTable(plain.bits, plain.states, steps, plain.reading, plain.actions)
 
 
 def column_addition_in_other_codes(seed: int) -> RuleTable:

@@ -11,7 +11,7 @@ import torch
 
 from gridsum.automaton.files import read_rule
 from gridsum.automaton.proof import prove
-from gridsum.automaton.run import Run, states
+from gridsum.automaton.run import Run, frames
 from gridsum.automaton.solve import solve
 from gridsum.data.symbols import ExpressionError, exact_sum, parse
 from gridsum.evaluation.solving import solve as solve_by_network
@@ -46,7 +46,7 @@ def test_every_cell_of_every_step_is_python_s(node: Node):
     compared = 0
     for problem, (steps, answer, exact, codes, settled) in zip(problems, node(script, problems), strict=True):
         terms = parse(problem)
-        expected = np.stack(list(states(TABLE, terms)))
+        expected = np.stack(list(frames(TABLE, terms)))
         assert steps == len(expected) - 1
         assert answer == exact == exact_sum(terms)
         assert base64.b64decode(codes) == expected.tobytes()
@@ -97,7 +97,7 @@ def test_its_proof_counts_what_ours_counts(node: Node):
     proved, contexts, evaluations, codes, data = node(script)
     ours = prove(TABLE)
     assert proved
-    assert (contexts, evaluations, codes) == (ours.contexts, ours.evaluations, len(ours.codes))
+    assert (contexts, evaluations, codes) == (ours.contexts, ours.evaluations, len(ours.states))
     assert (data["contexts"], data["evaluations"], data["codes"]) == (contexts, evaluations, codes)
 
 

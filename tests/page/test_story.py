@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect
 from gridsum.analysis.attention import score_terms
 from gridsum.automaton.files import read_rule
 from gridsum.automaton.proof import prove
-from gridsum.automaton.run import states
+from gridsum.automaton.run import frames as frames_of
 from gridsum.automaton.solve import solve as solve_by_rule
 from gridsum.data.symbols import decode
 from gridsum.evaluation.solving import solve, trace_expression
@@ -243,7 +243,7 @@ def test_pictures_film_and_data_are_what_is_shown(desktop: Visit):
     assert frames(film) == 1 + 3 * (len(EXAMPLE) + 1 + STEPS)
     data = json.loads(saved(page, "JSON", "json"))
     assert (data["answer"], data["steps"], data["correct"]) == ("10041", STEPS, True)
-    grids = list(states(TABLE, tuple(EXAMPLE.split("+"))))
+    grids = list(frames_of(TABLE, tuple(EXAMPLE.split("+"))))
     for n, grid in enumerate(grids[1:], 1):
         assert data["frames"][n]["rows"] == [
             "".join(TABLE.text(code).replace("·", " ") if code else " " for code in row) for row in grid
@@ -282,8 +282,8 @@ def test_the_figures_are_live(window: Visit):
     carry.get_by_role("button", name="999999999 + 1").click()
     expect(page.locator("#wave-caption")).to_contain_text("Here the belief was right from the start")
     proof = prove(TABLE)
-    expect(page.locator("#states h2")).to_contain_text(f"{len(proof.codes)} states")
-    expect(page.locator("#codes button")).to_have_count(len(proof.codes))
+    expect(page.locator("#states h2")).to_contain_text(f"{len(proof.states)} states")
+    expect(page.locator("#codes button")).to_have_count(len(proof.states))
     page.get_by_role("button", name=re.compile("^State 5 with a carry")).click()
     expect(page.locator("#codes-caption")).to_contain_text("5 with a carry is")
     page.get_by_label("its own symbol").select_option("8")

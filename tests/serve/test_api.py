@@ -27,7 +27,7 @@ import gridsum
 from gridsum.api.models import Model
 from gridsum.api.networks import PaperModel
 from gridsum.api.rules import RuleModel
-from gridsum.automaton.run import states
+from gridsum.automaton.run import frames
 from gridsum.config.paper import Config
 from gridsum.config.variants import variant
 from gridsum.data.answers import Answer
@@ -122,8 +122,8 @@ def test_a_trace_is_the_library_s(address: str, base: Model, exact: RuleModel, n
     assert told == json.loads(json.dumps((base if name == "base" else exact).trace(EXAMPLE).to_dict()))
     assert "".join(told["readings"][-1]["symbols"][0]).strip() == told["answer"] == "10041"
     if name == "exact":
-        assert [reading["codes"] for reading in told["readings"]] == [
-            grid.tolist() for grid in states(exact.table, parse(EXAMPLE))
+        assert [reading["states"] for reading in told["readings"]] == [
+            grid.tolist() for grid in frames(exact.table, parse(EXAMPLE))
         ]
 
 

@@ -240,12 +240,12 @@ def test_addition_in_a_base_is_proved_and_a_mistake_is_found(base: int):
     table = by_columns(task)
     proof = prove(table)
     assert proof.proved, proof.failures[:3]
-    assert proof.codes == list(range(2 * base + 1))
+    assert proof.states == list(range(2 * base + 1))
     assert meaning_of(table).is_addition
     largest = task.alphabet.digits[-1] * 9
     assert answer_by_rule(table, (largest, "1")).correct
     wrong = RuleTable(
-        table.bits, table.codes, np.where(table.steps == 2, 1, table.steps), table.reading, table.actions, task
+        table.bits, table.states, np.where(table.steps == 2, 1, table.steps), table.reading, table.actions, task
     )
     assert not prove(wrong).proved
 

@@ -172,12 +172,12 @@ def test_what_is_held_out_is_solved_as_it_would_be_asked():
     fleet = Fleet(TINY, (0, 1), CPU)
     found = fleet.held_out()
     assert all(share * 64 % 1 == 0 for share in found["held_out"])
-    assert all(1 <= codes <= 2**TINY.rule.bits for codes in found["codes"])
+    assert all(1 <= codes <= 2**TINY.rule.bits for codes in found["states"])
     assert found["hardened"] == (False, False)
     with torch.no_grad():
         fleet.network.logits.weight.zero_()
         fleet.network.logits.bias.fill_(-1.0)  # type: ignore[union-attr]
-    assert fleet.held_out()["codes"] == (1, 1), "where no bit ever comes on, all cells hold one code"
+    assert fleet.held_out()["states"] == (1, 1), "where no bit ever comes on, all cells hold one code"
 
 
 def test_the_small_recipe_is_for_short_sums():

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from gridsum.model.inference import HaltingRule
 
 Cells = Mapping[tuple[int, int, int], Any]
-"""(n, row, column) → the state that the cell is to have after n steps: a vector, or the number of a code."""
+"""(n, row, column) → the state that the cell is to have after n steps: a vector, or the number of a rule's state."""
 Parts = Mapping[tuple[str, int], Any]
 """(name, call) → what that part of the network is to put out then, as `run_with_cache` names and counts them."""
 Patch = Mapping[Any, Any]

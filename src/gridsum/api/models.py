@@ -33,7 +33,7 @@ class Model(ABC):
         >>> import gridsum
         >>> model = gridsum.load("exact")
         >>> model
-        <gridsum model exact: a rule of ... codes>
+        <gridsum model exact: a rule of ... states>
         >>> model.solve("999 + 1")
         <999+1=1000, right, ... steps>
     """
@@ -119,8 +119,8 @@ class Model(ABC):
         """All that happens inside while a sum is worked out; takes what `solve` takes.
 
         `patch` changes things on the way, and the computation goes on from there. {(n, row, column): state} puts a
-        vector, or a code of a rule, into a cell of the grid after n steps. {(name, call): output} lets a part of a
-        network put out something else in one of its calls, as `run_with_cache` names and counts them.
+        vector, or the number of a rule's state, into a cell of the grid after n steps. {(name, call): output} lets a
+        part of a network put out something else in one of its calls, as `run_with_cache` names and counts them.
 
         Examples:
             >>> import gridsum
@@ -128,7 +128,7 @@ class Model(ABC):
             >>> trace = model.trace("58+67")
             >>> trace.readings[-1][0]
             '·125'
-            >>> patched = model.trace("58+67", patch={(1, 0, 3): trace.codes[-1, 0, 1]})
+            >>> patched = model.trace("58+67", patch={(1, 0, 3): trace.states[-1, 0, 1]})
             >>> patched.readings[1][0][3], patched.answer.answer
             ('1', '125')
         """

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from gridsum.model.inside import Trace as Inside
     from gridsum.model.store import Model as Runs
 
-# The states of a rule are kept for a trace while they are so many codes at most.
-_MOST_CODES = 5 * 10**7
+# The frames of a rule are kept for a trace while they have so many cells at most.
+_MOST_CELLS = 5 * 10**7
 
 
 class RuleModel(Model):
@@ -37,7 +37,7 @@ class RuleModel(Model):
             self.table = table
 
     def __repr__(self) -> str:
-        return f"<gridsum model {self.name}: a rule of {len(self.table.codes)} codes>"
+        return f"<gridsum model {self.name}: a rule of {len(self.table.states)} states>"
 
     @cached_property
     def table(self) -> "RuleTable":
@@ -122,7 +122,7 @@ class RuleModel(Model):
     ) -> Trace:
         import numpy as np
 
-        from gridsum.automaton.run import patched, states
+        from gridsum.automaton.run import frames, patched
 
         self.check(how)
         cells, parts = split_patch(patch)
@@ -131,15 +131,15 @@ class RuleModel(Model):
                 f"a trace of {self.name} is of its rule; parts of its network are patched in run_with_cache"
             )
         if cells:
-            answer, grids = patched(self.table, terms, {place: _code(code) for place, code in cells.items()})
+            answer, grids = patched(self.table, terms, {place: _number(state) for place, state in cells.items()})
             return Trace(self, terms, answer, how, np.stack(grids))
         (answer,) = self.answers([terms], how)
         height, width = self.size(terms)
-        if (answer.steps + 1) * height * width > _MOST_CODES:
+        if (answer.steps + 1) * height * width > _MOST_CELLS:
             raise ModelError(
                 f"{answer.steps + 1:,} grids of {height:,} × {width:,} cells are too many to keep; trace a shorter sum"
             )
-        return Trace(self, terms, answer, how, np.stack(list(states(self.table, terms, answer.steps))))
+        return Trace(self, terms, answer, how, np.stack(list(frames(self.table, terms, answer.steps))))
 
     def attention_of(self, inside: "Inside") -> "Tensor":
         """What each bit takes from left, right and below [N,3,H,W,E]."""
@@ -176,8 +176,8 @@ class RuleModel(Model):
         return draw_rule(answer, self.table, terms, self.name, grids=states)
 
 
-def _code(state: Any) -> int:
+def _number(state: Any) -> int:
     try:
         return operator.index(state)
     except TypeError:
-        raise ModelError(f"{state!r} is not a code of a rule; a cell holds the number of one, such as 1") from None
+        raise ModelError(f"{state!r} is not a state of a rule; a cell holds the number of one, such as 1") from None

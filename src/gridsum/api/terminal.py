@@ -62,7 +62,7 @@ def draw_rule(
     width: int | None = None,
     grids: Sequence[Any] | None = None,
 ) -> list[Line]:
-    """The same for a rule. `grids` are the codes after each step, where they are at hand; else the rule is run."""
+    """The same for a rule. `grids` are the states after each step, where they are at hand; else the rule is run."""
     from gridsum.automaton.run import Run
 
     alphabet, run = table.task.alphabet, Run(table, terms)

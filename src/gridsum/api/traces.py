@@ -59,22 +59,22 @@ class Trace:
     """
 
     def __init__(self, model: Traced, terms: tuple[str, ...], answer: Answer, how: How, states: Any) -> None:
-        """`states` are the internals of a network, or the codes [N+1,H,W] of a rule."""
+        """`states` are the internals of a network, or the states [N+1,H,W] of a rule."""
         self.model, self.terms, self.answer, self.how = model, terms, answer, how
-        self.codes: np.ndarray | None = None
-        """Of a rule, the code of every cell [N+1,H,W]; None for a network of vectors."""
+        self.states: np.ndarray | None = None
+        """Of a rule, the number of every cell's state [N+1,H,W]; None for a network of vectors."""
         if hasattr(states, "decoded"):
             self.inside = states
         else:
-            self.codes = states
+            self.states = states
 
     @cached_property
     def inside(self) -> "Inside":
         """Every internal as tensors, the same for a rule as for a network; a rule's readings are certain."""
         from gridsum.automaton.rule import trace_of_rule
 
-        assert self.codes is not None
-        return trace_of_rule(self.model.table, self.terms, self.codes)  # type: ignore[attr-defined]
+        assert self.states is not None
+        return trace_of_rule(self.model.table, self.terms, self.states)  # type: ignore[attr-defined]
 
     @property
     def input(self) -> str:
@@ -112,9 +112,9 @@ class Trace:
     def readings(self) -> list[list[str]]:
         """What the output layer reads at every n: a line for each row of the grid, a dot for a blank."""
         letters = [_BLANK if code == PAD else symbol for code, symbol in enumerate(self.model.task.alphabet.symbols)]
-        if self.codes is not None:
+        if self.states is not None:
             letters = [letters[symbol] for symbol in self.model.table.reading]  # type: ignore[attr-defined]
-            grids = self.codes.tolist()
+            grids = self.states.tolist()
         else:
             grids = self.inside.decoded.argmax(-1).tolist()
         return [["".join(letters[code] for code in row) for row in grid] for grid in grids]
@@ -134,8 +134,8 @@ class Trace:
                 "symbols": [[inside.alphabet[code] for code in row] for row in codes.tolist()],
                 "confidence": _rounded(confidence),
             }
-            if self.codes is not None:
-                found["codes"] = self.codes[n].tolist()
+            if self.states is not None:
+                found["states"] = self.states[n].tolist()
             if grids:
                 found["grid"] = _rounded(inside.grids[n])
             if attention:
@@ -174,7 +174,7 @@ class Trace:
         sys.stdout.write(rendered(self._drawing(), sys.stdout))
 
     def _drawing(self) -> "list[Line]":
-        states = self.inside if self.codes is None else self.codes
+        states = self.inside if self.states is None else self.states
         return self.model.drawing(self.terms, self.answer, self.how, states)
 
     def plot(self, what: str = "steps", *, cell: tuple[int, int] | None = None, head: int | None = None) -> Any:

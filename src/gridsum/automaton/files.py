@@ -5,7 +5,7 @@ from pathlib import Path
 from gridsum.automaton.table import RuleTable, TableError
 
 _SHIPPED = Path(__file__).parents[1] / "shipped"
-# A table of 255 codes, which do not compress at all, as text.
+# A table of 255 states, which do not compress at all, as text.
 _MOST_BYTES = 10**9
 
 

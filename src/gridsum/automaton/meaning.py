@@ -1,9 +1,9 @@
-"""What the codes of a rule mean, found out from what the rule does.
+"""What the states of a rule mean, found out from what the rule does.
 
-Sums are worked out until rest. Then every cell shows a window: its symbol, the codes of its left, right and lower
-neighbour, and its own code. A code's digit is what it reads as. Its carry is what the cell to its left has more than
-that cell's own symbol and the digit below it, the same wherever the code stands; a blank counts as 0. The lowest row
-holds no term and is never read, so a code that stands only there counts as blank, whatever it would read as.
+Sums are worked out until rest. Then every cell shows a window: its symbol, the states of its left, right and lower
+neighbour, and its own state. A state's digit is what it reads as. Its carry is what the cell to its left has more than
+that cell's own symbol and the digit below it, the same wherever the state stands; a blank counts as 0. The lowest row
+holds no term and is never read, so a state that stands only there counts as blank, whatever it would read as.
 """
 
 import random
@@ -37,15 +37,15 @@ class Window(NamedTuple):
 
 
 class Sum(NamedTuple):
-    """A digit, with a carry or without: what a code stands for, and what a column adds up to."""
+    """A digit, with a carry or without: what a state stands for, and what a column adds up to."""
 
     digit: int
     carry: int
 
 
 @dataclass(frozen=True)
-class Code:
-    """One code and what it means."""
+class State:
+    """One state and what it means."""
 
     number: int
     pattern: int
@@ -81,7 +81,7 @@ class Code:
 
 @dataclass(frozen=True)
 class CarryBit:
-    """The bit that tells the carry in every code of a digit."""
+    """The bit that tells the carry in every state of a digit."""
 
     bit: int
     on: int
@@ -92,7 +92,7 @@ class CarryBit:
 
 @dataclass(frozen=True)
 class Meaning:
-    codes: tuple[Code, ...]
+    states: tuple[State, ...]
     carry_bits: tuple[CarryBit, ...]
     sums: dict[tuple[int, int, int], frozenset[Sum]]
     """(own symbol, digit below, carry from the right) → what the cell was seen to hold; a blank is 0 without carry."""
@@ -146,8 +146,8 @@ def meaning_of(table: RuleTable, seed: int = 0) -> Meaning:
     at_rest = {window.own for window in windows}
     values = _values(table, lowest - at_rest)
     carries = _carries(values, windows, base)
-    codes = tuple(
-        Code(
+    states = tuple(
+        State(
             number,
             pattern,
             table.text(number),
@@ -155,16 +155,16 @@ def meaning_of(table: RuleTable, seed: int = 0) -> Meaning:
             number in lowest - at_rest,
             carries.get(number),
         )
-        for number, pattern in enumerate(table.codes)
+        for number, pattern in enumerate(table.states)
     )
     sums = _sums(values, carries, windows)
-    return Meaning(codes, _carry_bits(table.bits, codes, base), sums, len(windows), len(examples), restless, base)
+    return Meaning(states, _carry_bits(table.bits, states, base), sums, len(windows), len(examples), restless, base)
 
 
 def windows_at_rest(table: RuleTable, run: Run) -> set[Window]:
     """What the cells of all rows but the lowest show."""
-    codes = np.pad(run.grid, ((0, 0), (1, 1)), constant_values=table.outside)
-    parts = (run.symbols[:-1], codes[:-1, :-2], codes[:-1, 2:], codes[1:, 1:-1], codes[:-1, 1:-1])
+    states = np.pad(run.grid, ((0, 0), (1, 1)), constant_values=table.outside)
+    parts = (run.symbols[:-1], states[:-1, :-2], states[:-1, 2:], states[1:, 1:-1], states[:-1, 1:-1])
     rows = np.unique(np.stack([part.reshape(-1) for part in parts], 1), axis=0)
     return {Window(*row) for row in rows.tolist()}
 
@@ -179,11 +179,11 @@ def _examples(chance: random.Random, digits: str) -> Iterator[tuple[str, ...]]:
 
 
 def _values(table: RuleTable, unread: set[int]) -> dict[int, int]:
-    """What each code adds to the column above it; not those that read as neither a digit nor a blank."""
+    """What each state adds to the column above it; not those that read as neither a digit nor a blank."""
     values = dict.fromkeys(unread | {table.outside}, 0)
-    for code, symbol in enumerate(table.reading):
+    for state, symbol in enumerate(table.reading):
         if symbol == PAD or FIRST_DIGIT <= symbol < table.task.alphabet.sign_code:
-            values.setdefault(code, 0 if symbol == PAD else symbol - FIRST_DIGIT)
+            values.setdefault(state, 0 if symbol == PAD else symbol - FIRST_DIGIT)
     return values
 
 
@@ -193,7 +193,7 @@ def _carries(values: dict[int, int], windows: set[Window], base: int) -> dict[in
         known = window.own in values and window.below in values
         more = (values[window.own] - values[window.below] - _own_digit(window, base)) % base if known else None
         seen[window.right].add(more)
-    return {code: more for code, (more, *others) in seen.items() if more is not None and more < 2 and not others}
+    return {state: more for state, (more, *others) in seen.items() if more is not None and more < 2 and not others}
 
 
 def _own_digit(window: Window, base: int) -> int:
@@ -205,18 +205,18 @@ def _sums(
 ) -> dict[tuple[int, int, int], frozenset[Sum]]:
     found: defaultdict[tuple[int, int, int], set[Sum]] = defaultdict(set)
     for window in windows:
-        # A code that never stands to the right of a cell has shown no carry, and is left out.
+        # A state that never stands to the right of a cell has shown no carry, and is left out.
         if {window.below, window.own} <= values.keys() and {window.right, window.own} <= carries.keys():
             case = window.symbol, values[window.below], carries[window.right]
             found[case].add(Sum(values[window.own], carries[window.own]))
     return {case: frozenset(sums) for case, sums in found.items()}
 
 
-def _carry_bits(bits: int, codes: tuple[Code, ...], base: int) -> tuple[CarryBit, ...]:
+def _carry_bits(bits: int, states: tuple[State, ...], base: int) -> tuple[CarryBit, ...]:
     patterns: defaultdict[Sum, set[int]] = defaultdict(set)
-    for code in codes:
-        if code.value is not None:
-            patterns[code.value].add(code.pattern)
+    for state in states:
+        if state.value is not None:
+            patterns[state.value].add(state.pattern)
     if not all(Sum(digit, carry) in patterns for digit in range(base) for carry in (0, 1)):
         return ()
     carry_bits = []

@@ -343,7 +343,7 @@ class Proof:
         return not self.failures
 
     @property
-    def codes(self) -> list[int]:
+    def states(self) -> list[int]:
         """Those that mean something."""
         return sorted({code for known in self.certificate.meaning_of.values() for code in known})
 

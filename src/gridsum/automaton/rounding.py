@@ -185,7 +185,7 @@ class Enclosed:
         )
 
     def through_view(self, matrix: Tensor) -> Box:
-        """What another matrix makes of the view of each code. Either product may be computed first."""
+        """What another matrix makes of the view of each state. Either product may be computed first."""
         view, patterns, after = self.network.view, Box.exactly(self.rule.patterns), Box.exactly(matrix)
         one = _layer(view, patterns) @ after
         other = product(patterns, Box.exactly(view.weight[0]) @ after, Box.exactly(view.bias) @ after)
@@ -196,8 +196,8 @@ class Enclosed:
         network, transition, query = self.network, self.network.transition, self.query.rows(x)
         seen = [contexts[:, PROVABLE.index(name)] for name in network.config.positions]
         places = zip(seen, network.looking.relative[0], strict=True)
-        scores = [query * (self.keys.rows(code) + Box.exactly(relative)) for code, relative in places]
-        attended = self.cell.rows(x) + attend(scores, [self.values.rows(code) for code in seen])
+        scores = [query * (self.keys.rows(state) + Box.exactly(relative)) for state, relative in places]
+        attended = self.cell.rows(x) + attend(scores, [self.values.rows(state) for state in seen])
         between = layer_norm(Ball(attended.middle, attended.off.norm(dim=-1)), transition.norm_attention)
         made = between
         for index, layer in enumerate(transition.feed_forward.layers):
@@ -209,7 +209,7 @@ class Enclosed:
         return Box(SHARPNESS * (last.middle @ weight + bias), SHARPNESS * off * _OUTWARD)
 
     def readings(self) -> Box:
-        """The logits over Σ of each code."""
+        """The logits over Σ of each state."""
         matrix, bias = self.network.reading.weight[0], Box.exactly(self.network.reading.bias[0])
         return (self.through_view(matrix) + bias).further(_gamma(len(matrix)) * bias.size)
 
@@ -231,16 +231,16 @@ def _undecided(logits: Box, chosen: Sequence[int]) -> int:
 
 @torch.no_grad()
 def certainty(rule: LearnedRule, table: RuleTable) -> Certainty:
-    """Whether float32 can come to another code in any entry. The rule's network is one in float64, on the CPU."""
-    enclosed, codes = Enclosed(rule), torch.tensor([*table.codes, rule.outside])
-    different = _undecided(enclosed.readings().rows(codes[:-1]), table.reading)
+    """Whether float32 can come to another state in any entry. The rule's network is one in float64, on the CPU."""
+    enclosed, states = Enclosed(rule), torch.tensor([*table.states, rule.outside])
+    different = _undecided(enclosed.readings().rows(states[:-1]), table.reading)
     different += _undecided(enclosed.actions(), table.actions)
     entries = torch.tensor(np.indices(table.steps.shape).reshape(4, -1).T)
-    wanted = codes[torch.tensor(table.steps.reshape(-1).astype(np.int64))]
+    wanted = states[torch.tensor(table.steps.reshape(-1).astype(np.int64))]
     error, surplus = 0.0, float("inf")
     for low in range(0, len(entries), _AT_ONCE):
         part = entries[low : low + _AT_ONCE]
-        z = enclosed.logits(part[:, 0], codes[part[:, 1:]])
+        z = enclosed.logits(part[:, 0], states[part[:, 1:]])
         certain = (z.middle.abs() > z.off).all(1) & (rule.codes_of(z.middle) == wanted[low : low + _AT_ONCE])
         different += int((~certain).sum())
         error, surplus = max(error, float(z.off.max())), min(surplus, float((z.middle.abs() - z.off).min()))

@@ -1,8 +1,8 @@
 """The rule of one run of the network of bits, as a function of local contexts.
 
-A context is a cell's own symbol and the codes of its left, right and lower neighbour; a code is m bits as one integer,
-2^m stands for outside the grid. The function is the network's own (`RuleNetwork.react`), evaluated on lists of contexts
-instead of grids, so that what is enumerated and what is solved with are one.
+A context is a cell's own symbol and the states of its left, right and lower neighbour; a state is m bits as one
+integer, 2^m stands for outside the grid. The function is the network's own (`RuleNetwork.react`), evaluated on lists of
+contexts instead of grids, so that what is enumerated and what is solved with are one.
 """
 
 import math
@@ -27,7 +27,7 @@ from gridsum.tasks import FIRST_DIGIT
 
 # Contexts are evaluated so many at a time.
 _AT_ONCE = 1 << 16
-# Sums that show which codes are in use: the fewest and the most terms, and the most digits.
+# Sums that show which states are in use: the fewest and the most terms, and the most digits.
 _SHAPES = ((1, 4, 10), (1, 2, 20), (5, 8, 6), (2, 3, 3))
 _SUMS = 2000
 _RARE = 1e-4
@@ -64,11 +64,11 @@ class Rules:
         self.device, self.dtype = weight.device, weight.dtype
         self.bits = network.config.bits
         self.outside = 2**self.bits
-        codes = torch.arange(self.outside, device=self.device)
-        self.patterns = ((codes[:, None] >> torch.arange(self.bits, device=self.device)) & 1).to(self.dtype) * 2 - 1
+        states = torch.arange(self.outside, device=self.device)
+        self.patterns = ((states[:, None] >> torch.arange(self.bits, device=self.device)) & 1).to(self.dtype) * 2 - 1
 
     def prepare(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """What is the same for all contexts: cells and queries by symbol, keys and values by code, each [R,...,E]."""
+        """What is the same for all contexts: cells and queries by symbol, keys and values by state, each [R,...,E]."""
         network = self.network
         patterns = self.patterns.expand(network.runs, -1, -1)
         keys, values = (F.pad(part, (0, 0, 0, 1)) for part in network.show(patterns))
@@ -83,7 +83,7 @@ class Rules:
         """z [R,N,m] for symbols x [R,N] and contexts [R,N,3]: left, right, below."""
         cell, query, keys, values = prepared or self.prepare()
         seen = [contexts[..., PROVABLE.index(name)] for name in self.network.config.positions]
-        around = [[_rows(part, code) for code in seen] for part in (keys, values)]
+        around = [[_rows(part, state) for state in seen] for part in (keys, values)]
         return self.network.react(_rows(cell, x), _rows(query, x), *around)
 
 
@@ -105,14 +105,14 @@ class LearnedRule(Rules):
 
     @torch.no_grad()
     def __call__(self, x: Tensor, contexts: Tensor) -> Tensor:
-        """The code [N] after one step."""
+        """The state [N] after one step."""
         prepared = self.prepare()
         parts = zip(x.split(_AT_ONCE), contexts.split(_AT_ONCE), strict=True)
         return torch.cat([self.codes_of(self.logits(a, b, prepared)) for a, b in parts])
 
     @torch.no_grad()
     def step(self, x: Tensor, state: Tensor) -> Tensor:
-        """Whole grids [B,H,W] of symbols and codes, one step on."""
+        """Whole grids [B,H,W] of symbols and states, one step on."""
         side = self.outside + 1
         left, right, below = around(state, self.outside)
         key = ((x * side + left) * side + right) * side + below
@@ -130,13 +130,13 @@ class LearnedRule(Rules):
         return after.long()
 
     def _follow(self, key: Tensor) -> Tensor:
-        """The codes after contexts that are written as one number each."""
+        """The states after contexts that are written as one number each."""
         side = self.outside + 1
         contexts = torch.stack((key // side**2 % side, key // side % side, key % side), 1)
         return self(key // side**3, contexts)
 
     def rest(self, x: Tensor, limit: int, start: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """The codes [B,H,W] that grids come to within `limit` steps, and which of them [B] are at rest by then."""
+        """The states [B,H,W] that grids come to within `limit` steps, and which of them [B] are at rest by then."""
         state = torch.zeros_like(x) if start is None else start.clone()
         moving = torch.arange(len(x), device=x.device)
         for _ in range(limit):
@@ -181,7 +181,7 @@ class LearnedRule(Rules):
 
     @torch.no_grad()
     def reading(self) -> Tensor:
-        """The symbol of Σ read in each code [2^m]."""
+        """The symbol of Σ read in each state [2^m]."""
         return self.network.read(self.patterns[None])[0].argmax(-1)
 
     @torch.no_grad()
@@ -190,26 +190,26 @@ class LearnedRule(Rules):
         return self.network.actions(hard=True)[0].argmax(-1)
 
     def table(self, codes_in_use: Sequence[int] | None = None) -> RuleTable:
-        """The rule on the codes that cells come to rest in, and the start; what leads out of these is rounded to one.
+        """The rule on the states that cells come to rest in, and the start; what leads out of these is rounded to one.
 
-        Which codes these are, if they are not given, is seen on random sums of all shapes. The table is a rule of its
+        Which states these are, if they are not given, is seen on random sums of all shapes. The table is a rule of its
         own, proved by itself.
         """
         rest = self._resting() if codes_in_use is None else torch.tensor(list(codes_in_use), device=self.device)
-        codes = torch.cat((rest.new_zeros(1), rest[rest != 0]))
-        places = torch.cat((codes, codes.new_tensor([self.outside])))
+        states = torch.cat((rest.new_zeros(1), rest[rest != 0]))
+        places = torch.cat((states, states.new_tensor([self.outside])))
         side = len(places)
         contexts = torch.cartesian_prod(
             torch.arange(len(self.task.alphabet.cell_symbols), device=self.device),
             *[torch.arange(side, device=self.device)] * 3,
         )
         after = self(contexts[:, 0], places[contexts[:, 1:]])
-        distance = (self.patterns[:, None] != self.patterns[codes]).sum(-1)
+        distance = (self.patterns[:, None] != self.patterns[states]).sum(-1)
         steps = distance.argmin(1)[after].to(torch.uint8).cpu().numpy()
-        reading = self.reading()[codes].tolist()
+        reading = self.reading()[states].tolist()
         return RuleTable(
             self.bits,
-            tuple(codes.tolist()),
+            tuple(states.tolist()),
             steps.reshape(-1, side, side, side),
             tuple(reading),
             tuple(self.actions().tolist()),
@@ -217,7 +217,7 @@ class LearnedRule(Rules):
         )
 
     def _resting(self) -> Tensor:
-        """The codes of cells at rest, but for those that are rarer than mistakes."""
+        """The states of cells at rest, but for those that are rarer than mistakes."""
         counts = torch.zeros(self.outside, dtype=torch.int64, device=self.device)
         for index, (fewest, most, digits) in enumerate(_SHAPES):
             space = Space((fewest, most), (1, digits))
@@ -243,14 +243,14 @@ class Agreement:
 
 @torch.no_grad()
 def agreement(rule: LearnedRule, table: RuleTable) -> Agreement:
-    """The network against every entry of the table: where none differs, the table is the network on these codes."""
-    codes = torch.tensor([*table.codes, rule.outside], device=rule.device)
+    """The network against every entry of the table: where none differs, the table is the network on these states."""
+    states = torch.tensor([*table.states, rule.outside], device=rule.device)
     contexts = torch.tensor(np.indices(table.steps.shape).reshape(4, -1).T, device=rule.device)
-    wanted = codes[torch.tensor(table.steps.reshape(-1).astype(np.int64), device=rule.device)]
+    wanted = states[torch.tensor(table.steps.reshape(-1).astype(np.int64), device=rule.device)]
     prepared, different, margin = rule.prepare(), 0, math.inf
     for low in range(0, len(wanted), _AT_ONCE):
         part = slice(low, low + _AT_ONCE)
-        z = rule.logits(contexts[part, 0], codes[contexts[part, 1:]], prepared)
+        z = rule.logits(contexts[part, 0], states[contexts[part, 1:]], prepared)
         different += int((rule.codes_of(z) != wanted[part]).sum())
         margin = min(margin, float(z.abs().min()))
     return Agreement(len(wanted), different, margin)
@@ -263,7 +263,7 @@ def _rows(part: Tensor, which: Tensor) -> Tensor:
 
 
 def around(state: Tensor, outside: int) -> tuple[Tensor, Tensor, Tensor]:
-    """The codes left, right and below of every cell of grids [B,H,W]."""
+    """The states left, right and below of every cell of grids [B,H,W]."""
     padded = F.pad(state, (1, 1, 0, 1), value=outside)
     return padded[:, :-1, :-2], padded[:, :-1, 2:], padded[:, 1:, 1:-1]
 
@@ -289,13 +289,13 @@ def cells(symbols: Tensor, actions: Tensor, height: int, width: int) -> Tensor:
     return torch.where((grid.sum(-1) > 0) & (written >= FIRST_DIGIT), written - FIRST_DIGIT, empty)
 
 
-def trace_of_rule(table: RuleTable, terms: Sequence[str], codes: np.ndarray) -> Trace:
-    """The internals of a computation from its codes [N+1,H,W]: bits as ±1, and readings that are certain."""
-    states = torch.from_numpy(codes).long()
-    bits = (torch.tensor(table.codes)[states][..., None] >> torch.arange(table.bits)) & 1
+def trace_of_rule(table: RuleTable, terms: Sequence[str], states: np.ndarray) -> Trace:
+    """The internals of a computation from its states [N+1,H,W]: bits as ±1, and readings that are certain."""
+    numbers = torch.from_numpy(states).long()
+    bits = (torch.tensor(table.states)[numbers][..., None] >> torch.arange(table.bits)) & 1
     symbols = torch.tensor(table.task.encode(terms))
     actions = F.one_hot(torch.tensor(table.actions), 3).float()[symbols]
-    readings = F.one_hot(torch.tensor(table.reading)[states], len(table.task.alphabet)).float()
+    readings = F.one_hot(torch.tensor(table.reading)[numbers], len(table.task.alphabet)).float()
     return Trace(
         symbols, actions, bits.float() * 2 - 1, readings, torch.zeros(0), None, None, table.task.alphabet.symbols
     )

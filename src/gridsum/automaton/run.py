@@ -1,6 +1,6 @@
 """A rule run on a sum: every cell changes at once, step by step, until no cell changes any more.
 
-`states` computes all cells at every step, as a rule is defined. `Run` comes to the same states, in as many steps,
+`frames` computes all cells at every step, as a rule is defined. `Run` comes to the same frames, in as many steps,
 without computing cells where nothing can change.
 """
 
@@ -89,23 +89,23 @@ def most_steps(size: GridSize) -> int:
     return 2 * size.height * size.width + 16
 
 
-def states(
+def frames(
     table: RuleTable,
     terms: Sequence[str],
     limit: int | None = None,
     patch: Mapping[tuple[int, int, int], int] | None = None,
 ) -> Iterator[np.ndarray]:
-    """The code of every cell [H,W] before any step and after each one, until rest or the limit on steps.
+    """The state of every cell [H,W] before any step and after each one, until rest or the limit on steps.
 
     This is what a rule is: all cells are computed at every step. `solve` must come to the same. A patch gives some
-    cells other codes on the way, (n, row, column) → code, and there is no rest before the last of them.
+    cells other states on the way, (n, row, column) → state, and there is no rest before the last of them.
     """
     size, patch = size_of(terms, table.task), patch or {}
-    for (n, row, column), code in patch.items():
+    for (n, row, column), state in patch.items():
         if not (n >= 0 and -size.height <= row < size.height and -size.width <= column < size.width):
             raise TableError(f"there is no cell {row}, {column} at step {n} in a grid of {size.height} × {size.width}")
-        if not 0 <= code < table.outside:
-            raise TableError(f"{code} is no code of this rule; they are numbered from 0 to {table.outside - 1}")
+        if not 0 <= state < table.outside:
+            raise TableError(f"{state} is not a state of this rule; states are numbered from 0 to {table.outside - 1}")
     symbols = Run(table, terms, size).symbols
     last = max((place[0] for place in patch), default=0)
     grid = np.zeros(size, np.uint8)
@@ -114,10 +114,10 @@ def states(
         if n:
             around = np.pad(grid, ((0, 1), (1, 1)), constant_values=table.outside)
             grid = table.steps[symbols, around[:-1, :-2], around[:-1, 2:], around[1:, 1:-1]]
-        for (when, row, column), code in patch.items():
+        for (when, row, column), state in patch.items():
             if when == n:
                 grid = grid.copy()
-                grid[row, column] = code
+                grid[row, column] = state
         if n > last and np.array_equal(grid, before):
             break
         yield grid
@@ -126,8 +126,8 @@ def states(
 def patched(
     table: RuleTable, terms: Sequence[str], patch: Mapping[tuple[int, int, int], int]
 ) -> tuple[Answer, list[np.ndarray]]:
-    """The answer and all states where some cells are given other codes on the way."""
-    grids = list(states(table, terms, None, patch))
+    """The answer and all frames where some cells are given other states on the way."""
+    grids = list(frames(table, terms, None, patch))
     steps, capped = len(grids) - 1, len(grids) > most_steps(size_of(terms, table.task))
     found = RuleAnswer(read(table, grids[-1][0].tobytes()), steps, 0, capped)
     return with_truth(table, terms, found), grids
@@ -148,11 +148,11 @@ def with_truth(table: RuleTable, terms: Sequence[str], found: RuleAnswer) -> Ans
     )
 
 
-def read(table: RuleTable, codes: bytes) -> str:
-    """What a row of codes says; blanks are left out."""
-    blank = bytes(code for code, symbol in enumerate(table.reading) if symbol == PAD)
+def read(table: RuleTable, states: bytes) -> str:
+    """What a row of states says; blanks are left out."""
+    blank = bytes(state for state, symbol in enumerate(table.reading) if symbol == PAD)
     letters = "".join(table.task.alphabet.symbols[symbol] for symbol in table.reading).encode()
-    return codes.translate(letters.ljust(256), blank).decode()
+    return states.translate(letters.ljust(256), blank).decode()
 
 
 def placed(table: RuleTable, terms: Sequence[str], size: GridSize) -> list[bytes]:
@@ -190,7 +190,7 @@ class Run:
         self._table, self._side = table, table.outside + 1
         self._symbols = _flat_symbols(table, terms, self.size)
         border = bytes([table.outside]) * stride
-        self._codes = bytearray(border + (bytes(width) + border[:1]) * height + border)
+        self._states = bytearray(border + (bytes(width) + border[:1]) * height + border)
         # What changed in the last step. At the first step every cell is computed.
         self._changed = np.arange(stride, (height + 1) * stride)
 
@@ -200,8 +200,8 @@ class Run:
 
     @property
     def grid(self) -> np.ndarray:
-        """The code of every cell [H,W]."""
-        rows = np.frombuffer(bytes(self._codes), np.uint8).reshape(-1, self.stride)
+        """The state of every cell [H,W]."""
+        rows = np.frombuffer(bytes(self._states), np.uint8).reshape(-1, self.stride)
         return rows[1:-1, :-1]
 
     @property
@@ -211,7 +211,7 @@ class Run:
 
     @property
     def top_row(self) -> bytes:
-        return bytes(self._codes[self.stride : 2 * self.stride - 1])
+        return bytes(self._states[self.stride : 2 * self.stride - 1])
 
     def advance(self, until: int) -> None:
         """Step after step until rest, or until `until` steps are done. The step that changes nothing is not counted."""
@@ -226,23 +226,24 @@ class Run:
 
     def _sweep(self, low: int, high: int) -> np.ndarray:
         """One step of all cells from `low` to `high`, and which of them have changed."""
-        codes, symbols = np.frombuffer(self._codes, np.uint8), np.frombuffer(self._symbols, np.uint8)
+        states, symbols = np.frombuffer(self._states, np.uint8), np.frombuffer(self._symbols, np.uint8)
         new = np.empty(high - low, np.uint8)
         for start in range(low, high, _CHUNK):
             stop = min(high, start + _CHUNK)
             context = symbols[start:stop].astype(np.intp)
             for distance in (-1, 1, self.stride):
                 context *= self._side
-                context += codes[start + distance : stop + distance]
+                context += states[start + distance : stop + distance]
             self._table.flat.take(context, out=new[start - low : stop - low], mode="clip")
         self.cells_computed += high - low
-        changed = low + np.flatnonzero(new != codes[low:high])
-        codes[low:high] = new
+        changed = low + np.flatnonzero(new != states[low:high])
+        states[low:high] = new
         return changed
 
     def _walk(self, until: int, few: int) -> None:
         """Steps in which few cells change, such as those of one carry on its way, in plain Python."""
-        codes, symbols, stride, side, rule = self._codes, self._symbols, self.stride, self._side, self._table.flat_bytes
+        states, symbols, stride, side = self._states, self._symbols, self.stride, self._side
+        rule = self._table.flat_bytes
         square, cube = side**2, side**3
         changed: list[int] = self._changed.tolist()
         while changed and self.steps < until and len(changed) <= 2 * few:
@@ -250,18 +251,18 @@ class Run:
             news = [
                 (place, new)
                 for place in near
-                if codes[place]
+                if states[place]
                 != (
                     new := rule[
                         symbols[place] * cube
-                        + codes[place - 1] * square
-                        + codes[place + 1] * side
-                        + codes[place + stride]
+                        + states[place - 1] * square
+                        + states[place + 1] * side
+                        + states[place + stride]
                     ]
                 )
             ]
             for place, new in news:
-                codes[place] = new
+                states[place] = new
             changed = [place for place, _ in news]
             self.steps += bool(changed)
             self.cells_computed += len(near)

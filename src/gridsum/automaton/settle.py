@@ -91,7 +91,7 @@ def _examine(network: RuleNetwork) -> dict[str, Any]:
     follows = agreement(rule, table)
     about = {
         "table": hashlib.sha256(table.to_json().encode()).hexdigest(),
-        "codes": len(table.codes),
+        "states": len(table.states),
         "entries": follows.entries,
         "leaves": follows.different,
         "margin": follows.margin,

@@ -96,11 +96,11 @@ def _solve(table: RuleTable, lines: bytes) -> tuple[bytes, np.ndarray, np.ndarra
     grids = _laid_out(table, lines)
     steps, capped = _run(table, grids)
     letters = np.zeros(256, np.uint8)
-    for code, symbol in enumerate(table.reading):
-        letters[code] = 0 if symbol == PAD else ord(table.task.alphabet.symbols[symbol])
+    for state, symbol in enumerate(table.reading):
+        letters[state] = 0 if symbol == PAD else ord(table.task.alphabet.symbols[symbol])
     letters[table.outside] = _NEWLINE  # behind every top row
-    said = letters[grids.codes[_ranges(grids.starts, grids.widths + 1)]].tobytes().translate(None, b"\0")
-    return said, steps, (steps + 1) * np.diff(grids.starts, append=len(grids.codes)), capped
+    said = letters[grids.states[_ranges(grids.starts, grids.widths + 1)]].tobytes().translate(None, b"\0")
+    return said, steps, (steps + 1) * np.diff(grids.starts, append=len(grids.states)), capped
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class _Grids:
     """Sums on their grids, cell behind cell; behind every row, and before the first, is a place that is no cell."""
 
     symbols: np.ndarray
-    codes: np.ndarray
+    states: np.ndarray
     below: np.ndarray
     """How far it is to the place below; 0 in a lowest row."""
     owners: np.ndarray
@@ -140,9 +140,9 @@ def _laid_out(table: RuleTable, lines: bytes) -> _Grids:
     row_strides = np.repeat(strides, heights)
     row_ends = np.cumsum(row_strides)  # after the place before the first, this is where a row's last place lies
     symbols = np.full(total, alphabet.empty_cell, np.uint8)
-    codes = np.zeros(total, np.uint8)
+    states = np.zeros(total, np.uint8)
     for places in (0, row_ends):
-        symbols[places], codes[places] = len(table.steps), table.outside
+        symbols[places], states[places] = len(table.steps), table.outside
     down = row_strides.copy()
     down[np.cumsum(heights) - 1] = 0
     below = np.append(0, np.repeat(down, row_strides))
@@ -157,7 +157,7 @@ def _laid_out(table: RuleTable, lines: bytes) -> _Grids:
     numbers = np.zeros(256, np.uint8)
     numbers[[ord(symbol) for symbol in alphabet.cell_symbols]] = np.arange(len(alphabet.cell_symbols))
     symbols[_ranges(begin, lengths + signed)] = numbers[text[text != _NEWLINE]]
-    return _Grids(symbols, codes, below, owners, starts, widths, limits)
+    return _Grids(symbols, states, below, owners, starts, widths, limits)
 
 
 def _ranges(begin: np.ndarray, lengths: np.ndarray) -> np.ndarray:
@@ -170,32 +170,32 @@ def _run(table: RuleTable, grids: _Grids) -> tuple[np.ndarray, np.ndarray]:
     side = table.outside + 1
     steps = np.zeros(len(grids.starts), np.int64)
     capped = np.zeros(len(grids.starts), bool)
-    places = np.arange(len(grids.codes))
+    places = np.arange(len(grids.states))
     active, number = len(steps), 0
     while active:
         # The place before the first belongs to no sum and stays.
-        codes, owners = grids.codes[places], grids.owners[places]
+        states, owners = grids.states[places], grids.owners[places]
         own = grids.symbols[places[1:-1]].astype(np.int32) * side**3
         down = grids.below[places[1:-1]]
         below = np.where(down > 0, np.arange(1, len(places) - 1) + down, 0)
         context, going = np.empty_like(own), np.zeros(len(steps), bool)
         while True:
             number += 1
-            np.multiply(codes[:-2], side, out=context, dtype=np.int32, casting="unsafe")
-            context += codes[2:]
+            np.multiply(states[:-2], side, out=context, dtype=np.int32, casting="unsafe")
+            context += states[2:]
             context *= side
-            context += codes.take(below)
+            context += states.take(below)
             context += own
             new = table.flat.take(context)
-            changed = np.flatnonzero(new != codes[1:-1])
-            codes[1:-1] = new
+            changed = np.flatnonzero(new != states[1:-1])
+            states[1:-1] = new
             going[:] = False
             going[owners[1:-1][changed]] = True
             steps[going] = number
             ended = going & (grids.limits == number)
             if 2 * int(going.sum()) <= active or ended.any():
                 break
-        grids.codes[places] = codes
+        grids.states[places] = states
         capped |= ended
         going &= ~ended
         places = np.append(0, places[1:][going[owners[1:]]])

@@ -1,7 +1,7 @@
 """A learned rule as a finite table, and as a file.
 
 A cell of the network `exact` holds m bits and sees its own symbol and the bits of its left, right and lower neighbour,
-so a step is a function on finitely many contexts. From a start with all bits off only a few codes (bit patterns) ever
+so a step is a function on finitely many contexts. From a start with all bits off only a few states (bit patterns) ever
 appear; on these the rule is a table, closed under its own steps.
 """
 
@@ -30,32 +30,32 @@ class TableError(ValueError):
 
 @dataclass(frozen=True)
 class RuleTable:
-    """Codes by their number, which is 0 for the code that every cell starts with; `outside` stands for no cell."""
+    """States by their number, which is 0 for the state that every cell starts with; `outside` stands for no cell."""
 
     bits: int
-    codes: tuple[int, ...]
-    """The bit pattern of each code: bit k of the integer is bit k of the cell."""
+    states: tuple[int, ...]
+    """The bit pattern of each state: bit k of the integer is bit k of the cell."""
     steps: np.ndarray
-    """uint8 [x, n+1, n+1, n+1]: own symbol (a digit, the sign, nothing), left, right, below → the code after the step;
+    """uint8 [x, n+1, n+1, n+1]: own symbol (a digit, the sign, nothing), left, right, below → the state after the step;
     n is `outside`."""
     reading: tuple[int, ...]
-    """The symbol of Σ that the output layer reads in each code."""
+    """The symbol of Σ that the output layer reads in each state."""
     actions: tuple[int, ...]
     """What placement does with each symbol of Σ: 0 writes and moves left, 1 opens a row, 2 skips."""
     task: Task = _DEFAULT
 
     def __post_init__(self) -> None:
-        codes, side, alphabet = len(self.codes), len(self.codes) + 1, self.task.alphabet
-        numbers = (self.bits, *self.codes, *self.reading, *self.actions)
+        states, side, alphabet = len(self.states), len(self.states) + 1, self.task.alphabet
+        numbers = (self.bits, *self.states, *self.reading, *self.actions)
         fits = (
             all(type(number) is int for number in numbers)
             and 0 < self.bits <= MOST_BITS
-            and 0 < codes < 256
-            and len(set(self.codes)) == codes
-            and all(0 <= pattern < 2**self.bits for pattern in self.codes)
+            and 0 < states < 256
+            and len(set(self.states)) == states
+            and all(0 <= pattern < 2**self.bits for pattern in self.states)
             and self.steps.shape == (len(alphabet.cell_symbols), side, side, side)
-            and int(self.steps.max()) < codes
-            and len(self.reading) == codes
+            and int(self.steps.max()) < states
+            and len(self.reading) == states
             and set(self.reading) <= set(range(len(alphabet)))
             and len(self.actions) == len(alphabet)
             and set(self.actions) <= {0, 1, 2}
@@ -67,7 +67,7 @@ class RuleTable:
 
     @property
     def outside(self) -> int:
-        return len(self.codes)
+        return len(self.states)
 
     @cached_property
     def flat(self) -> np.ndarray:
@@ -79,9 +79,9 @@ class RuleTable:
     def flat_bytes(self) -> bytes:
         return self.flat.tobytes()
 
-    def text(self, code: int) -> str:
-        """What a code reads as: a digit, or a dot where it is blank."""
-        symbol = self.reading[code]
+    def text(self, state: int) -> str:
+        """What a state reads as: a digit, or a dot where it is blank."""
+        symbol = self.reading[state]
         return "·" if symbol == PAD else self.task.alphabet.symbols[symbol]
 
     def to_json(self) -> str:
@@ -90,7 +90,7 @@ class RuleTable:
         content = {
             "format": FORMAT,
             "bits": self.bits,
-            "codes": list(self.codes),
+            "states": list(self.states),
             "reading": list(self.reading),
             "actions": list(self.actions),
             "steps": packed,
@@ -103,7 +103,7 @@ class RuleTable:
     def from_json(cls, text: str) -> "RuleTable":
         try:
             data: dict[str, Any] = json.loads(text)
-            content = {key: data[key] for key in ("format", "bits", "codes", "reading", "actions", "steps")}
+            content = {key: data[key] for key in ("format", "bits", "states", "reading", "actions", "steps")}
             content |= {"task": data["task"]} if "task" in data else {}
         except (json.JSONDecodeError, KeyError, TypeError, RecursionError) as error:
             raise TableError(
@@ -115,14 +115,16 @@ class RuleTable:
             raise TableError("the rule was changed after it was written (its checksum differs); write it again")
         try:
             task = find(content.get("task", _DEFAULT.name))
-            codes, reading, actions = (tuple(content[key]) for key in ("codes", "reading", "actions"))
-            shape = (len(task.alphabet.cell_symbols), *[len(codes) + 1] * 3)
-            if not 0 < len(codes) < 256:
-                raise TableError(f"the rule has {len(codes)} codes; write it again with: gridsum rule --out FILE.json")
+            states, reading, actions = (tuple(content[key]) for key in ("states", "reading", "actions"))
+            shape = (len(task.alphabet.cell_symbols), *[len(states) + 1] * 3)
+            if not 0 < len(states) < 256:
+                raise TableError(
+                    f"the rule has {len(states)} states; write it again with: gridsum rule --out FILE.json"
+                )
             # No more is unpacked than the table takes, however much a damaged file would become.
             unpacked = zlib.decompressobj().decompress(base64.b64decode(content["steps"]), math.prod(shape) + 1)
             steps = np.frombuffer(unpacked, np.uint8).reshape(shape)
-            return cls(content["bits"], codes, steps, reading, actions, task)
+            return cls(content["bits"], states, steps, reading, actions, task)
         except (TableError, TaskError):
             raise
         except (AttributeError, TypeError, ValueError, OverflowError, zlib.error) as error:

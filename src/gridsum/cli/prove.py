@@ -110,8 +110,8 @@ def _by_coq(table: "RuleTable", certificate: "Certificate") -> dict[str, Any]:
 
 def _line(proof: "Proof") -> str:
     said = "every condition holds" if proof.proved else f"{len(proof.failures)} conditions fail"
-    counts = f"{proof.contexts:,} contexts, {proof.evaluations:,} evaluations, {len(proof.codes)} codes"
-    return f"The rule: {said} in {counts}."
+    counts = f"{proof.contexts:,} contexts and {proof.evaluations:,} evaluations"
+    return f"The rule: {said} in {counts}; {len(proof.states)} states occur at a fixed point."
 
 
 def _network_line(precision: str, part: dict[str, Any]) -> str:
@@ -151,8 +151,8 @@ def _theorem(table: "RuleTable") -> list[str]:
     return [
         "",
         "Theorem. For any number of terms N of at most D digits, D any number, on a grid of N + 1 rows and as many "
-        "columns as the sum needs, at least D + 2: from any state of its cells that is made of its codes, the rule "
-        f"({len(table.codes)} codes of {table.bits} bits) comes to rest within 2 · rows · columns steps, and the top "
+        "columns as the sum needs, at least D + 2: from any state of its cells that is made of its states, the rule "
+        f"({len(table.states)} states of {table.bits} bits) comes to rest within 2 · rows · columns steps, and the top "
         f"row then reads as the sum in base {table.task.alphabet.base}, without leading zeros.",
         "",
         "Placement writes every digit, opens a row at every '+', and skips the rest. Rows come to rest from the lowest "
@@ -173,7 +173,7 @@ def _told(proof: "Proof") -> dict[str, Any]:
     return {
         "contexts": proof.contexts,
         "evaluations": proof.evaluations,
-        "codes": len(proof.codes),
+        "states": len(proof.states),
         "failures": [str(failure) for failure in proof.failures],
     }
 

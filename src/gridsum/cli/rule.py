@@ -12,7 +12,7 @@ from gridsum.io.names import DEFAULT_MODEL
 
 if TYPE_CHECKING:
     from gridsum.api.terminal import Line
-    from gridsum.automaton.meaning import Code, Meaning
+    from gridsum.automaton.meaning import Meaning, State
     from gridsum.automaton.table import RuleTable
 
 _DOES = ("written at the right end of the top row", "the start of a new top row", "skipped")
@@ -22,8 +22,8 @@ _SHOWN = 4
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Show the rule that a network of bits has learned: what each code of a cell means, and what a cell becomes for
-    every symbol and every code around it. The meanings are found out from what the rule does with sums.
+    """Show the rule that a network of bits has learned: what each state of a cell means, and what a cell becomes for
+    every symbol and every state around it. The meanings are found out from what the rule does with sums.
 
     examples:
       gridsum rule
@@ -80,15 +80,15 @@ def _described(name: str, table: "RuleTable", meaning: "Meaning", width: int | N
     """All that a person needs to see what the rule does, on a terminal of so many columns."""
     return [
         [(f"The rule of {name}", "title")],
-        [(f"{len(table.codes)} codes of {table.bits} bits. A cell sees its own symbol and the codes of its left,", "")],
-        [(f"right and lower neighbour, or the border: {table.steps.size:,} contexts,", "")],
-        [(f"{meaning.windows:,} of them seen at rest in {meaning.sums_shown} sums.", "")],
+        [(f"{len(table.states)} states of {table.bits} bits. A cell sees its own symbol and the states of its", "")],
+        [(f"left, right and lower neighbour, or the border: {table.steps.size:,} entries,", "")],
+        [(f"{meaning.windows:,} of them seen at fixed points of {meaning.sums_shown} sums.", "")],
         [],
         [("Placement", "title")],
         *_placement(table),
         [],
-        [("Codes", "title"), (f"   bits {table.bits - 1} … 0", "quiet")],
-        *_codes(table, meaning),
+        [("States", "title"), (f"   bits {table.bits - 1} … 0", "quiet")],
+        *_states(table, meaning),
         [],
         *_carry(meaning),
         [],
@@ -105,7 +105,7 @@ def _placement(table: "RuleTable") -> "list[Line]":
     symbols, digits = table.task.alphabet.symbols, table.task.alphabet.digits
     lines: list[Line] = []
     for action in sorted(set(table.actions)):
-        placed = [symbols[code] for code, does in enumerate(table.actions) if does == action and code != PAD]
+        placed = [symbols[state] for state, does in enumerate(table.actions) if does == action and state != PAD]
         if len(digits) > 2 and set(digits) <= set(placed):
             placed = [f"{digits[0]} … {digits[-1]}", *(symbol for symbol in placed if symbol not in digits)]
         if placed:
@@ -113,21 +113,21 @@ def _placement(table: "RuleTable") -> "list[Line]":
     return lines
 
 
-def _codes(table: "RuleTable", meaning: "Meaning") -> "list[Line]":
-    def patterns(codes: "list[Code]") -> str:
-        shown = [f"{code.pattern:0{table.bits}b}" for code in codes[:_SHOWN]]
-        return " ".join(shown) + (f" and {len(codes) - _SHOWN} more" if len(codes) > _SHOWN else "") or "none"
+def _states(table: "RuleTable", meaning: "Meaning") -> "list[Line]":
+    def patterns(states: "list[State]") -> str:
+        shown = [f"{state.pattern:0{table.bits}b}" for state in states[:_SHOWN]]
+        return " ".join(shown) + (f" and {len(states) - _SHOWN} more" if len(states) > _SHOWN else "") or "none"
 
     def of(digit: int, carry: int) -> str:
-        return patterns([code for code in meaning.codes if code.value == (digit, carry)])
+        return patterns([state for state in meaning.states if state.value == (digit, carry)])
 
     width = max(len("no carry"), *(len(of(digit, 0)) for digit in range(meaning.base))) + 3
-    others: dict[str, list[Code]] = {}
-    for code in meaning.codes:
-        if code.value is None:
-            others.setdefault(code.meaning, []).append(code)
+    others: dict[str, list[State]] = {}
+    for state in meaning.states:
+        if state.value is None:
+            others.setdefault(state.meaning, []).append(state)
     rows = {letter: f"{of(digit, 0):<{width}}{of(digit, 1)}" for digit, letter in enumerate(table.task.alphabet.digits)}
-    rows |= {name: patterns(codes) for name, codes in others.items()}
+    rows |= {name: patterns(states) for name, states in others.items()}
     title: Line = [(f"  {'digit':<12}{'no carry':<{width}}carry", "quiet")]
     return [title, *([(f"  {name:<12}", "answer"), (told, "")] for name, told in rows.items())]
 
@@ -135,7 +135,7 @@ def _codes(table: "RuleTable", meaning: "Meaning") -> "list[Line]":
 def _carry(meaning: "Meaning") -> "list[Line]":
     if not meaning.carry_bits:
         return [[("No single bit is the carry: several bits together tell it.", "")]]
-    alone = {True: ": the two codes of a digit differ in it alone", False: ""}
+    alone = {True: ": the two states of a digit differ in it alone", False: ""}
     return [
         [(f"Bit {found.bit} is the carry", "changed"), (f" ({found.on} is a carry){alone[found.alone]}.", "")]
         for found in meaning.carry_bits

@@ -66,7 +66,7 @@ class Options(OneModel, Rules, OnCpu):
                      (these three are null for models without halting network)
         symbols      H × W, the symbol that the output layer reads in each cell
         confidence   H × W, its probability
-        codes        H × W, the code of each cell, where the model is a rule
+        states       H × W, the state of each cell, where the model is a rule
         grid         H × W × E, the features of each cell (with --grids)
         attention    k² × H × W × h, what each cell pays to its neighbours, row by
                      row, with each head, in the step from n to n+1; null for the

@@ -1,4 +1,4 @@
-"""A learned rule: what a column adds up to, and the codes as bit patterns."""
+"""A learned rule: what a column adds up to, and the states as bit patterns."""
 
 from colorsys import hls_to_rgb
 
@@ -6,18 +6,18 @@ from matplotlib.axes import Axes
 from matplotlib.gridspec import GridSpec
 from matplotlib.patches import Rectangle
 
-from gridsum.automaton.meaning import Code, Meaning
+from gridsum.automaton.meaning import Meaning, State
 from gridsum.automaton.table import RuleTable
 from gridsum.figures.style import INK, LINE, QUIET, Picture, square, styled, write
 
 _CARRY, _OFF, _UNKNOWN = "#D55E00", "#eef1f4", "#ffffff"
 _MOST_COLUMNS = 60
-"""Codes beyond so many are not drawn: a bit would be smaller than a millimetre."""
+"""States beyond so many are not drawn: a bit would be smaller than a millimetre."""
 
 
 @styled
 def plot_rule(table: RuleTable, meaning: Meaning) -> Picture:
-    """What a cell becomes for its own digit, the digit below and the carry from the right; and what the codes are."""
+    """What a cell becomes for its own digit, the digit below and the carry from the right; and what the states are."""
     columns = _ordered(meaning)
     side = 3.55
     bits_height = 0.21 * table.bits + 1.1
@@ -26,7 +26,7 @@ def plot_rule(table: RuleTable, meaning: Meaning) -> Picture:
     layout = GridSpec(2, 2, figure, height_ratios=[side + 0.4, bits_height])
     for carry, title in enumerate(("no carry from the right", "a carry from the right")):
         _draw_columns(figure.add_subplot(layout[0, carry]), meaning, carry, title)
-    _draw_codes(figure.add_subplot(layout[1, :]), table, meaning, columns)
+    _draw_states(figure.add_subplot(layout[1, :]), table, meaning, columns)
     return figure
 
 
@@ -67,36 +67,36 @@ def _draw_columns(axes: Axes, meaning: Meaning, carry: int, title: str) -> None:
     axes.set_title(title, fontsize=9.5, fontweight="bold", pad=8)
 
 
-def _ordered(meaning: Meaning) -> list[Code]:
+def _ordered(meaning: Meaning) -> list[State]:
     """Digits in order, without a carry before with one; then blanks, then all that is neither."""
 
-    def place(code: Code) -> tuple[int, int, int]:
-        if code.value is not None:
-            return 0, code.value.digit, code.value.carry
-        return (1 if code.seen else 2), 0, code.number
+    def place(state: State) -> tuple[int, int, int]:
+        if state.value is not None:
+            return 0, state.value.digit, state.value.carry
+        return (1 if state.seen else 2), 0, state.number
 
-    return sorted(meaning.codes, key=place)[:_MOST_COLUMNS]
+    return sorted(meaning.states, key=place)[:_MOST_COLUMNS]
 
 
-def _draw_codes(axes: Axes, table: RuleTable, meaning: Meaning, codes: list[Code]) -> None:
+def _draw_states(axes: Axes, table: RuleTable, meaning: Meaning, states: list[State]) -> None:
     carry_bits = {found.bit for found in meaning.carry_bits}
     at, gap = 0.0, 0.55
     before: tuple[int, object] | None = None
     spans: dict[str, list[float]] = {}
-    for code in codes:
-        group = (0, code.value.digit) if code.value is not None else (1, code.meaning)
+    for state in states:
+        group = (0, state.value.digit) if state.value is not None else (1, state.meaning)
         at += gap if before is not None and group != before else 0
         before = group
-        name = table.task.alphabet.digits[code.value.digit] if code.value is not None else code.meaning
+        name = table.task.alphabet.digits[state.value.digit] if state.value is not None else state.meaning
         spans.setdefault(name, []).append(at)
         for bit in range(table.bits):
-            on = code.pattern >> bit & 1
+            on = state.pattern >> bit & 1
             colour = (_CARRY if bit in carry_bits else INK) if on else _OFF
             row = table.bits - 1 - bit
             square(axes, at + 0.06, row + 0.06, 0.88, colour, "none")
-        if code.value is not None:
-            colour = _CARRY if code.value.carry else QUIET
-            write(axes, at + 0.5, table.bits + 0.5, str(code.value.carry), 7, color=colour)
+        if state.value is not None:
+            colour = _CARRY if state.value.carry else QUIET
+            write(axes, at + 0.5, table.bits + 0.5, str(state.value.carry), 7, color=colour)
         at += 1
     for name, places in spans.items():
         start, stop = places[0], places[-1] + 1
@@ -118,5 +118,5 @@ def _draw_codes(axes: Axes, table: RuleTable, meaning: Meaning, codes: list[Code
     axes.set_xlim(-2.2, at + (3.4 if carry_bits else 1.2))
     axes.set_ylim(table.bits + 1.1, -1.9)
     axes.set_axis_off()
-    title = f"{len(table.codes)} codes of {table.bits} bits, by digit and carry"
+    title = f"{len(table.states)} states of {table.bits} bits, by digit and carry"
     axes.set_title(title, fontsize=9.5, fontweight="bold")

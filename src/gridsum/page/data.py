@@ -29,7 +29,7 @@ class PageError(ValueError):
 
 
 def rule_script(tables: Sequence[RuleTable], about: Mapping[str, Any]) -> str:
-    """`gridsum.data`: proved rules by base, what their codes mean, and what else the page is told."""
+    """`gridsum.data`: proved rules by base, what their states mean, and what else the page is told."""
     data = {**about, "rules": {str(table.task.alphabet.base): _rule(table) for table in tables}}
     return f"gridsum.data = {json.dumps(data, separators=(',', ':'))};\n"
 
@@ -39,11 +39,11 @@ def _rule(table: RuleTable) -> dict[str, Any]:
     return {
         "base": table.task.alphabet.base,
         "bits": table.bits,
-        "codes": table.codes,
+        "codes": table.states,
         "reading": table.reading,
         "actions": table.actions,
         "steps": base64.b64encode(zlib.compress(table.steps.tobytes(), 9)).decode(),
-        "meanings": [{"digit": code.digit, "carry": code.carry} for code in meaning.codes],
+        "meanings": [{"digit": code.digit, "carry": code.carry} for code in meaning.states],
         "carryBits": [{"bit": found.bit, "on": found.on} for found in meaning.carry_bits],
     }
 
@@ -63,7 +63,7 @@ def facts_of(table: RuleTable) -> dict[str, Any]:
     return {
         "contexts": proof.contexts,
         "evaluations": proof.evaluations,
-        "codes": len(proof.codes),
+        "codes": len(proof.states),
         "entries": table.steps.size,
         "version": __version__,
         "fresh": len(runs),

@@ -97,7 +97,7 @@ class Reading(BaseModel):
     cumulated: Annotated[float | None, Field(description="of having halted by n")]
     symbols: Annotated[list[list[str]], Field(description="H × W, what the output layer reads in each cell")]
     confidence: Annotated[list[list[float]], Field(description="H × W, its probability")]
-    codes: Annotated[list[list[int]] | None, Field(description="H × W, where the model is a rule")] = None
+    states: Annotated[list[list[int]] | None, Field(description="H × W, where the model is a rule")] = None
 
 
 class TraceView(AnswerView):

@@ -126,7 +126,7 @@ class BitsLesson(Lesson):
 
 @torch.no_grad()
 def at_rest(network: RuleNetwork, batch: Batch, space: Space) -> tuple[Tensor, Tensor]:
-    """As runs would solve problems: by certain actions and with bits. The rows read [R,B,W], the codes [R,B,H,W]."""
+    """As runs would solve problems: by certain actions and with bits. The rows read [R,B,W], the states [R,B,H,W]."""
     count, device = batch.symbols.shape[1], batch.symbols.device
     height, width = space.terms[1] + 1, max(space.columns_of(network.task), space.digits[1] + 1) + 1
     symbols = batch.symbols.expand(network.runs, -1, -1)
@@ -135,8 +135,8 @@ def at_rest(network: RuleNetwork, batch: Batch, space: Space) -> tuple[Tensor, T
     bits = -torch.ones(*inside.shape[:-1], network.config.bits, device=device)
     for _ in range(2 * (height + width)):
         bits = torch.where(network.step(cell, query, bits, inside) > 0, 1.0, -1.0)
-    codes = ((bits > 0).long() << torch.arange(network.config.bits, device=device)).sum(-1)
-    return network.read(bits[:, :, 0]).argmax(-1), codes
+    states = ((bits > 0).long() << torch.arange(network.config.bits, device=device)).sum(-1)
+    return network.read(bits[:, :, 0]).argmax(-1), states
 
 
 class Exact(Trainable):
@@ -175,11 +175,11 @@ class Exact(Trainable):
         return at_rest(network, batch, config.space)[0]
 
     def held_out(self, network: RuleNetwork, config: ExactConfig, batch: Batch, draws: Stream) -> dict[str, Tensor]:  # noqa: ARG002
-        """Beside results right at rest, in how many codes cells rest, and whether placement has hardened."""
-        read, codes = at_rest(network, batch, config.space)
+        """Beside results right at rest, in how many states cells rest, and whether placement has hardened."""
+        read, states = at_rest(network, batch, config.space)
         right = (read == batch.targets_for(read.shape[-1])).all(-1).double().mean(1)
-        used = torch.tensor([len(of_run.unique()) for of_run in codes])
-        return {"held_out": right, "codes": used, "hardened": network.decided}
+        used = torch.tensor([len(of_run.unique()) for of_run in states])
+        return {"held_out": right, "states": used, "hardened": network.decided}
 
     def subjects(self, model: Any, halting: Any = None, placement: Any = "auto", grids: Any = "every") -> Iterator[Any]:  # noqa: ARG002
         """By the rule of each run, until it is at rest."""
