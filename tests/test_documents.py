@@ -13,7 +13,10 @@ import pytest
 
 from gridsum.cli import COMMANDS, main
 from gridsum.cli.completion import options_of
+from gridsum.config import registry
 from gridsum.evaluation.suites import COLLECTIONS
+from gridsum.model import paper
+from gridsum.tasks import registry as tasks
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -27,7 +30,26 @@ _IN_PYTHON = [
 @pytest.mark.parametrize("code", _IN_PYTHON)
 def test_python_runs(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
+    for place, names in ((registry, ["_registered"]), (paper, ["STEPS"]), (tasks, ["_registered", "_given"])):
+        for name in names:  # what a document adds is added for itself
+            monkeypatch.setattr(place, name, dict(getattr(place, name)))
     exec(compile(code, "document", "exec"), {})
+    tasks.find.cache_clear()
+
+
+def test_research_md_is_short_and_its_slurm_job_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = (ROOT / "docs" / "research.md").read_text()
+    assert len(text.split()) <= 900
+    (script,) = re.findall(r"```sbatch\n(.*?)```", text, re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "gridsum").write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
+    (tmp_path / "gridsum").chmod(0o755)
+    around = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "SLURM_ARRAY_TASK_ID": "1"}
+    for more in ([], ["--resume"]):
+        told = subprocess.run(["bash", "-e"], input=script, env=around, capture_output=True, text=True, check=True)
+        command = told.stdout.split()
+        assert command == ["train", "--variant", "base", "--seeds", "10-19", "--out", "runs/base-1", *more]
+        assert main([*small(command), "--training.epochs", "2" if more else "1"]) == 0
 
 
 def commands(path: Path) -> list[list[str]]:
@@ -83,7 +105,7 @@ def small(command: list[str]) -> list[str]:
 
 
 @pytest.mark.usefixtures("network_follows_its_rule")
-@pytest.mark.parametrize("name", ["exact.md", "tasks.md", "comparison.md"])
+@pytest.mark.parametrize("name", ["exact.md", "tasks.md", "comparison.md", "research.md"])
 def test_commands_of_the_documents_run(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
@@ -93,6 +115,9 @@ def test_commands_of_the_documents_run(
     others = importlib.metadata.entry_points
     offered = lambda **chosen: [_Nim()] if chosen == {"group": "gridsum.tasks"} else others(**chosen)  # noqa: E731
     monkeypatch.setattr(importlib.metadata, "entry_points", offered)
+    for param in _IN_PYTHON:
+        if name == "research.md" and "mine.jsonl" in str(param.values[0]):
+            exec(str(param.values[0]), {})  # which makes what the commands read
     for command in commands(ROOT / "docs" / name):
         if command[0] == "reproduce":
             continue  # a campaign of hours, with tests of its own

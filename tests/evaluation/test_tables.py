@@ -54,7 +54,7 @@ def test_comparison(make_record: Make) -> None:
     assert len(table.rows) == 2 * 7
     assert table.header == ("suite", "model", "char", "paper", "seq", "paper")
     assert table.rows[0] == ("2x15", "base", "0.999 (0.998–1.000)", "1.0", "0.938 (0.916–0.954)", "1.0")
-    assert table.rows[1] == ("", "mine", "0.999 (0.998–1.000)", "–", "1.0 (0.994–1.000)", "–")
+    assert table.rows[1] == ("", "mine", "0.999 (0.998–1.000)", "1.0", "1.0 (0.994–1.000)", "1.0")
     assert table.rows[2] == ("2x100", "base", "–", "0.99", "–", "0.99")
     assert table.rows[4] == ("2x602", "base", "1.0 (0.722–1.000)", "0.98", "0.0 (0.000–0.006)", "0.0")
 
@@ -104,6 +104,9 @@ def test_the_paper_stands_beside_the_variant_it_reports(make_record: Make) -> No
     ]
     rows = [row for row in TABLES["long-digits"](long).rows if row[-2] != "–"]
     assert [(row[1], row[-3], row[-1]) for row in rows] == [("base", "–", "–"), ("noGroups", "0.99", "0.81")]
+    mine = TABLES["long-digits"]([make_record(model="mine", variant="external", suite="2x2000")])
+    assert [row[-1] for row in mine.rows if row[0] == "2x2000"] == ["0.81"], "what the paper does not have, beside its"
+    assert "stand those of its noGroups" in mine.caption
     many = TABLES["long-terms"]([make_record(suite="8x5")])
     assert [row[-1] for row in many.rows] == ["1.0", "0.98", "0.86", "0.40", "0.09", "0.03"]
 

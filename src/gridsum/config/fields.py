@@ -126,7 +126,7 @@ def _checked(hint: Any, value: Any, path: str) -> Any:
         valid = type(value) in (int, float)
         value = float(value) if valid else value
     else:
-        valid = type(value) is hint
+        valid = hint is Any or type(value) is hint
     if not valid:
         raise ConfigError(f"{path} takes {describe_type(hint)}, not {value!r}")
     return value

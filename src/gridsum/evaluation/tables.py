@@ -161,15 +161,19 @@ def _against_paper(
 
     def table(records: list[Record]) -> Table:
         cells, names = _arranged(records, collection, next(iter(published)))
-        labels, rows = labels_of(cells), []
+        labels, rows, (first, *_) = labels_of(cells), [], published
+        others = {row.variant for row in cells} - paper.ABLATION.keys()
         for name in names:
             for row, by_suite in cells.items():
-                record, known, scores = by_suite.get(name), published.get(row.variant, {}).get(name), []
+                theirs = published[first] if row.variant in others else published.get(row.variant, {})
+                record, known, scores = by_suite.get(name), theirs.get(name), []
                 for measure in _MEASURES:
                     scores.append(NOTHING if record is None else score_text(record, measure))
                     scores.append(NOTHING if known is None else accuracy_text(getattr(known, measure)))
                 rows.append((name, *marks_of(row, labels), *scores))
         of_papers = f"The paper's numbers are of its best overtrained {' and '.join(published)}. {_PAPERS_ROUNDING}"
+        if others:
+            of_papers += f" Beside models that the paper does not have stand those of its {first}."
         header = ("suite", *labels, "char", "paper", "seq", "paper")
         return Table(title, f"{_about_scores(cells)} {of_papers}", header, _grouped(rows), keys=2)
 
