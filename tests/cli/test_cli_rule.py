@@ -190,6 +190,7 @@ def test_without_coq_the_way_to_install_it_is_told(write: Write, command: Comman
     assert "apt-get install coq. Without it, gridsum prove makes the same checks in Python" in " ".join(err.split())
 
 
+@pytest.mark.usefixtures("network_follows_its_rule")
 def test_what_rounding_can_do_is_told(command: Command, monkeypatch: pytest.MonkeyPatch):
     """It is a bound: where it is too wide to decide, the rule is proved all the same."""
     monkeypatch.setattr("gridsum.automaton.certify.certify", lambda table, certificate: Certified(True, NO_AXIOMS))  # noqa: ARG005

@@ -1,6 +1,4 @@
 import dataclasses
-import subprocess
-import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -221,13 +219,3 @@ def test_the_labels_of_many_trainings_cover_no_curve():
     assert axes.get_legend() is None
     assert not legend.get_window_extent().overlaps(axes.get_window_extent())
     assert [text.get_text()[0] for text in legend.get_texts()] == ["a", "b", "c", "d"]
-
-
-def test_without_matplotlib_the_error_names_the_mend():
-    code = (
-        "import sys; sys.modules['matplotlib'] = None\n"
-        "try: import gridsum.figures\n"
-        "except ImportError as error: print(error)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "pip install '.[figures]'" in done.stdout
