@@ -221,8 +221,6 @@ def test_from_the_command_line_to_a_table(tmp_path: Path, capsys: pytest.Capture
     assert lines[1]["held_out"] == json.loads(log[-1])["held_out"]
     assert main(["table", "baselines", "--records", str(records)]) == 0
     assert "position-coupling/matched" in capsys.readouterr().out
-    assert main(["table", "costs", "--records", str(records)]) == 0
-    assert f"{lines[0]['parameters']:,}" in capsys.readouterr().out
     scores = gridsum.evaluate(str(folder), "1x1", samples=2)
     assert [score.seed for score in scores] == [0, 1]
     weights = folder / "seed-0" / "weights.safetensors"
@@ -232,7 +230,7 @@ def test_from_the_command_line_to_a_table(tmp_path: Path, capsys: pytest.Capture
 def test_records_of_another_version_are_not_mixed_in(make_record):
     ours = make_record(given="alignment", variant="dngpu/matched", version="1.0")
     other = make_record(given="alignment", variant="dngpu/matched", version="1.1", seed=4)
-    for table in ("baselines", "costs", "comparison", "scores"):
+    for table in ("baselines", "comparison", "scores"):
         with pytest.raises(RecordError, match=r"dngpu/matched are of gridsum 1\.0 and 1\.1"):
             TABLES[table]([ours, other])
     shown = TABLES["baselines"]([ours, make_record(), make_record(variant="exact", version="1.1")])

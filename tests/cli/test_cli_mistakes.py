@@ -127,7 +127,7 @@ OPTIONS = {
     "figure halting --model exact --out a.svg": "is of the paper's networks",
     f"figure steps {'1' * 90} --out a.svg": "too large for a picture",
     "figure film 58+67": "Add --out film.gif",
-    "figure film 58+67 --out sum.mov": "end its name in .gif or .mp4",
+    "figure film 58+67 --out sum.mov": "end its name in .gif",
     "figure film 58+ --out sum.gif": "ends with '+'",
     "figure film 58+67 --out sum.gif --model bas": "did you mean 'base'?",
     "page": "required: --out",

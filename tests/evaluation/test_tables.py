@@ -181,7 +181,7 @@ def test_scores_hold_every_model_on_every_suite(make_record: Make) -> None:
 
 @pytest.mark.parametrize("name", TABLES)
 def test_a_table_without_records_says_how_to_make_them(name: str, make_record: Make) -> None:
-    of_anything = ("scores", "baselines", "costs")
+    of_anything = ("scores", "baselines")
     others = [] if name in of_anything else [make_record(suite="3x50"), make_record(suite="examples")]
     evaluate = r"gridsum evaluate --model \w+ --suite [\w-]+ --out records.jsonl"
     with pytest.raises(TableError, match=evaluate) as caught:

@@ -216,11 +216,12 @@ class Trace:
         return (asked[0] % height, asked[1] % width), head
 
     def film(self, path: str | Path | None = None) -> "Film":
-        """A film, which shows itself in a notebook; with `path` (.gif or .mp4) it is written there, too."""
+        """A film, which shows itself in a notebook; with `path` (.gif) it is written there, too."""
         from gridsum.figures import animation
 
-        suffix = ".gif" if path is None else animation.check_film(path)
-        film = Film(animation.to_bytes(self.inside, self.answer, suffix), suffix)
+        if path is not None:
+            animation.check_film(path)
+        film = Film(animation.to_bytes(self.inside, self.answer))
         if path is not None:
             film.save(path)
         return film
@@ -231,10 +232,10 @@ def _rounded(values: Any) -> Any:
 
 
 class Film:
-    """A film as the content of a file."""
+    """A film as the content of a GIF."""
 
-    def __init__(self, content: bytes, suffix: str) -> None:
-        self.content, self.suffix = content, suffix
+    def __init__(self, content: bytes) -> None:
+        self.content = content
 
     def save(self, path: str | Path) -> None:
         from gridsum.model.store import write_atomically
@@ -242,10 +243,8 @@ class Film:
         write_atomically(Path(path).resolve(), self.content)
 
     def __repr__(self) -> str:
-        return f"<film: {len(self.content):,} bytes, {self.suffix}>"
+        return f"<film: {len(self.content):,} bytes>"
 
     def _repr_html_(self) -> str:
         data = base64.b64encode(self.content).decode()
-        if self.suffix == ".mp4":
-            return f'<video controls src="data:video/mp4;base64,{data}"></video>'
         return f'<img alt="a sum being worked out" src="data:image/gif;base64,{data}">'

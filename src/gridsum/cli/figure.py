@@ -47,7 +47,7 @@ class Kind(NamedTuple):
 FIGURES = {
     "placement": Kind("the action chosen for each symbol, and the grid it makes (Fig. 4)", ("expression", "model")),
     "steps": Kind("the grid from step to step, changed cells marked", ("expression", "model")),
-    "film": Kind("a sum being worked out, as .gif, or as .mp4 where ffmpeg is there", ("expression", "model")),
+    "film": Kind("a sum being worked out, as .gif", ("expression", "model")),
     "halting": Kind("when it halts: λ_n and p_n, or how much still changes", ("expression", "model")),
     "attention": Kind("a position-based and a content-based rule (Fig. 5)", ("expression", "model")),
     "ring": Kind("digit vectors on principal components (Fig. 6); all seeds of MODEL", ("model",)),
@@ -82,7 +82,7 @@ class Options(Rules, OnCpu):
     }
     name: Annotated[str | None, Value("NAME")] = option("which figure", argument=True)
     expression: Annotated[str | None, Value("EXPR")] = option(f"a sum (default: {_EXPRESSION})", argument=True)
-    out: File | None = option("where to write; its name ends in .svg, .png or .pdf, that of a film in .gif or .mp4")
+    out: File | None = option("where to write; its name ends in .svg, .png or .pdf, that of a film in .gif")
     model: ModelName | None = option(
         "a shipped model's name, a trained seed's folder, or a weights file; for ring also a training folder with "
         f"several seeds (default: {DEFAULT_MODEL}; {INSIDE_MODEL} for halting, attention and ring)"
@@ -106,9 +106,9 @@ def run(options: Options) -> int:
     out = _checked(options, given)
     figures = load_figures()
     if options.name == "film":
-        suffix = figures.animation.check_film(out)
+        figures.animation.check_film(out)
         trace = _trace(options)
-        content = figures.animation.to_bytes(trace.inside, trace.answer, suffix)
+        content = figures.animation.to_bytes(trace.inside, trace.answer)
     else:
         suffix = figures.style.check_format(out)
         figure, data = _DRAW[options.name](options, figures)

@@ -13,11 +13,16 @@ import re
 import shlex
 import textwrap
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import MISSING, dataclass
-from typing import Annotated, Any, Literal, NamedTuple, NoReturn, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, NoReturn, TypeVar
 
 from gridsum.io.names import DEFAULT_MODEL, MODELS, did_you_mean, meant
+
+if TYPE_CHECKING:
+    from gridsum.study.storage import Copy
 
 Options = TypeVar("Options")
 HELP_WIDTH = 79
@@ -382,3 +387,22 @@ class Jobs(OnDevice):
 
     def go_on(self, command: str) -> str:
         return f"what is done is kept; go on with: {shlex.join(['gridsum', command, *self.arguments])}"
+
+    @contextmanager
+    def working(self, command: str, out: str) -> "Iterator[tuple[Path, Copy | None]]":
+        """The folder that jobs work in, or a copy of what lies at an address. Who interrupts is told how to go on."""
+        from gridsum.cli.output import tell, unwritable
+        from gridsum.study.storage import folder_of, is_address
+
+        if is_address(out) and self.on is None:
+            raise UsageError(f"{out} is an address, where the machines of a cluster work; add --on, or name a folder")
+        try:
+            with folder_of(out) as found:
+                yield found
+        except KeyboardInterrupt:
+            tell(f"gridsum: stopped; {self.go_on(command)}")
+            raise
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise unwritable(error.filename or out, error) from None

@@ -23,7 +23,7 @@ from gridsum.cli.options import (
     several,
     whole_number,
 )
-from gridsum.cli.output import check_writable, emit, tell, terminal_width, unwritable, write_result
+from gridsum.cli.output import check_writable, emit, tell, terminal_width, write_result
 from gridsum.config.variants import PAPER_VARIANTS, READINGS
 
 if TYPE_CHECKING:
@@ -122,7 +122,6 @@ class Options(Jobs):
 def run(options: Options) -> int:
     started = time.monotonic()
     from gridsum.ops.devices import pick_device
-    from gridsum.study.storage import folder_of, is_address
 
     device = pick_device(options.device)
     if options.check:
@@ -130,21 +129,12 @@ def run(options: Options) -> int:
 
     asked = _asked(options)
     out = options.out or ("out/quick" if options.quick else "results")
-    if is_address(out) and options.on is None:
-        raise UsageError(f"{out} is an address, where the machines of a cluster work; add --on, or name a folder")
     try:
-        with folder_of(out) as (folder, copy):
+        with options.working("reproduce", out) as (folder, copy):
             return _reproduce(options, asked, folder, copy, device, _deadline(started, options.time_limit))
     except OutOfTime:
         tell(f"gridsum: the time limit is reached; {options.go_on('reproduce')}")
         return OUT_OF_TIME
-    except KeyboardInterrupt:
-        tell(f"gridsum: stopped; {options.go_on('reproduce')}")
-        raise
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise unwritable(error.filename or out, error) from None
 
 
 def _asked(options: Options) -> "Reproduction":

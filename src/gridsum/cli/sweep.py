@@ -23,7 +23,7 @@ from gridsum.cli.options import (
     several,
     whole_number,
 )
-from gridsum.cli.output import emit, tell, unwritable
+from gridsum.cli.output import emit
 from gridsum.cli.train import named
 from gridsum.config.registry import find as find_entry
 from gridsum.config.registry import names
@@ -67,14 +67,9 @@ class Options(Jobs):
 def run(options: Options) -> int:
     from gridsum.evaluation.suites import find
     from gridsum.ops.devices import pick_device
-    from gridsum.study.storage import folder_of, is_address
     from gridsum.study.sweep import changes_asked, configurations, listed, sweep_jobs, write_sweep
     from gridsum.study.workers import do_jobs
 
-    if is_address(options.out) and options.on is None:
-        raise UsageError(
-            f"{options.out} is an address, where the machines of a cluster work; add --on, or name a folder"
-        )
     entry = find_entry(options.variant)
     if entry.outcome and options.measure:
         raise UsageError(f"what {entry.name} comes to is a proof; leave --measure out")
@@ -83,20 +78,11 @@ def run(options: Options) -> int:
     configs = configurations(base, changes)
     suites = [suite for name in options.measure for suite in find(name)]
     jobs, device = sweep_jobs(configs, options.seeds, suites, options.samples), pick_device(options.device)
-    try:
-        with folder_of(options.out) as (folder, copy), progress() as shown:
-            write_sweep(folder, configs, options.seeds)
-            waiting = do_jobs(
-                jobs, folder, shown, options.on, device, source_commit(), copy=copy, gpus_per_job=options.gpus_per_job
-            )
-            lines = listed(folder, configs, options.seeds)
-    except KeyboardInterrupt:
-        tell(f"gridsum: stopped; {options.go_on('sweep')}")
-        raise
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise unwritable(error.filename or options.out, error) from None
+    with options.working("sweep", options.out) as (folder, copy), progress() as shown:
+        write_sweep(folder, configs, options.seeds)
+        share = options.gpus_per_job
+        waiting = do_jobs(jobs, folder, shown, options.on, device, source_commit(), copy=copy, gpus_per_job=share)
+        lines = listed(folder, configs, options.seeds)
     for line in lines:
         emit(line)
     return FAILED if waiting else 0

@@ -18,7 +18,6 @@ TABLES = {
     "ablation": "the variants, mean and spread over training seeds (Table VI)",
     "scores": "every record: accuracies, intervals and steps",
     "baselines": "baselines side by side: median, best and every training seed",
-    "costs": "what baselines took: parameters, problems seen, seconds",
 }
 FORMATS = ("text", "markdown", "latex", "json", "csv")
 _SHORT = {"md": "markdown", "tex": "latex", "txt": "text"}

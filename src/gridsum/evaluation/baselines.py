@@ -100,22 +100,6 @@ def _brief(seeds: Mapping[int | None, Record]) -> str:
     return f"{_share(statistics.median(values))}, {_share(max(values))}"
 
 
-def costs(records: list[Record]) -> Table:
-    """What each baseline took."""
-    rows = []
-    for line, suites in by_baseline(records).items():
-        known = [record for seeds in suites.values() for record in seeds.values()]
-        took = (known[-1].parameters, known[-1].problems_seen, known[-1].training_seconds)
-        told = (NOTHING if value is None else f"{value:,}" for value in took)
-        rows.append((line.variant, line.given, str(len({record.seed for record in known})), *told))
-    caption = (
-        "Of one run; seconds are those of the fleet's training, shared out among its runs. Trainings that shared a GPU "
-        "took longer than they take alone."
-    )
-    header = ("baseline", "was given", "seeds", "parameters", "problems seen", "seconds")
-    return Table("What the baselines took", caption, header, tuple(rows))
-
-
 def best_runs(records: Iterable[Record]) -> dict[str, dict[str, Record]]:
     """By baseline and setting, such as dngpu/native, the records of its best run by suite.
 

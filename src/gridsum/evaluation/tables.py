@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from gridsum.data.symbols import exact_sum, render
 from gridsum.evaluation import paper
-from gridsum.evaluation.baselines import baselines, check_versions, costs
+from gridsum.evaluation.baselines import baselines, check_versions
 from gridsum.evaluation.intervals import Measure, interval
 from gridsum.evaluation.records import EXTERNAL, NOTHING, Record
 from gridsum.evaluation.rendering import Table, TableError
@@ -295,5 +295,4 @@ TABLES: dict[str, Callable[[list[Record]], Table]] = {
     "ablation": _ablation,
     "scores": _everything,
     "baselines": baselines,
-    "costs": costs,
 }

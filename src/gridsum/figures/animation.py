@@ -1,8 +1,5 @@
 """A computation as a film: the input written symbol by symbol, the steps, the answer."""
 
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
@@ -25,13 +22,11 @@ if TYPE_CHECKING:
     from gridsum.evaluation.solving import Answer
     from gridsum.model.inside import Trace
 
-FORMATS = (".gif", ".mp4")
 _DPI = 110
 _CELL, _MARGIN, _HEAD, _FOOT = 0.42, 0.3, 1.0, 0.95
 """Inches."""
 _WRITING, _CHANGING, _IDLE, _FIRST, _END = 0.35, 0.6, 0.18, 1.0, 3.0
 """Seconds a frame stays: steps without a change pass quickly."""
-_FRAMES_A_SECOND = 20
 _COLOURS, _PALETTE_FRAMES, _ALMOST_WHITE = 128, 16, 245
 
 
@@ -95,7 +90,6 @@ def _draw(answer: "Answer", scene: _Scene, alphabet: tuple[str, ...]) -> "Image"
     rows, columns = len(scene.cells), len(scene.cells[0])
     letters = len(answer.expression) + max(len(answer.answer), len(answer.expected)) + 2
     grid_width = _CELL * columns
-    # Even numbers of pixels, which video wants.
     width = round(max(grid_width, 0.155 * letters, 3.6) + 2 * _MARGIN + 0.005, 2)
     height = _HEAD + _CELL * rows + _FOOT
     pixels = [2 * round(side * _DPI / 2) for side in (width, height)]
@@ -157,30 +151,22 @@ def _draw_halted(figure: Picture, halted: float, width: float, height: float) ->
     figure.text((left + label + bar + 0.08) / width, level, f"{halted:.0%}", va="center", fontsize=8, color=QUIET)
 
 
-def check_film(name: str | Path) -> str:
-    """The kind of film a name asks for, if it can be made here."""
-    suffix = Path(name).suffix.lower()
-    if suffix not in FORMATS:
-        raise FigureError(f"{name} says no kind of film; end its name in {' or '.join(FORMATS)}")
-    if suffix == ".mp4" and shutil.which("ffmpeg") is None:
-        raise FigureError("MP4 needs the program ffmpeg, which is not installed; install it, or write a .gif")
-    return suffix
+def check_film(name: str | Path) -> None:
+    if Path(name).suffix.lower() != ".gif":
+        raise FigureError(f"{name} says no kind of film; end its name in .gif")
 
 
 def save_animation(trace: "Trace", answer: "Answer", path: str | Path) -> None:
-    """Write a computation as GIF or MP4, as the name ends; whole or not at all."""
-    write_atomically(Path(path).resolve(), to_bytes(trace, answer, check_film(path)))
+    """Write a computation as GIF; whole or not at all."""
+    check_film(path)
+    write_atomically(Path(path).resolve(), to_bytes(trace, answer))
 
 
-def to_bytes(trace: "Trace", answer: "Answer", suffix: str) -> bytes:
-    """The film as a file of this kind."""
-    frames = list(animation_frames(trace, answer))
-    return _gif(frames) if suffix == ".gif" else _mp4(frames)
-
-
-def _gif(frames: list[Frame]) -> bytes:
+def to_bytes(trace: "Trace", answer: "Answer") -> bytes:
+    """The film as a GIF."""
     from PIL import Image
 
+    frames = list(animation_frames(trace, answer))
     # One palette for all frames, so that no colour flickers; made of some of them, side by side.
     some = [*frames[:: -(-len(frames) // _PALETTE_FRAMES)], frames[-1]]
     first = frames[0].image
@@ -199,20 +185,3 @@ def _gif(frames: list[Frame]) -> bytes:
         buffer, format="GIF", save_all=True, append_images=images[1:], duration=durations, loop=0, optimize=True
     )
     return buffer.getvalue()
-
-
-def _mp4(frames: list[Frame]) -> bytes:
-    size = frames[0].image.size
-    with tempfile.TemporaryDirectory() as folder:
-        target = Path(folder) / "film.mp4"
-        command = ["ffmpeg", "-loglevel", "error", "-y", "-f", "rawvideo", "-pix_fmt", "rgb24"]
-        command += ["-s", f"{size[0]}x{size[1]}", "-r", str(_FRAMES_A_SECOND), "-i", "-"]
-        command += ["-pix_fmt", "yuv420p", "-movflags", "+faststart", str(target)]
-        raw = b"".join(frame.image.tobytes() * max(1, round(frame.seconds * _FRAMES_A_SECOND)) for frame in frames)
-        done = subprocess.run(command, input=raw, capture_output=True, check=False)
-        if done.returncode != 0:
-            said = done.stderr.decode(errors="replace").strip().splitlines()
-            raise FigureError(
-                f"ffmpeg could not make the film ({said[-1] if said else 'it said nothing'}); write a .gif"
-            )
-        return target.read_bytes()
