@@ -40,9 +40,11 @@ from gridsum.ops.kernels.cells import everyone, leave
 from gridsum.ops.norm import triton as norm_kernel
 from gridsum.ops.norm.triton import kernel_norm_of_sum
 from gridsum.ops.placement.triton import KernelEnds, rows_back
+from gridsum.ops.transition import products
+from gridsum.ops.transition import triton as transition
 from gridsum.ops.transition.triton import KernelTransition, packed_transition
 
-gpu = pytest.mark.gpu
+gpu, slow = pytest.mark.gpu, pytest.mark.slow
 INTERPRETED = not torch.cuda.is_available()
 DEVICE = "cpu" if INTERPRETED else "cuda"
 
@@ -53,6 +55,15 @@ def exact_products():
     torch.backends.cuda.matmul.allow_tf32 = False
     yield
     torch.backends.cuda.matmul.allow_tf32 = before
+
+
+@pytest.fixture(autouse=True, scope="module")
+def few_shares():
+    """An interpreter computes the shares of a product one after the other."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (products, transition) if INTERPRETED else ():
+            patch.setattr(module, "SHARES", 2)
+        yield
 
 
 @pytest.fixture
@@ -135,8 +146,9 @@ def assert_same(plain, fast, inputs, size=None, relative=None):
     ("width", "heads", "kernel", "shape", "kind"),
     [
         (16, 16, 3, (1, 1), "whole"),
-        *((16, 16, 3, (3, 5), kind) for kind in KINDS),
-        (16, 4, 5, (2, 3), "masked"),
+        (16, 4, 3, (2, 4), "left"),
+        *(pytest.param(16, 16, 3, (3, 5), kind, marks=slow) for kind in ("whole", "masked")),
+        pytest.param(16, 4, 5, (2, 3), "masked", marks=slow),
         (16, 16, 1, (2, 5), "left"),
         *(
             pytest.param(*sizes, shape, kind, marks=gpu)
@@ -157,9 +169,7 @@ def test_local_attention(width, heads, kernel, shape, kind):
     assert_zero_for_those_who_left(size, torch.autograd.grad(only(size, fast).sum(), qkv)[0])
 
 
-@pytest.mark.parametrize(
-    ("length", "height", "width"), [(2, 1, 1), (9, 3, 5), pytest.param(44, 7, 15, marks=gpu), (12, 2, 4)]
-)
+@pytest.mark.parametrize(("length", "height", "width"), [(2, 1, 1), (5, 3, 4), pytest.param(44, 7, 15, marks=gpu)])
 def test_placement(length, height, width):
     logits = random(2, 3, length, 3)
     actions = logits.softmax(-1)
@@ -169,7 +179,7 @@ def test_placement(length, height, width):
 
 @pytest.mark.parametrize(
     ("length", "height", "width", "block"),
-    [(2, 1, 1, 1), (9, 3, 5, 4), pytest.param(1205, 4, 605, 256, marks=gpu), (12, 2, 4, 12)],
+    [(2, 1, 1, 1), (5, 3, 4, 2), pytest.param(1205, 4, 605, 256, marks=gpu), (3, 2, 4, 3)],
 )
 def test_placement_of_larger_grids(length, height, width, block, monkeypatch):
     """Block by block, the rows of a grid by programs of their own."""
@@ -207,7 +217,7 @@ def test_samples_leave():
     ("shape", "name", "kind", "dropout"),
     [
         ((1, 1), "small", "whole", False),
-        ((3, 5), "small", "masked", True),
+        pytest.param((3, 5), "small", "masked", True, marks=slow),
         ((3, 5), "small", "left", True),
         *(pytest.param((7, 15), "base", kind, dropout, marks=gpu) for kind in KINDS for dropout in (False, True)),
     ],
@@ -274,7 +284,7 @@ def test_packed_dropout_drops_the_same():
     ("shape", "features", "hidden", "kind", "dropout"),
     [
         ((2, 5), 16, 32, "whole", False),
-        ((2, 5), 16, 32, "masked", True),
+        pytest.param((2, 5), 16, 32, "masked", True, marks=slow),
         ((2, 5), 16, 32, "left", True),
         *(pytest.param((7, 15), 64, 256, kind, dropout, marks=gpu) for kind in KINDS for dropout in (False, True)),
     ],
@@ -282,11 +292,11 @@ def test_packed_dropout_drops_the_same():
 def test_transition(shape, features, hidden, kind, dropout):
     # Triton's interpreter has no products of bfloat16.
     low, close = (torch.float32, 1e-5) if INTERPRETED else (torch.bfloat16, 2e-2)
-    transition = Transition(generators((0, 1)), features, hidden)
+    module = Transition(generators((0, 1)), features, hidden)
     with torch.no_grad():
-        for index, parameter in enumerate(transition.parameters()):
+        for index, parameter in enumerate(module.parameters()):
             parameter += 0.1 * random(*parameter.shape, seed=index).cpu()
-    transition.to(DEVICE)
+    module.to(DEVICE)
     size = sized(*shape, kind)
     given = random(2, 3, *shape, features), random(2, 3, *shape, features, seed=1)
     grid, attended = (only(size, part) for part in given)
@@ -299,16 +309,16 @@ def test_transition(shape, features, hidden, kind, dropout):
         drops = [PackedDropout(some, 0.1) for some in bits]
     matrix = random(2, features, 3 * features, seed=2)
     with torch.autocast("cuda", low, enabled=low != torch.float32):
-        parameters = packed_transition(transition, matrix, 3 * math.prod(shape))
+        parameters = packed_transition(module, matrix, 3 * math.prod(shape))
     packed = (parameters.packed, parameters.low)
     given_all = (grid, attended, *parameters.ways, *packed, hidden, size.sizes, bits, 1 / 0.9)
     *readers, _, _ = KernelTransition.apply(*given_all, (torch.zeros_like(grid[:, :, 0]),), False)
-    plain = transition(grid, attended, size.size, drops)
-    inputs = (*given, *transition.parameters())
-    # Each reader by itself (for the interpreter once), then all of them together.
+    plain = module(grid, attended, size.size, drops)
+    inputs = (*given, *module.parameters())
+    # Each reader by itself, where that is quick, then all of them together, each with another weight.
     fast, projected, seen, top = readers
     fast, seen = only(size, fast), only(size, seen)
-    if kind == "whole" or not INTERPRETED:
+    if not INTERPRETED:
         assert_same(plain, fast, inputs, size, relative=close)
         assert_same(linear(plain, matrix), projected.float(), (*inputs, matrix), size, relative=close)
         assert_same(plain, seen, inputs, size, relative=close)
@@ -328,7 +338,7 @@ def test_a_compiler_reads_the_kernels():
     """The interpreter forgives what a compiler does not, such as a name that changes its shape in a loop."""
     script = Path(__file__).with_name("compile_kernels.py")
     told = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
-    said = subprocess.run([sys.executable, script, "base", "fixedTime"], env=told, capture_output=True, text=True)
+    said = subprocess.run([sys.executable, script, "base"], env=told, capture_output=True, text=True)
     assert said.returncode == 0, said.stderr[-2000:]
     names = "_forward _backward _back_to_second _back_to_input _product _products_of_a_step _keep _leave _row_back"
     names += " _norm_of_sum read_context read_context_back"
@@ -354,14 +364,14 @@ LARGE = {"training.batch": 8, "model.max_steps": 8}
 @pytest.mark.parametrize(
     ("name", "changes", "group", "exactly"),
     [
-        ("base", SMALL, 1, True),
-        ("base", SMALL | {"model.max_steps": 4, "model.epsilon": 0.4}, 1, True),
-        # Of one rollout, as they have no draw of success.
-        ("ponderReg", SMALL, 1, False),
-        # Sizes that the transition's kernel does not have, and that of the context.
-        ("ponderReg", SMALL | {"model.step_hidden": 24, "model.max_steps": 1}, 1, True),
-        ("ponderReg", SMALL | {"model.context_hidden": 24}, 1, True),
         ("fixedTime", SMALL | {"model.fixed_steps": 1}, 1, True),
+        # Of one rollout, as they have no draw of success; with samples that leave.
+        ("ponderReg", SMALL | {"model.epsilon": 0.4}, 1, True),
+        pytest.param("ponderReg", SMALL, 1, False, marks=slow),
+        pytest.param("base", SMALL | {"model.max_steps": 4, "model.epsilon": 0.4}, 1, True, marks=slow),
+        # Sizes that the transition's kernel does not have, and that of the context.
+        pytest.param("ponderReg", SMALL | {"model.step_hidden": 24, "model.max_steps": 1}, 1, True, marks=slow),
+        pytest.param("ponderReg", SMALL | {"model.context_hidden": 24}, 1, True, marks=slow),
         *(pytest.param("base", LARGE, group, exactly, marks=gpu) for group in (0, 1) for exactly in (True, False)),
         pytest.param("SASA", LARGE, 1, True, marks=gpu),
         pytest.param("fixedTime", LARGE, 1, True, marks=gpu),
