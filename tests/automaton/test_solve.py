@@ -1,11 +1,13 @@
 """Many short sums at once: the answers, the steps and the limits are those of working them out one by one."""
 
 import random
+import tracemalloc
 
 import pytest
 
 from gridsum.automaton.files import shipped_rule
-from gridsum.automaton.solve import TOGETHER, answer_by_rule, answer_lines, answers_by_rule, solve, solve_many
+from gridsum.automaton.run import size_of
+from gridsum.automaton.solve import _SMALL, TOGETHER, answer_by_rule, answer_lines, answers_by_rule, solve, solve_many
 from gridsum.automaton.table import RuleTable
 from gridsum.tasks import find
 from tests.oracles.column_addition import by_columns, column_addition, random_table
@@ -87,6 +89,20 @@ def test_a_grid_of_many_cells_is_worked_out_by_itself(monkeypatch: pytest.Monkey
     assert [answer.answer for answer in found] == ["3", str(10**498 + 249), "7"]
     assert alone == [251]
     assert found[1].cells_computed < 251 * 500 * found[1].steps / 4
+
+
+def test_memory_has_a_limit_however_many_sums_there_are(monkeypatch: pytest.MonkeyPatch):
+    """As many as are worked on at once, of the largest grids that are: a tenth of them takes a tenth of the memory."""
+    table, terms = column_addition(), ("9" * 30,) * 29
+    height, width = size_of(terms)
+    assert 0.9 * _SMALL < height * width <= _SMALL
+    monkeypatch.setattr("gridsum.automaton.solve.TOGETHER", TOGETHER // 10)
+    tracemalloc.start()
+    found = [answer.answer for answer in solve_many(table, [terms] * (3 * TOGETHER // 10))]
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert set(found) == {str(29 * (10**30 - 1))}
+    assert 10 * most < 300e6
 
 
 def test_lines_of_a_file():

@@ -10,6 +10,7 @@ from tests.faults.folders import (
     elsewhere,
     killed_again_and_again,
     killed_at_every_operation,
+    on_another_device,
     taken_away,
     two_writers,
 )
@@ -32,6 +33,12 @@ def test_nothing_is_lost_in_a_run_folder(trainings: list[Scenario], tmp_path: Pa
 def test_a_folder_taken_away_is_not_made_again_and_goes_on_elsewhere(trainings: list[Scenario], tmp_path: Path):
     assert [lost for lost in taken_away(trainings[:1], tmp_path, 14) if lost] == []
     assert [lost for lost in elsewhere(trainings, tmp_path, 3) if lost] == []
+
+
+@pytest.mark.gpu
+def test_a_checkpoint_of_a_gpu_goes_on_on_a_cpu_and_back(trainings: list[Scenario], tmp_path: Path):
+    tries = [*on_another_device(trainings, tmp_path, 2 * len(trainings))]
+    assert tries == [None] * 2 * len(trainings)
 
 
 def test_damage_is_mended_or_said(trainings: list[Scenario], tmp_path: Path):

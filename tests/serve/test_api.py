@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 import socket
 import threading
 import time
@@ -34,6 +35,7 @@ from gridsum.data.answers import Answer
 from gridsum.data.symbols import parse
 from gridsum.model.rollout import Network
 from gridsum.model.store import Model as Runs
+from gridsum.page.site import file_of
 from gridsum.serve.app import create_app
 from gridsum.serve.limits import LimitError, Limits
 from gridsum.serve.server import make_server
@@ -143,6 +145,14 @@ def test_networks_of_the_page_are_measured_once(address: str):
     assert '"mean_attention"' in inside.text
     for file in ("exact.js", "base", "base.other.js", "../app.js"):
         assert httpx.get(f"{address}/models/{file}", timeout=600).status_code == 404
+
+
+def test_models_have_files_of_their_own_on_the_page():
+    names = ["runs/x", "runs-x", "runs/x/", "/runs/x", "runs x", "ä", "é", "base"]
+    files = [file_of(name) for name in names]
+    assert len(set(files)) == len(names)
+    assert all(re.fullmatch(r"[A-Za-z0-9_-]+", file) for file in files)
+    assert files[-1] == "base"
 
 
 REFUSED = [

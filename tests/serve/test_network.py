@@ -19,6 +19,7 @@ import pytest
 from gridsum.config.paper import Config
 from gridsum.model.rollout import Network
 from gridsum.model.store import save_run
+from gridsum.serve.guard import Access
 from gridsum.serve.server import TOKEN, ServeError, read_token
 from tests.serve.conftest import SMALL, served
 
@@ -174,6 +175,25 @@ def test_a_token_is_asked_for(tmp_path: Path):
             assert browser.get(f"{page}?token=open-sesame").status_code == 200
             assert "HttpOnly" in browser.get(f"{page}?token=open-sesame").headers["set-cookie"]
             assert browser.get(f"{page}limits").status_code == 200, "a cookie keeps it"
+
+
+def test_tokens_are_compared_in_constant_time():
+    """By no `==`, which ends at the first byte that differs."""
+
+    class Bytes(bytes):
+        def __eq__(self, _: object) -> bool:
+            raise AssertionError("this tells how much of a token is right")
+
+        __hash__ = bytes.__hash__
+
+    class Text(str):
+        __eq__, __hash__ = Bytes.__eq__, str.__hash__  # type: ignore[assignment]
+
+        def encode(self, encoding: str = "utf-8", errors: str = "strict") -> bytes:
+            return Bytes(super().encode(encoding, errors))
+
+    access = Access(token=Text("open-sesame"))
+    assert [access.allows(Text(token)) for token in ("open-sesame", "open-sesamE", "", "ö")] == [True, *[False] * 3]
 
 
 @pytest.mark.parametrize("token", [b"", b"short", b"open sesame, please", b"\xff\xfeopen-sesame"])

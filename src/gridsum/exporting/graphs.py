@@ -24,6 +24,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from gridsum.io.disk import write_atomically
 from gridsum.model.rollout import Network
 from gridsum.model.rule import RuleNetwork
 from gridsum.tasks import FIRST_DIGIT
@@ -92,7 +93,6 @@ def write_graphs(network: Network | RuleNetwork, folder: Path) -> list[Path]:
         raise ExportError(
             f"ONNX needs {error.name}, which is not installed; install it with: pip install '.[onnx]'"
         ) from None
-    folder.mkdir(parents=True, exist_ok=True)
     network = network.float().cpu().eval()
     width, letters = network.config.width, network.embedding.weight.shape[1]
     grid = {0: "problems", 1: "rows", 2: "columns"}
@@ -128,7 +128,7 @@ def write_graphs(network: Network | RuleNetwork, folder: Path) -> list[Path]:
 
 
 def _write(module: nn.Module, path: Path, make: Any, axes: dict[str, dict[int, str]], outputs: list[str]) -> None:
-    """Make a graph, and compare it with torch on grids of several sizes."""
+    """Make a graph, and keep it once it was compared with torch on grids of several sizes."""
     with torch.random.fork_rng(), torch.no_grad(), warnings.catch_warnings():
         torch.manual_seed(0)
         warnings.simplefilter("ignore")  # what the exporter says of itself
@@ -143,20 +143,21 @@ def _write(module: nn.Module, path: Path, make: Any, axes: dict[str, dict[int, s
             input_names=list(example), output_names=outputs, opset_version=_OPSET,
         )  # fmt: skip
         assert made is not None
-        made.save(str(path), external_data=False)
+        graph = made.model_proto.SerializeToString()
         for size in _SIZES:
-            compare(module, path, make(*size))
+            compare(module, graph, make(*size))
+    write_atomically(path, graph)
 
 
-def compare(module: nn.Module, path: Path, inputs: dict[str, Tensor]) -> None:
+def compare(module: nn.Module, graph: bytes, inputs: dict[str, Tensor]) -> None:
     """Refuse a graph whose answers are not torch's."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
     found: Any = session.run(None, {name: value.numpy() for name, value in inputs.items()})
     for name, ours, theirs in zip((item.name for item in session.get_outputs()), module(**inputs), found, strict=True):
         difference = float((ours - torch.from_numpy(theirs)).abs().max())
         if ours.shape != theirs.shape or not difference <= _TOLERANCE:
-            raise ExportError(f"{path.name} differs from torch in {name} by {difference:.2g} on {list(ours.shape)}")
+            raise ExportError(f"the graph differs from torch in {name} by {difference:.2g} on {list(ours.shape)}")
