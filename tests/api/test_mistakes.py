@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import gridsum
-from gridsum.tasks import Task
+from gridsum.tasks import Alphabet, Task, find, known_as
 from gridsum.training.folders import FolderError
 
 TINY = {"training.epochs": 1, "training.steps_per_epoch": 1, "training.batch": 4}
@@ -141,8 +141,6 @@ class Product(Task):
     """Of two numbers."""
 
     def __init__(self) -> None:
-        from gridsum.tasks import Alphabet
-
         self.name, self.alphabet, self.most_terms = "product", Alphabet(10, "*"), 2
 
     def answer(self, terms: Any) -> str:
@@ -155,3 +153,21 @@ class Product(Task):
         values: Any = sum(digits[..., place] * 10**place for place in range(digits.shape[-1]))
         value = values[..., 0] * values[..., 1:].sum(-1).clamp(min=1)
         return [value // 10**place % 10 for place in range(columns)]
+
+
+def test_objects_of_one_class_are_tasks_of_their_own(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("gridsum.tasks.registry._given", {})
+    for base in (2, 4):
+        task = Based(base)
+        assert find(known_as(task)) is task
+    assert find("based:base=2").alphabet.base == 2
+    with pytest.raises(ValueError, match=r"no task 'based'; .*gridsum.tasks.register\('based', its class\)"):
+        find("based:base=3")
+
+
+class Based(Product):
+    """Of a base that its name tells."""
+
+    def __init__(self, base: int) -> None:
+        super().__init__()
+        self.name, self.alphabet = f"based:base={base}", Alphabet(base, "*")

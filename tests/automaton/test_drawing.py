@@ -2,16 +2,17 @@
 
 from io import StringIO
 
-from gridsum.api.terminal import draw_rule, render
-from gridsum.automaton.solve import answer_by_rule
+from gridsum.api.asking import How
+from gridsum.api.rules import RuleModel
+from gridsum.api.terminal import draw, render
 from tests.oracles.column_addition import column_addition
 
 RULE = column_addition()
 
 
 def drawn(*terms: str, width: int = 80) -> list[str]:
-    answer = answer_by_rule(RULE, terms)
-    return render(draw_rule(answer, RULE, terms, "exact", width), StringIO()).splitlines()
+    trace = RuleModel("exact", None, RULE).traced(terms, How())
+    return render(draw(trace, width), StringIO()).splitlines()
 
 
 def test_every_step_is_drawn_with_what_changes():

@@ -14,7 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from gridsum.api.terminal import draw_trace, render
+from gridsum.api.networks import PaperModel
+from gridsum.api.terminal import draw, render
+from gridsum.api.traces import Trace
 from gridsum.cli.solve import _lines
 from gridsum.data.symbols import ALPHABET, parse
 from gridsum.evaluation.solving import solve, trace_expression
@@ -255,7 +257,8 @@ def test_the_drawing_shows_what_was_placed_where(model: str):
     actions = [equals if code == 12 else plus if code == 11 else digit for code in trace.symbols.tolist()]
     trained = dataclasses.replace(trace, actions=torch.tensor(actions))
     for placement in ("soft", "hard"):
-        lines = render(draw_trace(dataclasses.replace(answer, placement=placement), trained, "m"), io.StringIO())
+        shown = Trace(PaperModel(loaded), terms, dataclasses.replace(answer, placement=placement), trained)
+        lines = render(draw(shown), io.StringIO())
         _, placed, *_ = lines.split("\n\n")
         assert placed.split("\n")[1:] == [
             "  >  ·  ·  +  9  4  1  6",

@@ -17,9 +17,9 @@ from gridsum.tasks import Task
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from gridsum.api.terminal import Line
     from gridsum.evaluation.solving import PlacementRule
     from gridsum.model.inference import HaltingRule
+    from gridsum.model.inside import Trace as Inside
     from gridsum.model.store import Model as Runs
 
 Between = Callable[[], None]
@@ -229,6 +229,11 @@ class Model(ABC):
     def most_steps(self, terms: tuple[str, ...]) -> int:
         """No more are taken for a sum."""
 
+    @property
     @abstractmethod
-    def drawing(self, terms: tuple[str, ...], answer: Answer, how: How, states: Any = None) -> "list[Line]":
-        """How a sum was worked out, for a terminal; `states`, as a trace keeps them, spare doing it again."""
+    def neighbours(self) -> list[tuple[int, int]]:
+        """Whom a cell attends to: rows down and columns to the right, in the order of the attention."""
+
+    @abstractmethod
+    def attention_of(self, inside: "Inside") -> "Tensor":
+        """What each cell pays to its neighbours, step by step."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gridsum.api.asking import Cells, How, ModelError, Patch, split_patch
 from gridsum.api.models import Between, Model
@@ -12,7 +12,6 @@ from gridsum.data.answers import Answer
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from gridsum.api.terminal import Line
     from gridsum.model.inside import Trace as Inside
     from gridsum.model.rollout import Change
     from gridsum.model.store import Model as Runs
@@ -70,7 +69,7 @@ class PaperModel(Model):
         late = next((place for place in cells if place[0] > answer.steps), None)
         if late is not None:
             raise ModelError(f"the patch at {late} comes too late: the network halts after {answer.steps} steps")
-        return Trace(self, terms, answer, how, inside)
+        return Trace(self, terms, answer, inside)
 
     def attention_of(self, inside: "Inside") -> "Tensor":
         """What each cell pays to its neighbours [N,k²,H,W,h]."""
@@ -84,7 +83,6 @@ class PaperModel(Model):
 
     @property
     def neighbours(self) -> list[tuple[int, int]]:
-        """Whom a cell attends to: rows down and columns to the right, in the order of the attention."""
         side = range(-(self.network.config.kernel // 2), self.network.config.kernel // 2 + 1)
         return [(down, right) for down in side for right in side]
 
@@ -95,11 +93,6 @@ class PaperModel(Model):
         from gridsum.model.inference import step_cap
 
         return step_cap(self.network.config)
-
-    def drawing(self, terms: tuple[str, ...], answer: Answer, how: How, states: Any = None) -> "list[Line]":
-        from gridsum.api.terminal import draw_trace
-
-        return draw_trace(answer, states or self.traced(terms, how).inside, self.name)
 
 
 def _change(cells: Cells) -> "Change":

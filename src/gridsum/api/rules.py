@@ -15,14 +15,13 @@ from gridsum.tasks import Task
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from gridsum.api.terminal import Line
     from gridsum.automaton.proof import Proof
     from gridsum.automaton.table import RuleTable
     from gridsum.model.inside import Trace as Inside
     from gridsum.model.store import Model as Runs
 
 # The frames of a rule are kept for a trace while they have so many cells at most.
-_MOST_CELLS = 5 * 10**7
+_MOST_CELLS = 10**8
 
 
 class RuleModel(Model):
@@ -132,14 +131,14 @@ class RuleModel(Model):
             )
         if cells:
             answer, grids = patched(self.table, terms, {place: _number(state) for place, state in cells.items()})
-            return Trace(self, terms, answer, how, np.stack(grids))
+            return Trace(self, terms, answer, np.stack(grids))
         (answer,) = self.answers([terms], how)
         height, width = self.size(terms)
         if (answer.steps + 1) * height * width > _MOST_CELLS:
             raise ModelError(
                 f"{answer.steps + 1:,} grids of {height:,} × {width:,} cells are too many to keep; trace a shorter sum"
             )
-        return Trace(self, terms, answer, how, np.stack(list(frames(self.table, terms, answer.steps))))
+        return Trace(self, terms, answer, np.stack(list(frames(self.table, terms, answer.steps))))
 
     def attention_of(self, inside: "Inside") -> "Tensor":
         """What each bit takes from left, right and below [N,3,H,W,E]."""
@@ -152,7 +151,6 @@ class RuleModel(Model):
 
     @property
     def neighbours(self) -> list[tuple[int, int]]:
-        """Whom a cell attends to: rows down and columns to the right, in the order of the attention."""
         return self.network.places
 
     def size(self, terms: tuple[str, ...]) -> tuple[int, int]:
@@ -163,17 +161,6 @@ class RuleModel(Model):
     def most_steps(self, terms: tuple[str, ...]) -> int:
         """Exactly as many as it takes: the rule is quick enough to be asked."""
         return next(self.answers([terms], How())).steps
-
-    def drawing(
-        self,
-        terms: tuple[str, ...],
-        answer: Answer,
-        how: How,  # noqa: ARG002
-        states: Any = None,
-    ) -> "list[Line]":
-        from gridsum.api.terminal import draw_rule
-
-        return draw_rule(answer, self.table, terms, self.name, grids=states)
 
 
 def _number(state: Any) -> int:

@@ -6,23 +6,19 @@ nothing is said by colour alone.
 
 import os
 import shutil
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TextIO
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TextIO
 
 from gridsum.data.answers import shortened
-from gridsum.tasks import FIRST_DIGIT, PAD
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from gridsum.automaton.table import RuleTable
+    from gridsum.api.traces import Trace
     from gridsum.data.answers import Answer
-    from gridsum.model.inside import Trace
 
 Line = list[tuple[str, str]]
 """Pieces of text, each with its style (empty for none)."""
-Frame = Callable[[int], "np.ndarray"]
-"""From n to what every cell holds after n steps [H,W]."""
 
 BLANK, UNSURE, ELIDED, ELIDED_ROWS = "·", "?", "…", "⋮"
 _STYLES = {
@@ -37,61 +33,12 @@ _MARGIN, _CELL, _MODEL_NAME = 4, 3, 16
 _MOST_ROWS, _MOST_STEPS = 16, 41
 
 
-def draw_trace(answer: "Answer", trace: "Trace", model: str, width: int | None = None) -> list[Line]:
-    """The grid as placed, then what every cell reads after each step; changed symbols stand in brackets."""
-    from gridsum.analysis.placement import written
+def draw(trace: "Trace", width: int | None = None) -> list[Line]:
+    """The grid as placed, then what every cell reads after each step; changed symbols stand in brackets.
 
-    grids, letters = trace.decoded.argmax(-1).cpu().numpy(), _letters(trace.alphabet, range(len(trace.alphabet)))
-    # Under soft placement a cell that several symbols share has the number −1: the last letter.
-    placed = written(trace, answer.placement).symbols.cpu().numpy()
-
-    def note(n: int) -> str:
-        if trace.halting is None or trace.probability is None:
-            return ""
-        halted = min(float(trace.probability[: n + 1].sum()), 1)
-        return f"λ {float(trace.halting[n]):.3f}   halted by now {halted:.3f}   "
-
-    return _draw(answer, model, width, placed, [*letters, UNSURE], grids.__getitem__, letters, note)
-
-
-def draw_rule(
-    answer: "Answer",
-    table: "RuleTable",
-    terms: Sequence[str],
-    model: str,
-    width: int | None = None,
-    grids: Sequence[Any] | None = None,
-) -> list[Line]:
-    """The same for a rule. `grids` are the states after each step, where they are at hand; else the rule is run."""
-    from gridsum.automaton.run import Run
-
-    alphabet, run = table.task.alphabet, Run(table, terms)
-
-    def after(n: int) -> "np.ndarray":
-        if grids is not None:
-            return grids[n]
-        run.advance(n)
-        return run.grid
-
-    held = _letters(alphabet.symbols, [*range(FIRST_DIGIT, alphabet.sign_code + 1), PAD])
-    return _draw(answer, model, width, run.symbols, held, after, _letters(alphabet.symbols, table.reading))
-
-
-def _letters(alphabet: Sequence[str], codes: Sequence[int]) -> list[str]:
-    return [BLANK if code == PAD else alphabet[code] for code in codes]
-
-
-def _draw(
-    answer: "Answer",
-    model: str,
-    width: int | None,
-    placed: "np.ndarray",
-    placed_letters: Sequence[str],
-    frame: Frame,
-    letters: Sequence[str],
-    note: Callable[[int], str] = lambda _: "",
-) -> list[Line]:
-    """Of many rows, columns or steps, the first and the last ones."""
+    Of many rows, columns or steps, the first and the last ones.
+    """
+    answer, (frames, letters), (placed, placed_letters) = trace.answer, trace.frames, trace.placed
     width = width or shutil.get_terminal_size().columns
     height, columns = placed.shape
     rows, shown = _kept(height, _MOST_ROWS), _kept(columns, max(3, (width - _MARGIN) // _CELL))
@@ -104,7 +51,7 @@ def _draw(
     start, rules = seen(placed, placed_letters), f"{answer.halting} halting, {answer.placement} placement, model "
     lines: list[Line] = [
         [(shortened(answer.expression, width), "title")],
-        [(rules + _end_of(model, max(width - len(rules), _MODEL_NAME)), "quiet")],
+        [(rules + _end_of(trace.model.name, max(width - len(rules), _MODEL_NAME)), "quiet")],
         [(f"{BLANK} blank   > row of the answer   [ ] changed in this step", "quiet")],
     ]
     if any(UNSURE in row for row in start):
@@ -118,9 +65,9 @@ def _draw(
         if n is None:
             lines += [[], [(f"{ELIDED_ROWS}  {answer.steps + 1 - (_MOST_STEPS - 1)} steps are left out", "quiet")]]
             continue
-        before = frame(n - 1) if n > last + 1 else grid
-        grid, last = frame(n), n
-        title: Line = [(f"step {n}" if n else "before any step", "title"), (f"   {note(n)}", "quiet")]
+        before = frames[n - 1] if n > last + 1 else grid
+        grid, last = frames[n], n
+        title: Line = [(f"step {n}" if n else "before any step", "title"), (f"   {_halting(trace, n)}", "quiet")]
         if before is not None and (grid == before).all():
             lines += [[]] * drawn
             lines.append([*title, ("no symbol has changed", "quiet")])
@@ -134,6 +81,13 @@ def _draw(
         lines += [[], title, *_grid(now, now if before is None else seen(before, letters), rows, shown)]
         drawn = True
     return [*lines, [], *_verdict(answer, width), []]
+
+
+def _halting(trace: "Trace", n: int) -> str:
+    if trace.states is not None or trace.halting is None or trace.probability is None:
+        return ""
+    halted = min(float(trace.probability[: n + 1].sum()), 1)
+    return f"λ {float(trace.halting[n]):.3f}   halted by now {halted:.3f}   "
 
 
 def _verdict(answer: "Answer", width: int) -> list[Line]:
@@ -184,10 +138,14 @@ def _end_of(path: str, room: int) -> str:
     return path if len(path) <= room else ELIDED + path[len(path) - max(1, room - 1) :]
 
 
+def plain(lines: Sequence[Line]) -> str:
+    return "".join("".join(text for text, _ in line).rstrip() + "\n" for line in lines)
+
+
 def render(lines: Sequence[Line], stream: TextIO) -> str:
     """The lines as text for `stream`, in colour where that is a terminal that has any, and folded to its width."""
     if not stream.isatty() and "FORCE_COLOR" not in os.environ:
-        return "".join("".join(text for text, _ in line).rstrip() + "\n" for line in lines)
+        return plain(lines)
     from rich.console import Console
     from rich.text import Text
 

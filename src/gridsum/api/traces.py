@@ -5,43 +5,26 @@ import sys
 from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from gridsum.api.asking import How
 from gridsum.data.answers import Answer
-from gridsum.tasks import PAD, Task
+from gridsum.tasks import FIRST_DIGIT, PAD
 
 if TYPE_CHECKING:
     import numpy as np
     from torch import Tensor
 
-    from gridsum.api.terminal import Line
+    from gridsum.api.models import Model
     from gridsum.model.inside import Trace as Inside
 
 _PLOTS = ("steps", "placement", "halting", "attention")
-_BLANK = "·"
+_BLANK, _UNSURE = "·", "?"
 # float32 holds about seven digits; more of them would be noise, and double the output.
 _DECIMALS = 6
 
 
 class TraceError(ValueError):
     """A trace that cannot be shown as asked; the message says what to do."""
-
-
-class Traced(Protocol):
-    """What a trace asks of its model."""
-
-    name: str
-
-    @property
-    def task(self) -> Task: ...
-
-    def drawing(self, terms: tuple[str, ...], answer: Answer, how: How, states: Any = None) -> "list[Line]": ...
-
-    @property
-    def neighbours(self) -> list[tuple[int, int]]: ...
-
-    def attention_of(self, inside: "Inside") -> "Tensor": ...
 
 
 class Trace:
@@ -58,9 +41,9 @@ class Trace:
         ····
     """
 
-    def __init__(self, model: Traced, terms: tuple[str, ...], answer: Answer, how: How, states: Any) -> None:
+    def __init__(self, model: "Model", terms: tuple[str, ...], answer: Answer, states: Any) -> None:
         """`states` are the internals of a network, or the states [N+1,H,W] of a rule."""
-        self.model, self.terms, self.answer, self.how = model, terms, answer, how
+        self.model, self.terms, self.answer = model, terms, answer
         self.states: np.ndarray | None = None
         """Of a rule, the number of every cell's state [N+1,H,W]; None for a network of vectors."""
         if hasattr(states, "decoded"):
@@ -111,13 +94,34 @@ class Trace:
     @cached_property
     def readings(self) -> list[list[str]]:
         """What the output layer reads at every n: a line for each row of the grid, a dot for a blank."""
-        letters = [_BLANK if code == PAD else symbol for code, symbol in enumerate(self.model.task.alphabet.symbols)]
+        grids, letters = self.frames
+        return [["".join(letters[code] for code in row) for row in grid] for grid in grids.tolist()]
+
+    @cached_property
+    def frames(self) -> "tuple[np.ndarray, list[str]]":
+        """The number of what every cell reads as, or of its state, at every n [N+1,H,W]; and the symbol of each."""
+        letters = self._letters
         if self.states is not None:
-            letters = [letters[symbol] for symbol in self.model.table.reading]  # type: ignore[attr-defined]
-            grids = self.states.tolist()
-        else:
-            grids = self.inside.decoded.argmax(-1).tolist()
-        return [["".join(letters[code] for code in row) for row in grid] for grid in grids]
+            return self.states, [letters[symbol] for symbol in self.model.table.reading]  # type: ignore[attr-defined]
+        return self.inside.decoded.argmax(-1).cpu().numpy(), letters
+
+    @property
+    def placed(self) -> "tuple[np.ndarray, list[str]]":
+        """The number of what is placed in every cell [H,W], and the symbol of each; ? where several share a cell."""
+        letters = self._letters
+        if self.states is not None:
+            from gridsum.automaton.run import Run
+
+            symbols = Run(self.model.table, self.terms).symbols  # type: ignore[attr-defined]
+            return symbols, [*letters[FIRST_DIGIT : self.model.task.alphabet.sign_code + 1], _BLANK]
+        from gridsum.analysis.placement import written
+
+        # Under soft placement a cell that several symbols share has the number −1: the last letter.
+        return written(self.inside, self.answer.placement).symbols.cpu().numpy(), [*letters, _UNSURE]
+
+    @property
+    def _letters(self) -> list[str]:
+        return [_BLANK if code == PAD else symbol for code, symbol in enumerate(self.model.task.alphabet.symbols)]
 
     def to_dict(self, grids: bool = False, attention: bool = False) -> dict[str, Any]:
         """All that happened inside, as `gridsum solve --trace` prints it and tells what it holds."""
@@ -159,8 +163,9 @@ class Trace:
         return f"<trace of {said}: {len(self)} grids of {height} × {width} cells, model {self.model.name}>"
 
     def __str__(self) -> str:
-        lines = self._drawing()
-        return "".join("".join(text for text, _ in line).rstrip() + "\n" for line in lines)
+        from gridsum.api.terminal import draw, plain
+
+        return plain(draw(self))
 
     def _repr_html_(self) -> str:
         import html
@@ -169,13 +174,9 @@ class Trace:
 
     def show(self) -> None:
         """Print every step, as `gridsum solve --show` does."""
-        from gridsum.api.terminal import render as rendered
+        from gridsum.api.terminal import draw, render
 
-        sys.stdout.write(rendered(self._drawing(), sys.stdout))
-
-    def _drawing(self) -> "list[Line]":
-        states = self.inside if self.states is None else self.states
-        return self.model.drawing(self.terms, self.answer, self.how, states)
+        sys.stdout.write(render(draw(self), sys.stdout))
 
     def plot(self, what: str = "steps", *, cell: tuple[int, int] | None = None, head: int | None = None) -> Any:
         """A matplotlib figure: "steps", "placement", "halting" where the model decides by chance, or "attention".

@@ -298,15 +298,17 @@ def _printed(model: Model, expressions: list[tuple[str, ...]], options: Options)
         for terms in expressions:
             yield json.dumps(model.traced(terms, options.how).to_dict(options.grids, options.attention)) + "\n"
         return
-    for terms, answer in zip(expressions, model.answers(expressions, options.how), strict=True):
+    if options.show:
+        from gridsum.api.terminal import draw, render
+
+        for terms in expressions:
+            yield render(draw(model.traced(terms, options.how)), sys.stdout)
+        return
+    for answer in model.answers(expressions, options.how):
         if options.json:
             yield json.dumps(answer.described(model.name)) + "\n"
         elif options.csv:
             yield _csv_line(list(answer.described(model.name).values()))
-        elif options.show:
-            from gridsum.api.terminal import render
-
-            yield render(model.drawing(terms, answer, options.how), sys.stdout)
         else:
             yield answer.answer + "\n"
 
