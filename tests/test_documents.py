@@ -109,7 +109,7 @@ def small(command: list[str]) -> list[str]:
 def test_commands_of_the_documents_run(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    """At toy size, one after the other in one folder. Those of `scale.md` need a cluster (tests of reproduction)."""
+    """At toy size, one after the other in one folder. Those of `clusters.md` need a cluster (tests of reproduction)."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(COLLECTIONS, "comparison", COLLECTIONS["comparison"][:1])
     others = importlib.metadata.entry_points

@@ -21,5 +21,5 @@ def test_a_thousand_slow_connections_and_two_hundred_clients():
 
 @pytest.mark.slow
 def test_a_network_is_held_up_but_answers_everybody():
-    """It needs nearly a core for this crowd, so the time hangs on what else the machine does; docs/scale.md has it."""
+    """It needs nearly a core for this crowd, so the time hangs on what else the machine does; docs/server.md has it."""
     _held(crowded("base"))
