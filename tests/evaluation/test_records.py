@@ -55,11 +55,6 @@ def test_round_trip(appended: list[list[Record]]) -> None:
         assert read([path] if path.exists() else []) == expected
 
 
-def test_accuracies(make_record: Make) -> None:
-    record = make_record(samples=8, sequences_right=3, chars_right=30, chars_valid=40)
-    assert (record.char, record.seq) == (0.75, 0.375)
-
-
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -197,11 +192,6 @@ def test_a_failed_append_leaves_nothing(
     with pytest.raises(OSError, match=r"No space left|only 50 of"):
         append(path, [make_record(seed=2), make_record(seed=3)])
     assert path.read_bytes() == before
-
-
-def test_a_folder_cannot_be_written(tmp_path: Path, make_record: Make) -> None:
-    with pytest.raises(IsADirectoryError):
-        append(tmp_path, [make_record()])
 
 
 @pytest.mark.skipif(not Path("/dev/null").exists(), reason="no null device")

@@ -28,22 +28,6 @@ def test_the_rule_of_accuracies(share: tuple[int, int]) -> None:
         assert text == "0.99"
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (1.0, "1.0"),
-        (1 - 1e-12, "0.99"),
-        (0.99, "0.99"),
-        (0.984, "0.98"),
-        (0.1, "0.10"),
-        (0.004, "0.00"),
-        (0.0, "0.0"),
-    ],
-)
-def test_accuracies(value: float, text: str) -> None:
-    assert accuracy_text(value) == text
-
-
 def test_comparison(make_record: Make) -> None:
     records = [
         make_record(),

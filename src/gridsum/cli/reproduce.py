@@ -96,7 +96,7 @@ class Options(Jobs):
         "do these stages alone (default: all but extra-seeds and ship)"
     )
     report: File | None = option(
-        "the report; its appendices lie in a folder beside it, and so does comparison.md, of the baselines (default: "
+        "the report; its appendix lies in a folder beside it, and so does comparison.md, of the baselines (default: "
         "docs/results.md; with --quick, or of baselines alone, OUT/results.md)"
     )
     ship_to: Folder | None = option(

@@ -5,7 +5,6 @@ suites and models there are. Of several records for one line the last one counts
 """
 
 import math
-import re
 import statistics
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import zip_longest
@@ -128,13 +127,8 @@ def _conditions(records: Collection[Record]) -> str:
 
 def _several(what: str, values: Iterable[object], plural: str = "s") -> str:
     """The values in order, 2 before 10; empty if there are none."""
-    shown = sorted({str(value) for value in values} - {NOTHING}, key=_natural)
+    shown = sorted({str(value) for value in values} - {NOTHING}, key=lambda text: (len(text), text))
     return f"{what}{plural if len(shown) > 1 else ''} {', '.join(shown)}" if shown else ""
-
-
-def _natural(text: str) -> list[tuple[int, str]]:
-    """Runs of digits compare as numbers."""
-    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", text) if part]
 
 
 def _used(cells: Cells) -> list[Record]:
