@@ -145,12 +145,6 @@ def test_problems_of_few_digits_are_of_the_space_and_solved(space, seed, share):
             assert decode(batch.targets[run, problem].tolist()) == str(sum(map(int, terms)))
 
 
-@given(spaces, st.integers(0, 2**40))
-def test_without_few_digits_problems_are_what_they_always_were(space, seed):
-    stream = Stream.of_seeds([seed])
-    assert expressions_of(sample(space, 4, stream, 0.0)) == expressions_of(sample(space, 4, stream))
-
-
 def test_few_digits_are_as_frequent_as_asked_and_favour_none():
     count, share = 4000, 0.3
     space, stream = Space((2, 2), (8, 8)), Stream.of_seeds([4])
@@ -163,13 +157,6 @@ def test_few_digits_are_as_frequent_as_asked_and_favour_none():
     # Three draws of ten with repetition: all equal in a hundredth of the problems.
     equal = sum(len(set(text)) == 1 for text in few)
     assert stats.binomtest(equal, len(few), 0.01).pvalue > 1e-3
-
-
-def test_a_run_meets_the_same_few_digits_alone_or_in_a_fleet():
-    space = Space((1, 4), (1, 10))
-    fleet = expressions_of(sample(space, 40, Stream.of_seeds([7, 3, 9]), 0.5))
-    assert fleet == [expressions_of(sample(space, 40, Stream.of_seeds([seed]), 0.5))[0] for seed in (7, 3, 9)]
-    assert fleet != expressions_of(sample(space, 40, Stream.of_seeds([7, 3, 9])))
 
 
 @given(

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from gridsum.config.fields import override
-from gridsum.model.cells import Packed, Whole, cells_of
+from gridsum.model.cells import Packed, Whole
 from gridsum.model.rule import RuleNetwork
 from gridsum.ops.looking import PackedLooking
 from gridsum.training import discovery
@@ -83,10 +83,3 @@ def test_training_is_the_same_by_either(config, monkeypatch):
         states.append({"logged": logged, **{name: part.detach() for name, part in fleet.state().items()}})
     for name, packed in states[0].items():
         torch.testing.assert_close(packed, states[1][name], rtol=1e-4, atol=1e-5, msg=name)
-
-
-def test_a_network_that_is_watched_computes_by_its_modules():
-    network, inside = RuleNetwork(SMALL, [0]), inside_of([[(2, 2)]], torch.float32)
-    assert isinstance(cells_of(network, inside), Packed)
-    network.transition.register_forward_hook(lambda *_: None)
-    assert isinstance(cells_of(network, inside), Whole)

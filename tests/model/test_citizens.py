@@ -11,7 +11,7 @@ from gridsum.config.exact import RuleConfig
 from gridsum.config.fields import override
 from gridsum.config.variants import variant
 from gridsum.model.inside import recorded
-from gridsum.model.rollout import Network, form_of
+from gridsum.model.rollout import Network
 from gridsum.model.rule import RuleNetwork
 from gridsum.model.store import shipped
 from gridsum.training.gradients import EagerGradients
@@ -49,16 +49,6 @@ def test_a_network_begins_from_its_seed_and_says_its_shapes():
     assert "weight [1, 13, 64]" in repr(one)
     assert "projection [1, 3, 8, 8, 8], relative [1, 3, 3, 64], query [1, 64]" in repr(one)
     assert "projection [1, 3, 8, 8, 8]" in repr(RuleNetwork(RuleConfig(), [0]))
-
-
-def test_a_network_is_computed_plainly_while_someone_watches():
-    network = gridsum.load("base").network
-    assert isinstance(network, Network)
-    assert form_of(network) == "cpu"
-    hook = network.step.attention.register_forward_hook(lambda *_: None)
-    assert form_of(network) == "plain"
-    hook.remove()
-    assert form_of(network) == "cpu"
 
 
 @pytest.mark.parametrize("name", ["base", "fixedTime", "noGroups"])

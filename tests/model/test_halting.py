@@ -96,20 +96,6 @@ def test_context_starts_as_the_learned_one():
     assert all(torch.equal(start[:, problem], transformer.initial) for problem in range(5))
 
 
-def test_halting_depends_on_the_whole_context_and_grid():
-    transformer = ContextTransformer(generators([0]), SMALL).double()
-    randomise(transformer)
-    context = random_tensor(1, 1, 3, 8).requires_grad_()
-    grid = random_tensor(1, 1, 2, 3, 8, seed=2).requires_grad_()
-    _, probability = transformer(context, grid, None)
-    assert probability.shape == (1, 1)
-    probability.sum().backward()
-    assert context.grad is not None
-    assert grid.grad is not None
-    assert (context.grad.abs().amax(-1) > 0).all()
-    assert (grid.grad.abs().amax(-1) > 0).all()
-
-
 @given(probabilities, thresholds)
 def test_distribution_is_the_definition(halting, epsilon):
     survivals = [math.prod(1 - x for x in halting[:n]) for n in range(len(halting))]

@@ -114,13 +114,6 @@ def test_dropout_depends_on_stream_and_cell_alone():
     assert not torch.equal(full[0, 0], full[0, 1])
 
 
-def test_dropout_passes_the_gradient_it_kept():
-    x = torch.ones(1, 4, 8, requires_grad=True)
-    dropped = Dropout(Stream.of_seeds([0]), NumberedCells(torch.arange(4)), 0.5)(x)
-    dropped.sum().backward()
-    assert torch.equal(x.grad, dropped.detach())  # pyright: ignore[reportArgumentType]
-
-
 def feed_forward_and_dropouts(runs: int, dropout: bool) -> tuple[FeedForward, list[Dropout] | None]:
     sizes = (4, 8, 12, 4)
     streams = Stream.of_seeds(range(runs)).children(3)
@@ -249,17 +242,3 @@ def test_every_parameter_is_drawn(network):
     assert all(torch.isfinite(parameter).all() for parameter in network.parameters())
     drawn = [module for module in network.modules() if isinstance(module, RunModule)]
     assert sum(len(list(module.parameters(recurse=False))) for module in drawn) == len(list(network.parameters()))
-
-
-def test_decay_spares_biases_embeddings_norms_and_encodings(network):
-    decayed = {
-        f"{path}.{name}"
-        for path, module in network.named_modules()
-        if isinstance(module, RunModule)
-        for name in module.decayed
-    }
-    everything = {name for name, _ in network.named_parameters()}
-    assert decayed <= everything
-    spared = {"embedding.weight", "step.attention.relative", "step.attention.query"}
-    spared |= {name for name in everything if name.endswith("bias") or ".norm_" in name}
-    assert everything - decayed == spared

@@ -9,7 +9,7 @@ import torch
 from gridsum.config.paper import ModelConfig, ObjectiveConfig
 from gridsum.data.problems import Batch, Space, sample
 from gridsum.data.streams import Stream
-from gridsum.model.paper import Linear, Readout, Step
+from gridsum.model.paper import Linear, Readout
 from gridsum.model.rollout import Network, Start, unroll
 from gridsum.objective.paper import cost
 from gridsum.ops.dropout.plain import Dropout
@@ -146,22 +146,6 @@ def test_no_dropout_without_a_source_or_a_rate():
     assert not torch.allclose(dropped.logits[1:], expected.logits[1:4])
 
 
-def test_the_first_halting_probability_and_reading_belong_to_the_grid_before_any_step():
-    network = network_of(PONDER)
-    symbols, size = problems_of([0]).symbols, GridSize(3, 4)
-    rollout = network(symbols, size)
-    grid = network.place(symbols, size)
-    assert network.context is not None
-    assert rollout.halting is not None
-    context, first = network.context(network.context.start(3), grid, None)
-    torch.testing.assert_close(rollout.halting[0], first)
-    torch.testing.assert_close(rollout.logits[0], network.read(grid[:, :, 0]))
-    grid = network.step(grid)
-    _, second = network.context(context, grid, None)
-    torch.testing.assert_close(rollout.halting[1], second)
-    torch.testing.assert_close(rollout.logits[1], network.read(grid[:, :, 0]))
-
-
 @pytest.mark.parametrize("dropout", [False, True])
 def test_a_longer_rollout_costs_the_same(dropout):
     """After every sample is truncated nothing counts: neither for the cost nor for its gradient."""
@@ -288,27 +272,6 @@ def test_each_runs_own_grid_lies_in_the_upper_right():
     assert GridSize(4, 5).inside is None
 
 
-def test_a_step_on_a_masked_grid_is_the_step_on_its_own():
-    step = network_of(PONDER, (0, 1)).step
-    sizes = [(2, 3), (4, 2)]
-    size, inside = masked(4, 5, sizes)
-    generator = torch.Generator().manual_seed(0)
-    grid = torch.randn(2, 2, 4, 5, 16, generator=generator, dtype=torch.float64) * inside[:, None, :, :, None]
-    for _ in range(2):
-        larger = step(grid, size)
-        for run, (rows, columns) in enumerate(sizes):
-            own = step_of(step, run)(grid[run : run + 1, :, :rows, 5 - columns :])
-            torch.testing.assert_close(larger[run, :, :rows, 5 - columns :], own[0], rtol=1e-10, atol=1e-12)
-        assert (larger[~inside[:, None].expand(2, 2, 4, 5)] == 0).all()
-        grid = larger
-
-
-def step_of(step: Step, run: int) -> Step:
-    single = network_of(PONDER).step
-    single.load_state_dict({name: value[run : run + 1] for name, value in step.state_dict().items()})
-    return single
-
-
 @pytest.mark.parametrize("dropout", [False, True])
 @BOTH
 def test_a_masked_rollout_is_the_rollout_on_its_own_grid(config, dropout):
@@ -358,23 +321,6 @@ def test_a_step_is_translation_equivariant_away_from_borders(down, right):
     assert (windows[0][:, :, 5, 5] - step(world)[:, :, 5, 5]).abs().max() > 1e-6, "and differ at their own"
 
 
-def test_problems_of_a_batch_do_not_meet():
-    network = network_of(PONDER)
-    batch = problems_of([0], 4)
-    together = network(batch.symbols, GridSize(3, 4), steps=4)
-    alone = network(batch.symbols[:, 2:3], GridSize(3, 4), steps=4)
-    torch.testing.assert_close(together.logits[:, :, 2], alone.logits[:, :, 0], rtol=1e-10, atol=1e-12)
-    torch.testing.assert_close(together.probability[:, :, 2], alone.probability[:, :, 0], rtol=1e-10, atol=1e-12)
-
-
-def test_the_attention_that_a_cell_pays_sums_to_one():
-    step = network_of(PONDER).step
-    grid = torch.randn(1, 2, 3, 4, 16, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    weights = step.attention.weights(grid)
-    assert weights.shape == (9, 1, 2, 3, 4, 8)
-    torch.testing.assert_close(weights.sum(0), torch.ones_like(weights[0]))
-
-
 def test_shapes_of_a_rollout():
     rollout = network_of(PONDER, (0, 1))(problems_of([0, 1]).symbols, GridSize(3, 4))
     readings = len(rollout.steps)
@@ -398,33 +344,3 @@ def test_hard_placement_is_soft_placement_of_certain_actions():
     symbols = problems_of([0]).symbols
     soft, hard = (network.place(symbols, GridSize(3, 4), hard) for hard in (False, True))
     torch.testing.assert_close(soft, hard, rtol=1e-6, atol=1e-6)
-
-
-@BOTH
-def test_a_small_network_learns_a_small_batch(config):
-    config = dataclasses.replace(
-        config,
-        width=32,
-        groups=8,
-        heads=32,
-        step_hidden=64,
-        placement_hidden=16,
-        dropout=0.0,
-        max_steps=4,
-        fixed_steps=4,
-    )
-    network = Network(config, (0,))
-    batch = sample(Space((1, 2), (1, 2)), 8, Stream.of_seeds([0]))
-    optimiser = torch.optim.Adam(network.parameters(), lr=3e-3)
-    accuracy = torch.zeros(())
-    for _ in range(400):
-        rollout = network(batch.symbols, GridSize(2, 4))
-        spent = cost(rollout, batch.targets_for(4), ObjectiveConfig(weight=1e-2, success="expected"))
-        accuracy = spent.accuracy[0]
-        if accuracy > 0.99:
-            break
-        optimiser.zero_grad()
-        spent.total.sum().backward()
-        torch.nn.utils.clip_grad_norm_(network.parameters(), 10.0)
-        optimiser.step()
-    assert accuracy > 0.99

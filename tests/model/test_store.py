@@ -199,14 +199,3 @@ def test_runs_of_different_configurations_are_not_stacked(tmp_path, weights):
     save_run(tmp_path / "other.safetensors", Network(other.model, (0,)), 0, other, 0)
     with pytest.raises(StoreError, match="another model configuration"):
         load_runs("both", [weights, tmp_path / "other.safetensors"])
-
-
-def test_weights_from_before_a_field_existed_still_load(tmp_path, config):
-    """A file whose configuration lacks what later versions added has their defaults."""
-    path = tmp_path / "weights.safetensors"
-    save_run(path, Network(config.model, (4,)), 0, config, 4)
-    with safe_open(path, framework="pt") as file:
-        about = json.loads(file.metadata()["gridsum"])
-    del about["config"]["objective"]["truncate_prior"]
-    path.write_bytes(seal(load_file(path), {key: value for key, value in about.items() if key != "sha256"}))
-    assert load_runs("old", [path]).config == config

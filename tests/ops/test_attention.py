@@ -79,12 +79,6 @@ def test_grids_smaller_than_the_neighbourhood(height, width):
     torch.testing.assert_close(layer(grid), by_definition(layer, grid)[0], rtol=1e-10, atol=1e-10)
 
 
-def test_a_fleet_attends_run_by_run():
-    layer = layer_of(8, 2, 4, 3, True, runs=3)
-    grid = random_grid(3, 2, 3, 3, 8)
-    torch.testing.assert_close(layer(grid), by_definition(layer, grid)[0], rtol=1e-10, atol=1e-10)
-
-
 @pytest.mark.parametrize("shape", [shape for shape in SHAPES if shape[0] == 8], ids=str)
 def test_gradients_are_the_definition_s(shape):
     layer = layer_of(*shape, runs=2)

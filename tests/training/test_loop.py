@@ -44,6 +44,13 @@ def weights_of(folder, seed):
     return load_file(folder / f"seed-{seed}" / "weights.safetensors")
 
 
+def assert_same_weights(one, other, seed=1):
+    ours, theirs = weights_of(one, seed), weights_of(other, seed)
+    assert ours.keys() == theirs.keys()
+    for name, tensor in theirs.items():
+        assert torch.equal(ours[name], tensor), name
+
+
 def logged(folder, seed):
     """A run's log but for the time it took."""
     return [{name: value for name, value in line.items() if name != "seconds"} for line in read_metrics(folder, seed)]
@@ -91,10 +98,7 @@ def test_training_on_in_pieces_ends_where_training_at_once_ends(tmp_path):
     train(short(), [1], tmp_path / "whole", CPU)
     train(short(**{"training.epochs": 2}), [1], tmp_path / "pieces", CPU)
     train(short(), [1], tmp_path / "pieces", CPU, resume=True)
-    whole, pieces = weights_of(tmp_path / "whole", 1), weights_of(tmp_path / "pieces", 1)
-    assert whole.keys() == pieces.keys()
-    for name in whole:
-        assert torch.equal(whole[name], pieces[name]), name
+    assert_same_weights(tmp_path / "pieces", tmp_path / "whole")
     assert logged(tmp_path / "whole", 1) == logged(tmp_path / "pieces", 1)
 
 
@@ -121,8 +125,7 @@ def test_an_interrupted_run_loses_the_step_that_it_was_stopped_in(tmp_path, monk
     train(config, [1], tmp_path / "run", CPU, resume=True, tick=lambda done, _: steps.append(done))
     assert steps == list(range(step + 1, 9))
     train(config, [1], tmp_path / "whole", CPU)
-    whole, resumed = weights_of(tmp_path / "whole", 1), weights_of(tmp_path / "run", 1)
-    assert all(torch.equal(whole[name], resumed[name]) for name in whole)
+    assert_same_weights(tmp_path / "run", tmp_path / "whole")
     assert logged(tmp_path / "run", 1) == logged(tmp_path / "whole", 1)
 
 
@@ -251,8 +254,7 @@ def test_a_damaged_checkpoint_falls_back_to_the_one_before(tmp_path, harm, said)
     train(short(), [1], tmp_path / "run", CPU, resume=True, warn=told.append)
     assert len(told) == said
     assert all("going on from the checkpoint before, after epoch 2" in text for text in told)
-    for name, tensor in weights_of(tmp_path / "whole", 1).items():
-        assert torch.equal(weights_of(tmp_path / "run", 1)[name], tensor), name
+    assert_same_weights(tmp_path / "run", tmp_path / "whole")
     assert logged(tmp_path / "run", 1) == logged(tmp_path / "whole", 1)
 
 
@@ -351,8 +353,7 @@ def test_what_an_unfinished_start_left_is_no_part_of_another_training(tmp_path, 
             train(short(), [1], tmp_path / "run", CPU)
     train(short(), [1], tmp_path / "run", CPU, resume=True)
     train(short(), [1], tmp_path / "whole", CPU)
-    for name, tensor in weights_of(tmp_path / "whole", 1).items():
-        assert torch.equal(weights_of(tmp_path / "run", 1)[name], tensor), name
+    assert_same_weights(tmp_path / "run", tmp_path / "whole")
 
 
 def test_seeds_must_differ(tmp_path):
@@ -395,8 +396,7 @@ def test_bare_weights_begin_with_moments_at_zero_and_that_is_said(tmp_path):
 
     train(override(more, {"training.epochs": 1}), [1, 2], tmp_path / "parts", CPU, start=start)
     train(more, [1, 2], tmp_path / "parts", CPU, resume=True)
-    for name, tensor in weights_of(tmp_path / "more", 2).items():
-        assert torch.equal(weights_of(tmp_path / "parts", 2)[name], tensor), name
+    assert_same_weights(tmp_path / "parts", tmp_path / "more", 2)
 
 
 def test_a_start_that_fails_in_its_first_epoch_resumes_from_the_weights_it_began_with(tmp_path, monkeypatch):
@@ -412,8 +412,7 @@ def test_a_start_that_fails_in_its_first_epoch_resumes_from_the_weights_it_began
             train(more, [1], tmp_path / "more", CPU, start=load(str(tmp_path / "first")))
     train(more, [1], tmp_path / "more", CPU, resume=True)
     train(more, [1], tmp_path / "whole", CPU, start=load(str(tmp_path / "first")))
-    for name, tensor in weights_of(tmp_path / "whole", 1).items():
-        assert torch.equal(weights_of(tmp_path / "more", 1)[name], tensor), name
+    assert_same_weights(tmp_path / "more", tmp_path / "whole")
 
 
 @pytest.mark.parametrize("stop", ["save_checkpoint", "create"])
@@ -453,8 +452,7 @@ def test_weights_are_never_older_than_the_checkpoint(tmp_path, monkeypatch):
     assert checkpoint is not None
     assert checkpoint.epoch == 1
     train(short(**{"training.epochs": 2}), [1], tmp_path / "whole", CPU)
-    for name, tensor in weights_of(tmp_path / "whole", 1).items():
-        assert torch.equal(weights_of(tmp_path / "run", 1)[name], tensor), name
+    assert_same_weights(tmp_path / "run", tmp_path / "whole")
 
 
 def test_a_network_learns(tmp_path):
