@@ -1,6 +1,7 @@
 """Training from Python: the same runs as `gridsum train` makes."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -144,23 +145,25 @@ def run_training(
     from gridsum.training.loop import news
     from gridsum.training.loop import train as train_runs
 
-    share = find(config.variant).finish_share
+    trained = 1 / (1 + find(config.variant).finish_share)
     runs, precision = f"{len(seeds)} run{'s' if len(seeds) > 1 else ''}", served(config.training.precision, device)
     beginning = [f"gridsum: {runs} of {config.label}, in {precision} on {describe(device).split(';')[0]}"]
+    step = partial(shown.update, "training step", part=(0.0, trained))
 
     def report(epoch: "Epoch") -> None:
         if heard is not None:
             heard(epoch)
         told = f"{epoch.phase}: {news(epoch)}" if epoch.phase else news(epoch)
-        shown.update("epoch", epoch.number, epoch.of, told, after=share * epoch.of)
+        step(epoch.number * config.steps // epoch.of, config.steps, f"epoch {epoch.number} of {epoch.of}: {told}")
 
     def tick(done: int, total: int) -> None:
         if beginning:  # not before its folder is known to be good
             shown.note(beginning.pop())
-        shown.tick("training step", done, total, share * total)
+        if done < total:  # the last is told with its epoch
+            step(done, total)
 
     def finishing(done: int, total: int, told: str) -> None:
-        shown.update("consolidate", done, total, told)
+        shown.update("consolidation:", done, total, told, "runs", (trained, 1.0))
 
     def warn(text: str) -> None:
         shown.note(f"gridsum: {text}")

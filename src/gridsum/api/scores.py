@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
+from itertools import accumulate, pairwise, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -132,9 +133,7 @@ def evaluate(
     chosen = suites_of(suites)
     subjects = [subject for one in listed for subject in subjects_of(one, setting)]
     with progress(quiet) as shown:
-        scores = Scores(
-            record for subject in subjects for suite in chosen for record in measure(subject, suite, setting, shown)
-        )
+        scores = Scores(record for _, found in measured(subjects, chosen, setting, shown) for record in found)
     for record in filter(lambda record: record.failed, scores):
         warnings.warn(without_answers(record), stacklevel=2)
     return scores
@@ -208,7 +207,16 @@ def _of_rule(model: RuleModel, training_seed: int | None, setting: Setting) -> S
     return RuleSubject(model.name, model.table, training_seed)
 
 
-def measure(subject: Subject, suite: Suite, setting: Setting, shown: Progress) -> list[Record]:
-    """A subject on a suite."""
-    heard = partial(shown.update, f"{subject.name} on {suite.name}:", unit="problems measured")
-    return evaluate_one(subject, suite, setting.samples, setting.seed, setting.commit, heard)
+def measured(
+    subjects: Sequence[Subject], suites: Sequence[Suite], setting: Setting, shown: Progress
+) -> Iterator[tuple[Suite, list[Record]]]:
+    """Every subject on every suite. What each takes is about proportional to the cells of its grids."""
+    pairs = list(product(subjects, suites))
+    cells = [
+        len(subject.seeds) * sum(suite.batches(setting.samples)) * (suite.space.terms[1] + 1) * suite.space.digits[1]
+        for subject, suite in pairs
+    ]
+    ends = [end / sum(cells) for end in accumulate(cells, initial=0)]
+    for (subject, suite), part in zip(pairs, pairwise(ends), strict=True):
+        heard = partial(shown.update, f"{subject.name} on {suite.name}:", unit="problems", part=part)
+        yield suite, evaluate_one(subject, suite, setting.samples, setting.seed, setting.commit, heard)

@@ -2,7 +2,6 @@
 
 import subprocess
 from dataclasses import dataclass
-from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
@@ -97,7 +96,7 @@ def run(options: Options) -> int:
         check_writable(options.out)
 
     from gridsum.api.asking import How
-    from gridsum.api.scores import Scores, Setting, measure, subjects_of, suites_of, without_answers
+    from gridsum.api.scores import Scores, Setting, measured, subjects_of, suites_of, without_answers
     from gridsum.evaluation.evaluate import FunctionSubject
     from gridsum.evaluation.records import append, check_file
     from gridsum.evaluation.rendering import FORMATS as FORMS
@@ -116,8 +115,7 @@ def run(options: Options) -> int:
     records: list[Record] = []
     try:
         with progress() as shown:
-            for subject, suite in product(subjects, suites):
-                found = measure(subject, suite, setting, shown)
+            for suite, found in measured(subjects, suites, setting, shown):
                 if not found:
                     shown.note(f"gridsum: {suite.name} is left out: its numbers are too long for this baseline")
                 for failed in (record for record in found if record.failed):
