@@ -265,6 +265,9 @@ def test_the_papers_numbers_add_up() -> None:
 
 
 def test_a_table_as_json_and_as_csv():
-    table = Table("t", "c", ("model", "2x[1,10]"), (("base", "0.45"), ("a, b", "1.0")))
-    assert json.loads(to_json(table)) == [{"model": "base", "2x[1,10]": "0.45"}, {"model": "a, b", "2x[1,10]": "1.0"}]
-    assert list(csv.reader(to_csv(table).splitlines())) == [list(table.header), *map(list, table.rows)]
+    """For programs every cell is filled, and every column has a name of its own."""
+    table = Table("T", "", ("suite", "char", "paper", "seq", "paper"), (("2x15", "1", "2", "3, 4", "–"), ("", *"5678")))
+    rows = [["2x15", "1", "2", "3, 4", "–"], ["2x15", *"5678"]]
+    header = ["suite", "char", "char paper", "seq", "seq paper"]
+    assert list(csv.reader(to_csv(table).splitlines())) == [header, *rows]
+    assert json.loads(to_json(table)) == [dict(zip(header, row, strict=True)) for row in rows]

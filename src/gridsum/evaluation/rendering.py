@@ -7,7 +7,7 @@ import json
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import accumulate, zip_longest
 
 _CAPTION_WIDTH = 100
 _LONG_WORD = 24
@@ -113,14 +113,25 @@ def to_markdown(table: Table) -> str:
 
 def to_json(table: Table) -> str:
     """A list of rows, each by the names of its columns."""
-    return json.dumps([dict(zip(table.header, row, strict=True)) for row in table.rows], indent=2) + "\n"
+    header, *rows = _complete(table)
+    return json.dumps([dict(zip(header, row, strict=True)) for row in rows], indent=2, ensure_ascii=False) + "\n"
 
 
 def to_csv(table: Table) -> str:
     """The header and the rows alone."""
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([table.header, *table.rows])
+    csv.writer(text, lineterminator="\n").writerows(_complete(table))
     return text.getvalue()
+
+
+def _complete(table: Table) -> list[list[str]]:
+    """Header and rows for programs: each name once, after that of the column beside it; no cell left out."""
+    header = [
+        f"{table.header[index - 1]} {name}" if table.header.count(name) > 1 else name
+        for index, name in enumerate(table.header)
+    ]
+    first = list(accumulate((row[0] for row in table.rows), lambda above, cell: cell or above))
+    return [header, *([name, *row[1:]] for name, row in zip(first, table.rows, strict=True))]
 
 
 def to_html(table: Table) -> str:
