@@ -95,8 +95,8 @@ def test_an_interrupted_run_loses_nothing_and_says_how_to_go_on(
     )
     status, _, err = command("train", "--out", str(folder), "--resume", "--device", "cpu")
     assert status == 0, err
-    first = next(line for line in err.splitlines() if line.startswith("epoch"))
-    assert first.startswith(f"epoch {done + 1} of 8 "), "the interrupt saved the last epoch"
+    first = next(line for line in err.splitlines() if line.startswith("training step"))
+    assert first.startswith(f"training step {done + 1} of {steps}"), "the interrupt saved the last epoch"
     _assert_same_training(folder, uninterrupted, (0, 3))
 
 
