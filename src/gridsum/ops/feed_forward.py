@@ -47,7 +47,7 @@ class FusedFeedForward(Function):
             inputs.append(values)
             values = _product(values, weight, ctx.factor, bias)
         ctx.save_for_backward(kept, *inputs, *sigmoids, *weights)
-        return values.view(*x.shape[:-1], -1)
+        return values.view(*x.shape[:-1], values.shape[-1])
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
@@ -63,7 +63,7 @@ class FusedFeedForward(Function):
             if index:
                 # SiLU is y = xσ, and its slope σ + y (1 − σ): what lies σ of the way from y to 1
                 gradient *= torch.lerp(inputs[index], inputs[index].new_ones(()), sigmoids[index - 1])
-        by_x = gradient.view(*given.shape[:-1], -1)
+        by_x = gradient.view(*given.shape[:-1], gradient.shape[-1])
         return by_x if kept is None else by_x.mul_(kept), None, *by_parameters
 
 
