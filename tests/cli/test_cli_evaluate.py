@@ -51,7 +51,7 @@ def test_a_training_folder_is_measured_with_all_its_seeds(command: Command, trai
     assert printed.startswith("Scores\n")
     assert "Halting rule median" in printed
     assert f"gridsum: added 4 records to {out}" in err
-    assert f"{trained} on 2x3: 70 of 70 problems measured" in err
+    assert f"{trained} on 2x3: 70 of 70 problems" in err
 
 
 def test_records_are_added_to_those_that_are_there(command: Command, model: str, tmp_path: Path):
