@@ -6,7 +6,9 @@ import os
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from datetime import date
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -41,30 +43,34 @@ def _told(line: str) -> None:
     sys.stdout.flush()
 
 
-def _kinds(place: Path, notes: list[str]) -> list[tuple[str, float, Tries]]:
+def _kinds(place: Path, notes: list[str]) -> list[tuple[str, float, Callable[[], Tries]]]:
     """Every kind of fault, with its share of the time."""
-    trainings = scenarios(place)
-    kinds: list[tuple[str, float, Tries]] = [
-        ("killed, disk full or read-only, at every operation", 7, killed_at_every_operation(trainings, place)),
-        ("folder deleted, moved, lock removed", 3, taken_away(trainings, place)),
+    trainings = cache(lambda: scenarios(place))
+    kinds: list[tuple[str, float, Callable[[], Tries]]] = [
+        (
+            "killed, disk full or read-only, at every operation",
+            7,
+            lambda: killed_at_every_operation(trainings(), place),
+        ),
+        ("folder deleted, moved, lock removed", 3, lambda: taken_away(trainings(), place)),
         (
             "killed within consolidation",
             2,
-            killed_at_every_operation([consolidated(place)], place, 5, ("kill", "torn")),
+            lambda: killed_at_every_operation([consolidated(place)], place, 5, ("kill", "torn")),
         ),
-        ("reproduce and export killed", 2, killed_again_and_again(commands(place), place, 40, latest=200)),
-        ("another version, clock set back", 1, elsewhere(trainings, place, 60)),
-        ("resumed on another device", 1, on_another_device(trainings, place, 12)),
-        ("killed three times in a row", 3, killed_again_and_again(trainings, place, 300)),
-        ("files flipped, cut, zeroed, doubled", 4, damaged(trainings, place, 1000)),
-        ("two writers of one folder", 1, two_writers(trainings, place, 60)),
-        ("hostile weights and configurations", 1, hostile_files(place, list(shipped().values()), 5000)),
-        ("fuzzed expressions", 3, expressions(10**6, solved=2000)),
-        ("slow and broken clients", 1, slow_clients(1000)),
-        ("1,000 slow connections beside 200 clients", 1, crowds(notes)),
+        ("reproduce and export killed", 2, lambda: killed_again_and_again(commands(place), place, 40, latest=200)),
+        ("another version, clock set back", 1, lambda: elsewhere(trainings(), place, 60)),
+        ("resumed on another device", 1, lambda: on_another_device(trainings(), place, 12)),
+        ("killed three times in a row", 3, lambda: killed_again_and_again(trainings(), place, 300)),
+        ("files flipped, cut, zeroed, doubled", 4, lambda: damaged(trainings(), place, 1000)),
+        ("two writers of one folder", 1, lambda: two_writers(trainings(), place, 60)),
+        ("hostile weights and configurations", 1, lambda: hostile_files(place, list(shipped().values()), 5000)),
+        ("fuzzed expressions", 3, lambda: expressions(10**6, solved=2000)),
+        ("slow and broken clients", 1, lambda: slow_clients(1000)),
+        ("1,000 slow connections beside 200 clients", 1, lambda: crowds(notes)),
     ]
     if find_spec("ray") is not None:
-        kinds.append((_NODES, 5, killed_sweep(place, 12, notes=notes)))
+        kinds.append((_NODES, 5, lambda: killed_sweep(place, 12, notes=notes)))
     return kinds
 
 
@@ -81,7 +87,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory(dir=_MEMORY if os.access(_MEMORY, os.W_OK) else None) as folder:
         kinds = [kind for kind in _kinds(Path(folder), notes) if options.only in kind[0]]
         _told(f"{'fault':<52}{'tries':>10}{'losses':>8}{'seconds':>9}")
-        for index, (name, share, tries) in enumerate(kinds):
+        for index, (name, share, begin) in enumerate(kinds):
+            tries = begin()
             began, done, lost = time.monotonic(), 0, len(losses)
             # what the others before have not used is shared by those that are left
             until = began + (end - began) * share / sum(other for _, other, _ in kinds[index:])

@@ -4,7 +4,6 @@ import json
 import mimetypes
 import time
 from collections.abc import Callable, Coroutine, Sequence
-from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -24,7 +23,7 @@ from gridsum.page.site import file_of, script, static_files
 from gridsum.serve.connections import Connections
 from gridsum.serve.guard import Access, Guard
 from gridsum.serve.limits import LimitError, Limits, meanings
-from gridsum.serve.scheduler import GivenUp, GoOn, Scheduler, Work
+from gridsum.serve.scheduler import GoOn, Scheduler, Work
 from gridsum.serve.schemas import AnswerView, Health, LimitView, ModelView, Problem, SumRequest, TraceView
 from gridsum.tasks import ExpressionError
 
@@ -136,22 +135,7 @@ def create_app(models: Sequence[Model], limits: Limits | None = None, access: Ac
     for name, content in static_files([model.runs for model in networks.values()], api=True).items():
         address = {"index.html": "", "docs.html": "docs"}.get(name, name)
         app.add_api_route(f"/{address}", _file(name, content), methods=["GET", "HEAD"], include_in_schema=False)
-    for model in models:
-        _warm_up(model)
     return app
-
-
-def _warm_up(model: Model) -> None:
-    """The first step of a process is slow: it is made before the first visitor comes."""
-    begun = []
-
-    def stop() -> None:
-        begun.append(1)
-        if len(begun) > 1:
-            raise GivenUp
-
-    with suppress(GivenUp):
-        list(model.answers([("1", "1")], How(), stop))
 
 
 def _timed(told: dict[str, Any], began: float) -> str:
