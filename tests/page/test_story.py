@@ -146,7 +146,7 @@ def test_a_finger_chooses_a_cell_and_lights_it_up_everywhere(browser: Browser, a
         page = visit.open()
         page.touchscreen.tap(*cell_at(page, 1, 5))
         card = page.locator("#hero-cell")
-        expect(card.locator("h3")).to_have_text("Row 2, column 1 from the right")
+        expect(card.locator(".cell-title")).to_have_text("Row 2, column 1 from the right")
         expect(card).to_contain_text("2 + 3 make 5: write 5.Its state is 5. Its line of the rule: symbol 2, left 2, ")
         expect(page.locator("#codes .lit")).to_have_attribute("aria-label", re.compile("^State 5: bits"))
         expect(page.get_by_label("its own symbol")).to_have_value("2")
@@ -196,7 +196,7 @@ def test_by_keyboard_alone(window: Visit):
     page.keyboard.press("ArrowLeft")  # chooses the cell at the top right
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("ArrowDown")
-    expect(page.locator("#hero-cell h3")).to_have_text("Row 2, column 2 from the right")
+    expect(page.locator("#hero-cell .cell-title")).to_have_text("Row 2, column 2 from the right")
     expect(page.locator("#hero-cell")).to_contain_text("Its state is 9.")
     expect(page.locator("#hero-spoken")).to_contain_text("Row 1: 100. Row 2: 99.")
     bit = page.locator("#hero-cell .bits button").first
@@ -207,7 +207,7 @@ def test_by_keyboard_alone(window: Visit):
     page.locator("#hero canvas").focus()
     page.keyboard.press("Shift+ArrowRight")
     page.keyboard.press("Delete")
-    expect(page.locator("#hero-cell h3")).to_have_text("Row 2, column 1 from the right")
+    expect(page.locator("#hero-cell .cell-title")).to_have_text("Row 2, column 1 from the right")
     page.keyboard.press("Escape")
     expect(page.locator("#hero-cell .cell-card")).to_be_hidden()
     page.keyboard.press("End")

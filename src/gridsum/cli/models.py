@@ -15,7 +15,7 @@ from gridsum.evaluation.records import NOTHING, Record, read
 from gridsum.evaluation.rendering import Table, to_text
 from gridsum.evaluation.suites import COLLECTIONS
 from gridsum.evaluation.tables import ROUNDING, TABLES, accuracy_text
-from gridsum.io.names import DEFAULT_MODEL, MODELS, did_you_mean
+from gridsum.io.names import DEFAULT_MODEL, EXACT_STORY, MODELS, did_you_mean
 from gridsum.model.store import baseline_records, configuration_of, facts, load_runs, shipped, shipped_records
 
 _ANSWERS = "answers where no model is named"
@@ -137,6 +137,7 @@ def _listed(name: str, path: Path) -> str:
         MEANINGS.get(known["variant"], ""),
         f"use it for {MODELS[name]}" if name in MODELS else "",
         _ANSWERS if name == DEFAULT_MODEL else "",
+        *(f"{what}: {text}" for what, text in EXACT_STORY.items() if name == DEFAULT_MODEL),
         "" if records else "no scores are kept of it",
     ]
     width = terminal_width() or max(map(len, lines)) + 2

@@ -16,7 +16,7 @@ from gridsum.page.data import PageError, facts_of, inside_script, model_script, 
 from gridsum.page.inside import Inside
 
 WEB = Path(__file__).parent / "web"
-LANGUAGES = ("en",)
+LANGUAGES = ("en", "de", "fr", "es", "zh")
 TRAINING = "training.js"
 _PREVIEW = 'content="preview.png"'
 
@@ -66,6 +66,8 @@ def static_files(
         files[TRAINING] = training.encode()
     rules = _rules()
     facts = facts_of(rules[0])
+    if training is not None:
+        facts |= {"training_base": int(re.findall(r'"base":(\d+)', training)[0])}
     page = filled(files["index.html"].decode(), words("en"), facts)
     if address is not None:
         page = page.replace(_PREVIEW, f'content="{address.rstrip("/")}/preview.png"')
@@ -125,4 +127,4 @@ def _rules() -> tuple[RuleTable, ...]:
     table = shipped_rule(DEFAULT_MODEL)
     if table is None:
         raise PageError(f"the rule of {DEFAULT_MODEL} does not come with this gridsum; install it again")
-    return (table, *(read_rule(path) for path in sorted(SHIPPED.glob("base*.rule.json"))))
+    return (table, *(read_rule(path) for path in sorted(SHIPPED.glob("exact-base*.rule.json"))))

@@ -41,8 +41,8 @@ def training_script(folder: Path) -> str:
         )
     kept = [load_runs(str(folder), [path]) for path in (*paths, folder / WEIGHTS)]
     config, seed = kept[0].config, kept[0].seeds[0]
-    if not isinstance(config, ExactConfig) or config.learns.name != ExactConfig().learns.name:
-        raise PageError(f"{folder} is not a run of exact in base 10; the page shows how such a run learned")
+    if not isinstance(config, ExactConfig) or not config.task.startswith("add"):
+        raise PageError(f"{folder} is not a run of exact that adds; the page shows how such a run learned")
     start = Model(str(folder), config, (seed,), find(config.variant).build(config, [seed]))
     steps = [0, *(int(path.stem.rpartition("-")[2]) * config.training.steps_per_epoch for path in paths), config.steps]
     models = [start, *kept]
@@ -54,7 +54,12 @@ def training_script(folder: Path) -> str:
         "phases": _phases(config),
         "heldOut": [round(_held_out(model), 3) for model in models],
         "at": steps,
-        "shape": {"width": config.rule.width, "hidden": config.rule.hidden, "bits": config.rule.bits},
+        "shape": {
+            "base": config.learns.alphabet.base,
+            "width": config.rule.width,
+            "hidden": config.rule.hidden,
+            "bits": config.rule.bits,
+        },
         "moments": moments,
     }
     script = f"gridsum.training = {json.dumps(about, separators=(',', ':'))};\n"

@@ -34,7 +34,7 @@
     #button(x) {
       const side = DOT * this.states.length, canvas = html("canvas", { width: side, height: side, "aria-hidden": "true" });
       const name = symbolName(this.rule, x), text = x === this.rule.empty ? t("proof.none") : name;
-      const button = html("button", { type: "button", "aria-pressed": "false", "aria-label": t("proof.cell", { symbol: name }), onclick: () => this.see(x) }, canvas, html("span", {}, text));
+      const button = html("button", { type: "button", "aria-pressed": "false", "aria-label": t("proof.cell", { symbol: text }), onclick: () => this.see(x) }, canvas, html("span", {}, text));
       return { canvas, button };
     }
 

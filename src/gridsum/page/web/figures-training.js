@@ -11,7 +11,7 @@
     const slider = html("input", { type: "range", min: 0, value: 0, "aria-label": t("training.slider") });
     const play = html("button", { type: "button", class: "primary", onclick: () => sweep() }, t("training.play"));
     const told = html("p", { class: "learned", role: "status" });
-    let data = null, networks = [], terms = ["58", "67"], timer = null;
+    let data = null, networks = [], terms = [], timer = null;
     $("training-curve").after(html("div", { class: "training-line" }, slider), told, html("div", { class: "chips" }, play));
     $("training").hidden = !gridsum.data.training;
 
@@ -22,6 +22,8 @@
       data = gridsum.training;
       slider.max = data.moments.length - 1;
       networks = data.moments.map(() => null);
+      terms = [58, 67].map((number) => number.toString(data.shape.base));
+      $("training-sum").value = terms.join("+");
       $("training-command").textContent = data.command;
       draw();
       go(still() ? data.moments.length - 1 : 0);
@@ -80,10 +82,10 @@
     slider.addEventListener("input", () => { clearInterval(timer); go(Number(slider.value)); });
     $("training-ask").addEventListener("submit", async (event) => {
       event.preventDefault();
-      const before = terms;
+      const before = terms, asked = $("training-sum").value;
       try {
         await load();
-        terms = gridsum.parse($("training-sum").value);
+        terms = gridsum.parse(asked, data.shape.base);
         go(Number(slider.value));
       } catch (error) {
         if (!(error instanceof gridsum.SumError)) throw error;

@@ -40,7 +40,7 @@
     // `shown(context, rule)` is told what the chosen cell sees, so that it lights up elsewhere; null where none is chosen.
     constructor(element, player, shown = () => {}) {
       Object.assign(this, { element, player, shown });
-      this.title = html("h3");
+      this.title = html("p", { class: "cell-title" });
       this.sum = html("p", { class: "cell-sum" });
       this.line = html("p");
       this.bits = html("div", { class: "bits", role: "group", "aria-label": t("cell.bits") });

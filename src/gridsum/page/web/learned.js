@@ -3,13 +3,16 @@
 {
   const SHARPNESS = 3;
   const SCALE_STEP = 1 / 2048, SCALE_LOW = -16;
-  const SYMBOLS = 12, PLACES = 3;
+  const PLACES = 3;
   const MOST_CELLS = 200;
 
   class LearnedNetwork {
-    constructor({ actions, reading, weights }, { width, hidden, bits }, name) {
-      Object.assign(this, { actions, name, width, hidden, bits, outside: 2 ** bits, known: new Map() });
-      this.symbols = Uint8Array.from(reading, (letter) => letter.charCodeAt(0) - 97);
+    // Outside, symbols have the numbers that they have in base 10.
+    constructor({ actions, reading, weights }, { width, hidden, bits, base }, name) {
+      Object.assign(this, { name, base, width, hidden, bits, outside: 2 ** bits, known: new Map() });
+      const own = (symbol) => (symbol > 10 ? symbol - 10 + base : symbol), usual = (symbol) => (symbol > base ? symbol - base + 10 : symbol);
+      this.actions = Array.from({ length: 13 }, (_, symbol) => actions[own(symbol)]);
+      this.symbols = Uint8Array.from(reading, (letter) => usual(letter.charCodeAt(0) - 97));
       const view = new DataView(gridsum.bytes(weights).buffer);
       let at = 0;
       const matrix = (rows, columns) => {
@@ -19,7 +22,7 @@
         return scales.map((scale, row) => Float64Array.from({ length: columns }, (_, column) => scale * view.getInt8(start + row * columns + column)));
       };
       Object.assign(this, {
-        cells: matrix(SYMBOLS, width), queries: matrix(SYMBOLS, width), places: matrix(PLACES, width), sight: matrix(bits + 1, 2 * width),
+        cells: matrix(base + 2, width), queries: matrix(base + 2, width), places: matrix(PLACES, width), sight: matrix(bits + 1, 2 * width),
         norms: [matrix(2, width), matrix(2, width)],
         layers: [matrix(width + 1, hidden), matrix(hidden + 1, hidden), matrix(hidden + 1, width)], logits: matrix(width + 1, bits),
       });
@@ -32,7 +35,8 @@
     }
 
     // The code of a cell after one step; what was asked before is remembered.
-    after(x, ...around) {
+    after(symbol, ...around) {
+      const x = symbol < 10 ? symbol : symbol - 10 + this.base;
       const key = around.reduce((so, code) => so * (this.outside + 1) + code, x);
       if (!this.known.has(key)) this.known.set(key, this.#react(x, around.map((code) => this.shown[code])));
       return this.known.get(key);
@@ -67,7 +71,7 @@
   // A sum worked out by such a network until nothing changes, or until it has had time enough.
   class LearnedComputation {
     constructor(network, terms) {
-      Object.assign(this, { network, terms, size: gridsum.sizeOf(terms), exact: gridsum.exactSum(terms), halting: [], steps: 0 });
+      Object.assign(this, { network, terms, size: gridsum.sizeOf(terms, network.base), exact: gridsum.exactSum(terms, network.base), halting: [], steps: 0 });
       const { height, width } = this.size, { outside } = network, limit = 2 * (height + width);
       if (height * width > MOST_CELLS) throw new gridsum.SumError(gridsum.t("training.large"));
       const symbols = gridsum.place({ actions: network.actions }, terms, this.size);

@@ -2,7 +2,7 @@
 // What the page says, in one language at a time; every language is a file in words/, with numbers as it writes them.
 globalThis.gridsum ??= { models: {} };
 {
-  const LANGUAGES = { en: "English" };
+  const LANGUAGES = { en: "English", de: "Deutsch", fr: "Français", es: "Español", zh: "中文" };
   const KEPT = "gridsum.language";
   let language = "en", plurals = new Intl.PluralRules("en");
   gridsum.words = {}; // by language, filled by words/LANGUAGE.js

@@ -1,0 +1,195 @@
+"""The page for everyone: other languages, other browsers, screen readers, paper."""
+
+import json
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, ViewportSize, expect
+from websockets.sync.client import ClientConnection, connect
+
+from gridsum.page.site import LANGUAGES, words
+from tests.browser import visiting
+
+WIDE: ViewportSize = {"width": 1400, "height": 900}
+NARROW: ViewportSize = {"width": 360, "height": 800}
+_SHIFTS = """
+  globalThis.shifted = 0;
+  new PerformanceObserver((list) => { for (const { value } of list.getEntries()) shifted += value; })
+    .observe({ type: "layout-shift", buffered: true });
+"""
+
+
+@pytest.fixture(scope="session")
+def axe(pytestconfig: pytest.Config) -> str:
+    """The checker of accessibility, fetched once."""
+    assert pytestconfig.cache is not None
+    folder = Path(pytestconfig.cache.mkdir("axe"))
+    script = folder / "node_modules" / "axe-core" / "axe.min.js"
+    npm = shutil.which("npm")
+    if not script.exists() and npm is not None:
+        subprocess.run(
+            [npm, "install", "--prefix", folder, "axe-core@4"], capture_output=True, check=False, timeout=120
+        )
+    if not script.exists():
+        pytest.skip("axe-core could not be fetched by npm, so accessibility is not checked")
+    return script.read_text()
+
+
+@pytest.mark.parametrize(
+    ("viewport", "scheme"),
+    [
+        (WIDE, "light"),
+        (NARROW, "dark"),
+        pytest.param(WIDE, "dark", marks=pytest.mark.slow),
+        pytest.param(NARROW, "light", marks=pytest.mark.slow),
+    ],
+    ids=str,
+)
+def test_axe_finds_nothing(browser: Browser, address: str, axe: str, viewport: ViewportSize, scheme: str):
+    with visiting(browser, address, viewport, color_scheme=scheme) as visit:
+        page = visit.open()
+        page.evaluate("gridsum.app.hero.choose(0, 2)")
+        page.locator("#race").scroll_into_view_if_needed()
+        expect(page.locator("#race-note")).to_contain_text("Both are right.")
+        page.evaluate(axe)
+        # A page that was opened as a file may not read its own style sheet.
+        found = page.evaluate(
+            "axe.run({ preload: false }).then((told) => told.violations.map(({ id, nodes }) => [id, nodes[0].html]))"
+        )
+        assert found == []
+
+
+@pytest.mark.parametrize("viewport", [WIDE, NARROW], ids=["wide", "narrow"])
+def test_the_first_screen_has_all_of_it_and_does_not_move(browser: Browser, address: str, viewport: ViewportSize):
+    with visiting(browser, address, viewport, reduced_motion="no-preference") as visit:
+        visit.page.add_init_script(_SHIFTS)
+        page = visit.open()
+        page.wait_for_function("gridsum.app.hero.moment > 2")
+        tops = [page.locator(name).bounding_box() for name in ("h1", "#sum", "#hero canvas", "#hero .transport")]
+        edges = [(box["y"], box["y"] + box["height"]) for box in tops if box is not None]
+        assert edges == sorted(edges)
+        assert edges[-1][1] <= viewport["height"]
+        assert page.evaluate("shifted") <= 0.02
+
+
+@pytest.mark.parametrize(
+    "language", [LANGUAGES[1], *(pytest.param(name, marks=pytest.mark.slow) for name in LANGUAGES[2:])]
+)
+def test_the_browser_s_language_is_spoken_and_another_can_be_chosen(browser: Browser, address: str, language: str):
+    with visiting(browser, address, NARROW, locale=language) as visit:
+        page = visit.open()
+        expect(page.locator("h1")).to_have_text(words(language)["top.title"])
+        expect(page.locator("html")).to_have_attribute("lang", language)
+        rest = words(language)["film.rest.other"].replace("{answer}", "10041").replace("{count}", "5")
+        expect(page.locator("#hero .moment")).to_have_text(rest)
+        expect(page.locator("#hero .playButton")).to_have_attribute("aria-label", words(language)["player.play"])
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        page.locator("#language").select_option("en")
+        expect(page.locator("h1")).to_have_text(words("en")["top.title"])
+
+
+def test_on_paper_every_film_stands_at_its_end_in_dark_ink(browser: Browser, address: str):
+    with visiting(browser, address, WIDE, color_scheme="dark", reduced_motion="no-preference") as visit:
+        page = visit.open()
+        page.emulate_media(media="print", color_scheme="dark")
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        assert page.evaluate("gridsum.app.hero.atEnd && !gridsum.app.hero.playing")
+        assert page.evaluate("gridsum.theme().ink") == "#1c1f24"
+        expect(page.locator("#hero .transport")).to_be_hidden()
+
+
+def test_other_bases_are_added(browser: Browser, address: str):
+    with visiting(browser, address, WIDE) as visit:
+        page = visit.open("#sum=58%2B67")
+        page.locator("#base").select_option("2")
+        expect(page.locator("#hero .moment")).to_contain_text("The top row holds the answer: 1111101.")
+        page.evaluate("gridsum.app.hero.choose(0, 8)")
+        expect(page.locator("#hero-cell .cell-sum")).to_have_text("1 + 0 make 1: write 1.")
+        visit.open("#sum=1%2B1&base=2")
+        expect(page.locator("#hero .moment")).to_contain_text("The top row holds the answer: 10.")
+        visit.ask("12+1")
+        expect(page.get_by_role("alert")).to_have_text("“2” is not allowed. A sum holds the digits 0 to 1 and “+”.")
+
+
+class Firefox:
+    """Firefox, driven by WebDriver BiDi, which it speaks by itself."""
+
+    def __init__(self, line: ClientConnection) -> None:
+        self.line, self.number = line, 0
+        self.errors: list[str] = []
+        self("session.new", capabilities={})
+        self("session.subscribe", events=["log.entryAdded"])
+        self.context = self("browsingContext.getTree")["contexts"][0]["context"]
+
+    def __call__(self, method: str, **params: Any) -> Any:
+        self.number += 1
+        self.line.send(json.dumps({"id": self.number, "method": method, "params": params}))
+        while True:
+            told = json.loads(self.line.recv(timeout=120))
+            if told.get("method") == "log.entryAdded" and told["params"]["level"] == "error":
+                self.errors.append(told["params"]["text"])
+            if told.get("id") == self.number:
+                assert "result" in told, told
+                return told["result"]
+
+    def evaluate(self, script: str) -> Any:
+        target = {"context": self.context}
+        told = self("script.evaluate", expression=script, target=target, awaitPromise=True)
+        assert told["type"] == "success", told
+        return told["result"].get("value")
+
+
+@contextmanager
+def talking(port: int) -> Iterator[ClientConnection]:
+    """A line to a browser that may still be starting."""
+    for attempt in range(200):
+        try:
+            with connect(f"ws://127.0.0.1:{port}/session", open_timeout=5) as line:
+                yield line
+            return
+        except ConnectionRefusedError:
+            if attempt == 199:
+                raise
+            time.sleep(0.3)
+
+
+@pytest.mark.slow
+def test_firefox_plays_damages_heals_and_races(address: str, tmp_path: Path):
+    program = shutil.which("firefox-esr") or shutil.which("firefox")
+    if program is None:
+        pytest.skip("Firefox is not installed here (apt-get install firefox-esr)")
+    port = 9333
+    running = subprocess.Popen(
+        [program, "--headless", "--profile", tmp_path, "--remote-debugging-port", str(port), "about:blank"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    with ExitStack() as held:
+        held.callback(running.wait, 30)
+        held.callback(running.terminate)
+        firefox = Firefox(held.enter_context(talking(port)))
+        firefox("browsingContext.navigate", context=firefox.context, url=address, wait="complete")
+        soon = "const until = async (so) => { while (!so()) await new Promise((go) => setTimeout(go, 50)); }; "
+        said = "document.querySelector('#hero .moment').textContent"
+        first = firefox.evaluate(
+            f"(async () => {{ {soon} await until(() => gridsum.app?.hero.film); gridsum.app.hero.speed = 50;"
+            f" await until(() => gridsum.app.hero.atEnd && !gridsum.app.hero.playing); return {said}; }})()"
+        )
+        assert "The top row holds the answer: 10041." in first
+        healed = firefox.evaluate(
+            f"(async () => {{ {soon} gridsum.app.hero.scramble();"
+            f" await until(() => gridsum.app.hero.atEnd && !gridsum.app.hero.playing); return {said}; }})()"
+        )
+        assert "It has healed. The top row holds the answer: 10041." in healed
+        verdict = firefox.evaluate(
+            f"(async () => {{ {soon} const race = gridsum.app.figures.find((one) => one.watchers);"
+            " await race.open(['999999', '1'], false); return document.querySelector('#race-note').textContent; })()"
+        )
+        assert "it halts before the carry arrives" in verdict
+        assert firefox.errors == []

@@ -1,0 +1,78 @@
+"""How a run learned, on the page: the small networks of the slider compute what torch computes."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from playwright.sync_api import Browser, expect
+
+from gridsum.automaton.rule import LearnedRule
+from gridsum.config.registry import find
+from gridsum.model.store import WEIGHTS, load_runs, save_run
+from gridsum.page.data import PageError
+from gridsum.page.site import site
+from gridsum.page.training import training_script
+from gridsum.training.folders import kept_weights
+from tests.browser import visiting
+from tests.page.conftest import Node
+
+SMALL = {"rule.width": 32, "rule.hidden": 32, "discovery.keep_epochs": 30}
+
+
+@pytest.fixture(scope="module", params=["add", "add:base=2"])
+def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run that kept weights of three epochs; they are random ones."""
+    folder = tmp_path_factory.mktemp("run")
+    config = find("exact").configure(None, request.param, SMALL)
+    for seed, name in enumerate([kept_weights(9), kept_weights(30), kept_weights(60), WEIGHTS]):
+        save_run(folder / name, find("exact").build(config, [seed]), 0, config, 0)
+    return folder
+
+
+def test_its_networks_step_as_torch_does(run: Path, node: Node, tmp_path: Path):
+    """Weights are rounded on the page: bits that torch decides clearly are the same."""
+    (tmp_path / "training.js").write_text(training_script(run))
+    rule = LearnedRule(load_runs("run", [run / WEIGHTS]).network)
+    base, generator = rule.task.alphabet.base, torch.Generator().manual_seed(0)
+    x = torch.randint(base + 2, (400,), generator=generator)
+    contexts = torch.randint(rule.outside + 1, (400, 3), generator=generator)
+    script = """
+      const network = new gridsum.LearnedNetwork(gridsum.training.moments.at(-1), gridsum.training.shape, "it");
+      const usual = (x) => (x < network.base ? x : x - network.base + 10);
+      for (const [x, ...around] of input) told.push(network.after(usual(x), ...around));
+      told.push(network.symbols.length, [...network.symbols]);"""
+    *found, count, symbols = node(script, torch.cat((x[:, None], contexts), 1).tolist(), (tmp_path / "training.js",))
+    z = rule.logits(x, contexts).detach()
+    ours = z > 0
+    theirs = (torch.tensor(found)[:, None] >> torch.arange(rule.bits)) & 1 == 1
+    clear = z.abs() > 0.25
+    assert clear.double().mean() > 0.8
+    assert torch.equal(ours[clear], theirs[clear])
+    assert count == rule.outside
+    wanted = [symbol if symbol <= base else symbol - base + 10 for symbol in rule.reading().tolist()]
+    assert symbols == wanted
+
+
+def test_a_slider_shows_it(run: Path, browser: Browser, tmp_path: Path):
+    script = training_script(run)
+    for name, content in site((), training=script).items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(content)
+    with visiting(browser, (tmp_path / "index.html").as_uri()) as visit:
+        page = visit.open("#view=training")
+        told = page.locator(".learned")
+        expect(told).to_contain_text("After consolidation It had seen 768,000 sums.")
+        expect(page.locator("#training-command")).to_contain_text("gridsum train --variant exact --seeds 0")
+        page.get_by_label("Moment of the training").fill("1")
+        expect(told).to_contain_text("After 900 of 6,000 training steps · states are still soft numbers")
+        expect(page.locator("#training-curve circle")).to_have_count(5)
+        page.get_by_label("A sum for it").fill("1+1+1")
+        page.get_by_role("button", name="Try").click()
+        answer = "gridsum.app.figures.find((one) => one.slider).player.film.computation"
+        expect(page.locator("#learning .moment")).to_contain_text(page.evaluate(f"{answer}.exact"))
+        assert page.evaluate(f"{answer}.terms") == ["1", "1", "1"]
+
+
+def test_a_folder_without_kept_weights_is_named(tmp_path: Path):
+    with pytest.raises(PageError, match=r"does not hold a run that kept its weights; train one: gridsum train"):
+        training_script(tmp_path)
