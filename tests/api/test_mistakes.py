@@ -30,6 +30,8 @@ def train(*arguments: Any, **options: Any) -> Any:
     [
         # names
         (lambda: gridsum.slove, "did you mean 'solve'"),
+        (lambda: gridsum.animate, "it offers Answer, Model, "),
+        (lambda: train("dngpu", setting="own"), "dngpu has no setting 'own'; .*native"),
         (lambda: gridsum.load("exakt"), "did you mean 'exact'"),
         (lambda: gridsum.load("no_groups"), "did you mean 'noGroups'"),
         (lambda: train("sasa"), r"did you mean 'SASA'"),

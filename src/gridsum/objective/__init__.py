@@ -1,5 +1,5 @@
 """What training minimises. `loss` is the paper's objective of what a network reads."""
 
-from gridsum.objective.paper import loss, sampled_success
+from gridsum.objective.paper import loss
 
-__all__ = ["loss", "sampled_success"]
+__all__ = ["loss"]

@@ -100,6 +100,11 @@ def draw(config: Config, stream: Stream, group: int = 0, static: bool = False) -
     return Drawn(batch, size, source.fold(_DROPOUT), source.fold(_SUCCESS).uniform(problems))
 
 
+def success_of(network: Network, drawn: Drawn) -> Tensor:
+    """The measure a [R,B] of Explore-Reinforce, at a step drawn in a rollout without dropout."""
+    return sampled_success(without_dropout(network, drawn)[0], drawn.targets, drawn.chance, drawn.columns)
+
+
 @torch.no_grad()
 def without_dropout(
     network: Network, drawn: Drawn, steps: int | None = None, form: Form | None = None
