@@ -1,4 +1,4 @@
-"""A network is called as a torch module is. A loop of one's own that matches `gridsum train` stands in docs/research.md."""
+"""A network is called as a torch module is. docs/research.md has a loop that matches `gridsum train`."""
 
 import pytest
 
