@@ -74,7 +74,7 @@ class PaperModel(Model):
     def attention_of(self, inside: "Inside") -> "Tensor":
         """What each cell pays to its neighbours [N,k²,H,W,h]."""
         from gridsum.model.inside import attention_of
-        from gridsum.ops.sizes import check_memory, trace_bytes
+        from gridsum.ops.costs import check_memory, trace_bytes
 
         steps, (height, width) = len(inside.grids) - 1, inside.grids.shape[1:3]
         what = f"the attention of {steps:,} steps on {height:,} rows × {width:,} columns"

@@ -15,10 +15,9 @@ from gridsum.model.inference import HaltingRule, Outcome, Watch, check_rule, def
 from gridsum.model.inside import Trace, trace, trace_of
 from gridsum.model.rollout import Change, Moment, Network
 from gridsum.model.store import Model
-from gridsum.ops.costs import check_time, solving_work
+from gridsum.ops.costs import check_memory, check_time, solving_bytes, solving_work, trace_bytes
 from gridsum.ops.devices import on_gpu
 from gridsum.ops.grids import GridSize
-from gridsum.ops.sizes import check_memory, solving_bytes, trace_bytes
 
 PlacementRule = Literal["auto", "soft", "hard"]
 PLACEMENT_RULES: dict[str, str] = {

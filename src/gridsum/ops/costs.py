@@ -1,8 +1,9 @@
-"""How long work takes on the machine at hand, estimated before it begins, and the one limit on it.
+"""How much memory work takes, and how long it takes here, estimated before it begins; and the limits on both.
 
-Operations, divided by the rate that was seen to be reached. The rate of a large product is measured here and now.
-Training and evaluation reach a share of it, which `benchmarks/step.py` measures; it differs from
-machine to machine, so an estimate is right within a factor of two.
+Memory is estimated from what was measured (benchmarks/records), rounded down: work that would fit is not refused.
+Time is operations, divided by the rate that was seen to be reached. The rate of a large product is measured here and
+now. Training and evaluation reach a share of it, which `benchmarks/step.py` measures; it differs from machine to
+machine, so an estimate is right within a factor of two.
 """
 
 from dataclasses import dataclass
@@ -10,11 +11,14 @@ from functools import cache, partial
 
 import torch
 
-from gridsum.config.exact import ExactConfig
 from gridsum.config.paper import Config, ModelConfig
-from gridsum.io.limits import check_seconds, time_limit
+from gridsum.io.limits import check_bytes, check_seconds, memory_asked, memory_free, time_limit
 from gridsum.ops.devices import on_gpu, product_rate
 
+# Bytes of a cell in a recurrent step, for each feature of the cell or of FFN_3: of solving, and kept for a gradient.
+_SOLVING, _TRAINING = 20, 12
+# Networks that decide themselves when to halt take at least so many steps in training.
+_FEW_STEPS = 4
 UNCERTAINTY = "expect half of that to twice that"
 _LIMIT = 30 * 86400.0
 # Operations a second that any machine reaches. A product is timed only for work that would not be short even so.
@@ -35,6 +39,39 @@ _START = {"cuda": 10.0, "cpu": 0.0}
 _STEPS_ON_CPU, _STEPS_WHEN_EARLY, _STEPS_ON_GPU = 15, 5, 17
 # What networks take that decide themselves when to halt: shipped ones take 7 to 14.
 _STEPS_OF_SOLVING = 12
+
+
+def solving_bytes(model: ModelConfig, cells: int) -> int:
+    return _SOLVING * cells * (model.width + model.step_hidden)
+
+
+def trace_bytes(model: ModelConfig, cells: int, steps: int) -> int:
+    """Every step is kept with its attention."""
+    return 4 * cells * (steps + 1) * (model.width + model.kernel**2 * model.heads)
+
+
+def training_bytes(config: Config, runs: int) -> int:
+    """Of a training step of a fleet."""
+    model, task = config.model, config.task
+    steps = model.fixed_steps if model.halting == "fixed" else min(_FEW_STEPS, model.max_steps)
+    problems = config.training.batch // len(task.groups)
+    cells = sum(problems * rows * columns for rows, columns in map(task.grid, task.groups))
+    return runs * cells * steps * (model.width + model.step_hidden) * _TRAINING
+
+
+def check_memory(what: str, needed: int, device: torch.device) -> None:
+    """Refuse work that takes more memory than there is, or than the variable allows."""
+    check_bytes(what, needed, memory_limit(device))
+
+
+def memory_limit(device: torch.device) -> int | None:
+    """Bytes that work may take: what the variable says, else what is free; None where nobody knows."""
+    asked = memory_asked()
+    if asked is not None:
+        return asked
+    if on_gpu(device):
+        return torch.cuda.mem_get_info(device)[0] + torch.cuda.memory_reserved(device)
+    return memory_free()
 
 
 @dataclass(frozen=True)
@@ -83,19 +120,6 @@ def training_work(config: Config, runs: int, epochs: int, device: torch.device) 
     cells = round(cells_of_a_step(config) * runs)
     total = 3.0 * operations(model, cells) * steps * epochs * config.training.steps_per_epoch
     return Work(training=total, starts=1 if epochs else 0)
-
-
-def exact_work(config: ExactConfig, runs: int) -> Work:
-    """Of all phases of `exact` and of what its consolidation learns at most."""
-    rule, shared, consolidation = config.rule, config.discovery, config.consolidation
-    feed_forward = rule.width * rule.hidden + rule.hidden * rule.hidden + rule.hidden * rule.width
-    of_a_cell = 2 * (feed_forward + rule.width * (3 * rule.bits + 2 * len(rule.positions)))
-    cells = consolidation.rounds * consolidation.steps * consolidation.batch
-    for phase in vars(config.phases).values():
-        rows = phase.terms[1] + shared.spare_rows + shared.random_rows
-        columns = phase.digits[1] + shared.spare_columns + shared.random_columns
-        cells += phase.steps * shared.batch * rows * columns * sum(phase.recurrent) // 2
-    return Work(training=3.0 * of_a_cell * cells * runs, starts=1)
 
 
 def operations(model: ModelConfig, cells: int) -> int:

@@ -21,10 +21,9 @@ from gridsum.data.streams import Stream
 from gridsum.model.rule import RuleNetwork
 from gridsum.model.runs import as_written, flatten
 from gridsum.objective.exact import Cost, cost
-from gridsum.ops.costs import Work, exact_work
+from gridsum.ops.costs import Work
 from gridsum.ops.devices import Replayed, on_gpu
 from gridsum.ops.forms import served
-from gridsum.ops.sizes import training_bytes
 from gridsum.tasks import DEFAULT, find
 from gridsum.training.discovery import Problems, draw, place, roll_out
 from gridsum.training.gradients import Gradients
@@ -33,6 +32,8 @@ from gridsum.training.phases import Setting, at_step, grid_of, recurrent_steps, 
 
 # How much of what hardening looks at is of the last training step.
 _RECENT = 0.05
+# Bytes that a recurrent step keeps for a gradient, for each feature of a cell or of FFN_3.
+_BYTES = 8
 _QUANTITIES = tuple(Cost.__dataclass_fields__)
 
 
@@ -195,11 +196,25 @@ class Exact(Trainable):
         return settle(network, config.consolidation, seeds, report)
 
     def memory(self, config: ExactConfig, runs: int) -> int:
-        return training_bytes(config, runs)
+        """Of a step of the phase that takes most."""
+        shared, features = config.discovery, config.rule.width + config.rule.hidden
+        cells = [
+            (phase.terms[1] + shared.spare_rows) * (phase.digits[1] + shared.spare_columns) * phase.recurrent[0]
+            for phase in vars(config.phases).values()
+            if phase.steps
+        ]
+        return _BYTES * runs * shared.batch * max(cells) * features
 
     def work(self, config: ExactConfig, runs: int, epochs: int, device: torch.device) -> Work:  # noqa: ARG002
         """Of all phases and of what consolidation learns at most, whatever is left of it."""
-        return exact_work(config, runs)
+        rule, shared, consolidation = config.rule, config.discovery, config.consolidation
+        feed_forward = rule.width * rule.hidden + rule.hidden * rule.hidden + rule.hidden * rule.width
+        of_a_cell = 2 * (feed_forward + rule.width * (3 * rule.bits + 2 * len(rule.positions)))
+        cells = consolidation.rounds * consolidation.steps * consolidation.batch
+        for phase in vars(config.phases).values():
+            rows, columns = grid_of(phase, shared)
+            cells += phase.steps * shared.batch * rows * columns * sum(phase.recurrent) // 2
+        return Work(training=3.0 * of_a_cell * cells * runs, starts=1)
 
 
 EXACT = Exact()

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from gridsum.config.paper import Config, ModelConfig, TaskConfig
+from gridsum.config.registry import Lesson
 from gridsum.data.problems import Batch, Space, sample
 from gridsum.data.streams import Stream
 from gridsum.model.paper import Readout
@@ -19,6 +20,7 @@ from gridsum.objective.paper import Cost, cost, sampled_success, samples_success
 from gridsum.ops.forms import Form, by_blas_alone
 from gridsum.ops.grids import GridSize
 from gridsum.tasks import Task, find
+from gridsum.training.optimiser import learning_rate
 
 # What a step's random numbers are for.
 _PROBLEMS, _ROWS, _COLUMNS, _DROPOUT, _SUCCESS = range(5)
@@ -160,13 +162,20 @@ def mean_of(parts: list[Part]) -> Gradients:
     return Gradients(gradient, Cost(*costs), sum(part.recurrent_steps for part in parts) / len(parts))
 
 
-class EagerGradients:
-    """Operation by operation, at the sizes drawn, for as many steps as the samples need."""
+class EagerGradients(Lesson):
+    """The paper's objective, operation by operation, at the sizes drawn, for as many steps as the samples need.
+
+    The rate is a cosine that starts again and again.
+    """
 
     def __init__(self, network: Network, config: Config, seeds: tuple[int, ...]) -> None:
         self.config, self.network = config, network
         self.stream = Stream.of_seeds(seeds, next(network.parameters()).device)
+        self.groups = range(len(config.task.groups))
+
+    def rate(self, step: int) -> Tensor:
+        return learning_rate(torch.tensor(step), self.config.training)
 
     def __call__(self, step: int) -> Gradients:
-        stream, groups = self.stream.fold(step), range(len(self.config.task.groups))
-        return mean_of([part_gradient(self.network, self.config, stream, group, None, False) for group in groups])
+        stream = self.stream.fold(step + self.config.training.first_step)
+        return mean_of([part_gradient(self.network, self.config, stream, group, None, False) for group in self.groups])

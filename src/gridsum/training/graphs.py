@@ -5,7 +5,6 @@ from dataclasses import fields
 import torch
 
 from gridsum.config.paper import Config
-from gridsum.data.streams import Stream
 from gridsum.model.rollout import Network
 from gridsum.model.runs import as_written
 from gridsum.objective.paper import Cost
@@ -13,8 +12,8 @@ from gridsum.ops.forms import served
 from gridsum.training.gradients import EagerGradients, Gradients, Part, mean_of, part_gradient
 
 
-class GraphGradients:
-    """Steps as CUDA graphs, one for each group and number of recurrent steps.
+class GraphGradients(EagerGradients):
+    """The same as CUDA graphs, one for each group and number of recurrent steps.
 
     Shapes are static: every run's grid is masked inside the largest. How many recurrent steps a batch needs under
     ponder halting is known only afterwards, so the number is guessed from the steps before; if it was too small, the
@@ -26,9 +25,7 @@ class GraphGradients:
     _MEMORY = 10
 
     def __init__(self, network: Network, config: Config, seeds: tuple[int, ...]) -> None:
-        self.config, self.network = config, network
-        self.eager = EagerGradients(network, config, seeds)
-        self.stream = Stream.of_seeds(seeds, next(network.parameters()).device)
+        super().__init__(network, config, seeds)
         self.step = torch.zeros((), dtype=torch.int64, device=self.stream.key.device)
         # The groups are computed side by side: each in a stream and in memory of its own.
         self.lanes = [(torch.cuda.Stream(), torch.cuda.graph_pool_handle()) for _ in config.task.groups]
@@ -38,16 +35,15 @@ class GraphGradients:
 
     def __call__(self, step: int) -> Gradients:
         if not as_written(self.network):  # a graph that is replayed calls no modules
-            return self.eager(step)
-        self.step.fill_(step)
-        groups = range(len(self.config.task.groups))
-        lengths = [self._guess(group) for group in groups]
-        for group in groups:  # captures wait for all else to finish, so they come first
+            return super().__call__(step)
+        self.step.fill_(step + self.config.training.first_step)
+        lengths = [self._guess(group) for group in self.groups]
+        for group in self.groups:  # captures wait for all else to finish, so they come first
             self._graph(group, lengths[group])
-        parts = [self._replay(group, lengths[group]) for group in groups]
+        parts = [self._replay(group, lengths[group]) for group in self.groups]
         for lane, _ in self.lanes:
             torch.cuda.current_stream().wait_stream(lane)
-        for group in groups:
+        for group in self.groups:
             while self.config.model.halting == "ponder":
                 taken, unfinished = parts[group].truncation.tolist()
                 if not unfinished:
@@ -90,11 +86,6 @@ class GraphGradients:
             # A group's graphs share their memory: what one leaves behind the next may overwrite.
             costs = Cost(*(getattr(part.cost, item.name).clone() for item in fields(Cost)))
             return Part(part.gradient.clone(), costs, part.recurrent_steps, part.truncation.clone())
-
-    def without_graphs(self, step: int) -> Gradients:
-        """What the graphs of a step hold, operation by operation, for who wants to look at these."""
-        self.step.fill_(step)
-        return mean_of([self._compute(group, self._guess(group)) for group in range(len(self.config.task.groups))])
 
     def _compute(self, group: int, length: int | None) -> Part:
         with torch.autocast("cuda", torch.bfloat16, enabled=self.reduced):

@@ -20,10 +20,9 @@ from gridsum.data.streams import Stream
 from gridsum.io.disk import locked, write_atomically
 from gridsum.io.sealed import checksum_of
 from gridsum.model.store import WEIGHTS, Model, load_runs, save_run
-from gridsum.ops.costs import check_time
+from gridsum.ops.costs import check_memory, check_time
 from gridsum.ops.devices import Replayed, on_gpu
 from gridsum.ops.forms import served
-from gridsum.ops.sizes import check_memory
 from gridsum.training.checkpoints import Checkpoint, Warn, drop_checkpoints, load_moments, save_checkpoint
 from gridsum.training.folders import (
     FolderError,

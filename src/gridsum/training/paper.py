@@ -7,34 +7,18 @@ import torch
 from torch import Tensor
 
 from gridsum.config.paper import Config
-from gridsum.config.registry import Lesson, Trainable
+from gridsum.config.registry import Trainable
 from gridsum.config.variants import MEANINGS, READINGS, variant
 from gridsum.data.problems import Batch
 from gridsum.data.streams import Stream
 from gridsum.model.inference import UnsoundError, default_rule, infer
 from gridsum.model.rollout import Network
 from gridsum.model.store import Model
-from gridsum.ops.costs import Work, training_work
+from gridsum.ops.costs import Work, training_bytes, training_work
 from gridsum.ops.devices import on_gpu
 from gridsum.ops.grids import GridSize
-from gridsum.ops.sizes import training_bytes
-from gridsum.training.gradients import EagerGradients, Gradients
+from gridsum.training.gradients import EagerGradients
 from gridsum.training.graphs import GraphGradients
-from gridsum.training.optimiser import learning_rate
-
-
-class PaperLesson(Lesson):
-    """The paper's objective, its rate a cosine that starts again and again."""
-
-    def __init__(self, network: Network, config: Config, seeds: tuple[int, ...]) -> None:
-        kind = GraphGradients if on_gpu(next(network.parameters()).device) else EagerGradients
-        self.training, self.gradients = config.training, kind(network, config, seeds)
-
-    def __call__(self, step: int) -> Gradients:
-        return self.gradients(step + self.training.first_step)
-
-    def rate(self, step: int) -> Tensor:
-        return learning_rate(torch.tensor(step), self.training)
 
 
 class Paper(Trainable):
@@ -53,8 +37,9 @@ class Paper(Trainable):
     def build(self, config: Config, seeds: Sequence[int]) -> Network:
         return Network(config.model, seeds, config.task)
 
-    def lesson(self, network: Network, config: Config, seeds: tuple[int, ...]) -> PaperLesson:
-        return PaperLesson(network, config, seeds)
+    def lesson(self, network: Network, config: Config, seeds: tuple[int, ...]) -> EagerGradients:
+        kind = GraphGradients if on_gpu(next(network.parameters()).device) else EagerGradients
+        return kind(network, config, seeds)
 
     def held_out(self, network: Network, config: Config, batch: Batch, draws: Stream) -> dict[str, Tensor]:
         """Nothing where a run has diverged so far that it cannot be asked."""
