@@ -6,7 +6,7 @@ DEMO := out/demo.jsonl
 # Compiled tests are kept: several processes read them.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo discover serve page test certify faults docs benchmark bench-check clean
+.PHONY: demo discover serve page test certify coq faults docs benchmark bench-check clean
 
 # A release without a wheel for this processor is passed over for the newest that has one: z3 takes an hour to compile.
 # Python compiles what is imported, when it is: all of torch beforehand takes a minute.
@@ -65,11 +65,15 @@ test: .venv/.installed-dev
 	$(BIN)/pytest --numprocesses 2 --dist worksteal; tests=$$?; \
 	wait $$types; types=$$?; cat out/types.txt; exit $$((tests || types))
 
-# The theorem and every shipped rule, checked by Coq, which is installed where that is allowed: on Debian, by root.
-certify: .venv/.installed
-	@command -v coqc >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
-		apt-get update -qq && apt-get install -y -qq coq >/dev/null; } || echo "Coq could not be installed here"
+# The theorem and every shipped rule, checked by Coq.
+certify: coq .venv/.installed
 	$(BIN)/gridsum prove --certify
+
+# Installed where that is allowed: on Debian, by root.
+coq:
+	@command -v coqc >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
+		apt-get update -qq && apt-get install -y -qq --no-install-recommends coq >/dev/null; } \
+		|| echo "Coq is not installed, and only root can install it, on Debian: its theorem is not checked here"
 
 # Faults injected on purpose, for about half an hour: a table of tries and losses.
 faults: .venv/.installed-dev

@@ -1,6 +1,6 @@
 (* The checks of a table: finite, and made by computation.
 
-   They are given a certificate: what each code means in each kind of cell, and which codes can stand at rest in the
+   They are given a certificate: what each state means in each kind of cell, and which states can stand at rest in the
    lowest row. A wrong certificate makes a check fail; it cannot make a false theorem. *)
 
 From Coq Require Import List Arith Bool Lia.
@@ -9,7 +9,7 @@ Import ListNotations.
 
 Record certificate := Certificate {
   meaning_of : kind -> nat -> option meaning;
-  ground : nat -> bool;   (* codes that can stand at rest in the lowest row, but for its last column *)
+  ground : nat -> bool;   (* states that can stand at rest in the lowest row, but for its last column *)
   corner : nat -> bool;   (* those of its last column *)
 }.
 
@@ -31,8 +31,8 @@ Section Check.
 
 Variables (R : rule) (T : table) (C : certificate).
 
-Definition codes : list nat := seq 0 (size T).
-Definition sides : list (option nat) := None :: map Some codes.
+Definition states : list nat := seq 0 (size T).
+Definition sides : list (option nat) := None :: map Some states.
 Definition held : list symbol := map (fun d => Some (Digit d)) (seq 0 (base R)) ++ [Some Plus; None].
 
 (* ---- Codes that can stand at rest in a term's row: blank ones, and numbers, which read as the digit they mean ---- *)
@@ -47,7 +47,7 @@ Definition is_number (c : nat) : bool :=
   | None => false
   | Some d => existsb (fun k => match meaning_of C k c with Some m => fst m =? d | None => false end) term_kinds
   end.
-Definition resting : list nat := filter (fun c => is_blank c || is_number c) codes.
+Definition resting : list nat := filter (fun c => is_blank c || is_number c) states.
 
 (* The same with the kinds and meanings that they have, as left neighbours of a cell. *)
 Definition as_neighbour (k : kind) (c : nat) : list (nat * neighbour) :=
@@ -56,22 +56,22 @@ Definition as_neighbour (k : kind) (c : nat) : list (nat * neighbour) :=
   | Some m, Some d => if fst m =? d then [(c, (k, m, false))] else []
   | None, _ => []
   end.
-Definition lefts : list (nat * neighbour) := flat_map (fun k => flat_map (as_neighbour k) codes) term_kinds.
+Definition lefts : list (nat * neighbour) := flat_map (fun k => flat_map (as_neighbour k) states) term_kinds.
 
 (* ---- The neighbours of a cell in a term's row ---- *)
 
-(* The digit of a code below, if it can stand there. *)
+(* The digit of a state below, if it can stand there. *)
 Definition digit_below (first last low : bool) (b : nat) : option nat :=
   if first then if low && (if last then corner C b else ground C b) then Some 0 else None
   else if low then if negb last && is_blank b then Some 0 else None
   else if is_number b then reads T b else None.
 
-(* Codes on the right: kind, code, meaning, and all codes of that kind and meaning. *)
-Definition members (k : kind) (m : meaning) : list nat := filter (fun c => has_meaning (meaning_of C k c) m) codes.
+(* Codes on the right: kind, state, meaning, and all states of that kind and meaning. *)
+Definition members (k : kind) (m : meaning) : list nat := filter (fun c => has_meaning (meaning_of C k c) m) states.
 Definition with_members (k : kind) (c : nat) : list (kind * nat * meaning * list nat) :=
   match meaning_of C k c with Some m => [(k, c, m, members k m)] | None => [] end.
 Definition rights : list (kind * nat * meaning * list nat) :=
-  flat_map (fun k => flat_map (with_members k) codes) term_kinds.
+  flat_map (fun k => flat_map (with_members k) states) term_kinds.
 
 (* ---- Conditions ---- *)
 
@@ -82,7 +82,7 @@ Definition placement : bool :=
   && match act T Equals with Skip => true | _ => false end
   && match act T Pad with Skip => true | _ => false end.
 
-(* A step leads from codes to codes. *)
+(* A step leads from states to states. *)
 Definition closed : bool :=
   forallb (fun x => forallb (fun r => forallb (fun b =>
     let after := next T x r b in forallb (fun l => after l <? size T) sides) sides) sides) held.
@@ -91,62 +91,62 @@ Definition closed : bool :=
 Definition digits (k : kind) (after : option nat -> nat) (m : meaning) : bool :=
   forallb (fun l => has_meaning (meaning_of C k (after l)) m) sides.
 
-(* With these left neighbours, what follows hangs on the meaning of the right neighbour, not on its code. *)
+(* With these left neighbours, what follows hangs on the meaning of the right neighbour, not on its state. *)
 Definition rest (after after' : option nat -> nat) (among : list (option nat)) : bool :=
   forallb (fun l => after l =? after' l) among.
 
-Definition ground_codes : list nat := filter (fun c => has_meaning (meaning_of C Ground c) (0, 0)) codes.
-Definition ground_lefts : list (option nat) := None :: map Some (filter (ground C) codes).
+Definition ground_states : list nat := filter (fun c => has_meaning (meaning_of C Ground c) (0, 0)) states.
+Definition ground_lefts : list (option nat) := None :: map Some (filter (ground C) states).
 
 (* The lowest row. *)
 Definition check_ground : bool :=
   digits Ground (next T None None None) (0, 0)
-  && forallb (fun l => corner C (next T None None None (Some l))) (filter (ground C) codes)
+  && forallb (fun l => corner C (next T None None None (Some l))) (filter (ground C) states)
   && forallb (fun r => let after := next T None (Some r) None in
        digits Ground after (0, 0)
        && forallb (fun l => ground C (after l)) ground_lefts
-       && forallb (fun r' => rest after (next T None (Some r') None) ground_lefts) ground_codes) ground_codes.
+       && forallb (fun r' => rest after (next T None (Some r') None) ground_lefts) ground_states) ground_states.
 
 (* A cell of a term's last column. *)
-Definition check_last (rest_codes : list nat) (first : bool) (k : kind) (x : symbol) (b d : nat) : bool :=
+Definition check_last (rest_states : list nat) (first : bool) (k : kind) (x : symbol) (b d : nat) : bool :=
   let after := next T x None (Some b) in
   let m := value R first x d 0 in
   digits k after m
-  && forallb (fun l => same_reading (reads T (after (Some l))) (Some (fst m))) rest_codes.
+  && forallb (fun l => same_reading (reads T (after (Some l))) (Some (fst m))) rest_states.
 
 (* Any other cell of a term's row, with one right neighbour. *)
-Definition check_inner (rest_codes : list nat) (left_codes : list (nat * neighbour))
+Definition check_inner (rest_states : list nat) (left_states : list (nat * neighbour))
     (first : bool) (k : kind) (x : symbol) (b d : nat) (right : kind * nat * meaning * list nat) : bool :=
   let '(right_kind, r, right_meaning, twins) := right in
   if fits first k right_kind && beside_right R first k x right_kind right_meaning then
     let after := next T x (Some r) (Some b) in
     let m := value R first x d (snd right_meaning) in
     let border := match x with None => true | _ => false end in
-    let among := (if border then [None] else []) ++ map Some rest_codes in
+    let among := (if border then [None] else []) ++ map Some rest_states in
     digits k after m
     && forallb (fun r' => (r =? r') || rest after (next T x (Some r') (Some b)) among) twins
     && if none R m then
          (if border && beside_left R k x m None then same_reading (reads T (after None)) (wanted R m true) else true)
          && forallb (fun left => let '(l, n) := left in
               if beside_left R k x m (Some n) then same_reading (reads T (after (Some l))) (wanted R m (snd n)) else true)
-            left_codes
+            left_states
        else forallb (fun l => same_reading (reads T (after l)) (Some (fst m))) among
   else true.
 
 Definition check_terms : bool :=
-  let rest_codes := resting in let left_codes := lefts in let right_codes := rights in
+  let rest_states := resting in let left_states := lefts in let right_states := rights in
   forallb (fun first => forallb (fun low => forallb (fun b =>
     match digit_below first true low b with
     | None => true
     | Some d => forallb (fun x => match shape_of x with
-        | WithDigit => check_last rest_codes first (Cell low WithDigit) x b d
+        | WithDigit => check_last rest_states first (Cell low WithDigit) x b d
         | _ => true end) held
     end &&
     match digit_below first false low b with
     | None => true
     | Some d => forallb (fun x =>
-        forallb (check_inner rest_codes left_codes first (Cell low (shape_of x)) x b d) right_codes) held
-    end) codes) [true; false]) [true; false].
+        forallb (check_inner rest_states left_states first (Cell low (shape_of x)) x b d) right_states) held
+    end) states) [true; false]) [true; false].
 
 Definition check : bool := placement && closed && check_ground && check_terms.
 
@@ -154,7 +154,7 @@ Definition check : bool := placement && closed && check_ground && check_terms.
 
 Definition side (l : option nat) : Prop := match l with Some c => c < size T | None => True end.
 
-(* A code stands at rest in a cell of kind k that means m. *)
+(* A state stands at rest in a cell of kind k that means m. *)
 Definition stands (k : kind) (m : meaning) (shows_nothing : bool) (c : nat) : Prop :=
   c < size T /\ meaning_of C k c = Some m
   /\ (if shows_nothing then reads T c = None /\ none R m = true else reads T c = Some (fst m)).
@@ -202,14 +202,14 @@ Record conditions : Prop := {
 
 (* ---- The checks are right ---- *)
 
-Lemma in_codes : forall c, In c codes <-> c < size T.
-Proof. intros c. unfold codes. rewrite in_seq. lia. Qed.
+Lemma in_states : forall c, In c states <-> c < size T.
+Proof. intros c. unfold states. rewrite in_seq. lia. Qed.
 
 Lemma in_sides : forall l, In l sides <-> side l.
 Proof.
   intros [c|]; unfold sides; simpl; split; auto.
-  - intros [no | among]; [discriminate|]. apply in_map_iff in among as (c' & [= ->] & among). now apply in_codes.
-  - intros lt. right. apply in_map. now apply in_codes.
+  - intros [no | among]; [discriminate|]. apply in_map_iff in among as (c' & [= ->] & among). now apply in_states.
+  - intros lt. right. apply in_map. now apply in_states.
 Qed.
 
 Lemma same_reading_eq : forall a b, same_reading a b = true -> a = b.
@@ -238,7 +238,7 @@ Qed.
 
 Lemma in_resting : forall l k m b, In k term_kinds -> stands k m b l -> In l resting.
 Proof.
-  intros l k m b among (lt & mean & read). apply filter_In. split; [now apply in_codes|].
+  intros l k m b among (lt & mean & read). apply filter_In. split; [now apply in_states|].
   apply orb_true_iff. destruct b.
   - left. destruct read as [read none]. unfold is_blank. rewrite read. apply existsb_exists.
     exists k. split; [assumption|]. now rewrite mean.
@@ -249,7 +249,7 @@ Qed.
 Lemma in_lefts : forall l k m b, In k term_kinds -> stands k m b l -> In (l, (k, m, b)) lefts.
 Proof.
   intros l k m b among (lt & mean & read). apply in_flat_map. exists k. split; [assumption|].
-  apply in_flat_map. exists l. split; [now apply in_codes|]. unfold as_neighbour. rewrite mean.
+  apply in_flat_map. exists l. split; [now apply in_states|]. unfold as_neighbour. rewrite mean.
   destruct b.
   - destruct read as [-> ->]. now left.
   - rewrite read, Nat.eqb_refl. now left.
@@ -259,12 +259,12 @@ Lemma in_rights : forall k c m, In k term_kinds -> c < size T -> meaning_of C k 
   In (k, c, m, members k m) rights.
 Proof.
   intros k c m among lt mean. apply in_flat_map. exists k. split; [assumption|].
-  apply in_flat_map. exists c. split; [now apply in_codes|]. unfold with_members. rewrite mean. now left.
+  apply in_flat_map. exists c. split; [now apply in_states|]. unfold with_members. rewrite mean. now left.
 Qed.
 
 Lemma in_members : forall k c m, c < size T -> meaning_of C k c = Some m -> In c (members k m).
 Proof.
-  intros k c m lt mean. apply filter_In. split; [now apply in_codes|]. now apply has_meaning_eq.
+  intros k c m lt mean. apply filter_In. split; [now apply in_states|]. now apply has_meaning_eq.
 Qed.
 
 Lemma check_last_holds : forall first k x b d, check_last resting first k x b d = true -> last_holds first k x b d.
@@ -308,8 +308,8 @@ Proof.
   unfold check, placement, check_ground. rewrite !andb_true_iff.
   intros [[[[[[writes opens] skips] skips'] stay] [[gl gc] gr]] terms].
   rewrite forallb_forall in writes, gc, gr. unfold closed in stay. rewrite forallb_forall in stay.
-  assert (inner : forall r, r < size T -> meaning_of C Ground r = Some (0, 0) -> In r ground_codes).
-  { intros r lt mean. apply filter_In. split; [now apply in_codes | now apply has_meaning_eq]. }
+  assert (inner : forall r, r < size T -> meaning_of C Ground r = Some (0, 0) -> In r ground_states).
+  { intros r lt mean. apply filter_In. split; [now apply in_states | now apply has_meaning_eq]. }
   assert (term : forall first low b, b < size T ->
     (forall d x, digit_below first true low b = Some d -> In x held -> shape_of x = WithDigit ->
        check_last resting first (Cell low WithDigit) x b d = true)
@@ -318,7 +318,7 @@ Proof.
   { intros first low b lt. unfold check_terms in terms. cbv zeta in terms. rewrite forallb_forall in terms.
     assert (one := terms first). rewrite forallb_forall in one.
     assert (two := one ltac:(destruct first; simpl; auto) low). rewrite forallb_forall in two.
-    assert (three := two ltac:(destruct low; simpl; auto) b ltac:(now apply in_codes)).
+    assert (three := two ltac:(destruct low; simpl; auto) b ltac:(now apply in_states)).
     apply andb_true_iff in three as [last inside]. split.
     - intros d x digit among shape. rewrite digit in last. rewrite forallb_forall in last.
       specialize (last x among). now rewrite shape in last.
@@ -335,13 +335,13 @@ Proof.
     assert (three := two b ltac:(now apply in_sides)). cbv zeta in three. rewrite forallb_forall in three.
     apply three. now apply in_sides.
   - now apply digits_holds.
-  - intros l lt on. apply gc. apply filter_In. split; [now apply in_codes | assumption].
+  - intros l lt on. apply gc. apply filter_In. split; [now apply in_states | assumption].
   - intros r l lt mean ok. specialize (gr r (inner r lt mean)). cbv zeta in gr. rewrite !andb_true_iff in gr.
     destruct gr as [[gr _] _]. now apply (digits_holds _ _ _ gr).
   - intros r l lt mean ok on. specialize (gr r (inner r lt mean)). cbv zeta in gr. rewrite !andb_true_iff in gr.
     destruct gr as [[_ gr] same]. rewrite forallb_forall in gr, same.
     assert (among : In l ground_lefts).
-    { destruct l as [c|]; [right | now left]. apply in_map. apply filter_In. split; [now apply in_codes | assumption]. }
+    { destruct l as [c|]; [right | now left]. apply in_map. apply filter_In. split; [now apply in_states | assumption]. }
     split; [now apply gr|]. intros r' lt' mean'. apply (rest_holds _ _ _ (same r' (inner r' lt' mean'))). assumption.
   - intros first low x b d among shape lt digit. apply check_last_holds. now apply (term first low b lt).
   - intros first low x b d r rk rm among lt lt' digit kinds mean fit beside. apply check_inner_holds; try assumption.

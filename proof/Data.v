@@ -10,7 +10,7 @@ Definition symbol_number (B : nat) (x : symbol) : nat :=
 (* Letters: the blank, digits, the sign, [=]. *)
 Definition letter_number (B : nat) (l : letter) : nat :=
   match l with Pad => 0 | Digit d => S d | Plus => S B | Equals => S (S B) end.
-(* Neighbours: codes by their number, then outside. *)
+(* Neighbours: states by their number, then outside. *)
 Definition side_number (n : nat) (c : option nat) : nat := match c with Some c => c | None => n end.
 Definition kind_number (k : kind) : nat :=
   match k with
@@ -19,7 +19,7 @@ Definition kind_number (k : kind) : nat :=
   | Ground => 6
   end.
 
-(* [steps] by symbol, right, below, left; [readings] by code; [actions] by letter. What is missing is no code. *)
+(* [steps] by symbol, right, below, left; [readings] by state; [actions] by letter. What is missing is no state. *)
 Definition table_of (B n : nat) (steps : list (list (list (list nat)))) (readings : list (option nat))
     (actions : list action) : table := {|
   size := n;
@@ -30,7 +30,7 @@ Definition table_of (B n : nat) (steps : list (list (list (list nat)))) (reading
   act := fun l => nth (letter_number B l) actions Skip;
 |}.
 
-(* [meanings] by kind and code. *)
+(* [meanings] by kind and state. *)
 Definition certificate_of (meanings : list (list (option meaning))) (ground corner : list bool) : certificate := {|
   meaning_of := fun k c => nth c (nth (kind_number k) meanings []) None;
   ground := fun c => nth c ground false;

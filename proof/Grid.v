@@ -24,7 +24,7 @@ Inductive action := Write | Open | Skip.
 (* What a cell holds: a letter, or nothing. *)
 Definition symbol := option letter.
 
-(* Codes are numbers below [size]. A neighbour is a code, or [None] where there is no cell. *)
+(* Codes are numbers below [size]. A neighbour is a state, or [None] where there is no cell. *)
 Record table := Table {
   size : nat;
   next : symbol -> option nat -> option nat -> option nat -> nat;  (* own symbol, right, below, left *)
@@ -53,32 +53,32 @@ Definition symbols (T : table) (H W : nat) (text : list letter) (i j : nat) : sy
 
 (* ---- Steps ---- *)
 
-Definition state := nat -> nat -> nat.
+Definition frame := nat -> nat -> nat.
 
-Definition left_of (W : nat) (s : state) (i j : nat) : option nat := if S j <? W then Some (s i (S j)) else None.
-Definition right_of (s : state) (i j : nat) : option nat := match j with 0 => None | S j' => Some (s i j') end.
-Definition below (s : state) (i j : nat) : option nat := match i with 0 => None | S i' => Some (s i' j) end.
+Definition left_of (W : nat) (s : frame) (i j : nat) : option nat := if S j <? W then Some (s i (S j)) else None.
+Definition right_of (s : frame) (i j : nat) : option nat := match j with 0 => None | S j' => Some (s i j') end.
+Definition below (s : frame) (i j : nat) : option nat := match i with 0 => None | S i' => Some (s i' j) end.
 
 (* All cells at once. *)
-Definition step (T : table) (W : nat) (x : nat -> nat -> symbol) (s : state) : state :=
+Definition step (T : table) (W : nat) (x : nat -> nat -> symbol) (s : frame) : frame :=
   fun i j => next T (x i j) (right_of s i j) (below s i j) (left_of W s i j).
-Fixpoint run (T : table) (W : nat) (x : nat -> nat -> symbol) (n : nat) (s : state) : state :=
+Fixpoint run (T : table) (W : nat) (x : nat -> nat -> symbol) (n : nat) (s : frame) : frame :=
   match n with 0 => s | S n' => step T W x (run T W x n' s) end.
 
 (* On a grid of H rows and W columns: *)
-Definition made_of_codes (T : table) (H W : nat) (s : state) := forall i j, i < H -> j < W -> s i j < size T.
-Definition same (H W : nat) (s s' : state) := forall i j, i < H -> j < W -> s i j = s' i j.
-Definition at_rest (T : table) (H W : nat) (x : nat -> nat -> symbol) (s : state) := same H W (step T W x s) s.
+Definition made_of_states (T : table) (H W : nat) (s : frame) := forall i j, i < H -> j < W -> s i j < size T.
+Definition same (H W : nat) (s s' : frame) := forall i j, i < H -> j < W -> s i j = s' i j.
+Definition at_rest (T : table) (H W : nat) (x : nat -> nat -> symbol) (s : frame) := same H W (step T W x s) s.
 
-(* From any state made of codes the grid is in this one after 2·H·W steps and stays there; no other is at rest. *)
-Definition comes_to_rest (T : table) (H W : nat) (x : nat -> nat -> symbol) (rest : state) : Prop :=
-  made_of_codes T H W rest
+(* From any frame made of states the grid is in this one after 2·H·W steps and stays there; no other is at rest. *)
+Definition comes_to_rest (T : table) (H W : nat) (x : nat -> nat -> symbol) (rest : frame) : Prop :=
+  made_of_states T H W rest
   /\ at_rest T H W x rest
-  /\ (forall start, made_of_codes T H W start -> forall n, 2 * H * W <= n -> same H W (run T W x n start) rest)
-  /\ (forall other, made_of_codes T H W other -> at_rest T H W x other -> same H W other rest).
+  /\ (forall start, made_of_states T H W start -> forall n, 2 * H * W <= n -> same H W (run T W x n start) rest)
+  /\ (forall other, made_of_states T H W other -> at_rest T H W x other -> same H W other rest).
 
 (* ---- Reading ---- *)
 
 (* What row i reads as from left to right: digits, and [None] where a cell is blank. *)
-Definition reading (T : table) (W : nat) (s : state) (i : nat) : list (option nat) :=
+Definition reading (T : table) (W : nat) (s : frame) (i : nat) : list (option nat) :=
   map (fun j => reads T (s i j)) (rev (seq 0 W)).

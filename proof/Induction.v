@@ -1,8 +1,8 @@
-(* On a filled grid, a table that passes the checks comes to rest, in one state, which shows what it should.
+(* On a filled grid, a table that passes the checks comes to rest, in one frame, which shows what it should.
 
    The induction goes over rows from the lowest up. In a row two sweeps follow each other: digits and carries from right
    to left, then rest and blanks from left to right. Both are shown of two runs side by side, from any two starts: that
-   they come to the same state is rest (two moments of one run) and uniqueness (two starts) in one. *)
+   they come to the same frame is rest (two moments of one run) and uniqueness (two starts) in one. *)
 
 From Coq Require Import List Arith Bool Lia.
 From Gridsum Require Import Grid Rule Check.
@@ -24,7 +24,7 @@ Notation low := (low R W x).
 Notation kind_of := (kind_of R W x).
 Notation left_neighbour := (left_neighbour R W x).
 Notation run := (run T W x).
-Notation made := (made_of_codes T (S N) W).
+Notation made := (made_of_states T (S N) W).
 
 Lemma wide : 3 <= W.
 Proof. destruct grid as [_ terms]. destruct (terms 1) as (n & some & room & _); lia. Qed.
@@ -40,7 +40,7 @@ Qed.
 Lemma kind_of_term : forall i j, In (kind_of (S i) j) term_kinds.
 Proof. intros i j. unfold kind_of, term_kinds. destruct (low (S i) j), (shape_of (x (S i) j)); simpl; auto 8. Qed.
 
-(* ---- A run never leaves the codes ---- *)
+(* ---- A run never leaves the states ---- *)
 
 Lemma made_step : forall s, made s -> made (step T W x s).
 Proof.
@@ -52,7 +52,7 @@ Proof.
 Qed.
 
 Lemma made_run : forall n s, made s -> made (run n s).
-Proof. induction n; intros s codes; simpl; auto using made_step. Qed.
+Proof. induction n; intros s states; simpl; auto using made_step. Qed.
 
 (* One more step of a run, as one cell sees it. *)
 Lemma run_cell : forall n s i j,
@@ -61,7 +61,7 @@ Proof. reflexivity. Qed.
 
 Lemma side_left : forall n s i j, made s -> i <= N -> j < W -> side T (left_of W (run n s) i j).
 Proof.
-  intros n s i j codes rows columns. unfold left_of. destruct (S j <? W) eqn:inside; simpl; [|exact I].
+  intros n s i j states rows columns. unfold left_of. destruct (S j <? W) eqn:inside; simpl; [|exact I].
   apply Nat.ltb_lt in inside. apply made_run; [assumption | lia | assumption].
 Qed.
 
@@ -113,8 +113,8 @@ Proof. destruct grid as [_ terms]. apply terms. lia. Qed.
 Lemma last_cell : forall s t, made s -> n <= t ->
   last_holds R T C (i =? 0) (kind_of (S i) 0) (x (S i) 0) (run t s i 0) (fst (means i 0)).
 Proof.
-  intros s t codes late. assert (w := wide).
-  destruct (under s s codes codes t t 0 late late ltac:(lia)) as [_ stood].
+  intros s t states late. assert (w := wide).
+  destruct (under s s states states t t 0 late late ltac:(lia)) as [_ stood].
   destruct (digit_below_rested i 0 _ rows ltac:(lia) stood) as [lt digit].
   destruct (in_last_column R W x (S i) term) as (d & _ & is_digit).
   assert (shape : shape_of (x (S i) 0) = WithDigit) by now rewrite is_digit.
@@ -126,8 +126,8 @@ Lemma inner_cell : forall s t j r, made s -> n <= t -> S j < W -> r < size T ->
   inner_holds R T C (i =? 0) (kind_of (S i) (S j)) (x (S i) (S j)) (run t s i (S j)) (fst (means i (S j))) r
     (kind_of (S i) j) (means (S i) j).
 Proof.
-  intros s t j r codes late columns lt mean.
-  destruct (under s s codes codes t t (S j) late late columns) as [_ stood].
+  intros s t j r states late columns lt mean.
+  destruct (under s s states states t t (S j) late late columns) as [_ stood].
   destruct (digit_below_rested i (S j) _ rows columns stood) as [below_lt digit].
   apply (inner_cells R T C checked); auto.
   - apply held_by; lia.
@@ -140,11 +140,11 @@ Qed.
 Lemma sweep_left : forall s j, made s -> j < W -> forall t, n + S j <= t ->
   meaning_of C (kind_of (S i) j) (run t s (S i) j) = Some (means (S i) j).
 Proof.
-  intros s j codes. induction j as [|j right]; intros columns [|t] late; try lia;
+  intros s j states. induction j as [|j right]; intros columns [|t] late; try lia;
     rewrite run_cell, means_is; cbn [below right_of carry_in].
-  - destruct (last_cell s t codes ltac:(lia)) as [comes _]. apply comes, side_left; auto; lia.
+  - destruct (last_cell s t states ltac:(lia)) as [comes _]. apply comes, side_left; auto; lia.
   - assert (lt : run t s (S i) j < size T) by (apply made_run; auto; lia).
-    destruct (inner_cell s t j _ codes ltac:(lia) columns lt (right ltac:(lia) t ltac:(lia))) as [comes _].
+    destruct (inner_cell s t j _ states ltac:(lia) columns lt (right ltac:(lia) t ltac:(lia))) as [comes _].
     apply comes, side_left; auto; lia.
 Qed.
 
@@ -159,7 +159,7 @@ Proof.
   - apply Nat.ltb_ge in inside. replace (S (S j)) with W by lia. rewrite empty_from_end. reflexivity.
 Qed.
 
-(* A left neighbour at rest: the border, beside an empty cell, or a code that stands there in both runs. *)
+(* A left neighbour at rest: the border, beside an empty cell, or a state that stands there in both runs. *)
 Definition left_rests (j : nat) (l l' : option nat) : Prop :=
   l = l' /\ ((l = None /\ x (S i) j = None /\ S j = W)
              \/ exists c, l = Some c /\ S j < W
@@ -170,7 +170,7 @@ Lemma cell_rests : forall s s' t t' j, made s -> made s' -> n + W <= t -> n + W 
   left_rests j (left_of W (run t s) (S i) j) (left_of W (run t' s') (S i) j) ->
   run (S t) s (S i) j = run (S t') s' (S i) j /\ rested (S i) j (run (S t) s (S i) j).
 Proof.
-  intros s s' t t' j codes codes' late late' columns [same left].
+  intros s s' t t' j states states' late late' columns [same left].
   assert (meant : meaning_of C (kind_of (S i) j) (run (S t) s (S i) j) = Some (means (S i) j)).
   { apply sweep_left; auto; lia. }
   assert (lt : run (S t) s (S i) j < size T) by (apply made_run; auto; lia).
@@ -179,19 +179,19 @@ Proof.
   { intros read. split; [assumption|]. split; [assumption|]. destruct (blank (S i) j) eqn:nothing; [|assumption].
     split; [assumption|]. unfold Rule.blank in nothing. apply andb_true_iff in nothing as [_ nothing].
     rewrite empty_from_step in nothing by assumption. now apply andb_true_iff in nothing. }
-  destruct (under s s' codes codes' t t' j ltac:(lia) ltac:(lia) columns) as [same_below _].
+  destruct (under s s' states states' t t' j ltac:(lia) ltac:(lia) columns) as [same_below _].
   destruct j as [|j].
   - (* the last column *)
     destruct left as [(_ & _ & narrow) | (c & is_c & _ & stood)]; [pose proof wide; lia|].
-    destruct (last_cell s t codes ltac:(lia)) as [_ read]. split.
+    destruct (last_cell s t states ltac:(lia)) as [_ read]. split.
     + rewrite !run_cell. cbn [right_of below]. rewrite same_below, same. reflexivity.
     + apply stands_if. rewrite run_cell, means_is. cbn [right_of below carry_in]. rewrite is_c.
       cbn [Rule.blank Nat.eqb negb andb]. apply (read _ _ _ _ (kind_of_term i 1) stood).
   - assert (right : forall s t, made s -> n + W <= t ->
       run t s (S i) j < size T /\ meaning_of C (kind_of (S i) j) (run t s (S i) j) = Some (means (S i) j)).
-    { intros s0 t0 codes0 late0. split; [apply made_run; auto; lia | apply sweep_left; auto; lia]. }
-    destruct (right s t codes late) as [r_lt r_means]. destruct (right s' t' codes' late') as [r'_lt r'_means].
-    destruct (inner_cell s t j _ codes ltac:(lia) columns r_lt r_means) as (_ & rests & border & read).
+    { intros s0 t0 states0 late0. split; [apply made_run; auto; lia | apply sweep_left; auto; lia]. }
+    destruct (right s t states late) as [r_lt r_means]. destruct (right s' t' states' late') as [r'_lt r'_means].
+    destruct (inner_cell s t j _ states ltac:(lia) columns r_lt r_means) as (_ & rests & border & read).
     destruct (rests _ r'_lt r'_means) as [rests_beside rests_border].
     destruct law as (_ & _ & beside). specialize (beside (S i) (S j) ltac:(lia) ltac:(lia)).
     assert (wants := wanted_is (S j) ltac:(lia)).
@@ -217,18 +217,18 @@ Lemma sweep_right : forall k j, j + S k = W -> forall s s' t t', made s -> made 
   n + W + S k <= t -> n + W + S k <= t' ->
   run t s (S i) j = run t' s' (S i) j /\ rested (S i) j (run t s (S i) j).
 Proof.
-  induction k as [|k left]; intros j columns s s' [|t] [|t'] codes codes' late late'; try lia;
+  induction k as [|k left]; intros j columns s s' [|t] [|t'] states states' late late'; try lia;
     apply cell_rests; auto; try lia; unfold left_of.
   - replace (S j <? W) with false by (symmetry; apply Nat.ltb_ge; lia). split; [reflexivity|]. left.
     repeat split; [|lia]. replace j with (W - 1) by lia. now apply (in_first_column R).
   - replace (S j <? W) with true by (symmetry; apply Nat.ltb_lt; lia).
-    destruct (left (S j) ltac:(lia) s s' t t' codes codes' ltac:(lia) ltac:(lia)) as [same stood].
+    destruct (left (S j) ltac:(lia) s s' t t' states states' ltac:(lia) ltac:(lia)) as [same stood].
     split; [now rewrite same|]. right. exists (run t s (S i) (S j)). repeat split; [lia | apply stood ..].
 Qed.
 
 Lemma row_settles : settled (S i) (n + 2 * W).
 Proof.
-  intros s s' codes codes' t t' j late late' columns. apply (sweep_right (W - S j)); auto; lia.
+  intros s s' states states' t t' j late late' columns. apply (sweep_right (W - S j)); auto; lia.
 Qed.
 
 End Row.
@@ -238,7 +238,7 @@ End Row.
 Lemma ground_sweep_left : forall s j, made s -> j < W -> forall t, S j <= t ->
   meaning_of C Ground (run t s 0 j) = Some (0, 0).
 Proof.
-  intros s j codes. destruct grid as [empty _].
+  intros s j states. destruct grid as [empty _].
   induction j as [|j right]; intros columns [|t] late; try lia;
     rewrite run_cell, empty by assumption; cbn [below right_of].
   - apply (ground_last R T C checked). apply side_left; auto; lia.
@@ -252,32 +252,32 @@ Lemma ground_sweep_right : forall k j, j + S k = W -> forall s s' t t', made s -
   W + S k <= t -> W + S k <= t' -> run t s 0 j = run t' s' 0 j /\ rested 0 j (run t s 0 j).
 Proof.
   assert (w := wide). destruct grid as [empty _].
-  induction k as [|k left]; intros j columns s s' [|t] [|t'] codes codes' late late'; try lia.
+  induction k as [|k left]; intros j columns s s' [|t] [|t'] states states' late late'; try lia.
   all: assert (lt : run (S t) s 0 j < size T) by (apply made_run; auto; lia).
   all: assert (right : forall s t j, made s -> j < W -> W <= t ->
     run t s 0 j < size T /\ meaning_of C Ground (run t s 0 j) = Some (0, 0))
-    by (intros s0 t0 j0 codes0 columns0 late0; split;
+    by (intros s0 t0 j0 states0 columns0 late0; split;
         [apply made_run; auto; lia | apply ground_sweep_left; auto; lia]).
   - destruct j as [|j]; [lia|].
-    destruct (right s t j codes ltac:(lia) ltac:(lia)) as [r_lt r_means].
-    destruct (right s' t' j codes' ltac:(lia) ltac:(lia)) as [r'_lt r'_means].
+    destruct (right s t j states ltac:(lia) ltac:(lia)) as [r_lt r_means].
+    destruct (right s' t' j states' ltac:(lia) ltac:(lia)) as [r'_lt r'_means].
     destruct (ground_rests R T C checked _ None r_lt r_means I I) as [on same].
     specialize (same _ r'_lt r'_means). revert lt. unfold rested.
     rewrite !run_cell, empty by lia. cbn [below right_of Nat.eqb]. unfold left_of.
     replace (S (S j) <? W) with false by (symmetry; apply Nat.ltb_ge; lia). auto.
-  - destruct (left (S j) ltac:(lia) s s' t t' codes codes' ltac:(lia) ltac:(lia)) as [same_left (l_lt & l_on)].
+  - destruct (left (S j) ltac:(lia) s s' t t' states states' ltac:(lia) ltac:(lia)) as [same_left (l_lt & l_on)].
     cbn [Nat.eqb] in l_on. revert lt. unfold rested. rewrite !run_cell, empty by lia. cbn [below]. unfold left_of.
     replace (S j <? W) with true by (symmetry; apply Nat.ltb_lt; lia). rewrite <- same_left. intros lt.
     destruct j as [|j]; cbn [right_of Nat.eqb].
     + split; [reflexivity|]. split; [assumption|]. now apply (ground_corner R T C checked).
     + cbn [right_of] in lt.
-      destruct (right s t j codes ltac:(lia) ltac:(lia)) as [r_lt r_means].
-      destruct (right s' t' j codes' ltac:(lia) ltac:(lia)) as [r'_lt r'_means].
+      destruct (right s t j states ltac:(lia) ltac:(lia)) as [r_lt r_means].
+      destruct (right s' t' j states' ltac:(lia) ltac:(lia)) as [r'_lt r'_means].
       destruct (ground_rests R T C checked _ (Some (run t s 0 (S (S j)))) r_lt r_means l_lt l_on) as [on same]. auto.
 Qed.
 
 Lemma ground_settles : settled 0 (2 * W).
-Proof. intros s s' codes codes' t t' j late late' columns. apply (ground_sweep_right (W - S j)); auto; lia. Qed.
+Proof. intros s s' states states' t t' j late late' columns. apply (ground_sweep_right (W - S j)); auto; lia. Qed.
 
 (* ---- All rows ---- *)
 
@@ -291,12 +291,12 @@ Qed.
 Lemma grid_settles : forall s s', made s -> made s' -> forall t t', 2 * S N * W <= t -> 2 * S N * W <= t' ->
   same (S N) W (run t s) (run t' s').
 Proof.
-  intros s s' codes codes' t t' late late' i j rows columns.
-  apply (rows_settle i ltac:(lia) s s' codes codes'); auto; nia.
+  intros s s' states states' t t' late late' i j rows columns.
+  apply (rows_settle i ltac:(lia) s s' states states'); auto; nia.
 Qed.
 
-(* The state that any run ends in: here from code 0 in every cell. *)
-Definition ending : state := run (2 * S N * W) (fun _ _ => 0).
+(* The frame that any run ends in: here from state 0 in every cell. *)
+Definition ending : frame := run (2 * S N * W) (fun _ _ => 0).
 
 Lemma start_made : made (fun _ _ => 0).
 Proof.
@@ -321,12 +321,12 @@ Qed.
 
 Theorem settles : comes_to_rest T (S N) W x ending /\ reading T W ending N = should_read R W x N.
 Proof.
-  assert (zero := start_made). assert (ends := fun s codes => grid_settles s _ codes zero).
+  assert (zero := start_made). assert (ends := fun s states => grid_settles s _ states zero).
   split; [split; [now apply made_run | split; [|split]]|].
   - intros i j rows columns. change (step T W x ending) with (run (S (2 * S N * W)) (fun _ _ => 0)).
     apply (ends _ zero); lia.
-  - intros s codes t late. now apply ends.
-  - intros s codes still i j rows columns.
+  - intros s states t late. now apply ends.
+  - intros s states still i j rows columns.
     rewrite <- (rest_stays s still (2 * S N * W)) by assumption. now apply ends.
   - apply map_ext_in. intros j among. apply in_rev, in_seq in among.
     destruct (rows_settle N ltac:(lia) _ _ zero zero (2 * S N * W) (2 * S N * W) j) as [_ stood]; try lia.

@@ -1,8 +1,8 @@
 """A rule's table and its certificate as a file for Coq, and what its kernel says to them.
 
 The theorem stands in `proof/`, for every table that passes its checks. The checks are given a certificate: what `prove`
-found each code to mean, and which codes stand at rest in the lowest row. A wrong certificate makes them fail; it cannot
-make a false theorem. What must be trusted here is `table_text`: that it writes the table as it is.
+found each state to mean, and which states stand at rest in the lowest row. A wrong certificate makes them fail; it
+cannot make a false theorem. What must be trusted here is `table_text`: that it writes the table as it is.
 """
 
 import shutil
@@ -68,7 +68,7 @@ def compile_file(folder: Path, name: str, text: str) -> Certified:
         )
     (folder / f"{name}.v").write_text(text, encoding="utf-8")
     command = [compiler, "-q", "-Q", str(folder), "Gridsum", str(folder / f"{name}.v")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)  # it keeps caches there
     return Certified(done.returncode == 0, (done.stderr if done.returncode else done.stdout).strip())
 
 
@@ -100,7 +100,7 @@ class Lists(dict[str, str]):
 
 
 def table_text(table: RuleTable, lists: Lists) -> str:
-    """Steps by symbol, right, below and left; readings by code; actions by letter."""
+    """Steps by symbol, right, below and left; readings by state; actions by letter."""
     base, nested = table.task.alphabet.base, ("nat", "(list nat)", "(list (list nat))", "(list (list (list nat)))")
 
     def named(steps: list[Any], depth: int) -> str:
@@ -114,15 +114,15 @@ def table_text(table: RuleTable, lists: Lists) -> str:
 
 
 def certificate_text(table: RuleTable, certificate: Certificate, lists: Lists) -> str:
-    """What each code means in each kind of cell, and the codes of the lowest row."""
-    codes = range(table.outside)
+    """What each state means in each kind of cell, and the states of the lowest row."""
+    states = range(table.outside)
 
     def known(kind: Kind) -> str:
-        found = (certificate.meaning_of[kind].get(code) for code in codes)
+        found = (certificate.meaning_of[kind].get(state) for state in states)
         return lists.name((f"Some {meaning}" if meaning else "None" for meaning in found), "(option meaning)")
 
     def among(some: set[int]) -> str:
-        return lists.name((str(code in some).lower() for code in codes), "bool")
+        return lists.name((str(state in some).lower() for state in states), "bool")
 
     meanings = lists.name(map(known, (*TERM_KINDS, GROUND)), "(list (option meaning))")
     ground, corner = among(certificate.ground), among(certificate.corner)

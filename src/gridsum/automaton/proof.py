@@ -100,7 +100,7 @@ class Adding:
 
 @dataclass
 class Certificate:
-    """What each code means in each kind of cell, and the codes that can stand at rest in the lowest row."""
+    """What each state means in each kind of cell, and the states that can stand at rest in the lowest row."""
 
     meaning_of: dict[Kind, dict[int, Meaning]]
     ground: set[int]
@@ -122,13 +122,13 @@ class Failure:
     left: int
     right: int
     below: int
-    code: int
+    state: int
     wanted: str
 
     def __str__(self) -> str:
         return (
             f"{self.condition}: a cell with {self.symbol}, left {self.left}, right {self.right}, below {self.below} "
-            f"goes to code {self.code}, not to {self.wanted}"
+            f"goes to state {self.state}, not to {self.wanted}"
         )
 
 
@@ -136,7 +136,7 @@ TERM_KINDS = tuple(Cell(low, holds) for low in (False, True) for holds in Shape)
 Context = tuple[int, int, int]
 """Own symbol, right, below. `outside` stands where there is no neighbour."""
 Right = tuple[Cell, int, Meaning, list[int]]
-"""A right neighbour: its kind, its code, what it means there, and all codes that mean this there."""
+"""A right neighbour: its kind, its state, what it means there, and all states that mean this there."""
 
 
 class Check:
@@ -150,19 +150,19 @@ class Check:
         self.rows = table.steps.transpose(0, 2, 3, 1).tobytes()
         self.contexts: set[Context] = set()
         """Those that were looked at."""
-        self.codes, self.nothing = range(self.outside), self.alphabet.empty_cell
+        self.states, self.nothing = range(self.outside), self.alphabet.empty_cell
         self.held = range(self.nothing + 1)
-        neighbours = product(TERM_KINDS, self.codes)
-        self.lefts = [left for kind, code in neighbours for left in self.as_neighbour(kind, code)]
-        self.is_blank = {code for code, (_, _, blank) in self.lefts if blank}
-        self.is_number = {code for code, (_, _, blank) in self.lefts if not blank}
+        neighbours = product(TERM_KINDS, self.states)
+        self.lefts = [left for kind, state in neighbours for left in self.as_neighbour(kind, state)]
+        self.is_blank = {state for state, (_, _, blank) in self.lefts if blank}
+        self.is_number = {state for state, (_, _, blank) in self.lefts if not blank}
         self.resting = sorted(self.is_blank | self.is_number)
         self.rights = [
-            (kind, code, meaning, self.members(kind, meaning))
+            (kind, state, meaning, self.members(kind, meaning))
             for kind in TERM_KINDS
-            for code, meaning in certificate.meaning_of[kind].items()
+            for state, meaning in certificate.meaning_of[kind].items()
         ]
-        self.ground_codes = list(certificate.meaning_of[GROUND])
+        self.ground_states = list(certificate.meaning_of[GROUND])
         self.ground_lefts = [self.outside, *sorted(certificate.ground)]
         self.beside = cache(self._beside)
 
@@ -177,21 +177,21 @@ class Check:
     def wanted(self, meaning: Meaning, nothing_left: bool) -> int | None:
         return None if self.rule.none(meaning) and nothing_left else meaning[0]
 
-    def as_neighbour(self, kind: Cell, code: int) -> Iterator[tuple[int, Neighbour]]:
-        meaning, reads = self.certificate.meaning_of[kind].get(code), self.reads[code]
+    def as_neighbour(self, kind: Cell, state: int) -> Iterator[tuple[int, Neighbour]]:
+        meaning, reads = self.certificate.meaning_of[kind].get(state), self.reads[state]
         if meaning and (self.rule.none(meaning) if reads is None else meaning[0] == reads):
-            yield code, (kind, meaning, reads is None)
+            yield state, (kind, meaning, reads is None)
 
-    def digit_below(self, first: bool, last: bool, low: bool, code: int) -> int | None:
-        """The digit of a code below, if it can stand there."""
+    def digit_below(self, first: bool, last: bool, low: bool, state: int) -> int | None:
+        """The digit of a state below, if it can stand there."""
         if first:
-            return 0 if low and code in (self.certificate.corner if last else self.certificate.ground) else None
+            return 0 if low and state in (self.certificate.corner if last else self.certificate.ground) else None
         if low:
-            return 0 if not last and code in self.is_blank else None
-        return self.reads[code] if code in self.is_number else None
+            return 0 if not last and state in self.is_blank else None
+        return self.reads[state] if state in self.is_number else None
 
     def members(self, kind: Cell, meaning: Meaning) -> list[int]:
-        return [code for code, its in self.certificate.meaning_of[kind].items() if its == meaning]
+        return [state for state, its in self.certificate.meaning_of[kind].items() if its == meaning]
 
     def placement(self) -> Iterator[Failure]:
         """Placement writes digits, opens a row at the sign, and skips the rest."""
@@ -201,20 +201,20 @@ class Check:
             if does != want:
                 yield Failure(f"placement of {symbol!r}", "nothing", -1, -1, -1, does, names[want])
 
-    # closed: a step leads from codes to codes. A `RuleTable` is refused where it does not.
+    # closed: a step leads from states to states. A `RuleTable` is refused where it does not.
 
     def digits(self, kind: Kind, context: Context, meaning: Meaning) -> Iterator[Failure]:
         """With any left neighbour, a cell comes to mean this."""
         after = self.after(context)
-        for code in set(after):
-            known = self.certificate.meaning_of[kind].get(code)
+        for state in set(after):
+            known = self.certificate.meaning_of[kind].get(state)
             if known != meaning:
                 means = f"means {known[0]} with carry {known[1]}" if known else "has no meaning"
-                wanted = f"{meaning[0]} with carry {meaning[1]}: the code {means}"
-                yield self.failure("digits", context, after.index(code), wanted)
+                wanted = f"{meaning[0]} with carry {meaning[1]}: the state {means}"
+                yield self.failure("digits", context, after.index(state), wanted)
 
     def rest(self, context: Context, twin: int, among: list[int]) -> Iterator[Failure]:
-        """With these left neighbours, what follows is the same with a twin on the right: by meaning, not by code."""
+        """With these left neighbours, what follows is the same with a twin on the right: by meaning, not by state."""
         x, _, below = context
         after, other = self.after(context), self.after((x, twin, below))
         for left in among:
@@ -236,14 +236,14 @@ class Check:
         yield from self.digits(GROUND, last, (0, 0))
         for left in certificate.ground:
             if self.after(last)[left] not in certificate.corner:
-                yield self.failure("rest", last, left, "a code of the corner")
-        for right in self.ground_codes:
+                yield self.failure("rest", last, left, "a state of the corner")
+        for right in self.ground_states:
             context = (self.nothing, right, outside)
             yield from self.digits(GROUND, context, (0, 0))
             for left in self.ground_lefts:
                 if self.after(context)[left] not in certificate.ground:
-                    yield self.failure("rest", context, left, "a code of the ground")
-            for twin in self.ground_codes:
+                    yield self.failure("rest", context, left, "a state of the ground")
+            for twin in self.ground_states:
                 yield from self.rest(context, twin, self.ground_lefts)
 
     def check_last(self, kind: Cell, context: Context, meaning: Meaning) -> Iterator[Failure]:
@@ -276,7 +276,7 @@ class Check:
     def cells(self) -> Iterator[tuple[Cell, Context, Meaning, list[int] | None]]:
         """Of terms' rows: kind, context, what the cell must mean, the twins on its right; None in the last column."""
         rule = self.rule
-        for first, low, below in product((True, False), (True, False), self.codes):
+        for first, low, below in product((True, False), (True, False), self.states):
             digit = self.digit_below(first, True, low, below)
             if digit is not None:
                 for x in range(rule.base):
@@ -317,15 +317,15 @@ def find_certificate(table: RuleTable) -> Certificate:
     while size != len(found):
         size, check = len(found), Check(table, found)
         last, *others = (
-            check.after((check.nothing, right, check.outside)) for right in (check.outside, *check.ground_codes)
+            check.after((check.nothing, right, check.outside)) for right in (check.outside, *check.ground_states)
         )
         found.ground.update(after[left] for after in others for left in check.ground_lefts)
         found.corner.update(last[left] for left in found.ground)
         for after in (last, *others):
             found.meaning_of[GROUND].update(dict.fromkeys(after, (0, 0)))
         for kind, context, meaning, _ in check.cells():
-            for code in set(check.after(context)):
-                found.meaning_of[kind].setdefault(code, meaning)
+            for state in set(check.after(context)):
+                found.meaning_of[kind].setdefault(state, meaning)
     return found
 
 
@@ -345,14 +345,14 @@ class Proof:
     @property
     def states(self) -> list[int]:
         """Those that mean something."""
-        return sorted({code for known in self.certificate.meaning_of.values() for code in known})
+        return sorted({state for known in self.certificate.meaning_of.values() for state in known})
 
 
 def prove(table: RuleTable) -> Proof:
     """Find the certificate, and check the table with it."""
     check = Check(table, find_certificate(table))
     failures = list(dict.fromkeys(check.check()))
-    # A code of two meanings makes others fail.
+    # A state of two meanings makes others fail.
     first = [failure for failure in failures if failure.condition not in ("rest", "reading")]
     contexts = len(check.contexts)
     return Proof(first or failures, contexts, contexts * (table.outside + 1), check.certificate)
