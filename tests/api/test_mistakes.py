@@ -38,14 +38,14 @@ def train(*arguments: Any, **options: Any) -> Any:
         (lambda: train("base", setting="small"), "base has no setting 'small'"),
         (lambda: train("base", settings={"epochs": 3}), "did you mean 'training.epochs'"),
         (lambda: train("base", settings={"training.epochs": "many"}), "takes a whole number, not 'many'"),
-        (lambda: train("base", task="addition"), "no task 'addition'; .*add, subtract"),
+        (lambda: train("base", task="addition"), "unknown task 'addition'; .*add, subtract"),
         (lambda: train("base", task="add:bas=2"), "takes no 'bas'; did you mean 'base'"),
         (lambda: gridsum.evaluate("exact", "2x"), "'2x'.*such as 2x"),
-        (lambda: gridsum.load("base").solve("1+2", halting="ponder"), "no halting rule 'ponder'; the rules are s"),
-        (lambda: gridsum.load("base").solve("1+2", placement="firm"), "no placement 'firm'; use auto, soft, hard"),
+        (lambda: gridsum.load("base").solve("1+2", halting="ponder"), "unknown halting rule 'ponder'; the rules are s"),
+        (lambda: gridsum.load("base").solve("1+2", placement="firm"), "unknown placement 'firm'; use auto, soft, hard"),
         (lambda: gridsum.load("base").run_with_cache("5+3", "step.atention"), r"did you mean 'step\.attention'"),
         (lambda: gridsum.trace("5+3").plot("atention"), "did you mean 'attention'"),
-        (lambda: gridsum.export("exact", "a", to="onyx"), "no format 'onyx'; use hf, onnx, json"),
+        (lambda: gridsum.export("exact", "a", to="onyx"), "unknown format 'onyx'; use hf, onnx, json"),
         # types
         (lambda: gridsum.load(None), "None does not name a model; write 'exact', "),
         (lambda: gridsum.load(""), "'' does not name a model"),
@@ -53,7 +53,7 @@ def train(*arguments: Any, **options: Any) -> Any:
         (lambda: gridsum.solve([58, 67]), "expression 1: 58 is not text"),
         (lambda: gridsum.solve(b"5+3"), "b'5[+]3' is not text"),
         (lambda: gridsum.trace(["5+3", "1+1"]), "is not text; write a sum such as"),
-        (lambda: gridsum.trace("5+3").plot(None), "no plot None; use steps"),
+        (lambda: gridsum.trace("5+3").plot(None), "unknown plot None; use steps"),
         (lambda: gridsum.trace("5+3").plot("attention", cell=3), r"no cell 3 .*write cell=\(row, column\) of 3 × 3"),
         (lambda: gridsum.trace("5+3").plot("attention", head=64), "a head of 64, all counted from 0"),
         (lambda: gridsum.trace("5+3").plot("steps", cell=(0, 0)), r'cell and head are for plot\("attention"\)'),
@@ -163,7 +163,7 @@ def test_objects_of_one_class_are_tasks_of_their_own(monkeypatch: pytest.MonkeyP
         task = Based(base)
         assert find(known_as(task)) is task
     assert find("based:base=2").alphabet.base == 2
-    with pytest.raises(ValueError, match=r"no task 'based'; .*gridsum.tasks.register\('based', its class\)"):
+    with pytest.raises(ValueError, match=r"unknown task 'based'; .*gridsum.tasks.register\('based', its class\)"):
         find("based:base=3")
 
 

@@ -56,7 +56,7 @@ def test_find_one(name: str, found: str, samples: int) -> None:
 
 
 def test_an_unknown_name_is_answered_with_the_nearest_and_with_all() -> None:
-    with pytest.raises(SuiteError, match=r"no suite 'comparision'; did you mean 'comparison'\?") as caught:
+    with pytest.raises(SuiteError, match=r"unknown suite 'comparision'; did you mean 'comparison'\?") as caught:
         find("comparision")
     assert all(name in str(caught.value) for name in COLLECTIONS)
     assert "2x602" in str(caught.value)
@@ -68,11 +68,11 @@ def test_an_unknown_name_is_answered_with_the_nearest_and_with_all() -> None:
         ("0x5", "terms must be an interval"),
         ("2x[9,3]", r"digits must be an interval .* not \[9, 3\]"),
         ("2x", "not a problem space"),
-        ("", "no suite ''"),
-        ("nine+1:2x5", r"no family 'nine\+1'; did you mean 'nines\+1'\?"),
+        ("", "unknown suite ''"),
+        ("nine+1:2x5", r"unknown family 'nine\+1'; did you mean 'nines\+1'\?"),
         ("nines+1:3x[1,5]", r"nines\+1 is for 2 terms; write nines\+1:2x\[1,5\]"),
         ("zeros:2x[9,3]", r"not \[9, 3\]"),
-        ("zeros:many", "no suite 'zeros:many'"),
+        ("zeros:many", "unknown suite 'zeros:many'"),
     ],
 )
 def test_a_bad_space_or_family_says_what_is_bad_about_it(name: str, message: str) -> None:

@@ -55,6 +55,6 @@ def test_a_model_without_halting_has_no_bar(brief, frames):
 
 def test_other_kinds_of_film_are_refused(brief, tmp_path):
     answer, trace = brief
-    with pytest.raises(FigureError, match=r"end its name in \.gif"):
+    with pytest.raises(FigureError, match=r"ends in \.gif"):
         save_animation(trace, answer, tmp_path / "sum.avi")
     assert not list(tmp_path.iterdir())

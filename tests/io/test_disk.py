@@ -135,5 +135,5 @@ def test_lines_are_read_but_for_a_torn_last_one_and_damage_is_named(tmp_path):
     with pytest.raises(LineError, match=r"log, line 1 is damaged"):
         list(read_objects(path))
     path.write_bytes(b"7\n" + whole)
-    with pytest.raises(LineError, match=r"log, line 1 is no object"):
+    with pytest.raises(LineError, match=r"log, line 1 is not an object"):
         list(read_objects(path))

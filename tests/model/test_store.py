@@ -175,7 +175,7 @@ def larger_than_it_is(path):
     [
         (flipped, "does not fit its checksum"),
         (without_checksum, "its checksum is missing"),
-        (not_numbers, "are no numbers"),
+        (not_numbers, "not finite"),
         (of_another_type, "should be .* of float32"),
         (larger_than_it_is, "not those of variant 'base'"),
         (truncated, "not a whole safetensors file"),

@@ -166,7 +166,7 @@ REFUSED = [
         "/solve",
         {"expression": "1", "model": "big"},
         422,
-        "there is no model 'big' here; the models are: base, exact",
+        "unknown model 'big'; the models are: base, exact",
         None,
     ),
     (
@@ -176,7 +176,7 @@ REFUSED = [
         "exact always halts at a fixed point",
         None,
     ),
-    ("/solve", {"expression": "1", "model": "../../etc/passwd"}, 422, "there is no model", None),
+    ("/solve", {"expression": "1", "model": "../../etc/passwd"}, 422, "unknown model", None),
     ("/solve", {"expression": "1", "halting": "fixed"}, 422, "use 'sampled' or 'median'", None),
     ("/solve", {"expression": "1", "seed": True}, 422, "seed: Input should be a valid integer", None),
     ("/solve", {"expression": "1", "seed": -1}, 422, "seed: Input should be greater than or equal to 0", None),

@@ -160,7 +160,7 @@ def test_records_name_the_commit_they_are_told(reproduce: Reproduce, tmp_path: P
         (["--reading", "text"], "name another folder: --out out/text"),
         (["--seeds", "9-0"], "write it as 0-9"),
         (["--time-limit", "0"], "not a whole number from 1"),
-        (["--precision", "fp16"], "there is no precision 'fp16'"),
+        (["--precision", "fp16"], "unknown precision 'fp16'"),
         (["--out", str(ROOT / "README.md")], "--out takes a folder"),
         (["--quick", "--only", "ship"], "--ship-to"),
         (["--only", "report", "--out", "nowhere", "--report", "page.md"], "nowhere holds no training yet"),

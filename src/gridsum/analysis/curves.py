@@ -142,7 +142,7 @@ class TrainingCurve:
 def training_curve(folder: Path) -> TrainingCurve:
     """Of all seeds of a training folder, from their logs or its summary."""
     if not (folder / "config.json").exists():
-        raise CurveError(f"{folder} is no training folder (it has no config.json); name what gridsum train --out made")
+        raise CurveError(f"{folder} is not a training folder (it has no config.json); name one that gridsum train made")
     try:
         config, seeds = read_setup(folder)
         runs = [run.steps for run in read_summary(folder).runs.values()]

@@ -188,7 +188,7 @@ class Trace:
 
         if what not in _PLOTS:
             mend = did_you_mean(str(what), _PLOTS, f"use {', '.join(_PLOTS)}")
-            raise TraceError(f"there is no plot {what!r}; {mend}")
+            raise TraceError(f"unknown plot {what!r}; {mend}")
         if what == "halting" and self.halting is None:
             raise TraceError(f"{self.model.name} does not decide by chance when to halt; plot steps or placement")
         from gridsum import figures

@@ -18,7 +18,7 @@ def read_rule(path: str | Path) -> RuleTable:
             raise TableError("no rule is so large; write one with: gridsum rule --out FILE.json")
         return RuleTable.from_json(text)
     except UnicodeDecodeError:
-        raise TableError(f"{path}: this is no text; write a rule with: gridsum rule --out FILE.json") from None
+        raise TableError(f"{path}: this is not text; write a rule with: gridsum rule --out FILE.json") from None
     except TableError as error:
         raise TableError(f"{path}: {error}") from None
 

@@ -107,7 +107,7 @@ class RuleTable:
             content |= {"task": data["task"]} if "task" in data else {}
         except (json.JSONDecodeError, KeyError, TypeError, RecursionError) as error:
             raise TableError(
-                f"this is no rule that gridsum wrote ({error}); write one with: gridsum rule --out FILE.json"
+                f"this is not a rule that gridsum wrote ({error}); write one with: gridsum rule --out FILE.json"
             ) from None
         if content["format"] != FORMAT:
             raise TableError(f"the rule's format is {content['format']!r}, not {FORMAT!r}")

@@ -190,7 +190,7 @@ def find_baseline(name: str) -> Baseline:
     """The baseline of a name."""
     found = find(name)
     if not isinstance(found, Baseline):
-        raise ConfigError(f"{name} is no baseline; there are {', '.join(BASELINES)}")
+        raise ConfigError(f"unknown baseline {name!r}; there are {', '.join(BASELINES)}")
     return found
 
 

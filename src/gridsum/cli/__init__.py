@@ -37,11 +37,11 @@ GROUPS = {
     },
     "train networks of your own, and measure them": {
         "train": "train networks from one or several seeds; resume if interrupted",
-        "watch": "show how a training, a reproduction or a sweep goes on",
+        "watch": "show the progress of a training run, a reproduction or a sweep",
         "evaluate": "measure models, or a solver of your own, on suites of problems",
         "table": "print a table of the paper from the records of evaluations",
     },
-    "study many trainings, here or on a cluster": {
+    "run whole studies, here or on a cluster": {
         "reproduce": "reproduce the paper, from training to the report",
         "sweep": "train many configurations, on this machine or on a cluster",
     },
@@ -88,7 +88,7 @@ def _dispatch(arguments: list[str]) -> int:
         if arguments[0][0].isdecimal() or arguments[0] in MODELS:
             given = arguments[0] if arguments[0][0].isdecimal() else f"--model {arguments[0]} 12+34"
             hint = f"to solve a sum, write: gridsum solve {given}"
-        raise UsageError(f"there is no command {arguments[0]!r}; {hint}")
+        raise UsageError(f"unknown command {arguments[0]!r}; {hint}")
     options = read(Options, arguments)
     if options.version:
         sys.stdout.write(f"gridsum {__version__}\n")

@@ -125,7 +125,7 @@ def _checked(options: Options, given: list[str]) -> str:
     assert options.name is not None
     if options.name not in FIGURES:
         hint = did_you_mean(options.name, FIGURES, f"the figures are {', '.join(FIGURES)}")
-        raise UsageError(f"there is no figure {options.name!r}; {hint}")
+        raise UsageError(f"unknown figure {options.name!r}; {hint}")
     made_of = FIGURES[options.name].made_of
     wrong = next((part for part in given if part not in made_of), None)
     if wrong is not None:

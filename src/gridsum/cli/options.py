@@ -187,10 +187,10 @@ class Parser(argparse.ArgumentParser):
         usual = _USUAL.get(name, "").split(" ")[0] in known and _USUAL[name]
         leaf = next((path for path in known if path.endswith(f".{name.strip('-')}")), None)
         if usual or leaf:
-            return f"there is no option {name}; {meant(usual or leaf or '', see)}"
+            return f"unknown option {name}; {meant(usual or leaf or '', see)}"
         # Without the dashes, which would make all of them alike.
         hint = did_you_mean(name.strip("-"), [path.strip("-") for path in known], see)
-        return f"there is no option {name}; " + re.sub(r"^did you mean '(.+?)'", r"did you mean --\1", hint)
+        return f"unknown option {name}; " + re.sub(r"^did you mean '(.+?)'", r"did you mean --\1", hint)
 
 
 def columns(meanings: Mapping[str, str], indent: int = 2, width: int | None = None, wide: int = 0) -> str:
@@ -251,7 +251,7 @@ def one_of(what: str, known: Sequence[str], aliases: Mapping[str, str] | None = 
         advice = f"use {', '.join(known[:-1])} or {known[-1]}"
         usual = (aliases or {}).get(text.lower())
         hint = meant(usual, advice) if usual else did_you_mean(text, known, advice)
-        raise argparse.ArgumentTypeError(f"there is no {what} {text!r}; {hint}")
+        raise argparse.ArgumentTypeError(f"unknown {what} {text!r}; {hint}")
 
     return read
 

@@ -145,7 +145,7 @@ def _asked(options: Options) -> "Reproduction":
     if options.out is not None and Path(options.out).is_file():
         raise UsageError(f"{options.out} is a file; --out takes a folder")
     if "ship" in (options.only or ()) and options.quick and options.ship_to is None:
-        raise UsageError("the models of --quick are no good; name a folder for them with --ship-to")
+        raise UsageError("the models of --quick are not trained; name a folder for them with --ship-to")
     seeds = options.seeds or (_QUICK_SEEDS if options.quick else _SEEDS)
     return Reproduction(named(options.variants), seeds, options.precision, options.quick, options.reading)
 

@@ -184,7 +184,7 @@ def _csv_chunks(read: Callable[[int], bytes]) -> Iterator[list[Asked]]:
     try:
         rows = list(csv.reader(content.decode().splitlines()))
     except (UnicodeDecodeError, csv.Error) as error:
-        raise UsageError(f"the file is no CSV that can be read: {error}") from None
+        raise UsageError(f"the file is not a CSV that can be read: {error}") from None
     names = [name.strip().lower() for name in rows[0]] if rows else []
     column = names.index("expression") if "expression" in names else 0
     header = bool(rows) and bool(rows[0]) and not any(letter.isdigit() for letter in rows[0][column])

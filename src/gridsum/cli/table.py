@@ -55,7 +55,7 @@ def run(options: Options) -> int:
         return 0
     if options.name not in TABLES:
         hint = did_you_mean(options.name, TABLES, f"the tables are {', '.join(TABLES)}")
-        raise UsageError(f"there is no table {options.name!r}; {hint}")
+        raise UsageError(f"unknown table {options.name!r}; {hint}")
     if options.out != STANDARD:
         check_writable(options.out)
 

@@ -33,7 +33,7 @@ class Options:
     folder: Place = required("the --out of gridsum train, reproduce or sweep", argument=True)
     once: bool = flag("look once (so it does into a file or a pipe)")
     all: bool = flag("also show jobs that are done or wait")
-    json: bool = flag("print what is known of a training as JSON, once")
+    json: bool = flag("print the state of a training run as JSON, once")
     every: Seconds = option("between looks (default: 2)", 2.0)
 
 

@@ -87,7 +87,7 @@ def override(config: Dataclass, changes: dict[str, Any]) -> Dataclass:
 
 def _unknown(path: str, known: list[str]) -> str:
     mend = did_you_mean(path, known, "") or f"the fields are {', '.join(known)}"
-    return f"there is no field {path!r}; {mend}"
+    return f"unknown field {path!r}; {mend}"
 
 
 def describe_type(hint: Any) -> str:

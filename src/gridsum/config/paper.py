@@ -222,7 +222,7 @@ class TrainingConfig:
     )
     first_step: int = described(
         0,
-        "The number of the first training step: what a training before this one ended with, so problems are new ones.",
+        "The number of the first training step: where an earlier training run ended, so problems are new.",
         most=10**12,
     )
     checkpoint_epochs: int = described(
@@ -232,7 +232,7 @@ class TrainingConfig:
 
     @property
     def epochs_in_all(self) -> int:
-        """With those of the trainings that this one follows."""
+        """With those of the training runs that this one follows."""
         return self.first_step // self.steps_per_epoch + self.epochs
 
     def __post_init__(self) -> None:

@@ -186,7 +186,7 @@ def find(name: str) -> Trainable:
     offered = _offered()
     if name not in offered:
         hint = did_you_mean(name, names(), f"there are {', '.join(names())}")
-        raise ConfigError(f"there is no variant {name!r}; {hint}")
+        raise ConfigError(f"unknown variant {name!r}; {hint}")
     return offered[name].load()
 
 

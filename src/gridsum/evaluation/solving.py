@@ -114,7 +114,7 @@ def solve_watched(
 
 def choose_placement(rule: PlacementRule, symbols: int, size: GridSize) -> Literal["soft", "hard"]:
     if rule not in PLACEMENT_RULES:
-        raise ValueError(f"there is no placement {rule!r}; use {', '.join(PLACEMENT_RULES)}")
+        raise ValueError(f"unknown placement {rule!r}; use {', '.join(PLACEMENT_RULES)}")
     if rule != "auto":
         return rule
     return "soft" if symbols * size.height * size.width <= _SOFT_WORK else "hard"

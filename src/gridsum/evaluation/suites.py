@@ -56,7 +56,7 @@ class Suite:
         family, _, space = name.rpartition(":")
         if family and family not in FAMILIES:
             mend = did_you_mean(family, FAMILIES, f"the families are {', '.join(FAMILIES)}")
-            raise SuiteError(f"there is no family {family!r}; {mend}")
+            raise SuiteError(f"unknown family {family!r}; {mend}")
         found = Space.parse(space)
         usual = LONG_SAMPLES if found.digits[1] >= LONG_DIGITS else SAMPLES
         return cls(f"{family}:{found}" if family else str(found), found, samples or usual, family=family)
@@ -146,7 +146,7 @@ def find(name: str) -> tuple[Suite, ...]:
         f"there are the collections {', '.join(COLLECTIONS)}, any problem space, such as 2x602 or [1,4]x[1,10], and "
         f"families in a space, such as nines+1:2x100 ({', '.join(FAMILIES)})"
     )
-    raise SuiteError(f"there is no suite {name!r}; {did_you_mean(name, known, advice)}")
+    raise SuiteError(f"unknown suite {name!r}; {did_you_mean(name, known, advice)}")
 
 
 def problems_of(

@@ -26,7 +26,7 @@ def export(
     """
     place = Path(out)
     if to not in FORMATS:
-        raise ModelError(f"there is no format {to!r}; use {', '.join(FORMATS)}")
+        raise ModelError(f"unknown format {to!r}; use {', '.join(FORMATS)}")
     if to == "json":
         write_atomically(place.resolve(), (rule_model(model).table.to_json() + "\n").encode())
         return [place]

@@ -153,7 +153,7 @@ def _draw_halted(figure: Picture, halted: float, width: float, height: float) ->
 
 def check_film(name: str | Path) -> None:
     if Path(name).suffix.lower() != ".gif":
-        raise FigureError(f"{name} says no kind of film; end its name in .gif")
+        raise FigureError(f"cannot write {name}: use a name that ends in .gif")
 
 
 def save_animation(trace: "Trace", answer: "Answer", path: str | Path) -> None:

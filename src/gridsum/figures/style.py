@@ -103,7 +103,7 @@ def square(
 def check_format(name: str | Path) -> str:
     suffix = Path(name).suffix.lower()
     if suffix not in FORMATS:
-        raise FigureError(f"{name} says no kind of picture; end its name in {', '.join(FORMATS[:-1])} or {FORMATS[-1]}")
+        raise FigureError(f"cannot write {name}: use a name that ends in {', '.join(FORMATS[:-1])} or {FORMATS[-1]}")
     return suffix
 
 

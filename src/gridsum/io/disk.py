@@ -147,7 +147,7 @@ def read_objects(path: Path) -> Iterator[dict[str, Any]]:
         except (ValueError, RecursionError) as error:
             raise LineError(f"{path}, line {number} is damaged ({error}); put the file back from a copy") from None
         if not isinstance(data, dict):
-            raise LineError(f"{path}, line {number} is no object with named fields; put the file back from a copy")
+            raise LineError(f"{path}, line {number} is not an object with named fields; put the file back from a copy")
         yield data
 
 

@@ -100,7 +100,7 @@ def _open(path: Path, whole: bool) -> tuple[dict[str, Tensor], dict[str, Any]]:
     except (ValueError, RecursionError) as error:
         raise SealError(f"what it says of itself cannot be read: {error}") from None
     if not isinstance(about, dict):
-        raise SealError("what it says of itself cannot be read: it is no object with named fields")
+        raise SealError("what it says of itself cannot be read: it is not an object with named fields")
     return held, about
 
 

@@ -48,7 +48,7 @@ class HaltingError(ValueError):
 def check_rule(network: Network, rule: str) -> None:
     """Refuse a rule that the network has no means to follow."""
     if rule not in HALTING_RULES:
-        raise HaltingError(f"there is no halting rule {rule!r}; the rules are {', '.join(HALTING_RULES)}")
+        raise HaltingError(f"unknown halting rule {rule!r}; the rules are {', '.join(HALTING_RULES)}")
     able = _ABLE[network.config.halting]
     if rule not in able:
         use = " or ".join(map(repr, able))
@@ -131,7 +131,7 @@ def infer(
         if bool(halt.any()):
             logits = network.read(top)
             if not bool(logits.isfinite().all()):
-                raise UnsoundError(f"after {n} steps the network's numbers are no numbers any more; train it anew")
+                raise UnsoundError(f"the network produced NaN after {n} steps; train it again")
             predicted[:, present] = torch.where(halt[..., None], logits.argmax(-1), predicted[:, present])
             steps[:, present] = torch.where(halt, n, steps[:, present])
             running[:, present] = still & ~halt

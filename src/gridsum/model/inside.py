@@ -39,7 +39,7 @@ def recorded(
     for name in (*wanted, *(name for name, _ in instead)):
         if name not in parts:
             mend = did_you_mean(str(name), parts, f"the parts are {', '.join(parts)}")
-            raise InsideError(f"there is no part {name!r}; {mend}")
+            raise InsideError(f"unknown part {name!r}; {mend}")
     calls: dict[str, list[Output]] = {name: [] for name in (*wanted, *(name for name, _ in instead))}
 
     def hook_of(name: str) -> Any:

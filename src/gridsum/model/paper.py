@@ -188,7 +188,7 @@ def make_step(runs: Sequence[Generator], config: ModelConfig) -> Step:
     """The recurrent step that a configuration names."""
     if config.step not in STEPS:
         raise ConfigError(
-            f"there is no step {config.step!r} here, only {', '.join(STEPS)}; give its class a name first, "
+            f"unknown step {config.step!r} here, only {', '.join(STEPS)}; give its class a name first, "
             f"with gridsum.model.paper.register_step({config.step!r}, its class)"
         )
     return cast("Step", STEPS[config.step](runs, config))

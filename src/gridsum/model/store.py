@@ -136,7 +136,7 @@ def locate(name: str) -> list[Path]:
     if path.is_dir():
         raise StoreError(f"{name} holds no {WEIGHTS}, neither itself nor in seed-* folders; train a model there first")
     mend = did_you_mean(name, known, f"the shipped models are {', '.join(known)}")
-    raise StoreError(f"there is no model {name!r} and no such folder; {mend}")
+    raise StoreError(f"unknown model {name!r}, and no such folder; {mend}")
 
 
 def load(name: str, device: torch.device | str = "cpu", of: type[Any] = object) -> Model:
@@ -198,4 +198,4 @@ def check_state(path: Path, config: Any, state: dict[str, Tensor], shapes: nn.Mo
         raise StoreError(f"the weights in {path} are not those of variant {config.variant!r} as configured: {wrong}")
     unsound = next((key for key, value in state.items() if not value.isfinite().all()), None)
     if unsound is not None:
-        raise StoreError(f"the weights in {path} are no numbers: {unsound} is not finite; train the model anew")
+        raise StoreError(f"{path} holds weights that are not finite, in {unsound}; train the model again")

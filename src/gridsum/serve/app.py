@@ -60,7 +60,7 @@ def create_app(models: Sequence[Model], limits: Limits | None = None, access: Ac
     def read(asked: SumRequest) -> tuple[Model, tuple[str, ...], How, int]:
         """Who answers what, how, on how many cells; refused before any work is done."""
         if asked.model is not None and asked.model not in by_name:
-            raise ModelError(f"there is no model {asked.model!r} here; the models are: {', '.join(by_name)}")
+            raise ModelError(f"unknown model {asked.model!r}; the models are: {', '.join(by_name)}")
         model = models[0] if asked.model is None else by_name[asked.model]
         terms, how = model.read(asked.expression), How(asked.halting, asked.placement, asked.seed)
         limits.check_terms(terms)

@@ -179,7 +179,7 @@ def _overview(found: Mapping[str, Suites]) -> Table:
         rows.append((baseline.name, f"{parameters:,}", given, trained, seen, took))
     caption = (
         "Of one run; where there are two numbers, trained as ours comes first, then its native setting. Parameters are "
-        "those of the first. Seconds are those of the fleet's training, shared out among its runs; trainings that "
+        "those of the first. Seconds are those of the fleet's training, shared out among its runs; training runs that "
         "shared a GPU took longer than they take alone."
     )
     header = ("baseline", "parameters", "was given", "native setting", "million problems seen", "seconds")

@@ -42,7 +42,7 @@ DRAWINGS = (
     Drawing(
         "training",
         "svg",
-        "it needs the trainings of base and ponderReg",
+        "it needs the training runs of base and ponderReg",
         "Mean recurrent steps during training, Explore-Reinforce (base) and KL (ponderReg) (Fig. 3).",
     ),
     Drawing("placement", "svg", f"{_CHOICE} base", "Actions and the resulting grid of 523+102+9416= (Fig. 4)."),

@@ -121,7 +121,7 @@ def named(names: Iterable[str]) -> tuple[str, ...]:
         else:
             known = (*PAPER_VARIANTS, EXACT, ALL_BASELINES, *BASELINES)
             advice = f"there are {', '.join(known)}; a baseline also as NAME/native and NAME/matched"
-            raise ConfigError(f"there is no variant {name!r}; {did_you_mean(name, known, advice)}")
+            raise ConfigError(f"unknown variant {name!r}; {did_you_mean(name, known, advice)}")
     return tuple(dict.fromkeys(found))
 
 

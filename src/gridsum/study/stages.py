@@ -107,5 +107,5 @@ def ship_models(folder: Path, to: Path | None, asked: Reproduction, tell: Tell) 
 def _results(folder: Path) -> Results:
     results = load_results(folder)
     if not results.trained:
-        raise ReportError(f"{folder} holds no training yet; begin with: gridsum reproduce --out {folder} --only train")
+        raise ReportError(f"{folder} holds no training run yet; run: gridsum reproduce --out {folder} --only train")
     return results

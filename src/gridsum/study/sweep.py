@@ -145,9 +145,9 @@ def changes_asked(
             try:
                 found.append(json.loads(line))
             except ValueError as error:
-                raise SweepError(f"{listing}, line {number} is no JSON: {error}") from None
+                raise SweepError(f"{listing}, line {number} is not JSON: {error}") from None
             if not isinstance(found[-1], dict):
-                raise SweepError(f"{listing}, line {number} is no object of fields and values")
+                raise SweepError(f"{listing}, line {number} is not an object of fields and values")
     return found
 
 
@@ -155,7 +155,7 @@ def parse_axis(config: Any, text: str) -> tuple[str, list[str]]:
     """`training.learning_rate=1e-3,3e-4` as a field and its values; values of a field with commas are split by `;`."""
     name, _, values = text.partition("=")
     if not values:
-        raise SweepError(f"{text!r} names no values; write FIELD=VALUE,VALUE")
+        raise SweepError(f"{text!r} has no values; write FIELD=VALUE,VALUE")
     if name not in fields_of(config):
         override(config, {name: values})  # which says what fields there are
     many = values.split(";") if ";" in values or isinstance(fields_of(config)[name][1], tuple) else values.split(",")
@@ -168,7 +168,7 @@ def parse_range(config: Any, text: str) -> tuple[str, Range]:
     """`training.learning_rate=1e-4:1e-2:log` as a field and the range to draw it from."""
     match = re.fullmatch(r"([\w.]+)=([^:]+):([^:]+)(:log)?", text)
     if match is None:
-        raise SweepError(f"{text!r} is no range; write FIELD=LOW:HIGH or FIELD=LOW:HIGH:log")
+        raise SweepError(f"{text!r} is not a range; write FIELD=LOW:HIGH or FIELD=LOW:HIGH:log")
     name = match[1]
     try:
         low, high = float(match[2]), float(match[3])
@@ -179,5 +179,5 @@ def parse_range(config: Any, text: str) -> tuple[str, Range]:
     if name not in fields_of(config):
         override(config, {name: match[2]})
     if fields_of(config)[name][0] not in (int, float):
-        raise ConfigError(f"{name} takes no number, so it cannot be drawn; name its values with --grid")
+        raise ConfigError(f"{name} does not take a number, so it cannot be drawn; name its values with --grid")
     return name, Range(low, high, bool(match[4]))

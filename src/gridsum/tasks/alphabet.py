@@ -25,7 +25,9 @@ class Alphabet:
         if not 2 <= self.base <= len(LETTERS):
             raise ValueError(f"a base lies between 2 and {len(LETTERS)}, not {self.base}")
         if len(self.sign) != 1 or self.sign in LETTERS + " =":
-            raise ValueError(f"the sign between terms is one letter that is no digit, blank or '=', not {self.sign!r}")
+            raise ValueError(
+                f"the sign between terms is one letter, but not a digit, a blank or '=': not {self.sign!r}"
+            )
 
     @property
     def digits(self) -> str:

@@ -79,12 +79,12 @@ def find(name: str = DEFAULT) -> Task:
     if kind not in makers:
         yours = f"one of yours is offered by gridsum.tasks.register({kind!r}, its class)"
         mend = did_you_mean(kind, makers, f"the tasks are {', '.join(makers)}; {yours}")
-        raise TaskError(f"there is no task {kind!r}; {mend}")
+        raise TaskError(f"unknown task {kind!r}; {mend}")
     parameters = {}
     for part in filter(None, rest.split(",")):
         key, equals, value = part.partition("=")
         if not equals or not key.strip().isidentifier():
-            raise TaskError(f"{part!r} is no parameter of a task; write {kind}:base=2")
+            raise TaskError(f"{part!r} is not a parameter of a task; write {kind}:base=2")
         parameters[key.strip()] = int(value) if value.strip().isascii() and value.strip().isdigit() else value.strip()
     try:
         task = makers[kind](**parameters)

@@ -133,7 +133,7 @@ class Task(ABC):
         if character.isdigit() or character.isnumeric():
             code = f"U+{ord(character):04X}"
             if character.isascii():
-                return f"{character!r} is no digit in base {alphabet.base}; write numbers with the digits {alphabet}"
+                return f"{character!r} is not a digit in base {alphabet.base}; write numbers with the digits {alphabet}"
             return f"{character!r} ({code}) is not one of the digits {alphabet}; write it with ASCII digits"
         if character in ".,":
             return f"{character!r} is not allowed here: terms are whole numbers, such as 1000 or 1,000"

@@ -161,5 +161,5 @@ def _read(path: Path) -> Checkpoint:
 def _number(about: dict[str, Any], name: str) -> int:
     number = about.get(name)
     if type(number) is not int or number < 0:
-        raise SealError(f"its {name} is {number!r}, which is no number of {name}s")
+        raise SealError(f"its {name} is {number!r}, which is not a number of {name}s")
     return number

@@ -100,7 +100,7 @@ def check_same(folder: Path, config: Any, seeds: Sequence[int]) -> None:
 
 def _check_configuration(folder: Path, config: Any, there: Any) -> None:
     if type(there) is not type(config):
-        raise FolderError(f"{folder} holds a training of {there.variant}, not of {config.variant}; name another folder")
+        raise FolderError(f"{folder} holds a run of {there.variant}, not of {config.variant}; name another folder")
     ours, theirs, may_change = fields_of(config), fields_of(there), find(config.variant).may_change
     different = [name for name in ours if ours[name] != theirs[name] and not fnmatch(name, may_change)]
     if different:
