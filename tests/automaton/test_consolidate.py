@@ -230,13 +230,32 @@ def test_results_are_also_judged_from_random_codes(seen: Observed, monkeypatch: 
     """Every second batch of sums begins with codes of chance, all others with the start."""
     starts, rest = [], mend.Trial.rest
 
-    def watched(trial: mend.Trial, x: torch.Tensor, start: torch.Tensor, *tables: torch.Tensor) -> torch.Tensor:
+    def watched(trial: mend.Trial, x: torch.Tensor, start: torch.Tensor, *tables: torch.Tensor):
         starts.append(start)
         return rest(trial, x, start, *tables)
 
     monkeypatch.setattr(mend.Trial, "rest", watched)
     mend.mend(TableRule(RULE), lesson_of(seen), GLANCE, 0)  # type: ignore[arg-type]
     assert [len(start.unique()) for start in starts] == [1, CODES] * (len(starts) // 2)
+
+
+def test_what_fills_the_gaps_of_a_lesson_where_sums_rest_is_taught(seen: Observed):
+    """A run whose lowest row never rests shows nothing of it, and the lesson leaves it free."""
+    learnt = lesson_of(seen)
+    learnt.targets[EMPTY_CELL, :, :, OUTSIDE] = ANY
+    right, judged = mend.judge(TableRule(RULE), learnt, GLANCE, 0)  # type: ignore[arg-type]
+    assert right == 1.0
+    assert (judged.targets[EMPTY_CELL, :, BLANK, OUTSIDE] == BLANK).all()
+    assert (judged.targets[EMPTY_CELL, :, OUTSIDE, OUTSIDE] == BLANK).all()
+
+
+def test_a_grid_that_goes_to_and_fro_is_wrong(seen: Observed):
+    """The lowest row, which nobody reads, blinks: the top row reads right, and still the lesson is not one to learn."""
+    learnt = lesson_of(seen)
+    learnt.targets[EMPTY_CELL, BLANK, BLANK, OUTSIDE] = ZERO
+    learnt.targets[EMPTY_CELL, ZERO, :, OUTSIDE] = BLANK
+    learnt.targets[EMPTY_CELL, :, ZERO, OUTSIDE] = BLANK
+    assert mend.judge(TableRule(RULE), learnt, GLANCE, 0)[0] == 0.0  # type: ignore[arg-type]
 
 
 def test_a_network_learns_its_lesson():

@@ -29,7 +29,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from gridsum.automaton.lesson import ANY, Lesson, lesson
-from gridsum.automaton.mend import mend, share_right
+from gridsum.automaton.mend import judge, mend
 from gridsum.automaton.minimise import TooManyStates, minimise
 from gridsum.automaton.observe import observe
 from gridsum.automaton.rule import LearnedRule, Rules, alone
@@ -96,7 +96,7 @@ def draw(rule: LearnedRule, config: ConsolidationConfig, seed: int, report: Repo
                 f"; {mended.wrong} sums wrong by these, {found.tried} contexts tried, a state found for {found.found}"
             )
     seconds.append(time.monotonic() - started)
-    found.lesson_right = share_right(rule, learnt, config, seed)
+    found.lesson_right, learnt = judge(rule, learnt, config, seed)
     seconds.append(time.monotonic() - started)
     took = ", ".join(f"{at:.1f}" for at in seconds)
     report(f"{news}; {found.lesson_right:.4f} right by its lesson (seen, minimised, mended, judged after {took} s)")

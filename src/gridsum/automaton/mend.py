@@ -64,8 +64,9 @@ class Trial:
         left, right, below = around(state, self.n)
         return ((x * side + left) * side + right) * side + below
 
-    def rest(self, x: Tensor, start: Tensor, tables: Tensor | None = None) -> Tensor:
-        """The codes that grids come to by the table; or an equal share of the grids by each of these tables."""
+    def rest(self, x: Tensor, start: Tensor, tables: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """The codes that grids come to by the table, or an equal share of the grids by each of these tables; and which
+        grids [B] go on changing."""
         state = start.clone()
         flat = (self.steps if tables is None else tables).flatten()
         count = len(flat) // self.steps.numel()
@@ -75,23 +76,37 @@ class Trial:
             after = flat[self.keys(x, now) + first].long()
             changed = (after != now).flatten(1).any(1)
             state[moving] = after
-            if not changed.any():
-                break
             x, now, first, moving = x[changed], after[changed], first[changed], moving[changed]
-        return state
+            if not len(moving):
+                break
+        restless = torch.zeros(len(state), dtype=torch.bool, device=self.device)
+        restless[moving] = True
+        return state, restless
 
-    def right(self, state: Tensor, wanted: Tensor) -> Tensor:
-        return (self.reading[state[:, 0]] == wanted).all(-1)
+    def right(self, state: Tensor, restless: Tensor, wanted: Tensor) -> Tensor:
+        """A grid that goes to and fro may read right at one step and wrong at the next, so it counts as wrong."""
+        return (self.reading[state[:, 0]] == wanted).all(-1) & ~restless
 
 
 @torch.no_grad()
-def share_right(rule: LearnedRule, learnt: Lesson, config: ConsolidationConfig, seed: int) -> float:
-    """The share of the sums that were asked which the lesson answers right."""
+def judge(rule: LearnedRule, learnt: Lesson, config: ConsolidationConfig, seed: int) -> tuple[float, Lesson]:
+    """The share of the sums that were asked which the lesson answers right, and the lesson without the gaps it stood on.
+
+    Where the lesson is silent, the run's own step fills in here, and fitting may choose any state. So what filled in
+    where right sums came to rest becomes part of the lesson. (Cells that nobody reads may never rest in the run itself,
+    and then it shows nothing of them.)
+    """
     trial, right, problems = Trial(rule, learnt), 0, 0
+    met = torch.zeros(trial.steps.numel(), dtype=torch.int64, device=trial.device)
     for x, wanted in asked(rule, config, seed):
-        right += int(trial.right(trial.rest(x, torch.zeros_like(x)), wanted).sum())
-        problems += len(x)
-    return right / problems
+        state, restless = trial.rest(x, torch.zeros_like(x))
+        fine = trial.right(state, restless, wanted)
+        met += torch.bincount(trial.keys(x, state)[fine].flatten(), minlength=len(met))
+        right, problems = right + int(fine.sum()), problems + len(x)
+    seen, steps = (part.view_as(trial.steps)[:-1].cpu().numpy() for part in (met, trial.steps))
+    usual = np.take_along_axis(steps, seen.argmax(1)[:, None], 1)
+    silent = (learnt.targets == ANY).all(1) & seen.any(1)
+    return right / problems, Lesson(learnt.codes, np.where(silent[:, None], usual, learnt.targets))
 
 
 @torch.no_grad()
@@ -103,8 +118,8 @@ def mend(rule: LearnedRule, learnt: Lesson, config: ConsolidationConfig, seed: i
     generator = torch.Generator(trial.device).manual_seed(seed)
     for part, (x, wanted) in enumerate(asked(rule, config, seed)):
         start = torch.randint(trial.n, x.shape, generator=generator, device=trial.device) * (part % 2)
-        state = trial.rest(x, start)
-        right, keys = trial.right(state, wanted), trial.keys(x, state)
+        state, restless = trial.rest(x, start)
+        right, keys = trial.right(state, restless, wanted), trial.keys(x, state)
         of_all += torch.bincount(keys.flatten(), minlength=len(of_all))
         of_wrong += torch.bincount(keys[~right].flatten(), minlength=len(of_all))
         parts.append(_Sums(x, start, wanted, keys, right).some(torch.ones_like(right), _KEPT))
@@ -151,8 +166,8 @@ class _Sums:
 
     def look(self, trial: Trial) -> None:
         """What the sums come to by the table as it is now."""
-        state = trial.rest(self.x, self.start)
-        self.keys, self.right = trial.keys(self.x, state), trial.right(state, self.wanted)
+        state, restless = trial.rest(self.x, self.start)
+        self.keys, self.right = trial.keys(self.x, state), trial.right(state, restless, self.wanted)
 
     def worst(self, weights: Tensor) -> tuple[int, int, int] | None:
         """The context that stands in the largest share of wrong sums, by how often they show it times its weight."""
@@ -195,7 +210,7 @@ def _best(trial: Trial, entries: tuple[int, Tensor, int, int], judges: _Sums) ->
     x, start, wanted = (
         part.repeat(len(tables), *[1] * (part.ndim - 1)) for part in (judges.x, judges.start, judges.wanted)
     )
-    right = trial.right(trial.rest(x, start, tables), wanted).view(len(tables), -1).sum(1)
+    right = trial.right(*trial.rest(x, start, tables), wanted).view(len(tables), -1).sum(1)
     best, now = int(right[:-1].argmax()), right[-1]
     gain, wrong = float(right[best] - now), len(judges.x) - float(now)
     alone = int((right[:-1] == right[best]).sum()) == 1
