@@ -271,7 +271,7 @@ def test_a_fleet_is_consolidated_as_its_runs_alone(unfinished: RuleNetwork):
 
 
 def test_a_lesson_worse_than_its_run_is_not_learned(unfinished: RuleNetwork, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(consolidate, "judge", lambda rule, learnt, *_: (0.5, learnt))
+    monkeypatch.setattr(consolidate, "judge", lambda _, learnt, *__: (0.5, learnt))
     fleet, news = together([unfinished]), list[str]()
     ((_, result),) = settle(fleet, ROUND, (4,), news.append)
     assert not result["proved"]

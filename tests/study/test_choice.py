@@ -47,13 +47,10 @@ def test_the_order_of_records_is_indifferent():
     assert choose(records) == choose(records[::-1]) == {"digits": 0, "terms": 1}
 
 
-def test_of_the_proved_runs_the_most_accurate_before_consolidation_is_chosen():
-    found = [
-        {"seed": seed, "proved": proved, "rounds": [{"right": right}]}
-        for seed, (proved, right) in enumerate(((False, 1.0), (True, 0.9), (True, 0.95), (True, 0.95)))
-    ]
-    assert proved_seed(found) == 2
-    assert proved_seed([*found, {"seed": 9, "proved": True, "rounds": []}]) == 9, "proved before consolidation"
+def test_of_the_runs_proved_after_the_fewest_rounds_the_one_with_the_largest_margin_is_chosen():
+    rows = ((False, None, 9.0), (True, 2, 8.0), (True, 1, 2.0), (True, 1, 3.0), (True, 1, 3.0))
+    found = [{"seed": n, "proved": proved, "round": number, "margin": m} for n, (proved, number, m) in enumerate(rows)]
+    assert proved_seed(found) == 3
     assert proved_seed(found[:1]) is None
 
 

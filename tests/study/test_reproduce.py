@@ -217,24 +217,25 @@ def test_the_chosen_run_of_exact_is_measured_and_shipped(
 ):
     """Of two seeds, of which one is the run that ships, on two small suites."""
     monkeypatch.setattr(reproduction, "OF_EXACT", (Suite.parse("2x15"), Suite.parse("[1,4]x[1,10]")))
-    options = ["--variants", "exact", "--out", str(tmp_path), "--seeds", "3,7", "--quick"]
-    (train, _) = Reproduction(("exact",), (3, 7), quick=True).jobs()
-    create(tmp_path / "exact", train.training.config, (3, 7))
-    for seed, proved in ((3, False), (7, True)):
-        there, outcome = tmp_path / "exact" / f"seed-{seed}", {"seed": seed, "proved": proved, "rounds": []}
+    options = ["--variants", "exact", "--out", str(tmp_path), "--seeds", "3,64", "--quick"]
+    (train, _) = Reproduction(("exact",), (3, 64), quick=True).jobs()
+    create(tmp_path / "exact", train.training.config, (3, 64))
+    for seed, proved in ((3, False), (64, True)):
+        there = tmp_path / "exact" / f"seed-{seed}"
+        outcome = {"seed": seed, "proved": proved, "rounds": [], "round": 0 if proved else None, "margin": 1.0}
         (there / "weights.safetensors").write_bytes((SHIPPED / "exact.safetensors").read_bytes())
         write_outcome(there / "proof.json", outcome)
     assert reproduce(*options, "--only", "measure").status == 0
     records = read([tmp_path / "records" / "exact.jsonl"])
     assert [(record.suite, record.seed, record.samples) for record in records] == [
-        ("2x15", 7, 2),
-        ("[1,4]x[1,10]", 7, 2),
+        ("2x15", 64, 2),
+        ("[1,4]x[1,10]", 64, 2),
     ]
     assert all(record.sequences_right == record.samples for record in records)
     place = tmp_path / "shipped"
     status, _, err = reproduce(*options, "--only", "measure", "ship", "--ship-to", str(place))
     assert status == 0
-    assert "exact is seed 7" in err
+    assert "exact is seed 64" in err
     assert len(read([tmp_path / "records" / "exact.jsonl"])) == 2, "what is measured is not measured again"
     assert read([place / "exact.jsonl"]) == records
     assert read_rule(place / "exact.rule.json").to_json() == shipped_rule("exact").to_json()  # type: ignore[union-attr]

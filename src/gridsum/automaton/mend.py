@@ -90,7 +90,7 @@ class Trial:
 
 @torch.no_grad()
 def judge(rule: LearnedRule, learnt: Lesson, config: ConsolidationConfig, seed: int) -> tuple[float, Lesson]:
-    """The share of the sums that were asked which the lesson answers right, and the lesson without the gaps it stood on.
+    """The share of the sums asked that the lesson answers right, and the lesson without the gaps it stood on.
 
     Where the lesson is silent, the run's own step fills in here, and fitting may choose any state. So what filled in
     where right sums came to rest becomes part of the lesson. (Cells that nobody reads may never rest in the run itself,

@@ -32,13 +32,10 @@ def best(records: Sequence[Record]) -> int:
 
 
 def proved_seed(outcomes: Sequence[dict[str, Any]]) -> int | None:
-    """Of the runs of `exact` that are proved, the one with most results right before consolidation; None without any.
+    """Of the runs of `exact` that are proved after the fewest rounds, the one whose nearest logit is farthest from 0.
 
-    Those were problems of the training range, not of a suite. Of equals, the smallest seed.
+    None without any; of equals, the smallest seed.
     """
-
-    def right_before(outcome: dict[str, Any]) -> float:
-        return outcome["rounds"][0]["right"] if outcome["rounds"] else 1.0
-
     proved = [outcome for outcome in outcomes if outcome["proved"]]
-    return max(proved, key=lambda outcome: (right_before(outcome), -outcome["seed"]))["seed"] if proved else None
+    chosen = min(proved, key=lambda outcome: (outcome["round"], -outcome["margin"], outcome["seed"]), default=None)
+    return None if chosen is None else chosen["seed"]
