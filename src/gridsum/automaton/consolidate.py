@@ -122,8 +122,10 @@ def consolidate(
     device = network.decided.device
     if on_gpu(device):
         torch.cuda.synchronize(device)
-    with ThreadPoolExecutor(min(network.runs, _SIDE_BY_SIDE) if on_gpu(device) else 1) as pool:
-        drawn = list(pool.map(look, range(network.runs)))
+        with ThreadPoolExecutor(min(network.runs, _SIDE_BY_SIDE)) as pool:
+            drawn = list(pool.map(look, range(network.runs)))
+    else:  # without threads, whose end an interrupt would wait for
+        drawn = list(map(look, range(network.runs)))
     lessons = {run: learnt for run, (_, learnt) in enumerate(drawn) if learnt is not None}
     rounds = [found for found, _ in drawn]
     for run, found in enumerate(rounds):

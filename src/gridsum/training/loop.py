@@ -373,6 +373,7 @@ def _finish(
         def report(news: str) -> None:
             told.finishing(done, len(seeds), news)
 
+        report("begun")  # the first that it reports may take minutes
         for run, result in kind.finish(model.network, config, left, report):
             save_run(seed_folder(folder, left[run]) / WEIGHTS, model.network, run, config, left[run])
             write_outcome(_outcome(kind, folder, left[run]), result)
