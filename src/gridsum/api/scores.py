@@ -42,7 +42,7 @@ class Setting:
     """Seconds that a function given by its name may take for a problem, or for a list of them if it takes lists."""
 
 
-class Scores(Sequence[Record]):
+class Scores(tuple[Record, ...]):
     """Records of an evaluation, one for each run and suite, that show themselves as a table.
 
     Examples:
@@ -58,18 +58,9 @@ class Scores(Sequence[Record]):
         2x15   exact  8        1.0 (0.969–1.000)  1.0 (0.675–1.000)  ...
     """
 
-    def __init__(self, records: Iterable[Record]) -> None:
-        self.records = tuple(records)
-
-    def __getitem__(self, index: Any) -> Any:
-        return self.records[index]
-
-    def __len__(self) -> int:
-        return len(self.records)
-
     @property
     def table(self) -> Table:
-        return TABLES["scores"](list(self.records))
+        return TABLES["scores"](list(self))
 
     def __str__(self) -> str:
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
@@ -94,7 +85,7 @@ class Scores(Sequence[Record]):
     def save(self, path: str | Path) -> None:
         """Add the records to a file, as `gridsum evaluate --out` does; `gridsum table` reads it."""
         check_file(path)
-        append(path, self.records)
+        append(path, self)
 
 
 def evaluate(

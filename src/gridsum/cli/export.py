@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from gridsum.cli.options import File, ModelName, Value, option, required, several
-from gridsum.cli.output import check_writable, tell, unwritable
+from gridsum.cli.output import check_writable, tell, unwritable, write_result
 from gridsum.io.names import DEFAULT_MODEL
 
 
@@ -31,10 +31,15 @@ class Options:
 
 
 def run(options: Options) -> int:
+    if options.to == "json":
+        from gridsum.api.loading import rule_model
+
+        check_writable(options.out)
+        write_result(options.out, rule_model(options.model).table.to_json() + "\n")
+        tell(f"gridsum: wrote {options.out}")
+        return 0
     from gridsum.exporting import export
 
-    if options.to == "json":
-        check_writable(options.out)
     try:
         written = export(options.model, options.out, options.to, options.records)
     except OSError as error:
