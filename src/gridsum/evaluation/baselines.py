@@ -14,7 +14,7 @@ from gridsum.evaluation.records import NOTHING, Record, RecordError
 from gridsum.evaluation.rendering import Table, TableError
 from gridsum.evaluation.suites import COLLECTIONS
 
-_OURS = {"exact": "neighbourhood, short sums first, sums of few digits"}
+_OURS = {"exact": "neighbourhood, empty row, short sums first, sums with few different digits"}
 """What those of ours were given that were given anything."""
 
 

@@ -158,7 +158,7 @@ def _claims(found: Mapping[str, Suites]) -> Table:
             verdict = ("yes" if reached(seeds, number) else "no") if seeds else NOT_MEASURED
             measured = spread_of(seeds)[:3] if seeds else ("0", "–", "–")
             rows.append((baseline.name, suite, f"{number:g}", source, *measured, verdict))
-    header = ("baseline", "suite", "to reach", "which is", "seeds", "median", "highest", "reached")
+    header = ("baseline", "suite", "to reach", "which is", "seeds", "median", "highest", "matched")
     caption = (
         "Native settings. Where a paper has no such suite, the nearest stands for it; what it says is in the appendix."
     )

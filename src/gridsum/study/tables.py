@@ -27,7 +27,7 @@ _MEASURES: tuple[Measure, ...] = ("char", "seq")
 MATCHED = ("above", "matched")
 _CRITERION = (
     f"By the {CONFIDENCE:.0%} interval of ours and a margin of {MARGIN}, or half the paper's number if that is less: "
-    + "; ".join(f"*{name}*, {meaning}" for name, meaning in STANDINGS.items())
+    + "; ".join(f"{name}, {meaning}" for name, meaning in STANDINGS.items())
     + "."
 )
 

@@ -179,7 +179,7 @@ def _read_setup(folder: Path) -> tuple[Any, tuple[int, ...], dict[str, Any]]:
     except FileNotFoundError:
         raise FolderError(f"{folder} holds no training run to resume; start one without --resume") from None
     except (json.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
-        raise FolderError(f"{path} cannot be read as a training configuration: {error!r}") from None
+        raise FolderError(f"{path} cannot be read as the configuration of a training run: {error!r}") from None
     try:
         return read_config(data), seeds, start
     except ConfigError as error:

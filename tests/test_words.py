@@ -1,0 +1,56 @@
+"""Habits of language that a machine can see, in documents and messages; CONTRIBUTING.md has the style sheet."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+DOCUMENTS = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/README.md")),
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "results").glob("*.md")),
+]
+LONGEST, GENERATED = 160, ("results.md", "comparison.md")
+_MAY_FOLLOW = "run|step|folder|job|log|seed|set|config|space|data|epoch"
+HABITS = {
+    "a link that does not say what it leads to": r"\[(?:record|records|here|link|this)\]\(",
+    "a number without a leading zero": r"(?<![\w.\]`/…])\.\d",
+    "'is no' for 'is not a'": r"(?<![tT]here )\bis no (?!longer\b|more\b|matter\b)",
+    "'a training' for 'a training run'": rf"\b(?:a training|trainings)\b(?! (?:{_MAY_FOLLOW})s?\b)",
+    "a space before the per cent sign": r"\d %",
+}
+
+
+def _prose(text: str) -> str:
+    """Without blocks of code and what stands in backquotes."""
+    return re.sub(r"`[^`\n]*`", "``", re.sub(r"```.*?```|^    .*?$", "", text, flags=re.DOTALL | re.MULTILINE))
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_documents_have_no_bad_habits(document: Path):
+    text = document.read_text()
+    found = {name: re.findall(f".*{habit}.*", _prose(text)) for name, habit in HABITS.items()}
+    found["a long line"] = [
+        line
+        for line in re.sub(r"```.*?```", "", text, flags=re.DOTALL).splitlines()
+        if len(line) > LONGEST and not line.startswith("|") and document.name not in GENERATED
+    ]
+    quoted = "Style sheet" in text  # which names the habits
+    assert quoted or not {name: lines for name, lines in found.items() if lines}
+
+
+def _messages() -> Iterator[tuple[Path, str]]:
+    """The text of every exception that is raised in the package."""
+    for path in sorted((ROOT / "src").glob("**/*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
+                parts = [part.value for part in ast.walk(node.exc) if isinstance(part, ast.Constant)]
+                yield path, "".join(part for part in parts if isinstance(part, str))
+
+
+def test_messages_have_no_bad_habits():
+    named = ("'is no' for 'is not a'", "'a training' for 'a training run'")
+    assert not [f"{path.name}: {text}" for path, text in _messages() for name in named if re.search(HABITS[name], text)]
