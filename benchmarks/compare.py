@@ -58,7 +58,7 @@ def training(name, **changes):
     return lambda number: gradients(number)
 
 def discovering(phase):
-    from gridsum.training.phases import at_step
+    at_step = found("at_step", "gridsum.training.discovery", "gridsum.training.phases")
     try:
         from gridsum.config.registry import find as entry
         from gridsum.training.loop import Fleet

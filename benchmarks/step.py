@@ -28,8 +28,8 @@ from gridsum.model.rollout import Network
 from gridsum.model.store import load
 from gridsum.ops.costs import cells_of_a_step, operations
 from gridsum.ops.devices import describe, on_gpu, pick_device, product_rate, synchronise
+from gridsum.training.discovery import at_step, recurrent_steps
 from gridsum.training.loop import Fleet
-from gridsum.training.phases import at_step, recurrent_steps
 from gridsum.training.process import set_for_training
 
 Step = Callable[[int], float]

@@ -23,10 +23,9 @@ from gridsum.model.store import load_runs
 from gridsum.study.watch import look
 from gridsum.training import loop
 from gridsum.training.checkpoints import load_checkpoint
-from gridsum.training.discovery import draw, place
+from gridsum.training.discovery import at_step, draw, grid_of, place, recurrent_steps, setting
 from gridsum.training.folders import FolderError, read_metrics
 from gridsum.training.loop import Fleet, train
-from gridsum.training.phases import at_step, grid_of, phases, recurrent_steps, setting
 
 CPU = torch.device("cpu")
 TINY = override(
@@ -82,7 +81,7 @@ def test_every_training_step_has_its_phase():
 
 
 def test_all_recurrent_lengths_of_a_phase_are_drawn():
-    for _, phase in phases(TINY):
+    for phase in vars(TINY.phases).values():
         low, high = phase.recurrent
         assert {recurrent_steps(phase, number) for number in range(300)} == set(range(low, high + 1))
 
@@ -91,7 +90,7 @@ def test_all_recurrent_lengths_of_a_phase_are_drawn():
 def test_the_problems_and_grids_of_a_batch(name):
     """Half of either group, each run with a grid of its own for each, big enough for every result."""
     config = override(TINY, {"discovery.batch": 12})
-    phase, shared = dict(phases(config))[name], config.discovery
+    phase, shared = getattr(config.phases, name), config.discovery
     largest, sizes = grid_of(phase, shared), set()
     for number in range(12):
         problems = draw(phase, shared, Stream.of_seeds([1, 5]).fold(number))
@@ -182,7 +181,10 @@ def test_what_is_held_out_is_solved_as_it_would_be_asked():
 
 def test_the_small_recipe_is_for_short_sums():
     small, whole = find("exact").configure("small"), find("exact").configure()
-    assert all(a.digits[1] <= b.digits[1] for (_, a), (_, b) in zip(phases(small), phases(whole), strict=True))
+    assert all(
+        a.digits[1] <= b.digits[1]
+        for a, b in zip(vars(small.phases).values(), vars(whole.phases).values(), strict=True)
+    )
     assert small.rule.hidden < whole.rule.hidden
     assert find("exact").configure("small", "subtract").phases.robust.terms[1] <= 2
 

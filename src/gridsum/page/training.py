@@ -21,9 +21,9 @@ from gridsum.config.registry import find
 from gridsum.model.rule import RuleNetwork
 from gridsum.model.store import WEIGHTS, Model, load_runs
 from gridsum.page.data import PageError
+from gridsum.training.discovery import at_step
 from gridsum.training.folders import kept_weights
 from gridsum.training.loop import held_out_problems
-from gridsum.training.phases import at_step
 
 MOST_BYTES = 250_000
 _LEVELS = 127

@@ -1,16 +1,17 @@
-"""What `exact` is trained on: problems of a phase on grids of drawn sizes, and a rollout of bits on them.
+"""What `exact` is trained on: where a step stands in its phase, problems on grids of drawn sizes, a rollout of bits.
 
 All of it is drawn as functions of the runs' seeds and of the training step, so a run learns the same alone or in a
 fleet.
 """
 
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from gridsum.config.exact import DiscoveryConfig, Phase
+from gridsum.config.exact import DiscoveryConfig, ExactConfig, Phase
 from gridsum.data.problems import Batch, sample
 from gridsum.data.streams import Stream, lane_index
 from gridsum.model.cells import cells_of
@@ -21,12 +22,63 @@ from gridsum.ops.forms import fastest_form, full_precision
 from gridsum.ops.grids import GridSize
 from gridsum.ops.placement.plain import most_probable
 from gridsum.tasks import PAD, Task, find
-from gridsum.training.phases import Setting, grid_of
 
 # What the random numbers of a step are for; those of a recurrent step n come n after the last.
 _PROBLEMS, _ROWS, _COLUMNS, _HARD, _START, _RANDOM, _SHARE, _WHERE, _CORRUPTED = range(9)
 _NOISE, _CORRUPTION, _CORRUPT_BITS = 100, 200, 300
 _DEFAULT = find()
+# A rate grows to its own size over so many steps of a phase.
+_WARM_UP = 50
+
+
+class Setting(NamedTuple):
+    """Where a phase stands at one of its steps: numbers, or tensors of one where a graph reads them."""
+
+    noise: Any
+    hard: Any
+    random_starts: Any
+    corruption: Any
+    bit_cost: Any
+    rate: Any
+
+
+def setting(phase: Phase, index: int) -> Setting:
+    """At step `index` of the phase."""
+    along = index / max(1, phase.steps)
+
+    def between(name: str) -> float:
+        start, end = getattr(phase, f"{name}_start"), getattr(phase, f"{name}_end")
+        return start + (end - start) * along
+
+    rate = between("rate") * min(1.0, (index + 1) / _WARM_UP)
+    return Setting(
+        between("noise"),
+        between("hard"),
+        phase.random_starts,
+        phase.corruption,
+        phase.bit_cost,
+        rate,
+    )
+
+
+def at_step(config: ExactConfig, number: int) -> tuple[str, Phase, int]:
+    """The phase that training step `number` belongs to, and its index there."""
+    for name, phase in vars(config.phases).items():
+        if number < phase.steps:
+            return name, phase, number
+        number -= phase.steps
+    raise ValueError(f"the phases end before step {number}")
+
+
+def grid_of(phase: Phase, config: DiscoveryConfig) -> tuple[int, int]:
+    """The largest grid of a phase, which all its grids are masked in."""
+    rows = phase.terms[1] + config.spare_rows + config.random_rows
+    return rows, phase.digits[1] + config.spare_columns + config.random_columns
+
+
+def recurrent_steps(phase: Phase, number: int) -> int:
+    """Of training step `number`: of no run's seed, so a whole fleet takes as many."""
+    return int(Stream.of_seeds([0]).fold(number).integers(*phase.recurrent))
 
 
 @dataclass(frozen=True)

@@ -25,10 +25,19 @@ from gridsum.ops.costs import Work
 from gridsum.ops.devices import Replayed, on_gpu
 from gridsum.ops.forms import served
 from gridsum.tasks import DEFAULT, find
-from gridsum.training.discovery import Problems, draw, place, roll_out
+from gridsum.training.discovery import (
+    Problems,
+    Setting,
+    at_step,
+    draw,
+    grid_of,
+    place,
+    recurrent_steps,
+    roll_out,
+    setting,
+)
 from gridsum.training.gradients import Gradients
 from gridsum.training.optimiser import named_rows
-from gridsum.training.phases import Setting, at_step, grid_of, recurrent_steps, setting
 
 # How much of what hardening looks at is of the last training step.
 _RECENT = 0.05
