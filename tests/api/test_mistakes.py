@@ -30,7 +30,7 @@ def train(*arguments: Any, **options: Any) -> Any:
     [
         # names
         (lambda: gridsum.slove, "did you mean 'solve'"),
-        (lambda: gridsum.animate, "it offers Answer, Model, "),
+        (lambda: gridsum.animate, "t offers Answer, Model, "),
         (lambda: train("dngpu", setting="own"), "dngpu has no setting 'own'; .*native"),
         (lambda: gridsum.load("exakt"), "did you mean 'exact'"),
         (lambda: gridsum.load("no_groups"), "did you mean 'noGroups'"),
