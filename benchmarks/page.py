@@ -56,6 +56,7 @@ def measure(seconds: float) -> dict[str, dict[str, Any]]:
     found = {}
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         for name, content in site(()).items():
+            Path(folder, name).parent.mkdir(exist_ok=True)
             Path(folder, name).write_bytes(content)
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         tab = browser.new_page(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")

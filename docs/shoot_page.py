@@ -15,8 +15,8 @@ README: ViewportSize = {"width": 1180, "height": 900}
 PREVIEW: ViewportSize = {"width": 1200, "height": 630}
 # Previews are seen small: the title and the grid, nothing else.
 _ONLY_TITLE = """
-  .masthead, .lede, .moment, .transport, #ask, .share { display: none !important; }
-  .hero { padding-top: 34px; } h1 { font-size: 58px; margin-bottom: 10px; }
+  .masthead, .lede, .moment, .transport, #ask, .under, .tools { display: none !important; }
+  .hero { padding-top: 34px; } h1 { font-size: 50px; margin-bottom: 10px; }
 """
 
 
@@ -26,6 +26,7 @@ def main() -> None:
         raise SystemExit("no Chromium is installed; apt-get install chromium")
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         for name, content in site(()).items():
+            Path(folder, name).parent.mkdir(exist_ok=True)
             Path(folder, name).write_bytes(content)
         browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
         page = browser.new_page(viewport=README, reduced_motion="reduce")

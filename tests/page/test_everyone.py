@@ -1,6 +1,7 @@
 """The page for everyone: other languages, other browsers, screen readers, paper."""
 
 import json
+import re
 import shutil
 import subprocess
 import time
@@ -13,7 +14,7 @@ import pytest
 from playwright.sync_api import Browser, ViewportSize, expect
 from websockets.sync.client import ClientConnection, connect
 
-from gridsum.page.site import LANGUAGES, words
+from gridsum.page.site import LANGUAGES, WEB, words
 from tests.browser import visiting
 
 WIDE: ViewportSize = {"width": 1400, "height": 900}
@@ -63,6 +64,21 @@ def test_axe_finds_nothing(browser: Browser, address: str, axe: str, viewport: V
             "axe.run({ preload: false }).then((told) => told.violations.map(({ id, nodes }) => [id, nodes[0].html]))"
         )
         assert found == []
+
+
+def luminance(colour: str) -> float:
+    parts = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_borders_of_cells_can_be_seen_in_both_themes():
+    style = (WEB / "style.css").read_text()
+    themes = list(zip(*(re.findall(rf"--{name}: (#\w{{6}})", style) for name in ("edge", "paper")), strict=True))
+    assert len(themes) == 2
+    for pair in themes:
+        dark, light = sorted(map(luminance, pair))
+        assert (light + 0.05) / (dark + 0.05) >= 3
 
 
 @pytest.mark.parametrize("viewport", [WIDE, NARROW], ids=["wide", "narrow"])

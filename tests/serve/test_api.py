@@ -233,12 +233,12 @@ def test_the_page_may_load_nothing_from_outside(address: str):
         assert "default-src 'self'" in answer.headers["content-security-policy"]
 
 
-@pytest.mark.parametrize("path", ["/rule.js", "/preview.png"], ids=["large", "small"])
+@pytest.mark.parametrize("path", ["/models/base.js", "/preview.png"], ids=["large", "small"])
 @pytest.mark.parametrize("close", [False, True])
-def test_an_answer_has_to_be_taken_in_time(exact: RuleModel, path: str, close: bool):
+def test_an_answer_has_to_be_taken_in_time(exact: RuleModel, base: Model, path: str, close: bool):
     """Closing a connection waits for its client to read; a small answer stops no writing by itself."""
     limits = Limits(read_seconds=600, keep_alive_seconds=600, write_seconds=1, grace_seconds=1)
-    with serving([exact], limits) as (address, _), socket.socket() as client:
+    with serving([exact, base], limits) as (address, _), socket.socket() as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         client.connect(("127.0.0.1", int(address.rpartition(":")[2])))
         head = f"GET {path} HTTP/1.1\r\nhost: localhost\r\n" + "connection: close\r\n" * close

@@ -103,7 +103,7 @@ def unread(port: int, requests: int = 1) -> socket.socket:
     connection = socket.socket()
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     connection.connect(("127.0.0.1", port))
-    connection.sendall(b"GET /rule.js HTTP/1.1\r\nhost: localhost\r\n\r\n" * requests)
+    connection.sendall(b"GET /preview.png HTTP/1.1\r\nhost: localhost\r\n\r\n" * requests)
     return connection
 
 

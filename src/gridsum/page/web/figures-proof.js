@@ -146,11 +146,11 @@
         pen.text(middle, MARGIN - 12, label, style);
         pen.text(MARGIN - 13, middle, label, style);
       });
-      pen.text(MARGIN, 12, t("proof.across"), { ...style, anchor: "start" });
+      pen.text(MARGIN, 12, t("proof.across"), { ...style, size: 11, anchor: "start" });
       pen.context.save();
       pen.context.translate(12, MARGIN + size * side);
       pen.context.rotate(-Math.PI / 2);
-      pen.text(size * side, 0, t("proof.down"), { ...style, anchor: "end" });
+      pen.text(size * side, 0, t("proof.down"), { ...style, size: 11, anchor: "end" });
       pen.context.restore();
     }
 
