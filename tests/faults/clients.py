@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 
 from tests.faults.injection import Tries
-from tests.serve.conftest import served
+from tests.serve.conftest import request, served
 from tests.serve.test_network import slow, solve
 
 _BEGINNINGS = (
@@ -107,16 +107,13 @@ async def _client(port: int, index: int, crowd: Crowd) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     for turn in range(_TURNS):
         expression = f"{index % 90 + 10}+{turn + 10}"
-        body = json.dumps({"expression": expression}).encode()
-        head = f"POST /solve HTTP/1.1\r\nhost: localhost\r\ncontent-length: {len(body)}\r\n"
-        request = head.encode() + b"content-type: application/json\r\n\r\n" + body
         began = time.monotonic()
         try:
-            answer, content = await _asked(reader, writer, request)
+            answer, content = await _asked(reader, writer, request(expression))
         except (ConnectionError, asyncio.IncompleteReadError):
             # a client that a busy machine has held up for longer than a connection may be idle asks on a new one
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
-            answer, content = await _asked(reader, writer, request)
+            answer, content = await _asked(reader, writer, request(expression))
         if b" 200 " not in answer or json.loads(content)["expected"] != str(index % 90 + turn + 20):
             crowd.wrong.append(f"{crowd.model}, {expression}: {content!r}")
         if turn:  # in the first they all connect
@@ -125,9 +122,9 @@ async def _client(port: int, index: int, crowd: Crowd) -> None:
     writer.close()
 
 
-async def _asked(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: bytes) -> tuple[bytes, bytes]:
+async def _asked(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, sent: bytes) -> tuple[bytes, bytes]:
     """The head and the body of an answer."""
-    writer.write(request)
+    writer.write(sent)
     answer = await reader.readuntil(b"\r\n\r\n")
     length = re.search(rb"content-length: (\d+)", answer)
     return answer, await reader.readexactly(int(length[1])) if length else b""

@@ -140,6 +140,12 @@ def of_a_later_version(path):
     sealed(path, load_file(path), data)
 
 
+def of_an_unknown_task(path):
+    data = json.loads(to_json(ExactConfig()))
+    data["task"] = "multiply"
+    sealed(path, load_file(path), data)
+
+
 def flipped(path):
     content = bytearray(path.read_bytes())
     content[-1000] ^= 4
@@ -185,6 +191,7 @@ def larger_than_it_is(path):
         (of_somebody_else, "not one that gridsum wrote"),
         (of_another_variant, "not those of variant 'noGroups'"),
         (of_a_later_version, "this version cannot read"),
+        (of_an_unknown_task, "this version cannot read: .*'multiply'"),
     ],
 )
 def test_a_harmed_file_says_what_is_wrong_with_it(weights, harm, message):

@@ -1,9 +1,11 @@
 """A real server as a process of its own, and small models to serve beside the shipped ones."""
 
 import dataclasses
+import json
 import os
 import re
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -36,6 +38,20 @@ def served(*options: str, **variables: str) -> Iterator[tuple[int, Beside]]:
         yield int(port[1]), server
     finally:
         server.end()
+
+
+def request(expression: str, model: str | None = None) -> bytes:
+    """A sum as it is asked for on a connection."""
+    body = json.dumps({"expression": expression, "model": model}).encode()
+    head = f"POST /solve HTTP/1.1\r\nhost: localhost\r\ncontent-length: {len(body)}\r\n"
+    return head.encode() + b"content-type: application/json\r\n\r\n" + body
+
+
+def wait_until(true: Callable[[], bool]) -> None:
+    end = time.monotonic() + 600  # however busy the machine is
+    while not true():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.02)
 
 
 def saved(folder: Path, model: ModelConfig, variant: str, seed: int) -> str:

@@ -5,7 +5,6 @@ import json
 import re
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
@@ -31,15 +30,15 @@ from gridsum.api.rules import RuleModel
 from gridsum.automaton.run import frames
 from gridsum.config.paper import Config
 from gridsum.config.variants import variant
-from gridsum.data.answers import Answer
 from gridsum.data.symbols import parse
+from gridsum.model.inference import HaltingRule
 from gridsum.model.rollout import Network
 from gridsum.model.store import Model as Runs
 from gridsum.page.site import file_of
 from gridsum.serve.app import create_app
 from gridsum.serve.limits import LimitError, Limits
 from gridsum.serve.server import make_server
-from tests.serve.conftest import SMALL
+from tests.serve.conftest import SMALL, request, wait_until
 
 EXAMPLE = "523+102+9416"
 
@@ -83,13 +82,6 @@ def serving(models: Sequence[Model], limits: Limits | None = None) -> Iterator[t
             assert not thread.is_alive()
 
 
-def wait_until(true: Callable[[], bool]) -> None:
-    end = time.monotonic() + 600  # however busy the machine is
-    while not true():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.01)
-
-
 @pytest.fixture(scope="module")
 def address(base: Model, exact: RuleModel) -> Iterator[str]:
     limits = Limits(max_terms=12, max_digits=40, max_cells=200, max_answer=3000)
@@ -101,19 +93,13 @@ def post(address: str, path: str, **body: object) -> httpx.Response:
     return httpx.post(address + path, json=body, timeout=600)
 
 
-def facts(answer: Answer) -> dict[str, object]:
-    """What is told of an answer; the task says in which base it is."""
-    return {key: value for key, value in dataclasses.asdict(answer).items() if key != "base"}
-
-
-def test_solve_answers_as_the_library_does(address: str, base: Model):
-    for expression in (EXAMPLE, "7", "99999+1", " 12 + 30 = "):
-        answer = base.solve(expression)
-        told = post(address, "/solve", expression=expression).json()
+@pytest.mark.parametrize("expression", [EXAMPLE, "7", "99999+1", " 12 + 30 = ", "0+9999"])
+def test_solve_answers_as_the_library_does(address: str, base: Model, exact: RuleModel, expression: str):
+    asked: list[tuple[Model, HaltingRule | None]] = [(base, None), (base, "median"), (exact, None)]
+    for model, halting in asked:
+        told = post(address, "/solve", expression=expression, model=model.name, halting=halting).json()
         assert told.pop("milliseconds") >= 0
-        assert told == {**facts(answer), "correct": answer.correct, "model": "base"}
-    answer = base.solve(EXAMPLE, halting="median")
-    assert post(address, "/solve", expression=EXAMPLE, halting="median").json()["steps"] == answer.steps
+        assert told == model.solve(expression, halting=halting).described(model.name)
 
 
 @pytest.mark.parametrize("name", ["base", "exact"])
@@ -127,14 +113,6 @@ def test_a_trace_is_the_library_s(address: str, base: Model, exact: RuleModel, n
         assert [reading["states"] for reading in told["readings"]] == [
             grid.tolist() for grid in frames(exact.table, parse(EXAMPLE))
         ]
-
-
-def test_a_rule_answers(address: str, exact: RuleModel):
-    for expression in (EXAMPLE, "0+9999"):
-        answer = exact.solve(expression)
-        told = post(address, "/solve", expression=expression, model="exact").json()
-        assert told["milliseconds"] >= 0
-        assert {key: told[key] for key in facts(answer)} == facts(answer)
 
 
 def test_networks_of_the_page_are_measured_once(address: str):
@@ -268,13 +246,9 @@ def test_one_slow_request_does_not_hold_up_the_others(base: Model, endless: Mode
 @contextmanager
 def asking(address: str, model: str) -> Iterator[None]:
     """A request that nobody reads the answer of, and that is hung up on in the end."""
-    body = json.dumps({"expression": "1+1", "model": model}).encode()
-    head = (
-        f"POST /solve HTTP/1.1\r\nhost: [::1]\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
-    )
     host, port = address.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port))) as connection:
-        connection.sendall(head.encode() + body)
+        connection.sendall(request("1+1", model))
         yield
 
 

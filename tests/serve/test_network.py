@@ -1,16 +1,15 @@
 """The server on a network: slow clients, many connections, other hosts, tokens, a stop while it works."""
 
 import dataclasses
-import json
 import os
 import re
 import signal
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import httpx
@@ -21,7 +20,7 @@ from gridsum.model.rollout import Network
 from gridsum.model.store import save_run
 from gridsum.serve.guard import Access
 from gridsum.serve.server import TOKEN, ServeError, read_token
-from tests.serve.conftest import SMALL, served
+from tests.serve.conftest import SMALL, request, served, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -79,13 +78,8 @@ def impatient() -> Iterator[int]:
 def test_a_request_has_to_arrive_in_time(impatient: int, sent: bytes):
     with slow(impatient, sent) as connection:
         connection.settimeout(600)
-        answer = b""
-        try:
-            while piece := connection.recv(4096):
-                answer += piece
-        except ConnectionResetError:
-            pass
-    assert answer == b""
+        with suppress(ConnectionResetError):
+            assert connection.recv(4096) == b"", "it is closed without an answer"
 
 
 def test_slow_connections_do_not_keep_others_out(guarded: int):
@@ -118,13 +112,10 @@ def test_clients_that_never_read_do_not_keep_others_out(guarded: int, requests: 
 
 def test_further_requests_before_an_answer_are_bounded(endless: str):
     with served("--model", endless) as (port, _), slow(port, b"") as connection:
-        body = json.dumps({"expression": "1+1"}).encode()
-        head = f"POST /solve HTTP/1.1\r\nhost: localhost\r\ncontent-length: {len(body)}\r\n".encode()
-        request = head + b"content-type: application/json\r\n\r\n" + body
-        connection.sendall(request)
+        connection.sendall(request("1+1"))
         connection.settimeout(1)
         with pytest.raises(TimeoutError):  # nobody reads on
-            connection.sendall(request * 1_000_000)
+            connection.sendall(request("1+1") * 1_000_000)
 
 
 def test_an_upgrade_leaves_no_connection_behind():
@@ -136,7 +127,7 @@ def test_an_upgrade_leaves_no_connection_behind():
         for _ in range(20):
             with slow(port, upgrade) as connection:
                 assert connection.recv(12) == b"HTTP/1.1 200", "it is answered as any other request"
-        _wait_until(lambda: counted(port, "gridsum_connections_open") <= before)
+        wait_until(lambda: counted(port, "gridsum_connections_open") <= before)
 
 
 @pytest.mark.parametrize(
@@ -229,13 +220,6 @@ def test_a_cookie_is_read_quickly_and_a_long_one_not_at_all():
             assert time.monotonic() - began < 5, "the standard library takes 12 s for 60 kB"
 
 
-def _wait_until(true: Callable[[], bool]) -> None:
-    end = time.monotonic() + 600  # however busy the machine is
-    while not true():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.02)
-
-
 def test_requests_in_flight_end_or_are_told_when_the_server_is_stopped(endless: str):
     with served("--model", "base", "--model", endless, "--grace-seconds", "5") as (port, server):
         address = f"http://127.0.0.1:{port}"
@@ -246,9 +230,9 @@ def test_requests_in_flight_end_or_are_told_when_the_server_is_stopped(endless: 
         with ThreadPoolExecutor(2) as clients:
             body = {"expression": "1+1", "model": endless}
             going = clients.submit(httpx.post, f"{address}/solve", json=body, timeout=600)
-            _wait_until(lambda: taken() == 1)
+            wait_until(lambda: taken() == 1)
             short = clients.submit(solve, port)
-            _wait_until(lambda: taken() == 2 or short.done())
+            wait_until(lambda: taken() == 2 or short.done())
             server.signal(signal.SIGTERM)
             assert going.result().status_code == 503
             assert "being stopped" in going.result().json()["error"]
@@ -259,30 +243,23 @@ def test_requests_in_flight_end_or_are_told_when_the_server_is_stopped(endless: 
 
 def test_short_sums_by_a_rule_do_not_wait_for_workers(endless: str):
     options = ("--model", "exact", "--model", endless, "--workers", "1", "--max-waiting", "1")
-    with served(*options) as (port, server), ThreadPoolExecutor(2) as clients:
-        address = f"http://127.0.0.1:{port}"
-        try:
-            for taken in (1, 2):
-                clients.submit(
-                    httpx.post, f"{address}/solve", json={"expression": "1+1", "model": endless}, timeout=600
-                )
-                _wait_until(lambda taken=taken: httpx.get(f"{address}/health", timeout=600).json()["taken"] == taken)
-            assert solve(port, "999+1").json()["answer"] == "1000"
-            assert solve(port, "+".join(["123456789"] * 40)).status_code == 429, "a long one finds all places taken"
-        finally:
-            server.signal(signal.SIGKILL)  # which ends the clients
+    with served(*options) as (port, server), ExitStack() as held:
+        for taken in (1, 2):
+            held.enter_context(slow(port, request("1+1", endless)))
+            wait_until(lambda taken=taken: counted(port, "gridsum_requests_taken") == taken)
+        assert solve(port, "999+1").json()["answer"] == "1000"
+        assert solve(port, "+".join(["123456789"] * 40)).status_code == 429, "a long one finds all places taken"
+        server.signal(signal.SIGKILL)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the loopback has one address")
 def test_a_client_with_many_long_requests_does_not_starve_others(endless: str):
     options = ("--model", "base", "--model", endless, "--workers", "2", "--max-waiting", "8")
     with served(*options) as (port, server), ExitStack() as held:
-        body = json.dumps({"expression": "1+1", "model": endless}).encode()
-        head = f"POST /solve HTTP/1.1\r\nhost: localhost\r\ncontent-length: {len(body)}\r\n".encode()
         for _ in range(30):
             greedy = socket.create_connection(("127.0.0.1", port), source_address=("127.0.0.2", 0))
-            held.enter_context(greedy).sendall(head + b"content-type: application/json\r\n\r\n" + body)
-        _wait_until(lambda: counted(port, "gridsum_requests_taken") == 10)
+            held.enter_context(greedy).sendall(request("1+1", endless))
+        wait_until(lambda: counted(port, "gridsum_requests_taken") == 10)
         for _ in range(5):
             began = time.monotonic()
             assert solve(port).json()["answer"] == "125"

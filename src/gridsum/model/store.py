@@ -165,7 +165,9 @@ def _configuration(path: Path, about: dict[str, Any]) -> Any:
     try:
         if not isinstance(about.get("config"), dict) or type(about.get("seed")) is not int:
             raise ValueError("its seed or its configuration is missing")
-        return read_config(about["config"])
+        config = read_config(about["config"])
+        assert config.learns  # a task that does not exist is told here, too
+        return config
     except ValueError as error:
         raise StoreError(f"{path} holds a configuration that this version cannot read: {error}") from None
 
