@@ -83,7 +83,7 @@ def test_the_time_left_is_that_of_all_the_work(clock: list[float]):
 
 
 def test_how_long_consolidation_takes_is_measured():
-    """As a share of the training before it, in every record of whole trainings."""
+    """As a share of the training before it, in every record that has both times."""
     small = json.loads((RECORDS / "discover-2026-11-17.json").read_text())
     whole = json.loads((RECORDS / "exact-seeds-2026-11-18.json").read_text())["fresh"]
     shares = [(small["seconds"] - small["phases_seconds"]) / small["phases_seconds"]]
