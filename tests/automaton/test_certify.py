@@ -18,7 +18,7 @@ from gridsum.automaton.files import read_rule, shipped_rule
 from gridsum.automaton.proof import Cell, Certificate, Shape, find_certificate, prove
 from gridsum.automaton.run import Run, frames
 from gridsum.automaton.table import RuleTable
-from gridsum.tasks import find
+from gridsum.tasks import PAD, find
 from tests.oracles.column_addition import (
     by_columns,
     column_addition_in_other_codes,
@@ -148,7 +148,20 @@ def test_grids_steps_and_reading_are_those_of_gridsum(theorem: Path):
 # Coq's checks and those of `prove`
 
 
-PLACES = ("any", "blank", "blank", "blanks", "blanks", "kinds", "ground", "corner", "last", "alike", "alike")
+PLACES = (
+    "any",
+    "blank",
+    "blanks",
+    "blanks",
+    "kinds",
+    "ground",
+    "grounds",
+    "corner",
+    "last",
+    "units",
+    "border",
+    "alike",
+)
 
 
 def changed(table: RuleTable, chance: np.random.Generator) -> RuleTable:
@@ -173,10 +186,17 @@ def changed(table: RuleTable, chance: np.random.Generator) -> RuleTable:
                 steps[x, left, right, below] = steps[chance.integers(base, base + 2), left, right, chance.choice(zeros)]
             case "ground":
                 steps[base + 1, left, right, outside] = after
+            case "grounds":
+                steps[base + 1, :, zeros, outside] = chance.choice(zeros, (len(zeros), 1))
             case "corner":
                 steps[base + 1, left, outside, outside] = after
             case "last":
                 steps[x % base, left, outside, below] = after
+            case "units":
+                steps[0, left, outside, zeros] = chance.choice(zeros)
+            case "border":
+                among = [state for state in zeros if table.reading[state] == PAD] if after % 2 else zeros
+                steps[base + 1, outside, zeros, chance.choice(zeros)] = chance.choice(among, len(zeros))
             case "alike":
                 reads = table.reading[steps[x, left, right, below]]
                 steps[x, left, right, below] = chance.choice([c for c in range(outside) if table.reading[c] == reads])
@@ -184,17 +204,22 @@ def changed(table: RuleTable, chance: np.random.Generator) -> RuleTable:
 
 
 def with_twins(table: RuleTable, chance: np.random.Generator) -> RuleTable:
-    """One to three codes more, which behave as others; which of a pair follows hangs on the context, or on its left."""
+    """One to three states more, which behave as others, the first often as a blank. Which of a pair follows hangs on
+    the context, on its left, or on whether this is the lowest row. A few read as something else."""
     outside, many = table.outside, int(chance.integers(1, 4))
-    of = chance.integers(0, outside, many)
+    of = chance.integers(0, outside, many) * ([chance.integers(2)] + [1] * (many - 1))
     same = np.array([*range(outside), *of, outside])
     steps = table.steps[:, same][:, :, same][:, :, :, same]
-    for twin, code in enumerate(of, outside):
-        symbols, side = steps.shape[:2]
-        shape = [(1, side, 1, 1), (symbols, 1, 1, side), (symbols, 1, side, side)][int(chance.integers(3))]
-        steps = np.where((steps == code) & (chance.random(shape) < 0.3), twin, steps)
-    reading = (*table.reading, *(table.reading[code] for code in of))
-    return RuleTable(8, tuple(range(outside + many)), steps.astype(np.uint8), reading, table.actions, table.task)
+    symbols, side = steps.shape[:2]
+    lowest = np.arange(side) == side - 1
+    for twin, state in enumerate(of, outside):
+        shapes = ((1, side, 1, 1), (symbols, 1, 1, side), (symbols, 1, side, side))
+        there = lowest if chance.random() < 0.3 else chance.random(shapes[int(chance.integers(3))]) < 0.3
+        steps = np.where((steps == state) & there, twin, steps)
+    reading = [*table.reading, *(table.reading[state] for state in of)]
+    if chance.random() < 0.2:
+        reading[-1] = int(chance.integers(table.task.alphabet.base + 1))
+    return RuleTable(8, tuple(range(side - 1)), steps.astype(np.uint8), tuple(reading), table.actions, table.task)
 
 
 def verdicts(theorem: Path, rules: Sequence[tuple[RuleTable, Certificate]]) -> list[bool]:

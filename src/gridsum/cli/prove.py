@@ -151,7 +151,7 @@ def _theorem(table: "RuleTable") -> list[str]:
     return [
         "",
         "Theorem. For any number of terms N of at most D digits, D any number, on a grid of N + 1 rows and as many "
-        "columns as the sum needs, at least D + 2: from any state of its cells that is made of its states, the rule "
+        "columns as the sum needs, at least D + 2: from any start made of its states, the rule "
         f"({len(table.states)} states of {table.bits} bits) comes to rest within 2 · rows · columns steps, and the top "
         f"row then reads as the sum in base {table.task.alphabet.base}, without leading zeros.",
         "",
