@@ -37,7 +37,7 @@ def test_an_edited_file_is_refused(field):
 
 @pytest.mark.parametrize("text", ["", "no JSON", "[]", "3", "null", "{}", '{"format": "gridsum-rule-1"}'])
 def test_what_is_no_rule_is_refused(text):
-    with pytest.raises(TableError, match="no rule that gridsum wrote"):
+    with pytest.raises(TableError, match="not a rule that gridsum wrote"):
         RuleTable.from_json(text)
 
 

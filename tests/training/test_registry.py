@@ -97,7 +97,7 @@ def test_a_baseline_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     assert "gridsum evaluate" in capsys.readouterr().err
     monkeypatch.setattr(registry, "_registered", {})
     monkeypatch.setattr(registry, "_registered", {})
-    with pytest.raises(ValueError, match="no variant 'copier'"):
+    with pytest.raises(ValueError, match="unknown variant 'copier'"):
         gridsum.evaluate(tmp_path, "2x1", samples=8)
 
 
