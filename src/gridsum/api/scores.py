@@ -143,7 +143,9 @@ def suites_of(names: "str | Suite | Iterable[str | Suite]") -> list[Suite]:
         raise SuiteError("no suite is named; name one such as 2x100")
     for name in listed:
         if isinstance(name, str) and name in MODELS:
-            raise SuiteError(f"{name} is a model; the model comes first: gridsum.evaluate({name!r}, '2x15')")
+            raise SuiteError(
+                f"{name!r} is a model, not a suite; name it with --model, in Python first: evaluate({name!r}, '2x15')"
+            )
         if not isinstance(name, str | Suite):
             pair = name if isinstance(name, tuple) else tuple(listed)
             numbers = len(pair) == 2 and all(isinstance(part, int) for part in pair)

@@ -16,7 +16,7 @@ from gridsum.data.problems import Batch, Space, batch_of, sample
 from gridsum.data.streams import Stream
 from gridsum.data.symbols import parse
 from gridsum.evaluation.families import FAMILIES, draw
-from gridsum.io.names import MODELS, did_you_mean
+from gridsum.io.names import did_you_mean
 from gridsum.tasks import Task
 from gridsum.tasks import find as find_task
 
@@ -139,8 +139,6 @@ def find(name: str) -> tuple[Suite, ...]:
         if re.fullmatch(r"(.+:)?[\d\s\[\],x×]*\d[\d\s\[\],x×]*", name):
             # Meant as a space, so what is wrong with the space is the more useful message.
             raise SuiteError(str(error)) from None
-    if name in MODELS:
-        raise SuiteError(f"{name!r} is a model, not a suite; name it with --model, and a suite such as 2x100")
     known = [*COLLECTIONS, *(suite.name for suites in COLLECTIONS.values() for suite in suites)]
     advice = (
         f"there are the collections {', '.join(COLLECTIONS)}, any problem space, such as 2x602 or [1,4]x[1,10], and "

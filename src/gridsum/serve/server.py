@@ -57,7 +57,7 @@ def listen(host: str, port: int) -> socket.socket:
     except (socket.gaierror, UnicodeError):
         raise ServeError(f"there is no address {host!r} here; use 127.0.0.1, or 0.0.0.0 for all") from None
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
+        reason = (error.strerror or str(error)).partition(" (")[0].lower()
         raise ServeError(
             f"cannot listen on port {port} of {host}: {reason}; choose another with --port, 0 for a free one"
         ) from None
