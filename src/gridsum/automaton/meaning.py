@@ -22,8 +22,8 @@ from gridsum.tasks.alphabet import LETTERS
 
 _LONG, _SHORT = 4, 400
 """How many long and short sums are worked out."""
-_STEPS = 1000
-"""After which a sum counts as restless."""
+STEPS = 2000
+"""After which a sum counts as restless: its carry may cross all 1,500 columns of a long one."""
 
 
 class Window(NamedTuple):
@@ -100,7 +100,7 @@ class Meaning:
     """How many different windows were seen at rest."""
     sums_shown: int
     restless: int
-    """How many of the sums did not come to rest."""
+    """How many of the sums did not come to rest within STEPS."""
     base: int
 
     @property
@@ -137,7 +137,7 @@ def meaning_of(table: RuleTable, seed: int = 0) -> Meaning:
     examples = list(_examples(random.Random(seed), table.task.alphabet.digits))
     for terms in examples:
         run = Run(table, terms)
-        run.advance(min(_STEPS, most_steps(run.size)))
+        run.advance(min(STEPS, most_steps(run.size)))
         if run.at_rest:
             windows |= windows_at_rest(table, run)
             lowest |= set(run.grid[-1].tolist())

@@ -178,6 +178,8 @@ def _column(meaning: "Meaning", carry: int) -> "list[Line]":
 
 
 def _verdict(meaning: "Meaning") -> "list[Line]":
+    from gridsum.automaton.meaning import STEPS
+
     lines: list[Line] = []
     if meaning.is_addition:
         zeros = "; a + and an empty cell count as 0" if meaning.others_are_zero else ""
@@ -187,5 +189,6 @@ def _verdict(meaning: "Meaning") -> "list[Line]":
         differ = f": {meaning.wrong} of {len(meaning.cases)} cases differ."
         lines.append([("This is not column addition", "wrong"), (differ, "")])
     if meaning.restless:
-        lines.append([(f"{meaning.restless} of {meaning.sums_shown} sums never came to rest.", "wrong")])
+        late = f"{meaning.restless} of {meaning.sums_shown} sums were not at rest after {STEPS:,} steps."
+        lines.append([(late, "wrong")])
     return lines
