@@ -9,9 +9,11 @@ from typing import Any
 
 from gridsum.automaton.files import read_rule, shipped_rule
 from gridsum.automaton.table import RuleTable
-from gridsum.io.names import DEFAULT_MODEL, EXACT_STORY, MODELS
+from gridsum.evaluation.records import read
+from gridsum.evaluation.suites import NINES
+from gridsum.io.names import DEFAULT_MODEL, EXACT_STORY
 from gridsum.io.version import __version__
-from gridsum.model.store import SHIPPED, Model
+from gridsum.model.store import SHIPPED, Model, shipped_records
 from gridsum.page.data import PageError, facts_of, inside_script, model_script, rule_script
 from gridsum.page.inside import Inside
 
@@ -113,12 +115,14 @@ def _quoted(text: str) -> str:
 
 
 def described(model: Model) -> dict[str, Any]:
-    """What a visitor is told of a network before it is loaded."""
+    """What a visitor is told of a network before it is loaded; `nines` is the share of 9…9 + 1 that it has right."""
+    scores = shipped_records(model.name)
+    nines = (record.seq for record in read([scores]) if record.suite == NINES) if scores.exists() else iter(())
     return {
         "name": model.name,
         "file": file_of(model.name),
         "variant": model.config.variant,
-        "use": MODELS.get(model.name, ""),
+        "nines": next(nines, None),
     }
 
 
