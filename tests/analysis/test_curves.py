@@ -106,5 +106,5 @@ def test_curves_of_one_variant_are_told_apart_by_their_folders(tmp_path):
 
 
 def test_a_folder_without_a_training_is_explained(tmp_path):
-    with pytest.raises(CurveError, match="gridsum train --out"):
+    with pytest.raises(CurveError, match="name one that gridsum train made"):
         training_curve(tmp_path)

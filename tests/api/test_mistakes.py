@@ -77,7 +77,7 @@ def train(*arguments: Any, **options: Any) -> Any:
         # one in another's place
         (lambda: gridsum.solve("base", "58+67"), r"a sum, not a model; .* gridsum.solve\('58\+67', "),
         (lambda: gridsum.load("base").solve("exact"), "'exact' is a model, not a sum"),
-        (lambda: gridsum.evaluate("2x15", "base"), r"comes first: gridsum.evaluate\('base', "),
+        (lambda: gridsum.evaluate("2x15", "base"), r"is a model, not a suite; .* evaluate\('base', "),
         (lambda: gridsum.evaluate("exact", (2, 5)), "2 terms of 5 digits are '2x5'"),
         (lambda: gridsum.evaluate("exact", [(2, 5), (3, 5)]), "2 terms of 5 digits are '2x5'"),
         (lambda: gridsum.evaluate("exact", 5), "5 does not name a suite; write '2x100'"),

@@ -57,5 +57,5 @@ def test_a_step_of_ones_own_is_trained_saved_solved_traced_and_evaluated(variant
     assert 0 <= score.seq <= 1
 
     paper.STEPS.pop("blur")
-    with pytest.raises(ConfigError, match=r"no step 'blur' here, only attention; .*register_step\('blur'"):
+    with pytest.raises(ConfigError, match=r"unknown step 'blur' here, only attention; .*register_step\('blur'"):
         gridsum.load(tmp_path / "run" / "seed-0")

@@ -163,7 +163,7 @@ def test_records_name_the_commit_they_are_told(reproduce: Reproduce, tmp_path: P
         (["--precision", "fp16"], "unknown precision 'fp16'"),
         (["--out", str(ROOT / "README.md")], "--out takes a folder"),
         (["--quick", "--only", "ship"], "--ship-to"),
-        (["--only", "report", "--out", "nowhere", "--report", "page.md"], "nowhere holds no training yet"),
+        (["--only", "report", "--out", "nowhere", "--report", "page.md"], "nowhere holds no training run yet"),
         (["--only", "report", "--report", str(ROOT / "docs")], "is a folder; name a file in it"),
         (["--dryrun"], "did you mean --dry-run?"),
     ],

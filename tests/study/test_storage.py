@@ -135,7 +135,7 @@ def test_watch_reads_an_address_without_its_weights(
     out = capsys.readouterr().out.splitlines()
     assert out[-1] == "1 done; 0 running; 0 waiting; 1 ready"
     assert main(["watch", "memory://bucket/nothing"]) == 2
-    assert "memory://bucket/nothing holds no training, reproduction or sweep" in capsys.readouterr().err
+    assert "memory://bucket/nothing holds no training run, reproduction or sweep" in capsys.readouterr().err
 
 
 def test_watch_sees_a_job_as_soon_as_it_begins_and_when_it_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

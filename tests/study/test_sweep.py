@@ -35,7 +35,7 @@ def test_axes_and_ranges_are_read():
     assert parse_axis(Config(), "task.terms=1,4;1,6") == ("task.terms", ["1,4", "1,6"])
     assert parse_range(Config(), "training.clip=1:10:log") == ("training.clip", Range(1, 10, True))
     for text, message in (
-        ("model.heads", "names no values"),
+        ("model.heads", "has no values"),
         ("model.haeds=8", "did you mean 'model.heads'"),
         ("model.heads=7", "does not divide"),
     ):
@@ -44,7 +44,7 @@ def test_axes_and_ranges_are_read():
     for text in ("training.clip=10:1", "training.clip=0:1:log", "training.clip=1", "training.clip=a:b"):
         with pytest.raises(SweepError, match=r"write FIELD|runs from"):
             parse_range(Config(), text)
-    with pytest.raises(ConfigError, match="takes no number"):
+    with pytest.raises(ConfigError, match="does not take a number"):
         parse_range(Config(), "training.precision=1:2")
 
 
