@@ -106,8 +106,6 @@ _TABLES = {
     "ablation": _suites("2x602", "[5,6]x[1,10]", "[7,10]x[1,10]"),
 }
 
-NINES = "nines+1:2x[1,10]"
-"""Within the training range, and still hard: one carry runs through all columns."""
 COLLECTIONS: dict[str, tuple[Suite, ...]] = {
     **_TABLES,
     # The paper's figure of steps and accuracy against the number of terms, from one term on.

@@ -9,11 +9,9 @@ from typing import Any
 
 from gridsum.automaton.files import read_rule, shipped_rule
 from gridsum.automaton.table import RuleTable
-from gridsum.evaluation.records import read
-from gridsum.evaluation.suites import NINES
-from gridsum.io.names import DEFAULT_MODEL, EXACT_STORY
+from gridsum.io.names import DEFAULT_MODEL, EXACT_STORY, MODELS
 from gridsum.io.version import __version__
-from gridsum.model.store import SHIPPED, Model, shipped_records
+from gridsum.model.store import SHIPPED, Model
 from gridsum.page.data import PageError, facts_of, inside_script, model_script, rule_script
 from gridsum.page.inside import Inside
 
@@ -115,14 +113,12 @@ def _quoted(text: str) -> str:
 
 
 def described(model: Model) -> dict[str, Any]:
-    """What a visitor is told of a network before it is loaded; `nines` is the share of 9…9 + 1 that it has right."""
-    scores = shipped_records(model.name)
-    nines = (record.seq for record in read([scores]) if record.suite == NINES) if scores.exists() else iter(())
+    """What a visitor is told of a network before it is loaded."""
     return {
         "name": model.name,
         "file": file_of(model.name),
         "variant": model.config.variant,
-        "nines": next(nines, None),
+        "use": MODELS.get(model.name, ""),
     }
 
 

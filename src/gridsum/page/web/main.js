@@ -118,10 +118,7 @@ gridsum.spoken.then(async (language) => {
       button.addEventListener("click", () => show(button.dataset.sum ?? thousand(), { base: 10 }).then(lookAtGrid));
     }
     $("break").addEventListener("click", () => hero.scramble());
-    // Their scores are of random digits, where carries are short: who chooses one should see what long carries do to it.
-    const described = ({ name, nines }) => (gridsum.hasText(`model.${name}`) ? t(`model.${name}`) : name)
-      + (nines == null ? "" : t("model.nines", { share: Math.round(100 * nines) }));
-    $("model").append(...[{ name: "exact" }, ...gridsum.data.models].map((model) => html("option", { value: model.name }, described(model))));
+    $("model").append(...[{ name: "exact" }, ...gridsum.data.models].map(({ name }) => html("option", { value: name }, gridsum.hasText(`model.${name}`) ? t(`model.${name}`) : name)));
     $("model").addEventListener("change", () => show(state.base === 10 ? state.sum : DEFAULT_SUM, { model: $("model").value, base: 10 }));
     const bases = Object.keys(rules).map(Number);
     $("base").append(...bases.map((base) => html("option", { value: base }, t("base.name", { base }))));
