@@ -70,7 +70,7 @@ def measure(name: str, source: argparse.Namespace) -> dict[str, Any]:
 def measure_here(name: str, source: argparse.Namespace) -> dict[str, Any]:
     from gridsum.automaton.run import grid_size
     from gridsum.automaton.solve import solve
-    from gridsum.data.symbols import exact_sum
+    from gridsum.tasks import find
 
     table = _table(source)
     terms = SUMS[name][0]()
@@ -89,7 +89,7 @@ def measure_here(name: str, source: argparse.Namespace) -> dict[str, Any]:
         "cells": size.height * size.width,
         "steps": found.steps,
         "cells_computed": found.cells_computed,
-        "right": found.answer == exact_sum(terms),
+        "right": found.answer == find().answer(terms),
     }
 
 

@@ -19,7 +19,6 @@ from gridsum.analysis.attention import (
 )
 from gridsum.config.fields import override
 from gridsum.config.variants import variant
-from gridsum.data.symbols import encode, parse
 from gridsum.evaluation.solving import solve_and_trace
 from gridsum.model.inside import Trace, trace
 from gridsum.model.paper import LocalAttention
@@ -27,6 +26,9 @@ from gridsum.model.rollout import Network
 from gridsum.model.runs import generators
 from gridsum.model.store import load
 from gridsum.ops.grids import GridSize
+from gridsum.tasks import Addition
+
+ADD = Addition()
 
 
 def layer(groups: int, heads: int, query_encoding: bool, seed: int = 0) -> LocalAttention:
@@ -76,7 +78,7 @@ def test_each_term_is_its_product_of_the_equation():
 
 def test_the_terms_of_what_a_step_looks_at_are_those_of_its_attention():
     network = Network(override(variant("base"), {"model.width": 16, "model.groups": 4, "model.heads": 8}).model, (3,))
-    shown = trace(network, torch.tensor(encode(parse("12+34+5"))), GridSize(3, 6), 3)
+    shown = trace(network, torch.tensor(ADD.encode(ADD.parse("12+34+5"))), GridSize(3, 6), 3)
     for grid, weights in zip(shown.grids, shown.attention, strict=False):
         torch.testing.assert_close(score_terms(network.step.attention, grid).total.softmax(0), weights)
 
@@ -175,7 +177,7 @@ def test_a_head_that_sees_only_the_edge_is_neither():
 
 def test_the_clearest_rules_of_a_shipped_model_are_of_their_kind():
     model = load("noGroups")
-    _, trace = solve_and_trace(model, parse("523+102+9416"), "median")
+    _, trace = solve_and_trace(model, ADD.parse("523+102+9416"), "median")
     rules = head_rules(model.network.step.attention, [trace])
     position, content = clearest_position_rule(rules), clearest_content_rule(rules)
     assert (position.label, content.label) == ("position-based", "content-based")

@@ -5,13 +5,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gridsum.analysis.placement import SHARED, written
-from gridsum.data.symbols import ALPHABET, PAD
 from gridsum.model.inside import Trace
+from gridsum.tasks import PAD, Addition
 from tests.oracles.seq2grid import place
+
+ADD = Addition()
 
 
 def shown(symbols: torch.Tensor) -> list[str]:
-    return ["".join("?" if code == SHARED else ALPHABET[code] for code in row).strip() for row in symbols.tolist()]
+    return [
+        "".join("?" if code == SHARED else ADD.alphabet.symbols[code] for code in row).strip()
+        for row in symbols.tolist()
+    ]
 
 
 def test_the_papers_example_is_written_as_columns(traces):

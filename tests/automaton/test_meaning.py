@@ -7,7 +7,7 @@ import pytest
 
 from gridsum.automaton.meaning import CarryBit, Sum, meaning_of
 from gridsum.automaton.table import RuleTable
-from gridsum.data.symbols import PAD
+from gridsum.tasks import PAD
 from tests.oracles.column_addition import (
     BLANK,
     CODES,

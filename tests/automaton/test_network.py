@@ -9,10 +9,12 @@ from gridsum.automaton.files import shipped_rule
 from gridsum.automaton.rule import LearnedRule
 from gridsum.automaton.run import Run, frames
 from gridsum.config.exact import RuleConfig
-from gridsum.data.symbols import FIRST_DIGIT, parse
 from gridsum.model.rule import RuleNetwork
 from gridsum.model.store import load
+from gridsum.tasks import FIRST_DIGIT, Addition
 from tests.oracles.column_addition import EMPTY_CELL, USUAL_ACTIONS
+
+ADD = Addition()
 
 STEPS = 12
 SMALL = RuleConfig(bits=4, width=16, hidden=16, placement_hidden=8, groups=4)
@@ -39,7 +41,7 @@ def test_every_state_is_the_networks(seed: int, expression: str):
     network = RuleNetwork(SMALL, [seed])
     # An untrained network also places symbols at random, which is no matter here.
     table = dataclasses.replace(LearnedRule(network).table(range(2**SMALL.bits)), actions=USUAL_ACTIONS)
-    terms = parse(expression)
+    terms = ADD.parse(expression)
     symbols = torch.tensor(Run(table, terms).symbols.astype(int))
     expected = network_states(network, symbols, STEPS)
     found = [[[table.states[code] for code in row] for row in state.tolist()] for state in frames(table, terms, STEPS)]
@@ -51,7 +53,7 @@ def test_every_state_is_the_networks(seed: int, expression: str):
 def test_the_shipped_network_takes_the_steps_of_its_table(expression: str):
     """On the way as at rest: consolidation keeps it within its codes."""
     network = load("exact").network
-    table, terms = shipped_rule("exact"), parse(expression)
+    table, terms = shipped_rule("exact"), ADD.parse(expression)
     assert table is not None
     found = [[[table.states[code] for code in row] for row in state.tolist()] for state in frames(table, terms, 10_000)]
     symbols = torch.tensor(Run(table, terms).symbols.astype(int))

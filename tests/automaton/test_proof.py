@@ -13,7 +13,7 @@ from gridsum.automaton.proof import Proof, prove
 from gridsum.automaton.run import grid_size
 from gridsum.automaton.solve import solve
 from gridsum.automaton.table import RuleTable
-from gridsum.data.symbols import ALPHABET, EQUALS, FIRST_DIGIT, PAD, PLUS
+from gridsum.tasks import FIRST_DIGIT, PAD, Addition
 from tests.oracles.column_addition import (
     BLANK,
     CODES,
@@ -31,6 +31,8 @@ from tests.oracles.column_addition import (
     random_table,
     states_slowly,
 )
+
+ADD = Addition()
 
 RULE = column_addition()
 ZERO = code(0, 0)
@@ -154,12 +156,15 @@ def test_what_no_feasible_context_reaches_does_not_matter(context, left, after):
 )
 def test_wrong_placement_is_named(symbol, action, wanted):
     actions = list(RULE.actions)
-    actions[ALPHABET.index(symbol)] = action
+    actions[ADD.alphabet.symbols.index(symbol)] = action
     (failure,) = proof_of(dataclasses.replace(RULE, actions=tuple(actions))).failures
     assert failure.condition == f"placement of {symbol!r}"
     assert failure.wanted == wanted
     assert symbol in str(failure)
-    assert {ALPHABET.index("+"), ALPHABET.index("=")} == {PLUS, EQUALS}
+    assert {ADD.alphabet.symbols.index("+"), ADD.alphabet.symbols.index("=")} == {
+        ADD.alphabet.sign_code,
+        ADD.alphabet.equals_code,
+    }
 
 
 def changed(where) -> RuleTable:
@@ -320,6 +325,6 @@ def test_a_proved_rule_adds_from_any_state(table, count):
     start = np.random.default_rng(count).integers(0, table.outside, x.shape, np.uint8)
     state, resting = settled(table, x, start, 2 * height * width)
     assert resting.all()
-    letters = np.array(["", *ALPHABET[1:]])[np.array(table.reading)]
+    letters = np.array(["", *ADD.alphabet.symbols[1:]])[np.array(table.reading)]
     answers = ["".join(row) for row in letters[state[:, 0]]]
     assert answers == [str(sum(map(int, terms))) for terms in sums]

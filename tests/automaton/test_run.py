@@ -12,8 +12,10 @@ from gridsum.automaton import run
 from gridsum.automaton.run import MOST_CELLS, SizeError, frames, grid_size, most_steps
 from gridsum.automaton.solve import answer_by_rule, solve
 from gridsum.automaton.table import RuleTable, TableError
-from gridsum.data.symbols import ALPHABET, EQUALS, PLUS, exact_sum, parse
+from gridsum.tasks import Addition
 from tests.oracles.column_addition import USUAL_ACTIONS, column_addition, random_table, states_slowly
+
+ADD = Addition()
 
 RULE = column_addition()
 LIMIT = 60
@@ -43,7 +45,7 @@ def every_state(table: RuleTable, sum_: Sequence[str], limit: int) -> list[list[
 @given(terms)
 def test_column_addition_adds(sum_):
     found = solve(RULE, sum_)
-    assert found.answer == exact_sum(sum_)
+    assert found.answer == ADD.answer(sum_)
     assert not found.capped
 
 
@@ -69,7 +71,7 @@ def test_a_rule_without_sense_is_run_as_it_is(sum_, codes, seed, chosen):
     assert found.steps == len(expected) - 1
     assert found.capped == (len(expected) > LIMIT)
     symbols = [table.reading[code] for code in expected[-1][0]]
-    assert found.answer == "".join(ALPHABET[symbol] for symbol in symbols if symbol)
+    assert found.answer == "".join(ADD.alphabet.symbols[symbol] for symbol in symbols if symbol)
 
 
 def test_a_rule_that_never_rests_is_stopped_and_says_so():
@@ -86,15 +88,19 @@ def test_a_rule_that_never_rests_is_stopped_and_says_so():
     assert answer_by_rule(table, ("1", "1")).capped
 
 
-@given(terms, st.lists(st.integers(0, 2), min_size=len(ALPHABET), max_size=len(ALPHABET)), st.integers(0, 99))
+@given(
+    terms,
+    st.lists(st.integers(0, 2), min_size=len(ADD.alphabet.symbols), max_size=len(ADD.alphabet.symbols)),
+    st.integers(0, 99),
+)
 def test_placement_follows_any_actions(sum_, actions, seed):
-    actions[EQUALS] = 2
+    actions[ADD.alphabet.equals_code] = 2
     table = random_table(3, seed, actions)
     assert [state.tolist() for state in frames(table, sum_, 8)] == every_state(table, sum_, 8)
 
 
 def test_a_placement_that_writes_the_equals_sign_is_refused():
-    actions = tuple(0 if symbol == EQUALS else action for symbol, action in enumerate(USUAL_ACTIONS))
+    actions = tuple(0 if symbol == ADD.alphabet.equals_code else action for symbol, action in enumerate(USUAL_ACTIONS))
     with pytest.raises(TableError, match="'='"):
         solve(RuleTable(RULE.bits, RULE.states, RULE.steps, RULE.reading, actions), ("1", "2"))
 
@@ -102,12 +108,12 @@ def test_a_placement_that_writes_the_equals_sign_is_refused():
 def test_the_top_row_holds_the_last_term_with_its_plus():
     rows = run.placed(RULE, ("523", "7"), grid_size(2, 3))
     assert rows == [b"   +7", b"  523", b"     "]
-    assert USUAL_ACTIONS[PLUS] == run.OPEN
+    assert USUAL_ACTIONS[ADD.alphabet.sign_code] == run.OPEN
 
 
 @pytest.mark.parametrize("sum_", ["0+9999", "9999+0", "9999+1", "1+9999", "0", "000", "00+0", "007+3", "5+5+90"])
 def test_the_hard_families(sum_):
-    assert solve(RULE, parse(sum_)).answer == exact_sum(parse(sum_))
+    assert solve(RULE, ADD.parse(sum_)).answer == ADD.answer(ADD.parse(sum_))
 
 
 def test_a_carry_through_ten_thousand_nines_takes_as_many_steps():

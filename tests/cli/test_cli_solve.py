@@ -18,11 +18,13 @@ from gridsum.api.networks import PaperModel
 from gridsum.api.terminal import draw, render
 from gridsum.api.traces import Trace
 from gridsum.cli.solve import _lines
-from gridsum.data.symbols import ALPHABET, parse
 from gridsum.evaluation.solving import solve, trace_expression
 from gridsum.model.store import load
+from gridsum.tasks import Addition
 from tests.children import command as work_of
 from tests.children import in_child
+
+ADD = Addition()
 
 Command = Callable[..., tuple[int, str, str]]
 SUMS = ["523+102+9416", "7", "99 + 1 =", "000+0", "12+34+56"]
@@ -32,7 +34,7 @@ full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="this baseline 
 
 
 def _answers(model: str, sums: list[str], **options: object) -> list[str]:
-    return [answer.answer for answer in solve(load(model), [parse(text) for text in sums], **options)]  # type: ignore[arg-type]
+    return [answer.answer for answer in solve(load(model), [ADD.parse(text) for text in sums], **options)]  # type: ignore[arg-type]
 
 
 def test_one_answer_a_line_in_order_and_nothing_else(command: Command, model: str):
@@ -228,11 +230,11 @@ def test_the_drawing_shows_every_step(command: Command, model: str):
             assert title.endswith("no symbol has changed")
             assert rows == []
             continue
-        reads = "".join(ALPHABET[code] for code in symbols[0] if code)
+        reads = "".join(ADD.alphabet.symbols[code] for code in symbols[0] if code)
         assert title.endswith(f"reads {reads or 'nothing'}")
         drawn = [_cells(row, width) for row in rows]
         assert [[s for s, _ in row] for row in drawn] == [
-            ["·" if code == 0 else ALPHABET[code] for code in row] for row in symbols
+            ["·" if code == 0 else ADD.alphabet.symbols[code] for code in row] for row in symbols
         ]
         changed = (readings[n] != readings[n - 1]).tolist() if n else [[False] * width] * height
         assert [[mark for _, mark in row] for row in drawn] == changed

@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import gridsum.data.problems
-import gridsum.data.symbols
 from gridsum.data.problems import Batch, Space, batch_of, grid_shape, sample
 from gridsum.data.streams import Stream
-from gridsum.data.symbols import EQUALS, FIRST_DIGIT, PAD, decode, encode, parse
+from gridsum.tasks import FIRST_DIGIT, PAD, Addition
+
+ADD = Addition()
 
 
 def intervals(highest: int):
@@ -65,10 +66,10 @@ def test_sampled_problems_are_of_the_space_and_solved(space, seed):
     assert batch.symbols.shape == (2, 4, space.symbols)
     assert batch.targets.shape == (2, 4, space.columns)
     for symbols, target in zip(batch.symbols.flatten(0, 1).tolist(), batch.targets.flatten(0, 1).tolist(), strict=True):
-        length = symbols.index(EQUALS) + 1
+        length = symbols.index(ADD.alphabet.equals_code) + 1
         assert symbols[length:] == [PAD] * (space.symbols - length), "PAD on the right and nowhere else"
-        terms = parse(decode(symbols))
-        assert symbols[:length] == encode(terms)
+        terms = ADD.parse(ADD.decode(symbols))
+        assert symbols[:length] == ADD.encode(terms)
         assert space.terms[0] <= len(terms) <= space.terms[1]
         assert all(space.digits[0] <= len(term) <= space.digits[1] for term in terms)
         result = str(sum(map(int, terms)))
@@ -80,13 +81,13 @@ def test_sampled_problems_are_of_the_space_and_solved(space, seed):
 def test_large_problems_are_solved(space):
     batch = sample(Space.parse(space), 3, Stream.of_seeds([5]))
     for problem in range(3):
-        terms = parse(batch.expression(0, problem))
-        assert decode(batch.targets[0, problem].tolist()) == str(sum(map(int, terms)))
+        terms = ADD.parse(batch.expression(0, problem))
+        assert ADD.decode(batch.targets[0, problem].tolist()) == str(sum(map(int, terms)))
 
 
 def test_problems_are_uniform():
     batch = sample(Space((2, 5), (3, 6)), 4000, Stream.of_seeds([1]))
-    problems = [parse(batch.expression(0, problem)) for problem in range(4000)]
+    problems = [ADD.parse(batch.expression(0, problem)) for problem in range(4000)]
     counts = torch.bincount(torch.tensor([len(terms) for terms in problems]))[2:]
     lengths = torch.bincount(torch.tensor([len(term) for terms in problems for term in terms]))[3:]
     digits = torch.bincount(torch.tensor([int(digit) for terms in problems for term in terms for digit in term]))
@@ -100,7 +101,7 @@ def test_the_parts_of_a_problem_are_independent():
     """Number of terms, lengths and digits, over the first problems of many seeds."""
     seeds = 3000
     batch = sample(Space((2, 5), (1, 4)), 1, Stream.of_seeds(list(range(seeds))))
-    problems = [parse(batch.expression(run, 0)) for run in range(seeds)]
+    problems = [ADD.parse(batch.expression(run, 0)) for run in range(seeds)]
     counts = [len(terms) - 2 for terms in problems]
     first, second = ([len(terms[index]) - 1 for terms in problems] for index in (0, 1))
     units = [int(terms[0][-1]) for terms in problems]
@@ -138,17 +139,17 @@ def test_problems_of_few_digits_are_of_the_space_and_solved(space, seed, share):
     assert batch.targets.shape == plain.targets.shape
     for run in range(2):
         for problem in range(4):
-            terms, before = parse(batch.expression(run, problem)), parse(plain.expression(run, problem))
+            terms, before = ADD.parse(batch.expression(run, problem)), ADD.parse(plain.expression(run, problem))
             assert [len(term) for term in terms] == [len(term) for term in before]
             assert terms == before or len(set("".join(terms))) <= 3
-            assert batch.symbols[run, problem].tolist()[: len(encode(terms))] == encode(terms)
-            assert decode(batch.targets[run, problem].tolist()) == str(sum(map(int, terms)))
+            assert batch.symbols[run, problem].tolist()[: len(ADD.encode(terms))] == ADD.encode(terms)
+            assert ADD.decode(batch.targets[run, problem].tolist()) == str(sum(map(int, terms)))
 
 
 def test_few_digits_are_as_frequent_as_asked_and_favour_none():
     count, share = 4000, 0.3
     space, stream = Space((2, 2), (8, 8)), Stream.of_seeds([4])
-    problems = ["".join(parse(text)) for text in expressions_of(sample(space, count, stream, share))[0]]
+    problems = ["".join(ADD.parse(text)) for text in expressions_of(sample(space, count, stream, share))[0]]
     few = [text for text in problems if len(set(text)) <= 3]
     assert stats.binomtest(len(few), count, share).pvalue > 1e-3
     for place in (0, 7, 15):
@@ -168,12 +169,12 @@ def test_few_digits_are_as_frequent_as_asked_and_favour_none():
 )
 def test_batch_of_given_problems(expressions):
     batch = batch_of(expressions)
-    assert batch.symbols.shape[-1] == max(len(encode(terms)) for terms in expressions)
+    assert batch.symbols.shape[-1] == max(len(ADD.encode(terms)) for terms in expressions)
     for problem, terms in enumerate(expressions):
         assert batch.expression(0, problem) == "+".join(terms) + "="
-        assert batch.symbols[0, problem].tolist()[: len(encode(terms))] == encode(terms)
+        assert batch.symbols[0, problem].tolist()[: len(ADD.encode(terms))] == ADD.encode(terms)
         result = str(sum(map(int, terms)))
-        assert decode(batch.targets[0, problem].tolist()) == result
+        assert ADD.decode(batch.targets[0, problem].tolist()) == result
         assert PAD not in batch.targets[0, problem].tolist()[-len(result) :]
 
 
@@ -189,9 +190,8 @@ def test_targets_for_a_narrower_grid_lose_only_padding():
     assert batch.targets_for(2).tolist() == [[[3, 4]]]
 
 
-@pytest.mark.parametrize("module", [gridsum.data.symbols, gridsum.data.problems], ids=["symbols", "problems"])
-def test_the_examples_of_the_documentation(module):
-    outcome = doctest.testmod(module)
+def test_the_examples_of_the_documentation():
+    outcome = doctest.testmod(gridsum.data.problems)
     assert outcome.attempted > 0
     assert outcome.failed == 0
 

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gridsum.data.problems import Space, batch_of
-from gridsum.data.symbols import FIRST_DIGIT
 from gridsum.evaluation.evaluate import Answers, Asked, Counts, Subject, count, evaluate
 from gridsum.evaluation.suites import Suite
+from gridsum.tasks import FIRST_DIGIT
 from gridsum.tasks import find as find_task
 
 

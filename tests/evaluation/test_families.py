@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 from gridsum.cli.evaluate import FAMILIES as TOLD
 from gridsum.data.problems import Space
 from gridsum.data.streams import Stream
-from gridsum.data.symbols import decode
 from gridsum.evaluation.families import FAMILIES, draw
 from gridsum.evaluation.suites import find, problems_of
+from gridsum.tasks import Addition
+
+ADD = Addition()
 
 
 @st.composite
@@ -32,7 +34,7 @@ def drawn(family: str, space: Space, seed: int, problems: int = 8) -> Iterator[t
     batch = draw(family, space, problems, Stream.of_seeds([seed]))
     for index in range(problems):
         terms = batch.expression(0, index).removesuffix("=").split("+")
-        yield terms, decode(batch.targets[0, index].tolist())
+        yield terms, ADD.decode(batch.targets[0, index].tolist())
 
 
 SEEDS = st.integers(0, 2**32)

@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 
-from gridsum.data.symbols import decode, exact_sum, parse
 from gridsum.evaluation.evaluate import FunctionSubject, evaluate
 from gridsum.evaluation.records import Record, append, read
 from gridsum.evaluation.solvers import NoAnswer, SolverError, SolverProcess, load_solver, takes_list
 from gridsum.evaluation.suites import EXAMPLES, Suite, find, problems_of
 from gridsum.io.version import __version__
+from gridsum.tasks import Addition
+
+ADD = Addition()
 
 SOURCE = """
 ANSWER = 46
@@ -26,7 +28,7 @@ class Adder:
 
 
 def right(expression: str) -> str:
-    return exact_sum(parse(expression))
+    return ADD.answer(ADD.parse(expression))
 
 
 @pytest.fixture
@@ -109,13 +111,13 @@ def test_solvers_see_the_problems_of_the_suite() -> None:
     measured("listener", lambda expression: seen.append(expression) or "", suite, 66, seed=4)
     batches = [problems_of(suite, 0, 64, seed=4), problems_of(suite, 1, 64, seed=4)]
     assert seen == [batches[i // 64].expression(0, i % 64) for i in range(66)]
-    assert right(seen[65]) == decode(batches[1].targets[0, 1].tolist())
+    assert right(seen[65]) == ADD.decode(batches[1].targets[0, 1].tolist())
 
 
 def test_answers_are_kept_for_the_examples_alone() -> None:
     record = measured("exact", right, EXAMPLES, 640)
     assert record.samples == 8
-    assert record.answers == tuple(exact_sum(terms) for terms in EXAMPLES.expressions)
+    assert record.answers == tuple(ADD.answer(terms) for terms in EXAMPLES.expressions)
     assert measured("exact", right, find("2x3")[0], 2).answers is None
 
 

@@ -8,7 +8,6 @@ import torch
 
 from gridsum.config.fields import override
 from gridsum.config.variants import variant
-from gridsum.data.symbols import decode, parse
 from gridsum.evaluation import solving
 from gridsum.evaluation.evaluate import PaperSubject, evaluate
 from gridsum.evaluation.solving import choose_placement, solve, solve_watched, trace_expression
@@ -17,7 +16,10 @@ from gridsum.model.inference import Outcome, UnsoundError
 from gridsum.model.rollout import Network
 from gridsum.model.store import load, load_runs, save_run
 from gridsum.ops.grids import GridSize
+from gridsum.tasks import Addition
 from tests.oracles.sizes import SMALLEST
+
+ADD = Addition()
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +28,7 @@ def base():
 
 
 def answers(model, *expressions, **options):
-    return list(solve(model, [parse(expression) for expression in expressions], **options))
+    return list(solve(model, [ADD.parse(expression) for expression in expressions], **options))
 
 
 def test_the_shipped_model_adds(base):
@@ -62,7 +64,7 @@ def test_grids_for_solving_are_the_smallest_of_training_and_hold_the_result():
 def test_every_variant_solves_what_it_was_trained_on(name):
     """On the grids that solving gives it: not only on those of evaluation."""
     expressions = ["12+34", "58+67", "523+102+9416", "99999+1", "7+8+9+10"]
-    found = list(solve(load(name), [parse(expression) for expression in expressions]))
+    found = list(solve(load(name), [ADD.parse(expression) for expression in expressions]))
     assert sum(answer.correct for answer in found) >= 4
 
 
@@ -82,17 +84,17 @@ def test_a_long_sum_gets_the_columns_it_needs(base):
 
 def test_the_trace_ends_in_the_answer(base):
     (answer,) = answers(base, "58+67", halting="median")
-    trace = trace_expression(base, parse("58+67"), answer.steps)
-    assert decode(trace.decoded[-1, 0].argmax(-1).tolist()) == answer.answer == "125"
+    trace = trace_expression(base, ADD.parse("58+67"), answer.steps)
+    assert ADD.decode(trace.decoded[-1, 0].argmax(-1).tolist()) == answer.answer == "125"
 
 
 def test_what_is_watched_is_the_computation(base):
     """Every grid with its λ, from before any step on, and the trace is made of them."""
     seen = []
-    answer, trace = solve_watched(base, parse("58+67"), seen.append, seed=3)
+    answer, trace = solve_watched(base, ADD.parse("58+67"), seen.append, seed=3)
     assert [answer] == answers(base, "58+67", seed=3)
     assert len(seen) == answer.steps + 1
-    again = trace_expression(base, parse("58+67"), answer.steps)
+    again = trace_expression(base, ADD.parse("58+67"), answer.steps)
     assert again.halting is not None
     for n, grid, _, halting in seen:
         assert torch.equal(grid[0, 0], trace.grids[n])
@@ -158,7 +160,7 @@ def test_runs_go_alone_where_one_is_work_enough(name, base, monkeypatch):
 def test_records_count_what_the_model_said(base):
     (record,) = evaluate(PaperSubject(base, "median"), find("examples")[0])
     assert record.answers is not None
-    exact = [decode(row.tolist()) for row in problems_of(find("examples")[0], 0, 8, 0).targets[0]]
+    exact = [ADD.decode(row.tolist()) for row in problems_of(find("examples")[0], 0, 8, 0).targets[0]]
     assert record.sequences_right == sum(a == b for a, b in zip(record.answers, exact, strict=True))
     assert record.samples == 8
     assert record.halting == "median"

@@ -13,10 +13,12 @@ from gridsum.automaton.solve import answer_by_rule
 from gridsum.config.exact import ExactConfig
 from gridsum.config.fields import from_dict, to_json
 from gridsum.config.paper import Config
-from gridsum.data.symbols import ExpressionError, parse
 from gridsum.io.sealed import seal
 from gridsum.model.store import StoreError, load_runs
+from gridsum.tasks import Addition, ExpressionError
 from tests.faults.injection import Tries
+
+ADD = Addition()
 
 _LETTERS = "0123456789+= \t\n-−.,eE×*/()[]{}'\"\\\0\x1b٣५一１㊿½²\u202e\ud800😀abcxyz"
 
@@ -28,7 +30,7 @@ def expressions(tries: int, seed: int = 0, solved: int = 0) -> Tries:
     for index in range(tries):
         text = _expression(chance)
         try:
-            terms = parse(text)
+            terms = ADD.parse(text)
         except ExpressionError as error:
             yield None if str(error) else f"{text!r} is refused without a reason"
             continue

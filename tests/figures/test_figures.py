@@ -13,7 +13,6 @@ from PIL import Image
 from gridsum.analysis.attention import clearest_content_rule, clearest_position_rule, head_rules
 from gridsum.analysis.curves import terms_curves, training_curve
 from gridsum.analysis.ring import DigitVectors, digit_vectors, ring
-from gridsum.data.symbols import decode, parse
 from gridsum.evaluation.paper import LONG_TERMS
 from gridsum.evaluation.records import read
 from gridsum.evaluation.solving import solve_and_trace
@@ -30,6 +29,9 @@ from gridsum.figures import (
 from gridsum.figures.cells import CHANGED_EDGE
 from gridsum.figures.style import FigureError
 from gridsum.model.store import shipped_records
+from gridsum.tasks import Addition
+
+ADD = Addition()
 
 BASE = Path(__file__).parents[2] / "results" / "base"
 
@@ -111,7 +113,7 @@ def test_steps_show_what_changed(right, texts):
     said = " ".join(texts(figure))
     assert "523+102+9416=10041" in said
     assert "✓ right" in said
-    assert f"reads {decode(codes[-1, 0].tolist())}" in said
+    assert f"reads {ADD.decode(codes[-1, 0].tolist())}" in said
 
 
 def test_a_wrong_answer_is_called_wrong(wrong, texts):
@@ -120,7 +122,7 @@ def test_a_wrong_answer_is_called_wrong(wrong, texts):
 
 
 def test_grids_too_large_for_a_picture_are_refused(base):
-    answer, trace = solve_and_trace(base, parse(f"{'1' * 80}+1"), "median")
+    answer, trace = solve_and_trace(base, ADD.parse(f"{'1' * 80}+1"), "median")
     for plot in (plot_steps, plot_placement):
         with pytest.raises(FigureError, match="too large for a picture"):
             plot(trace, answer)

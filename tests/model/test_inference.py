@@ -8,13 +8,15 @@ import torch
 from gridsum.config.fields import override
 from gridsum.config.variants import variant
 from gridsum.data.problems import batch_of
-from gridsum.data.symbols import parse
 from gridsum.model import paper
 from gridsum.model.inference import default_rule, infer
 from gridsum.model.inside import trace
 from gridsum.model.rollout import Network
 from gridsum.ops.grids import GridSize
+from gridsum.tasks import Addition
 from tests.oracles.sizes import SMALLEST
+
+ADD = Addition()
 
 SIZE = GridSize(3, 6)
 
@@ -24,7 +26,7 @@ def network(name="base", seeds=(0,), **changes: Any):
 
 
 def symbols(*expressions):
-    return batch_of([parse(expression) for expression in expressions]).symbols
+    return batch_of([ADD.parse(expression) for expression in expressions]).symbols
 
 
 def states(net, batch, steps):

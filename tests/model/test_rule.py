@@ -11,9 +11,11 @@ from torch.nn import functional as F
 
 from gridsum.automaton.rule import LearnedRule, RuleError, agreement, alone
 from gridsum.config.exact import RuleConfig
-from gridsum.data.symbols import FIRST_DIGIT, PLUS
 from gridsum.model.rule import RuleNetwork, soft_bits
+from gridsum.tasks import FIRST_DIGIT, Addition
 from tests.oracles.column_addition import CELL_SYMBOLS, EMPTY_CELL
+
+ADD = Addition()
 
 SMALL = RuleConfig(bits=4, width=16, hidden=16, placement_hidden=8, groups=4)
 OTHER_ORDER = dataclasses.replace(SMALL, neighbours="below left right")
@@ -23,7 +25,7 @@ BITS = torch.arange(SMALL.bits)
 
 def vectors_of(network: RuleNetwork, symbols: torch.Tensor) -> torch.Tensor:
     """The vectors [R,B,H,W,E] of symbols of cells [B,H,W]."""
-    table = F.pad(network.vectors()[:, FIRST_DIGIT : PLUS + 1], (0, 0, 0, 1))
+    table = F.pad(network.vectors()[:, FIRST_DIGIT : ADD.alphabet.sign_code + 1], (0, 0, 0, 1))
     return table[:, symbols]
 
 

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from gridsum.config.paper import ObjectiveConfig
 from gridsum.data.streams import Stream
-from gridsum.data.symbols import PAD
 from gridsum.model.paper import Readout, halting_distribution
 from gridsum.objective.paper import (
     character_accuracy,
@@ -18,6 +17,7 @@ from gridsum.objective.paper import (
     kl_from_geometric,
     sampled_success,
 )
+from gridsum.tasks import PAD
 from tests.oracles import objective as oracle
 
 READINGS, RUNS, PROBLEMS, WIDTH = 6, 2, 3, 4

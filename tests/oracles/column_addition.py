@@ -6,8 +6,9 @@ from functools import cache
 import numpy as np
 
 from gridsum.automaton.table import RuleTable
-from gridsum.data.symbols import ALPHABET, EQUALS, FIRST_DIGIT, PAD, PLUS, render
-from gridsum.tasks import Task, find
+from gridsum.tasks import FIRST_DIGIT, PAD, Addition, Task, find
+
+ADD = Addition()
 
 _DECIMAL = find().alphabet
 TEN, PLUS_CELL, EMPTY_CELL = _DECIMAL.base, _DECIMAL.sign_cell, _DECIMAL.empty_cell
@@ -15,7 +16,10 @@ CELL_SYMBOLS = _DECIMAL.cell_symbols
 BLANK = 0
 CODES = 1 + 2 * TEN
 OUTSIDE = CODES
-USUAL_ACTIONS = tuple(1 if symbol == PLUS else 2 if symbol in (PAD, EQUALS) else 0 for symbol in range(len(ALPHABET)))
+USUAL_ACTIONS = tuple(
+    1 if symbol == ADD.alphabet.sign_code else 2 if symbol in (PAD, ADD.alphabet.equals_code) else 0
+    for symbol in range(len(ADD.alphabet.symbols))
+)
 
 
 def code(digit: int, carry: int) -> int:
@@ -88,9 +92,9 @@ def random_table(codes: int, seed: int, actions: Sequence[int] = USUAL_ACTIONS) 
 def place_slowly(table: RuleTable, terms: Sequence[str], height: int, width: int) -> list[list[int]]:
     """Symbol by symbol: 0 writes at the right end of the top row, 1 pushes all rows down, 2 skips."""
     grid = [[EMPTY_CELL] * width for _ in range(height)]
-    for letter in render(terms):
-        symbol = ALPHABET.index(letter)
-        cell = PLUS_CELL if symbol == PLUS else symbol - FIRST_DIGIT
+    for letter in ADD.render(terms):
+        symbol = ADD.alphabet.symbols.index(letter)
+        cell = PLUS_CELL if symbol == ADD.alphabet.sign_code else symbol - FIRST_DIGIT
         if table.actions[symbol] == 0:
             grid[0] = [*grid[0][1:], cell]
         elif table.actions[symbol] == 1:

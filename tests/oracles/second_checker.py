@@ -20,8 +20,9 @@ import numpy as np
 import z3
 
 from gridsum.automaton.table import RuleTable
-from gridsum.data.symbols import ALPHABET, EQUALS, FIRST_DIGIT, PAD, PLUS
-from gridsum.tasks import find
+from gridsum.tasks import FIRST_DIGIT, PAD, Addition, find
+
+ADD = Addition()
 
 TEN, PLUS_SIGN, NOTHING = 10, 10, 11
 DIGIT_KIND, PLUS_KIND, NOTHING_KIND, GROUND_KIND = "digit", "plus", "nothing", "ground"
@@ -348,8 +349,8 @@ class SecondChecker:
 
 
 def placement_is_right(table: RuleTable) -> bool:
-    wanted = {PLUS: 1, PAD: 2, EQUALS: 2}
-    return all(table.actions[symbol] == wanted.get(symbol, 0) for symbol in range(len(ALPHABET)))
+    wanted = {ADD.alphabet.sign_code: 1, PAD: 2, ADD.alphabet.equals_code: 2}
+    return all(table.actions[symbol] == wanted.get(symbol, 0) for symbol in range(len(ADD.alphabet.symbols)))
 
 
 # Without induction: every small sum, from any start
@@ -404,7 +405,7 @@ def every_small_sum(table: RuleTable, starts: int = 3, seed: int = 0) -> str | N
     for sums, x, wanted in _small_sums():
         for _ in range(starts):
             state, rests = _settled(table, x, chance.integers(0, table.outside, x.shape, np.uint8))
-            letters = np.array(ALPHABET)[np.array(table.reading)[state[:, 0]]]
+            letters = np.array(ADD.alphabet.symbols)[np.array(table.reading)[state[:, 0]]]
             for terms, row, still, result in zip(sums, letters, rests, wanted, strict=True):
                 if not still or "".join(row) != result:
                     return "+".join(terms)

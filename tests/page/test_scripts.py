@@ -13,12 +13,14 @@ from gridsum.automaton.files import read_rule
 from gridsum.automaton.proof import prove
 from gridsum.automaton.run import Run, frames
 from gridsum.automaton.solve import solve
-from gridsum.data.symbols import ExpressionError, exact_sum, parse
 from gridsum.evaluation.solving import solve as solve_by_network
 from gridsum.evaluation.solving import trace_expression
 from gridsum.model.store import SHIPPED, load
 from gridsum.page.data import model_script
+from gridsum.tasks import Addition, ExpressionError
 from tests.page.conftest import Node
+
+ADD = Addition()
 
 TABLE = read_rule(SHIPPED / "exact.rule.json")
 
@@ -45,10 +47,10 @@ def test_every_cell_of_every_step_is_python_s(node: Node):
       }"""
     compared = 0
     for problem, (steps, answer, exact, codes, settled) in zip(problems, node(script, problems), strict=True):
-        terms = parse(problem)
+        terms = ADD.parse(problem)
         expected = np.stack(list(frames(TABLE, terms)))
         assert steps == len(expected) - 1
-        assert answer == exact == exact_sum(terms)
+        assert answer == exact == ADD.answer(terms)
         assert base64.b64decode(codes) == expected.tobytes()
         moved = np.diff(expected, axis=0, prepend=expected[:1]) != 0
         last = np.where(moved.any(0), len(expected) - 1 - moved[::-1].argmax(0), 0)
@@ -85,7 +87,7 @@ def test_from_any_other_start_it_comes_to_the_same_rest(node: Node):
     problems = sums(400, 4, 8, 5)
     for problem, (kept, answer) in zip(problems, node(script, problems), strict=True):
         assert kept
-        assert answer == exact_sum(parse(problem))
+        assert answer == ADD.answer(ADD.parse(problem))
 
 
 def test_its_proof_counts_what_ours_counts(node: Node):
@@ -146,7 +148,7 @@ def test_networks_compute_what_torch_computes(node: Node, tmp_path: Path, name: 
         });
       }"""
     for problem, told in zip(problems, node(script, problems, (file,)), strict=True):
-        terms = parse(problem)
+        terms = ADD.parse(problem)
         (answer,) = solve_by_network(model, [terms])
         traced = trace_expression(model, terms, answer.steps)
         assert told["size"] == list(model.config.task.solving_grid(len(terms), max(map(len, terms))))
@@ -180,7 +182,7 @@ def test_sums_are_read_as_python_reads_them(node: Node):
       }"""
     for text, terms in zip(texts, node(script, texts), strict=True):
         try:
-            expected = list(parse(text))
+            expected = list(ADD.parse(text))
         except ExpressionError:
             expected = None
         assert terms == expected, text
@@ -195,5 +197,5 @@ def test_long_sums_have_a_short_form(node: Node):
     texts = ["9{12}+1", "1234567890+00000000000", "7{40}+" + "8" * 40, "+".join(["9" * 30] * 500)]
     briefs = ["9{12}+1", "1234567890+0{11}", "7{40}+8{40}", "+".join(["9{30}"] * 500)]
     full = [("9" * 12, "1"), ("1234567890", "0" * 11), ("7" * 40, "8" * 40), ("9" * 30,) * 500]
-    assert node(script, texts) == [[brief, exact_sum(terms)] for brief, terms in zip(briefs, full, strict=True)]
-    assert solve(TABLE, full[2]).answer == exact_sum(full[2])
+    assert node(script, texts) == [[brief, ADD.answer(terms)] for brief, terms in zip(briefs, full, strict=True)]
+    assert solve(TABLE, full[2]).answer == ADD.answer(full[2])

@@ -14,12 +14,14 @@ from gridsum.automaton.files import read_rule
 from gridsum.automaton.proof import prove
 from gridsum.automaton.run import frames as frames_of
 from gridsum.automaton.solve import solve as solve_by_rule
-from gridsum.data.symbols import decode
 from gridsum.evaluation.solving import solve, trace_expression
 from gridsum.io.names import EXACT_STORY
 from gridsum.io.version import __version__
 from gridsum.model.store import SHIPPED, load, seeds_record
+from gridsum.tasks import Addition
 from tests.browser import DESKTOP, PHONE, Visit, visiting
+
+ADD = Addition()
 
 EXAMPLE = "523+102+9416"
 TABLE = read_rule(SHIPPED / "exact.rule.json")
@@ -350,7 +352,7 @@ def longer_until_right(terms: tuple[str, ...]) -> int:
     model = load("base")
     (answer,) = solve(model, [terms])
     traced = trace_expression(model, terms, answer.steps + 5)
-    read = [decode(row.argmax(-1)[0].tolist()) for row in traced.decoded]
+    read = [ADD.decode(row.argmax(-1)[0].tolist()) for row in traced.decoded]
     return next(n for n in range(answer.steps + 1, len(read)) if read[n] == answer.expected)
 
 

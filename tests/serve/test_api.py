@@ -30,7 +30,6 @@ from gridsum.api.rules import RuleModel
 from gridsum.automaton.run import frames
 from gridsum.config.paper import Config
 from gridsum.config.variants import variant
-from gridsum.data.symbols import parse
 from gridsum.model.inference import HaltingRule
 from gridsum.model.rollout import Network
 from gridsum.model.store import Model as Runs
@@ -38,7 +37,10 @@ from gridsum.page.site import file_of
 from gridsum.serve.app import create_app
 from gridsum.serve.limits import LimitError, Limits
 from gridsum.serve.server import make_server
+from gridsum.tasks import Addition
 from tests.serve.conftest import SMALL, request, wait_until
+
+ADD = Addition()
 
 EXAMPLE = "523+102+9416"
 
@@ -111,7 +113,7 @@ def test_a_trace_is_the_library_s(address: str, base: Model, exact: RuleModel, n
     assert "".join(told["readings"][-1]["symbols"][0]).strip() == told["answer"] == "10041"
     if name == "exact":
         assert [reading["states"] for reading in told["readings"]] == [
-            grid.tolist() for grid in frames(exact.table, parse(EXAMPLE))
+            grid.tolist() for grid in frames(exact.table, ADD.parse(EXAMPLE))
         ]
 
 
@@ -299,8 +301,8 @@ def test_limits_hold_at_their_number_and_not_beyond(terms: tuple[str, ...]):
 def test_limits_count_the_cells_and_steps_that_are_computed(name: str, expression: str):
     model = gridsum.load(name)
     trace = model.trace(expression)
-    assert model.size(parse(expression)) == trace.grids.shape[1:3]
-    assert len(trace) - 1 <= model.most_steps(parse(expression))
+    assert model.size(ADD.parse(expression)) == trace.grids.shape[1:3]
+    assert len(trace) - 1 <= model.most_steps(ADD.parse(expression))
 
 
 @pytest.fixture(scope="module")

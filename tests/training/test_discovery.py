@@ -17,15 +17,17 @@ from gridsum.config.fields import override
 from gridsum.config.paper import ConfigError
 from gridsum.config.registry import find
 from gridsum.data.streams import Stream
-from gridsum.data.symbols import decode, parse
 from gridsum.model.rule import RuleNetwork
 from gridsum.model.store import load_runs
 from gridsum.study.watch import look
+from gridsum.tasks import Addition
 from gridsum.training import loop
 from gridsum.training.checkpoints import load_checkpoint
 from gridsum.training.discovery import at_step, draw, grid_of, place, recurrent_steps, setting
 from gridsum.training.folders import FolderError, read_metrics
 from gridsum.training.loop import Fleet, train
+
+ADD = Addition()
 
 CPU = torch.device("cpu")
 TINY = override(
@@ -98,10 +100,10 @@ def test_the_problems_and_grids_of_a_batch(name):
         for run in range(2):
             for problem in range(12):
                 space = phase.groups[problem // 6]
-                terms = parse(decode(problems.symbols[run, problem].tolist()))
+                terms = ADD.parse(ADD.decode(problems.symbols[run, problem].tolist()))
                 assert space.terms[0] <= len(terms) <= space.terms[1]
                 assert all(space.digits[0] <= len(term) <= space.digits[1] for term in terms)
-                assert decode(problems.targets[run, problem].tolist()) == str(sum(map(int, terms)))
+                assert ADD.decode(problems.targets[run, problem].tolist()) == str(sum(map(int, terms)))
                 grid = problems.inside[run, problem, ..., 0]
                 rows, columns = int(grid.any(1).sum()), int(grid.any(0).sum())
                 assert grid[:rows, -columns:].all(), "rows from the top, columns from the right"

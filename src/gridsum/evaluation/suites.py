@@ -14,7 +14,6 @@ import torch
 
 from gridsum.data.problems import Batch, Space, batch_of, sample
 from gridsum.data.streams import Stream
-from gridsum.data.symbols import parse
 from gridsum.evaluation.families import FAMILIES, draw
 from gridsum.io.names import did_you_mean
 from gridsum.tasks import Task
@@ -63,7 +62,7 @@ class Suite:
 
     @classmethod
     def of_expressions(cls, name: str, expressions: Iterable[str]) -> "Suite":
-        problems = tuple(parse(text) for text in expressions)
+        problems = tuple(find_task().parse(text) for text in expressions)
         terms = [len(problem) for problem in problems]
         digits = [len(term) for problem in problems for term in problem]
         space = Space((min(terms), max(terms)), (min(digits), max(digits)))

@@ -10,13 +10,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
-from gridsum.data.symbols import exact_sum, render
 from gridsum.evaluation import paper
 from gridsum.evaluation.baselines import baselines, check_versions
 from gridsum.evaluation.intervals import Measure, interval
 from gridsum.evaluation.records import EXTERNAL, NOTHING, Record
 from gridsum.evaluation.rendering import Table, TableError
 from gridsum.evaluation.suites import COLLECTIONS, EXAMPLES
+from gridsum.tasks import find
 
 RIGHT = "✓"
 _LONGEST_ANSWER = 24
@@ -233,8 +233,8 @@ def spread_text(found: paper.Spread, best: bool = True) -> str:
 def _examples(records: list[Record]) -> Table:
     cells, _ = _arranged((record for record in records if record.answers is not None), "examples")
     labels = labels_of(cells)
-    problems = [render(terms) for terms in EXAMPLES.expressions]
-    truths = [exact_sum(terms) for terms in EXAMPLES.expressions]
+    problems = [find().render(terms) for terms in EXAMPLES.expressions]
+    truths = [find().answer(terms) for terms in EXAMPLES.expressions]
     columns = [_marked([paper.EXAMPLES[problem] for problem in problems], truths)]
     columns += [_marked(record.answers or (), truths) for record in _used(cells)]
     lines = zip([*problems, "right"], [*truths, ""], *columns, strict=True)

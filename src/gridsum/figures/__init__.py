@@ -1,12 +1,8 @@
 """Pictures, each a function from data to a matplotlib figure, for print, screen and notebook.
 
-    from gridsum.figures import plot_steps
-    from gridsum.evaluation.solving import solve_and_trace
-    from gridsum.model.store import load
-    from gridsum.data.symbols import parse
+    import gridsum
 
-    answer, trace = solve_and_trace(load("base"), parse("523+102+9416"))
-    plot_steps(trace, answer)
+    gridsum.load("base").trace("523+102+9416").plot()
 
 A figure shows itself in a notebook; `save` writes it as SVG, PNG or PDF. Nothing is said by colour alone.
 """

@@ -7,9 +7,9 @@ import numpy as np
 
 from gridsum.analysis.attention import CLEAR_SHARE, LEAST_SELECTIVITY, HeadRule, head_rules
 from gridsum.analysis.ring import Ring, rings
-from gridsum.data.symbols import parse
 from gridsum.evaluation.solving import solve_watched
 from gridsum.model.store import Model
+from gridsum.tasks import find
 
 REFERENCE = ("523+102+9416", "99999+1", "58+67", "1234567890+987654321", "7", "4096+88+350+61", "27182+81828")
 """The sums on which every head's rule is measured: of the size networks are trained on, with and without carries."""
@@ -33,7 +33,7 @@ class Inside:
 
     @cached_property
     def head_rules(self) -> list[HeadRule]:
-        traces = [solve_watched(self.model, parse(expression), lambda _: None)[1] for expression in REFERENCE]
+        traces = [solve_watched(self.model, find().parse(expression), lambda _: None)[1] for expression in REFERENCE]
         return head_rules(self.model.network.step.attention, traces)
 
     @cached_property
