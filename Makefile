@@ -75,9 +75,9 @@ coq:
 		apt-get update -qq && apt-get install -y -qq --no-install-recommends coq >/dev/null; } \
 		|| echo "Coq is not installed, and only root can install it, on Debian: its theorem is not checked here"
 
-# Faults injected on purpose, for about half an hour: a table of tries and losses.
+# Faults injected on purpose, for about half an hour: a table of tries and losses, and a record of them.
 faults: .venv/.installed-dev
-	OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults --json benchmarks/records/faults-$$(date +%F).json
 
 docs: .venv/.installed-dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

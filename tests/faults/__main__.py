@@ -1,8 +1,13 @@
-"""`make faults`: every kind of fault, as often as its share of the time allows; a table of tries and losses."""
+"""`make faults`: every kind of fault, as often as its share of the time allows.
+
+A table of tries, of the processes that were begun in them, of those killed or told of an error, and of losses.
+"""
 
 import argparse
 import json
 import os
+import platform
+import subprocess
 import sys
 import tempfile
 import time
@@ -11,6 +16,7 @@ from datetime import date
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,7 +31,7 @@ from tests.faults.folders import (
     taken_away,
     two_writers,
 )
-from tests.faults.injection import Tries
+from tests.faults.injection import Tries, counts
 from tests.faults.inputs import expressions, hostile_files
 from tests.faults.nodes import killed_sweep
 from tests.faults.trainings import commands, consolidated, scenarios
@@ -58,7 +64,7 @@ def _kinds(place: Path, notes: list[str]) -> list[tuple[str, float, Callable[[],
             2,
             lambda: killed_at_every_operation([consolidated(place)], place, 5, ("kill", "torn")),
         ),
-        ("reproduce and export killed", 2, lambda: killed_again_and_again(commands(place), place, 40, latest=200)),
+        ("reproduce and export killed", 2, lambda: killed_again_and_again(commands(place), place, 100)),
         ("another version, clock set back", 1, lambda: elsewhere(trainings(), place, 60)),
         ("resumed on another device", 1, lambda: on_another_device(trainings(), place, 12)),
         ("killed three times in a row", 3, lambda: killed_again_and_again(trainings(), place, 300)),
@@ -74,21 +80,30 @@ def _kinds(place: Path, notes: list[str]) -> list[tuple[str, float, Callable[[],
     return kinds
 
 
+_WIDTHS = (10, 11, 8, 18, 8, 7)
+
+
+def _row(row: dict[str, Any]) -> str:
+    name, *numbers = row.values()
+    return f"{name:<52}" + "".join(f"{number:>{width},}" for number, width in zip(numbers, _WIDTHS, strict=True))
+
+
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="make faults", description=__doc__)
+    parser = argparse.ArgumentParser(prog="make faults", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--minutes", type=float, default=30, help="after which nothing new is begun (default: 30)")
     parser.add_argument("--only", default="", metavar="TEXT", help="the kinds of faults with this in their name")
     parser.add_argument("--json", type=Path, help="also write the table to this file")
     options = parser.parse_args()
     end = time.monotonic() + 60 * options.minutes
-    rows: list[dict[str, str | int | float]] = []
+    rows: list[dict[str, Any]] = []
     notes: list[str] = []
     losses: list[str] = []
     with tempfile.TemporaryDirectory(dir=_MEMORY if os.access(_MEMORY, os.W_OK) else None) as folder:
         kinds = [kind for kind in _kinds(Path(folder), notes) if options.only in kind[0]]
-        _told(f"{'fault':<52}{'tries':>10}{'losses':>8}{'seconds':>9}")
+        _told(f"{'fault':<52}{'tries':>10}{'processes':>11}{'killed':>8}{'told of an error':>18}{'losses':>8}{'s':>7}")
         for index, (name, share, begin) in enumerate(kinds):
             tries = begin()
+            counts.clear()
             began, done, lost = time.monotonic(), 0, len(losses)
             # what the others before have not used is shared by those that are left
             until = began + (end - began) * share / sum(other for _, other, _ in kinds[index:])
@@ -103,16 +118,20 @@ def main() -> int:
             except pytest.skip.Exception as skipped:
                 notes.append(f"left out ({name}): {skipped}")
             tries.close()
-            lost, seconds = len(losses) - lost, time.monotonic() - began
-            rows.append({"fault": name, "tries": done, "losses": lost, "seconds": round(seconds)})
-            _told(f"{name:<52}{done:>10,}{lost:>8}{seconds:>9.0f}")
-    tries_in_all = sum(int(row["tries"]) for row in rows)
-    _told(f"{'all':<52}{tries_in_all:>10,}{len(losses):>8}")
+            how = {what: counts[what] for what in ("processes", "killed", "told of an error")}
+            rows.append({"fault": name, "tries": done, **how, "losses": len(losses) - lost})
+            rows[-1]["seconds"] = round(time.monotonic() - began)
+            _told(_row(rows[-1]))
+    total = {what: sum(row[what] for row in rows) for what in rows[0] if what != "fault"}
+    _told(_row({"fault": "all", **total}))
     for note in notes:
         _told(note)
     if options.json:
-        about = {"date": date.today().isoformat(), "cores": os.cpu_count(), "load": os.getloadavg()[2]}
-        options.json.write_text(json.dumps(about | {"faults": rows, "lost": losses, "notes": notes}, indent=1) + "\n")
+        commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
+        about = {"command": "make faults", "commit": commit, "date": date.today().isoformat()}
+        about |= {"machine": f"{os.cpu_count()} cores, {platform.machine()}", "load": round(os.getloadavg()[2], 1)}
+        about |= {"total": total, "faults": rows, "lost": losses, "notes": notes}
+        options.json.write_text(json.dumps(about, indent=1) + "\n")
     return 1 if losses else 0
 
 

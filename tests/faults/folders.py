@@ -136,14 +136,13 @@ def on_another_device(scenarios: list[Scenario], place: Path, tries: int) -> Tri
             yield f"{scenario.name}, from {devices[0]} to {devices[1]}: {wrong}" if wrong else None
 
 
-def killed_again_and_again(
-    scenarios: list[Scenario], place: Path, tries: int, seed: int = 0, latest: int = 90
-) -> Tries:
+def killed_again_and_again(scenarios: list[Scenario], place: Path, tries: int, seed: int = 0) -> Tries:
     """Killed at random, also while going on, until it comes to its end."""
     chance = random.Random(seed)
+    counts = [_operations(scenario, place) for scenario in scenarios]
     for index in range(tries):
-        scenario = scenarios[index % len(scenarios)]
-        moments = [chance.randint(1, latest) for _ in range(3)]
+        scenario, count = scenarios[index % len(scenarios)], counts[index % len(scenarios)]
+        moments = [chance.randint(1, count) for _ in range(3)]
         with _fresh(place) as folder:
             for at in moments:
                 how = chance.choice(("kill", "torn"))

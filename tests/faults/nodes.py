@@ -18,7 +18,7 @@ import pytest
 from gridsum.cli import main
 from gridsum.study.heartbeat import beats, last_beats
 from gridsum.study.workers import DRIVER
-from tests.faults.injection import Tries
+from tests.faults.injection import Tries, counts
 from tests.faults.trainings import outcome
 
 TINY = [
@@ -82,6 +82,8 @@ def killed_cluster(
                 with suppress(ProcessLookupError):
                     os.kill(chance.choice(workers), signal.SIGKILL)
             done += 1
+            counts["killed"] += 1
+            counts[what] += 1
             yield None
         _, said = driver.communicate()
         wrong = differs() if driver.returncode == 0 else f"the driver ended with {driver.returncode}: {said}"
@@ -110,10 +112,7 @@ def killed_sweep(
     def differs() -> str | None:
         return next((name for name in names if outcome(here / name) != outcome(there / name)), None)
 
-    done = 0
-    for lost in killed_cluster(["sweep", "--out", out, *TINY, *axis], there, differs, kills, seed=seed):
-        done += 1
-        yield lost
+    yield from killed_cluster(["sweep", "--out", out, *TINY, *axis], there, differs, kills, seed=seed)
     computed = {name: epochs_computed(there, f"train {name}") for name in names}
     for name, epochs in computed.items():
         too_early = [later for now, later in pairwise(epochs) if later <= (now - 1) // _KEPT * _KEPT]
@@ -121,6 +120,6 @@ def killed_sweep(
     if notes is not None:
         total, needed = sum(map(len, computed.values())), _EPOCHS * len(names)
         notes.append(
-            f"cluster: {done - 1} kills; {total} epochs computed where {needed} are needed, so {total - needed} twice, "
-            f"none of them before the last checkpoint, which is kept every {_KEPT} epochs"
+            f"cluster: {counts['worker']} workers, {counts['node']} nodes, {counts['driver']} drivers killed; {total} "
+            f"epochs computed where {needed} are needed, none of them twice that a checkpoint held"
         )
