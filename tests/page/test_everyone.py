@@ -105,6 +105,9 @@ def test_the_browser_s_language_is_spoken_and_another_can_be_chosen(browser: Bro
         rest = words(language)["film.rest.other"].replace("{answer}", "10041").replace("{count}", "5")
         expect(page.locator("#hero .moment")).to_have_text(rest)
         expect(page.locator("#hero .playButton")).to_have_attribute("aria-label", words(language)["player.play"])
+        page.evaluate(
+            "document.querySelector('#model').append(new Option('a network with a long description'.repeat(3)))"
+        )
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         page.locator("#language").select_option("en")
         expect(page.locator("h1")).to_have_text(words("en")["top.title"])

@@ -13,13 +13,12 @@ from gridsum.config.variants import MEANINGS
 from gridsum.evaluation.baselines import best_runs, training_command
 from gridsum.evaluation.records import NOTHING, Record, read
 from gridsum.evaluation.rendering import Table, to_text
-from gridsum.evaluation.suites import COLLECTIONS
+from gridsum.evaluation.suites import COLLECTIONS, NINES
 from gridsum.evaluation.tables import ROUNDING, TABLES, accuracy_text
 from gridsum.io.names import DEFAULT_MODEL, EXACT_STORY, MODELS, did_you_mean
 from gridsum.model.store import baseline_records, configuration_of, facts, load_runs, shipped, shipped_records
 
 _ANSWERS = "answers where no model is named"
-_NINES = "nines+1:2x[1,10]"
 Best = dict[str, Record]
 """The best run of a baseline that ours is compared with: its records by suite."""
 
@@ -93,7 +92,7 @@ def _baseline_described(best: Best) -> dict[str, Any]:
 
 def _overview(models: Mapping[str, Path]) -> Table:
     """A line for each model, with the scores that tell the paper's variants apart."""
-    suites = [*(suite.name for suite in COLLECTIONS["ablation"]), _NINES]
+    suites = [*(suite.name for suite in COLLECTIONS["ablation"]), NINES]
     rows = []
     for name, path in models.items():
         known = facts(load_runs(name, [path]))

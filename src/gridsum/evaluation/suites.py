@@ -105,6 +105,8 @@ _TABLES = {
     "ablation": _suites("2x602", "[5,6]x[1,10]", "[7,10]x[1,10]"),
 }
 
+TRAINED, NINES = "[1,4]x[1,10]", "nines+1:2x[1,10]"
+"""As in training; and within its range and still hard, for one carry runs through all columns."""
 COLLECTIONS: dict[str, tuple[Suite, ...]] = {
     **_TABLES,
     # The paper's figure of steps and accuracy against the number of terms, from one term on.

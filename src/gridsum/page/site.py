@@ -9,9 +9,12 @@ from typing import Any
 
 from gridsum.automaton.files import read_rule, shipped_rule
 from gridsum.automaton.table import RuleTable
-from gridsum.io.names import DEFAULT_MODEL, EXACT_STORY, MODELS
+from gridsum.evaluation.records import read
+from gridsum.evaluation.suites import NINES, TRAINED
+from gridsum.evaluation.tables import accuracy_text
+from gridsum.io.names import DEFAULT_MODEL, EXACT_STORY
 from gridsum.io.version import __version__
-from gridsum.model.store import SHIPPED, Model
+from gridsum.model.store import SHIPPED, Model, shipped_records
 from gridsum.page.data import PageError, facts_of, inside_script, model_script, rule_script
 from gridsum.page.inside import Inside
 
@@ -76,6 +79,7 @@ def static_files(
         "version": __version__,
         "facts": facts,
         "models": [described(model) for model in models],
+        "scores": {name: _scores(name) for name in (DEFAULT_MODEL, *(model.name for model in models))},
         "api": api,
         "address": address,
         "training": training is not None,
@@ -118,8 +122,16 @@ def described(model: Model) -> dict[str, Any]:
         "name": model.name,
         "file": file_of(model.name),
         "variant": model.config.variant,
-        "use": MODELS.get(model.name, ""),
     }
+
+
+def _scores(name: str) -> dict[str, int] | None:
+    """Percent of sums that a shipped model has right: of random digits, where carries are short, and of 9…9 + 1."""
+    path = shipped_records(name)
+    if not path.exists():
+        return None
+    right = {record.suite: round(100 * float(accuracy_text(record.seq))) for record in read([path])}
+    return {"random": right[TRAINED], "nines": right[NINES]}
 
 
 def _rules() -> tuple[RuleTable, ...]:

@@ -54,6 +54,7 @@ gridsum.spoken.then(async (language) => {
       Object.assign(state, { sum: gridsum.brief(computation.terms), model, base, damage });
       $("sum").value = state.sum;
       $("model").value = model;
+      $("scores").textContent = gridsum.data.scores[model] ? t("model.scores", { model, ...gridsum.data.scores[model] }) : "";
       $("base").value = base;
       hero.show(computation, play ? null : computation.steps);
       figures.forEach((figure) => figure.sum?.(computation));
