@@ -12,18 +12,18 @@ from gridsum.io.names import DEFAULT_MODEL
 
 if TYPE_CHECKING:
     from gridsum.api.terminal import Line
-    from gridsum.automaton.meaning import Meaning, State
+    from gridsum.automaton.meaning import Meaning
     from gridsum.automaton.table import RuleTable
 
 _DOES = ("written at the right end of the top row", "the start of a new top row", "skipped")
 _SHOWN = 4
-"""So many bit patterns of one meaning stand on a line."""
+"""So many bit patterns of one meaning are shown."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
     """Show the rule that a network of bits has learned: what each state of a cell means, and what a cell becomes for
-    every symbol and every state around it. The meanings are found out from what the rule does with sums.
+    every symbol and every state around it. The meanings are those of its proof.
 
     examples:
       gridsum rule
@@ -78,11 +78,20 @@ def _drawing(name: str) -> "Callable[[RuleTable, Meaning], None]":
 
 def _described(name: str, table: "RuleTable", meaning: "Meaning", width: int | None) -> "list[Line]":
     """All that a person needs to see what the rule does, on a terminal of so many columns."""
+    bits = [f"Bit {found.bit} is the carry ({found.on} is a carry)." for found in meaning.carry_bits]
+    verdict: Line = [
+        ("This is not column addition", "wrong"),
+        (f": {meaning.wrong} of {len(meaning.cases)} cases differ.", ""),
+    ]
+    if meaning.is_addition:
+        verdict = [
+            ("This is column addition", "right"),
+            (f" in all {len(meaning.cases)} cases. gridsum prove checks the rest.", ""),
+        ]
     return [
         [(f"The rule of {name}", "title")],
         [(f"{len(table.states)} states of {table.bits} bits. A cell sees its own symbol and the states of its", "")],
-        [(f"left, right and lower neighbour, or the border: {table.steps.size:,} entries,", "")],
-        [(f"{meaning.windows:,} of them seen at fixed points of {meaning.sums_shown} sums.", "")],
+        [(f"left, right and lower neighbour, or the border: {table.steps.size:,} entries.", "")],
         [],
         [("Placement", "title")],
         *_placement(table),
@@ -90,12 +99,12 @@ def _described(name: str, table: "RuleTable", meaning: "Meaning", width: int | N
         [("States", "title"), (f"   bits {table.bits - 1} … 0", "quiet")],
         *_states(table, meaning),
         [],
-        *_carry(meaning),
+        *([(line, "changed")] for line in bits or ["No single bit is the carry: several bits together tell it."]),
         [],
         [("A column", "title"), ("   own digit ↓ + digit below →; a 1 before the digit is a carry", "quiet")],
         *_columns(meaning, width),
         [],
-        *_verdict(meaning),
+        verdict,
     ]
 
 
@@ -104,41 +113,26 @@ def _placement(table: "RuleTable") -> "list[Line]":
 
     symbols, digits = table.task.alphabet.symbols, table.task.alphabet.digits
     lines: list[Line] = []
-    for action in sorted(set(table.actions)):
-        placed = [symbols[state] for state, does in enumerate(table.actions) if does == action and state != PAD]
-        if len(digits) > 2 and set(digits) <= set(placed):
-            placed = [f"{digits[0]} … {digits[-1]}", *(symbol for symbol in placed if symbol not in digits)]
+    for action, does in enumerate(_DOES):
+        placed = "".join(symbols[code] for code, done in enumerate(table.actions) if done == action and code != PAD)
         if placed:
-            lines.append([(f"  {' '.join(placed):<12}", "answer"), (_DOES[action], "")])
+            shown = placed.replace(digits, f"{digits[0]} … {digits[-1]}")
+            lines.append([(f"  {shown:<12}", "answer"), (does, "")])
     return lines
 
 
 def _states(table: "RuleTable", meaning: "Meaning") -> "list[Line]":
-    def patterns(states: "list[State]") -> str:
-        shown = [f"{state.pattern:0{table.bits}b}" for state in states[:_SHOWN]]
-        return " ".join(shown) + (f" and {len(states) - _SHOWN} more" if len(states) > _SHOWN else "") or "none"
-
-    def of(digit: int, carry: int) -> str:
-        return patterns([state for state in meaning.states if state.value == (digit, carry)])
-
-    width = max(len("no carry"), *(len(of(digit, 0)) for digit in range(meaning.base))) + 3
-    others: dict[str, list[State]] = {}
+    """The bit patterns of every meaning; of a digit without a carry, then with one."""
+    found: dict[str, tuple[list[str], list[str]]] = {letter: ([], []) for letter in table.task.alphabet.digits}
     for state in meaning.states:
-        if state.value is None:
-            others.setdefault(state.meaning, []).append(state)
-    rows = {letter: f"{of(digit, 0):<{width}}{of(digit, 1)}" for digit, letter in enumerate(table.task.alphabet.digits)}
-    rows |= {name: patterns(states) for name, states in others.items()}
+        name, carry = (state.meaning, 0) if state.value is None else (table.text(state.number), state.value.carry)
+        found.setdefault(name, ([], []))[carry].append(f"{state.pattern:0{table.bits}b}")
+    told = {name: [" ".join(patterns[:_SHOWN]) for patterns in both] for name, both in found.items()}
+    width = max(len("no carry"), *(len(plain) for plain, _ in told.values())) + 3
     title: Line = [(f"  {'digit':<12}{'no carry':<{width}}carry", "quiet")]
-    return [title, *([(f"  {name:<12}", "answer"), (told, "")] for name, told in rows.items())]
-
-
-def _carry(meaning: "Meaning") -> "list[Line]":
-    if not meaning.carry_bits:
-        return [[("No single bit is the carry: several bits together tell it.", "")]]
-    alone = {True: ": the two states of a digit differ in it alone", False: ""}
     return [
-        [(f"Bit {found.bit} is the carry", "changed"), (f" ({found.on} is a carry){alone[found.alone]}.", "")]
-        for found in meaning.carry_bits
+        title,
+        *([(f"  {name:<12}", "answer"), (f"{plain:<{width}}{carried}", "")] for name, (plain, carried) in told.items()),
     ]
 
 
@@ -160,7 +154,7 @@ def _column(meaning: "Meaning", carry: int) -> "list[Line]":
     from gridsum.tasks.alphabet import LETTERS
 
     def cell(x: int, below: int) -> str:
-        found = meaning.sums.get((x, below, carry), frozenset())
+        found = meaning.sums.get((x, below, carry), set())
         if len(found) != 1:
             return "  ?"
         (value,) = found
@@ -175,20 +169,3 @@ def _column(meaning: "Meaning", carry: int) -> "list[Line]":
             for x, own in enumerate(digits)
         ),
     ]
-
-
-def _verdict(meaning: "Meaning") -> "list[Line]":
-    from gridsum.automaton.meaning import STEPS
-
-    lines: list[Line] = []
-    if meaning.is_addition:
-        zeros = "; a + and an empty cell count as 0" if meaning.others_are_zero else ""
-        lines.append([("This is column addition", "right"), (f" in all {len(meaning.cases)} cases{zeros}.", "")])
-        lines.append([("So it was seen in sums. gridsum prove checks it for all of them.", "quiet")])
-    else:
-        differ = f": {meaning.wrong} of {len(meaning.cases)} cases differ."
-        lines.append([("This is not column addition", "wrong"), (differ, "")])
-    if meaning.restless:
-        late = f"{meaning.restless} of {meaning.sums_shown} sums were not at rest after {STEPS:,} steps."
-        lines.append([(late, "wrong")])
-    return lines

@@ -36,7 +36,7 @@ def _draw_columns(axes: Axes, meaning: Meaning, carry: int, title: str) -> None:
     tints = [hls_to_rgb(digit / meaning.base, 0.84, 0.62) for digit in range(meaning.base)]
     for x in range(meaning.base):
         for below in range(meaning.base):
-            found = meaning.sums.get((x, below, carry), frozenset())
+            found = meaning.sums.get((x, below, carry), set())
             value = min(found) if len(found) == 1 else None
             fill = _UNKNOWN if value is None else tints[value.digit]
             square(axes, below, x, 1, fill, "white", 1.2)
@@ -73,7 +73,7 @@ def _ordered(meaning: Meaning) -> list[State]:
     def place(state: State) -> tuple[int, int, int]:
         if state.value is not None:
             return 0, state.value.digit, state.value.carry
-        return (1 if state.seen else 2), 0, state.number
+        return (2 if state.meaning == "on the way" else 1), 0, state.number
 
     return sorted(meaning.states, key=place)[:_MOST_COLUMNS]
 

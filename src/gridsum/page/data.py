@@ -36,6 +36,7 @@ def rule_script(tables: Sequence[RuleTable], about: Mapping[str, Any]) -> str:
 
 def _rule(table: RuleTable) -> dict[str, Any]:
     meaning = meaning_of(table)
+    values = [state.value for state in meaning.states]
     return {
         "base": table.task.alphabet.base,
         "bits": table.bits,
@@ -43,7 +44,7 @@ def _rule(table: RuleTable) -> dict[str, Any]:
         "reading": table.reading,
         "actions": table.actions,
         "steps": base64.b64encode(zlib.compress(table.steps.tobytes(), 9)).decode(),
-        "meanings": [{"digit": code.digit, "carry": code.carry} for code in meaning.states],
+        "meanings": [{"digit": value and value.digit, "carry": value and value.carry} for value in values],
         "carryBits": [{"bit": found.bit, "on": found.on} for found in meaning.carry_bits],
     }
 
