@@ -31,6 +31,6 @@ def test_examples_give_what_they_say(name: str):
 
 def test_the_front_door_has_examples():
     finder = doctest.DocTestFinder(exclude_empty=True)
-    for name in ("gridsum.api.models", "gridsum.api.scores", "gridsum.api.traces", "gridsum.api.fleets"):
+    for name in ("gridsum.api.models", "gridsum.api.scores", "gridsum.api.traces", "gridsum.api.training"):
         tests = finder.find(importlib.import_module(name))
         assert sum(len(test.examples) for test in tests) > 0, name

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 from gridsum.io.version import __version__
 
 if TYPE_CHECKING:
-    from gridsum.api.fleets import Training, train
     from gridsum.api.listings import models, suites, variants
     from gridsum.api.loading import load, prove, solve, trace
     from gridsum.api.models import Model
     from gridsum.api.scores import Scores, evaluate
     from gridsum.api.traces import Trace
+    from gridsum.api.training import TrainingRun, train
     from gridsum.data.answers import Answer
     from gridsum.exporting import export
 
@@ -32,7 +32,7 @@ __all__ = [
     "Model",
     "Scores",
     "Trace",
-    "Training",
+    "TrainingRun",
     "__version__",
     "evaluate",
     "export",
@@ -48,8 +48,8 @@ __all__ = [
 
 _HOMES = {
     "Answer": "gridsum.data.answers",
-    "Training": "gridsum.api.fleets",
-    "train": "gridsum.api.fleets",
+    "TrainingRun": "gridsum.api.training",
+    "train": "gridsum.api.training",
     "models": "gridsum.api.listings",
     "suites": "gridsum.api.listings",
     "variants": "gridsum.api.listings",

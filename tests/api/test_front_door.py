@@ -14,7 +14,7 @@ import pytest
 import torch
 
 import gridsum
-from gridsum.api.asking import ModelError
+from gridsum.api.options import ModelError
 from gridsum.api.rules import RuleModel
 from gridsum.api.traces import Film, TraceError
 from gridsum.cli import main
@@ -25,7 +25,7 @@ TINY = {"training.epochs": 1, "training.steps_per_epoch": 1, **SMALLEST}
 
 
 @pytest.fixture(scope="module")
-def training(tmp_path_factory: pytest.TempPathFactory) -> gridsum.Training:
+def training(tmp_path_factory: pytest.TempPathFactory) -> gridsum.TrainingRun:
     return gridsum.train("base", "0,7", tmp_path_factory.mktemp("runs") / "tiny", TINY, device="cpu", quiet=True)
 
 
@@ -83,7 +83,7 @@ def test_numbers_are_read_in_their_base():
     assert f"{answer:>5}" == "  100"
 
 
-def test_a_folder_of_several_seeds_needs_one_named(training: gridsum.Training):
+def test_a_folder_of_several_seeds_needs_one_named(training: gridsum.TrainingRun):
     with pytest.raises(
         ModelError, match=r"holds 2 trained seeds; name one of them, .* or choose one with seed=0 \(there are 0, 7\)"
     ):
@@ -131,7 +131,7 @@ def test_a_proof_and_an_export(tmp_path: Path):
         gridsum.prove(RuleModel("mine", None, dataclasses.replace(rule.table, task=Subtraction())))  # type: ignore[attr-defined]
 
 
-def test_a_trained_folder_is_loaded_by_path_or_text(training: gridsum.Training):
+def test_a_trained_folder_is_loaded_by_path_or_text(training: gridsum.TrainingRun):
     assert len(training) == 2
     assert [model.name for model in training] == [str(training.folder / "seed-0"), str(training.folder / "seed-7")]
     assert gridsum.load(training.folder, seed=7).solve("1+2").answer is not None
@@ -250,7 +250,7 @@ def test_a_data_frame():
     assert frame.loc[0, "suite"] == "2x3"
 
 
-def test_a_model_in_hand_is_measured(training: gridsum.Training):
+def test_a_model_in_hand_is_measured(training: gridsum.TrainingRun):
     by_hand = gridsum.evaluate(gridsum.load("base"), "2x3", samples=4, device="cpu")
     by_name = gridsum.evaluate("base", "2x3", samples=4, device="cpu")
     assert list(by_hand) == list(by_name)

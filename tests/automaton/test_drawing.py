@@ -2,7 +2,7 @@
 
 from io import StringIO
 
-from gridsum.api.asking import How
+from gridsum.api.options import SolveOptions
 from gridsum.api.rules import RuleModel
 from gridsum.api.terminal import draw, render
 from tests.oracles.column_addition import column_addition
@@ -11,7 +11,7 @@ RULE = column_addition()
 
 
 def drawn(*terms: str, width: int = 80) -> list[str]:
-    trace = RuleModel("exact", None, RULE).traced(terms, How())
+    trace = RuleModel("exact", None, RULE).traced(terms, SolveOptions())
     return render(draw(trace, width), StringIO()).splitlines()
 
 

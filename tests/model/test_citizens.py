@@ -5,7 +5,7 @@ import torch
 from safetensors.torch import load_file
 
 import gridsum
-from gridsum.api.asking import ModelError
+from gridsum.api.options import ModelError
 from gridsum.automaton.table import TableError
 from gridsum.config.exact import RuleConfig
 from gridsum.config.fields import override

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gridsum
-from gridsum.api.asking import How
+from gridsum.api.options import SolveOptions
 from gridsum.api.rules import RuleModel
 from gridsum.automaton.meaning import meaning_of
 from gridsum.automaton.proof import prove
@@ -279,7 +279,7 @@ def test_a_rule_in_another_base_is_served_in_that_base():
     model = RuleModel("binary", None, by_columns(Addition(2)))
     terms = model.read("1111+1111+1111+1111+1")
     assert model.size(terms) == (6, 8)
-    trace = model.traced(terms, How())
+    trace = model.traced(terms, SolveOptions())
     shown = trace.to_dict()
     assert trace.answer == "111101"
     assert "".join(shown["symbols"]) == "1111+1111+1111+1111+1="

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gridsum.api.asking import ModelError, Patch, as_device
 from gridsum.api.models import Model
+from gridsum.api.options import ModelError, Patch, as_device
 from gridsum.api.rules import RuleModel
 from gridsum.api.traces import Trace
 from gridsum.io.names import DEFAULT_MODEL, MODELS

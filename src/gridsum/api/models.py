@@ -9,7 +9,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from gridsum.api.asking import How, ModelError, Patch, checked_how, read_expression, read_expressions, split_patch
+from gridsum.api.options import (
+    ModelError,
+    Patch,
+    SolveOptions,
+    read_expression,
+    read_expressions,
+    solve_options,
+    split_patch,
+)
 from gridsum.api.traces import Trace
 from gridsum.data.answers import Answer
 from gridsum.tasks import Task
@@ -104,7 +112,7 @@ class Model(ABC):
         """
         one = isinstance(expressions, str)
         terms = [self.read(expressions)] if one else read_expressions(expressions, self.task)
-        answers = list(self.answers(terms, checked_how(halting, placement, seed, network)))
+        answers = list(self.answers(terms, solve_options(halting, placement, seed, network)))
         return answers[0] if one else answers
 
     def trace(
@@ -132,7 +140,7 @@ class Model(ABC):
             >>> patched.readings[1][0][3], patched.answer.answer
             ('1', '125')
         """
-        return self.traced(self.read(expression), checked_how(halting, placement, seed), patch)
+        return self.traced(self.read(expression), solve_options(halting, placement, seed), patch)
 
     def run_with_cache(
         self,
@@ -163,9 +171,9 @@ class Model(ABC):
         cells, parts = split_patch(patch)
         if cells:
             raise ModelError("cells are patched in a trace: model.trace(expression, patch)")
-        terms, how = self.read(expression), checked_how(halting, placement, seed, self.has_rule)
+        terms, options = self.read(expression), solve_options(halting, placement, seed, self.has_rule)
         with recorded(self.network, names, parts) as found:
-            (answer,) = self.answers([terms], how)
+            (answer,) = self.answers([terms], options)
         if names is not None and (silent := [name for name, outputs in found.items() if not outputs]):
             raise ModelError(f"{', '.join(silent)} was not called for this sum; name a part of the computation")
         return answer, {name: stacked(outputs) for name, outputs in found.items() if outputs}
@@ -202,22 +210,22 @@ class Model(ABC):
         return self.solve(expression).answer
 
     @abstractmethod
-    def check(self, how: How) -> None:
+    def check(self, options: SolveOptions) -> None:
         """Refuse what this model cannot do."""
 
     @abstractmethod
     def answers(
-        self, expressions: Sequence[tuple[str, ...]], how: How, between: Between | None = None
+        self, expressions: Sequence[tuple[str, ...]], options: SolveOptions, between: Between | None = None
     ) -> Iterator[Answer]:
         """The answers to sums given as their terms, as they come."""
 
     @abstractmethod
     def traced(
-        self, terms: tuple[str, ...], how: How, patch: Patch | None = None, between: Between | None = None
+        self, terms: tuple[str, ...], options: SolveOptions, patch: Patch | None = None, between: Between | None = None
     ) -> Trace:
         """As `trace`, of terms."""
 
-    def answer_lines(self, lines: Sequence[bytes], how: How) -> bytes | None:  # noqa: ARG002
+    def answer_lines(self, lines: Sequence[bytes], options: SolveOptions) -> bytes | None:  # noqa: ARG002
         """What is answered to lines of a file, a line each, where that is quicker than one by one; None elsewhere."""
         return None
 

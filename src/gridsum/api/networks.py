@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
-from gridsum.api.asking import Cells, How, ModelError, Patch, split_patch
 from gridsum.api.models import Between, Model
+from gridsum.api.options import Cells, ModelError, Patch, SolveOptions, split_patch
 from gridsum.api.traces import Trace
 from gridsum.data.answers import Answer
 
@@ -32,40 +32,42 @@ class PaperModel(Model):
 
         return rules_of(self.network)
 
-    def check(self, how: How) -> None:
+    def check(self, options: SolveOptions) -> None:
         from gridsum.model.inference import check_rule
 
-        if how.network:
+        if options.network:
             raise ModelError(
                 f"network is for models that answer by a rule, such as exact; {self.name} is a network already"
             )
-        if how.halting is not None:
+        if options.halting is not None:
             try:
-                check_rule(self.network, how.halting)
+                check_rule(self.network, options.halting)
             except ValueError as error:
                 raise ModelError(f"{self.name}: {error}") from None
 
     def answers(
-        self, expressions: Sequence[tuple[str, ...]], how: How, between: Between | None = None
+        self, expressions: Sequence[tuple[str, ...]], options: SolveOptions, between: Between | None = None
     ) -> Iterator[Answer]:
         from gridsum.evaluation.solving import solve
 
-        self.check(how)
+        self.check(options)
         watch = None if between is None else lambda _: between()
-        return solve(self.runs, expressions, how.halting, how.seed, how.placement, watch)
+        return solve(self.runs, expressions, options.halting, options.seed, options.placement, watch)
 
     def traced(
-        self, terms: tuple[str, ...], how: How, patch: Patch | None = None, between: Between | None = None
+        self, terms: tuple[str, ...], options: SolveOptions, patch: Patch | None = None, between: Between | None = None
     ) -> Trace:
         from gridsum.evaluation.solving import solve_watched
         from gridsum.model.inside import recorded
 
-        self.check(how)
+        self.check(options)
         cells, parts = split_patch(patch)
         watch = (lambda _: None) if between is None else lambda _: between()
         change = _change(cells) if cells else None
         with recorded(self.network, (), parts) if parts else nullcontext():
-            answer, inside = solve_watched(self.runs, terms, watch, how.halting, how.seed, how.placement, change)
+            answer, inside = solve_watched(
+                self.runs, terms, watch, options.halting, options.seed, options.placement, change
+            )
         late = next((place for place in cells if place[0] > answer.steps), None)
         if late is not None:
             raise ModelError(f"the patch at {late} comes too late: the network halts after {answer.steps} steps")

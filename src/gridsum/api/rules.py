@@ -6,8 +6,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gridsum.api.asking import How, ModelError, Patch, split_patch
 from gridsum.api.models import Between, Model
+from gridsum.api.options import ModelError, Patch, SolveOptions, split_patch
 from gridsum.api.traces import Trace
 from gridsum.data.answers import Answer
 from gridsum.tasks import Task
@@ -83,8 +83,8 @@ class RuleModel(Model):
         else:
             super().save(path)
 
-    def check(self, how: How) -> None:
-        if how.halting is not None or how.placement != "auto":
+    def check(self, options: SolveOptions) -> None:
+        if options.halting is not None or options.placement != "auto":
             raise ModelError(
                 f"{self.name} always halts at a fixed point and uses hard placement; leave halting and placement out"
             )
@@ -92,11 +92,11 @@ class RuleModel(Model):
     def answers(
         self,
         expressions: Sequence[tuple[str, ...]],
-        how: How,
+        options: SolveOptions,
         between: Between | None = None,  # noqa: ARG002
     ) -> Iterator[Answer]:
-        self.check(how)
-        if how.network:
+        self.check(options)
+        if options.network:
             from gridsum.automaton.rule import LearnedRule
 
             return map(LearnedRule(self.network).answer, expressions)
@@ -104,18 +104,18 @@ class RuleModel(Model):
 
         return answers_by_rule(self.table, expressions)
 
-    def answer_lines(self, lines: Sequence[bytes], how: How) -> bytes | None:
-        if how.network or not lines:
+    def answer_lines(self, lines: Sequence[bytes], options: SolveOptions) -> bytes | None:
+        if options.network or not lines:
             return None
         from gridsum.automaton.solve import answer_lines
 
-        self.check(how)
+        self.check(options)
         return answer_lines(self.table, lines)
 
     def traced(
         self,
         terms: tuple[str, ...],
-        how: How,
+        options: SolveOptions,
         patch: Patch | None = None,
         between: Between | None = None,  # noqa: ARG002
     ) -> Trace:
@@ -123,7 +123,7 @@ class RuleModel(Model):
 
         from gridsum.automaton.run import frames, patched
 
-        self.check(how)
+        self.check(options)
         cells, parts = split_patch(patch)
         if parts:
             raise ModelError(
@@ -132,7 +132,7 @@ class RuleModel(Model):
         if cells:
             answer, grids = patched(self.table, terms, {place: _number(state) for place, state in cells.items()})
             return Trace(self, terms, answer, np.stack(grids))
-        (answer,) = self.answers([terms], how)
+        (answer,) = self.answers([terms], options)
         height, width = self.size(terms)
         if (answer.steps + 1) * height * width > _MOST_CELLS:
             raise ModelError(
@@ -160,7 +160,7 @@ class RuleModel(Model):
 
     def most_steps(self, terms: tuple[str, ...]) -> int:
         """Exactly as many as it takes: the rule is quick enough to be asked."""
-        return next(self.answers([terms], How())).steps
+        return next(self.answers([terms], SolveOptions())).steps
 
 
 def _number(state: Any) -> int:

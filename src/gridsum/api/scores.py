@@ -10,8 +10,8 @@ from itertools import accumulate, pairwise, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gridsum.api.asking import How, checked_how
 from gridsum.api.networks import PaperModel
+from gridsum.api.options import SolveOptions, solve_options
 from gridsum.api.progress import Progress, progress
 from gridsum.api.rules import RuleModel
 from gridsum.evaluation.evaluate import FunctionSubject, RuleSubject, Subject
@@ -33,7 +33,7 @@ class Setting:
 
     samples: int | None = None
     seed: int = 0
-    how: How = field(default_factory=How)
+    options: SolveOptions = field(default_factory=SolveOptions)
     device: str = "auto"
     grids: Any = "every"
     """Of networks (`gridsum.evaluation.grids`)."""
@@ -117,7 +117,7 @@ def evaluate(
     """
     if samples is not None and not isinstance(samples, int):
         raise SuiteError(f"{samples!r} samples cannot be evaluated; write a whole number")
-    setting = Setting(samples, seed, checked_how(halting, placement, seed), device, grids, timeout=timeout)
+    setting = Setting(samples, seed, solve_options(halting, placement, seed), device, grids, timeout=timeout)
     listed = what if isinstance(what, list | tuple) else [what]
     if not listed:
         raise SuiteError("there is nothing to measure; give a model, its name, or a function from '12+34=' to '46'")
@@ -191,12 +191,12 @@ def _of_name(name: str, setting: Setting) -> Iterator[Subject]:
 
 
 def _of_runs(runs: "Runs", setting: Setting) -> Iterator[Subject]:
-    return runs.kind.subjects(runs, setting.how.halting, setting.how.placement, setting.grids)
+    return runs.kind.subjects(runs, setting.options.halting, setting.options.placement, setting.grids)
 
 
 def _of_rule(model: RuleModel, training_seed: int | None, setting: Setting) -> Subject:
     # Rules place in one way only, so models of both kinds can be measured under one placement.
-    model.check(setting.how._replace(placement="auto"))
+    model.check(setting.options._replace(placement="auto"))
     return RuleSubject(model.name, model.table, training_seed)
 
 

@@ -95,7 +95,7 @@ def run(options: Options) -> int:
     if options.out is not None:
         check_writable(options.out)
 
-    from gridsum.api.asking import How
+    from gridsum.api.options import SolveOptions
     from gridsum.api.scores import Scores, Setting, measured, subjects_of, suites_of, without_answers
     from gridsum.evaluation.evaluate import FunctionSubject
     from gridsum.evaluation.records import append, check_file
@@ -106,8 +106,8 @@ def run(options: Options) -> int:
     if options.out is not None:
         check_file(options.out)
     suites = suites_of(options.suite or "comparison")
-    how = How(options.halting, options.placement, options.seed)
-    asked = (options.samples, options.seed, how, options.device, options.grids)
+    solving = SolveOptions(options.halting, options.placement, options.seed)
+    asked = (options.samples, options.seed, solving, options.device, options.grids)
     setting = Setting(*asked, source_commit(), options.timeout)
     named = options.model or ([] if options.solver else [DEFAULT_MODEL])
     subjects = [subject for name in named for subject in subjects_of(name, setting)]

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
-from gridsum.api.asking import How
 from gridsum.api.loading import load
 from gridsum.api.networks import PaperModel
+from gridsum.api.options import SolveOptions
 from gridsum.cli.options import (
     File,
     Folder,
@@ -152,8 +152,8 @@ def load_figures() -> Any:
 
 def _trace(options: Options) -> "Trace":
     model = load(options.model or DEFAULT_MODEL, device=options.device)
-    how = How(options.halting, options.placement, options.seed)
-    return model.traced(model.read(options.expression or _EXPRESSION), how)
+    solving = SolveOptions(options.halting, options.placement, options.seed)
+    return model.traced(model.read(options.expression or _EXPRESSION), solving)
 
 
 def _inside(options: Options, beyond: int = 0) -> tuple[PaperModel, Any, Any]:
@@ -164,7 +164,7 @@ def _inside(options: Options, beyond: int = 0) -> tuple[PaperModel, Any, Any]:
     from gridsum.evaluation.solving import trace_expression
 
     terms = model.read(options.expression or _EXPRESSION)
-    (answer,) = model.answers([terms], How(options.halting, options.placement, options.seed))
+    (answer,) = model.answers([terms], SolveOptions(options.halting, options.placement, options.seed))
     return model, trace_expression(model.runs, terms, answer.steps + beyond, options.placement), answer
 
 

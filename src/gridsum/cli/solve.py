@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple, TypeVar
 from weakref import WeakSet
 
-from gridsum.api.asking import How
 from gridsum.api.loading import load
 from gridsum.api.models import Model
 from gridsum.api.networks import PaperModel
+from gridsum.api.options import SolveOptions
 from gridsum.cli.options import File, OnCpu, OneModel, Rules, UsageError, Value, flag, option, several
 from gridsum.cli.output import STANDARD, print_text, tell
 from gridsum.data.answers import DESCRIBED, shortened
@@ -98,8 +98,8 @@ class Options(OneModel, Rules, OnCpu):
     network: bool = flag("let the network itself answer, where its rule would (slow for long sums)")
 
     @property
-    def how(self) -> How:
-        return How(self.halting, self.placement, self.seed, self.network)
+    def solving(self) -> SolveOptions:
+        return SolveOptions(self.halting, self.placement, self.seed, self.network)
 
     @property
     def one_line_each(self) -> bool:
@@ -201,7 +201,7 @@ def _answer_lines(read: Callable[[int], bytes], options: Options) -> int:
     model, status, number = load(options.model, device=options.device), 0, 0
     _print_header(options)
     for lines in (part for whole in _lines(read) for part in _parts(whole, _PLAIN_LINES)):
-        said = model.answer_lines(lines, options.how) if options.one_line_each else None
+        said = model.answer_lines(lines, options.solving) if options.one_line_each else None
         if said is not None:
             print_text(said.decode())
         else:
@@ -296,15 +296,15 @@ def _printed(model: Model, expressions: list[tuple[str, ...]], options: Options)
     """What is printed of each answer."""
     if options.trace:
         for terms in expressions:
-            yield json.dumps(model.traced(terms, options.how).to_dict(options.grids, options.attention)) + "\n"
+            yield json.dumps(model.traced(terms, options.solving).to_dict(options.grids, options.attention)) + "\n"
         return
     if options.show:
         from gridsum.api.terminal import draw, render
 
         for terms in expressions:
-            yield render(draw(model.traced(terms, options.how)), sys.stdout)
+            yield render(draw(model.traced(terms, options.solving)), sys.stdout)
         return
-    for answer in model.answers(expressions, options.how):
+    for answer in model.answers(expressions, options.solving):
         if options.json:
             yield json.dumps(answer.described(model.name)) + "\n"
         elif options.csv:

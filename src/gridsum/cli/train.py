@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from gridsum.api.fleets import VARIANT, Training, run_training
 from gridsum.api.progress import progress
+from gridsum.api.training import VARIANT, TrainingRun, run_training
 from gridsum.cli.boards import Boards
 from gridsum.cli.options import (
     File,
@@ -225,7 +225,7 @@ def _problem(config: Any) -> str:
     return shlex.quote(f"{write(523)}{sign}{write(102)}")
 
 
-def _farewell(config: Any, training: Training, epochs: "list[Epoch]") -> str:
+def _farewell(config: Any, training: TrainingRun, epochs: "list[Epoch]") -> str:
     from gridsum.training.folders import seed_folder
     from gridsum.training.loop import news
 

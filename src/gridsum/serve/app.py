@@ -13,9 +13,9 @@ from fastapi.responses import JSONResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Gauge, generate_latest
 from starlette.exceptions import HTTPException
 
-from gridsum.api.asking import How, ModelError
 from gridsum.api.models import Model
 from gridsum.api.networks import PaperModel
+from gridsum.api.options import ModelError, SolveOptions
 from gridsum.io.limits import TooLargeError
 from gridsum.io.version import __version__
 from gridsum.model.inference import UnsoundError
@@ -57,17 +57,17 @@ def create_app(models: Sequence[Model], limits: Limits | None = None, access: Ac
     app.add_middleware(Guard, most=limits.body, access=access or Access(), registry=registry)
     _explain_errors(app)
 
-    def read(asked: SumRequest) -> tuple[Model, tuple[str, ...], How, int]:
+    def read(asked: SumRequest) -> tuple[Model, tuple[str, ...], SolveOptions, int]:
         """Who answers what, how, on how many cells; refused before any work is done."""
         if asked.model is not None and asked.model not in by_name:
             raise ModelError(f"unknown model {asked.model!r}; the models are: {', '.join(by_name)}")
         model = models[0] if asked.model is None else by_name[asked.model]
-        terms, how = model.read(asked.expression), How(asked.halting, asked.placement, asked.seed)
+        terms, options = model.read(asked.expression), SolveOptions(asked.halting, asked.placement, asked.seed)
         limits.check_terms(terms)
         height, width = model.size(terms)
         limits.check_cells(height * width)
-        model.check(how)
-        return model, terms, how, height * width
+        model.check(options)
+        return model, terms, options, height * width
 
     async def scheduled(request: Request, work: Work, **how: Any) -> Any:
         return await scheduler.do(request.client.host if request.client else "", work, **how)
@@ -75,27 +75,27 @@ def create_app(models: Sequence[Model], limits: Limits | None = None, access: Ac
     @app.post("/solve", response_model=AnswerView, responses=_REFUSALS, tags=["sums"])
     async def solve(asked: SumRequest, request: Request) -> Response:
         """The answer to a sum."""
-        model, terms, how, cells = read(asked)
+        model, terms, options, cells = read(asked)
 
         def work(batch: Sequence[tuple[str, ...]], go_on: GoOn) -> list[str]:
             began = time.perf_counter()
-            answers = list(model.answers(batch, how, go_on))
+            answers = list(model.answers(batch, options, go_on))
             return [_timed(answer.described(model.name), began) for answer in answers]
 
         if model.has_rule and cells <= _SHORT:  # it takes a millisecond or two, so it need not wait
             return _json(work([terms], lambda: None)[0])
-        alike = (model.name, len(terms), max(map(len, terms)), how) if cells <= _SHORT else None
+        alike = (model.name, len(terms), max(map(len, terms)), options) if cells <= _SHORT else None
         return _json(await scheduled(request, work, asked=terms, kind=alike))
 
     @app.post("/trace", response_model=TraceView, responses=_REFUSALS, tags=["sums"])
     async def trace(asked: SumRequest, request: Request) -> Response:
         """The whole computation of a sum: placement, the grid after every step, halting."""
-        model, terms, how, cells = read(asked)
+        model, terms, options, cells = read(asked)
 
         def work(_: Any, go_on: GoOn) -> list[str]:
             limits.check_trace(cells, model.most_steps(terms))
             began = time.perf_counter()
-            return [_timed(model.traced(terms, how, between=go_on).to_dict(), began)]
+            return [_timed(model.traced(terms, options, between=go_on).to_dict(), began)]
 
         return _json(await scheduled(request, work))
 

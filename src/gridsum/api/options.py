@@ -1,4 +1,4 @@
-"""What a model is asked, and how it is to work: read and checked, with messages that say what to do."""
+"""Sums and options that a model is given, read and checked, with messages that say what to do."""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,21 +22,21 @@ class ModelError(ValueError):
     """A model that cannot be had or cannot do as asked; the message says what to do."""
 
 
-class How(NamedTuple):
-    """How a model is to work. What is not said is as the model was made for."""
+class SolveOptions(NamedTuple):
+    """How a model solves; by default as it was trained to."""
 
     halting: "HaltingRule | None" = None
     placement: "PlacementRule" = "auto"
     seed: int = 0
-    """Of the draws of sampled halting."""
+    """Random seed for sampled halting."""
     network: bool = False
     """Whether the network itself answers, where its rule would."""
 
 
-def checked_how(halting: Any, placement: Any, seed: Any, network: bool = False) -> How:
+def solve_options(halting: Any, placement: Any, seed: Any, network: bool = False) -> SolveOptions:
     if not isinstance(seed, int):
         raise ModelError(f"{seed!r} is not a seed; {as_device(seed) or 'write a whole number'}")
-    return How(halting, placement, seed, network)
+    return SolveOptions(halting, placement, seed, network)
 
 
 def as_device(value: Any) -> str:

@@ -5,9 +5,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gridsum.api.asking import ModelError, as_device
 from gridsum.api.loading import load
 from gridsum.api.models import Model
+from gridsum.api.options import ModelError, as_device
 from gridsum.api.progress import Progress, progress
 from gridsum.config.fields import override, seeds_of
 from gridsum.config.paper import ConfigError
@@ -23,7 +23,7 @@ VARIANT = "base"
 """What is trained where nothing is said, here as on the command line."""
 
 
-class Training(Sequence[Model]):
+class TrainingRun(Sequence[Model]):
     """What a training left in its folder: a model for each seed, their logs and, of `exact`, their proofs."""
 
     def __init__(self, folder: Path, seeds: tuple[int, ...], results: Sequence[dict[str, Any]] = ()) -> None:
@@ -66,7 +66,7 @@ def train(
     task: "str | Task | None" = None,
     device: str = "auto",
     quiet: bool = False,
-) -> Training:
+) -> TrainingRun:
     """Train a run for each seed, all together, into the folder `out`.
 
     `variant` is one of the paper's, `exact`, or a baseline such as "dngpu". `seeds` is a number, numbers, or text such
@@ -140,7 +140,7 @@ def run_training(
     resume: bool = False,
     start: Any = None,
     heard: "Callable[[Epoch], None] | None" = None,
-) -> Training:
+) -> TrainingRun:
     """Train, with progress shown; `heard` is told of every epoch."""
     from gridsum.training.loop import news
     from gridsum.training.loop import train as train_runs
@@ -169,4 +169,4 @@ def run_training(
         shown.note(f"gridsum: {text}")
 
     results = train_runs(config, seeds, folder, device, resume, report, warn, start, tick, finishing)
-    return Training(folder, seeds, results)
+    return TrainingRun(folder, seeds, results)
