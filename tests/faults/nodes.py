@@ -17,7 +17,6 @@ import pytest
 
 from gridsum.cli import main
 from gridsum.study.heartbeat import beats, last_beats
-from gridsum.study.workers import DRIVER
 from tests.faults.injection import Tries, counts
 from tests.faults.trainings import outcome
 
@@ -39,7 +38,7 @@ def _driver(command: Sequence[str], address: str) -> subprocess.Popen[str]:
 
 def _workers(folder: Path) -> list[int]:
     """The processes that work on jobs."""
-    return [beat.process for beat in last_beats(folder).values() if beat.current and beat.job != DRIVER]
+    return [beat.process for beat in last_beats(folder).values() if beat.current]
 
 
 def epochs_computed(folder: Path, job: str) -> list[int]:
@@ -93,18 +92,14 @@ def killed_cluster(
         cluster.shutdown()
 
 
-def killed_sweep(
-    place: Path, kills: int, seed: int = 0, notes: list[str] | None = None, at_address: bool = False
-) -> Tries:
+def killed_sweep(place: Path, kills: int, seed: int = 0, notes: list[str] | None = None) -> Tries:
     """A small sweep, undisturbed in this process and then on a cluster under kills.
 
-    Nothing may be lost, and nothing computed twice that a checkpoint holds. Either all nodes see one folder, or each
-    job has a copy of its own of what lies at an address.
+    Nothing may be lost, and nothing computed twice that a checkpoint holds.
     """
     axis = ["--grid", "training.learning_rate=1e-3,2e-3,3e-3", "--seeds", "0", "--training.epochs", str(_EPOCHS)]
     axis += ["--training.checkpoint_epochs", str(_KEPT)]
     here, there = place / "here", place / "killed"
-    out = there.as_uri() if at_address else str(there)
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         assert main(["sweep", "--out", str(here), *TINY, *axis, "--device", "cpu"]) == 0
     names = [path.parent.name for path in here.glob("*/config.json")]
@@ -112,7 +107,7 @@ def killed_sweep(
     def differs() -> str | None:
         return next((name for name in names if outcome(here / name) != outcome(there / name)), None)
 
-    yield from killed_cluster(["sweep", "--out", out, *TINY, *axis], there, differs, kills, seed=seed)
+    yield from killed_cluster(["sweep", "--out", str(there), *TINY, *axis], there, differs, kills, seed=seed)
     computed = {name: epochs_computed(there, f"train {name}") for name in names}
     for name, epochs in computed.items():
         too_early = [later for now, later in pairwise(epochs) if later <= (now - 1) // _KEPT * _KEPT]

@@ -13,7 +13,7 @@ from filelock import FileLock
 from gridsum.cli import main
 from gridsum.config.variants import PAPER_VARIANTS
 from gridsum.evaluation.records import append, read
-from gridsum.study.jobs import Callbacks, Job, keep_in
+from gridsum.study.jobs import Callbacks, Job
 from gridsum.study.reproduction import Reproduction
 from tests.evaluation.conftest import make_record
 
@@ -54,9 +54,8 @@ def quick_jobs(*variants: str) -> dict[tuple[str, str], Job]:
     return {(job.stage, job.training.subject): job for job in asked.jobs() if job.stage != "extra-seeds"}
 
 
-def callbacks(folder: Path) -> Callbacks:
-    """Callbacks that listen to nothing, but keep lines in the folder."""
-    return Callbacks(torch.device("cpu"), lambda *_: None, keep_in(folder))
+CALLBACKS = Callbacks(torch.device("cpu"), lambda *_: None)
+"""They listen to nothing."""
 
 
 def rewrite_records(path: Path, change: dict[tuple[int, str], dict[str, int]]) -> None:

@@ -17,12 +17,9 @@ from gridsum.io.disk import read_objects
 from gridsum.model.store import load
 from gridsum.study.jobs import MACHINES, Measure, Train
 from gridsum.study.reproduction import AS_PUBLISHED, ON_EVERY_GRID, OVERTRAINED, REPORTED, Reproduction
-from gridsum.study.storage import Copy
-from gridsum.study.workers import do_job
 from gridsum.training.checkpoints import Checkpoint, save_checkpoint
 from gridsum.training.folders import FolderError, read_metrics, read_setup, trained_epochs
-from tests.faults.trainings import outcome
-from tests.study.conftest import callbacks, quick_jobs
+from tests.study.conftest import CALLBACKS, quick_jobs
 
 
 class Stop(Exception):
@@ -45,7 +42,7 @@ def _run_until_first_epoch(job: Train, folder: Path, stop: type[BaseException] =
             raise stop
 
     with pytest.raises(stop):
-        job.run(folder, dataclasses.replace(callbacks(folder), progress=progress))
+        job.run(folder, dataclasses.replace(CALLBACKS, progress=progress))
 
 
 def test_the_whole_reproduction_is_found_done(quick: Path):
@@ -117,9 +114,9 @@ def test_overtraining_starts_from_the_chosen_weights(copied: Path):
         raise Stop
 
     with pytest.raises(Stop):
-        job.run(copied, dataclasses.replace(callbacks(copied), note=stop))
+        job.run(copied, dataclasses.replace(CALLBACKS, note=stop))
     assert not (copied / "base-overtrained").exists()
-    job.run(copied, callbacks(copied))
+    job.run(copied, CALLBACKS)
     seed = read_setup(copied / "base-overtrained")[1][0]
     assert _weights(copied / "base-overtrained", seed) != _weights(copied / "base", seed)
     assert job.state(copied).finished
@@ -131,7 +128,7 @@ def test_a_training_stopped_goes_on_to_the_same_weights(stopped_by: type[BaseExc
     assert isinstance(job, Train)
     _run_until_first_epoch(job, tmp_path, stopped_by)
     assert job.state(tmp_path).done == 1
-    job.run(tmp_path, callbacks(tmp_path))
+    job.run(tmp_path, CALLBACKS)
     assert job.state(tmp_path).finished
     assert [stretch["epochs"] for stretch in read_objects(tmp_path / "SASA" / MACHINES)] == [[1, 1], [2, 2]]
     assert all(_weights(tmp_path / "SASA", seed) == _weights(quick / "SASA", seed) for seed in (0, 1))
@@ -148,7 +145,7 @@ def test_a_log_ahead_of_the_weights_is_not_believed(quick: Path, tmp_path: Path)
         ahead.write((quick / log).read_text().splitlines(keepends=True)[1])
     assert len(read_metrics(tmp_path / "SASA", 0)) == 2
     assert trained_epochs(tmp_path / "SASA") == 1
-    job.run(tmp_path, callbacks(tmp_path))
+    job.run(tmp_path, CALLBACKS)
     assert [line["epoch"] for line in read_metrics(tmp_path / "SASA", 0)] == [1, 2]
     assert _weights(tmp_path / "SASA", 0) == _weights(quick / "SASA", 0)
 
@@ -163,9 +160,9 @@ def test_an_evaluation_stopped_goes_on_with_what_is_missing(copied: Path, quick:
             raise Stop
 
     with pytest.raises(Stop):
-        job.run(copied, dataclasses.replace(callbacks(copied), check=stop))
+        job.run(copied, dataclasses.replace(CALLBACKS, check=stop))
     assert job.state(copied).done == 1, "stopped among the ways of the second suite"
-    job.run(copied, callbacks(copied))
+    job.run(copied, CALLBACKS)
     assert _without_origin(path) == _without_origin(quick / "records" / "SASA.jsonl")
 
 
@@ -176,7 +173,7 @@ def test_a_run_that_lacks_a_record_is_measured_alone(copied: Path):
     append(path, [record for record in whole if (record.seed, record.suite) != (1, "[5,8]x[1,8]")])
     job = quick_jobs("base")["validate", "base"]
     assert job.state(copied).done == 1
-    job.run(copied, callbacks(copied))
+    job.run(copied, CALLBACKS)
     assert sorted(map(str, _without_origin(path))) == sorted(map(str, whole))
 
 
@@ -237,34 +234,6 @@ def test_where_it_was_trained_is_kept_and_models_can_be_loaded(quick: Path):
     assert load(str(quick / "noGroups-overtrained")).config.variant == "noGroups"
 
 
-def test_every_job_can_be_sent_to_another_process_and_measuring_is_parted_by_suite():
+def test_every_job_can_be_sent_to_another_process():
     for job in Reproduction(("base", "fixedTime", "exact", "lstm-act/native"), (0, 1), quick=True).jobs():
         assert pickle.loads(pickle.dumps(job)).name == job.name
-        if isinstance(job, Measure):
-            parts = [part.name for part in job.parts()]
-            assert parts == [f"{job.stage} {job.training.subject} on {suite}" for suite in job.suites]
-            assert len(set(parts)) == len(parts) > 1
-
-
-def test_a_reproduction_at_an_address_is_the_one_in_a_folder(copied: Path, tmp_path: Path):
-    """Overtraining, and measuring by the suite, from what the training has left there."""
-    shutil.rmtree(copied / "base-overtrained")
-    (copied / "records" / "base-overtrained.jsonl").unlink()
-    address = (tmp_path / "there").as_uri()
-    driver = Copy(address, Path(shutil.copytree(copied, tmp_path / "driver")))
-    driver.send()
-    jobs = quick_jobs("base")
-    for folder, there in ((copied, None), (driver.folder, address)):
-        do_job(jobs["overtrain", "base-overtrained"], folder, None, there)
-        measure = jobs["measure", "base-overtrained"]
-        for part in measure.parts()[:2]:
-            for path, lines in do_job(part, folder, None, there).kept:
-                callbacks(folder).keep(path, lines)
-            if there:
-                driver.fetch()
-            assert part.state(folder).finished
-        assert measure.state(folder).done == 2
-    assert outcome(driver.folder / "base-overtrained") == outcome(copied / "base-overtrained") != {}
-    for name in ("records/base-overtrained.jsonl", "base-overtrained/leakage.jsonl"):
-        ours, theirs = (sorted((folder / name).read_text().splitlines()) for folder in (driver.folder, copied))
-        assert ours == theirs

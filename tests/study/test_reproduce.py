@@ -155,7 +155,6 @@ def test_records_name_the_commit_they_are_told(reproduce: Reproduce, tmp_path: P
         (["--variants", "nogroups"], "did you mean 'noGroups'?"),
         (["--variants", "dngp"], "did you mean 'dngpu'?"),
         (["--variants", "exact", "--only", "ship", "--out", "nowhere"], "no run of exact in nowhere is proved"),
-        (["--out", "s3://bucket/mine"], "add --on, or name a folder"),
         (["--reading", "txt", "--out", "out"], "did you mean 'text'?"),
         (["--reading", "text"], "name another folder: --out out/text"),
         (["--seeds", "9-0"], "write it as 0-9"),

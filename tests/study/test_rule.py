@@ -81,5 +81,5 @@ def test_the_seeds_that_are_lacking_are_trained_and_measured_for_it():
     for job in found:
         assert {*asked.seeds, *job.training.seeds} == set(rule.SEEDS)
         if isinstance(job, Measure):
-            assert set(job.suites) == suites
+            assert {one.suite.name for one in job.sheet.asked} == suites
             assert {one.way for one in job.sheet.asked} == {rule.WAY}

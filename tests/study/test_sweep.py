@@ -6,34 +6,15 @@ import pytest
 
 from gridsum.cli import main
 from gridsum.config.paper import Config, ConfigError
-from gridsum.study.sweep import (
-    Range,
-    SweepError,
-    configurations,
-    drawn,
-    grid,
-    parse_axis,
-    parse_range,
-    read_sweep,
-    write_sweep,
-)
+from gridsum.study.sweep import SweepError, configurations, grid, parse_axis, read_sweep, write_sweep
 from tests.faults.nodes import TINY
 from tests.faults.trainings import PAPER
 
 
-def test_every_combination_or_as_many_as_drawn():
+def test_every_combination_of_the_values_that_are_read():
     assert grid({"a": [1, 2], "b": ["x"]}) == [{"a": 1, "b": "x"}, {"a": 2, "b": "x"}]
-    ranges = {"training.learning_rate": Range(1e-4, 1e-2, True), "training.batch": Range(2, 9)}
-    found = drawn(Config(), ranges, 20, 3)
-    assert found == drawn(Config(), ranges, 20, 3) != drawn(Config(), ranges, 20, 4)
-    assert all(1e-4 <= change["training.learning_rate"] <= 1e-2 for change in found)
-    assert all(type(change["training.batch"]) is int for change in found)
-
-
-def test_axes_and_ranges_are_read():
     assert parse_axis(Config(), "model.heads=8,64") == ("model.heads", ["8", "64"])
     assert parse_axis(Config(), "task.terms=1,4;1,6") == ("task.terms", ["1,4", "1,6"])
-    assert parse_range(Config(), "training.clip=1:10:log") == ("training.clip", Range(1, 10, True))
     for text, message in (
         ("model.heads", "has no values"),
         ("model.haeds=8", "did you mean 'model.heads'"),
@@ -41,11 +22,6 @@ def test_axes_and_ranges_are_read():
     ):
         with pytest.raises((SweepError, ConfigError), match=message):
             parse_axis(Config(), text)
-    for text in ("training.clip=10:1", "training.clip=0:1:log", "training.clip=1", "training.clip=a:b"):
-        with pytest.raises(SweepError, match=r"write FIELD|runs from"):
-            parse_range(Config(), text)
-    with pytest.raises(ConfigError, match="does not take a number"):
-        parse_range(Config(), "training.precision=1:2")
 
 
 def test_a_sweep_says_what_it_is_and_is_not_mixed_with_another(tmp_path: Path):
@@ -94,7 +70,6 @@ def test_a_sweep_of_exact_lists_what_is_proved(tmp_path: Path, capsys: pytest.Ca
     ("arguments", "said"),
     [
         ([], "say what to sweep over"),
-        (["--random", "2"], "--random draws from --range"),
         (["--variant", "exact", "--grid", "rule.bits=2", "--measure", "2x15"], "leave --measure out"),
         *(
             (["--grid", "model.heads=8", "--on", on], "write processes:4 for four")

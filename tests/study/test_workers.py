@@ -149,7 +149,7 @@ def test_a_process_that_is_killed_is_followed_by_another(tmp_path: Path, monkeyp
                 killed.add(beat.process)
                 os.kill(beat.process, signal.SIGKILL)
 
-    said = "the process that did train 0 ended with -9; the same command goes on"
+    said = "the process that did train 0 was killed 2 times; the same command goes on"
     with pytest.raises(WorkersError, match=said), processes(1) as workers:
         run_by(workers, sweep_jobs(ENDLESS, (1,)), tmp_path, None, print, kill)
     assert len(killed) == 2
@@ -221,9 +221,8 @@ def test_a_cluster_that_runs_is_reached_by_either_address(tmp_path: Path, monkey
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)  # however busy the machine is
-@pytest.mark.parametrize("at_address", [False, True])
-def test_nodes_workers_and_driver_are_killed_and_nothing_is_lost(at_address: bool, tmp_path: Path):
+def test_nodes_workers_and_driver_are_killed_and_nothing_is_lost(tmp_path: Path):
     pytest.importorskip("ray")
-    ended = list(killed_sweep(tmp_path, 6, at_address=at_address))
+    ended = list(killed_sweep(tmp_path, 6))
     assert [lost for lost in ended if lost] == []
     assert len(ended) >= 4, "some kills came before the end"

@@ -16,13 +16,9 @@ import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, NoReturn, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple, NoReturn, TypeVar
 
 from gridsum.io.names import DEFAULT_MODEL, MODELS, did_you_mean, meant
-
-if TYPE_CHECKING:
-    from gridsum.study.storage import Copy
 
 Options = TypeVar("Options")
 HELP_WIDTH = 79
@@ -319,8 +315,6 @@ def _checked(read: Callable[[str], Any], text: str) -> Any:
 
 File = Annotated[str, Value("FILE")]
 Folder = Annotated[str, Value("FOLDER", _folder)]
-Place = Annotated[str, Value("FOLDER")]
-"""A folder, or an address where that is allowed."""
 ModelName = Annotated[str, Value("MODEL")]
 Records = Annotated[str, Value("RECORDS")]
 Suite = Annotated[str, Value("SUITE")]
@@ -378,7 +372,7 @@ class Jobs(OnDevice):
     on: Annotated[str | None, Value("WHERE", _workers)] = option(
         "let others do the jobs, several at once: processes:N of this machine, which share its GPU, or a Ray cluster, "
         "ray for one on this machine, ray://HOST:10001 or HOST:6379 for one elsewhere; --out must be a folder that all "
-        "of them see, or an address such as s3://BUCKET/NAME (default: this process)"
+        "of them see (default: this process)"
     )
     gpus_per_job: Annotated[float | None, Value("X", _share)] = option(
         "what share of a GPU a job asks the cluster for (default: 1 where it has GPUs, else 0)"
@@ -389,16 +383,12 @@ class Jobs(OnDevice):
         return f"what is done is kept; go on with: {shlex.join(['gridsum', command, *self.arguments])}"
 
     @contextmanager
-    def working(self, command: str, out: str) -> "Iterator[tuple[Path, Copy | None]]":
-        """The folder that jobs work in, or a copy of what lies at an address. Who interrupts is told how to go on."""
+    def working(self, command: str, out: str) -> Iterator[None]:
+        """Around the jobs: who interrupts is told how to go on."""
         from gridsum.cli.output import tell, unwritable
-        from gridsum.study.storage import folder_of, is_address
 
-        if is_address(out) and self.on is None:
-            raise UsageError(f"{out} is an address, where the machines of a cluster work; add --on, or name a folder")
         try:
-            with folder_of(out) as found:
-                yield found
+            yield
         except KeyboardInterrupt:
             tell(f"gridsum: stopped; {self.go_on(command)}")
             raise

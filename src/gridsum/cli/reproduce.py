@@ -13,7 +13,6 @@ from gridsum.cli.options import (
     File,
     Folder,
     Jobs,
-    Place,
     Seeds,
     UsageError,
     Value,
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
 
     from gridsum.study.check import Checked
     from gridsum.study.reproduction import Reproduction
-    from gridsum.study.storage import Copy
 
 _STAGES = {
     "train": "the seeds of every variant, each variant as one fleet",
@@ -78,7 +76,7 @@ class Options(Jobs):
     """
 
     lists: ClassVar = {"stages, in order": _STAGES}
-    out: Place | None = option("where everything goes (default: results)")
+    out: Folder | None = option("where everything goes (default: results)")
     variants: tuple[Annotated[str, Value("NAME")], ...] = option(
         f"which of {', '.join(PAPER_VARIANTS)} (default: all of these); or exact, which is proved, and of which the "
         "chosen run is measured; or baselines, or one of them, such as dngpu or dngpu/native",
@@ -130,8 +128,8 @@ def run(options: Options) -> int:
     asked = _asked(options)
     out = options.out or ("out/quick" if options.quick else "results")
     try:
-        with options.working("reproduce", out) as (folder, copy):
-            return _reproduce(options, asked, folder, copy, device, _deadline(started, options.time_limit))
+        with options.working("reproduce", out):
+            return _reproduce(options, asked, Path(out), device, _deadline(started, options.time_limit))
     except OutOfTime:
         tell(f"gridsum: the time limit is reached; {options.go_on('reproduce')}")
         return OUT_OF_TIME
@@ -151,12 +149,7 @@ def _asked(options: Options) -> "Reproduction":
 
 
 def _reproduce(
-    options: Options,
-    asked: "Reproduction",
-    folder: Path,
-    copy: "Copy | None",
-    device: "torch.device",
-    check: Callable[[], None],
+    options: Options, asked: "Reproduction", folder: Path, device: "torch.device", check: Callable[[], None]
 ) -> int:
     from gridsum.study import stages
     from gridsum.study.reproduction import write_reproduction
@@ -178,7 +171,7 @@ def _reproduce(
             if not all(state.finished or state.waits_for for state in [job.state(folder) for job in jobs]):
                 write_reproduction(folder, asked)
             commit = options.commit or source_commit()
-            waiting = do_jobs(jobs, folder, shown, options.on, device, commit, check, copy, options.gpus_per_job)
+            waiting = do_jobs(jobs, folder, shown, options.on, device, commit, check, options.gpus_per_job)
         tell(f"gridsum: it is in {options.out or folder}")
     if "figures" in wanted:
         stages.draw_figures(folder, page, asked, _draw, _say)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated, Any
 
 from gridsum.api.progress import progress
@@ -9,10 +10,9 @@ from gridsum.cli import FAILED
 from gridsum.cli.evaluate import source_commit
 from gridsum.cli.options import (
     File,
+    Folder,
     Jobs,
-    Place,
     Samples,
-    Seed,
     Seeds,
     Suite,
     UsageError,
@@ -21,7 +21,6 @@ from gridsum.cli.options import (
     option,
     required,
     several,
-    whole_number,
 )
 from gridsum.cli.output import emit
 from gridsum.cli.train import named
@@ -37,13 +36,12 @@ class Options(Jobs):
     examples:
       gridsum sweep --out runs/rates --seeds 0-4 \\
           --grid training.learning_rate=1e-3,3e-4 model.heads=8,64
-      gridsum sweep --out runs/drawn --on ray --random 50 \\
-          --range training.learning_rate=1e-4:1e-2:log
+      gridsum sweep --out runs/beside --on processes:2 --grid model.heads=8,64
       gridsum sweep --out runs/mine --list changes.jsonl --measure 2x100
       gridsum sweep --variant exact --out runs/bits --grid rule.bits=6,7,8
     """
 
-    out: Place = required("where everything goes")
+    out: Folder = required("where everything goes")
     variant: Annotated[str, Value("NAME", one_of("variant", names()))] = option(
         "what is changed, as of gridsum train; the options below are those of its own", "base"
     )
@@ -52,9 +50,6 @@ class Options(Jobs):
         "every combination of these values; values that hold commas are separated by ;"
     )
     list: File | None = option("one JSON object a line, of fields and values to change")
-    random: Annotated[int | None, whole_number(1, 10_001)] = option("so many configurations drawn from --range")
-    range: tuple[Annotated[str, Value("FIELD=LOW:HIGH[:log]")], ...] = several("what --random draws")
-    random_seed: Seed = option("of --random", 0)
     measure: tuple[Suite, ...] = several("measure all runs on these suites")
     samples: Samples | None = option("of each suite (default: its own)")
     changes: Mapping[str, str] = field(default_factory=dict)
@@ -74,14 +69,14 @@ def run(options: Options) -> int:
     if entry.outcome and options.measure:
         raise UsageError(f"what {entry.name} comes to is a proof; leave --measure out")
     base = entry.configure(changes=dict(options.changes))
-    changes = changes_asked(base, options.grid, options.list, options.random, options.range, options.random_seed)
-    configs = configurations(base, changes)
+    configs = configurations(base, changes_asked(base, options.grid, options.list))
     suites = [suite for name in options.measure for suite in find(name)]
     jobs, device = sweep_jobs(configs, options.seeds, suites, options.samples), pick_device(options.device)
-    with options.working("sweep", options.out) as (folder, copy), progress() as shown:
+    folder = Path(options.out)
+    with options.working("sweep", options.out), progress() as shown:
         write_sweep(folder, configs, options.seeds)
         share = options.gpus_per_job
-        waiting = do_jobs(jobs, folder, shown, options.on, device, source_commit(), copy=copy, gpus_per_job=share)
+        waiting = do_jobs(jobs, folder, shown, options.on, device, source_commit(), gpus_per_job=share)
         lines = listed(folder, configs, options.seeds)
     for line in lines:
         emit(line)

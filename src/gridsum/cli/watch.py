@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from gridsum.cli.options import Place, Seconds, UsageError, flag, option, required
+from gridsum.cli.options import Folder, Seconds, UsageError, flag, option, required
 from gridsum.cli.output import print_text, terminal_width
 
 _CLEAR = "\x1b[H\x1b[J"
@@ -27,10 +27,9 @@ class Options:
       gridsum watch runs/base
       gridsum watch runs/exact --once
       gridsum watch mine --all
-      gridsum watch s3://bucket/mine
     """
 
-    folder: Place = required("the --out of gridsum train, reproduce or sweep", argument=True)
+    folder: Folder = required("the --out of gridsum train, reproduce or sweep", argument=True)
     once: bool = flag("look once (so it does into a file or a pipe)")
     all: bool = flag("also show jobs that are done or wait")
     json: bool = flag("print the state of a training run as JSON, once")
@@ -39,22 +38,21 @@ class Options:
 
 def run(options: Options) -> int:
     from gridsum.study import watch
-    from gridsum.study.storage import folder_of, is_address
 
-    if not is_address(options.folder) and not Path(options.folder).is_dir():
+    folder = Path(options.folder)
+    if not folder.is_dir():
         raise UsageError(f"there is no folder {options.folder}; name one that gridsum train --out has made")
     live = sys.stdout.isatty() and not options.once and not options.json
     while True:
-        with folder_of(options.folder, whole=False) as (folder, _):
-            jobs = watch.jobs_in(folder)
-            if jobs:
-                lines, ended = watch.status(folder, jobs, options.all)
-                shown = "\n".join(lines) + "\n"
-            else:
-                seen = watch.look(folder)
-                shown, ended = watch.drawn(folder, seen, terminal_width()), seen.ended
-                if options.json:
-                    shown = json.dumps({**seen._asdict(), "ended": ended}) + "\n"
+        jobs = watch.jobs_in(folder)
+        if jobs:
+            lines, ended = watch.status(folder, jobs, options.all)
+            shown = "\n".join(lines) + "\n"
+        else:
+            seen = watch.look(folder)
+            shown, ended = watch.drawn(folder, seen, terminal_width()), seen.ended
+            if options.json:
+                shown = json.dumps({**seen._asdict(), "ended": ended}) + "\n"
         print_text((_CLEAR if live else "") + shown)
         if not live or ended:
             return 0

@@ -8,8 +8,7 @@
 There is no state beside these: what is done is read from the folders and records themselves. Weights and logs need not
 be kept of a training that has been measured: it counts as done.
 
-A job names no folder but within FOLDER, so it can be done in a copy of FOLDER on another machine. It can be stopped at
-any moment by an exception from a callback; what it has done stays done.
+A job can be stopped at any moment by an exception from a callback; what it has done stays done.
 """
 
 import gc
@@ -28,7 +27,7 @@ from gridsum.config.fields import fields_of, override
 from gridsum.config.paper import Config
 from gridsum.config.registry import Trainable, find
 from gridsum.evaluation.evaluate import evaluate
-from gridsum.evaluation.records import Record, as_line, read
+from gridsum.evaluation.records import Record, append, read
 from gridsum.evaluation.suites import Suite
 from gridsum.io.disk import append_lines
 from gridsum.io.version import __version__
@@ -36,7 +35,7 @@ from gridsum.model.store import WEIGHTS, Model, load_runs
 from gridsum.ops.costs import Work, operations, steps_of_solving
 from gridsum.ops.devices import describe, on_gpu
 from gridsum.ops.forms import served
-from gridsum.study.leakage import LEAKAGE, leakage, lines_of, read_leakage
+from gridsum.study.leakage import append_leakage, leakage, read_leakage
 from gridsum.study.selection import choose, proved_seed
 from gridsum.training.checkpoints import drop_checkpoints
 from gridsum.training.folders import FolderError, read_setup, seed_folder, trained_epochs
@@ -58,8 +57,6 @@ class Callbacks:
     device: torch.device
     progress: Callable[[str, int, int, str, str], None]
     """Hears a label, how much is done, of how much, of what, and news."""
-    keep: Callable[[str, str], None]
-    """Adds lines to a file, which is named within the folder."""
     note: Callable[[str], None] = lambda _: None
     check: Callable[[], None] = lambda: None
     """Called between parts that have been kept; raises to stop."""
@@ -88,10 +85,6 @@ class Sheet:
     """Only the run that is chosen among those that are proved is measured."""
     leaks: bool = False
     """What soft placement leaks is looked at, too."""
-
-    @property
-    def suites(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(asked.suite.name for asked in self.asked))
 
     def records(self, folder: Path, seeds: Iterable[int]) -> dict[tuple[str, Way | None, int], Record]:
         """The records that count, by suite, way and seed: of these runs, with problems enough; of several, the last."""
@@ -234,15 +227,6 @@ class Job(ABC):
         """Bytes it takes, about."""
         return _PROCESS_BYTES
 
-    def parts(self) -> "list[Job]":
-        """What of it can be done at the same time on several machines."""
-        return [self]
-
-    def places(self) -> list[str]:
-        """The folders and files that it reads or writes."""
-        follows = self.training.follows
-        return [self.training.name, *([follows.name, *(sheet.path for sheet in follows.sheets)] if follows else [])]
-
     @abstractmethod
     def state(self, folder: Path) -> State: ...
 
@@ -322,29 +306,13 @@ class Train(Job):
 
 @dataclass(frozen=True)
 class Measure(Job):
-    """Records of a training's runs on a sheet of suites, or on one of them."""
+    """Records of a training's runs on a sheet of suites."""
 
     sheet: Sheet
-    suite: str = ""
 
     @property
     def stage(self) -> str:
         return self.sheet.stage
-
-    @property
-    def name(self) -> str:
-        return super().name + (f" on {self.suite}" if self.suite else "")
-
-    @property
-    def suites(self) -> tuple[str, ...]:
-        return (self.suite,) if self.suite else self.sheet.suites
-
-    def parts(self) -> list[Job]:
-        """A suite each."""
-        return [Measure(self.training, self.sheet, suite) for suite in self.suites]
-
-    def places(self) -> list[str]:
-        return [*super().places(), self.sheet.path]
 
     def _missing(self, folder: Path, seeds: Sequence[int]) -> dict[Asked, list[int]]:
         """What is asked and the runs that lack a record of it."""
@@ -352,7 +320,6 @@ class Measure(Job):
         lacking = {
             asked: [seed for seed in seeds if (asked.suite.name, asked.way, seed) not in found]
             for asked in self.sheet.asked
-            if asked.suite.name in self.suites
         }
         return {asked: runs for asked, runs in lacking.items() if runs}
 
@@ -367,7 +334,7 @@ class Measure(Job):
         return None if seed is None else (seed,)
 
     def state(self, folder: Path) -> State:
-        seeds, total = self._seeds(folder), len(self.suites)
+        seeds, total = self._seeds(folder), len({asked.suite for asked in self.sheet.asked})
         if seeds is None:
             done = self.sheet.proved_alone and self.training.finished(folder)
             what = "a proof of a run" if done else "the training"
@@ -392,12 +359,9 @@ class Measure(Job):
             torch.backends.cuda.matmul.allow_tf32 = False
         seeds, place, name = self._seeds(folder), folder / self.training.name, self.training.subject
         assert seeds is not None, "runs are trained before they are measured"
-        if self.sheet.leaks and self.suites[0] == self.sheet.suites[0]:
-            known = read_leakage(place)
-            unknown = [seed for seed in seeds if seed not in known]
-            if unknown:
-                found = leakage(self.training.load(folder, unknown, callbacks.device))
-                callbacks.keep(f"{self.training.name}/{LEAKAGE}", lines_of(found))
+        known = read_leakage(place)
+        if unknown := [seed for seed in seeds if self.sheet.leaks and seed not in known]:
+            append_leakage(place, leakage(self.training.load(folder, unknown, callbacks.device)))
         model, loaded = None, []
         for asked, missing in self._missing(folder, seeds).items():
             if model is None or loaded != missing:
@@ -411,7 +375,7 @@ class Measure(Job):
             how = {"grids": asked.way[0], "placement": asked.way[1]} if asked.way else {}
             (subject,), seed = self.training.kind.subjects(model, **how), self.sheet.evaluation_seed
             records = evaluate(subject, asked.suite, asked.samples, seed, callbacks.commit, report)
-            callbacks.keep(self.sheet.path, "".join(map(as_line, records)))
+            append(folder / self.sheet.path, records)
             callbacks.check()
 
 
@@ -425,16 +389,6 @@ def jobs_of(trainings: Iterable[Training]) -> list[Job]:
     """The trainings, then what is measured of them."""
     trainings = list(trainings)
     return [*map(Train, trainings), *(Measure(training, sheet) for training in trainings for sheet in training.sheets)]
-
-
-def keep_in(folder: Path) -> Callable[[str, str], None]:
-    """What adds lines to files of a folder."""
-
-    def keep(path: str, lines: str) -> None:
-        if lines:
-            append_lines(folder / path, lines.encode())
-
-    return keep
 
 
 def _listed(seeds: Sequence[int]) -> str:

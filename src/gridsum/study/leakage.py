@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 import torch
 
-from gridsum.io.disk import read_objects
+from gridsum.io.disk import append_lines, read_objects
 from gridsum.model.store import Model
 from gridsum.ops.placement.plain import ACTIONS, TLU
 
-LEAKAGE = "leakage.jsonl"
+_LEAKAGE = "leakage.jsonl"
 
 
 class Leakage(NamedTuple):
@@ -53,12 +53,13 @@ def leakage(model: Model) -> list[Leakage]:
     return found
 
 
-def lines_of(found: list[Leakage]) -> str:
-    return "".join(json.dumps(one._asdict()) + "\n" for one in found)
+def append_leakage(folder: Path, found: list[Leakage]) -> None:
+    lines = "".join(json.dumps(one._asdict()) + "\n" for one in found)
+    append_lines(folder / _LEAKAGE, lines.encode())
 
 
 def read_leakage(folder: Path) -> dict[int, Leakage]:
     """By seed; of several for one, the last."""
-    path = folder / LEAKAGE
+    path = folder / _LEAKAGE
     rows: list[dict[str, Any]] = list(read_objects(path)) if path.exists() else []
     return {row["seed"]: Leakage(**row) for row in rows}

@@ -7,17 +7,13 @@ FOLDER/records/NAME.jsonl     records of its runs, if suites were asked for
 
 import itertools
 import json
-import math
-import random
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import Any, TypeVar
 
 from gridsum.config.fields import fields_of, override, to_json
-from gridsum.config.paper import ConfigError
 from gridsum.config.registry import find, read_config
 from gridsum.evaluation.suites import Suite
 from gridsum.io.disk import write_atomically
@@ -33,33 +29,9 @@ class SweepError(ValueError):
     """A sweep that cannot be made; the message says what to mend."""
 
 
-@dataclass(frozen=True)
-class Range:
-    """Numbers to draw from, evenly or, where the lower is above 0 and `log` is asked for, by their logarithm."""
-
-    low: float
-    high: float
-    log: bool = False
-
-    def draw(self, chance: random.Random, whole: bool) -> Any:
-        if self.log:
-            value = math.exp(chance.uniform(math.log(self.low), math.log(self.high)))
-        else:
-            value = chance.uniform(self.low, self.high)
-        return round(value) if whole else float(f"{value:.6g}")
-
-
 def grid(axes: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
     """Every combination."""
     return [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
-
-
-def drawn(config: Any, ranges: Mapping[str, Range], count: int, seed: int) -> list[dict[str, Any]]:
-    """Changes at random, the same for the same seed."""
-    chance, kinds = random.Random(seed), fields_of(config)
-    return [
-        {name: between.draw(chance, kinds[name][0] is int) for name, between in ranges.items()} for _ in range(count)
-    ]
 
 
 def configurations(base: Configuration, changes: Sequence[Mapping[str, Any]]) -> dict[str, Configuration]:
@@ -126,19 +98,12 @@ def listed(folder: Path, configs: Mapping[str, Any], seeds: Sequence[int]) -> li
     return [f"{header} {'runs':>5}  configuration", *(f"{told} {runs:>5}  {name}" for _, runs, told, name in ordered)]
 
 
-def changes_asked(
-    base: Any, axes: Sequence[str], listing: str | None, count: int | None, ranges: Sequence[str], seed: int
-) -> list[dict[str, Any]]:
-    """What a sweep changes, configuration by configuration: along axes, listed in a file, or drawn from ranges."""
-    if sum((bool(axes), listing is not None, count is not None)) != 1:
-        raise SweepError("say what to sweep over: --grid, --list or --random with --range")
-    if axes:
+def changes_asked(base: Any, axes: Sequence[str], listing: str | None) -> list[dict[str, Any]]:
+    """What a sweep changes, configuration by configuration: along axes, or as listed in a file."""
+    if bool(axes) == (listing is not None):
+        raise SweepError("say what to sweep over: --grid or --list")
+    if listing is None:
         return grid(dict(parse_axis(base, text) for text in axes))
-    if count is not None:
-        if not ranges:
-            raise SweepError("--random draws from --range; name at least one field")
-        return drawn(base, dict(parse_range(base, text) for text in ranges), count, seed)
-    assert listing is not None
     found = []
     for number, line in enumerate(Path(listing).read_text(encoding="utf-8").splitlines(), 1):
         if line.strip():
@@ -162,22 +127,3 @@ def parse_axis(config: Any, text: str) -> tuple[str, list[str]]:
     for value in many:
         override(config, {name: value})
     return name, many
-
-
-def parse_range(config: Any, text: str) -> tuple[str, Range]:
-    """`training.learning_rate=1e-4:1e-2:log` as a field and the range to draw it from."""
-    match = re.fullmatch(r"([\w.]+)=([^:]+):([^:]+)(:log)?", text)
-    if match is None:
-        raise SweepError(f"{text!r} is not a range; write FIELD=LOW:HIGH or FIELD=LOW:HIGH:log")
-    name = match[1]
-    try:
-        low, high = float(match[2]), float(match[3])
-    except ValueError:
-        raise SweepError(f"{text!r} has no numbers; write FIELD=LOW:HIGH") from None
-    if not low < high or (match[4] and low <= 0):
-        raise SweepError(f"{text!r} runs from {low:g} to {high:g}; the lower number comes first, above 0 for log")
-    if name not in fields_of(config):
-        override(config, {name: match[2]})
-    if fields_of(config)[name][0] not in (int, float):
-        raise ConfigError(f"{name} does not take a number, so it cannot be drawn; name its values with --grid")
-    return name, Range(low, high, bool(match[4]))

@@ -44,8 +44,8 @@ def status(folder: Path, jobs: Sequence[Job], everything: bool = False) -> tuple
     last = last_beats(folder)
     counts = {"done": 0, "running": 0, "waiting": 0, "ready": 0}
     lines = []
-    for part in [part for job in jobs for part in ([job] if job.state(folder).finished else job.parts())]:
-        state, beat = part.state(folder), last.get(part.name)
+    for job in jobs:
+        state, beat = job.state(folder), last.get(job.name)
         told = ""
         if state.finished:
             kind, told = "done", "done" if everything else ""
@@ -58,7 +58,7 @@ def status(folder: Path, jobs: Sequence[Job], everything: bool = False) -> tuple
             kind, told = "ready", "not running"
         counts[kind] += 1
         if told:
-            lines.append(f"{part.name:<44} {state.done:>5} of {state.total} {state.unit:<8} {told}")
+            lines.append(f"{job.name:<44} {state.done:>5} of {state.total} {state.unit:<8} {told}")
     lines.append("; ".join(f"{count} {name}" for name, count in counts.items()))
     return lines, counts["done"] == sum(counts.values())
 

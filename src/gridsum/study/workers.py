@@ -1,6 +1,6 @@
 """Jobs done by several workers at once: processes of this machine, or tasks of a Ray cluster.
 
-A job keeps what it has done in its folder, or at an address, and goes on from there. So a job whose worker dies is
+A job keeps what it has done in its folder, which all workers see, and goes on from there. So a job whose worker dies is
 simply done again; and a driver that dies is started again by the same command.
 """
 
@@ -12,7 +12,8 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import partial
 from multiprocessing.connection import wait as wait_for
@@ -24,11 +25,9 @@ import torch
 from gridsum.api.progress import Progress
 from gridsum.io.disk import LockedError
 from gridsum.io.limits import told
-from gridsum.study.heartbeat import beats, heartbeat, path_of
-from gridsum.study.jobs import Callbacks, Job, keep_in
-from gridsum.study.storage import Copy, copied
+from gridsum.study.heartbeat import heartbeat
+from gridsum.study.jobs import Callbacks, Job
 
-DRIVER = "driver"
 _PATIENCE = 120.0
 """How long a job waits for a folder that a dying process has not let go of, in seconds."""
 _LOOK_SECONDS = 1.0
@@ -47,8 +46,6 @@ class Done(NamedTuple):
 
     machine: str
     seconds: float
-    kept: list[tuple[str, str]]
-    """Lines that the driver has to add to files: those of workers that have only a copy."""
 
 
 class Workers(NamedTuple):
@@ -56,9 +53,7 @@ class Workers(NamedTuple):
 
     described: str
     submit: Callable[..., "Future[Done]"]
-    """Takes a job and the other arguments of `do_job`."""
-    in_parts: bool
-    """Whether to give them jobs in parts as small as can be."""
+    """Takes the arguments of `do_job`."""
 
 
 def do_jobs(
@@ -69,7 +64,6 @@ def do_jobs(
     device: torch.device,
     commit: str | None = None,
     check: Callable[[], None] = lambda: None,
-    copy: Copy | None = None,
     gpus_per_job: float | None = None,
 ) -> list[Job]:
     """Do all jobs, here or by the workers that `on` names; returns those that wait for others."""
@@ -81,12 +75,11 @@ def do_jobs(
         shown.update(label, done, total, news, unit=unit)
 
     if on is None:
-        return run_here(jobs, folder, Callbacks(device, progress, keep_in(folder), note, check, commit))
+        return run_here(jobs, folder, Callbacks(device, progress, note, check, commit))
     kind, _, most = on.partition(":")
     with processes(int(most)) if kind == "processes" else cluster(on, gpus_per_job, note) as workers:
-        where = copy.address if copy else folder
-        note(f"{len(jobs)} jobs on {workers.described}; gridsum watch {where} says how far")
-        return run_by(workers, jobs, folder, commit, note, check, copy)
+        note(f"{len(jobs)} jobs on {workers.described}; gridsum watch {folder} says how far")
+        return run_by(workers, jobs, folder, commit, note, check)
 
 
 def run_here(jobs: Sequence[Job], folder: Path, callbacks: Callbacks) -> list[Job]:
@@ -109,16 +102,11 @@ def run_by(
     commit: str | None,
     note: Callable[[str], None],
     check: Callable[[], None] = lambda: None,
-    copy: Copy | None = None,
 ) -> list[Job]:
-    """Do all jobs by workers, each as soon as what it waits for is done; returns those that still wait in the end.
-
-    Where `folder` is a copy of what lies at an address, the workers work there.
-    """
+    """Do all jobs by workers, each as soon as what it waits for is done; returns those that still wait in the end."""
     folder = folder.absolute()
     waiting: dict[Job, str] = {}
     running: dict[Future[Done], Job] = {}
-    keep = keep_in(folder)
 
     def look(job: Job) -> None:
         """Send a job off, or keep it with what it waits for; to look costs reading folders."""
@@ -127,26 +115,18 @@ def run_by(
         if not state.finished and state.waits_for:
             waiting[job] = state.waits_for
         elif not state.finished:
-            running[workers.submit(job, folder, commit, copy and copy.address)] = job
+            running[workers.submit(job, folder, commit)] = job
 
-    with _alone(copy) as renew:
-        for whole in jobs:
-            for job in whole.parts() if workers.in_parts or copy else [whole]:
-                look(job)
-        while running:
-            done, _ = wait(running, _LOOK_SECONDS, FIRST_COMPLETED)
-            renew()
-            check()
-            for future in done:
-                job, result = running.pop(future), _result(future)
-                note(f"{job.name}: done on {result.machine} in {result.seconds:.0f} s")
-                for path, lines in result.kept:
-                    keep(path, lines)
-                if copy is not None:
-                    copy.send()
-                    copy.fetch(job.places())
-                for other in [other for other, what in waiting.items() if what.endswith(f" {job.training.subject}")]:
-                    look(other)
+    for job in jobs:
+        look(job)
+    while running:
+        done, _ = wait(running, _LOOK_SECONDS, FIRST_COMPLETED)
+        check()
+        for future in done:
+            job, result = running.pop(future), _result(future)
+            note(f"{job.name}: done on {result.machine} in {result.seconds:.0f} s")
+            for other in [other for other, what in waiting.items() if what.endswith(f" {job.training.subject}")]:
+                look(other)
     for job in waiting:
         note(f"{job.name} is left out: it waits for {job.state(folder).waits_for}")
     return list(waiting)
@@ -163,76 +143,24 @@ def _result(future: "Future[Done]") -> Done:
     raise cause
 
 
-@contextmanager
-def _alone(copy: Copy | None) -> Iterator[Callable[[], None]]:
-    """Be the one driver of what lies at an address; gives what has to be called now and then to stay it.
-
-    A folder has locks instead. A driver that was not heard of for a minute, or whose process on this machine is gone,
-    is dead.
-    """
-    if copy is None:
-        yield lambda: None
-        return
-    last = beats(copy.folder, DRIVER)[-1:]
-    if last and last[0].current and not (last[0].machine == socket.gethostname() and _is_gone(last[0].process)):
-        raise LockedError(
-            f"{copy.address} is being worked on by process {last[0].process} on {last[0].machine}; stop that one, or "
-            "wait for a minute if it is dead"
-        )
-    with heartbeat(copy.folder, DRIVER) as heart:
-        copy.send()
-
-        def renew() -> None:
-            heart.beat()
-            copy.keep()
-
-        yield renew
-
-
-def _is_gone(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return True
-    except PermissionError:
-        pass
-    return False
-
-
-def do_job(job: Job, folder: Path, commit: str | None, address: str | None = None) -> Done:
-    """Do a job where this runs: in the folder, or in a copy of what of it lies at an address."""
-    began, kept = time.monotonic(), []
-    if address is None:
-        _do(job, folder, commit, keep_in(folder), lambda: None)
-    else:
-        with copied(address, [*job.places(), path_of(job.name)]) as copy:
-            try:
-                _do(job, copy.folder, commit, lambda *lines: kept.append(lines), copy.keep)
-            finally:
-                copy.send()
-    return Done(socket.gethostname(), time.monotonic() - began, kept)
-
-
-def _do(
-    job: Job, folder: Path, commit: str | None, keep: Callable[[str, str], None], renew: Callable[[], None]
-) -> None:
-    """What runs somewhere else at that moment is waited for."""
+def do_job(job: Job, folder: Path, commit: str | None) -> Done:
+    """Do a job in this process; if another one works on it at that moment, wait for that."""
+    began = time.monotonic()
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     with heartbeat(folder, job.name) as heart:
 
         def progress(_: str, done: int, total: int, unit: str, __: str) -> None:
             heart.beat(done, total, at_once=not unit)
-            renew()
 
-        renew()  # whoever asks is told that the work goes on
-        end = time.monotonic() + _PATIENCE
         while not job.state(folder).finished:
             try:
-                return job.run(folder, Callbacks(device, progress, keep, commit=commit))
+                job.run(folder, Callbacks(device, progress, commit=commit))
+                break
             except LockedError:
-                if time.monotonic() > end:
+                if time.monotonic() > began + _PATIENCE:
                     raise
                 time.sleep(_LOOK_SECONDS)
+    return Done(socket.gethostname(), time.monotonic() - began)
 
 
 @contextmanager
@@ -242,47 +170,34 @@ def processes(most: int) -> Iterator[Workers]:
     Fleets of few runs leave most of a large GPU idle. The kernels of several processes run at once where NVIDIA's
     multi-process service runs, in turns where not. Left early, each process saves what it has and ends.
     """
-    running: set[Any] = set()
     threads, starting, left = max(1, torch.get_num_threads() // most), threading.Lock(), False
 
     def call(job: Job, *asked: Any) -> Done:
-        status: int | None = None
         for _ in range(_TRIES):
-            here, there = _SPAWN.Pipe(duplex=False)
-            process = _SPAWN.Process(target=_work, args=(there, threads, job, *asked), name=job.name)
-            with starting:
-                if left:
-                    break
-                process.start()
-                running.add(process)
-            there.close()
-            with here:
+            with ProcessPoolExecutor(1, _SPAWN, _begin, (threads,)) as process:
+                with starting:
+                    if left:
+                        break
+                    future = process.submit(_work, job, *asked)
                 try:
-                    said = here.recv()
-                except EOFError:  # killed or told to stop, it closed its end without a word
-                    said = None
-            process.join()
-            running.discard(process)
-            status = process.exitcode
-            if isinstance(said, BaseException):
-                raise said
-            if said is not None:
-                return said
-        raise WorkersError(f"the process that did {job.name} ended with {status}; the same command goes on from there")
+                    return future.result()
+                except BrokenProcessPool:
+                    pass  # killed or told to stop
+        raise WorkersError(f"the process that did {job.name} was killed {_TRIES} times; the same command goes on")
 
     with ThreadPoolExecutor(most) as pool:
         try:
-            yield Workers(f"{most} processes of this machine", partial(pool.submit, call), in_parts=False)
+            yield Workers(f"{most} processes of this machine", partial(pool.submit, call))
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
             with starting:
                 left = True
-                for process in list(running):
+                for process in multiprocessing.active_children():
                     process.terminate()
 
 
-def _work(told_to: Any, threads: int, *asked: Any) -> None:
-    """Do a job in this process, which ends with the process that began it."""
+def _begin(threads: int) -> None:
+    """Be a process that does one job, and ends with the process that began it."""
 
     def stop(*_: object) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second one must not interrupt what is saved
@@ -298,12 +213,13 @@ def _work(told_to: Any, threads: int, *asked: Any) -> None:
     signal.signal(signal.SIGTERM, stop)
     threading.Thread(target=end_with_driver, daemon=True).start()
     torch.set_num_threads(threads)
+
+
+def _work(*asked: Any) -> Done:
     try:
-        told_to.send(do_job(*asked))
+        return do_job(*asked)
     except KeyboardInterrupt:
-        pass  # what was done is saved, and nobody listens any more
-    except Exception as error:
-        told_to.send(error)
+        os._exit(1)  # what was done is saved, and nobody listens any more
 
 
 @contextmanager
@@ -353,7 +269,7 @@ def cluster(
     machines = sum(node["Alive"] for node in ray.nodes())
     described = f"{machines} machines with {held.get('CPU', 0):.0f} cores and {held.get('GPU', 0):.0f} GPUs"
     try:
-        yield Workers(described, submit, in_parts=True)
+        yield Workers(described, submit)
     finally:
         ray.shutdown()
 
