@@ -17,9 +17,7 @@ from gridsum.config.registry import BASELINES
 from gridsum.data.problems import Batch, Space, batch_of, sample
 from gridsum.data.streams import Stream
 from gridsum.evaluation.baselines import best_runs, curves
-from gridsum.evaluation.evaluate import evaluate
 from gridsum.evaluation.records import RecordError, append
-from gridsum.evaluation.suites import Suite
 from gridsum.evaluation.tables import TABLES
 from gridsum.model.rollout import Network
 from gridsum.model.store import StoreError, load
@@ -275,17 +273,6 @@ def test_prefix_sums():
         bits = batch.expression(0, problem).rstrip("=")
         odd = "".join(str(bits[: end + 1].count("1") % 2) for end in range(6)).lstrip("0") or "0"
         assert batch.answer(0, problem).strip() == odd == task.answer((bits,))
-
-
-def test_a_suite_is_measured_once_for_all_runs(tmp_path: Path):
-    config = small("deep-thinking")
-    train(config, (0, 1), tmp_path, CPU)
-    model = load(str(tmp_path))
-    (subject,) = model.kind.subjects(model)
-    first, second = evaluate(subject, Suite.parse("2x3"), 5)
-    assert (first.samples, second.seed) == (5, 1)
-    assert first.training_seconds is not None
-    assert first.training_seconds > 0
 
 
 def test_a_shipped_run_is_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):

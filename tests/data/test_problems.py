@@ -54,12 +54,6 @@ def test_empty_intervals(text, name):
         Space.parse(text)
 
 
-def test_sizes_of_the_training_space():
-    space = Space((1, 4), (1, 10))
-    assert space.symbols == len("+".join(["9" * 10] * 4) + "=")
-    assert space.columns == len(str(4 * 9999999999))
-
-
 @given(spaces, st.integers(0, 2**40))
 def test_sampled_problems_are_of_the_space_and_solved(space, seed):
     batch = sample(space, 4, Stream.of_seeds([seed, seed + 1]))

@@ -62,31 +62,6 @@ def test_a_run_draws_the_same_alone_or_in_a_fleet(draw):
         torch.testing.assert_close(fleet[run : run + 1], draw(Stream.of_seeds([seed])), rtol=0, atol=0)
 
 
-def test_drawing_leaves_the_stream_as_it_was():
-    """The mixer works in place, on copies."""
-    stream = Stream.of_seeds([5])
-    key = stream.key.clone()
-    first = stream.bits(4)
-    for draw in (stream.fold, stream.children, stream.uniform):
-        draw(2)
-    stream.lanes(torch.arange(3))
-    assert torch.equal(stream.key, key)
-    assert torch.equal(stream.bits(4), first)
-
-
-def test_more_numbers_begin_with_the_fewer():
-    stream = Stream.of_seeds([2])
-    assert torch.equal(stream.bits(10)[:, :4], stream.bits(4))
-    assert [child.key.item() for child in stream.children(5)[:3]] == [child.key.item() for child in stream.children(3)]
-
-
-def test_a_label_for_each_run():
-    labels = torch.tensor([7, 9])
-    folded = Stream.of_seeds([0, 1]).fold(labels)
-    assert folded.key[0] == Stream.of_seeds([0]).fold(7).key[0]
-    assert folded.key[1] == Stream.of_seeds([1]).fold(9).key[0]
-
-
 def test_keys_differ():
     """Seeds, what is folded out of them and their children never meet; so a seed is no child of another."""
     streams = [Stream.of_seeds([seed]) for seed in range(30)]
@@ -113,28 +88,11 @@ def test_streams_are_independent(pair):
     assert stats.chisquare(counts.numpy()).pvalue > 1e-3
 
 
-@pytest.mark.parametrize(("low", "high"), [(0, 9), (1, 4), (3, 3), (-2, 4)])
-def test_integers_are_uniform(low, high):
-    drawn = Stream.of_seeds([11]).integers(low, high, 20000)
-    assert drawn.min() == low
-    assert drawn.max() == high
-    counts = torch.bincount((drawn - low).flatten(), minlength=high - low + 1)
-    assert high == low or stats.chisquare(counts.numpy()).pvalue > 1e-3
-
-
 @given(words, st.integers(-5, 5), st.integers(0, 20))
 def test_integers_are_the_upper_63_bits_modulo_the_range(key, low, extent):
     drawn = Stream(torch.tensor([key])).integers(low, low + extent, 6)
     expected = [(number >> 1) % (extent + 1) + low for number in islice(splitmix.outputs(key % 2**64), 6)]
     assert drawn.flatten().tolist() == expected
-
-
-def test_uniform_is_uniform():
-    drawn = Stream.of_seeds([4]).uniform(50000)
-    assert drawn.dtype == torch.float32
-    assert drawn.min() >= 0
-    assert drawn.max() < 1
-    assert stats.kstest(drawn[0].numpy(), "uniform").pvalue > 1e-3
 
 
 @given(words)
@@ -171,16 +129,6 @@ def test_lanes_are_the_quarters_of_the_hashes():
             assert [number % 2**16 for number in lanes[run, *place].tolist()] == expected
 
 
-def test_compiled_lanes_are_the_eager_ones(monkeypatch):
-    stream = Stream.of_seeds([0, 1])
-    index = lane_index(torch.arange(60).view(3, 4, 5), 16)
-    eager = stream.lanes(index)
-    monkeypatch.setattr(torch.compiler, "is_compiling", lambda: True)
-    compiled = stream.lanes(index)
-    assert compiled.dtype == eager.dtype
-    assert torch.equal(compiled, eager)
-
-
 @pytest.mark.parametrize("part", [1, 7, 60, 61, 1000])
 def test_lanes_may_be_drawn_some_at_a_time(monkeypatch, part):
     stream = Stream.of_seeds([0, 1])
@@ -191,14 +139,3 @@ def test_lanes_may_be_drawn_some_at_a_time(monkeypatch, part):
     assert len(places) == (1 if part >= 120 else 60 if part < 4 else math.ceil(60 / (part // 2)))
     assert torch.equal(torch.cat(lanes, 1), whole)
     assert all(torch.equal(whole[:, place], some) for place, some in zip(places, lanes, strict=True))
-
-
-def test_lanes_are_uniform():
-    lanes = Stream.of_seeds([9]).lanes(lane_index(torch.arange(5000), 16))
-    counts = torch.bincount(lanes.flatten().long() + 2**15 >> 10, minlength=64)
-    assert stats.chisquare(counts.numpy()).pvalue > 1e-3
-
-
-def test_features_come_in_fours():
-    with pytest.raises(AssertionError, match="fours"):
-        lane_index(torch.arange(3), 6)

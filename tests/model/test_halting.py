@@ -6,9 +6,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from gridsum.config.paper import ModelConfig
-from gridsum.model.paper import ContextAttention, ContextTransformer, halting_distribution
+from gridsum.model.paper import ContextAttention, halting_distribution
 from gridsum.model.runs import generators
-from gridsum.ops.context import alibi
 from gridsum.ops.forms import computed_in
 from gridsum.ops.grids import GridSize
 from tests.oracles import halting as oracle
@@ -29,7 +28,7 @@ def random_tensor(*shape: int, seed: int = 1) -> torch.Tensor:
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
-@pytest.mark.parametrize(("width", "heads"), [(16, 8), (64, 8), (8, 1), (8, 2)])
+@pytest.mark.parametrize(("width", "heads"), [(64, 8), (8, 1)])
 @pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("columns", [5, 300])
 def test_context_attention_is_torch_s_with_alibi(width, heads, masked, columns):
@@ -61,14 +60,6 @@ def test_context_attention_is_torch_s_with_alibi(width, heads, masked, columns):
         torch.testing.assert_close(unprojected[run], expected, rtol=1e-10, atol=1e-10)
 
 
-def test_alibi_prefers_upper_rows_by_the_slope_of_each_head():
-    """On a grid of equal cells only the bias is left: a row's attention falls by exp(−2^-m) to the next."""
-    rows = alibi(8, torch.zeros(1, 1, 4, 3, 1, dtype=torch.float64)).softmax(-1).view(8, 4, 3)
-    slopes = torch.tensor([1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64, 1 / 128, 1 / 256], dtype=torch.float64)
-    torch.testing.assert_close(rows[:, 1:] / rows[:, :-1], torch.exp(-slopes).view(8, 1, 1).expand(8, 3, 3))
-    torch.testing.assert_close(rows[..., 0], rows[..., 2])
-
-
 def test_context_attention_starts_as_torch_s():
     """One Xavier-uniform [3E,E] matrix for the projections, ±1/√E for the output, zero biases."""
     runs, width = 20, 64
@@ -88,14 +79,6 @@ def test_context_attention_starts_as_torch_s():
     assert all((module.in_proj_bias == 0).all() and (module.out_proj.bias == 0).all() for module in torchs)
 
 
-def test_context_starts_as_the_learned_one():
-    transformer = ContextTransformer(generators(range(2)), SMALL)
-    randomise(transformer)
-    start = transformer.start(5)
-    assert start.shape == (2, 5, 3, 8)
-    assert all(torch.equal(start[:, problem], transformer.initial) for problem in range(5))
-
-
 @given(probabilities, thresholds)
 def test_distribution_is_the_definition(halting, epsilon):
     survivals = [math.prod(1 - x for x in halting[:n]) for n in range(len(halting))]
@@ -106,17 +89,6 @@ def test_distribution_is_the_definition(halting, epsilon):
     assert p.tolist() == pytest.approx(expected, abs=1e-12)
     assert p.sum().item() == pytest.approx(1)
     assert (p >= 0).all()
-
-
-@given(st.lists(st.lists(st.floats(0, 1), min_size=6, max_size=6), min_size=6, max_size=6))
-def test_samples_are_truncated_one_by_one(halting):
-    together = torch.tensor(halting, dtype=torch.float64).view(6, 2, 3)
-    p, truncation = halting_distribution(together, 0.05)
-    for run in range(2):
-        for problem in range(3):
-            alone, last = halting_distribution(together[:, run, problem], 0.05)
-            assert torch.equal(p[:, run, problem], alone)
-            assert truncation[run, problem] == last
 
 
 @pytest.mark.parametrize(
@@ -145,8 +117,3 @@ def test_later_probabilities_do_not_matter_after_truncation(halting):
     assert truncation == same
     torch.testing.assert_close(longer[:-2], p, rtol=0, atol=1e-15)
     assert (longer[-2:] == 0).all()
-
-
-def test_gradient_of_the_distribution():
-    halting = torch.tensor([0.3, 0.6, 0.5, 0.8], dtype=torch.float64, requires_grad=True)
-    assert torch.autograd.gradcheck(lambda x: halting_distribution(x, 0.05)[0], halting)

@@ -9,7 +9,7 @@ from gridsum.config.fields import override
 from gridsum.config.variants import variant
 from gridsum.data.problems import batch_of
 from gridsum.model import paper
-from gridsum.model.inference import default_rule, infer
+from gridsum.model.inference import infer
 from gridsum.model.inside import trace
 from gridsum.model.rollout import Network
 from gridsum.ops.grids import GridSize
@@ -124,11 +124,6 @@ def test_a_rule_that_a_network_cannot_follow_is_refused(name, rule, mend):
         infer(network(name), symbols("1+2"), SIZE, rule)
 
 
-def test_a_network_s_own_rule_is_what_it_was_trained_for():
-    assert default_rule(network()) == "sampled"
-    assert default_rule(network("fixedTime")) == "fixed"
-
-
 @pytest.mark.parametrize("hard", [False, True])
 def test_a_trace_shows_the_computation_itself(hard):
     net = network("SASA", **{"model.heads": 4})
@@ -151,13 +146,6 @@ def test_a_trace_shows_the_computation_itself(hard):
         grid = net.step(grid)
     torch.testing.assert_close(seen.attention.sum(1), torch.ones(3, 3, 6, 4))
     torch.testing.assert_close(seen.actions.sum(-1), torch.ones(batch.shape[-1]))
-
-
-def test_a_trace_under_fixed_halting_has_no_lambda():
-    seen = trace(network("fixedTime"), symbols("1+2")[0, 0], SIZE, 2)
-    assert seen.halting is None
-    assert seen.probability is None
-    assert len(seen.grids) == 3
 
 
 @pytest.mark.parametrize(("name", "rule"), [("base", "median"), ("fixedTime", "fixed")])

@@ -126,26 +126,6 @@ def test_dropout_is_drawn_anew_at_every_site_and_step(config, monkeypatch):
     assert all(one != other for index, one in enumerate(drawn) for other in drawn[:index])
 
 
-def test_problems_and_cells_drop_different_features():
-    config = dataclasses.replace(PONDER, dropout=0.5)
-    symbols = problems_of([0], 1).symbols.expand(-1, 4, -1)
-    rollout = network_of(config)(symbols, GridSize(3, 4), dropout=Stream.of_seeds([0]), steps=1)
-    for problem in range(1, 4):
-        assert not torch.allclose(rollout.logits[:, :, 0], rollout.logits[:, :, problem])
-
-
-def test_no_dropout_without_a_source_or_a_rate():
-    symbols = problems_of([0]).symbols
-    network = network_of(PONDER)
-    silent = network_of(dataclasses.replace(PONDER, dropout=0.0))
-    expected = network(symbols, GridSize(3, 4))
-    torch.testing.assert_close(network(symbols, GridSize(3, 4)).logits, expected.logits, rtol=0, atol=0)
-    again = silent(symbols, GridSize(3, 4), dropout=Stream.of_seeds([0]))
-    torch.testing.assert_close(again.logits, expected.logits, rtol=0, atol=0)
-    dropped = network(symbols, GridSize(3, 4), dropout=Stream.of_seeds([0]), steps=3)
-    assert not torch.allclose(dropped.logits[1:], expected.logits[1:4])
-
-
 @pytest.mark.parametrize("dropout", [False, True])
 def test_a_longer_rollout_costs_the_same(dropout):
     """After every sample is truncated nothing counts: neither for the cost nor for its gradient."""
@@ -263,15 +243,6 @@ def masked(height: int, width: int, sizes) -> tuple[GridSize, torch.Tensor]:
     return size, size.inside
 
 
-def test_each_runs_own_grid_lies_in_the_upper_right():
-    sizes = [(2, 3), (4, 2)]
-    inside = torch.zeros(2, 4, 5, dtype=torch.bool)
-    for run, (rows, columns) in enumerate(sizes):
-        inside[run, :rows, 5 - columns :] = True
-    assert torch.equal(masked(4, 5, sizes)[1], inside)
-    assert GridSize(4, 5).inside is None
-
-
 @pytest.mark.parametrize("dropout", [False, True])
 @BOTH
 def test_a_masked_rollout_is_the_rollout_on_its_own_grid(config, dropout):
@@ -304,43 +275,3 @@ def test_a_masked_rollout_is_the_rollout_on_its_own_grid(config, dropout):
             assert ours is not None
             assert theirs is not None
             torch.testing.assert_close(ours[run], theirs[0], rtol=1e-7, atol=1e-10)
-
-
-@pytest.mark.parametrize(("down", "right"), [(0, 1), (1, 0), (2, 3), (3, 2)])
-def test_a_step_is_translation_equivariant_away_from_borders(down, right):
-    step = network_of(PONDER).step
-    generator = torch.Generator().manual_seed(0)
-    world = torch.randn(1, 1, 9, 9, 16, generator=generator, dtype=torch.float64)
-    windows = [step(world[:, :, top : top + 6, left : left + 6]) for top, left in ((0, 0), (down, right))]
-    shared = windows[0][:, :, down + 1 : 5, right + 1 : 5]
-    moved = windows[1][:, :, 1 : 5 - down, 1 : 5 - right]
-    assert shared.numel() > 0
-    torch.testing.assert_close(shared, moved, rtol=1e-10, atol=1e-12)
-    corner_cell = windows[0][:, :, 0, 0] - step(world)[:, :, 0, 0]
-    assert corner_cell.abs().max() < 1e-12, "the windows agree with the world where their borders do"
-    assert (windows[0][:, :, 5, 5] - step(world)[:, :, 5, 5]).abs().max() > 1e-6, "and differ at their own"
-
-
-def test_shapes_of_a_rollout():
-    rollout = network_of(PONDER, (0, 1))(problems_of([0, 1]).symbols, GridSize(3, 4))
-    readings = len(rollout.steps)
-    assert list(rollout.steps) == list(range(readings))
-    assert rollout.logits.shape == (readings, 2, 3, 4, 13)
-    assert rollout.halting is not None
-    assert rollout.halting.shape == rollout.probability.shape == (readings, 2, 3)
-    fixed = network_of(FIXED, (0, 1))(problems_of([0, 1]).symbols, GridSize(3, 4))
-    assert list(fixed.steps) == [3]
-    assert fixed.halting is None
-    assert fixed.logits.shape == (1, 2, 3, 4, 13)
-    assert (fixed.probability == 1).all()
-    assert (fixed.truncation == 3).all()
-
-
-def test_hard_placement_is_soft_placement_of_certain_actions():
-    """With a placement as sure as a trained one's, both ways lead to the same grid."""
-    network = network_of(PONDER)
-    with torch.no_grad():
-        network.placement.encoder.layers[-1].weight.mul_(1e4)  # pyright: ignore[reportCallIssue]
-    symbols = problems_of([0]).symbols
-    soft, hard = (network.place(symbols, GridSize(3, 4), hard) for hard in (False, True))
-    torch.testing.assert_close(soft, hard, rtol=1e-6, atol=1e-6)

@@ -69,15 +69,6 @@ def test_on_contexts_the_rule_is_the_networks_step_on_grids(seed, height, width,
             assert torch.equal(rule.step(symbols, codes[run]), expected[run])
 
 
-def test_a_rule_remembers_only_what_the_network_does():
-    rule = LearnedRule(RuleNetwork(SMALL, [1]))
-    symbols = torch.randint(len(CELL_SYMBOLS), (3, 3, 4), generator=torch.Generator().manual_seed(0))
-    state, resting = rule.rest(symbols, 100)
-    assert torch.equal(rule.step(symbols, state)[resting], state[resting])
-    again = LearnedRule(rule.network).rest(symbols, 100)[0]
-    assert torch.equal(again, state)
-
-
 def test_a_network_that_leaves_its_table_is_told_apart():
     """In every entry, here of an untrained network, which leads out of the codes that it comes to rest in."""
     rule = LearnedRule(RuleNetwork(SMALL, [1]))
@@ -165,20 +156,6 @@ def test_one_run_of_a_fleet_alone(dtype):
     with torch.no_grad():
         single.embedding.weight.zero_()
     assert fleet.embedding.weight.any(), "it is a copy"
-
-
-def test_a_network_comes_back_from_its_state():
-    network = RuleNetwork(MANY, [4, 7])
-    network.decided[0] = True
-    other = RuleNetwork(MANY, [1, 2])
-    other.load_state_dict(network.state_dict())
-    assert other.decided.tolist() == [True, False]
-    bits = torch.randn(2, 1, 3, 3, SMALL.bits, generator=torch.Generator().manual_seed(0)).sign()
-    symbols = torch.full((1, 3, 3), 7)
-    for given_, found in zip((network.read(bits), network.actions()), (other.read(bits), other.actions()), strict=True):
-        assert torch.equal(given_, found)
-    steps = [n.step(*n.meet(vectors_of(n, symbols)), bits) for n in (network, other)]
-    assert torch.equal(*steps)
 
 
 def test_what_has_no_rule_says_why():

@@ -140,20 +140,6 @@ def test_fixed_halting_costs_its_one_reading():
         assert (spent.steps == 12).all()
 
 
-def test_cross_entropy_of_each_sample():
-    rollout, targets = rollout_of(*logits_and_halting()), targets_of()
-    weight = class_weights(targets, 0.1).double()
-    assert torch.equal(weight == 1, targets != PAD)
-    losses = cross_entropy(rollout.logits, targets, weight)
-    assert losses.shape == (READINGS, RUNS, PROBLEMS)
-    for n, run, b in [(0, 0, 0), (3, 1, 2), (5, 0, 1)]:
-        expected = 0.0
-        for column, symbol in enumerate(targets[run, b].tolist()):
-            probability = rollout.logits[n, run, b, column].softmax(-1)[symbol].item()
-            expected -= (0.1 if symbol == PAD else 1.0) * math.log(probability)
-        assert losses[n, run, b].item() == pytest.approx(expected, rel=1e-6)
-
-
 @pytest.mark.parametrize(
     ("predicted", "target", "judged", "accuracy"),
     [
@@ -174,19 +160,6 @@ def test_character_accuracy(predicted, target, judged, accuracy):
     assert oracle.character_accuracy(predicted, target, inside) == pytest.approx(accuracy)
 
 
-def test_masked_columns_do_not_matter():
-    logits, halting = logits_and_halting()
-    other = logits.clone()
-    other[..., :2, :] = torch.randn_like(other[..., :2, :])
-    columns = torch.tensor([[False, False, True, True]] * RUNS)
-    one, two = (
-        cost(rollout_of(x, halting), targets_of(), ObjectiveConfig(success="expected"), columns)
-        for x in (logits, other)
-    )
-    for ours, theirs in zip(vars(one).values(), vars(two).values(), strict=True):
-        torch.testing.assert_close(ours, theirs, rtol=0, atol=0)
-
-
 @given(distributions, st.floats(0, 1))
 def test_explore_reinforce_is_the_closed_form(halting, success):
     p, truncation = halting_distribution(torch.tensor(halting, dtype=torch.float64), 0.05)
@@ -203,23 +176,6 @@ def test_kl_is_the_closed_form(halting, prior, truncated):
     expected = oracle.kl_from_geometric(p.tolist(), int(truncation), prior, truncated)
     assert value.item() == pytest.approx(expected, abs=1e-5)
     assert value.item() >= -1e-6
-
-
-@pytest.mark.parametrize("prior", [0.1, 0.3])
-def test_kl_of_the_prior_itself_is_zero(prior):
-    p, truncation = halting_distribution(torch.full((8, 1), prior, dtype=torch.float64), 0.05)
-    torch.testing.assert_close(
-        kl_from_geometric(p, truncation, prior, True), torch.zeros(1, dtype=torch.float64), atol=1e-6, rtol=0
-    )
-
-
-@pytest.mark.parametrize(("steps", "step"), [(5, 0), (5, 3), (5, 4)])
-def test_a_certain_step_has_no_entropy(steps, step):
-    """ER is then a·log(1 + n) alone."""
-    p = torch.zeros(steps, dtype=torch.float64)
-    p[step] = 1
-    value = explore_reinforce(p, torch.tensor(0.25), torch.arange(steps))
-    assert value.item() == pytest.approx(0.25 * math.log(1 + step))
 
 
 def test_success_carries_no_gradient():
@@ -311,23 +267,6 @@ def test_sampled_success_is_the_accuracy_of_a_reading_drawn_from_p(columns):
         assert spent.regulariser[run].item() == pytest.approx(total / PROBLEMS, rel=1e-5)
 
 
-def test_sampled_success_is_right_on_average():
-    """Over many draws the sampled regulariser, which is linear in a, tends to the one with the expected a."""
-    logits, halting = logits_and_halting()
-    many = 3000
-    rollout = rollout_of(logits[:, :1, :1].expand(-1, -1, many, -1, -1), halting[:, :1, :1].expand(-1, -1, many))
-    targets = targets_of()[:1, :1].expand(-1, many, -1)
-    drawn = sampled_success(rollout, targets, Stream.of_seeds([0]).uniform(many))
-    sampled = cost(rollout, targets, ObjectiveConfig(), success=drawn)
-    expected = cost(rollout, targets, ObjectiveConfig(success="expected"))
-    never, always = (
-        explore_reinforce(rollout.probability[:, 0, 0], torch.tensor(a), torch.arange(READINGS)) for a in (0.0, 1.0)
-    )
-    tolerance = 4 * 0.5 * float(always - never) / math.sqrt(many)
-    assert 0 < expected.accuracy[0] < 1
-    assert abs(float(sampled.regulariser - expected.regulariser)) < tolerance
-
-
 def test_the_highest_draw_is_the_last_reading():
     """Rounding may leave the sum of p below the draw; that is no reason to take the first reading."""
     halting = torch.rand(20, 1, 400, generator=torch.Generator().manual_seed(0)) * 0.3
@@ -339,19 +278,3 @@ def test_the_highest_draw_is_the_last_reading():
     targets = torch.ones(1, 400, 1, dtype=torch.int64)
     highest = torch.full((1, 400), 1 - 2.0**-24)  # that a stream can give
     assert (sampled_success(rollout, targets, highest) == 0).all()
-
-
-def test_sampled_success_is_drawn_beforehand():
-    with pytest.raises(AssertionError, match="beforehand"):
-        cost(rollout_of(*logits_and_halting()), targets_of(), ObjectiveConfig())
-
-
-def test_runs_do_not_meet():
-    logits, halting = logits_and_halting()
-    targets = targets_of()
-    together = cost(rollout_of(logits, halting), targets, ObjectiveConfig(success="expected"))
-    for run in range(RUNS):
-        part = slice(run, run + 1)
-        alone = cost(rollout_of(logits[:, part], halting[:, part]), targets[part], ObjectiveConfig(success="expected"))
-        for ours, theirs in zip(vars(together).values(), vars(alone).values(), strict=True):
-            torch.testing.assert_close(ours[part], theirs)

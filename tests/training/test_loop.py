@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 from gridsum.config.fields import override
 from gridsum.config.paper import ConfigError
 from gridsum.config.registry import find
-from gridsum.io.disk import LineError, LockedError, locked
+from gridsum.io.disk import LineError, LockedError
 from gridsum.model.store import load, load_runs
 from gridsum.training.checkpoints import (
     BEFORE,
@@ -94,14 +94,6 @@ def test_weights_of_chosen_epochs_stay(tmp_path):
     assert all(torch.equal(kept[name], part) for name, part in weights_of(tmp_path / "short", 7).items())
 
 
-def test_training_on_in_pieces_ends_where_training_at_once_ends(tmp_path):
-    train(short(), [1], tmp_path / "whole", CPU)
-    train(short(**{"training.epochs": 2}), [1], tmp_path / "pieces", CPU)
-    train(short(), [1], tmp_path / "pieces", CPU, resume=True)
-    assert_same_weights(tmp_path / "pieces", tmp_path / "whole")
-    assert logged(tmp_path / "whole", 1) == logged(tmp_path / "pieces", 1)
-
-
 @pytest.mark.parametrize("step", [2, 5, 6], ids=["after an epoch", "inside an epoch", "at an epoch's end"])
 def test_an_interrupted_run_loses_the_step_that_it_was_stopped_in(tmp_path, monkeypatch, step):
     """The epoch that is not over, of two steps here, goes on where it stopped, and its log is of all its steps."""
@@ -129,8 +121,7 @@ def test_an_interrupted_run_loses_the_step_that_it_was_stopped_in(tmp_path, monk
     assert logged(tmp_path / "run", 1) == logged(tmp_path / "whole", 1)
 
 
-@pytest.mark.parametrize("checkpoint_epochs", [1, 100])
-def test_a_stop_between_an_epochs_log_and_its_end_leaves_no_line_of_it(tmp_path, monkeypatch, checkpoint_epochs):
+def test_a_stop_between_an_epochs_log_and_its_end_leaves_no_line_of_it(tmp_path, monkeypatch):
     """The epoch is ended, and its line written, when the training goes on."""
     ended = Fleet.end_epoch
 
@@ -139,7 +130,7 @@ def test_a_stop_between_an_epochs_log_and_its_end_leaves_no_line_of_it(tmp_path,
             raise KeyboardInterrupt
         ended(self)
 
-    config = short(**{"training.checkpoint_epochs": checkpoint_epochs})
+    config = short(**{"training.checkpoint_epochs": 100})
     with monkeypatch.context() as patch:
         patch.setattr(Fleet, "end_epoch", interrupted)
         with pytest.raises(KeyboardInterrupt):
@@ -200,20 +191,6 @@ def test_when_every_run_has_diverged_training_stops_and_says_where(tmp_path, mon
         train(short(), [3], tmp_path, CPU)
 
 
-def test_an_existing_run_is_never_overwritten(tmp_path):
-    train(short(**{"training.epochs": 1}), [1], tmp_path, CPU)
-    before = (tmp_path / "seed-1" / "weights.safetensors").read_bytes()
-    with pytest.raises(FolderError, match="--resume"):
-        train(short(), [1], tmp_path, CPU)
-    assert (tmp_path / "seed-1" / "weights.safetensors").read_bytes() == before
-
-
-def test_a_run_s_own_folder_is_no_place_for_another_training(tmp_path):
-    train(short(**{"training.epochs": 1}), [1], tmp_path, CPU)
-    with pytest.raises(FolderError, match="weights of a run"):
-        train(short(), [1], tmp_path / "seed-1", CPU)
-
-
 @pytest.mark.parametrize(
     ("changes", "seeds", "message"),
     [
@@ -230,9 +207,19 @@ def test_resuming_with_other_settings_says_which(tmp_path, changes, seeds, messa
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
-def test_resuming_nothing_says_so(tmp_path):
-    with pytest.raises(FolderError, match="no training run"):
-        train(short(), [1], tmp_path / "nowhere", CPU, resume=True)
+def test_what_is_trained_is_never_overwritten_and_nothing_is_not_resumed(tmp_path):
+    train(short(**{"training.epochs": 1}), [1], tmp_path, CPU)
+    before = weights_of(tmp_path, 1)
+    for folder, seeds, resume, message in (
+        (tmp_path, [1], False, "--resume"),
+        (tmp_path / "seed-1", [1], False, "weights of a run"),
+        (tmp_path / "nowhere", [1], True, "no training run"),
+        (tmp_path / "nowhere", [1, 1], False, "different"),
+    ):
+        with pytest.raises((FolderError, ConfigError), match=message):
+            train(short(), seeds, folder, CPU, resume=resume)
+    assert all(torch.equal(part, before[name]) for name, part in weights_of(tmp_path, 1).items())
+    assert not (tmp_path / "nowhere").exists()
 
 
 def flip(path):
@@ -288,12 +275,6 @@ def test_a_checkpoint_of_other_runs_is_refused(tmp_path):
         save_checkpoint(tmp_path, checkpoint)
         with pytest.raises((CheckpointError, FolderError), match=message):
             train(short(), [1], tmp_path, CPU, resume=True)
-
-
-def test_two_trainings_do_not_share_a_folder(tmp_path):
-    train(short(**{"training.epochs": 1}), [1], tmp_path, CPU)
-    with locked(tmp_path), pytest.raises(LockedError, match="another process"):
-        train(short(), [1], tmp_path, CPU, resume=True)
 
 
 def test_damage_within_a_log_is_named_by_line(tmp_path):
@@ -354,11 +335,6 @@ def test_what_an_unfinished_start_left_is_no_part_of_another_training(tmp_path, 
     train(short(), [1], tmp_path / "run", CPU, resume=True)
     train(short(), [1], tmp_path / "whole", CPU)
     assert_same_weights(tmp_path / "run", tmp_path / "whole")
-
-
-def test_seeds_must_differ(tmp_path):
-    with pytest.raises(ConfigError, match="different"):
-        train(short(), [1, 1], tmp_path, CPU)
 
 
 def test_training_that_goes_on_elsewhere_is_one_training(tmp_path):

@@ -95,16 +95,3 @@ def test_starting_again_forgets_the_gradients_and_their_count():
     for optimiser in optimisers:
         optimiser.update(torch.full_like(before, 0.01), RATE, alive)
     assert torch.equal(used.weights, new.weights)
-
-
-def test_a_run_set_aside_keeps_its_weights():
-    network = small_network()
-    optimiser = AdamW(network, CONFIG)
-    before = optimiser.weights.clone()
-    gradient = torch.ones_like(before)
-    gradient[1, 3] = float("nan")
-    optimiser.update(gradient, RATE, torch.tensor([True, True]))
-    assert torch.equal(optimiser.weights[1], before[1])
-    assert not torch.equal(optimiser.weights[0], before[0])
-    optimiser.update(torch.ones_like(before), RATE, torch.tensor([False, True]))
-    assert torch.equal(optimiser.weights[1] != before[1], torch.ones_like(before[1], dtype=torch.bool))
