@@ -30,9 +30,9 @@ def _fresh(place: Path) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _operations(scenario: Scenario, place: Path) -> int:
+def _operations(scenario: Scenario, place: Path, device: str = "cpu") -> int:
     folder = place / "count"
-    status, said = in_child(partial(scenario.begin, folder))
+    status, said = in_child(partial(scenario.begin, folder, torch.device(device)))
     assert status == 0, said
     shutil.rmtree(folder)
     return int(said)
@@ -119,21 +119,22 @@ def elsewhere(scenarios: list[Scenario], place: Path, tries: int, seed: int = 0)
             yield wrong and f"{scenario.name}, killed at {at}, going on under another version and clock: {wrong}"
 
 
-def on_another_device(scenarios: list[Scenario], place: Path, tries: int) -> Tries:
+def on_another_device(scenarios: list[Scenario], place: Path) -> Tries:
     """Killed on a GPU and gone on with on the CPU, or the other way round: no epoch is missing, no file either."""
     if not torch.cuda.is_available():
         pytest.skip("there is no GPU")
-    for index in range(tries):
-        scenario = scenarios[index % len(scenarios)]
-        devices = ["cpu", "cuda"][:: 1 if index // len(scenarios) % 2 else -1]
+    for scenario, (first, second) in product(scenarios, (("cuda", "cpu"), ("cpu", "cuda"))):
+        _operations(scenario, place, first)  # after which kernels are compiled, and no files of theirs are counted
+        count = _operations(scenario, place, first)
         with _fresh(place) as folder:
-            in_child(partial(scenario.go_on, folder, devices[0]), 70 + index % 30)
-            status, said = in_child(partial(scenario.go_on, folder, devices[1]))
+            in_child(partial(scenario.go_on, folder, first), count * 9 // 10)
+            stopped = [path.name for path in folder.glob("checkpoint*")]
+            status, said = in_child(partial(scenario.go_on, folder, second))
             found = {name: content.count(b"epoch") for name, content in outcome(folder).items() if status == 0}
             whole = {name: content.count(b"epoch") for name, content in scenario.expected.items()}
             logs = [name for name in whole if name.endswith("jsonl") and found.get(name) != whole[name]]
-            wrong = said if status else (whole.keys() - found.keys()) or logs
-            yield f"{scenario.name}, from {devices[0]} to {devices[1]}: {wrong}" if wrong else None
+            wrong = said if status else (whole.keys() - found.keys()) or logs or (not stopped and "nothing to resume")
+            yield f"{scenario.name}, from {first} to {second}: {wrong}" if wrong else None
 
 
 def killed_again_and_again(scenarios: list[Scenario], place: Path, tries: int, seed: int = 0) -> Tries:
