@@ -9,7 +9,6 @@ from gridsum.api.options import ModelError, Patch, as_device
 from gridsum.api.rules import RuleModel
 from gridsum.api.traces import Trace
 from gridsum.io.names import DEFAULT_MODEL, MODELS
-from gridsum.io.packed import plain_or_packed
 
 if TYPE_CHECKING:
     from gridsum.automaton.proof import Proof
@@ -34,7 +33,7 @@ def load(name: str | Path = DEFAULT_MODEL, seed: int | None = None, device: str 
         return RuleModel(name, None, read_rule(name))
     table = shipped_rule(name) if seed is None else None
     if table is not None:  # without torch
-        return RuleModel(name, plain_or_packed(Path(__file__).parents[1] / "shipped" / f"{name}.safetensors"), table)
+        return RuleModel(name, Path(__file__).parents[1] / "shipped" / f"{name}.safetensors", table)
     from gridsum.config.registry import find
     from gridsum.model.store import configuration_of, load_runs, locate
 

@@ -6,15 +6,14 @@ Torch is not needed here, because a sum is solved without it.
 import math
 import os
 import re
-from collections.abc import Sequence
 from pathlib import Path
 
 MEMORY = "GRIDSUM_MEMORY"
 """Names another limit than the free memory, such as 64GB."""
 TIME = "GRIDSUM_TIME"
 """Names another limit than the usual one, such as 90d."""
-_BYTES = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-_SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+_BYTES = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+_SECONDS = {"S": 1, "MIN": 60, "H": 3600, "D": 86400}
 
 
 class TooLargeError(ValueError):
@@ -36,19 +35,14 @@ def check_seconds(what: str, seconds: float, usual: float) -> None:
     if seconds > limit:
         raise TooLargeError(
             f"{what} takes about {duration(seconds)} on this machine, and the limit is {duration(limit)}; ask for "
-            f"less, or allow more with {TIME}={math.ceil(2 * seconds / _SECONDS['h'])}h"
+            f"less, or allow more with {TIME}={math.ceil(2 * seconds / _SECONDS['H'])}h"
         )
 
 
 def memory_asked() -> int | None:
     """Bytes that the variable allows."""
-    asked = os.environ.get(MEMORY)
-    if not asked:
-        return None
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)B?\s*", asked, re.IGNORECASE)
-    if match is None:
-        raise TooLargeError(f"{MEMORY} is {asked!r}; write an amount such as 64GB")
-    return int(float(match[1]) * _BYTES[match[2].upper()])
+    asked = _asked(MEMORY, _BYTES, "an amount such as 64GB")
+    return None if asked is None else int(asked)
 
 
 def memory_free() -> int | None:
@@ -58,19 +52,24 @@ def memory_free() -> int | None:
 
 def time_limit(usual: float) -> float:
     """Seconds that work may take: what the variable says, else what is usual."""
-    asked = os.environ.get(TIME)
-    if not asked:
-        return usual
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(s|min|h|d)\s*", asked)
+    asked = _asked(TIME, _SECONDS, "a time such as 12h or 90d")
+    return usual if asked is None else asked
+
+
+def _asked(variable: str, units: dict[str, int], example: str) -> float | None:
+    text = os.environ.get(variable)
+    if not text:
+        return None
+    match = re.fullmatch(rf"\s*(\d+(?:\.\d+)?)\s*({'|'.join(units)})\s*", text, re.IGNORECASE)
     if match is None:
-        raise TooLargeError(f"{TIME} is {asked!r}; write a time such as 12h or 90d")
-    return float(match[1]) * _SECONDS[match[2]]
+        raise TooLargeError(f"{variable} is {text!r}; write {example}")
+    return float(match[1]) * units[match[2].upper()]
 
 
 def told(count: int) -> str:
     for unit, size in reversed(_BYTES.items()):
         if count >= size:
-            return f"{count / size:.3g} {unit}B"
+            return f"{count / size:.3g} {unit}"
     return "0 B"
 
 
@@ -96,10 +95,10 @@ def _free() -> int | None:
         return None
 
 
-def _left_in_group(places: Sequence[str] = ("memory.max", "memory.current")) -> int | None:
+def _left_in_group() -> int | None:
     """What a container may still take, under Linux's control groups."""
     try:
-        most, now = (Path("/sys/fs/cgroup", place).read_text().strip() for place in places)
+        most, now = (Path("/sys/fs/cgroup", name).read_text().strip() for name in ("memory.max", "memory.current"))
         return None if most == "max" else max(0, int(most) - int(now))
     except (OSError, ValueError):
         return None

@@ -12,10 +12,8 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import load, save
+from safetensors.torch import save
 from torch import Tensor
-
-from gridsum.io.packed import SUFFIX, unpacked
 
 # safetensors writes several entries of metadata in no fixed order; with one, equal content is an equal file.
 _ABOUT = "gridsum"
@@ -33,62 +31,46 @@ def seal(tensors: Mapping[str, Tensor], about: dict[str, Any]) -> bytes:
     return save(held, {_ABOUT: json.dumps(about | {_CHECKSUM: _checksum(held, about)})})
 
 
-def about_file(path: Path, form: str) -> dict[str, Any]:
-    """What a file of this format says of its tensors, without reading them."""
-    return _of_format(_open(path, whole=False)[1], form)
+def about_file(path: Path, form: str | None = None) -> dict[str, Any]:
+    """What a file, of this format if one is named, says of its tensors, without reading them."""
+    return _open(path, form)[1]
 
 
 def checksum_of(path: Path) -> str:
     """What a file says that its checksum is; whether that is so, `unseal` looks."""
-    return str(_open(path, whole=False)[1].get(_CHECKSUM))
+    return str(about_file(path).get(_CHECKSUM))
 
 
 def unseal(path: Path, form: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """The tensors of a file of this format and what it says of them, if both are as they were written."""
-    held, about = _open(path, whole=True)
+    held, about = _open(path, form, whole=True)
     told = about.pop(_CHECKSUM, None)
     if told is None:
         raise SealError("its checksum is missing")
     if told != _checksum(held, about):
         raise SealError("its content does not fit its checksum")
-    return held, _of_format(about, form)
+    return held, about
 
 
 def difference(found: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> str | None:
     """In which tensor two sets of them differ by name, shape or type, in words; None where they are alike."""
     ours, theirs = ({name: _told(tensor) for name, tensor in tensors.items()} for tensors in (expected, found))
-    wrong = sorted(name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name))
-    return (
-        wrong[0] + f" is {theirs.get(wrong[0], 'absent')} but should be {ours.get(wrong[0], 'absent')}"
-        if wrong
-        else None
-    )
+    for name in sorted(ours.keys() | theirs.keys()):
+        if ours.get(name) != theirs.get(name):
+            return f"{name} is {theirs.get(name, 'absent')} but should be {ours.get(name, 'absent')}"
+    return None
 
 
 def _told(tensor: Tensor) -> str:
     return f"{list(tensor.shape)} of {str(tensor.dtype).removeprefix('torch.')}"
 
 
-def _of_format(about: dict[str, Any], form: str) -> dict[str, Any]:
-    if about.get("format") != form:
-        raise SealError(f"its format is {about.get('format')!r}, not {form!r}")
-    return about
-
-
-def _open(path: Path, whole: bool) -> tuple[dict[str, Tensor], dict[str, Any]]:
+def _open(path: Path, form: str | None, whole: bool = False) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """The tensors of a file, if the whole is wanted, and what it says of them."""
-    held: dict[str, Tensor] = {}
     try:
-        if path.suffix == SUFFIX:
-            content = unpacked(path)
-            held = load(content)
-            header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
-            metadata = header.get("__metadata__") or {}
-        else:
-            with safe_open(path, framework="pt") as file:
-                metadata = file.metadata() or {}
-                if whole:
-                    held = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        with safe_open(path, framework="pt") as file:
+            metadata = file.metadata() or {}
+            held = {name: file.get_tensor(name) for name in file.keys() if whole}  # noqa: SIM118
     except FileNotFoundError:
         raise
     except (SafetensorError, OSError, ValueError, RuntimeError) as error:
@@ -100,7 +82,9 @@ def _open(path: Path, whole: bool) -> tuple[dict[str, Tensor], dict[str, Any]]:
     except (ValueError, RecursionError) as error:
         raise SealError(f"what it says of itself cannot be read: {error}") from None
     if not isinstance(about, dict):
-        raise SealError("what it says of itself cannot be read: it is not an object with named fields")
+        raise SealError("what it says of itself is not an object with named fields")
+    if form is not None and about.get("format") != form:
+        raise SealError(f"its format is {about.get('format')!r}, not {form!r}")
     return held, about
 
 

@@ -18,7 +18,6 @@ from gridsum.config.fields import to_json
 from gridsum.config.registry import Trainable, find, read_config
 from gridsum.io.disk import write_atomically
 from gridsum.io.names import MODELS, did_you_mean
-from gridsum.io.packed import SUFFIX
 from gridsum.io.sealed import SealError, about_file, difference, seal, unseal
 from gridsum.model.runs import parameter_count
 from gridsum.tasks import Task
@@ -91,8 +90,7 @@ def load_runs(name: str, paths: Sequence[Path], device: torch.device | str = "cp
 
 def shipped() -> dict[str, Path]:
     """The models that come with the package, by name, in the order of `gridsum.io.names.MODELS`."""
-    ends = (f".safetensors{SUFFIX}", ".safetensors")
-    found = {path.name.removesuffix(end): path for end in ends for path in SHIPPED.glob(f"*{end}")}
+    found = {path.stem: path for path in SHIPPED.glob("*.safetensors")}
     order = [*MODELS, *sorted(found.keys() - MODELS.keys())]
     return {name: found[name] for name in order if name in found}
 

@@ -16,7 +16,6 @@ from gridsum.evaluation.evaluate import PaperSubject, RuleSubject, evaluate
 from gridsum.evaluation.records import Record, read
 from gridsum.evaluation.rendering import Table
 from gridsum.evaluation.suites import find
-from gridsum.io.packed import plain_or_packed
 from gridsum.model.store import Model, load_runs
 
 # Another processor rounds otherwise: a network that is undecided about a symbol then answers otherwise.
@@ -81,7 +80,7 @@ def parts(records: Iterable[Record]) -> list[Part]:
 def check(folder: Path, device: torch.device, goes_on: Callable[[Checked, int], bool]) -> list[Checked]:
     """Measure the models of a folder again; `goes_on` hears of each part and how many there are, and may end it."""
     records = {path.stem: read([path]) for path in sorted(folder.glob("*.jsonl"))}
-    weights = {name: plain_or_packed(folder / f"{name}.safetensors") for name in records}
+    weights = {name: folder / f"{name}.safetensors" for name in records}
     known = [record for name in records if weights[name].exists() for record in records[name]]
     models: dict[str, Model] = {}
     found: list[Checked] = []
