@@ -14,6 +14,9 @@ import pytest
 from playwright.sync_api import Browser, ViewportSize, expect
 from websockets.sync.client import ClientConnection, connect
 
+from gridsum.automaton.files import read_rule
+from gridsum.automaton.proof import prove
+from gridsum.model.store import SHIPPED
 from gridsum.page.site import LANGUAGES, WEB, words
 from tests.browser import visiting
 
@@ -130,6 +133,13 @@ def test_other_bases_are_added(browser: Browser, address: str):
         expect(page.locator("#hero .moment")).to_contain_text("The top row holds the answer: 1111101.")
         page.evaluate("gridsum.app.hero.choose(0, 8)")
         expect(page.locator("#hero-cell .cell-sum")).to_have_text("1 + 0 make 1: write 1.")
+        page.get_by_role("button", name="Check all cases").click()
+        looked = prove(read_rule(SHIPPED / "exact-base2.rule.json")).evaluations
+        expect(page.locator("#checked")).to_have_text(f"{looked} looked up, 0 wrong. Proved ✓")
+        expect(page.locator("#proof .of-base")).to_contain_text("the rule for base 2")
+        expect(page.locator("#state-list button")).to_have_count(5)
+        page.evaluate("gridsum.app.figures.find((one) => one.player?.element.id === 'healing').player.choose(0, 2)")
+        expect(page.locator("#proof .of-base")).to_be_empty()  # a cell of base 10 was chosen
         visit.open("#sum=1%2B1&base=2")
         expect(page.locator("#hero .moment")).to_contain_text("The top row holds the answer: 10.")
         visit.ask("12+1")

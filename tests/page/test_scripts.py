@@ -46,12 +46,12 @@ def test_every_cell_of_every_step_is_python_s(node: Node):
         told.push([done.steps, done.answer, done.exact, text(all), text(done.settled.buffer)]);
       }"""
     compared = 0
-    for problem, (steps, answer, exact, codes, settled) in zip(problems, node(script, problems), strict=True):
+    for problem, (steps, answer, exact, states, settled) in zip(problems, node(script, problems), strict=True):
         terms = ADD.parse(problem)
         expected = np.stack(list(frames(TABLE, terms)))
         assert steps == len(expected) - 1
         assert answer == exact == ADD.answer(terms)
-        assert base64.b64decode(codes) == expected.tobytes()
+        assert base64.b64decode(states) == expected.tobytes()
         moved = np.diff(expected, axis=0, prepend=expected[:1]) != 0
         last = np.where(moved.any(0), len(expected) - 1 - moved[::-1].argmax(0), 0)
         assert (np.frombuffer(base64.b64decode(settled), "<u4").reshape(last.shape) == last).all()
@@ -68,10 +68,10 @@ def test_steps_of_a_large_sum_are_found_again_in_any_order(node: Node):
     steps, every, found = node(script, {"sum": "9{20000}+1", "steps": wanted})
     assert steps == solve(TABLE, ("9" * 20_000, "1")).steps > 20_000
     assert every > 1
-    for n, codes in zip(wanted, found, strict=True):
+    for n, states in zip(wanted, found, strict=True):
         run = Run(TABLE, ("9" * 20_000, "1"))
         run.advance(n)
-        assert base64.b64decode(codes) == run.grid.tobytes()
+        assert base64.b64decode(states) == run.grid.tobytes()
 
 
 def test_from_any_other_start_it_comes_to_the_same_rest(node: Node):
@@ -92,22 +92,29 @@ def test_from_any_other_start_it_comes_to_the_same_rest(node: Node):
 
 def test_its_proof_counts_what_ours_counts(node: Node):
     script = """
-      const proof = new gridsum.Proof(rule);
-      const codes = new Set([...proof.meanings.keys()].map((key) => key % 256));
-      told.push(proof.proved, proof.contexts.size, proof.evaluations, codes.size);
-      told.push(gridsum.data.facts);"""
-    proved, contexts, evaluations, codes, data = node(script)
-    ours = prove(TABLE)
-    assert proved
-    assert (contexts, evaluations, codes) == (ours.contexts, ours.evaluations, len(ours.states))
-    assert (data["contexts"], data["evaluations"], data["codes"]) == (contexts, evaluations, codes)
+      for (const data of Object.values(gridsum.data.rules)) {
+        const proof = new gridsum.Proof(await gridsum.makeRule(data));
+        const states = new Set([...proof.meanings.keys()].map((key) => key % 256));
+        told.push([data.base, proof.proved, proof.contexts.size, proof.evaluations, states.size]);
+      }
+      const { contexts, evaluations, states } = gridsum.data.facts;
+      told.push([10, true, contexts, evaluations, states]);"""
+    ours = {}
+    for path in SHIPPED.glob("exact*.rule.json"):
+        table = read_rule(path)
+        proof = prove(table)
+        ours[table.task.alphabet.base] = [proof.proved, proof.contexts, proof.evaluations, len(proof.states)]
+    told = node(script)
+    assert len(told) == len(ours) + 1
+    for base, *counted in told:
+        assert counted == ours[base]
 
 
 def test_its_proof_fails_where_ours_fails(node: Node):
     """Entries that some sum meets, changed one at a time. Nobody reads the lowest row: a change there may pass."""
     script = """
       const contexts = [...new gridsum.Proof(rule).contexts.values()];
-      const left = rule.meanings.findIndex(({ digit }, code) => code && digit === null);
+      const left = rule.meanings.findIndex(({ digit }, state) => state && digit === null);
       for (let index = 0; index < contexts.length; index += 211) {
         const { x, right, below } = contexts[index];
         const at = ((x * rule.side + left) * rule.side + right) * rule.side + below, before = rule.steps[at];
@@ -118,9 +125,9 @@ def test_its_proof_fails_where_ours_fails(node: Node):
     told = node(script)
     assert len(told) > 20
     assert not any(proved for _, _, ground, proved in told if not ground)
-    for at, code, _, proved in told[:3]:
+    for at, state, _, proved in told[:3]:
         steps = TABLE.steps.copy()
-        steps.reshape(-1)[at] = code
+        steps.reshape(-1)[at] = state
         changed = dataclasses.replace(TABLE, steps=steps)
         assert prove(changed).proved == proved
 

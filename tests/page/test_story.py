@@ -151,7 +151,7 @@ def test_a_finger_chooses_a_cell_and_lights_it_up_everywhere(browser: Browser, a
         card = page.locator("#hero-cell")
         expect(card.locator(".cell-title")).to_have_text("Row 2, column 1 from the right")
         expect(card).to_contain_text("2 + 3 make 5: write 5.Its state is 5. Its line of the rule: symbol 2, left 2, ")
-        expect(page.locator("#codes .lit")).to_have_attribute("aria-label", re.compile("^State 5: bits"))
+        expect(page.locator("#state-list .lit")).to_have_attribute("aria-label", re.compile("^State 5: bits"))
         expect(page.get_by_label("its own symbol")).to_have_value("2")
         expect(page.locator(".becomes")).to_contain_text("It becomes 5. 2 here, 3 from below, no carry")
         expect(page.locator("#case")).to_contain_text(
@@ -168,8 +168,8 @@ def test_a_stroke_damages_cells_that_heal(browser: Browser, address: str):
         page.mouse.move(*cell_at(page, 0, 1))
         page.mouse.down()
         page.mouse.move(*cell_at(page, 0, 4), steps=2)
-        hurt = """() => { const { film: { scene }, step } = gridsum.app.hero, codes = scene.at(step);
-                          return codes.reduce((sum, _, at) => sum + scene.cell(codes, at, step).hurt, 0); }"""
+        hurt = """() => { const { film: { scene }, step } = gridsum.app.hero, states = scene.at(step);
+                          return states.reduce((sum, _, at) => sum + scene.cell(states, at, step).hurt, 0); }"""
         assert page.evaluate(hurt) == 4
         expect(sentence(page)).to_contain_text("The red cells hold something wrong now.")
         page.mouse.up()
@@ -249,7 +249,7 @@ def test_pictures_film_and_data_are_what_is_shown(desktop: Visit):
     grids = list(frames_of(TABLE, tuple(EXAMPLE.split("+"))))
     for n, grid in enumerate(grids[1:], 1):
         assert data["frames"][n]["rows"] == [
-            "".join(TABLE.text(code).replace("·", " ") if code else " " for code in row) for row in grid
+            "".join(TABLE.text(state).replace("·", " ") if state else " " for state in row) for row in grid
         ]
 
 
@@ -286,9 +286,9 @@ def test_the_figures_are_live(window: Visit):
     expect(page.locator("#wave-caption")).to_contain_text("Here the belief was right from the start")
     proof = prove(TABLE)
     expect(page.locator("#states h2")).to_contain_text(f"{len(proof.states)} states")
-    expect(page.locator("#codes button")).to_have_count(len(proof.states))
+    expect(page.locator("#state-list button")).to_have_count(len(proof.states))
     page.get_by_role("button", name=re.compile("^State 5 with a carry")).click()
-    expect(page.locator("#codes-caption")).to_contain_text("5 with a carry is")
+    expect(page.locator("#state-caption")).to_contain_text("5 with a carry is")
     page.get_by_label("its own symbol").select_option("8")
     page.locator(".one-cell .below select").select_option(label="9")
     expect(page.locator(".becomes")).to_contain_text("It becomes 8 with a carry. 8 here, 9 from below, 1 carried")

@@ -40,7 +40,7 @@ def _rule(table: RuleTable) -> dict[str, Any]:
     return {
         "base": table.task.alphabet.base,
         "bits": table.bits,
-        "codes": table.states,
+        "states": table.states,
         "reading": table.reading,
         "actions": table.actions,
         "steps": base64.b64encode(zlib.compress(table.steps.tobytes(), 9)).decode(),
@@ -64,7 +64,7 @@ def facts_of(table: RuleTable) -> dict[str, Any]:
     return {
         "contexts": proof.contexts,
         "evaluations": proof.evaluations,
-        "codes": len(proof.states),
+        "states": len(proof.states),
         "entries": table.steps.size,
         "version": __version__,
         "fresh": len(runs),

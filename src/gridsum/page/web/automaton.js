@@ -9,11 +9,11 @@
   const SPARSE = 1 / 24, DENSE = 1 / 12;
   const SLICE_MS = 12;
 
-  // A table of codes: what a cell becomes for its own symbol and the codes to its left, to its right and below it.
+  // A table of states: what a cell becomes for its own symbol and the states to its left, to its right and below it.
   class Rule {
     constructor(data) {
       Object.assign(this, data);
-      this.outside = data.codes.length;
+      this.outside = data.states.length;
       this.side = this.outside + 1;
       // What a cell can hold: a digit, `+`, nothing. One number more stands where there is no cell.
       [this.plus, this.empty, this.noCell] = [data.base, data.base + 1, data.base + 2];
@@ -23,9 +23,9 @@
       return this.steps[((x * this.side + left) * this.side + right) * this.side + below];
     }
 
-    // What a cell shows: a digit, or "" where it is blank. The start says nothing, nor do codes of empty rows alone.
-    text(code) {
-      return code === 0 || this.meanings[code].digit === null ? "" : this.letters[code];
+    // What a cell shows: a digit, or "" where it is blank. The start says nothing, nor do states of empty rows alone.
+    text(state) {
+      return state === 0 || this.meanings[state].digit === null ? "" : this.letters[state];
     }
   }
 
@@ -79,13 +79,13 @@
       this.size = { height, width };
       const places = (height + 2) * this.stride;
       this.symbols = new Uint8Array(places).fill(rule.noCell);
-      this.codes = new Uint8Array(places).fill(rule.outside);
+      this.states = new Uint8Array(places).fill(rule.outside);
       for (let row = 0; row < height; row += 1) {
         const start = (row + 1) * this.stride;
         this.symbols.set(symbols.subarray(row * width, (row + 1) * width), start);
-        this.codes.fill(0, start, start + width);
+        this.states.fill(0, start, start + width);
       }
-      this.next = this.codes.slice();
+      this.next = this.states.slice();
       this.settled = new Uint32Array(places); // the last step in which each cell changed
       this.seen = new Uint32Array(places);
       this.stamp = 0;
@@ -97,22 +97,22 @@
       Object.assign(this, { changed: null, rows: [1, this.size.height], steps, atRest: false });
     }
 
-    // Goes on from other codes [height · width], as step `steps`.
-    restore(codes, steps) {
+    // Goes on from other states [height · width], as step `steps`.
+    restore(states, steps) {
       const { height, width } = this.size;
       for (let row = 0; row < height; row += 1) {
-        this.codes.set(codes.subarray(row * width, (row + 1) * width), (row + 1) * this.stride);
+        this.states.set(states.subarray(row * width, (row + 1) * width), (row + 1) * this.stride);
       }
       this.restart(steps);
     }
 
-    // The code of every cell, row after row.
+    // The state of every cell, row after row.
     grid() {
       const { height, width } = this.size;
       const cells = new Uint8Array(height * width);
       for (let row = 0; row < height; row += 1) {
         const start = (row + 1) * this.stride;
-        cells.set(this.codes.subarray(start, start + width), row * width);
+        cells.set(this.states.subarray(start, start + width), row * width);
       }
       return cells;
     }
@@ -129,17 +129,17 @@
 
     // All cells of the rows in which something can change.
     #whole() {
-      const { codes, next, symbols, stride, settled } = this, { steps, side } = this.rule, { height, width } = this.size;
+      const { states, next, symbols, stride, settled } = this, { steps, side } = this.rule, { height, width } = this.size;
       const [low, high] = this.rows, now = this.steps + 1;
       let count = 0, first = 0, last = 0;
       for (let row = low; row <= high; row += 1) {
         const start = row * stride, end = start + width, before = count;
-        let left = codes[start - 1], own = codes[start];
+        let left = states[start - 1], own = states[start];
         for (let at = start; at < end; at += 1) {
-          const right = codes[at + 1];
-          const code = steps[((symbols[at] * side + left) * side + right) * side + codes[at + stride]];
-          next[at] = code;
-          if (code !== own) {
+          const right = states[at + 1];
+          const state = steps[((symbols[at] * side + left) * side + right) * side + states[at + stride]];
+          next[at] = state;
+          if (state !== own) {
             settled[at] = now;
             count += 1;
           }
@@ -151,7 +151,7 @@
           first ||= row;
         }
       }
-      codes.set(next.subarray(low * stride, (high + 1) * stride), low * stride);
+      states.set(next.subarray(low * stride, (high + 1) * stride), low * stride);
       if (count > SPARSE * height * width) this.rows = [Math.max(1, first - 1), last];
       else this.changed = this.#changedIn(first, last, now);
       return count;
@@ -167,7 +167,7 @@
 
     // A cell sees its left, right and lower neighbour: so only the neighbours of what has changed can change.
     #near(before) {
-      const { codes, symbols, stride, seen, settled } = this, { steps, side, noCell } = this.rule;
+      const { states, symbols, stride, seen, settled } = this, { steps, side, noCell } = this.rule;
       const changed = [], became = [], now = this.steps + 1;
       this.stamp += 1;
       for (const place of before) {
@@ -175,15 +175,15 @@
           const at = way === 0 ? place - 1 : way === 1 ? place + 1 : place - stride;
           if (seen[at] === this.stamp || symbols[at] === noCell) continue;
           seen[at] = this.stamp;
-          const code = steps[((symbols[at] * side + codes[at - 1]) * side + codes[at + 1]) * side + codes[at + stride]];
-          if (code !== codes[at]) {
+          const state = steps[((symbols[at] * side + states[at - 1]) * side + states[at + 1]) * side + states[at + stride]];
+          if (state !== states[at]) {
             changed.push(at);
-            became.push(code);
+            became.push(state);
           }
         }
       }
       for (let index = 0; index < changed.length; index += 1) {
-        codes[changed[index]] = became[index];
+        states[changed[index]] = became[index];
         settled[changed[index]] = now;
       }
       this.changed = changed;
@@ -192,9 +192,9 @@
     }
   }
 
-  // A whole computation, from the start (or from other codes) to rest; any step of it can be looked at.
+  // A whole computation, from the start (or from other states) to rest; any step of it can be looked at.
   class RuleComputation {
-    // `blamed` marks the cells [height · width] that were damaged where it starts from other codes.
+    // `blamed` marks the cells [height · width] that were damaged where it starts from other states.
     constructor(rule, terms, start = null, blamed = null) {
       Object.assign(this, { rule, terms, blamed, disturbed: start !== null });
       this.size = sizeOf(terms, rule.base);
@@ -253,12 +253,12 @@
       this.exact = gridsum.exactSum(this.terms, this.rule.base);
     }
 
-    // The code of every cell after n steps.
+    // The state of every cell after n steps.
     at(n) {
       const wanted = Math.max(0, Math.min(n, this.steps));
       if (wanted === this.steps) return this.final;
       if (wanted % this.every === 0) return this.snapshots[wanted / this.every];
-      if (this.shown?.step === wanted) return this.shown.codes;
+      if (this.shown?.step === wanted) return this.shown.states;
       const { run } = this;
       const behind = wanted - run.steps;
       if (behind < 0 || behind > this.every || run.atRest) {
@@ -266,13 +266,13 @@
         run.restore(this.snapshots[index], index * this.every);
       }
       while (run.steps < wanted && run.step());
-      this.shown = { step: wanted, codes: run.grid() };
-      return this.shown.codes;
+      this.shown = { step: wanted, states: run.grid() };
+      return this.shown.states;
     }
 
-    read(codes) {
+    read(states) {
       let text = "";
-      for (let column = 0; column < this.size.width; column += 1) text += this.rule.letters[codes[column]];
+      for (let column = 0; column < this.size.width; column += 1) text += this.rule.letters[states[column]];
       return text;
     }
 

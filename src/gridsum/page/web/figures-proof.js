@@ -12,12 +12,12 @@
     constructor(rule) {
       this.rule = rule;
       // The states by their meaning, so that equal digits stand beside each other; the border comes last.
-      const order = (code) => {
-        const { digit, carry } = rule.meanings[code];
+      const order = (state) => {
+        const { digit, carry } = rule.meanings[state];
         return digit === null ? 999 : 2 * digit + carry;
       };
-      this.states = [...rule.codes.map((_, code) => code).filter((code) => code).sort((a, b) => order(a) - order(b)), rule.outside];
-      this.place = new Map(this.states.map((code, index) => [code, index]));
+      this.ordered = [...rule.states.map((_, state) => state).filter((state) => state).sort((a, b) => order(a) - order(b)), rule.outside];
+      this.place = new Map(this.ordered.map((state, index) => [state, index]));
       this.checked = 0;
       this.symbol = 7 % rule.base;
       this.small = Array.from({ length: rule.empty + 1 }, (_, x) => this.#button(x));
@@ -32,7 +32,7 @@
     }
 
     #button(x) {
-      const side = DOT * this.states.length, canvas = html("canvas", { width: side, height: side, "aria-hidden": "true" });
+      const side = DOT * this.ordered.length, canvas = html("canvas", { width: side, height: side, "aria-hidden": "true" });
       const name = symbolName(this.rule, x), text = x === this.rule.empty ? t("proof.none") : name;
       const button = html("button", { type: "button", "aria-pressed": "false", "aria-label": t("proof.cell", { symbol: text }), onclick: () => this.see(x) }, canvas, html("span", {}, text));
       return { canvas, button };
@@ -52,8 +52,8 @@
     }
 
     #point(event) {
-      const box = this.large.getBoundingClientRect(), side = this.states.length, size = (box.width - MARGIN) / side;
-      const at = (offset) => this.states[Math.floor((offset - MARGIN) / size)];
+      const box = this.large.getBoundingClientRect(), side = this.ordered.length, size = (box.width - MARGIN) / side;
+      const at = (offset) => this.ordered[Math.floor((offset - MARGIN) / size)];
       const right = at(event.clientX - box.left), below = at(event.clientY - box.top);
       const found = this.proof.contexts.get(this.proof.key(this.symbol, right, below));
       if (found) this.tell(found);
@@ -65,10 +65,10 @@
       if (!across && !down) return;
       event.preventDefault();
       event.stopPropagation();
-      const { proof, states, place, symbol } = this, first = this.list.find(({ x }) => x === symbol);
+      const { proof, ordered, place, symbol } = this, first = this.list.find(({ x }) => x === symbol);
       let [i, j] = this.current ? [place.get(this.current.right) + across, place.get(this.current.below) + down] : [place.get(first.right), place.get(first.below)];
-      for (; states[i] !== undefined && states[j] !== undefined; i += across, j += down) {
-        const found = proof.contexts.get(proof.key(symbol, states[i], states[j]));
+      for (; ordered[i] !== undefined && ordered[j] !== undefined; i += across, j += down) {
+        const found = proof.contexts.get(proof.key(symbol, ordered[i], ordered[j]));
         if (found) return this.tell(found);
         if (!this.current) return;
       }
@@ -79,7 +79,7 @@
       const { rule } = this, { x, right, below, value, after } = context;
       const own = x < rule.base ? gridsum.DIGITS[x] : "0", digit = rule.letters[below] || "0";
       const carry = value - gridsum.DIGITS.indexOf(own) - gridsum.DIGITS.indexOf(digit);
-      const became = [...new Set(after)].map((code) => describe(rule, code)).join(t("proof.or"));
+      const became = [...new Set(after)].map((state) => describe(rule, state)).join(t("proof.or"));
       this.current = context;
       this.symbol = x;
       $("case").replaceChildren(t("proof.case", {
@@ -129,7 +129,7 @@
     }
 
     #drawLarge() {
-      const width = this.large.parentElement?.clientWidth, ratio = Math.min(3, devicePixelRatio || 1), side = this.states.length;
+      const width = this.large.parentElement?.clientWidth, ratio = Math.min(3, devicePixelRatio || 1), side = this.ordered.length;
       if (!width) return;
       const size = Math.floor((Math.min(width, 560) - MARGIN) / side), whole = MARGIN + size * side, { quiet, words, line } = theme();
       Object.assign(this.large, { width: whole * ratio, height: whole * ratio });
@@ -139,10 +139,10 @@
       pen.rect(MARGIN - 2, MARGIN - 2, size * side + 2, size * side + 2, { stroke: line });
       this.paint(pen.context, this.symbol, size, MARGIN);
       const style = { size: 12, fill: quiet, font: words };
-      this.states.forEach((code, index) => {
-        const { digit = null, carry = 0 } = this.rule.meanings[code] ?? {}, middle = MARGIN + size * (index + (digit === null ? 0.5 : 1));
+      this.ordered.forEach((state, index) => {
+        const { digit = null, carry = 0 } = this.rule.meanings[state] ?? {}, middle = MARGIN + size * (index + (digit === null ? 0.5 : 1));
         if (carry) return; // a digit stands before the two states that have it
-        const label = digit !== null ? gridsum.DIGITS[digit] : code === this.rule.outside ? "▯" : "␣";
+        const label = digit !== null ? gridsum.DIGITS[digit] : state === this.rule.outside ? "▯" : "␣";
         pen.text(middle, MARGIN - 12, label, style);
         pen.text(MARGIN - 13, middle, label, style);
       });
@@ -156,7 +156,7 @@
 
     // The map of the chosen cell's symbol on its card.
     drawOn(canvas, x) {
-      const side = DOT * this.states.length, context = canvas.getContext("2d");
+      const side = DOT * this.ordered.length, context = canvas.getContext("2d");
       Object.assign(canvas, { width: side, height: side });
       this.paint(context, x, DOT);
     }
@@ -178,8 +178,14 @@
   }
 
   function cases({ rule }) {
-    const map = new Cases(rule);
-    $("cases").replaceChildren(map.element);
+    let map = null;
+    const follow = (next) => {
+      map = new Cases(next);
+      $("cases").replaceChildren(map.element);
+      for (const name of ["checked", "case"]) $(name).replaceChildren();
+      map.draw();
+    };
+    follow(rule);
     gridsum.onTheme(() => map.draw());
     new ResizeObserver(() => map.draw()).observe($("cases"));
     const prepared = () => {
@@ -191,20 +197,18 @@
 
     $("check").addEventListener("click", () => {
       prepared();
-      map.checked = 0;
+      const start = performance.now(), checking = map;
       let looked = 0;
-      const start = performance.now();
+      checking.checked = 0;
       $("check").setAttribute("aria-disabled", "true"); // it keeps the focus
       const go = (time) => {
         const share = still() ? 1 : clamp((time - start) / CHECK_MS, 0, 1);
+        if (map !== checking) return $("check").removeAttribute("aria-disabled");
         looked += map.check(Math.ceil(share * map.list.length));
         $("checked").textContent = t("proof.looked", { count: looked });
-        if (share < 1) {
-          requestAnimationFrame(go);
-          return;
-        }
+        if (share < 1) return requestAnimationFrame(go);
         $("check").removeAttribute("aria-disabled");
-        $("checked").append(" ", html("span", { class: "tick" }, t("proof.proved")));
+        return $("checked").append(" ", html("span", { class: "tick" }, t("proof.proved")));
       };
       requestAnimationFrame(go);
     });
@@ -213,7 +217,7 @@
       map.tell(map.list[Math.floor(Math.random() * map.list.length)]);
     });
     return {
-      map,
+      follow,
       cell(seen, card) {
         if (!seen) return;
         map.cell(seen);

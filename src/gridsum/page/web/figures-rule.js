@@ -1,7 +1,7 @@
 "use strict";
 // Figures of the rule: what it does with symbols, the wave of a carry, its states, one cell, why it stops, how it heals.
-// Each figure may say `sum(computation)`, told of every new sum, `moment(player)`, told of every moment of the hero, and
-// `cell(context)`, told what the chosen cell of any grid sees.
+// Each figure may say `sum(computation)`, told of every new sum, `moment(player)`, told of every moment of the hero,
+// `cell(context)`, told what the chosen cell of any grid sees, and `follow(rule)`, told of the rule that this cell follows.
 {
   const { html, svg, theme, t, clamp, still, describe } = gridsum;
   const $ = (id) => document.getElementById(id);
@@ -106,9 +106,9 @@
   function takenBack(computation) {
     const { rule, size: { width }, steps, final } = computation, found = new Set();
     for (let n = 1; n < steps; n += 1) {
-      const codes = computation.at(n);
+      const states = computation.at(n);
       for (let column = 0; column < width; column += 1) {
-        if (rule.carries[codes[column]] && !rule.carries[final[column]]) found.add(column);
+        if (rule.carries[states[column]] && !rule.carries[final[column]]) found.add(column);
       }
     }
     return found.size;
@@ -119,10 +119,10 @@
     const left = cell * 2;
     pen.context.clearRect(0, 0, 4000, 4000);
     for (let n = 0; n <= steps; n += 1) {
-      const codes = computation.at(n);
+      const states = computation.at(n);
       if (n === now) pen.rect(left - 3, n * cell, width * cell + 6, cell, { fill: line });
       for (let column = 0; column < width; column += 1) {
-        const code = codes[column], letter = rule.text(code), carry = code && rule.carries[code] === 1, stays = settled[column] <= n;
+        const state = states[column], letter = rule.text(state), carry = state && rule.carries[state] === 1, stays = settled[column] <= n;
         const x = left + column * cell, y = n * cell;
         if (carry) pen.rect(x + 1, y + 1, cell - 2, cell - 2, { fill: stays ? accent : accentSoft, stroke: accent, radius: 2 });
         if (!letter) continue;
@@ -135,36 +135,42 @@
     }
   }
 
+  // A figure of one rule, made anew for another.
+  const following = (make) => (page) => {
+    let made = make(page);
+    return { follow: (rule) => { made = make({ ...page, rule }); }, cell: (seen) => made.cell(seen) };
+  };
+
   // ---- states and their bits ----------------------------------------------------------------------------------
 
-  function states({ rule, hero }) {
+  function bits({ rule, hero }) {
     const carryBits = new Set(rule.carryBits.map(({ bit }) => bit)), buttons = new Map();
-    const dots = (code) => html("span", { class: "dots", "aria-hidden": "true" }, ...Array.from({ length: rule.bits }, (_, place) => {
+    const dots = (state) => html("span", { class: "dots", "aria-hidden": "true" }, ...Array.from({ length: rule.bits }, (_, place) => {
       const bit = rule.bits - 1 - place;
-      return html("i", { class: `${rule.codes[code] >> bit & 1 ? "on" : ""}${carryBits.has(bit) ? " carry" : ""}` });
+      return html("i", { class: `${rule.states[state] >> bit & 1 ? "on" : ""}${carryBits.has(bit) ? " carry" : ""}` });
     }));
-    const pattern = (code) => rule.codes[code].toString(2).padStart(rule.bits, "0");
-    const tell = (code) => {
+    const pattern = (state) => rule.states[state].toString(2).padStart(rule.bits, "0");
+    const tell = (state) => {
       const { computation } = hero.film ?? {};
-      const where = computation?.rule ? computation.final.reduce((sum, one) => sum + (one === code), 0) : 0;
-      $("codes-caption").textContent = t("states.one", { state: describe(rule, code), bits: pattern(code), count: where });
+      const where = computation?.rule ? computation.final.reduce((sum, one) => sum + (one === state), 0) : 0;
+      $("state-caption").textContent = t("states.one", { state: describe(rule, state), bits: pattern(state), count: where });
     };
-    const button = (code, letter) => {
-      const made = html("button", { type: "button", "aria-label": t("states.label", { state: describe(rule, code), bits: pattern(code) }), onclick: () => tell(code) }, html("b", {}, letter), dots(code));
-      buttons.set(code, made);
+    const button = (state, letter) => {
+      const made = html("button", { type: "button", "aria-label": t("states.label", { state: describe(rule, state), bits: pattern(state) }), onclick: () => tell(state) }, html("b", {}, letter), dots(state));
+      buttons.set(state, made);
       return made;
     };
-    const of = (digit, carry) => rule.meanings.findIndex((one, code) => code && one.digit === digit && one.carry === carry);
-    const others = rule.meanings.map((_, code) => code).filter((code) => code && rule.meanings[code].digit === null);
+    const of = (digit, carry) => rule.meanings.findIndex((one, state) => state && one.digit === digit && one.carry === carry);
+    const others = rule.meanings.map((_, state) => state).filter((state) => state && rule.meanings[state].digit === null);
     const line = (carry) => Array.from({ length: rule.base }, (_, digit) => button(of(digit, carry), gridsum.DIGITS[digit]));
-    $("codes").style.setProperty("--columns", rule.base + 1);
-    $("codes").replaceChildren(html("div", { class: "states" },
-      html("span", { class: "axis" }, t("states.no-carry")), ...line(0), ...others.slice(0, 1).map((code) => button(code, "␣")),
-      html("span", { class: "axis" }, t("states.carry")), ...line(1), ...others.slice(1).map((code) => button(code, "␣"))));
-    $("codes-caption").textContent = carryBits.size ? t(rule.carryBits[0].on ? "states.bit-on" : "states.bit-off") : t("states.bits");
+    $("state-list").style.setProperty("--columns", rule.base + 1);
+    $("state-list").replaceChildren(html("div", { class: "states" },
+      html("span", { class: "axis" }, t("states.no-carry")), ...line(0), ...others.slice(0, 1).map((state) => button(state, "␣")),
+      html("span", { class: "axis" }, t("states.carry")), ...line(1), ...others.slice(1).map((state) => button(state, "␣"))));
+    $("state-caption").textContent = carryBits.size ? t(rule.carryBits[0].on ? "states.bit-on" : "states.bit-off") : t("states.bits");
     return {
       cell(seen) {
-        for (const [code, made] of buttons) made.classList.toggle("lit", seen?.own === code);
+        for (const [state, made] of buttons) made.classList.toggle("lit", seen?.own === state);
       },
     };
   }
@@ -172,8 +178,8 @@
   // ---- one cell ---------------------------------------------------------------------------------------------
 
   function oneCell({ rule }) {
-    const codes = rule.codes.map((_, code) => code).sort((a, b) => order(rule, a) - order(rule, b));
-    const names = [...codes, rule.outside].map((code) => [code, describe(rule, code)]);
+    const states = rule.states.map((_, state) => state).sort((a, b) => order(rule, a) - order(rule, b));
+    const names = [...states, rule.outside].map((state) => [state, describe(rule, state)]);
     const symbols = Array.from({ length: rule.empty + 1 }, (_, symbol) => [symbol, gridsum.symbolName(rule, symbol)]);
     const choices = {}, becomes = html("p", { class: "becomes", role: "status" });
     const choice = (name, entries, value) => {
@@ -181,7 +187,7 @@
       choices[name] = select;
       return html("label", { class: name }, t(`rule.${name}`), select);
     };
-    const code = (digit, carry) => rule.meanings.findIndex((one, index) => index && one.digit === digit && one.carry === carry);
+    const state = (digit, carry) => rule.meanings.findIndex((one, index) => index && one.digit === digit && one.carry === carry);
 
     function tell() {
       const [x, left, right, below] = ["own", "left", "right", "below"].map((name) => Number(choices[name].value));
@@ -192,8 +198,8 @@
     }
 
     $("one-cell").replaceChildren(html("div", { class: "one-cell" },
-      choice("left", names, code(1, 0)), choice("own", symbols, 1),
-      choice("right", names, code(1, 1)), choice("below", names, code(1, 0))), becomes);
+      choice("left", names, state(1, 0)), choice("own", symbols, 1),
+      choice("right", names, state(1, 1)), choice("below", names, state(1, 0))), becomes);
     tell();
     return {
       cell(seen) {
@@ -205,9 +211,9 @@
     };
   }
 
-  const order = (rule, code) => {
-    const { digit, carry } = rule.meanings[code];
-    return code === 0 ? 199 : digit === null ? 99 : rule.base * carry + digit;
+  const order = (rule, state) => {
+    const { digit, carry } = rule.meanings[state];
+    return state === 0 ? 199 : digit === null ? 99 : rule.base * carry + digit;
   };
 
   // ---- why it stops -----------------------------------------------------------------------------------------
@@ -265,7 +271,7 @@
     const player = new gridsum.Player($("healing"), {
       label: t("player.grid"), most: 52, part: "steps", onCell: () => card.show(), onMoment: () => card.show(),
     });
-    const card = new gridsum.Inspector($("healing-cell"), player, (seen) => cell(seen, card));
+    const card = new gridsum.Inspector($("healing-cell"), player, (...seen) => cell(card, ...seen));
     const calm = new gridsum.RuleComputation(rule, terms).completeNow();
     player.show(calm, calm.steps);
     $("scramble").addEventListener("click", () => player.scramble());
@@ -278,5 +284,5 @@
   }
 
   gridsum.playWhenSeen = playWhenSeen;
-  gridsum.figures = [actions, wave, states, oneCell, changes, healing];
+  gridsum.figures = [actions, wave, following(bits), following(oneCell), changes, healing];
 }

@@ -25,22 +25,22 @@
       Object.assign(this, { computation, size: computation.size, steps: computation.steps, symbols: computation.symbols });
       this.rule = computation.rule;
       this.certain = certainOf(computation);
-      const { codes, carries } = computation.rule;
-      this.shows = codes.map((_, code) => (computation.rule.text(code) === "" ? BLANK : carries[code] ? CARRY : SETTLED));
+      const { states, carries } = computation.rule;
+      this.shows = states.map((_, state) => (computation.rule.text(state) === "" ? BLANK : carries[state] ? CARRY : SETTLED));
     }
 
     // What a cell looks like from afar.
-    kind(codes, index, n) {
-      const shows = this.shows[codes[index]];
+    kind(states, index, n) {
+      const shows = this.shows[states[index]];
       return shows !== BLANK && this.certain[index] > n ? CHANGING : shows;
     }
 
     // After n steps: the letter, whether a carry goes to the left, whether it will stay and looks firm, and whether it
     // suffers from damage.
-    cell(codes, index, n) {
-      const { rule, blamed, final } = this.computation, code = codes[index];
-      const stays = this.certain[index] <= n, hurt = blamed !== null && blamed[index] === 1 && code !== final[index];
-      return { text: rule.text(code), carry: rule.carries[code] === 1 && code !== 0, stays, firm: stays, wrong: false, hurt };
+    cell(states, index, n) {
+      const { rule, blamed, final } = this.computation, state = states[index];
+      const stays = this.certain[index] <= n, hurt = blamed !== null && blamed[index] === 1 && state !== final[index];
+      return { text: rule.text(state), carry: rule.carries[state] === 1 && state !== 0, stays, firm: stays, wrong: false, hurt };
     }
 
     at(n) {
@@ -186,23 +186,23 @@
   }
 
   // What a cell adds up: its own digit, the digit below and the carry from the right.
-  function additionOf({ symbols, rule, size: { height, width } }, codes, index) {
+  function additionOf({ symbols, rule, size: { height, width } }, states, index) {
     const row = Math.floor(index / width), own = symbols[index] < rule.base ? symbols[index] : 0;
-    const below = row + 1 < height ? gridsum.DIGITS.indexOf(rule.letters[codes[index + width]] || "0") : 0;
-    const carry = index % width + 1 < width ? rule.carries[codes[index + 1]] : 0;
+    const below = row + 1 < height ? gridsum.DIGITS.indexOf(rule.letters[states[index + width]] || "0") : 0;
+    const carry = index % width + 1 < width ? rule.carries[states[index + 1]] : 0;
     const value = own + below + carry, digit = (number) => gridsum.DIGITS[number];
     return { value, carry, own: digit(own), below: digit(below), write: digit(value % rule.base), sum: value.toString(rule.base), hands: value >= rule.base };
   }
 
   // A column in which something has just been settled, as a person would work it out; best one with a carry.
   function newest({ computation, scene: { certain } }, step) {
-    const { symbols, rule, size: { height, width } } = computation, codes = computation.at(step);
+    const { symbols, rule, size: { height, width } } = computation, states = computation.at(step);
     let plain = null;
     for (let row = height - 2; row >= 0; row -= 1) {
       for (let column = 0; column < width; column += 1) {
         const index = row * width + column;
-        if (certain[index] !== step || symbols[index] === rule.empty || !rule.text(codes[index])) continue;
-        const added = additionOf(computation, codes, index);
+        if (certain[index] !== step || symbols[index] === rule.empty || !rule.text(states[index])) continue;
+        const added = additionOf(computation, states, index);
         if (added.own === "0" && added.below === "0") continue;
         if (added.carry) return ofColumn(row, added);
         if (row < height - 2) plain ??= ofColumn(row, added);

@@ -4,36 +4,36 @@
 {
   const { html, t } = gridsum;
 
-  function describe(rule, code) {
-    if (code === rule.outside) return t("state.border");
-    if (code === 0) return t("state.start");
-    const { digit, carry } = rule.meanings[code];
+  function describe(rule, state) {
+    if (state === rule.outside) return t("state.border");
+    if (state === 0) return t("state.start");
+    const { digit, carry } = rule.meanings[state];
     if (digit === null) return t("state.blank");
     return carry ? t("state.carry", { digit: gridsum.DIGITS[digit] }) : gridsum.DIGITS[digit];
   }
 
   const symbolName = (rule, symbol) => (symbol === rule.empty ? t("state.nothing") : symbol === rule.plus ? "+" : gridsum.DIGITS[symbol]);
 
-  // The code nearest to one with that bit the other way: a cell can only be in the states of the table.
-  function flipped(rule, code, bit) {
-    const wanted = rule.codes[code] ^ (1 << bit);
+  // The state nearest to one with that bit the other way: a cell can only be in the states of the table.
+  function flipped(rule, state, bit) {
+    const wanted = rule.states[state] ^ (1 << bit);
     const distance = (other) => {
-      let rest = rule.codes[other] ^ wanted, bits = 0;
+      let rest = rule.states[other] ^ wanted, bits = 0;
       for (; rest; rest &= rest - 1) bits += 1;
       return bits;
     };
-    const able = rule.codes.map((_, other) => other).filter((other) => ((rule.codes[other] ^ wanted) >> bit & 1) === 0);
+    const able = rule.states.map((_, other) => other).filter((other) => ((rule.states[other] ^ wanted) >> bit & 1) === 0);
     return able.reduce((best, other) => (distance(other) < distance(best) ? other : best));
   }
 
   // What a cell sees at a step: its symbol, and the states around it.
-  function contextOf({ symbols, rule, size: { height, width } }, codes, { row, column }) {
+  function contextOf({ symbols, rule, size: { height, width } }, states, { row, column }) {
     const near = (down, across) => {
       const r = row + down, c = column + across;
-      return r >= height || c < 0 || c >= width ? rule.outside : codes[r * width + c];
+      return r >= height || c < 0 || c >= width ? rule.outside : states[r * width + c];
     };
     const index = row * width + column;
-    return { x: symbols[index], left: near(0, -1), right: near(0, 1), below: near(1, 0), own: codes[index] };
+    return { x: symbols[index], left: near(0, -1), right: near(0, 1), below: near(1, 0), own: states[index] };
   }
 
   class Inspector {
@@ -57,15 +57,15 @@
       const { row, column } = chosen, { scene, computation } = film;
       this.title.textContent = t("cell.title", { row: row + 1, column: scene.size.width - column });
       this.bits.hidden = !computation.rule;
-      this.way.hidden = computation.rule?.base !== 10; // the proof that is shown is of base 10
+      this.way.hidden = !computation.rule;
       return computation.rule ? this.#ofRule(computation, Math.max(0, step)) : this.#ofNetwork(scene, Math.max(0, step));
     }
 
     #ofRule(computation, step) {
-      const { rule, size: { width, height } } = computation, { chosen } = this.player, codes = computation.at(step);
-      const seen = contextOf(computation, codes, chosen), { x, left, right, below, own } = seen, index = chosen.row * width + chosen.column;
-      const ground = chosen.row === height - 1, name = (code) => describe(rule, code);
-      this.sum.textContent = ground ? t("cell.ground") : gridsum.sentenceOf(gridsum.additionOf(computation, codes, index));
+      const { rule, size: { width, height } } = computation, { chosen } = this.player, states = computation.at(step);
+      const seen = contextOf(computation, states, chosen), { x, left, right, below, own } = seen, index = chosen.row * width + chosen.column;
+      const ground = chosen.row === height - 1, name = (state) => describe(rule, state);
+      this.sum.textContent = ground ? t("cell.ground") : gridsum.sentenceOf(gridsum.additionOf(computation, states, index));
       this.line.textContent = `${t("cell.state", { state: name(own) })} ${t("cell.line", {
         symbol: symbolName(rule, x), left: name(left), right: name(right), below: name(below), after: name(rule.after(x, left, right, below)),
       })}`;
@@ -74,7 +74,7 @@
     }
 
     // The buttons stay the same ones, so that the focus stays where it is.
-    #drawBits(rule, code, flip) {
+    #drawBits(rule, state, flip) {
       const carry = new Set(rule.carryBits.map(({ bit }) => bit));
       if (this.bits.children.length !== rule.bits + 1) {
         const buttons = Array.from({ length: rule.bits }, (_, place) => html("button", { type: "button", onclick: () => this.flip(rule.bits - 1 - place) }));
@@ -82,7 +82,7 @@
       }
       this.flip = flip;
       for (let place = 0; place < rule.bits; place += 1) {
-        const bit = rule.bits - 1 - place, on = rule.codes[code] >> bit & 1, button = this.bits.children[place];
+        const bit = rule.bits - 1 - place, on = rule.states[state] >> bit & 1, button = this.bits.children[place];
         button.textContent = on;
         button.classList.toggle("on", on === 1);
         button.classList.toggle("carry-bit", carry.has(bit));

@@ -26,7 +26,7 @@
         norms: [matrix(2, width), matrix(2, width)],
         layers: [matrix(width + 1, hidden), matrix(hidden + 1, hidden), matrix(hidden + 1, width)], logits: matrix(width + 1, bits),
       });
-      this.shown = Array.from({ length: this.outside }, (_, code) => product(Float64Array.from({ length: bits }, (_, bit) => (code >> bit & 1) * 2 - 1), this.sight));
+      this.shown = Array.from({ length: this.outside }, (_, state) => product(Float64Array.from({ length: bits }, (_, bit) => (state >> bit & 1) * 2 - 1), this.sight));
       this.shown.push(new Float64Array(2 * width)); // outside the grid
     }
 
@@ -34,11 +34,11 @@
       return this.actions;
     }
 
-    // The code of a cell after one step; what was asked before is remembered.
+    // The state of a cell after one step; what was asked before is remembered.
     after(symbol, ...around) {
       const x = symbol < 10 ? symbol : symbol - 10 + this.base;
-      const key = around.reduce((so, code) => so * (this.outside + 1) + code, x);
-      if (!this.known.has(key)) this.known.set(key, this.#react(x, around.map((code) => this.shown[code])));
+      const key = around.reduce((so, state) => so * (this.outside + 1) + state, x);
+      if (!this.known.has(key)) this.known.set(key, this.#react(x, around.map((state) => this.shown[state])));
       return this.known.get(key);
     }
 
@@ -52,7 +52,7 @@
       const between = normal(y, this.norms[0]);
       const further = layers.reduce((so, layer, index) => product(index ? so.map((z) => z / (1 + Math.exp(-z))) : so, layer), between);
       const z = product(normal(between.map((value, e) => value + further[e]), this.norms[1]), this.logits);
-      return z.reduce((code, logit, bit) => code | (SHARPNESS * logit > 0 ? 1 << bit : 0), 0);
+      return z.reduce((state, logit, bit) => state | (SHARPNESS * logit > 0 ? 1 << bit : 0), 0);
     }
   }
 
@@ -75,23 +75,23 @@
       const { height, width } = this.size, { outside } = network, limit = 2 * (height + width);
       if (height * width > MOST_CELLS) throw new gridsum.SumError(gridsum.t("training.large"));
       const symbols = gridsum.place({ actions: network.actions }, terms, this.size);
-      let codes = new Uint8Array(height * width);
-      this.readings = [this.#read(codes)];
+      let states = new Uint8Array(height * width);
+      this.readings = [this.#read(states)];
       for (this.restless = true; this.steps < limit; this.steps += 1) {
-        const next = codes.map((_, index) => {
+        const next = states.map((_, index) => {
           const column = index % width;
-          return network.after(symbols[index], column ? codes[index - 1] : outside, column + 1 < width ? codes[index + 1] : outside, codes[index + width] ?? outside);
+          return network.after(symbols[index], column ? states[index - 1] : outside, column + 1 < width ? states[index + 1] : outside, states[index + width] ?? outside);
         });
-        this.restless = next.some((code, index) => code !== codes[index]);
+        this.restless = next.some((state, index) => state !== states[index]);
         if (!this.restless) break;
-        codes = next;
-        this.readings.push(this.#read(codes));
+        states = next;
+        this.readings.push(this.#read(states));
       }
       this.answer = this.readRow(this.steps, 0);
     }
 
-    #read(codes) {
-      return { symbols: codes.map((code) => this.network.symbols[code]), confidence: new Float32Array(codes.length).fill(1) };
+    #read(states) {
+      return { symbols: states.map((state) => this.network.symbols[state]), confidence: new Float32Array(states.length).fill(1) };
     }
 
     readRow(n, row) {

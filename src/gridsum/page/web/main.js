@@ -11,21 +11,29 @@ gridsum.spoken.then(async (language) => {
     if (!made.has(base)) made.set(base, await gridsum.makeRule(rules[base]));
     return made.get(base);
   };
-  const rule = await ruleOf(10);
   const state = { sum: DEFAULT_SUM, model: "exact", base: 10, damage: "", view: "" };
   let working = 0; // the number of the newest computation; older ones give up
   let figures = [], owner = null; // the card whose cell is lit everywhere
+  let rule = await ruleOf(10); // that of the sum or of the cell that was asked for last
 
   const hero = new gridsum.Player($("hero"), {
     label: t("player.grid"), onCell: () => card.show(), onMoment: () => told(), onDamage: () => hurt(),
   });
-  const card = new gridsum.Inspector($("hero-cell"), hero, (seen, of) => cell(of === rule || !seen ? seen : null, card));
+  const card = new gridsum.Inspector($("hero-cell"), hero, (...seen) => cell(card, ...seen));
 
   // One cell, everywhere: what it sees lights up in every figure.
-  function cell(seen, from) {
+  function cell(from, seen, of) {
     if (!seen && owner !== from) return;
     owner = seen ? from : null;
+    if (seen) follow(of);
     figures.forEach((figure) => figure.cell?.(seen, from));
+  }
+
+  function follow(next) {
+    if (next === rule) return;
+    rule = next;
+    figures.forEach((figure) => figure.follow?.(rule));
+    for (const note of document.querySelectorAll(".of-base")) note.textContent = rule.base === 10 ? "" : t("base.note", { base: rule.base });
   }
 
   // Works a sum out with a model, a little at a time; null if something newer was asked meanwhile.
@@ -56,6 +64,7 @@ gridsum.spoken.then(async (language) => {
       $("model").value = model;
       $("scores").textContent = gridsum.data.scores[model] ? t("model.scores", { model, ...gridsum.data.scores[model] }) : "";
       $("base").value = base;
+      if (computation.rule) follow(computation.rule);
       hero.show(computation, play ? null : computation.steps);
       figures.forEach((figure) => figure.sum?.(computation));
       if (remember) gridsum.remember(state);
@@ -72,10 +81,10 @@ gridsum.spoken.then(async (language) => {
 
   function restoreDamage(text, play) {
     hero.stepBy(Infinity);
-    const pairs = gridsum.readDamage(text, hero.film.computation), [cells, codes] = [0, 1].map((part) => pairs.map((pair) => pair[part]));
+    const pairs = gridsum.readDamage(text, hero.film.computation), [cells, states] = [0, 1].map((part) => pairs.map((pair) => pair[part]));
     if (!cells.length) return;
-    if (play) hero.damageAndHeal(cells, codes);
-    else hero.damage(cells, codes);
+    if (play) hero.damageAndHeal(cells, states);
+    else hero.damage(cells, states);
   }
 
   function hurt() {
@@ -166,6 +175,6 @@ gridsum.spoken.then(async (language) => {
   }
   listen();
   gridsum.share({ hero, state });
-  gridsum.app = { hero, state, show, figures, rule };
+  gridsum.app = { hero, state, show, figures };
   openAddress(true);
 });

@@ -296,15 +296,15 @@
       }
     }
 
-    // Puts cells into other states, which `codes` may name; from here on it heals.
-    damage(indices, codes = null) {
+    // Puts cells into other states, which `states` may name; from here on it heals.
+    damage(indices, states = null) {
       const { computation } = this.film, { rule, final } = computation;
       if (!rule || final.length > MOST_DAMAGED) return;
       const start = computation.at(Math.max(0, this.step)).slice();
       const blamed = computation.disturbed ? computation.blamed.slice() : new Uint8Array(start.length).fill(this.step >= computation.steps ? 1 : 0);
       indices.forEach((index, place) => {
         blamed[index] = 1;
-        start[index] = codes ? codes[place] : otherThan(rule, final[index]);
+        start[index] = states ? states[place] : otherThan(rule, final[index]);
       });
       this.show(new gridsum.RuleComputation(rule, computation.terms, start, blamed).completeNow(), 0, true);
       this.options.onDamage?.(this);
@@ -312,8 +312,8 @@
     }
 
     // The same, and it heals when the damage has been seen.
-    damageAndHeal(indices, codes = null) {
-      this.damage(indices, codes);
+    damageAndHeal(indices, states = null) {
+      this.damage(indices, states);
       if (!gridsum.still()) this.play(DAMAGE_MS);
     }
 
@@ -345,9 +345,9 @@
   }
 
   // Any state but this one and the start, which shows nothing.
-  function otherThan(rule, code) {
+  function otherThan(rule, state) {
     const any = 1 + Math.floor(Math.random() * (rule.outside - 2));
-    return any >= code && code > 0 ? any + 1 : any;
+    return any >= state && state > 0 ? any + 1 : any;
   }
 
   // Space and arrows act on the player that was used last, wherever the focus is, but where they mean something else.

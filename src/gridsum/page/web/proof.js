@@ -10,12 +10,12 @@
   class Proof {
     constructor(rule) {
       this.rule = rule;
-      this.meanings = new Map(); // kind · 256 + code → { digit, carry }
-      this.classes = new Map(); // (kind, digit, carry) → the codes that mean this there
+      this.meanings = new Map(); // kind · 256 + state → { digit, carry }
+      this.classes = new Map(); // (kind, digit, carry) → the states that mean this there
       this.contexts = new Map(); // key → { x, right, below, value, after, kinds }
-      this.ground = new Set(); // the codes that can stand at rest in the row without a term, but for its last column
+      this.ground = new Set(); // the states that can stand at rest in the row without a term, but for its last column
       this.corner = new Set(); // those of its last column
-      this.same = new Map(); // (own symbol, meaning to the right, code below) → what follows
+      this.same = new Map(); // (own symbol, meaning to the right, state below) → what follows
       this.evaluations = 0;
       this.failures = this.#placement();
       this.#digits();
@@ -30,10 +30,10 @@
       return (x * this.rule.side + right) * this.rule.side + below;
     }
 
-    // Whether a code means the digit and the carry of a context, in every kind of cell that the context can be of.
-    agrees({ kinds, value }, code) {
+    // Whether a state means the digit and the carry of a context, in every kind of cell that the context can be of.
+    agrees({ kinds, value }, state) {
       return [...kinds].every((kind) => {
-        const meaning = this.meanings.get(kind * 256 + code);
+        const meaning = this.meanings.get(kind * 256 + state);
         return meaning?.digit === value % this.rule.base && meaning.carry === (value >= this.rule.base ? 1 : 0);
       });
     }
@@ -47,14 +47,14 @@
       return kinds.flatMap((kind) => [...(this.classes.get((kind * this.rule.base + digit) * 2 + carry) ?? [])]);
     }
 
-    // The codes that can stand at rest in a term's row: the blank ones, and those of a number with their digits.
+    // The states that can stand at rest in a term's row: the blank ones, and those of a number with their digits.
     #resting() {
       const blank = new Set(), numbers = new Map();
       for (const [key, { digit, carry }] of this.meanings) {
-        const code = key % 256, symbol = this.rule.reading[code];
+        const state = key % 256, symbol = this.rule.reading[state];
         if (key >= GROUND * 256) continue;
-        if (symbol === 1 + digit) numbers.set(code, (numbers.get(code) ?? new Set()).add(digit));
-        else if (symbol === 0 && digit === 0 && carry === 0) blank.add(code);
+        if (symbol === 1 + digit) numbers.set(state, (numbers.get(state) ?? new Set()).add(digit));
+        else if (symbol === 0 && digit === 0 && carry === 0) blank.add(state);
       }
       return { blank, numbers };
     }
@@ -98,7 +98,7 @@
       }
     }
 
-    // With any left neighbour, a cell goes to a code that means its digit and carry.
+    // With any left neighbour, a cell goes to a state that means its digit and carry.
     #digits() {
       while (!this.failures.length) {
         const fresh = [];
@@ -129,11 +129,11 @@
 
     #giveMeaning(kind, context) {
       const digit = context.value % this.rule.base, carry = context.value >= this.rule.base ? 1 : 0;
-      for (const code of new Set(context.after)) {
-        const key = kind * 256 + code, known = this.meanings.get(key) ?? { digit, carry };
+      for (const state of new Set(context.after)) {
+        const key = kind * 256 + state, known = this.meanings.get(key) ?? { digit, carry };
         this.meanings.set(key, known);
         const name = (kind * this.rule.base + digit) * 2 + carry;
-        this.classes.set(name, (this.classes.get(name) ?? new Set()).add(code));
+        this.classes.set(name, (this.classes.get(name) ?? new Set()).add(state));
         if (known.digit !== digit || known.carry !== carry) this.#fail("digits", context);
       }
     }
@@ -157,7 +157,7 @@
     #blanks() {
       const { outside } = this.rule, { blank, numbers } = this.#resting();
       const number = [...numbers.keys()];
-      const low = number.filter((code) => this.meanings.get(LOW_DIGIT * 256 + code)?.carry === 0);
+      const low = number.filter((state) => this.meanings.get(LOW_DIGIT * 256 + state)?.carry === 0);
       for (const context of this.contexts.values()) {
         const { x, right, below, value, kinds } = context;
         // Grids have at least two columns more than the longest term: the first column holds nothing.
@@ -177,7 +177,7 @@
       }
     }
 
-    // With these left neighbours, what follows hangs on the meaning of the right neighbour, not on its code.
+    // With these left neighbours, what follows hangs on the meaning of the right neighbour, not on its state.
     #rests(context, beside, lefts) {
       const { x, right, below, after } = context, became = lefts.map((left) => after[left]).join();
       for (const kind of beside) {

@@ -45,14 +45,14 @@
   function damageOf(computation) {
     if (!computation.disturbed) return "";
     const start = computation.at(0), { final } = computation, different = [];
-    start.forEach((code, index) => { if (code !== final[index]) different.push(`${index.toString(36)}.${code.toString(36)}`); });
+    start.forEach((state, index) => { if (state !== final[index]) different.push(`${index.toString(36)}.${state.toString(36)}`); });
     return different.join("*");
   }
 
   // The same as cells and states; what does not fit the grid is left out.
   function readDamage(text, { final, rule }) {
     const pairs = text.split("*").map((pair) => pair.split(".").map((number) => parseInt(number, 36)));
-    return pairs.filter(([index, code]) => index < final.length && code < rule.outside);
+    return pairs.filter(([index, state]) => index < final.length && state < rule.outside);
   }
 
   const nameOf = ({ sum }, ending) => `gridsum-${sum.replaceAll("+", "-").replace(/[^0-9-]/g, "_").slice(0, 40)}.${ending}`;
