@@ -72,7 +72,7 @@ def test_the_json_of_a_rule_is_a_model_without_its_network(tmp_path: Path):
     file.write_text(gridsum.load("exact").table.to_json())  # type: ignore[attr-defined]
     model = gridsum.load(file)
     assert model.solve("58+67") == "125"
-    assert model.trace("58+67").readings == gridsum.trace("58+67").readings
+    assert model.trace("58+67").text == gridsum.trace("58+67").text
     with pytest.raises(ModelError, match="a rule without its network"):
         model.solve("58+67", network=True)
 
@@ -153,8 +153,8 @@ def test_what_is_trained_in_python_is_what_the_command_trains(tmp_path: Path):
 def test_a_trace_of_a_rule_and_of_a_network():
     rule, network = (gridsum.trace("58+67", model) for model in ("exact", "base"))
     for trace in (rule, network):
-        assert len(trace) == trace.answer.steps + 1 == len(trace.readings) == len(trace.grids)
-        assert trace.readings[-1][0].strip("·") == trace.answer.answer == "125"
+        assert len(trace) == trace.answer.steps + 1 == len(trace.text) == len(trace.grids)
+        assert trace.text[-1][0].strip("·") == trace.answer.answer == "125"
         assert trace.actions.shape == (len("58+67="), 3)
         assert len(trace.attention) == trace.answer.steps
         assert "58+67" in str(trace)
@@ -173,7 +173,7 @@ def test_a_patched_trace_shows_what_it_kept(capsys: pytest.CaptureFixture[str]):
         lines = capsys.readouterr().out.splitlines()
         (title,) = (number for number, line in enumerate(lines) if line.startswith("step 1 "))
         shown = [re.sub(r"[^·\d]", "", line) for line in lines[title + 1 :]]
-        assert shown[: len(trace.readings[1])] == trace.readings[1]
+        assert shown[: len(trace.text[1])] == trace.text[1]
 
 
 def test_the_bits_of_a_rules_trace_are_those_of_its_network():

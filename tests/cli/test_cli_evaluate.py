@@ -291,28 +291,28 @@ def test_a_trace_is_the_whole_computation(command: Command, model: str):
     assert content["symbols"] == list("523+102=")
     assert content["action_names"] == ["TLU", "NLP", "NOP"]
     assert content["actions"] == pytest.approx(trace.actions.numpy(), abs=1e-6)
-    assert [reading["n"] for reading in content["readings"]] == list(range(answer.steps + 1))
+    assert [frame["n"] for frame in content["frames"]] == list(range(answer.steps + 1))
     total = 0.0
-    for n, reading in enumerate(content["readings"]):
+    for n, frame in enumerate(content["frames"]):
         assert trace.halting is not None
         assert trace.probability is not None
         total += float(trace.probability[n])
-        assert reading["lambda"] == pytest.approx(float(trace.halting[n]))
-        assert (reading["p"], reading["cumulated"]) == pytest.approx((float(trace.probability[n]), total))
+        assert frame["lambda"] == pytest.approx(float(trace.halting[n]))
+        assert (frame["p"], frame["cumulated"]) == pytest.approx((float(trace.probability[n]), total))
         confidence, codes = trace.decoded[n].max(-1)
-        assert [[content["alphabet"].index(s) for s in row] for row in reading["symbols"]] == codes.tolist()
-        assert reading["confidence"] == pytest.approx(confidence.numpy(), abs=1e-6)
-        assert reading["grid"] == pytest.approx(trace.grids[n].numpy(), abs=1e-6)
+        assert [[content["alphabet"].index(s) for s in row] for row in frame["symbols"]] == codes.tolist()
+        assert frame["confidence"] == pytest.approx(confidence.numpy(), abs=1e-6)
+        assert frame["grid"] == pytest.approx(trace.grids[n].numpy(), abs=1e-6)
         if n < answer.steps:
-            assert reading["attention"] == pytest.approx(trace.attention[n].numpy(), abs=1e-6)
+            assert frame["attention"] == pytest.approx(trace.attention[n].numpy(), abs=1e-6)
         else:
-            assert reading["attention"] is None
+            assert frame["attention"] is None
     status, out, _ = command(*arguments)
     small = json.loads(out)
     assert status == 0
-    assert "grid" not in small["readings"][0]
-    assert "attention" not in small["readings"][0]
-    assert small["readings"][-1]["symbols"] == content["readings"][-1]["symbols"]
+    assert "grid" not in small["frames"][0]
+    assert "attention" not in small["frames"][0]
+    assert small["frames"][-1]["symbols"] == content["frames"][-1]["symbols"]
 
 
 def test_a_trace_under_fixed_halting_has_no_probabilities(command: Command, tiny_options: list[str], tmp_path: Path):
@@ -322,7 +322,7 @@ def test_a_trace_under_fixed_halting_has_no_probabilities(command: Command, tiny
     model = ["--model", str(folder)]  # one seed: its training folder will do
     content = json.loads(command("solve", "--trace", "1+1", *model)[1])
     assert (content["halting"], content["steps"]) == ("fixed", 2)
-    assert [reading["lambda"] for reading in content["readings"]] == [None] * 3
+    assert [frame["lambda"] for frame in content["frames"]] == [None] * 3
     drawn = command("solve", "1+1", *model, "--show")[1]
     assert re.search(r"^step 2   (reads|no symbol)", drawn, re.MULTILINE)
     assert "λ" not in drawn

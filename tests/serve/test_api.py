@@ -110,9 +110,9 @@ def test_a_trace_is_the_library_s(address: str, base: Model, exact: RuleModel, n
     told = post(address, "/trace", expression=EXAMPLE, model=name).json()
     assert told.pop("milliseconds") >= 0
     assert told == json.loads(json.dumps((base if name == "base" else exact).trace(EXAMPLE).to_dict()))
-    assert "".join(told["readings"][-1]["symbols"][0]).strip() == told["answer"] == "10041"
+    assert "".join(told["frames"][-1]["symbols"][0]).strip() == told["answer"] == "10041"
     if name == "exact":
-        assert [reading["states"] for reading in told["readings"]] == [
+        assert [frame["states"] for frame in told["frames"]] == [
             grid.tolist() for grid in frames(exact.table, ADD.parse(EXAMPLE))
         ]
 

@@ -10,7 +10,7 @@ import pytest
 from safetensors.torch import load_file
 
 from gridsum.config.fields import override
-from gridsum.config.variants import PAPER_VARIANTS, READINGS
+from gridsum.config.variants import INTERPRETATIONS, PAPER_VARIANTS
 from gridsum.evaluation.records import Record, append, read
 from gridsum.evaluation.suites import COLLECTIONS
 from gridsum.io.disk import read_objects
@@ -86,11 +86,11 @@ def test_a_full_reproduction_has_the_papers_numbers():
     assert {samples[suite.name] for suite in COLLECTIONS["long-digits"]} == {128}
 
 
-def test_another_reading_changes_every_variant_alike():
-    both = [Reproduction(tuple(PAPER_VARIANTS), (0,), reading=reading).jobs() for reading in (None, "text")]
+def test_another_interpretation_changes_every_variant_alike():
+    both = [Reproduction(tuple(PAPER_VARIANTS), (0,), interpretation=name).jobs() for name in (None, "text")]
     for ours, theirs in zip(*both, strict=True):
         if ours.stage == "train":
-            assert theirs.training.config == override(ours.training.config, READINGS["text"])
+            assert theirs.training.config == override(ours.training.config, INTERPRETATIONS["text"])
 
 
 def test_overtraining_follows_the_standard_training(quick: Path):

@@ -113,12 +113,12 @@ def test_checksums_of_weights_outlive_the_weights(copied: Path):
     assert load_results(copied).trained["SASA"].seeds == (0, 1)
 
 
-def test_another_reading_has_a_table_in_the_appendix(copied: Path):
+def test_another_interpretation_has_a_table_in_the_appendix(copied: Path):
     (copied / "text").mkdir()
     shutil.copy(copied / "records" / "base.jsonl", copied / "text" / "ablation.jsonl")
     page, appendix = _pages(copied)
-    assert "**Under the reading text**" in appendix
-    assert "reading" not in page
+    assert "**Interpretation text**" in appendix
+    assert "Interpretation text" not in page
 
 
 def test_numbers_are_those_of_the_records(copied: Path):

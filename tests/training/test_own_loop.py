@@ -35,5 +35,5 @@ def test_what_is_called_is_what_answers(name: str):
 def test_the_network_of_exact_reads_what_its_trace_shows():
     model = gridsum.load("exact")
     (reads,) = model.network(batch_of([("1", "999")]).symbols[0]).logits[:, 0].argmax(-1).unbind(1)
-    shown = [reading[0] for reading in model.trace("1+999").readings]
+    shown = [frame[0] for frame in model.trace("1+999").text]
     assert [model.task.decode(codes).rjust(5, "·") for codes in reads.tolist()] == shown

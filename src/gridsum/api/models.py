@@ -134,10 +134,10 @@ class Model(ABC):
             >>> import gridsum
             >>> model = gridsum.load("exact")
             >>> trace = model.trace("58+67")
-            >>> trace.readings[-1][0]
+            >>> trace.text[-1][0]
             '·125'
             >>> patched = model.trace("58+67", patch={(1, 0, 3): trace.states[-1, 0, 1]})
-            >>> patched.readings[1][0][3], patched.answer.answer
+            >>> patched.text[1][0][3], patched.answer.answer
             ('1', '125')
         """
         return self.traced(self.read(expression), solve_options(halting, placement, seed), patch)

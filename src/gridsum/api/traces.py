@@ -35,7 +35,7 @@ class Trace:
         >>> trace = gridsum.trace("99+1")
         >>> trace
         <trace of 99+1=100: ... grids of 3 × 4 cells, model exact>
-        >>> for row in trace.readings[-1]: print(row)
+        >>> for row in trace.text[-1]: print(row)
         ·100
         ··99
         ····
@@ -92,7 +92,7 @@ class Trace:
         return self.inside.probability
 
     @cached_property
-    def readings(self) -> list[list[str]]:
+    def text(self) -> list[list[str]]:
         """What the output layer reads at every n: a line for each row of the grid, a dot for a blank."""
         grids, letters = self.frames
         return [["".join(letters[code] for code in row) for row in grid] for grid in grids.tolist()]
@@ -127,7 +127,7 @@ class Trace:
         """All that happened inside, as `gridsum solve --trace` prints it and tells what it holds."""
         inside = self.inside
 
-        def reading(n: int) -> dict[str, Any]:
+        def frame(n: int) -> dict[str, Any]:
             confidence, codes = inside.decoded[n].max(-1)
             halting, probability = inside.halting, inside.probability
             found: dict[str, Any] = {
@@ -151,14 +151,14 @@ class Trace:
             "symbols": [inside.alphabet[code] for code in inside.symbols.tolist()],
             "action_names": ["TLU", "NLP", "NOP"],
             "actions": _rounded(inside.actions),
-            "readings": [reading(n) for n in range(len(self))],
+            "frames": [frame(n) for n in range(len(self))],
         }
 
     def __len__(self) -> int:
         return self.answer.steps + 1
 
     def __repr__(self) -> str:
-        height, width = len(self.readings[0]), len(self.readings[0][0])
+        height, width = len(self.text[0]), len(self.text[0][0])
         said = f"{self.answer.expression}{self.answer.answer}"
         return f"<trace of {said}: {len(self)} grids of {height} × {width} cells, model {self.model.name}>"
 

@@ -23,7 +23,7 @@ from gridsum.cli.options import (
     whole_number,
 )
 from gridsum.cli.output import check_writable, emit, tell, terminal_width, write_result
-from gridsum.config.variants import PAPER_VARIANTS, READINGS
+from gridsum.config.variants import INTERPRETATIONS, PAPER_VARIANTS
 
 if TYPE_CHECKING:
     import torch
@@ -68,7 +68,7 @@ class Options(Jobs):
       gridsum reproduce --quick
       gridsum reproduce --variants noGroups --only train --time-limit 3000
       gridsum reproduce --on ray --out mine
-      gridsum reproduce --reading text --out out/text
+      gridsum reproduce --interpretation text --out out/text
       gridsum reproduce --variants exact --out mine
       gridsum reproduce --variants baselines --out mine --on processes:5
       gridsum reproduce --only report
@@ -82,8 +82,8 @@ class Options(Jobs):
         "chosen run is measured; or baselines, or one of them, such as dngpu or dngpu/native",
         tuple(PAPER_VARIANTS),
     )
-    reading: Annotated[str | None, Value("NAME", one_of("reading", tuple(READINGS)))] = option(
-        "read what the paper leaves open in another way than its published code does: text follows the words of the "
+    interpretation: Annotated[str | None, Value("NAME", one_of("interpretation", tuple(INTERPRETATIONS)))] = option(
+        "how to settle what the paper leaves open, other than by its published code: text follows the words of the "
         "paper alone; needs an --out of its own"
     )
     seeds: Seeds | None = option("such as 0-9 or 0,2,5-7 (default: 0-9)")
@@ -138,14 +138,14 @@ def run(options: Options) -> int:
 def _asked(options: Options) -> "Reproduction":
     from gridsum.study.reproduction import Reproduction, named
 
-    if options.reading is not None and options.out is None:
-        raise UsageError(f"results is for the default reading; name another folder: --out out/{options.reading}")
+    if options.interpretation is not None and options.out is None:
+        raise UsageError(f"results is for the default interpretation; add --out out/{options.interpretation}")
     if options.out is not None and Path(options.out).is_file():
         raise UsageError(f"{options.out} is a file; --out takes a folder")
     if "ship" in (options.only or ()) and options.quick and options.ship_to is None:
         raise UsageError("the models of --quick are not trained; name a folder for them with --ship-to")
     seeds = options.seeds or (_QUICK_SEEDS if options.quick else _SEEDS)
-    return Reproduction(named(options.variants), seeds, options.precision, options.quick, options.reading)
+    return Reproduction(named(options.variants), seeds, options.precision, options.quick, options.interpretation)
 
 
 def _reproduce(

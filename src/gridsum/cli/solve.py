@@ -58,7 +58,7 @@ class Options(OneModel, Rules, OnCpu):
       symbols        the input, character by character
       action_names   TLU (append to the top row), NLP (push a new row), NOP (ignore)
       actions        for each input symbol, the probabilities of these actions
-      readings       for each n from 0 (before any step) to steps:
+      frames         for each n from 0 (before any step) to steps:
         n
         lambda       λ_n, the probability of halting now if still running
         p            p_n, the probability of halting at n
@@ -77,7 +77,7 @@ class Options(OneModel, Rules, OnCpu):
       gridsum solve 12 + 34
       gridsum solve --show 523+102
       gridsum solve --file sums.csv --csv > answers.csv
-      gridsum solve --trace 12+34 --model base | jq '.readings[].lambda'
+      gridsum solve --trace 12+34 --model base | jq '.frames[].lambda'
       echo 12+34 | gridsum solve --model base --halting median
     """
 

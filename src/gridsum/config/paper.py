@@ -1,6 +1,6 @@
 """What a run is, as frozen data: the task, the model, the objective, the training.
 
-Every point that the paper leaves open is a field here, so that another reading can be tried without touching
+Every point that the paper leaves open is a field here, so that another interpretation can be tried without touching
 code. `gridsum.config.fields` names them and reads them.
 """
 

@@ -18,7 +18,7 @@ PAPER_VARIANTS: dict[str, dict[str, Any]] = {
 VARIANTS: dict[str, dict[str, Any]] = {**PAPER_VARIANTS}
 """All of them; add yours here."""
 
-READINGS: dict[str, dict[str, Any]] = {
+INTERPRETATIONS: dict[str, dict[str, Any]] = {
     "text": {
         "task.spare_rows": 0,
         "task.spare_columns": 2,
@@ -27,8 +27,8 @@ READINGS: dict[str, dict[str, Any]] = {
         "objective.normalise": "batch",
     }
 }
-"""Other ways to read what the paper leaves open, as what they change of every variant. The defaults read it as the
-published code does; `text` follows the words of the paper alone."""
+"""Other interpretations of what the paper leaves open, as what they change of every variant. The defaults follow the
+published code; `text` follows the words of the paper alone."""
 
 MEANINGS: dict[str, str] = {
     "base": "the paper's network",
@@ -42,7 +42,7 @@ MEANINGS: dict[str, str] = {
 def variant(
     name: str, setting: str | None = None, task: str | None = None, changes: Mapping[str, Any] | None = None
 ) -> Config:
-    """The configuration of a variant in a setting, such as another reading of the paper, and for another task."""
+    """The configuration of a variant in a setting, such as another interpretation, and for another task."""
     few: dict[str, Any] = {}
     if task is not None:
         most = find(task).most_terms
@@ -50,7 +50,7 @@ def variant(
         if most is not None:
             terms = min(most, TaskConfig().terms[1])
             few |= {"task.terms": (1, terms), "task.group_bounds": tuple(range(1, terms))[:1]}
-    deltas = {**VARIANTS[name], **(READINGS[setting] if setting else {}), **few, **(changes or {})}
+    deltas = {**VARIANTS[name], **(INTERPRETATIONS[setting] if setting else {}), **few, **(changes or {})}
     return override(Config(variant=name), deltas)
 
 

@@ -1,10 +1,10 @@
 """The objective of `exact`: what a rollout of bits costs, as a pure function of it.
 
-With K readings, the loss of a run is Σ_n n·L_n / Σ_n n: every reading counts, the later the more. L_n is the mean over
+With K frames, the loss of a run is Σ_n n·L_n / Σ_n n: every frame counts, the later the more. L_n is the mean over
 the two halves of the batch, which have grids of their own, of the cross-entropy weighted by class. Bits that are on
 cost something.
 
-Shapes: R runs, K readings, B problems, W columns. Every cost is returned per run, [R].
+Shapes: R runs, K frames, B problems, W columns. Every cost is returned per run, [R].
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Cost:
     bits_on: Tensor
     """The mean share of bits that are on."""
     accuracy: Tensor
-    """The share of characters right at the last reading."""
+    """The share of characters right in the last frame."""
     results: Tensor
     """The same of whole results."""
     certain: Tensor
@@ -78,7 +78,7 @@ def cost(
 
 
 def readings_loss(logits: Tensor, targets: Tensor, corrupted: Tensor) -> Tensor:
-    """The cross-entropy [R,K,B,W] of every reading. While cells of a problem are being randomised, nothing is asked."""
+    """The cross-entropy [R,K,B,W] of every frame. While cells of a problem are being randomised, nothing is asked."""
     steps = logits.shape[1]
     losses = F.cross_entropy(logits.movedim(-1, 1), targets[:, None].expand(-1, steps, -1, -1), reduction="none")
     number = torch.arange(1, steps + 1, device=logits.device).view(-1, 1, 1)

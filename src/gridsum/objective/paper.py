@@ -1,6 +1,6 @@
 """The objective: what a rollout costs, as pure functions of what was read in it (Eq. 11 and 12).
 
-Shapes: K readings, R runs, B problems, W columns. Every cost is returned per run, [R].
+Shapes: K frames, R runs, B problems, W columns. Every cost is returned per run, [R].
 """
 
 import math

@@ -27,7 +27,7 @@ class Limits:
     max_terms: int = _limit(100, "the most terms of one sum")
     max_digits: int = _limit(1000, "the most digits of one term")
     max_cells: int = _limit(20_000, "the most cells of one grid, rows × columns")
-    max_answer: int = _limit(500_000, "the most cells that one trace could hold, all the readings it may take together")
+    max_answer: int = _limit(500_000, "the largest trace to return: cells of the grid × the most steps it may take")
     max_waiting: int = _limit(256, "the most requests that may wait; then whoever has most of them gives one up", 0)
     max_connections: int = _limit(
         800, "the most connections at once; one more takes the place of the one that waits longest for its client"

@@ -88,7 +88,7 @@ class AnswerView(Closed):
     milliseconds: Annotated[float, Field(description="of computation")]
 
 
-class Reading(BaseModel):
+class Frame(BaseModel):
     """The grid of H rows × W columns after n steps."""
 
     n: int
@@ -107,4 +107,4 @@ class TraceView(AnswerView):
     symbols: Annotated[list[str], Field(description="the input, character by character")]
     action_names: Annotated[list[str], Field(description="append to the top row, push a new row, ignore")]
     actions: Annotated[list[list[float]], Field(description="of each input symbol, their probabilities")]
-    readings: Annotated[list[Reading], Field(description="for each n from 0, before any step")]
+    frames: Annotated[list[Frame], Field(description="for each n from 0, before any step")]

@@ -76,7 +76,7 @@ def _tables(results: Results, standard: list[Record]) -> list[str]:
         _papers("ablation", standard),
         to_markdown(tables.mean_standings(tables.means(standard), "Our means minus the paper's (Table VI)")),
         to_markdown(tables.mean_standings(over_all, f"The same over {_EVERY_SEED}")) if over_all else "",
-        *(to_markdown(tables.variants(records, f"Under the reading {name}")) for name, records in others.items()),
+        *(to_markdown(tables.variants(records, f"Interpretation {name}")) for name, records in others.items()),
         to_markdown(tables.comparisons(_tested(results))),
     ]
 

@@ -133,8 +133,8 @@ class Reproduction:
     seeds: tuple[int, ...]
     precision: str = "auto"
     quick: bool = False
-    reading: str | None = None
-    """How the paper is read, if otherwise than by default."""
+    interpretation: str | None = None
+    """Another interpretation of the paper than the default."""
 
     @property
     def paper(self) -> tuple[str, ...]:
@@ -162,7 +162,7 @@ class Reproduction:
 
     def _standard(self, name: str) -> Training:
         changes = {"training.precision": self.precision, **(_QUICK_PAPER if self.quick else {})}
-        config = override(variant(name, self.reading), changes)
+        config = override(variant(name, self.interpretation), changes)
         # Overtraining goes on with the optimiser's moments.
         return Training(name, config, self.seeds, self._sheets(name), keep_checkpoint=name in OVERTRAINED)
 

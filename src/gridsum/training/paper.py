@@ -8,7 +8,7 @@ from torch import Tensor
 
 from gridsum.config.paper import Config
 from gridsum.config.registry import Trainable
-from gridsum.config.variants import MEANINGS, READINGS, variant
+from gridsum.config.variants import INTERPRETATIONS, MEANINGS, variant
 from gridsum.data.problems import Batch
 from gridsum.data.streams import Stream
 from gridsum.model.inference import UnsoundError, default_rule, infer
@@ -23,7 +23,7 @@ from gridsum.training.graphs import GraphGradients
 
 class Paper(Trainable):
     config = Config
-    settings = READINGS
+    settings = INTERPRETATIONS
 
     def __init__(self, name: str) -> None:
         self.name, self.meaning = name, MEANINGS.get(name, "")
