@@ -121,7 +121,7 @@ def test_the_commit_is_that_of_the_checkout(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_tables_in_every_form(command: Command, records: Path, tmp_path: Path):
-    forms = {"text": "Scores\n", "markdown": "| suite", "latex": r"\begin{table}"}
+    forms = {"text": "Scores\n", "markdown": "| suite"}
     for form, mark in forms.items():
         status, out, err = command("table", "scores", "--records", str(records), "--format", form)
         assert (status, err) == (0, "")

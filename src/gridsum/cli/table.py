@@ -19,8 +19,8 @@ TABLES = {
     "scores": "every record: accuracies, intervals and steps",
     "baselines": "baselines side by side: median, best and every training seed",
 }
-FORMATS = ("text", "markdown", "latex", "json", "csv")
-_SHORT = {"md": "markdown", "tex": "latex", "txt": "text"}
+FORMATS = ("text", "markdown", "json", "csv")
+_SHORT = {"md": "markdown", "txt": "text"}
 Format = Annotated[str, Value("FORMAT", one_of("format", FORMATS, _SHORT))]
 RECORDS_BY_DEFAULT = "those of the shipped models"
 
@@ -34,7 +34,7 @@ class Options:
       gridsum table
       gridsum table comparison --records records.jsonl
       gridsum table examples --records base noGroups
-      gridsum table ablation --records base.jsonl sasa.jsonl --format latex
+      gridsum table ablation --records base.jsonl sasa.jsonl --format markdown
     """
 
     lists: ClassVar = {"tables": TABLES}

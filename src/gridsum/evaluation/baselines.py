@@ -77,7 +77,7 @@ def baselines(records: list[Record]) -> Table:
         f"in order. {_conditions(records)} A baseline that cannot be given such numbers at all has no line."
     )
     header = ("suite", "baseline", "was given", "seeds", "median", "best", "every seed")
-    return Table("Baselines side by side", caption, header, tuple(rows), keys=2)
+    return Table("Baselines side by side", caption, header, tuple(rows))
 
 
 def across(records: list[Record], names: Sequence[str], title: str) -> Table:

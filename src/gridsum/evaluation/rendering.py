@@ -5,16 +5,12 @@ import html
 import io
 import json
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import accumulate, zip_longest
+from itertools import accumulate
 
 _CAPTION_WIDTH = 100
-_LONG_WORD = 24
-"""What is longer than this is broken anywhere, where there is not enough room."""
-_APART = 2
-"""Spaces between columns."""
-Cells = list[list[str]]
+_ANY_WIDTH = 10_000
 
 
 class TableError(ValueError):
@@ -29,8 +25,6 @@ class Table:
     caption: str
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    keys: int = 1
-    """The first columns, which say what a row is about; a table in parts repeats them."""
 
 
 def _printable(text: str) -> str:
@@ -38,75 +32,41 @@ def _printable(text: str) -> str:
     return "".join(character if character.isprintable() else "?" for character in " ".join(text.split()))
 
 
-def _cells(table: Table, escape: Callable[[str], str]) -> Cells:
+def _cells(table: Table, escape: Callable[[str], str]) -> list[list[str]]:
     return [[escape(_printable(cell)) for cell in row] for row in (table.header, *table.rows)]
 
 
-def _aligned(cells: Cells) -> Cells:
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    return [[cell.ljust(width) for cell, width in zip(row, widths, strict=True)] for row in cells]
-
-
 def to_text(table: Table, width: int | None = None) -> str:
-    """For a terminal of so many columns; None for any width.
+    """For a terminal of so many columns, where cells that are too wide are broken; None for any width."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table as RichTable
+    from rich.text import Text
 
-    Where a table is wider, its cells are broken at spaces. Where that is not enough, it is shown in parts that all
-    begin with the same columns.
-    """
-    parts = [_cells(table, str)] if width is None else _fitted(_cells(table, str), table.keys, width)
+    header, *rows = _cells(table, str)
+    drawn = RichTable(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    for name in header:
+        drawn.add_column(Text(name), overflow="fold")
+    for row in rows:
+        drawn.add_row(*map(Text, row))
+    console = Console(file=io.StringIO(), width=width or _ANY_WIDTH, color_system=None, force_jupyter=False)
+    with console.capture() as shown:
+        console.print(drawn)
+    body = "\n".join(line.rstrip() for line in shown.get().splitlines())
     room = min(width or _CAPTION_WIDTH, _CAPTION_WIDTH)
     caption = textwrap.fill(_printable(table.caption), room, break_on_hyphens=False)
     title = table.title if width is None else textwrap.fill(table.title, width)
-    return "\n\n".join([title, *map(_drawn, parts), caption]) + "\n"
-
-
-def _drawn(cells: Cells) -> str:
-    """Cells may have several lines."""
-    rows = [list(zip_longest(*(cell.split("\n") for cell in row), fillvalue="")) for row in cells]
-    aligned = _aligned([list(line) for row in rows for line in row])
-    head = len(rows[0])
-    rule = ["─" * len(cell) for cell in aligned[0]]
-    return "\n".join((" " * _APART).join(line).rstrip() for line in (*aligned[:head], rule, *aligned[head:]))
-
-
-def _fitted(cells: Cells, keys: int, width: int) -> list[Cells]:
-    """The table, or its parts, with cells broken so that they are no wider than this."""
-    columns = list(zip(*cells, strict=True))
-    natural = [max(map(len, column)) for column in columns]
-    if _total(natural) <= width:
-        return [cells]
-    words = [max(len(word) for cell in column for word in [*cell.split(), " "]) for column in columns]
-    if _total(words) > width:  # one column beside the keys must find room
-        most = min(_LONG_WORD, max(1, (width - _APART * keys) // (keys + 1)))
-        words = [min(longest, most) for longest in words]
-    parts = [list(range(keys))]
-    for index in range(keys, len(columns)):
-        if len(parts[-1]) > keys and _total([words[i] for i in [*parts[-1], index]]) > width:
-            parts.append(list(range(keys)))
-        parts[-1].append(index)
-    return [_folded([columns[i] for i in part], [words[i] for i in part], width) for part in parts]
-
-
-def _total(widths: Sequence[int]) -> int:
-    return sum(widths) + _APART * (len(widths) - 1)
-
-
-def _folded(columns: Sequence[Sequence[str]], least: list[int], width: int) -> Cells:
-    """Columns broken to the least widths; what room is left goes to the first that can use it."""
-    spare, folded = width - _total(least), []
-    for column, narrow in zip(columns, least, strict=True):
-        taken = max(0, min(max(map(len, column)) - narrow, spare))
-        spare -= taken
-        folded.append(["\n".join(textwrap.wrap(cell, narrow + taken, break_on_hyphens=False)) for cell in column])
-    return [list(row) for row in zip(*folded, strict=True)]
+    return f"{title}\n\n{body}\n\n{caption}\n"
 
 
 def to_markdown(table: Table) -> str:
     def escape(text: str) -> str:
         return "".join(f"\\{character}" if character in "\\`*_|<[]~" else character for character in text)
 
-    header, *rows = _aligned(_cells(table, escape))
-    rule = ["-" * len(cell) for cell in header]
+    cells = _cells(table, escape)
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    header, *rows = ([cell.ljust(width) for cell, width in zip(row, widths, strict=True)] for row in cells)
+    rule = ["-" * width for width in widths]
     lines = [f"| {' | '.join(row)} |" for row in (header, rule, *rows)]
     return "\n".join([f"**{escape(table.title)}**", "", *lines, "", escape(_printable(table.caption))]) + "\n"
 
@@ -143,38 +103,5 @@ def to_html(table: Table) -> str:
     return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    "±": r"$\pm$",
-    "−": "$-$",
-    "×": r"$\times$",
-    "–": "--",
-    "…": r"\ldots{}",
-    "✓": r"$\surd$",
-    # Behind the \\ of the row before, a bare [ or * would be read as its argument.
-    "[": "{[}",
-    "*": "{*}",
-    **{character: f"\\{character}" for character in "&%$#_{}"},
-}
-
-
-def to_latex(table: Table) -> str:
-    """A table environment that needs no package."""
-
-    def escape(text: str) -> str:
-        return "".join(_LATEX.get(character, character) for character in text)
-
-    header, *rows = [rf"{' & '.join(row)} \\" for row in _aligned(_cells(table, escape))]
-    caption = rf"\caption{{{escape(table.title)}. {escape(_printable(table.caption))}}}"
-    columns = rf"\begin{{tabular}}{{{'l' * len(table.header)}}}"
-    body = [columns, r"\hline", header, r"\hline", *rows, r"\hline", r"\end{tabular}"]
-    return "\n".join([r"\begin{table}", r"\centering", caption, *body, r"\end{table}"]) + "\n"
-
-
-FORMATS = {"markdown": to_markdown, "latex": to_latex, "json": to_json, "csv": to_csv}
+FORMATS = {"markdown": to_markdown, "json": to_json, "csv": to_csv}
 """What a table can be written in, beside text for a terminal."""

@@ -169,7 +169,7 @@ def _against_paper(
         if others:
             of_papers += f" Beside models that the paper does not have stand those of its {first}."
         header = ("suite", *labels, "char", "paper", "seq", "paper")
-        return Table(title, f"{_about_scores(cells)} {of_papers}", header, _grouped(rows), keys=2)
+        return Table(title, f"{_about_scores(cells)} {of_papers}", header, _grouped(rows))
 
     return table
 
@@ -197,7 +197,7 @@ def _ablation(records: list[Record]) -> Table:
         f"a single seed has none; the paper's are over 10 seeds. {ROUNDING}"
     )
     header = ("suite", *labels, "n", "char", "paper", "seq", "paper")
-    return Table("Variants over training seeds (Table VI)", caption, header, _grouped(lines), keys=2)
+    return Table("Variants over training seeds (Table VI)", caption, header, _grouped(lines))
 
 
 def _seed_groups(rows: Iterable[Row]) -> dict[Row, list[Row]]:
@@ -272,7 +272,7 @@ def _everything(records: list[Record]) -> Table:
             scores = [score_text(record, measure) for measure in _MEASURES]
             lines.append((name, *marks_of(row, labels), str(record.samples), *scores, _steps(record)))
     header = ("suite", *labels, "samples", "char", "seq", "steps")
-    return Table("Scores", f"{_about_scores(cells)} Steps: mean (most).", header, _grouped(lines), keys=2)
+    return Table("Scores", f"{_about_scores(cells)} Steps: mean (most).", header, _grouped(lines))
 
 
 def _steps(record: Record) -> str:
