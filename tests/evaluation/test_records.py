@@ -87,14 +87,10 @@ def changed(record: Record, **changes: object) -> str:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"halting_rule": 1}, r"no field 'halting_rule'; did you mean 'halting'\?"),
-        ({"zzz": 1}, r"no field 'zzz'; its fields are model, variant"),
-        ({"suite": ..., "commit": ...}, r"lacks suite, commit"),
-        ({"samples": "640"}, r"samples takes a whole number, not '640'"),
-        ({"samples": True}, r"samples takes a whole number, not True"),
-        ({"seed": 1.5}, r"seed takes a whole number or null, not 1.5"),
-        ({"model": None}, r"model takes text, not None"),
-        ({"answers": ["1", 2]}, r"answers takes a list of texts or null"),
+        ({"halting_rule": 1}, r"not a record \(.*'halting_rule'\); delete the line"),
+        ({"suite": ..., "commit": ...}, r"not a record \(.*'suite' and 'commit'\)"),
+        ({"samples": "640"}, r"not a record \("),
+        ({"batches": [[1, 2]]}, r"not a record \("),
         ({"sequences_right": 1000}, r"sequences_right 1000 does not fit samples 640"),
     ],
 )
@@ -109,22 +105,12 @@ def test_a_malformed_record_is_named(
     assert str(caught.value).startswith(f"{path}, line 2: ")
 
 
-@pytest.mark.parametrize(
-    "line", [b"{'model': 1}", b"[1, 2]", b"nothing", b'"\xff"', b"[" * 100_000, b"[1%s]" % (b"0" * 400)]
-)
+@pytest.mark.parametrize("line", [b"{'model': 1}", b"[1, 2]", b"nothing", b'"\xff"', b"[" * 100_000])
 def test_what_is_no_record_is_named(tmp_path: Path, line: bytes) -> None:
     path = tmp_path / "records.jsonl"
     path.write_bytes(line + b"\n")
     with pytest.raises(RecordError, match=r"line 1: .*delete the line"):
         read([path])
-
-
-def test_a_whole_number_is_a_fine_mean(tmp_path: Path, make_record: Make) -> None:
-    path = tmp_path / "records.jsonl"
-    path.write_text(changed(make_record(), steps_mean=12))
-    (record,) = read([path])
-    assert record.steps_mean == 12
-    assert isinstance(record.steps_mean, float)
 
 
 @pytest.fixture
@@ -135,12 +121,9 @@ def torn(tmp_path: Path, make_record: Make) -> Path:
     return path
 
 
-def test_a_torn_line_is_reported(torn: Path) -> None:
+def test_a_torn_line_is_told_and_mended_by_appending(torn: Path, make_record: Make) -> None:
     with pytest.raises(RecordError, match=r"line 2: the file ends within a record.*delete this line"):
         read([torn])
-
-
-def test_appending_mends_a_torn_line(torn: Path, make_record: Make) -> None:
     assert [record.seed for record in read([torn], pass_over_torn=True)] == [1]
     append(torn, [make_record(seed=3)])
     assert [record.seed for record in read([torn])] == [1, 3]

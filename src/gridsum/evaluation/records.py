@@ -6,14 +6,12 @@ Tables are made of records alone, so a printed number can be traced to the seed,
 import dataclasses
 import json
 import math
-import typing
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from gridsum.io.disk import append_lines, is_json, split_torn
-from gridsum.io.names import did_you_mean
 
 EXTERNAL = "external"
 """The variant of what is not a network of ours."""
@@ -89,7 +87,6 @@ class Record:
             raise RecordError(f"chars_right {self.chars_right} does not fit chars_valid {self.chars_valid}")
         if self.steps_mean is not None and not math.isfinite(self.steps_mean):
             raise RecordError("steps_mean must be a finite number or null")
-
         for name in ("chars_right", "chars_valid", "sequences_right") if self.batches is not None else ():
             if sum(getattr(batch, name) for batch in self.batches or ()) != getattr(self, name):
                 raise RecordError(f"{name} {getattr(self, name)} is not the sum of the batches")
@@ -117,8 +114,6 @@ def as_line(record: Record) -> str:
 
 
 _OF_BASELINES = ("given", "parameters", "problems_seen", "training_seconds", "held_out")
-_TYPES = typing.get_type_hints(Record)
-_REQUIRED = [item.name for item in dataclasses.fields(Record) if item.default is dataclasses.MISSING]
 
 
 def append(path: str | Path, records: Iterable[Record]) -> None:
@@ -168,54 +163,25 @@ def read(paths: Iterable[str | Path], pass_over_torn: bool = False) -> list[Reco
     return records
 
 
-def _whole_number(digits: str) -> int:
-    """A count or a seed has at most 128 bits; quotients and squares of what is far larger are no floats."""
-    if len(digits) > 40:
-        raise ValueError(f"a whole number of {len(digits)} digits")
-    return int(digits)
-
-
 def _parse(line: bytes, torn: bool) -> Record:
     """`torn`: no newline follows, so if the line is not whole, its writing was interrupted."""
     try:
-        data = json.loads(line, parse_int=_whole_number)
+        data = json.loads(line)
     except (ValueError, RecursionError) as error:
         if torn:
             raise RecordError(
                 "the file ends within a record, because its writing was interrupted; "
                 "delete this line and evaluate that suite again"
             ) from None
-        raise RecordError(f"this is not a record ({error}); delete the line and evaluate that suite again") from None
-    if not isinstance(data, dict):
-        raise RecordError("a record is a JSON object with named fields; delete the line if it is none of ours")
-    for key in data:
-        if key not in _TYPES:
-            hint = did_you_mean(key, _TYPES, "") or f"its fields are {', '.join(_TYPES)}"
-            raise RecordError(f"a record has no field {key!r}; {hint}")
-    missing = [name for name in _REQUIRED if name not in data]
-    if missing:
-        raise RecordError(f"the record lacks {', '.join(missing)}; add it, or delete the line and evaluate again")
-    return Record(**{key: _checked(key, value) for key, value in data.items()})
+        raise RecordError(f"this is not a record ({error}); {_MEND}") from None
+    try:
+        if data.get("batches") is not None:
+            data["batches"] = tuple(OnGrid(*batch) for batch in data["batches"])
+        if data.get("answers") is not None:
+            data["answers"] = tuple(data["answers"])
+        return Record(**data)
+    except (TypeError, AttributeError) as error:
+        raise RecordError(f"this is not a record ({error}); {_MEND}") from None
 
 
-_WORDS = {int: "a whole number", float: "a number", str: "text", bool: "true or false", type(None): "null"}
-
-
-def _checked(key: str, value: Any) -> Any:
-    """The value as the field's type holds it; JSON has no tuples, and writes some floats without a point."""
-    allowed = typing.get_args(_TYPES[key]) or (_TYPES[key],)
-    if type(value) in allowed:
-        return value
-    if float in allowed and type(value) is int:
-        return float(value)
-    items: list[Any] = value if isinstance(value, list) else [None]
-    if key == "answers":
-        if all(isinstance(item, str) for item in items):
-            return tuple(items)
-        raise RecordError(f"answers takes a list of texts or null, not {value!r}")
-    if key == "batches":
-        width = len(OnGrid._fields)
-        if all(isinstance(item, list) and [*map(type, item)] == [int] * width for item in items):
-            return tuple(OnGrid(*item) for item in items)
-        raise RecordError(f"batches takes lists of {width} whole numbers or null, not {value!r}")
-    raise RecordError(f"{key} takes {' or '.join(_WORDS[kind] for kind in allowed)}, not {value!r}")
+_MEND = "delete the line and evaluate that suite again"
