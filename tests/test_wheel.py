@@ -42,7 +42,7 @@ def test_the_wheel_works_in_a_bare_environment(tmp_path: Path):
         (["solve", "--network", "58+67"], "125"),
         (["solve", "--model", "base", "58+67"], "125"),
         (["models"], "noGroups"),
-        (["models", "dngpu/matched"], "reversed digits"),
+        (["table", "baselines"], "reversed digits"),
         (["export", "--to", "hf", "SASA", "--out", "sasa"], "model.safetensors"),
         (["solve", "--model", "sasa", "58+67"], "125"),
     ):

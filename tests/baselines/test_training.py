@@ -16,7 +16,7 @@ from gridsum.config.paper import ConfigError
 from gridsum.config.registry import BASELINES
 from gridsum.data.problems import Batch, Space, batch_of, sample
 from gridsum.data.streams import Stream
-from gridsum.evaluation.baselines import best_runs, curves
+from gridsum.evaluation.baselines import curves
 from gridsum.evaluation.records import RecordError, append
 from gridsum.evaluation.tables import TABLES
 from gridsum.model.rollout import Network
@@ -286,41 +286,6 @@ def test_a_shipped_run_is_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert known["configuration"]["network"]["width"] == 32
     assert main(["models"]) == 0
     assert "lstm-act" in capsys.readouterr().out
-
-
-def test_the_best_run_of_a_baseline_is_listed(
-    make_record, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-):
-    """By held-out problems, whatever the suites say; and with the command that trains it."""
-    records = [
-        make_record(
-            given="alignment", variant="dngpu/native", model="dngpu-native", seed=seed, held_out=share, suite=suite,
-            sequences_right=right, parameters=85_837,
-        )
-        for seed, share, right in ((0, 0.5, 640), (3, 0.75, 64), (2, 0.75, 320))
-        for suite in ("2x15", "2x100")
-    ]  # fmt: skip
-    unmeasured = make_record(given="nothing", variant="s2g-cnn/native", model="s2g-cnn-native")
-    assert best_runs([make_record(), unmeasured]) == {}
-    assert [record.seed for record in best_runs([unmeasured, *records])["dngpu/native"].values()] == [2, 2]
-    monkeypatch.setattr("gridsum.model.store.SHIPPED", tmp_path)
-    append(tmp_path / "baselines.jsonl", [unmeasured, *records])
-    assert main(["models"]) == 0
-    listed = capsys.readouterr().out
-    (row,) = [line.split() for line in listed.splitlines() if line.startswith("dngpu/native")]
-    assert row[:5] == ["dngpu/native", "2", "0.75", "0.50", "0.50"]
-    assert "Not measured yet: s2g-cnn/matched, s2g-cnn/native, dngpu/matched," in " ".join(listed.split())
-    assert main(["models", "dngpu/native"]) == 0
-    told = capsys.readouterr().out
-    assert "gridsum train --variant dngpu --setting native --seeds 2 --out FOLDER" in told
-    assert "Training seed 2; evaluation seed" in told  # it has no halting rule, placement or grids to choose
-    assert main(["models", "--json"]) == 0
-    (known,) = json.loads(capsys.readouterr().out)
-    assert (known["name"], known["seed"], known["file"], len(known["records"])) == ("dngpu/native", 2, None, 2)
-    assert main(["models", "dngpu"]) == 0
-    assert "dngpu/native" in capsys.readouterr().out
-    assert main(["models", "dngpu/owm"]) == 2
-    assert "did you mean 'dngpu/native'" in capsys.readouterr().err
 
 
 def test_the_curves_of_baselines_are_drawn(make_record, tmp_path: Path):

@@ -222,7 +222,7 @@ def _baselines(options: Options, figures: Any) -> "Drawn":
     from gridsum.evaluation.baselines import curves
     from gridsum.evaluation.records import read
 
-    found = curves(read(record_files(options.records)))
+    found = curves(read(record_files(options.records, "baselines")))
     return figures.plot_baselines(found), found
 
 

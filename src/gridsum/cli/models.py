@@ -10,23 +10,20 @@ from typing import Annotated, Any
 from gridsum.cli.options import UsageError, Value, flag, several
 from gridsum.cli.output import emit, print_text, terminal_width
 from gridsum.config.variants import MEANINGS
-from gridsum.evaluation.baselines import best_runs, training_command
 from gridsum.evaluation.records import NOTHING, Record, read
 from gridsum.evaluation.rendering import Table, to_text
 from gridsum.evaluation.suites import COLLECTIONS, NINES
 from gridsum.evaluation.tables import ROUNDING, TABLES, accuracy_text
 from gridsum.io.names import DEFAULT_MODEL, EXACT_STORY, MODELS, did_you_mean
-from gridsum.model.store import baseline_records, configuration_of, facts, load_runs, shipped, shipped_records
+from gridsum.model.store import configuration_of, facts, load_runs, shipped, shipped_records
 
 _ANSWERS = "answers where no model is named"
-Best = dict[str, Record]
-"""The best run of a baseline that ours is compared with: its records by suite."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """List the models that come with gridsum: what to use each for, and how it scored; then the best runs of the
-    baselines that ours is compared with. With NAME, all its scores.
+    """List the models that come with gridsum: what to use each for, and how it scored. With NAME, all its scores.
+    The scores of the baselines that ours are compared with: gridsum table baselines.
 
     examples:
       gridsum models
@@ -41,28 +38,20 @@ class Options:
 
 
 def run(options: Options) -> int:
-    known, kept = shipped(), baseline_records()
-    compared = {} if kept is None else best_runs(read([kept]))
-    # A baseline's name alone stands for all of its settings.
-    settings = {name: [other for other in compared if other.partition("/")[0] == name] for name in options.names}
-    names = [called for name in options.names for called in settings[name] or [name]]
-    unknown = next((name for name in names if name not in known and name not in compared), None)
+    known = shipped()
+    unknown = next((name for name in options.names if name not in known), None)
     if unknown is not None:
-        hint = did_you_mean(unknown, [*known, *compared], f"the shipped models are {', '.join(known) or 'none'}")
+        hint = did_you_mean(unknown, known, f"the shipped models are {', '.join(known) or 'none'}")
         raise UsageError(f"no model {unknown!r} comes with gridsum; {hint}")
-    models = {name: known[name] for name in names or known if name in known}
-    baselines = {name: compared[name] for name in names or compared if name in compared}
+    models = {name: known[name] for name in options.names or known}
     if options.json:
-        described = [_described(name, path) for name, path in models.items()]
-        emit(json.dumps(described + [_baseline_described(best) for best in baselines.values()], indent=2))
-    elif not models and not baselines:
-        emit("no models come with this gridsum; train one: gridsum train --variant base --out runs/base")
-    elif names:
-        shown = [_listed(name, path) for name, path in models.items()]
-        print_text("\n".join(shown + [_baseline_listed(best) for best in baselines.values()]))
+        emit(json.dumps([_described(name, path) for name, path in models.items()], indent=2))
+    elif options.names:
+        print_text("\n".join(_listed(name, path) for name, path in models.items()))
+    elif models:
+        print_text(to_text(_overview(models), terminal_width() or 100))
     else:
-        tables = [_overview(models)] * bool(models) + [_baselines_overview(baselines)] * bool(baselines)
-        print_text("\n".join(to_text(table, terminal_width() or 100) for table in tables))
+        emit("no models come with this gridsum; train one: gridsum train --variant base --out runs/base")
     return 0
 
 
@@ -73,20 +62,6 @@ def _described(name: str, path: Path) -> dict[str, Any]:
         "file": str(path),
         "configuration": asdict(configuration_of(path)),
         "records": [asdict(record) for record in _records(name)],
-    }
-
-
-def _baseline_described(best: Best) -> dict[str, Any]:
-    first = next(iter(best.values()))
-    return {
-        "name": first.variant,
-        "variant": first.variant,
-        "seed": first.seed,
-        "parameters": first.parameters,
-        "held_out": first.held_out,
-        "file": None,
-        "train": training_command(first),
-        "records": [asdict(record) for record in best.values()],
     }
 
 
@@ -108,26 +83,6 @@ def _overview(models: Mapping[str, Path]) -> Table:
     return Table("Models that come with gridsum", caption, header, tuple(rows))
 
 
-def _baselines_overview(baselines: Mapping[str, Best]) -> Table:
-    from gridsum.study.baselines import unmeasured
-
-    suites = [suite.name for suite in COLLECTIONS["comparison"]]
-    rows = []
-    for name, best in baselines.items():
-        first = next(iter(best.values()))
-        scores = (accuracy_text(best[suite].seq) if suite in best else NOTHING for suite in suites)
-        rows.append((name, str(first.seed), f"{first.held_out:.2f}", *scores))
-    caption = (
-        "Weights do not come with gridsum; `gridsum models NAME` shows all scores of a baseline and the command that "
-        "trains it. Shown is the seed with most of the held-out problems of its training right."
-    )
-    without = unmeasured(dict(baselines))
-    if without:
-        caption += f" Not measured yet: {', '.join(without)}."
-    header = ("baseline", "seed", "held out", *suites)
-    return Table("Best runs of the baselines that ours is compared with", caption, header, tuple(rows))
-
-
 def _listed(name: str, path: Path) -> str:
     known, records = facts(load_runs(name, [path])), _records(name)
     lines = [
@@ -145,22 +100,10 @@ def _listed(name: str, path: Path) -> str:
         for number, line in enumerate(lines)
         if line
     )
-    return f"{title}\n{_scores(records)}" if records else title
-
-
-def _baseline_listed(best: Best) -> str:
-    first = next(iter(best.values()))
-    return (
-        f"{first.variant}: seed {first.seed}, {first.parameters or 0:,} parameters, was given {first.given}, "
-        f"{first.held_out:.2f} of the held-out problems right\n"
-        f"  its weights do not come with gridsum; train it: {training_command(first)}\n\n"
-        f"{_scores(list(best.values()))}"
-    )
-
-
-def _scores(records: list[Record]) -> str:
-    """The table of scores, without a title of its own."""
-    return to_text(TABLES["scores"](records), terminal_width()).split("\n", 2)[2]
+    if not records:
+        return title
+    scores = to_text(TABLES["scores"](records), terminal_width()).split("\n", 2)[2]  # without a title of its own
+    return f"{title}\n{scores}"
 
 
 def _records(name: str) -> list[Record]:

@@ -41,7 +41,7 @@ class Options:
     name: Annotated[str | None, Value("NAME")] = option("which table", argument=True)
     records: tuple[Records, ...] = several(
         "files of records, or names of shipped models for theirs; of several records for one line the last counts "
-        f"(default: {RECORDS_BY_DEFAULT}; for ablation, of all seeds of each variant)"
+        f"(default: {RECORDS_BY_DEFAULT}; for ablation, of all seeds of each variant; for baselines, theirs too)"
     )
     format: Format = option(f"one of {', '.join(FORMATS)}", "text")
     out: File = option("write to a file (default: - for standard output)", STANDARD)
@@ -62,7 +62,7 @@ def run(options: Options) -> int:
     from gridsum.evaluation import rendering, tables
     from gridsum.evaluation.records import read
 
-    table = tables.TABLES[options.name](read(record_files(options.records, options.name == "ablation")))
+    table = tables.TABLES[options.name](read(record_files(options.records, options.name)))
     if options.format == "text":
         shown = rendering.to_text(table, terminal_width() if options.out == STANDARD else None)
     else:
@@ -71,9 +71,9 @@ def run(options: Options) -> int:
     return 0
 
 
-def record_files(given: Sequence[str] | None, all_seeds: bool = False) -> list[str]:
+def record_files(given: Sequence[str], table: str = "") -> list[str]:
     """The files that records are read from: those given, by path or by the name of a shipped model."""
-    from gridsum.model.store import SEEDS, SHIPPED, shipped, shipped_records
+    from gridsum.model.store import SEEDS, SHIPPED, baseline_records, shipped, shipped_records
 
     found = {name: str(shipped_records(name)) for name in shipped() if shipped_records(name).exists()}
     if given:
@@ -82,7 +82,11 @@ def record_files(given: Sequence[str] | None, all_seeds: bool = False) -> list[s
             hint = did_you_mean(unknown, found, f"shipped are {', '.join(found) or 'none'}")
             raise UsageError(f"there is no file {unknown!r}, and no shipped model of that name has records; {hint}")
         return [found.get(name, name) for name in given]
-    usual = [str(SHIPPED / SEEDS)] if all_seeds and (SHIPPED / SEEDS).exists() else list(found.values())
+    if table == "ablation" and (SHIPPED / SEEDS).exists():
+        return [str(SHIPPED / SEEDS)]
+    usual, theirs = list(found.values()), baseline_records()
+    if table == "baselines" and theirs is not None:
+        usual.append(str(theirs))
     if not usual:
         raise UsageError("no records come with this gridsum; give some with --records FILE")
     return usual

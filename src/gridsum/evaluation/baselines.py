@@ -100,27 +100,6 @@ def _brief(seeds: Mapping[int | None, Record]) -> str:
     return f"{_share(statistics.median(values))}, {_share(max(values))}"
 
 
-def best_runs(records: Iterable[Record]) -> dict[str, dict[str, Record]]:
-    """By baseline and setting, such as dngpu/native, the records of its best run by suite.
-
-    The best run is that with most of the held-out problems of its training space right, of several the one with the
-    lowest seed: no suite that is reported has a say. A baseline whose records do not hold that share has no best run.
-    """
-    chosen = [record for record in records if record.held_out is not None]
-    found: dict[str, dict[str, Record]] = {}
-    for line, suites in by_baseline(chosen).items() if chosen else ():
-        share = {seed: record.held_out or 0.0 for seeds in suites.values() for seed, record in seeds.items()}
-        best = max(share, key=lambda seed: (share[seed], -(seed or 0)))
-        found[line.variant] = {suite: seeds[best] for suite, seeds in suites.items() if best in seeds}
-    return found
-
-
-def training_command(record: Record) -> str:
-    """What trains such a run."""
-    name, _, setting = record.variant.partition("/")
-    return f"gridsum train --variant {name} --setting {setting} --seeds {record.seed} --out FOLDER"
-
-
 class Point(NamedTuple):
     """Whole results right at one size, over the training seeds."""
 

@@ -11,7 +11,7 @@ the highest and lowest seed, and {table matched} is a table. This way all number
 
 import json
 import re
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -135,12 +135,6 @@ def _matched(records: list[Record]) -> Table:
     caption = f"{table.caption} Of each baseline {len(seeds)} training seed{'s' * (len(seeds) != 1)}."
     rows = [(name.removesuffix("/matched"), given, *scores) for name, given, _, *scores in table.rows]
     return replace(table, caption=caption, header=(*table.header[:2], *table.header[3:]), rows=tuple(rows))
-
-
-def unmeasured(found: Container[str]) -> list[str]:
-    """The baselines and settings, such as dngpu/native, that are not among those found."""
-    wanted = [f"{name}/{setting}" for name in BASELINES for setting in SETTINGS]
-    return [variant for variant in wanted if variant not in found]
 
 
 def reached(seeds: Mapping[int | None, Record], number: float) -> bool:
