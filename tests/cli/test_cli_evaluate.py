@@ -20,7 +20,7 @@ from gridsum.evaluation.records import append, read
 from gridsum.evaluation.solving import solve, trace_expression
 from gridsum.evaluation.suites import find
 from gridsum.evaluation.tables import accuracy_text
-from gridsum.io.names import DEFAULT_MODEL, MODELS
+from gridsum.io.names import MODELS
 from gridsum.model.rule import RuleNetwork
 from gridsum.model.store import load, save_run
 from tests.oracles.column_addition import column_addition
@@ -52,21 +52,6 @@ def test_a_training_folder_is_measured_with_all_its_seeds(command: Command, trai
     assert "Halting rule median" in printed
     assert f"gridsum: added 4 records to {out}" in err
     assert f"{trained} on 2x3: 70 of 70 problems" in err
-
-
-def test_records_are_added_to_those_that_are_there(command: Command, model: str, tmp_path: Path):
-    out = tmp_path / "records.jsonl"
-    for seed in ("1", "2"):
-        arguments = ["--model", model, "--suite", "2x2", "--samples", "3", "--seed", seed, "--out", str(out)]
-        assert command("evaluate", *arguments)[0] == 0
-    assert [record.evaluation_seed for record in read([out])] == [1, 2]
-
-
-def test_without_a_file_it_is_said_that_nothing_is_kept(command: Command, model: str):
-    status, out, err = command("evaluate", "--model", model, "--suite", "2x2", "--samples", "3")
-    assert status == 0
-    assert "2x2" in out
-    assert "nothing was kept; add --out FILE" in err
 
 
 def test_a_solver_of_ones_own(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -226,21 +211,6 @@ def test_the_table_of_seeds_is_made_of_ten_of_each_variant(command: Command):
     status, out, err = command("table", "ablation", "--records", "base", "SASA")
     assert (status, out) == (2, "")
     assert "the records hold one seed of each variant" in err
-
-
-@pytest.mark.usefixtures("shipped")
-def test_one_model_answers_and_one_is_looked_into_where_none_is_named(command: Command):
-    status, out, err = command("solve", "12+34", "--json")
-    assert (status, err) == (0, "")
-    assert json.loads(out)["model"] == DEFAULT_MODEL
-    assert json.loads(out)["answer"] == "46"
-    status, out, err = command("evaluate", "--suite", "3x4", "--samples", "9")
-    assert status == 0
-    assert f" {DEFAULT_MODEL} " in out
-    assert command("rule")[1].startswith(f"The rule of {DEFAULT_MODEL}\n")
-    assert json.loads(command("solve", "--trace", "12+34")[1])["model"] == DEFAULT_MODEL
-    assert "did you mean 'base'?" in command("solve", "12+34", "--model", "bsae")[2]
-    assert command("table", "scores")[0] == 0, "the shipped records are the default"
 
 
 def test_a_rule_is_measured_as_networks_are(command: Command, shipped: Path, tmp_path: Path):

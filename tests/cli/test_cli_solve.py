@@ -14,11 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from gridsum.api.networks import PaperModel
-from gridsum.api.terminal import draw, render
-from gridsum.api.traces import Trace
+import gridsum
 from gridsum.cli.solve import _lines
-from gridsum.evaluation.solving import solve, trace_expression
+from gridsum.evaluation.solving import solve
 from gridsum.model.store import load
 from gridsum.tasks import Addition
 from tests.children import command as work_of
@@ -28,9 +26,6 @@ ADD = Addition()
 
 Command = Callable[..., tuple[int, str, str]]
 SUMS = ["523+102+9416", "7", "99 + 1 =", "000+0", "12+34+56"]
-
-
-full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="this baseline has no /dev/full to write to")
 
 
 def _answers(model: str, sums: list[str], **options: object) -> list[str]:
@@ -76,6 +71,13 @@ def test_a_bad_sum_leaves_an_empty_line_and_the_others_are_answered(command: Com
 
 def test_a_file_keeps_lines_and_answers_in_step(command: Command, model: str, tmp_path: Path):
     path = tmp_path / "sums.txt"
+    path.write_bytes(b"1+1\n\xff\xfe\n\n  \n2+2\n")
+    status, out, err = command("solve", "--file", str(path))
+    assert (status, out) == (2, "2\n\n\n\n4\n")
+    assert "line 2: this is not UTF-8 text" in err
+    assert command("solve", "--json", "--file", str(path))[1].count("\n") == 3, "nothing is said of empty lines"
+    path.write_bytes(b"")
+    assert command("solve", "--file", str(path), "--model", model) == (0, "", "")
     sums = [str(number) for number in range(150)]  # more than are read at once
     sums[3], sums[149] = "+", "1+x"
     content = "\ufeff" + "\r\n".join(sums)  # as some editors write it, without an end of line at the end
@@ -88,17 +90,6 @@ def test_a_file_keeps_lines_and_answers_in_step(command: Command, model: str, tm
     assert "begins with '+'" in lines[3]["error"]
     assert lines[149]["line"] == 150
     assert [line.split(": ")[2] for line in err.splitlines()] == ["line 4", "line 150"]
-
-
-def test_a_line_that_is_no_text(command: Command, model: str, tmp_path: Path):
-    path = tmp_path / "sums.txt"
-    path.write_bytes(b"1+1\n\xff\xfe\n2+2\n")
-    status, out, err = command("solve", "--file", str(path), "--model", model)
-    first, third = _answers(model, ["1+1", "2+2"])
-    assert (status, out) == (2, f"{first}\n\n{third}\n")
-    assert "line 2: this is not UTF-8 text" in err
-    path.write_bytes(b"")
-    assert command("solve", "--file", str(path), "--model", model) == (0, "", "")
 
 
 def test_standard_input_is_answered_as_it_comes(model: str, environment: dict[str, str]):
@@ -119,39 +110,23 @@ def test_standard_input_is_answered_as_it_comes(model: str, environment: dict[st
     assert running.returncode == 0
 
 
-def test_a_reader_that_has_enough_is_no_error(tmp_path: Path, environment: dict[str, str]):
-    command = f"yes 12+34 | {sys.executable} -m gridsum solve --file - 2>errors | head -n 2"
-    script = f"set -o pipefail; {command}; echo ${{PIPESTATUS[1]}}; cat errors"
+def test_a_standard_output_that_takes_no_more_is_no_bug(tmp_path: Path, environment: dict[str, str]):
+    """A reader that has enough, a stream that is closed, a disk that is full."""
+    program = f"{sys.executable} -m gridsum solve"
+    script = (
+        f"yes 12+34 | {program} --file - 2>errors | head -n 2; echo ${{PIPESTATUS[1]}}; cat errors\n"
+        f"{program} 12+34 2>&1 >&-; echo $?; {program} 12+34 2>&-\n"
+        f"if [ -e /dev/full ]; then {program} 12+34 2>&1 >/dev/full; echo $?; fi"
+    )
     done = subprocess.run(
         ["bash", "-c", script], capture_output=True, text=True, env=environment, cwd=tmp_path, check=False
     )
-    assert done.stdout.splitlines() == ["46", "46", "141"]
-
-
-def test_closed_streams_are_no_bug(environment: dict[str, str]):
-    script = f"{sys.executable} -m gridsum solve 12+34 2>&1 >&-; echo $?; {sys.executable} -m gridsum solve 12+34 2>&-"
-    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, env=environment, check=False)
-    told, status, answer = done.stdout.splitlines()
-    assert told.startswith("gridsum: error: standard output could not be written")
-    assert (status, answer) == ("2", "46")
-
-
-@full
-def test_a_full_standard_output_is_told(environment: dict[str, str]):
-    with open("/dev/full", "w") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "gridsum", "solve", "12+34"],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=environment,
-            check=False,
-        )
-    assert done.returncode == 2
-    assert done.stderr == (
-        f"gridsum: error: standard output could not be written ({os.strerror(errno.ENOSPC)}); "
-        "make room, or choose another place\n"
-    )
+    told = done.stdout.splitlines()
+    assert told[:3] == ["46", "46", "141"]
+    assert told[3].startswith("gridsum: error: standard output could not be written")
+    assert told[4:6] == ["2", "46"]
+    full = f"gridsum: error: standard output could not be written ({os.strerror(errno.ENOSPC)}); make room, or "
+    assert told[6:] in ([], [f"{full}choose another place", "2"])
 
 
 def test_without_a_name_the_rule_of_exact_answers(command: Command):
@@ -165,118 +140,25 @@ def test_without_a_name_the_rule_of_exact_answers(command: Command):
     assert lines[-1]["steps"] >= 1000
 
 
-def test_the_network_of_exact_answers_as_its_rule_does(command: Command):
-    plain = command("solve", *SUMS, "9999+1", "--json")
-    assert plain[0] == 0
-    alone = command("solve", *SUMS, "9999+1", "--json", "--network")
-    assert alone[0] == 0
-    # On the way there the network may take other codes than the rule, and so other steps.
-    first, second = ([json.loads(line) for line in out.splitlines()] for out in (plain[1], alone[1]))
-    assert [answer["answer"] for answer in first] == [answer["answer"] for answer in second]
-    assert all(answer["correct"] for answer in second)
-
-
-def test_rules_that_exact_does_not_have_are_refused(command: Command, model: str):
-    for option in (["--halting", "median"], ["--placement", "soft"]):
-        status, out, err = command("solve", "1+1", *option)
-        assert (status, out) == (2, "")
-        assert "exact always halts at a fixed point and uses hard placement; leave halting and placement out" in err
-    status, out, err = command("solve", "1+1", "--model", model, "--network")
-    assert (status, out) == (2, "")
-    assert "network is for models that answer by a rule" in err
-
-
-def _drawing(command: Command, model: str, *arguments: str) -> list[list[str]]:
-    """The blocks of a drawing, by their lines."""
-    status, out, err = command("solve", *arguments, "--model", model, "--show")
+def test_the_drawing_of_a_network_shows_its_placement_its_readings_and_when_it_halts(command: Command):
+    status, out, err = command("solve", "523+102+9416", "--model", "base", "--show")
     assert (status, err) == (0, "")
     assert max(map(len, out.splitlines())) <= 80
-    return [block.split("\n") for block in out.strip("\n").split("\n\n")]
-
-
-def _cells(row: str, columns: int) -> list[tuple[str, bool]]:
-    """Each cell's symbol, and whether it stands in brackets."""
-    body = row[4:].ljust(3 * columns)
-    return [(body[3 * c + 1], body[3 * c] == "[") for c in range(columns)]
-
-
-def test_the_drawing_shows_every_step(command: Command, model: str):
-    seed = "16"
-    head, placed, *blocks, verdict = _drawing(command, model, "523+102+9416", "--seed", seed)
-    steps: list[list[str]] = []
-    for line in (line for block in blocks for line in block):
-        if line.startswith(("step", "before")):
-            steps.append([])
-        steps[-1].append(line)
-    loaded, terms = load(model), ("523", "102", "9416")
-    (answer,) = solve(loaded, [terms], seed=int(seed))
-    trace = trace_expression(loaded, terms, answer.steps)
-    readings = trace.decoded.argmax(-1)
-    assert answer.steps > 1, "the seed must make for something to see"
-    assert head[0] == "523+102+9416="
-    assert placed[0] == "placed on the grid"
-    height, width = readings.shape[1:]
-    assert len(placed) == 1 + height
-    assert len(steps) == answer.steps + 1
-    changes = 0
-    for n, (title, *rows) in enumerate(steps):
+    trace = gridsum.trace("523+102+9416", "base")
+    lines = out.splitlines()
+    placed = lines.index("placed on the grid")
+    assert [line.split()[-4:] for line in lines[placed + 1 : placed + 4]] == [list("9416"), list("+102"), list("·523")]
+    titles = [number for number, line in enumerate(lines) if line.startswith(("before any step", "step "))]
+    assert len(titles) == len(trace) > 3
+    for n, number in enumerate(titles):
         assert trace.halting is not None
-        assert trace.probability is not None
-        assert title.startswith(f"step {n} " if n else "before any step")
-        assert f"λ {float(trace.halting[n]):.3f}" in title
-        assert f"halted by now {float(trace.probability[: n + 1].sum()):.3f}" in title
-        symbols = readings[n].tolist()
-        if n and symbols == readings[n - 1].tolist():
-            assert title.endswith("no symbol has changed")
-            assert rows == []
-            continue
-        reads = "".join(ADD.alphabet.symbols[code] for code in symbols[0] if code)
-        assert title.endswith(f"reads {reads or 'nothing'}")
-        drawn = [_cells(row, width) for row in rows]
-        assert [[s for s, _ in row] for row in drawn] == [
-            ["·" if code == 0 else ADD.alphabet.symbols[code] for code in row] for row in symbols
-        ]
-        changed = (readings[n] != readings[n - 1]).tolist() if n else [[False] * width] * height
-        assert [[mark for _, mark in row] for row in drawn] == changed
-        changes += sum(map(sum, changed))
-        assert rows[0].startswith("  > ")
-    assert changes > 0
-    assert verdict[0].startswith(f"halted after {answer.steps} steps, answer {answer.answer}, which is ")
-    assert verdict[0].endswith("right" if answer.correct else "wrong")
-    assert answer.correct or verdict[1] == "the sum is 10041"
-
-
-def test_the_drawing_shows_what_was_placed_where(model: str):
-    """With actions as a trained network takes them, the terms stand below each other."""
-    import dataclasses
-
-    import torch
-
-    loaded, terms = load(model), ("523", "102", "9416")
-    (answer,) = solve(loaded, [terms])
-    trace = trace_expression(loaded, terms, answer.steps)
-    digit, plus, equals = [0.98, 0.01, 0.01], [0.01, 0.98, 0.01], [0.01, 0.01, 0.98]
-    actions = [equals if code == 12 else plus if code == 11 else digit for code in trace.symbols.tolist()]
-    trained = dataclasses.replace(trace, actions=torch.tensor(actions))
-    for placement in ("soft", "hard"):
-        shown = Trace(PaperModel(loaded), terms, dataclasses.replace(answer, placement=placement), trained)
-        lines = render(draw(shown), io.StringIO())
-        _, placed, *_ = lines.split("\n\n")
-        assert placed.split("\n")[1:] == [
-            "  >  ·  ·  +  9  4  1  6",
-            "     ·  ·  ·  +  1  0  2",
-            "     ·  ·  ·  ·  5  2  3",
-            "     ·  ·  ·  ·  ·  ·  ·",
-        ]
-
-
-def test_long_sums_are_drawn_without_their_middle(command: Command, model: str):
-    wide = _drawing(command, model, "12" * 150 + "+1", "--seed", "5")
-    assert "3 rows × 303 columns" in wide[0][-1]
-    assert all(" … " in row for row in wide[1][1:])
-    tall = _drawing(command, model, "+".join("1" * 40), "--seed", "5")
-    assert "41 rows" in tall[0][-1]
-    assert len(tall[1]) == 1 + 16
+        assert f"λ {float(trace.halting[n]):.3f}   halted by now " in lines[number]
+        if "no symbol has changed" not in lines[number]:
+            rows = lines[number + 1 : number + 1 + len(trace.readings[n])]
+            assert [re.sub(r"[ >\[\]]", "", row) for row in rows] == trace.readings[n]
+            changed = sum(map(str.__ne__, "".join(trace.readings[n]), "".join(trace.readings[n - 1]))) if n else 0
+            assert "".join(rows).count("[") == changed
+    assert f"halted after {trace.answer.steps} steps, answer 10041, which is right" in lines
 
 
 def test_colour_adds_to_the_drawing_and_takes_nothing_away(
@@ -309,16 +191,11 @@ def test_a_line_may_come_in_pieces():
         (["12", "+", "34"], "46\n"),
         (["12+", "34", "1+1"], "46\n2\n"),
         (["12", "+34", "=", "1", "2"], "46\n1\n2\n"),
+        (["523\n102\n+9416\n-----", "1,000+2"], "10041\n1002\n"),
     ],
 )
 def test_a_sum_that_the_shell_has_split(arguments: list[str], answers: str, command: Command):
     assert command("solve", *arguments) == (0, answers, "")
-
-
-def test_empty_lines_are_answered_by_empty_lines(command: Command, tmp_path: Path):
-    (tmp_path / "sums.txt").write_text("1+2\n\n  \n3+4\n")
-    assert command("solve", "--file", str(tmp_path / "sums.txt")) == (0, "3\n\n\n7\n", "")
-    assert command("solve", "--json", "--file", str(tmp_path / "sums.txt"))[1].count("\n") == 2
 
 
 @pytest.mark.parametrize("content", ["id,expression\n1,12+34\n2,5+6\n", "12+34\n5+6\n", '"12+34",x\n\n5+6,y\n'])
@@ -368,20 +245,14 @@ def test_a_line_over_the_limit_is_named_and_the_others_are_answered(
         assert out == "3\n\n34\n"
 
 
-def test_what_is_piped_is_solved():
+def test_what_is_piped_is_solved_and_a_pasted_column_is_one_sum():
     command = [sys.executable, "-m", "gridsum", "solve"]
-    done = subprocess.run(command, input="12+34\n99+1", capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (0, "46\n100\n"), done.stderr
-    pasted = "  523\r\n  102\r\n+ 9,416\r\n-------\r\n1,000+2\n7\n8\n\n99\n+1"
+    pasted = "12+34\n  523\r\n  102\r\n+ 9,416\r\n-------\r\n1,000+2\n7\n8\n\n99\n+1"
     done = subprocess.run(command, input=pasted.encode(), capture_output=True, check=False)
-    assert (done.returncode, done.stdout) == (0, b"10041\n1002\n7\n8\n\n100\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, b"46\n10041\n1002\n7\n8\n\n100\n"), done.stderr
     done = subprocess.run(command, input="", capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "there is nothing to solve" in done.stderr
-
-
-def test_a_pasted_column_is_one_sum(command: Command):
-    assert command("solve", "523\n102\n+9416\n-----", "1,000+2") == (0, "10041\n1002\n", "")
 
 
 def test_a_network_that_did_not_learn_long_carries_says_so_once(command: Callable[..., tuple[int, str, str]]):
