@@ -7,7 +7,7 @@ import pytest
 
 from gridsum.automaton.files import shipped_rule
 from gridsum.automaton.run import size_of
-from gridsum.automaton.solve import _SMALL, TOGETHER, answer_by_rule, answer_lines, answers_by_rule, solve, solve_many
+from gridsum.automaton.solve import _SMALL, TOGETHER, answer_lines, solve, solve_many
 from gridsum.automaton.table import RuleTable
 from gridsum.tasks import find
 from tests.oracles.column_addition import by_columns, column_addition, random_table
@@ -39,7 +39,7 @@ def test_together_as_alone(name: str):
     table = by_columns(find(name))
     expressions = drawn(table, 300)
     assert together(table, expressions) == alone(table, expressions)
-    assert all(answer.correct for answer in answers_by_rule(table, expressions[:50]) if table.task.adds)
+    assert all(answer.correct for answer in solve_many(table, expressions[:50]) if table.task.adds)
 
 
 def test_the_shipped_rule_together_as_alone():
@@ -47,7 +47,7 @@ def test_the_shipped_rule_together_as_alone():
     assert table is not None
     expressions = [*drawn(table, 200), ("9" * 300, "1"), ("7" * 2000, "5"), *drawn(table, 50, 1)]
     assert together(table, expressions) == alone(table, expressions)
-    assert list(answers_by_rule(table, expressions[:9])) == [answer_by_rule(table, terms) for terms in expressions[:9]]
+    assert list(solve_many(table, expressions[:9])) == [solve(table, terms) for terms in expressions[:9]]
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -88,7 +88,6 @@ def test_a_grid_of_many_cells_is_worked_out_by_itself(monkeypatch: pytest.Monkey
     found = list(solve_many(table, [("1", "2"), terms, ("3", "4")]))
     assert [answer.answer for answer in found] == ["3", str(10**498 + 249), "7"]
     assert alone == [251]
-    assert found[1].cells_computed < 251 * 500 * found[1].steps / 4
 
 
 def test_memory_has_a_limit_however_many_sums_there_are(monkeypatch: pytest.MonkeyPatch):

@@ -5,7 +5,6 @@ import json
 import os
 import resource
 import signal
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -226,28 +225,6 @@ def test_a_diverged_training_fails(command: Command, tiny_options: list[str], tm
     assert status == 1
     assert "gridsum: seed 0: the loss or its gradient was no number" in err
     assert err.splitlines()[-1].startswith("gridsum: error: every run has diverged")
-
-
-def test_tensorboard_is_an_extra(
-    command: Command, tiny_options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
-    status, _, err = command("train", "--out", str(tmp_path / "run"), "--tensorboard", *tiny_options)
-    assert status == 2
-    assert "pip install '.[tensorboard]'" in err
-    assert not (tmp_path / "run").exists()
-
-
-def test_tensorboard_logs_go_to_each_seed(command: Command, tiny_options: list[str], tmp_path: Path):
-    pytest.importorskip("tensorboard", exc_type=ImportError)
-    folder = tmp_path / "run"
-    options = ["--seeds", "0-1", "--training.epochs", "2", "--tensorboard", *tiny_options]
-    status, _, err = command("train", "--out", str(folder), *options)
-    assert status == 0, err
-    for seed in (0, 1):
-        (log,) = (folder / f"seed-{seed}").glob("events.out.tfevents.*")
-        content = log.read_bytes()
-        assert all(name in content for name in (b"total", b"accuracy", b"learning_rate"))
 
 
 def test_seeds():

@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import save_file
 
 from gridsum.automaton.files import shipped_rule
-from gridsum.automaton.solve import answer_by_rule
+from gridsum.automaton.solve import solve
 from gridsum.config.exact import ExactConfig
 from gridsum.config.fields import from_dict, to_json
 from gridsum.config.paper import Config
@@ -38,7 +38,7 @@ def expressions(tries: int, seed: int = 0, solved: int = 0) -> Tries:
             yield f"{text!r}: {error!r}"
             continue
         if rule is not None and index % max(1, tries // solved) == 0 and sum(map(len, terms)) < 60:
-            answer = answer_by_rule(rule, terms)
+            answer = solve(rule, terms)
             yield None if answer.correct else f"{text!r} is answered with {answer.answer}"
         else:
             yield None

@@ -18,7 +18,7 @@ from gridsum.api.rules import RuleModel
 from gridsum.automaton.meaning import meaning_of
 from gridsum.automaton.proof import prove
 from gridsum.automaton.rule import LearnedRule
-from gridsum.automaton.solve import answer_by_rule
+from gridsum.automaton.solve import solve
 from gridsum.automaton.table import RuleTable
 from gridsum.cli import main
 from gridsum.config.exact import RuleConfig
@@ -229,7 +229,7 @@ def test_a_rule_in_another_base_is_a_table_of_that_base():
     again = RuleTable.from_json(table.to_json())
     assert again.task.name == "add:base=3"
     assert again.steps.tolist() == table.steps.tolist()
-    assert answer_by_rule(again, ("12", "1")).expected == "20"
+    assert solve(again, ("12", "1")).expected == "20"
     assert meaning_of(again).base == 3
 
 
@@ -242,7 +242,7 @@ def test_addition_in_a_base_is_proved_and_a_mistake_is_found(base: int):
     assert proof.states == list(range(2 * base + 1))
     assert meaning_of(table).is_addition
     largest = task.alphabet.digits[-1] * 9
-    assert answer_by_rule(table, (largest, "1")).correct
+    assert solve(table, (largest, "1")).correct
     wrong = RuleTable(
         table.bits, table.states, np.where(table.steps == 2, 1, table.steps), table.reading, table.actions, task
     )

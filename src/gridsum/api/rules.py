@@ -100,9 +100,9 @@ class RuleModel(Model):
             from gridsum.automaton.rule import LearnedRule
 
             return map(LearnedRule(self.network).answer, expressions)
-        from gridsum.automaton.solve import answers_by_rule
+        from gridsum.automaton.solve import solve_many
 
-        return answers_by_rule(self.table, expressions)
+        return solve_many(self.table, expressions)
 
     def answer_lines(self, lines: Sequence[bytes], options: SolveOptions) -> bytes | None:
         if options.network or not lines:

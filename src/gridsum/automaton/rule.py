@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from gridsum.automaton.run import FIXED_POINT, most_steps, size_of
+from gridsum.automaton.run import answered, most_steps, size_of
 from gridsum.automaton.table import RuleTable
 from gridsum.config.exact import PROVABLE
 from gridsum.data.answers import Answer
@@ -168,16 +168,7 @@ class LearnedRule(Rules):
                 break
             bits, steps = after, steps + 1
         read = network.read(bits[:, :, 0])[0, 0].argmax(-1).tolist()
-        return Answer(
-            task.render(terms),
-            task.decode(read),
-            task.answer(terms),
-            steps,
-            FIXED_POINT,
-            "hard",
-            steps == limit,
-            task.alphabet.base,
-        )
+        return answered(task, terms, task.decode(read), steps, steps == limit)
 
     @torch.no_grad()
     def reading(self) -> Tensor:

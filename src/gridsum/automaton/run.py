@@ -41,17 +41,6 @@ class GridSize(NamedTuple):
     width: int
 
 
-class RuleAnswer(NamedTuple):
-    """What a rule said to one sum."""
-
-    answer: str
-    steps: int
-    """Until rest: the number of the last step in which a cell changed."""
-    cells_computed: int
-    capped: bool
-    """Whether the limit on steps ended it; it was not at rest then."""
-
-
 def grid_size(terms: int, digits: int, task: Task = _DEFAULT) -> GridSize:
     """The grid for `terms` terms of up to `digits` digits: a row below them, and a column beside the result."""
     return GridSize(terms + 1, max(task.columns(terms, digits), digits + 1) + 1)
@@ -129,24 +118,14 @@ def patched(
 ) -> tuple[Answer, list[np.ndarray]]:
     """The answer and all frames where some cells are given other states on the way."""
     grids = list(frames(table, terms, None, patch))
-    steps, capped = len(grids) - 1, len(grids) > most_steps(size_of(terms, table.task))
-    found = RuleAnswer(read(table, grids[-1][0].tobytes()), steps, 0, capped)
-    return with_truth(table, terms, found), grids
+    capped = len(grids) > most_steps(size_of(terms, table.task))
+    return answered(table.task, terms, read(table, grids[-1][0].tobytes()), len(grids) - 1, capped), grids
 
 
-def with_truth(table: RuleTable, terms: Sequence[str], found: RuleAnswer) -> Answer:
-    """What was found, with the truth beside it."""
-    task = table.task
-    return Answer(
-        task.render(terms),
-        found.answer,
-        task.answer(terms),
-        found.steps,
-        FIXED_POINT,
-        "hard",
-        found.capped,
-        task.alphabet.base,
-    )
+def answered(task: Task, terms: Sequence[str], said: str, steps: int, capped: bool) -> Answer:
+    """What a rule said, with the truth beside it. Steps are counted until the last one in which a cell changed."""
+    base = task.alphabet.base
+    return Answer(task.render(terms), said, task.answer(terms), steps, FIXED_POINT, "hard", capped, base)
 
 
 def read(table: RuleTable, states: bytes) -> str:

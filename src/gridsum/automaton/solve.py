@@ -6,23 +6,12 @@ they change or not. Sums that are at rest are left out as soon as they are half 
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from gridsum.automaton.run import (
-    OPEN,
-    SKIP,
-    WRITE,
-    RuleAnswer,
-    Run,
-    grid_size,
-    most_steps,
-    read,
-    size_of,
-    with_truth,
-)
+from gridsum.automaton.run import OPEN, SKIP, WRITE, Run, answered, grid_size, most_steps, read, size_of
 from gridsum.automaton.table import RuleTable
 from gridsum.data.answers import Answer
 from gridsum.tasks import PAD
@@ -34,40 +23,29 @@ TOGETHER = 2000
 _NEWLINE = ord("\n")
 
 
-def solve(table: RuleTable, terms: Sequence[str], limit: int | None = None) -> RuleAnswer:
+def solve(table: RuleTable, terms: Sequence[str], limit: int | None = None) -> Answer:
     """The answer of a rule to one sum. `limit` is the largest number of steps (default: `most_steps`)."""
     size = size_of(terms, table.task)
     run = Run(table, terms, size)
     run.advance(most_steps(size) if limit is None else limit)
-    return RuleAnswer(read(table, run.top_row), run.steps, run.cells_computed, not run.at_rest)
+    return answered(table.task, terms, read(table, run.top_row), run.steps, not run.at_rest)
 
 
-def answer_by_rule(table: RuleTable, terms: Sequence[str]) -> Answer:
-    """The rule's answer to one expression, with the truth beside it."""
-    return with_truth(table, terms, solve(table, terms))
-
-
-def solve_many(table: RuleTable, expressions: Sequence[Sequence[str]]) -> Iterator[RuleAnswer]:
+def solve_many(table: RuleTable, expressions: Iterable[Sequence[str]]) -> Iterator[Answer]:
     """The answers to sums in their order, as `solve` gives them one by one."""
-    sign, waiting = table.task.alphabet.sign, list[str]()
+    waiting: list[Sequence[str]] = []
     for terms in expressions:
         height, width = grid_size(len(terms), max(map(len, terms)), table.task)
         small = height * width <= _SMALL and _placed_as_usual(table)
         if small:
-            waiting.append(sign.join(terms))
+            waiting.append(terms)
         if waiting and (not small or len(waiting) == TOGETHER):
-            yield from _one_by_one(table, waiting)
+            yield from _together(table, waiting)
             waiting = []
         if not small:
             yield solve(table, terms)
     if waiting:
-        yield from _one_by_one(table, waiting)
-
-
-def answers_by_rule(table: RuleTable, expressions: Sequence[Sequence[str]]) -> Iterator[Answer]:
-    """The same for many, as `solve_many` gives them."""
-    for terms, found in zip(expressions, solve_many(table, expressions), strict=True):
-        yield with_truth(table, terms, found)
+        yield from _together(table, waiting)
 
 
 def answer_lines(table: RuleTable, lines: Sequence[bytes]) -> bytes | None:
@@ -86,13 +64,15 @@ def _placed_as_usual(table: RuleTable) -> bool:
     return table.actions == (SKIP, *[WRITE] * table.task.alphabet.base, OPEN, SKIP)
 
 
-def _one_by_one(table: RuleTable, texts: list[str]) -> Iterator[RuleAnswer]:
-    said, *counted = _solve(table, "\n".join((*texts, "")).encode())
-    return map(RuleAnswer, said.decode().split("\n")[:-1], *(part.tolist() for part in counted))
+def _together(table: RuleTable, expressions: list[Sequence[str]]) -> Iterator[Answer]:
+    sign = table.task.alphabet.sign
+    said, steps, capped = _solve(table, "".join(f"{sign.join(terms)}\n" for terms in expressions).encode())
+    found = zip(expressions, said.decode().split("\n"), steps.tolist(), capped.tolist(), strict=False)
+    return (answered(table.task, *one) for one in found)
 
 
-def _solve(table: RuleTable, lines: bytes) -> tuple[bytes, np.ndarray, np.ndarray, np.ndarray]:
-    """A line for each answer; its steps, the places computed for it, and whether it was ended by its limit."""
+def _solve(table: RuleTable, lines: bytes) -> tuple[bytes, np.ndarray, np.ndarray]:
+    """A line for each answer; its steps, and whether it was ended by its limit."""
     grids = _laid_out(table, lines)
     steps, capped = _run(table, grids)
     letters = np.zeros(256, np.uint8)
@@ -100,7 +80,7 @@ def _solve(table: RuleTable, lines: bytes) -> tuple[bytes, np.ndarray, np.ndarra
         letters[state] = 0 if symbol == PAD else ord(table.task.alphabet.symbols[symbol])
     letters[table.outside] = _NEWLINE  # behind every top row
     said = letters[grids.states[_ranges(grids.starts, grids.widths + 1)]].tobytes().translate(None, b"\0")
-    return said, steps, (steps + 1) * np.diff(grids.starts, append=len(grids.states)), capped
+    return said, steps, capped
 
 
 @dataclass(frozen=True)

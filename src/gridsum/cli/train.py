@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from gridsum.api.progress import progress
 from gridsum.api.training import VARIANT, TrainingRun, run_training
-from gridsum.cli.boards import Boards
 from gridsum.cli.options import (
     File,
     Folder,
@@ -93,7 +92,6 @@ class Options(OnDevice):
     resume: bool = flag(
         "go on where FOLDER's training stopped, with its configuration and seeds; only how long it trains may change"
     )
-    tensorboard: bool = flag("also log for TensorBoard, in each seed's folder")
     changes: Mapping[str, str] = field(default_factory=dict)
 
     @staticmethod
@@ -136,18 +134,12 @@ def run(options: Options) -> int:
     begin = None if options.start_from is None else _beginning(options.start_from, options.seeds)
     config, seeds = _setup(options, begin)
     folder = Path(options.out or f"runs/{config.variant}")
-    boards = Boards(folder) if options.tensorboard else None
     device = pick_device(options.device)
     epochs: list[Epoch] = []
 
-    def heard(epoch: "Epoch") -> None:
-        epochs.append(epoch)
-        if boards is not None:
-            boards.write(epoch)
-
     try:
         with progress() as shown:
-            training = run_training(config, seeds, folder, device, shown, options.resume, begin, heard)
+            training = run_training(config, seeds, folder, device, shown, options.resume, begin, epochs.append)
     except KeyboardInterrupt:
         tell(_how_to_resume(options, folder, config.steps))
         raise
@@ -155,9 +147,6 @@ def run(options: Options) -> int:
         raise
     except OSError as error:
         raise unwritable(error.filename or folder, error) from None
-    finally:
-        if boards is not None:
-            boards.close()
     for result in training.results:
         said = "proved" if result["proved"] else "not proved"
         why = f" ({result['why']})" if "why" in result else ""
@@ -215,7 +204,6 @@ def _how_to_resume(options: Options, folder: Path, steps: int) -> str:
     where = f"and saved after training step {done} of {steps}" if done else "before a training step was done"
     command = ["gridsum", "train", "--out", str(folder), "--resume"]
     command += ["--device", options.device] if options.device != "auto" else []
-    command += ["--tensorboard"] if options.tensorboard else []
     return f"gridsum: stopped {where}; go on with: {shlex.join(command)}"
 
 

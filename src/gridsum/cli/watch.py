@@ -20,8 +20,7 @@ class Options:
     done; it may be started before, during or after it, on any machine that sees the folder.
 
     A curve goes from 0 (▁) to 1 (█). The numbers are those of
-    FOLDER/seed-*/metrics.jsonl. TensorBoard shows them too, of a training with
-    --tensorboard: tensorboard --logdir FOLDER
+    FOLDER/seed-*/metrics.jsonl, a JSON object a line.
 
     examples:
       gridsum watch runs/base

@@ -257,9 +257,10 @@ class RuleSubject(Subject):
 
     def answer(self, asked: Asked) -> Answers:
         problems = [self.task.parse(text) for text in asked.batch.expressions()]
-        texts, steps, _, capped = zip(*solve_many(self.table, problems), strict=True)
-        said = {"steps": torch.tensor([steps]), "capped": torch.tensor([capped]), "placement": "hard"}
-        return Answers.written(texts, asked.batch, **said)
+        found = list(solve_many(self.table, problems))
+        steps, capped = ([[getattr(one, name) for one in found]] for name in ("steps", "capped"))
+        said = {"steps": torch.tensor(steps), "capped": torch.tensor(capped), "placement": "hard"}
+        return Answers.written([one.answer for one in found], asked.batch, **said)
 
 
 class FunctionSubject(Subject):
