@@ -39,7 +39,7 @@ from gridsum.model.runs import parameter_count
         ({"training.batch": 127}, "cannot be divided among 2 groups"),
         ({"training.clip": 0.0}, "training.clip"),
         ({"task.terms": (4, 1)}, "task.terms must be two numbers"),
-        ({"task.group_bounds": (4,)}, "task.group_bounds"),
+        ({"task.bucket_bounds": (4,)}, "task.bucket_bounds"),
         ({"task.random_rows": -1}, "task.random_rows"),
     ],
 )

@@ -13,7 +13,7 @@ configs = st.builds(
     task=st.builds(
         TaskConfig,
         terms=st.just((1, 6)),
-        group_bounds=st.sampled_from([(), (2,), (1, 3)]),
+        bucket_bounds=st.sampled_from([(), (2,), (1, 3)]),
         spare_rows=st.integers(0, 3),
         random_columns=st.integers(0, 9),
     ),
@@ -80,7 +80,7 @@ def test_a_field_like_no_other_lists_what_there_is():
         ({"model": {"halting": ["ponder"]}}, "model.halting takes one of"),
         ({"task": {"terms": [1, 2, 3]}}, "task.terms takes two whole numbers"),
         ({"task": {"terms": 4}}, "task.terms takes two whole numbers"),
-        ({"task": {"group_bounds": [1.5]}}, "task.group_bounds takes whole numbers"),
+        ({"task": {"bucket_bounds": [1.5]}}, "task.bucket_bounds takes whole numbers"),
         ({"variant": 3}, "variant takes text"),
         ({"model": 3}, "model must be an object"),
         ([], "the configuration must be an object"),
@@ -107,8 +107,8 @@ def test_a_whole_number_may_stand_for_a_number():
         ("model.halting", "fixed", "fixed"),
         ("task.terms", "[2,5]", (2, 5)),
         ("task.terms", "2, 5", (2, 5)),
-        ("task.group_bounds", "", ()),
-        ("task.group_bounds", "3", (3,)),
+        ("task.bucket_bounds", "", ()),
+        ("task.bucket_bounds", "3", (3,)),
         ("variant", "mine", "mine"),
     ],
 )

@@ -21,7 +21,7 @@ from tests.faults.injection import Tries, counts
 from tests.faults.trainings import outcome
 
 TINY = [
-    *("--task.terms", "1,2", "--task.group_bounds", "1", "--task.digits", "1,2", "--model.width", "8"),
+    *("--task.terms", "1,2", "--task.bucket_bounds", "1", "--task.digits", "1,2", "--model.width", "8"),
     *("--model.groups", "2", "--model.heads", "4", "--model.step_hidden", "8", "--model.context_heads", "2"),
     *("--training.steps_per_epoch", "2", "--training.batch", "4", "--training.checkpoint_epochs", "1"),
 ]

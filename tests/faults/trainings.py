@@ -24,7 +24,7 @@ CPU = torch.device("cpu")
 SEEDS = (1, 2)
 _TINY = {
     "task.terms": (1, 2),
-    "task.group_bounds": (),
+    "task.bucket_bounds": (),
     "task.digits": (1, 2),
     "task.random_rows": 0,
     "task.random_columns": 0,

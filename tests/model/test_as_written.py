@@ -173,7 +173,7 @@ def test_a_fleet_halts_and_answers_as_its_changed_modules_say(way):
 
 @every_way
 def test_every_module_is_trained_as_it_was_changed(way):
-    shorter = {"task.terms": (1, 2), "task.group_bounds": (), "task.digits": (1, 1), "model.max_steps": 2}
+    shorter = {"task.terms": (1, 2), "task.bucket_bounds": (), "task.digits": (1, 1), "model.max_steps": 2}
     config = tiny("base", **shorter, **{"training.batch": 2})
     network = Network(config.model, SEEDS).double()
     before, stream = EagerGradients(network, config, SEEDS)(1).gradient, Stream.of_seeds(SEEDS).fold(1)

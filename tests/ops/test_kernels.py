@@ -353,7 +353,7 @@ SMALL = SMALLEST | {
     "task.random_rows": 1,
     "task.random_columns": 1,
     "task.terms": (1, 2),
-    "task.group_bounds": (1,),
+    "task.bucket_bounds": (1,),
 }
 
 

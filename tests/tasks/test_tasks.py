@@ -204,7 +204,7 @@ def test_a_task_of_ones_own_is_trained_and_solved(nim: str, tmp_path: Path):
 
 def test_training_of_subtraction_has_two_terms():
     config = variant("base", task="subtract")
-    assert (config.task.terms, config.task.group_bounds) == ((1, 2), (1,))
+    assert (config.task.terms, config.task.bucket_bounds) == ((1, 2), (1,))
     assert {
         phase.terms
         for phase in (

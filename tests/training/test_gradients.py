@@ -195,7 +195,7 @@ def test_the_first_problems_of_the_trainings_in_the_repository(name):
 @pytest.mark.parametrize("bounds", [(2,), (1, 2)], ids=["two groups", "three groups"])
 def test_the_gradient_is_that_of_the_mean_cost_of_the_groups(bounds):
     """From each group's rollout and cost by hand; the draw of success is of a pass without dropout."""
-    config = tiny("base", **{"task.group_bounds": bounds, "training.batch": 12})
+    config = tiny("base", **{"task.bucket_bounds": bounds, "training.batch": 12})
     seeds = (3, 5)
     network = Network(config.model, seeds).double()
     found = EagerGradients(network, config, seeds)(7)

@@ -31,7 +31,7 @@ CPU = torch.device("cpu")
 def short(**changes):
     """So small that a step takes a moment: one group of problems, two recurrent steps."""
     lengths = {"training.epochs": 4, "training.steps_per_epoch": 2, "training.checkpoint_epochs": 1}
-    sizes = {"training.batch": 4, "task.terms": (1, 2), "task.group_bounds": (), "model.max_steps": 2}
+    sizes = {"training.batch": 4, "task.terms": (1, 2), "task.bucket_bounds": (), "model.max_steps": 2}
     settings = lengths | sizes
     return override(tiny("base"), {**settings, **changes})
 

@@ -30,7 +30,7 @@ class BaselineConfig(OfProblems):
 
     variant: str = ""
     setting: str = described("matched", "Which of the baseline's settings it is: native or matched.")
-    task: TaskConfig = field(default_factory=lambda: TaskConfig(group_bounds=()))
+    task: TaskConfig = field(default_factory=lambda: TaskConfig(bucket_bounds=()))
     training: TrainingConfig = field(default_factory=TrainingConfig)
     network: Any = None
 

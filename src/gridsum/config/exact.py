@@ -136,8 +136,10 @@ class DiscoveryConfig:
     random_rows: int = described(1, "Up to so many rows more, drawn at every step.")
     random_columns: int = described(1, "Up to so many columns more, drawn at every step.")
     few_digits: float = described(0.4, "The share of problems whose digits are all of three that the problem draws.")
-    certain: float = described(0.25, "The share of a batch that is placed by the most probable actions.")
-    harden_accuracy: float = described(0.9, "The share of characters right, so placed, at which placement hardens.")
+    hard_share: float = described(0.25, "Share of a batch that is placed by the most probable actions.")
+    harden_accuracy: float = described(
+        0.9, "Character accuracy, under the most probable actions, at which placement becomes hard."
+    )
     weight_decay: float = described(0.05, "Of weight matrices.")
     clip: float = described(1.0, "The largest norm of a run's gradient.")
     pad_weight: float = described(0.1, "The weight of the PAD class in the cross-entropy.")

@@ -59,9 +59,9 @@ class TaskConfig:
     name: str = described("add", "The task, such as add, add:base=2 or subtract; --task says the same.")
     terms: tuple[int, int] = described((1, 4), "The fewest and the most terms of a sum.")
     digits: tuple[int, int] = described((1, 10), "The fewest and the most digits of a term.")
-    group_bounds: tuple[int, ...] = described(
+    bucket_bounds: tuple[int, ...] = described(
         (2,),
-        "The last number of terms of every group but the last: 2 makes the groups [1,2] and [3,4].",
+        "The most terms of each bucket of problems but the last: 2 makes the buckets [1,2] and [3,4].",
     )
     spare_rows: int = described(1, "F_H, rows beyond the number of terms.")
     spare_columns: int = described(3, "F_W, columns beyond the number of digits.")
@@ -75,10 +75,10 @@ class TaskConfig:
             require(
                 1 <= low <= high, f"task.{name} must be two numbers from 1 upwards, the smaller first: {low},{high}"
             )
-        bounds = (self.terms[0] - 1, *self.group_bounds, self.terms[1])
+        bounds = (self.terms[0] - 1, *self.bucket_bounds, self.terms[1])
         require(
             all(low < high for low, high in pairwise(bounds)),
-            f"task.group_bounds {self.group_bounds} must rise and lie below the most terms, {self.terms[1]}",
+            f"task.bucket_bounds {self.bucket_bounds} must rise and lie below the most terms, {self.terms[1]}",
         )
         most = self.task.most_terms
         require(
@@ -111,8 +111,8 @@ class TaskConfig:
     @property
     def groups(self) -> tuple[Space, ...]:
         """The spaces that a batch is divided into, each with a grid size of its own."""
-        firsts = (self.terms[0], *(bound + 1 for bound in self.group_bounds))
-        lasts = (*self.group_bounds, self.terms[1])
+        firsts = (self.terms[0], *(bound + 1 for bound in self.bucket_bounds))
+        lasts = (*self.bucket_bounds, self.terms[1])
         return tuple(Space((first, last), self.digits) for first, last in zip(firsts, lasts, strict=True))
 
 

@@ -49,7 +49,7 @@ def variant(
         few = {"task.name": task}
         if most is not None:
             terms = min(most, TaskConfig().terms[1])
-            few |= {"task.terms": (1, terms), "task.group_bounds": tuple(range(1, terms))[:1]}
+            few |= {"task.terms": (1, terms), "task.bucket_bounds": tuple(range(1, terms))[:1]}
     deltas = {**VARIANTS[name], **(INTERPRETATIONS[setting] if setting else {}), **few, **(changes or {})}
     return override(Config(variant=name), deltas)
 

@@ -66,7 +66,7 @@ def cost(
     inside = columns > 0
     characters = character_accuracy(predicted, targets, inside)
     wrong = (predicted != targets) & ((predicted != PAD) | (targets != PAD)) & inside
-    sure = max(1, int(config.certain * targets.shape[1]))
+    sure = max(1, int(config.hard_share * targets.shape[1]))
     return Cost(
         total,
         loss.detach(),

@@ -140,7 +140,7 @@ def roll_out(
     runs, count, height, width = inside.shape[:4]
     cells, bits = cells_of(network, inside), network.config.bits
     with full_precision(inside):
-        grid = place(network, problems, int(config.certain * count))
+        grid = place(network, problems, int(config.hard_share * count))
     cell, query = network.meet(cells.take(grid))
     numbers = torch.arange(count * height * width, device=inside.device).view(count, height, width)
     lanes = lane_index(numbers, bits + -bits % 4)
