@@ -47,7 +47,7 @@ def test_a_number_that_is_not_so_is_found(shipped: Path):
         other.unlink()
     append(path, records[2:5])
     found = check(shipped, CPU, lambda *_: True)
-    assert [checked.part.record for checked in found if checked.verdict == "differs"] == [records[3]]
+    assert [checked.part.whole for checked in found if checked.verdict == "differs"] == [records[3]]
     assert main(["reproduce", "--check", "--ship-to", str(shipped), "--device", "cpu"]) == 1
 
 
@@ -55,7 +55,7 @@ def test_every_record_is_looked_at_before_any_twice(shipped: Path):
     records = [record for path in shipped.glob("*.jsonl") for record in read([path]) if path.stem != "seeds"]
     asked = parts(records)
     first = asked[: len(records)]
-    assert len({id(part.record) for part in first}) == len(records)
+    assert len({id(part.whole) for part in first}) == len(records)
     assert [part.cost for part in first] == sorted(part.cost for part in first)
     assert len(asked) == sum(len(record.batches or ()) for record in records)
 

@@ -12,9 +12,9 @@ from gridsum.config.variants import PAPER_VARIANTS
 from gridsum.evaluation.records import Record, append, read
 from gridsum.io.names import MODELS
 from gridsum.model.store import SEEDS, facts, load_runs
-from gridsum.study.results import load_results
+from gridsum.study.results import Run, load_results
 from gridsum.study.selection import AIMS, DIGITS, TERMS, choose, proved_seed
-from gridsum.study.shipping import ShippingError, ship, shipments
+from gridsum.study.shipping import ShippingError, ship
 from tests.study.conftest import rewrite_records
 
 score = st.tuples(st.integers(0, 3), st.integers(0, 20))
@@ -68,10 +68,15 @@ def _make_best(folder: Path, training: str, seed: int) -> None:
     )
 
 
+def _standing(folder: Path, variant: str) -> Run:
+    run = load_results(folder).standing_for(variant)
+    assert run is not None
+    return run
+
+
 def test_every_variant_is_shipped_with_the_scores_of_its_run(quick: Path, tmp_path: Path):
     shipped = ship(load_results(quick), tmp_path)
     assert set(PAPER_VARIANTS) <= set(shipped) <= set(MODELS)
-    assert list(shipments(load_results(quick), ["SASA"])) == ["SASA"]
     for name, run in shipped.items():
         model = load_runs(name, [tmp_path / f"{name}.safetensors"])
         assert model.seeds == (run.seed,)
@@ -80,7 +85,7 @@ def test_every_variant_is_shipped_with_the_scores_of_its_run(quick: Path, tmp_pa
         assert (tmp_path / f"{name}.safetensors").read_bytes() == weights.read_bytes()
         records = read([tmp_path / f"{name}.jsonl"])
         assert {(record.model, record.seed) for record in records} == {(name, run.seed)}
-        assert {record.suite for record in records} == {record.suite for record in run.records}
+        assert {record.suite for record in records} == {record.suite for record in run.measured()}
     seeds = read([tmp_path / SEEDS])
     assert {(record.model, record.seed) for record in seeds} == {
         (name, seed) for name in PAPER_VARIANTS for seed in (0, 1)
@@ -95,16 +100,16 @@ def test_the_run_that_is_compared_with_the_papers_is_shipped(copied: Path):
     rewrite_records(copied / "base" / "validation.jsonl", {(0, DIGITS): all_right, (1, TERMS): all_right})
     rewrite_records(copied / "base" / "validation.jsonl", {(1, DIGITS): none, (0, TERMS): none})
     _make_best(copied, "base-overtrained", 0)
-    run = shipments(load_results(copied))["base"]
+    run = _standing(copied, "base")
     assert (run.training.name, run.seed) == ("base-overtrained", 1)
     shutil.rmtree(copied / "base-overtrained")
-    assert shipments(load_results(copied))["base"].training.name == "base", "the standard run, without overtraining"
+    assert _standing(copied, "base").training.name == "base", "the standard run, without overtraining"
 
 
 def test_of_other_variants_the_run_that_is_best_at_both_is_shipped(copied: Path):
     for seed in (0, 1):
         _make_best(copied, "SASA", seed)
-        run = shipments(load_results(copied))["SASA"]
+        run = _standing(copied, "SASA")
         assert (run.training.name, run.seed) == ("SASA", seed)
 
 
@@ -126,7 +131,7 @@ def test_where_something_is_missing_nothing_is_shipped(lost: str, said: str, cop
 
 def test_what_is_not_validated_is_left_out(copied: Path):
     (copied / "SASA" / "validation.jsonl").unlink()
-    assert "SASA" not in shipments(load_results(copied))
+    assert load_results(copied).standing_for("SASA") is None
 
 
 def test_an_overtrained_model_has_the_epochs_of_both_trainings(quick: Path):

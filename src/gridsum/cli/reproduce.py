@@ -214,7 +214,7 @@ def _check(options: Options, device: "torch.device", started: float) -> int:
             nonlocal total
             total = of
             found.append(done)
-            shown.update(f"{done.part.record.model} on {done.part.record.suite}:", len(found), of, unit="parts")
+            shown.update(f"{done.now.model} on {done.now.suite}:", len(found), of, unit="parts")
             return time.monotonic() - started < limit
 
         check(folder, device, goes_on)

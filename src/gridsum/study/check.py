@@ -4,8 +4,8 @@ A record keeps its counts grid by grid, so one of its parts can be measured alon
 Every record gets one part looked at before any gets a second, the cheap ones first, for as long as there is time.
 """
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,72 +22,64 @@ from gridsum.model.store import Model, load_runs
 _SHARE = 0.02
 # What a rule costs beside a network, cell for cell.
 _RULE = 0.01
+_COUNTS = ("sequences_right", "chars_right", "chars_valid")
+_VERDICTS = ("the same", "close", "differs")
 
 
-class Counted(NamedTuple):
-    problems: int
-    sequences_right: int
-    chars_right: int
-    chars_valid: int
+class Part(NamedTuple):
+    """One grid of a record, by its number, or all of it where it keeps no grids."""
 
-
-@dataclass(frozen=True)
-class Part:
-    """Of one record: a grid of it by its number, or all of it where it keeps no grids."""
-
-    record: Record
+    whole: Record
     number: int | None
 
     @property
-    def known(self) -> Counted:
-        record = self.record
-        if self.number is None or record.batches is None:
-            return Counted(record.samples, record.sequences_right, record.chars_right, record.chars_valid)
-        batch = record.batches[self.number]
-        return Counted(batch.problems, batch.sequences_right, batch.chars_right, batch.chars_valid)
+    def known(self) -> Record:
+        """What the record says of this part alone."""
+        if self.number is None or self.whole.batches is None:
+            return self.whole
+        batch = self.whole.batches[self.number]
+        counts = {name: getattr(batch, name) for name in _COUNTS}
+        return replace(self.whole, samples=batch.problems, batches=(batch,), **counts)
 
     @property
     def cost(self) -> float:
-        (suite,) = find(self.record.suite)
+        (suite,) = find(self.whole.suite)
         cells = (suite.space.terms[1] + 2) * (suite.space.digits[1] + 4)
-        steps = self.record.steps_mean or 1
-        return self.known.problems * cells * steps * (_RULE if self.record.variant == "exact" else 1)
+        steps = self.whole.steps_mean or 1
+        return self.known.samples * cells * steps * (_RULE if self.whole.variant == "exact" else 1)
 
 
 class Checked(NamedTuple):
     part: Part
-    now: Counted
+    now: Record
 
     @property
     def verdict(self) -> str:
         known, now = self.part.known, self.now
-        if known == now:
+        if all(
+            getattr(known, name) == getattr(now, name) for name in ("sequences_right", "chars_right", "chars_valid")
+        ):
             return "the same"
-        results = abs(known.sequences_right - now.sequences_right) <= max(1, _SHARE * known.problems)
-        chars = abs(known.chars_right / known.chars_valid - now.chars_right / now.chars_valid) <= _SHARE
-        return "close" if results and chars else "differs"
+        results = abs(known.sequences_right - now.sequences_right) <= max(1, _SHARE * known.samples)
+        return "close" if results and abs(known.char - now.char) <= _SHARE else "differs"
 
 
 def parts(records: Iterable[Record]) -> list[Part]:
     """All parts of all records, in the order they are looked at."""
-    rounds: dict[int, list[Part]] = {}
-    for record in records:
-        for number in range(len(record.batches or ())) if record.batches else [None]:
-            rounds.setdefault(number or 0, []).append(Part(record, number))
-    return [part for number in sorted(rounds) for part in sorted(rounds[number], key=lambda part: part.cost)]
+    found = [Part(record, n) for record in records for n in (range(len(record.batches)) if record.batches else [None])]
+    return sorted(found, key=lambda part: (part.number or 0, part.cost))
 
 
 def check(folder: Path, device: torch.device, goes_on: Callable[[Checked, int], bool]) -> list[Checked]:
     """Measure the models of a folder again; `goes_on` hears of each part and how many there are, and may end it."""
-    records = {path.stem: read([path]) for path in sorted(folder.glob("*.jsonl"))}
-    weights = {name: folder / f"{name}.safetensors" for name in records}
-    known = [record for name in records if weights[name].exists() for record in records[name]]
+    weights = {path.stem: path.with_suffix(".safetensors") for path in sorted(folder.glob("*.jsonl"))}
+    known = [r for name, path in weights.items() if path.exists() for r in read([folder / f"{name}.jsonl"])]
     models: dict[str, Model] = {}
     found: list[Checked] = []
     asked = parts(known)
     for part in asked:
-        name = part.record.model
-        if part.record.variant != "exact" and name not in models:
+        name = part.whole.model
+        if part.whole.variant != "exact" and name not in models:
             models[name] = load_runs(name, [weights[name]], device)
         found.append(Checked(part, _measured(part, models.get(name), folder)))
         if not goes_on(found[-1], len(asked)):
@@ -95,8 +87,8 @@ def check(folder: Path, device: torch.device, goes_on: Callable[[Checked, int], 
     return found
 
 
-def _measured(part: Part, model: Model | None, folder: Path) -> Counted:
-    record = part.record
+def _measured(part: Part, model: Model | None, folder: Path) -> Record:
+    record = part.whole
     (suite,) = find(record.suite)
     only = None if part.number is None else [part.number]
     if model is None:
@@ -104,22 +96,21 @@ def _measured(part: Part, model: Model | None, folder: Path) -> Counted:
     else:
         subject = PaperSubject(model, record.halting, record.placement, record.grids)  # type: ignore[arg-type]
     (again,) = evaluate(subject, suite, record.samples, record.evaluation_seed, only=only)
-    return Counted(again.samples, again.sequences_right, again.chars_right, again.chars_valid)
+    return again
 
 
-def account(found: list[Checked]) -> Table:
+def account(found: Sequence[Checked]) -> Table:
     """A line for each record: how much of it was looked at, and what came out."""
     by_record: dict[int, list[Checked]] = {}
     for checked in found:
-        by_record.setdefault(id(checked.part.record), []).append(checked)
+        by_record.setdefault(id(checked.part.whole), []).append(checked)
     rows = []
     for group in by_record.values():
-        record = group[0].part.record
-        known = [checked.part.known for checked in group]
-        now = [checked.now for checked in group]
-        worst = max((checked.verdict for checked in group), key=_ORDER.index)
-        problems = f"{sum(one.problems for one in known)} of {record.samples}"
-        rows.append((record.model, record.suite, *record.way, problems, _scores(known), _scores(now), worst))
+        record, known = group[0].part.whole, [checked.part.known for checked in group]
+        worst = max((checked.verdict for checked in group), key=_VERDICTS.index)
+        problems = f"{sum(one.samples for one in known)} of {record.samples}"
+        scores = _scores(known), _scores([checked.now for checked in group])
+        rows.append((record.model, record.suite, *record.way, problems, *scores, worst))
     header = ("model", "suite", "grids", "placement", "problems", "record", "now", "verdict")
     caption = (
         "Accuracy by character / of whole results on the problems looked at. The same: every count is. Close: as close "
@@ -128,16 +119,12 @@ def account(found: list[Checked]) -> Table:
     return Table("Models against their records", caption, header, tuple(rows))
 
 
-_ORDER = ("the same", "close", "differs")
-
-
-def _scores(counts: list[Counted]) -> str:
-    char = sum(one.chars_right for one in counts) / sum(one.chars_valid for one in counts)
-    seq = sum(one.sequences_right for one in counts) / sum(one.problems for one in counts)
+def _scores(records: Sequence[Record]) -> str:
+    char = sum(one.chars_right for one in records) / sum(one.chars_valid for one in records)
+    seq = sum(one.sequences_right for one in records) / sum(one.samples for one in records)
     return f"{char:.4f} / {seq:.4f}"
 
 
-def in_brief(found: list[Checked], total: int) -> str:
-    counts = {verdict: sum(checked.verdict == verdict for checked in found) for verdict in _ORDER}
-    told = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
-    return f"{len(found)} of {total} parts of records measured again: {told}"
+def in_brief(found: Sequence[Checked], total: int) -> str:
+    counts = [f"{sum(checked.verdict == verdict for checked in found)} {verdict}" for verdict in _VERDICTS]
+    return f"{len(found)} of {total} parts of records measured again: {', '.join(counts)}"

@@ -35,7 +35,7 @@ def write_pages(
         return f"Made by `{command}` from the records in [{results.folder.name}]({_link(results.folder, at)})"
 
     notes = results.folder / NOTES
-    standard = [record for trained in results.variants for record in trained.reported]
+    standard = [record for trained in results.variants for record in trained.measured()]
     words = f"; the words are those of [{NOTES}]({_link(notes, page)})" if notes.exists() else ""
     summary = [
         "# Results\n",
@@ -67,7 +67,7 @@ def _link(path: Path, page: Path) -> str:
 
 def _tables(results: Results, standard: list[Record]) -> list[str]:
     runs = [run for run in map(results.standing_for, OVERTRAINED) if run is not None]
-    best = [record for run in runs for record in run.records]
+    best = [record for run in runs for record in run.measured()]
     over_all = tables.means(decisive(results))
     others = {path.parent.name: read([path]) for path in sorted(results.folder.glob("*/ablation.jsonl"))}
     return [
@@ -128,7 +128,8 @@ def missing(results: Results) -> list[str]:
         if done < trained.config.training.epochs:
             found.append(f"epochs {done + 1} to {trained.config.training.epochs} of {name}")
         suites = [suite.name for suite in REPORTED]
-        lacking = [suite for suite in suites if len(trained.of(suite)) < len(trained.seeds)]
+        found_on = [record.suite for record in trained.measured()]
+        lacking = [suite for suite in suites if found_on.count(suite) < len(trained.seeds)]
         if lacking:
             found.append(f"records of {name} on {'all suites' if lacking == suites else ', '.join(lacking)}")
         if not results.chosen(name):
@@ -150,7 +151,7 @@ def _about_the_best(results: Results) -> str:
             continue
         which = ", ".join(f"seed {seed} is best on {aim}" for aim, seed in chosen.items())
         now = "They are not overtrained yet, so they are shown as the standard training left them."
-        if further is not None and further.reported:
+        if further is not None and further.measured():
             epochs, weight = further.config.training.epochs, further.config.objective.weight
             now = f"These were trained for {epochs} epochs more at β = {weight:g}."
         lines.append(

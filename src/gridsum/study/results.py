@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -30,38 +29,25 @@ class Trained:
     config: Config
     summary: Summary
     validation: list[Record]
-    by_way: dict[Way, list[Record]]
-    """The reported records, by how they were measured."""
+    records: list[Record]
     extra: list[Record]
     """Records of other seeds: they are in no table of means, but the paper's orderings are decided by them too."""
-
-    @property
-    def reported(self) -> list[Record]:
-        """As the paper's numbers were measured."""
-        return self.measured(AS_PUBLISHED)
-
-    def measured(self, way: Way) -> list[Record]:
-        return self.by_way.get(way, [])
 
     @property
     def seeds(self) -> tuple[int, ...]:
         return tuple(self.summary.runs)
 
-    def of(self, suite: str) -> list[Record]:
-        """The reported records of a suite, by seed."""
-        return sorted((r for r in self.reported if r.suite == suite), key=lambda record: record.seed or 0)
+    def measured(self, way: Way = AS_PUBLISHED) -> list[Record]:
+        """As the paper's numbers were measured, or in another way. Worked examples have one grid."""
+        ways = {AS_PUBLISHED: (AS_PUBLISHED, ON_EVERY_GRID)}.get(way, (way,))
+        return [record for record in self.records if record.way in (ways if record.answers is not None else (way,))]
 
 
 class Run(NamedTuple):
     training: Trained
     seed: int
 
-    @property
-    def records(self) -> list[Record]:
-        """As the paper's numbers were measured."""
-        return self.measured(AS_PUBLISHED)
-
-    def measured(self, way: Way) -> list[Record]:
+    def measured(self, way: Way = AS_PUBLISHED) -> list[Record]:
         return [record for record in self.training.measured(way) if record.seed == self.seed]
 
 
@@ -76,7 +62,6 @@ class Results:
         return [self.trained[name] for name in PAPER_VARIANTS if name in self.trained]
 
     def overtrained(self, variant: str) -> Trained | None:
-        """What was overtrained of a variant."""
         return self.trained.get(overtrained_name(variant))
 
     def chosen(self, name: str) -> dict[str, int]:
@@ -101,7 +86,7 @@ class Results:
         if variant not in OVERTRAINED:
             return Run(standard, best(standard.validation))
         seed = chosen[OVERTRAINED[variant]]
-        return Run(standard if further is None or not further.reported else further, seed)
+        return Run(standard if further is None or not further.measured() else further, seed)
 
 
 def load_results(folder: Path) -> Results:
@@ -111,33 +96,19 @@ def load_results(folder: Path) -> Results:
 
 def _load(folder: Path, name: str) -> Trained:
     config, seeds = read_setup(folder / name)
-    found = _last(folder / "records" / f"{name}.jsonl")
-    by_way: dict[Way, list[Record]] = {}
-    for record in _of(seeds, found):
-        by_way.setdefault(record.way, []).append(record)
-        if record.answers is not None and record.way == ON_EVERY_GRID:  # worked examples have one grid
-            by_way.setdefault(AS_PUBLISHED, []).append(record)
-    others = _last(folder / EXTRA_FOLDER / "records" / f"{name}.jsonl")
-    return Trained(
-        name,
-        config,
-        read_summary(folder / name),
-        _of(seeds, _last(folder / name / "validation.jsonl")),
-        by_way,
-        [record for record in (*found, *others) if record.seed not in seeds],
+    validation, found, others = (
+        _last(folder / path)
+        for path in (f"{name}/validation.jsonl", f"records/{name}.jsonl", f"{EXTRA_FOLDER}/records/{name}.jsonl")
     )
+    ours, of_ours = [record for record in found if record.seed in seeds], [r for r in validation if r.seed in seeds]
+    extra = [record for record in (*found, *others) if record.seed not in seeds]
+    return Trained(name, config, read_summary(folder / name), of_ours, ours, extra)
 
 
 def _last(path: Path) -> list[Record]:
     """The records of a file, of several for one run, suite and way the last."""
-    if not path.exists():
-        return []
-    records = read([path], pass_over_torn=True)
+    records = read([path], pass_over_torn=True) if path.exists() else []
     return list({(record.seed, record.suite, record.way): record for record in records}.values())
-
-
-def _of(seeds: Collection[int], records: list[Record]) -> list[Record]:
-    return [record for record in records if record.seed in seeds]
 
 
 def keep(results: Results) -> None:

@@ -1,10 +1,7 @@
-"""Which trained runs come with the package, and putting them there.
+"""Which trained runs come with the package, and putting them there: of each variant that which stands in the tables."""
 
-Each variant has one: the run that stands for it in the tables, too.
-"""
-
-import dataclasses
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from gridsum.automaton.rule import LearnedRule
@@ -25,34 +22,27 @@ class ShippingError(ValueError):
     """Models that cannot be shipped yet; the message says what is missing."""
 
 
-def shipments(results: Results, variants: Collection[str] = tuple(PAPER_VARIANTS)) -> dict[str, Run]:
-    """The run of each of these variants to ship; variants that are not validated are left out."""
-    found = {name: results.standing_for(name) for name in PAPER_VARIANTS if name in variants}
-    return {name: run for name, run in found.items() if run is not None}
-
-
 def ship(results: Results, folder: Path, variants: Collection[str] = tuple(PAPER_VARIANTS)) -> dict[str, Run]:
-    """Copy the weights and scores of the shipments of `variants` into `folder`; all of them, or none."""
-    found = shipments(results, variants)
+    """Put weights and scores of the validated ones of these variants into a folder; all of them, or none."""
+    runs = {name: results.standing_for(name) for name in PAPER_VARIANTS if name in variants}
+    found = {name: run for name, run in runs.items() if run is not None}
     if not found:
         raise ShippingError(f"{results.folder} holds no validated runs; make them: gridsum reproduce --only validate")
-    unmeasured = [name for name, run in found.items() if not run.records]
-    if unmeasured:
-        raise ShippingError(
-            f"there are no scores yet of {', '.join(unmeasured)}; make them first: gridsum reproduce --only measure"
-        )
-    files = {name: seed_folder(results.folder / run.training.name, run.seed) / WEIGHTS for name, run in found.items()}
-    absent = [name for name, path in files.items() if not path.is_file()]
-    if absent:
-        raise ShippingError(
-            f"the weights of {', '.join(absent)} have not been kept ({files[absent[0]]}); train them again elsewhere: "
-            "gridsum reproduce --out FOLDER"
-        )
-    weights = {name: path.read_bytes() for name, path in files.items()}
+    files: dict[str, bytes] = {}
     for name, run in found.items():
-        write_atomically(folder / f"{name}.safetensors", weights[name])
-        write_atomically(folder / f"{name}.jsonl", _lines(name, run.records))
-    write_atomically(folder / SEEDS, _seeds(results))
+        weights = seed_folder(results.folder / run.training.name, run.seed) / WEIGHTS
+        if not run.measured():
+            raise ShippingError(f"there are no scores yet of {name}; make them first: gridsum reproduce --only measure")
+        if not weights.is_file():
+            raise ShippingError(
+                f"the weights of {name} have not been kept ({weights}); train them again elsewhere: "
+                "gridsum reproduce --out FOLDER"
+            )
+        files |= {f"{name}.safetensors": weights.read_bytes(), f"{name}.jsonl": _lines(name, run.measured())}
+    suites = {suite.name for suite in COLLECTIONS["ablation"]}
+    means = ((one.name, [record for record in one.measured() if record.suite in suites]) for one in results.variants)
+    for name, content in {**files, SEEDS: b"".join(_lines(*one) for one in means)}.items():
+        write_atomically(folder / name, content)
     return found
 
 
@@ -74,13 +64,5 @@ def ship_exact(folder: Path, to: Path, seeds: Sequence[int]) -> int:
     return seed
 
 
-def _seeds(results: Results) -> bytes:
-    """The records of every seed that Table VI is made of."""
-    suites = {suite.name for suite in COLLECTIONS["ablation"]}
-    by_name = {trained.name: trained.reported for trained in results.variants}
-    return b"".join(_lines(name, [r for r in records if r.suite in suites]) for name, records in by_name.items())
-
-
 def _lines(name: str, records: Iterable[Record]) -> bytes:
-    renamed = (dataclasses.replace(record, model=name) for record in records)
-    return "".join(as_line(record) for record in renamed).encode()
+    return "".join(as_line(replace(record, model=name)) for record in records).encode()

@@ -80,12 +80,7 @@ def write_report(folder: Path, page: Path, asked: Reproduction, tell: Tell) -> N
         results = _results(folder)
         keep(results)
         drawn = [(path, drawing.caption) for drawing, path in drawings_at(page).items() if path.exists()]
-        try:
-            made = write_pages(results, page, f"gridsum reproduce --out {folder} --only figures report", drawn)
-        except ModuleNotFoundError as missing:
-            if missing.name is None or missing.name.split(".")[0] != "scipy":
-                raise
-            tell("left out (report): it needs scipy, which is not installed; pip install scipy")
+        made = write_pages(results, page, f"gridsum reproduce --out {folder} --only figures report", drawn)
     if asked.baselines:
         ours = [shipped_records(name) for name in shipped() if shipped_records(name).exists()]
         made |= baselines.pages([*read(ours), *baselines.baseline_records(folder)], folder, page.parent)

@@ -47,7 +47,7 @@ class Cell(NamedTuple):
 def cells(results: Results) -> list[Cell]:
     """Every number of Tables III and IV that our best runs have been measured for."""
     runs = {name: results.standing_for(name) for name in OVERTRAINED}
-    return list(_beside({name: {r.suite: r for r in run.records} for name, run in runs.items() if run is not None}))
+    return list(_beside({name: {r.suite: r for r in run.measured()} for name, run in runs.items() if run is not None}))
 
 
 def _beside(records: Mapping[str, Mapping[str, Record]]) -> Iterator[Cell]:
