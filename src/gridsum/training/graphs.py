@@ -92,10 +92,13 @@ class GraphGradients(EagerGradients):
             return part_gradient(self.network, self.config, self.stream.fold(self.step), group, length, True)
 
     def _capture(self, group: int, length: int | None) -> tuple[torch.cuda.CUDAGraph, Part]:
+        from gridsum.ops.kernels.compiling import compile_kernels
+
         torch.cuda.synchronize()
         lane, pool = self.lanes[group]
         if not any(other == group for other, _ in self.captured):
             with torch.cuda.stream(lane):  # what is compiled or allocated once must be so before the capture
+                compile_kernels(lambda: self._compute(group, length))
                 self._compute(group, length)
             torch.cuda.synchronize()
         graph = torch.cuda.CUDAGraph()
