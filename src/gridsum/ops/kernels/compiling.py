@@ -16,7 +16,7 @@ def compile_kernels(work: Callable[[], Any]) -> None:
     """
     wanted: dict[str, Any] = {}
 
-    def note(*, fn: Any, compile: dict[str, Any], **_: Any) -> bool:  # noqa: A002
+    def note(*, fn: Any, compile: dict[str, Any], **_: Any) -> bool:
         wanted[compile["specialization_data"]] = fn.jit_function
         return True
 
