@@ -18,7 +18,7 @@ import torch
 from gridsum.config.fields import override
 from gridsum.config.variants import variant
 from gridsum.data.streams import Stream, lane_threshold
-from gridsum.model.paper import ContextTransformer, LayerNorm, Linear, Transition
+from gridsum.model.paper import ContextTransformer, Linear, Transition
 from gridsum.model.rollout import Network, Start, unroll
 from gridsum.model.runs import generators
 from gridsum.ops.attention import plain as definition
@@ -27,7 +27,6 @@ from gridsum.ops.grids import GridSize, linear, only_inside
 from gridsum.ops.placement import cpu as placement
 from gridsum.training.gradients import EagerGradients, part_gradient
 from gridsum.training.loop import Fleet
-from tests.oracles import seq2grid as oracle
 from tests.oracles.sizes import SMALLEST
 
 if importlib.util.find_spec("triton") is None:
@@ -37,9 +36,7 @@ from gridsum.ops.attention.triton import KernelAttention, packed_encodings
 from gridsum.ops.context.triton import KernelContext, Reading, Readings
 from gridsum.ops.dropout.triton import PackedDropout, keep_bits
 from gridsum.ops.kernels.cells import everyone, leave
-from gridsum.ops.norm import triton as norm_kernel
-from gridsum.ops.norm.triton import kernel_norm_of_sum
-from gridsum.ops.placement.triton import KernelEnds, rows_back
+from gridsum.ops.placement.triton import KernelEnds
 from gridsum.ops.transition import products
 from gridsum.ops.transition import triton as transition
 from gridsum.ops.transition.triton import KernelTransition, packed_transition
@@ -173,27 +170,8 @@ def test_local_attention(width, heads, kernel, shape, kind):
 def test_placement(length, height, width):
     logits = random(2, 3, length, 3)
     actions = logits.softmax(-1)
-    plain = torch.stack(list(oracle.ends_backwards(actions, height, width))[::-1], 2)
+    plain, _ = placement.run_back(actions, placement.last_state(actions, height, width))
     assert_same(plain, KernelEnds.apply(actions, height, width), (logits,))
-
-
-@pytest.mark.parametrize(
-    ("length", "height", "width", "block"),
-    [(2, 1, 1, 1), (5, 3, 4, 2), pytest.param(1205, 4, 605, 256, marks=gpu), (3, 2, 4, 3)],
-)
-def test_placement_of_larger_grids(length, height, width, block, monkeypatch):
-    """Block by block, the rows of a grid by programs of their own."""
-    monkeypatch.setattr(placement, "_BLOCK", block)
-    vectors, actions = random(2, 3, length, 8).detach(), random(2, 3, length, 3, seed=1).detach().softmax(-1)
-    plain = placement.place_soft(vectors, actions, height, width)
-    blocks: list[int] = []
-
-    def back(some, end, fall):
-        blocks.append(some.shape[2])
-        return rows_back(some, end, fall)
-
-    torch.testing.assert_close(placement.place_soft(vectors, actions, height, width, back=back), plain)
-    assert blocks == [block] * (length // block) + [length % block] * (length % block > 0)
 
 
 def test_samples_leave():
@@ -340,8 +318,8 @@ def test_a_compiler_reads_the_kernels():
     told = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
     said = subprocess.run([sys.executable, script, "base"], env=told, capture_output=True, text=True)
     assert said.returncode == 0, said.stderr[-2000:]
-    names = "_forward _backward _back_to_second _back_to_input _product _products_of_a_step _keep _leave _row_back"
-    names += " _norm_of_sum read_context read_context_back"
+    names = "_forward _backward _back_to_second _back_to_input _product _products_of_a_step _keep _leave"
+    names += " read_context read_context_back"
     for name in names.split():
         assert name in said.stdout
 
@@ -407,11 +385,7 @@ def one_leaves():
 
 @torch.no_grad()
 @pytest.mark.parametrize("hard", [False, True])
-def test_solving_by_kernels_is_the_plain_one(hard, monkeypatch):
-    normed = []
-    monkeypatch.setattr(
-        norm_kernel, "kernel_norm_of_sum", lambda *given: normed.append(1) or kernel_norm_of_sum(*given)
-    )
+def test_solving_by_kernels_is_the_plain_one(hard):
     network = Network(override(variant("base"), SMALL).model, (0, 1)).requires_grad_(False).to(DEVICE)
     symbols = torch.randint(0, 13, (2, 2, 6), generator=torch.Generator().manual_seed(1)).to(DEVICE)
     found, expected = (
@@ -422,19 +396,6 @@ def test_solving_by_kernels_is_the_plain_one(hard, monkeypatch):
     for ours, theirs in zip(found, expected, strict=True):
         torch.testing.assert_close(ours.grid, theirs.grid, rtol=1e-3, atol=1e-3)
         torch.testing.assert_close(ours.halting, theirs.halting, rtol=1e-3, atol=1e-4)
-    assert len(normed) == 4, "two of each step"
-
-
-@torch.no_grad()
-@pytest.mark.parametrize(
-    ("shape", "features"), [((2, 3, 7), 64), ((1, 33), 16), pytest.param((3, 5000), 64, marks=gpu)]
-)
-def test_norm_of_sum(shape, features):
-    norm = LayerNorm(generators(range(shape[0])), features).to(DEVICE)
-    norm.weight.add_(random(*norm.weight.shape, seed=2))
-    norm.bias.add_(random(*norm.bias.shape, seed=3))
-    x, y = 3 * random(*shape, features), random(*shape, features, seed=1)
-    torch.testing.assert_close(kernel_norm_of_sum(x, y, norm.weight, norm.bias), norm(x + y))
 
 
 @gpu

@@ -3,7 +3,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gridsum.ops.placement.cpu import BackwardEnds, place_hard, place_soft
+from gridsum.ops.placement.cpu import place_hard, place_soft
 from gridsum.ops.placement.plain import NLP, NOP, TLU, seq2grid
 from tests.oracles import seq2grid as oracle
 
@@ -44,21 +44,21 @@ def test_soft_placement_is_the_recurrence(height, width, length):
     )
 
 
-@pytest.mark.parametrize(("height", "width"), SIZES)
-@pytest.mark.parametrize("length", [1, 2, 9])
-def test_ends_are_the_plain_recurrence_s(height, width, length):
-    actions = random_input(2, 3, length)[1].softmax(-1).requires_grad_()
-    ends = BackwardEnds.apply(actions, height, width)
-    plain = torch.stack(list(oracle.ends_backwards(actions, height, width))[::-1], 2)
-    torch.testing.assert_close(ends, plain, rtol=1e-13, atol=1e-15)
-    if length > 1:  # the only symbol of a sequence stays where it is written
-        seed = torch.randn(plain.shape, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
-        ours, theirs = (torch.autograd.grad(result, actions, seed)[0] for result in (ends, plain))
+@pytest.mark.parametrize(("height", "width"), [(1, 1), (1, 3), (2, 2), (3, 4)])
+def test_gradients_are_the_recurrence_s(height, width):
+    x, logits = random_input(1, 2, 7)
+    seed = torch.randn(1, 2, height, width, 3, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    gradients = []
+    for place in (place_soft, by_recurrence):
+        inputs = [tensor.clone().requires_grad_() for tensor in (x, logits)]
+        grid = place(inputs[0], inputs[1].softmax(-1), height, width)
+        gradients.append(torch.autograd.grad((grid * seed).sum(), inputs))
+    for ours, theirs in zip(*gradients, strict=True):
         assert ours.abs().max() > 1e-3
-        torch.testing.assert_close(ours, theirs, rtol=1e-12, atol=1e-13)
+        torch.testing.assert_close(ours, theirs, rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.parametrize("length", [255, 256, 257, 600])
+@pytest.mark.parametrize("length", [256, 257, 600])
 def test_long_sequences(length):
     """Symbols are gathered in blocks; what lies across their borders must not be lost, nor its gradient."""
     x, logits = random_input(1, 1, length, features=2)

@@ -1,10 +1,9 @@
 """Seq2Grid as the paper's Eq. 3 states it: whole grids of vectors, one symbol at a time."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 
 def _build(height: int, width: int, cell: Callable[[int, int], Tensor]) -> Tensor:
@@ -45,19 +44,3 @@ def place(x: Tensor, actions: Tensor, height: int, width: int) -> Tensor:
     for vector, (tlu, nlp, nop) in zip(x, actions, strict=True):
         grid = tlu * top_list_update(grid, vector) + nlp * new_list_push(grid, vector) + nop * grid
     return grid
-
-
-def ends_backwards(actions: Tensor, height: int, width: int) -> Iterator[Tensor]:
-    """end_t [R,B,H,W] of every time t of actions [R,B,S,3], from the last to the first, as gridsum states it."""
-    runs, problems, length, _ = actions.shape
-    end = actions.new_zeros(runs, problems, height, width)
-    end[..., 0, -1] = 1
-    fall = actions.new_zeros(runs, problems, height)
-    fall[..., 0] = 1
-    for time in reversed(range(length)):
-        yield end
-        tlu, nlp, nop = actions[..., time, :, None].unbind(-2)
-        moved = tlu[..., None] * F.pad(end[..., 1:], (0, 1)) + nop[..., None] * end
-        lower = F.pad(nlp * fall[..., :-1], (1, 0))
-        end = torch.cat((moved[..., :-1], moved[..., -1:] + lower[..., None]), -1)
-        fall = (1 - nlp) * fall + lower

@@ -59,15 +59,6 @@ class KernelRollout(Rollout):
         super().show(grid)
         self.seen, self.projected = grid, None
 
-    def select(self, problems: Tensor) -> None:
-        if self.projected is None:
-            super().select(problems)
-            return
-        # several tensors, whose gradients come back apart
-        parts = [part[:, problems] for part in (self.projected, self.seen, self.top)]
-        super().select(problems)
-        self.projected, self.seen, self.top = parts
-
     def look(self, n: int) -> tuple[Tensor, Tensor | None]:
         if self.lists and self.halting is not None and n < self.steps:
             assert self.sizes is not None
@@ -89,12 +80,9 @@ class KernelRollout(Rollout):
         bits, factor = tuple(site.bits for site in sites) or None, sites[0].factor if sites else 1.0
         hidden = self.network.step.transition.feed_forward.layers[0].weight.shape[-1]
         given = (self.grid, attended, *self.transition.ways, self.transition.packed, self.transition.low)
-        top = self.tops[n - 1, :, : len(self.present)].contiguous()
         self.grid, self.projected, self.seen, self.top, *self.transition.ways = KernelTransition.apply(
-            *given, hidden, self.sizes, bits, factor, (top,), n == self.steps
+            *given, hidden, self.sizes, bits, factor, (self.tops[n - 1],), n == self.steps
         )
-        if self.truncates:  # the modules compute the last rows of those who leave
-            self.grid = only_inside(self.size, self.grid)
 
     def decide(self, n: int) -> Tensor:
         if n == self.steps and self.epsilon is not None:

@@ -25,8 +25,7 @@ from gridsum.ops.attention import attend, project
 from gridsum.ops.attention.plain import attention_weights
 from gridsum.ops.context import attend_to_grid
 from gridsum.ops.feed_forward import feed_forward
-from gridsum.ops.grids import Drop, GridSize, linear, only_inside
-from gridsum.ops.norm import layer_norm, norm_of_sum
+from gridsum.ops.grids import Drop, GridSize, layer_norm, linear, only_inside
 from gridsum.ops.placement import look_up
 from gridsum.ops.placement.plain import ACTIONS
 
@@ -152,8 +151,8 @@ class Transition(nn.Module):
     def forward(
         self, grid: Tensor, attended: Tensor, size: GridSize | None = None, drops: Sequence[Drop] | None = None
     ) -> Tensor:
-        between = norm_of_sum(self.norm_attention, grid, attended)
-        return only_inside(size, norm_of_sum(self.norm_feed_forward, between, self.feed_forward(between, drops)))
+        between = self.norm_attention(grid + attended)
+        return only_inside(size, self.norm_feed_forward(between + self.feed_forward(between, drops)))
 
 
 @written

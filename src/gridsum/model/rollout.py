@@ -29,8 +29,6 @@ from gridsum.ops.placement import look_up, place_symbols
 from gridsum.ops.placement.plain import most_probable, seq2grid
 
 _DEFAULT_TASK = TaskConfig()
-WORTH_LEAVING = 7 / 8
-"""Problems that are done leave a computation once an eighth of it are: leaving costs a copy."""
 
 
 @dataclass(frozen=True)
@@ -61,11 +59,7 @@ def form_of(network: "Network") -> Form:
 
 
 class Rollout:
-    """A rollout under way: the symbols are placed; then come `look(0)`, `advance(1)`, `look(1)` and so on.
-
-    Samples that are truncated leave, where a fast form computes. Which step is a sample's last is known before it is
-    taken, and of that step the output reads the top row alone: so two rows of attention and one of FFN_3 are computed.
-    """
+    """A rollout under way: the symbols are placed; then come `look(0)`, `take(1)`, `look(1)` and so on."""
 
     def __init__(self, start: Start, chosen: Form) -> None:
         self.network = start.network
@@ -73,92 +67,47 @@ class Rollout:
         self.kept: Kept = {}
         self.size, self.steps, self.drops, self.epsilon = start.size, start.steps, start.drops, start.epsilon
         self.problems = start.symbols.shape[1]
-        self.truncates = start.epsilon is not None and not start.exactly and self.network.context is not None
-        self.present = torch.arange(self.problems, device=start.symbols.device)
-        """The problems that are still computed."""
+        self.exactly = start.exactly
         self.running = torch.ones(start.symbols.shape[:2], device=start.symbols.device)
         """The probability [R,B] that a sample has not halted."""
         self.done = False
         """Whether every sample has been truncated, so that nothing more counts."""
-        self.last_rows: Tensor | None = None
         self.context = None if self.network.context is None else self.network.context.start(self.problems)
         with computed_in(chosen, self.kept):
             self.show(self.network.place(start.symbols, start.size, start.hard))
 
     def show(self, grid: Tensor) -> None:
-        """Go on with a grid: G_n [R,b,H,W,E], of the problems that are still computed."""
+        """Go on with a grid: G_n [R,B,H,W,E]."""
         self.grid, self.top = grid, grid[:, :, 0]
 
     def look(self, n: int) -> tuple[Tensor, Tensor | None]:
         """The top row of G_n [R,B,W,E], and λ_n [R,B]; None where the network does not decide when to halt."""
         if self.network.context is None:
             return self.top, None
-        if not self.truncates:
-            return self.top, self.decide(n)
-        assert self.epsilon is not None
-        rows = self.nothing() if self.last_rows is None else self.last_rows
-        halting = torch.ones_like(self.running)
-        if len(self.present):
-            chance = self.decide(n)
-            rows, halting = (_put(*part, self.present) for part in ((rows, self.top), (halting, chance)))
-        self.done = bool((self.running < self.epsilon).all())
-        self.running = self.running * (1 - halting.detach())
-        return rows, halting
+        halting = self.decide(n)
+        if self.epsilon is not None and not self.exactly:
+            self.done = not bool((self.running >= self.epsilon).any())  # those that are no numbers have ended, too
+            self.running = self.running * (1 - halting.detach())
+        return self.top, halting
 
-    def advance(self, n: int) -> None:
+    def take(self, n: int) -> None:
         """G_{n-1} → G_n."""
-        self.last_rows = None
-        if self.truncates and self.form != "plain":
-            self.let_go(n)
-        if len(self.present):
-            self.take(n)
+        with computed_in(self.form, self.kept):
+            self.show(self.network.step(self.grid, self.size, self.drops and self.drops.step(n)))
 
     def select(self, problems: Tensor) -> None:
-        """Go on with some of the problems alone: bool [b]."""
-        self.drops = self.drops and self.drops.of_problems(problems)
+        """Go on with some of the problems alone, bool [B]: in solving, where nothing is dropped."""
         self.context = None if self.context is None else self.context[:, problems]
         self.show(self.grid[:, problems])
 
     def decide(self, n: int) -> Tensor:
-        """λ_n [R,b]."""
+        """λ_n [R,B]."""
         assert self.network.context is not None
         with computed_in(self.form, self.kept):
             self.context, halting = self.network.context(
                 self.context, self.grid, self.size, self.drops and self.drops.context(n)
             )
         return halting
-
-    def take(self, n: int) -> None:
-        with computed_in(self.form, self.kept):
-            self.show(self.network.step(self.grid, self.size, self.drops and self.drops.step(n)))
-
-    def let_go(self, n: int) -> None:
-        """The samples whose last step is step n leave, once they are many enough, with their top rows."""
-        assert self.epsilon is not None
-        going = (self.running >= self.epsilon)[:, self.present].any(0) & (n < self.steps)
-        if int(going.sum()) > len(self.present) * WORTH_LEAVING:
-            return
-        self.last_rows = self.nothing().index_copy(1, self.present[~going], self.last_row(n, ~going))
-        self.present = self.present[going]
-        self.select(going)
-
-    def last_row(self, n: int, problems: Tensor) -> Tensor:
-        """The top row [R,b,W,E] of some problems after a step whose other rows nobody will read."""
-        step = self.network.step
-        grid = self.grid[:, problems][:, :, : step.attention.kernel // 2 + 1]
-        drops = self.drops and self.drops.top_row(n, problems)
-        with computed_in(self.form, self.kept):
-            attended = step.attention(grid)[:, :, :1]
-            return step.transition(grid[:, :, :1], attended, self.size.upper(1), drops).squeeze(2)
-
-    def nothing(self) -> Tensor:
-        """Top rows of all problems, before any is written."""
-        return self.top.new_zeros(()).expand(len(self.running), self.problems, *self.top.shape[2:])
-
-
-def _put(whole: Tensor, part: Tensor, problems: Tensor) -> Tensor:
-    """`whole` [R,B,...], but `part` for some of the problems."""
-    return part if len(problems) == whole.shape[1] else whole.index_copy(1, problems, part)
 
 
 def begin(start: Start) -> Rollout:
@@ -176,7 +125,7 @@ class Moment(NamedTuple):
 
     n: int
     grid: Tensor
-    """G_n [R,B,H,W,E]; in a truncated rollout, of the problems that are still computed."""
+    """G_n [R,B,H,W,E]."""
     top: Tensor
     """The top row [R,B,W,E], in which the answer is read."""
     halting: Tensor | None
@@ -184,7 +133,7 @@ class Moment(NamedTuple):
 
 
 Going = Callable[[], Tensor | None]
-"""Is asked before each step which of the problems that are still computed go on, bool [b]; None: all of them."""
+"""Is asked before each step which of the problems go on, bool [B]; None: all of them."""
 Change = Callable[[int, Tensor], Tensor]
 """From n and G_n [R,B,H,W,E] to the grid to go on with: how the state of a cell is patched."""
 
@@ -200,7 +149,7 @@ def unroll(start: Start, change: Change | None = None, going: Going | None = Non
         if n:
             if going is not None and (problems := going()) is not None:
                 rollout.select(problems)
-            rollout.advance(n)
+            rollout.take(n)
         if change is not None:
             rollout.show(change(n, rollout.grid))
         top, halting = rollout.look(n)

@@ -1,4 +1,4 @@
-"""The sizes of grids, and the products and masks that all operations on them share."""
+"""The sizes of grids, and the products, norms and masks that all operations on them share."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -37,15 +37,6 @@ class GridSize:
         right = torch.arange(self.width - 1, -1, -1, device=self.own.device) < self.own[:, 1:]
         return below[:, :, None] & right[:, None, :]
 
-    def upper(self, rows: int) -> "GridSize":
-        """Of the upper rows alone."""
-        if rows >= self.height:
-            return self
-        own = self.own
-        return GridSize(
-            rows, self.width, None if own is None else torch.cat((own[:, :1].clamp(max=rows), own[:, 1:]), 1)
-        )
-
 
 def only_inside(size: GridSize | None, grid: Tensor) -> Tensor:
     """The grid, zero outside each run's own part.
@@ -71,3 +62,11 @@ def linear(x: Tensor, matrix: Tensor, bias: Tensor | None = None) -> Tensor:
     else:
         product = torch.baddbmm(bias[:, None], lines, matrix)
     return product.view(*x.shape[:-1], outputs)
+
+
+def layer_norm(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    """LN(x) of [R,...,E], with the weight and bias [R,E] of each run."""
+    if len(weight) == 1:  # torch's own
+        return F.layer_norm(x, x.shape[-1:], weight.squeeze(0), bias.squeeze(0))
+    shape = (-1, *[1] * (x.dim() - 2), x.shape[-1])
+    return F.layer_norm(x, x.shape[-1:]) * weight.view(shape) + bias.view(shape)

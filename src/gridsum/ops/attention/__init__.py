@@ -30,7 +30,7 @@ def attend(projected: Tensor, query: Tensor | None, relative: Tensor, heads: int
 
     `projected` is what `project` makes, s is `query` [R,E] and r is `relative` [R,k,k,E].
     """
-    if form() == "plain" or not projected.numel():  # where all have diverged, no problem is left
+    if form() == "plain":
         return plain.attend(projected, query, relative, heads)
     width = relative.shape[-1]
     if form() == "triton" and width & (width - 1) == 0:

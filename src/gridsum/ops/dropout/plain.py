@@ -6,7 +6,7 @@ its own size or inside a larger one, alone or in a fleet, with all problems or w
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
@@ -109,15 +109,6 @@ class Dropouts:
 
     def context(self, n: int) -> Sequence[Dropout]:
         return self._at(n, range(STEP_SITES, SITES), self.contexts)
-
-    def top_row(self, n: int, problems: Tensor) -> Sequence[Dropout]:
-        """Of the top row of some problems in step n."""
-        return self._at(n - 1, range(STEP_SITES), NumberedCells(self.grid.numbers[problems, :1]))
-
-    def of_problems(self, problems: Tensor) -> "Dropouts":
-        """For some of the problems; the readings stay those of all."""
-        grid, contexts = (NumberedCells(cells.numbers[problems]) for cells in (self.grid, self.contexts))
-        return replace(self, grid=grid, contexts=contexts)
 
     def output(self, first: int, count: int) -> Dropout:
         """Of `count` readings from the first on, all at once."""

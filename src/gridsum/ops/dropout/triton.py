@@ -1,7 +1,7 @@
 """Dropout decided in one go for a whole rollout, a bit a feature: hashed once, read by whoever computes with it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 import triton
@@ -110,13 +110,6 @@ class PackedDropouts:
 
     def context(self, n: int) -> Sequence[PackedDropout]:
         return self._at(n, self.contexts)
-
-    def top_row(self, n: int, problems: Tensor) -> Sequence[PackedDropout]:
-        return self._at(n - 1, [bits[:, :, :, problems, :1] for bits in self.grid])
-
-    def of_problems(self, problems: Tensor) -> "PackedDropouts":
-        grid, contexts = ([bits[:, :, :, problems] for bits in sites] for sites in (self.grid, self.contexts))
-        return replace(self, grid=grid, contexts=contexts)
 
     def output(self, first: int, count: int) -> PackedDropout:
         return PackedDropout(self.readings[:, first : first + count], self.probability)

@@ -8,7 +8,7 @@ from gridsum.ops.forms import Form, form
 from gridsum.ops.grids import linear
 from gridsum.ops.placement.cpu import LookUp, place_hard, place_soft
 
-# Kernels hold a sample's whole grid in registers, which is for grids of training size.
+# The kernel holds a sample's whole grid in registers, which is for grids of training size.
 _CELLS = 512
 
 
@@ -34,10 +34,9 @@ def place_symbols(table: Tensor, symbols: Tensor, actions: Tensor, height: int, 
 
 
 def place(x: Tensor, actions: Tensor, height: int, width: int, chosen: Form) -> Tensor:
-    """`plain.seq2grid`, backwards in time; with kernels if triton is `chosen`."""
-    if chosen != "triton" or actions.dtype != torch.float32:
+    """`plain.seq2grid`, backwards in time; with a kernel if triton is `chosen`."""
+    if chosen != "triton" or actions.dtype != torch.float32 or height * width > _CELLS:
         return place_soft(x, actions, height, width)
-    from gridsum.ops.placement.triton import LONGEST_ROW, KernelEnds, rows_back
+    from gridsum.ops.placement.triton import KernelEnds
 
-    ends = KernelEnds.apply if height * width <= _CELLS else None
-    return place_soft(x, actions, height, width, ends, rows_back if width <= LONGEST_ROW else None)
+    return place_soft(x, actions, height, width, KernelEnds.apply)

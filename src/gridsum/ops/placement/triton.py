@@ -1,8 +1,7 @@
 """Where symbols end on the grid: the backward recurrence of `gridsum.ops.placement.cpu` by kernels.
 
-In training a program has a sample: the cells of its grid live in registers while time runs back over its symbols; the
-gradient runs the other way, from the cells each symbol ended in to the actions that brought it there. Of the larger
-grids that are only solved, a program has a row.
+A program has a sample: the cells of its grid live in registers while time runs back over its symbols; the gradient
+runs the other way, from the cells each symbol ended in to the actions that brought it there.
 """
 
 from typing import Any
@@ -98,49 +97,3 @@ class KernelEnds(Function):
         given = (actions, ends, falls, gradients[0].contiguous(), by_actions, length, height, width)
         _backward[(runs * problems,)](*given, **ctx.shape, num_warps=1)
         return by_actions, None, None
-
-
-LONGEST_ROW = 16384
-"""The most columns that a program holds in registers."""
-_COLUMNS_A_WARP, _WARPS = 256, 16
-
-
-@triton.jit
-def _row_back(
-    actions, end_after, fall_after, ends, end_before, fall_before, T, H, W, HP: tl.constexpr, WP: tl.constexpr
-):  # fmt: skip
-    sample, row = tl.program_id(0).to(tl.int64), tl.program_id(1)
-    rows, columns = tl.arange(0, HP), tl.arange(0, WP)
-    inside, at = columns < W, (sample * H + row) * W + columns
-    end = tl.load(end_after + at, mask=inside, other=0.0)
-    fall = tl.load(fall_after + sample * H + rows, mask=rows < H, other=0.0)
-    for before in range(T):
-        t = T - 1 - before
-        here = ends + ((sample * T + t) * H + row) * W + columns
-        tl.store(here, end, mask=inside)
-        tl.debug_barrier()  # what other threads have stored is read
-        right = tl.load(here + 1, mask=columns < W - 1, other=0.0)
-        action = actions + (sample * T + t) * 3
-        tlu, nlp, nop = tl.load(action), tl.load(action + 1), tl.load(action + 2)
-        pushed = nlp * tl.sum(tl.where(rows == row - 1, fall, 0.0), 0)
-        end = nop * end + tlu * right + tl.where(columns == W - 1, pushed, 0.0)
-        above = tl.where(rows > 0, tl.gather(fall, tl.maximum(rows - 1, 0), 0), 0.0)
-        fall = (1 - nlp) * fall + nlp * above
-    tl.store(end_before + at, end, mask=inside)
-    if row == 0:
-        tl.store(fall_before + sample * H + rows, fall, mask=rows < H)
-
-
-def rows_back(actions: Tensor, end: Tensor, fall: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """`Back` for rows of at most `LONGEST_ROW` columns, a program a row."""
-    runs, problems, times, _ = actions.shape
-    height, width = end.shape[-2:]
-    ends = end.new_empty(runs, problems, times, height, width)
-    before = torch.empty_like(end), torch.empty_like(fall)
-    columns = triton.next_power_of_2(width)
-    _row_back[(runs * problems, height)](
-        actions.contiguous(), end.contiguous(), fall.contiguous(), ends, *before, times, height, width,
-        HP=triton.next_power_of_2(height), WP=columns,
-        num_warps=min(_WARPS, max(1, columns // _COLUMNS_A_WARP)), num_stages=1,
-    )  # fmt: skip
-    return ends, *before
