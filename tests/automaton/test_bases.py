@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gridsum.automaton import lesson, mend, minimise, observe
+from gridsum.automaton import minimise, observe, repair, targets
 from gridsum.automaton.files import read_rule
-from gridsum.automaton.lesson import ANY
 from gridsum.automaton.proof import prove
 from gridsum.automaton.solve import solve
 from gridsum.automaton.table import RuleTable
+from gridsum.automaton.targets import ANY
 from gridsum.config.exact import ConsolidationConfig
 from gridsum.tasks import find
 from tests.automaton.test_consolidate import TableRule
@@ -25,9 +25,9 @@ def consolidated(table: RuleTable, look: ConsolidationConfig = LOOK) -> RuleTabl
     """What a run that is this table would be taught; where any code will do, the table's own."""
     rule = TableRule(table)
     observed = observe.observe(rule, look, 0)  # type: ignore[arg-type]
-    shown = lesson.lesson(minimise.minimise(observed, np.array(table.reading), look.rare))
-    found = mend.mend(rule, shown, look, 0).lesson  # type: ignore[arg-type]
-    assert found.codes.tolist() == list(range(table.outside))
+    shown = targets.target_table(minimise.minimise(observed, np.array(table.reading), look.rare))
+    found = repair.repair(rule, shown, look, 0).table  # type: ignore[arg-type]
+    assert found.states.tolist() == list(range(table.outside))
     return replace(table, steps=np.where(found.targets == ANY, table.steps, found.targets).astype(np.uint8))
 
 

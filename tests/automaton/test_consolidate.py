@@ -9,13 +9,13 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from gridsum.automaton import consolidate, lesson, mend, minimise, observe
+from gridsum.automaton import consolidate, minimise, observe, repair, targets
 from gridsum.automaton.consolidate import fit
-from gridsum.automaton.lesson import ANY, Lesson, siblings
 from gridsum.automaton.minimise import OWN, Behaviour
 from gridsum.automaton.observe import Observed
 from gridsum.automaton.rule import LearnedRule, agreement
 from gridsum.automaton.table import RuleTable
+from gridsum.automaton.targets import ANY, TargetTable, siblings
 from gridsum.config.exact import ConsolidationConfig, RuleConfig
 from gridsum.model.rule import RuleNetwork
 from tests.oracles.column_addition import (
@@ -80,15 +80,15 @@ def seen() -> Observed:
 
 def codes_in(seen: Observed) -> np.ndarray:
     """Windows as symbol, left, right, below and own code."""
-    return np.column_stack((seen.windows[:, 0], np.append(seen.codes, OUTSIDE)[seen.windows[:, 1:]]))
+    return np.column_stack((seen.windows[:, 0], np.append(seen.patterns, OUTSIDE)[seen.windows[:, 1:]]))
 
 
 def behaviour_of(observed: Observed, reading: tuple[int, ...] = RULE.reading) -> Behaviour:
     return minimise.minimise(observed, np.array(reading), 0.0)
 
 
-def lesson_of(observed: Observed) -> Lesson:
-    return lesson.lesson(behaviour_of(observed))
+def targets_of(observed: Observed) -> TargetTable:
+    return targets.target_table(behaviour_of(observed))
 
 
 def test_what_is_seen_is_what_the_rule_does(seen: Observed):
@@ -141,7 +141,7 @@ def test_rare_codes_are_taken_for_mistakes(seen: Observed):
     frequency = np.bincount(codes_in(seen)[:, OWN], seen.counts, minlength=CODES) / seen.counts.sum()
     rare = float(np.median(frequency))
     found = minimise.minimise(seen, np.array(RULE.reading), rare)
-    assert set(found.codes.tolist()) <= set(np.flatnonzero(frequency >= rare).tolist())
+    assert set(found.states.tolist()) <= set(np.flatnonzero(frequency >= rare).tolist())
 
 
 def test_zero_and_blank_are_siblings_and_nothing_else(seen: Observed):
@@ -150,11 +150,11 @@ def test_zero_and_blank_are_siblings_and_nothing_else(seen: Observed):
     assert len(set(classes.tolist())) == CODES - 1
 
 
-def test_the_lesson_is_what_the_rule_does(seen: Observed):
+def test_the_target_table_is_what_the_rule_does(seen: Observed):
     """For every left neighbour, also those that were not seen there."""
-    learnt = lesson_of(seen)
+    learnt = targets_of(seen)
     taught = learnt.targets != ANY
-    assert learnt.codes.tolist() == list(range(CODES))
+    assert learnt.states.tolist() == list(range(CODES))
     assert learnt.targets.shape == RULE.steps.shape
     assert (taught.all(1) == taught.any(1)).all(), "a context is taught for all left neighbours or for none"
     shown = {tuple(context) for context in codes_in(seen)[:, [0, 2, 3]].tolist()}
@@ -168,27 +168,27 @@ def test_the_lesson_is_what_the_rule_does(seen: Observed):
     assert right[taught].mean() > 0.99
 
 
-def test_the_lesson_reaches_contexts_by_the_siblings_of_those_seen(seen: Observed):
+def test_the_target_table_reaches_contexts_by_the_siblings_of_those_seen(seen: Observed):
     """What was seen beside a zero holds beside a blank: which of them stands there hangs on the cell itself."""
-    taught = (lesson_of(seen).targets != ANY).any(1)
+    taught = (targets_of(seen).targets != ANY).any(1)
     assert (taught[:, ZERO] == taught[:, BLANK]).all()
 
 
 def test_the_start_is_a_code_like_any_other(seen: Observed):
     """Codes are renumbered so that the start, all bits off, comes first; one that is never at rest is added."""
     behaviour, start = behaviour_of(seen), code(3, 1)
-    plain = lesson.lesson(replace(behaviour, codes=1 + np.arange(CODES)))
-    assert plain.codes.tolist() == list(range(CODES + 1))
+    plain = targets.target_table(replace(behaviour, states=1 + np.arange(CODES)))
+    assert plain.states.tolist() == list(range(CODES + 1))
     assert plain.targets.shape == (len(CELL_SYMBOLS), *[CODES + 2] * 3)
     assert (plain.targets[:, :, 0] == ANY).all()
     assert (plain.targets[:, :, :, 0] == ANY).all()
-    known = lesson.lesson(behaviour).targets
+    known = targets.target_table(behaviour).targets
     assert (plain.targets[:, 1:, 1:, 1:] == np.where(known == ANY, ANY, known + 1)).all()
     assert ((plain.targets[:, 0, 1:, 1:] != ANY) == (known != ANY).any(1)).all()
     swapped = np.arange(CODES)
     swapped[[0, start]] = start, 0
-    moved = lesson.lesson(replace(behaviour, codes=swapped))
-    assert moved.codes[0] == 0
+    moved = targets.target_table(replace(behaviour, states=swapped))
+    assert moved.states[0] == 0
     assert (moved.targets[:, 0, 0, 0] == ANY).tolist() == (known[:, start, start, start] == ANY).tolist()
 
 
@@ -206,8 +206,8 @@ def test_what_was_never_right_is_found_by_trying():
     table = broken(wrong)
     observed = observed_of(table, GLANCE)
     assert observed.right < 1
-    shown = lesson_of(observed)
-    found = mend.mend(TableRule(table), shown, GLANCE, 0)  # type: ignore[arg-type]
+    shown = targets_of(observed)
+    found = repair.repair(TableRule(table), shown, GLANCE, 0)  # type: ignore[arg-type]
     assert found.wrong > 0
     assert 2 <= found.found <= found.tried
     for x, right, below in wrong:
@@ -216,56 +216,56 @@ def test_what_was_never_right_is_found_by_trying():
             for left in (BLANK, code(3, 0))
             if RULE.steps[x, left, right, below] != table.steps[x, left, right, below]
         ]
-        assert (found.lesson.targets[x, lefts, right, below] == RULE.steps[x, lefts, right, below]).all()
-    mended = np.where(found.lesson.targets == ANY, table.steps, found.lesson.targets)
-    assert observed_of(replace(table, steps=mended.astype(np.uint8)), GLANCE).right == 1.0
+        assert (found.table.targets[x, lefts, right, below] == RULE.steps[x, lefts, right, below]).all()
+    repaired = np.where(found.table.targets == ANY, table.steps, found.table.targets)
+    assert observed_of(replace(table, steps=repaired.astype(np.uint8)), GLANCE).right == 1.0
 
 
 def test_where_all_is_right_nothing_is_tried(seen: Observed):
-    found = mend.mend(TableRule(RULE), lesson_of(seen), GLANCE, 0)  # type: ignore[arg-type]
+    found = repair.repair(TableRule(RULE), targets_of(seen), GLANCE, 0)  # type: ignore[arg-type]
     assert (found.wrong, found.tried, found.found) == (0, 0, 0)
 
 
 def test_results_are_also_judged_from_random_codes(seen: Observed, monkeypatch: pytest.MonkeyPatch):
     """Every second batch of sums begins with codes of chance, all others with the start."""
-    starts, rest = [], mend.Trial.rest
+    starts, rest = [], repair.Trial.rest
 
-    def watched(trial: mend.Trial, x: torch.Tensor, start: torch.Tensor, *tables: torch.Tensor):
+    def watched(trial: repair.Trial, x: torch.Tensor, start: torch.Tensor, *tables: torch.Tensor):
         starts.append(start)
         return rest(trial, x, start, *tables)
 
-    monkeypatch.setattr(mend.Trial, "rest", watched)
-    mend.mend(TableRule(RULE), lesson_of(seen), GLANCE, 0)  # type: ignore[arg-type]
+    monkeypatch.setattr(repair.Trial, "rest", watched)
+    repair.repair(TableRule(RULE), targets_of(seen), GLANCE, 0)  # type: ignore[arg-type]
     assert [len(start.unique()) for start in starts] == [1, CODES] * (len(starts) // 2)
 
 
-def test_what_fills_the_gaps_of_a_lesson_where_sums_rest_is_taught(seen: Observed):
-    """A run whose lowest row never rests shows nothing of it, and the lesson leaves it free."""
-    learnt = lesson_of(seen)
+def test_what_fills_the_gaps_of_a_target_table_where_sums_rest_is_taught(seen: Observed):
+    """A run whose lowest row never rests shows nothing of it, and the target table leaves it free."""
+    learnt = targets_of(seen)
     learnt.targets[EMPTY_CELL, :, :, OUTSIDE] = ANY
-    right, judged = mend.judge(TableRule(RULE), learnt, GLANCE, 0)  # type: ignore[arg-type]
+    right, judged = repair.judge(TableRule(RULE), learnt, GLANCE, 0)  # type: ignore[arg-type]
     assert right == 1.0
     assert (judged.targets[EMPTY_CELL, :, BLANK, OUTSIDE] == BLANK).all()
     assert (judged.targets[EMPTY_CELL, :, OUTSIDE, OUTSIDE] == BLANK).all()
 
 
 def test_a_grid_that_goes_to_and_fro_is_wrong(seen: Observed):
-    """The lowest row, which nobody reads, blinks: the top row reads right, and still the lesson is not one to learn."""
-    learnt = lesson_of(seen)
+    """The lowest row, which nobody reads, blinks: the top row reads right, and still the table is not one to learn."""
+    learnt = targets_of(seen)
     learnt.targets[EMPTY_CELL, BLANK, BLANK, OUTSIDE] = ZERO
     learnt.targets[EMPTY_CELL, ZERO, :, OUTSIDE] = BLANK
     learnt.targets[EMPTY_CELL, :, ZERO, OUTSIDE] = BLANK
-    assert mend.judge(TableRule(RULE), learnt, GLANCE, 0)[0] == 0.0  # type: ignore[arg-type]
+    assert repair.judge(TableRule(RULE), learnt, GLANCE, 0)[0] == 0.0  # type: ignore[arg-type]
 
 
-def test_a_network_learns_its_lesson():
+def test_a_network_learns_its_target_table():
     """A small table with entries that are free: the network ends within its codes and does what is asked."""
     network = RuleNetwork(RuleConfig(bits=4, width=16, hidden=16, placement_hidden=8, groups=4), [0])
     codes = np.array([0, 5, 10])
     numbers = np.random.default_rng(0)
     targets = numbers.integers(0, 3, (1, 1, 4, 4)).repeat(len(CELL_SYMBOLS), 0).repeat(4, 1)
     targets[numbers.random(targets.shape) < 0.3] = ANY
-    learnt, looks = Lesson(codes, targets), []
+    learnt, looks = TargetTable(codes, targets), []
     config = ConsolidationConfig(steps=600, batch=128, rate=1e-2)
     frozen = network.reading.weight.clone()
     ((wrong, _),) = fit(network, [learnt], config, [0], lambda *look: looks.append(look))
@@ -280,7 +280,7 @@ def test_a_network_learns_its_lesson():
     assert torch.equal(network.reading.weight, frozen), "what a code reads as stays"
 
 
-@pytest.mark.parametrize("module", [consolidate, lesson, mend, minimise, observe])
+@pytest.mark.parametrize("module", [consolidate, minimise, observe, repair, targets])
 def test_consolidation_knows_no_arithmetic(module):
     tree = ast.parse(inspect.getsource(module))
     imported = {

@@ -13,7 +13,6 @@ from torch.nn import functional as F
 from gridsum.automaton import consolidate
 from gridsum.automaton.consolidate import draw, fit
 from gridsum.automaton.files import shipped_rule
-from gridsum.automaton.lesson import ANY, Lesson, lesson
 from gridsum.automaton.meaning import Sum, meaning_of
 from gridsum.automaton.minimise import BELOW, LEFT, RIGHT, TooManyStates, minimise, partition
 from gridsum.automaton.observe import observe
@@ -21,6 +20,7 @@ from gridsum.automaton.proof import prove
 from gridsum.automaton.rule import LearnedRule, alone, together
 from gridsum.automaton.settle import settle
 from gridsum.automaton.table import RuleTable
+from gridsum.automaton.targets import ANY, TargetTable, target_table
 from gridsum.config.exact import ConsolidationConfig, RuleConfig
 from gridsum.model.rule import RuleNetwork
 from gridsum.tasks import PAD, find
@@ -125,10 +125,10 @@ class Shown(TableRule):
         return state
 
 
-def by_recoding(run: Shown) -> tuple[int, np.ndarray, Lesson]:
-    """How many states a run has, their patterns, and the lesson."""
+def by_recoding(run: Shown) -> tuple[int, np.ndarray, TargetTable]:
+    """How many states a run has, their patterns, and the target table."""
     behaviour = minimise(observe(run, LOOK, 0), run.reading().numpy(), 2e-4)  # type: ignore[arg-type]
-    return len(behaviour.codes), behaviour.codes, lesson(behaviour)
+    return len(behaviour.states), behaviour.states, target_table(behaviour)
 
 
 @pytest.mark.parametrize("state", [0, 4, 17], ids=["blank", "digit", "digit with a carry"])
@@ -157,8 +157,8 @@ def test_one_code_for_two_states_is_two():
     assert count == CODES
     assert patterns.tolist() == list(range(CODES))
     taught = drawn.targets != ANY
-    number = {int(code): place for place, code in enumerate(drawn.codes)}
-    # Which of the two codes stands for which state is free: the lesson is column addition up to their names.
+    number = {int(code): place for place, code in enumerate(drawn.states)}
+    # Which of the two codes stands for which state is free: the target table is column addition up to their names.
     names = np.arange(CODES + 1)
     if drawn.targets[3, 0, CODES, 0] != number[without]:
         names[[without, with_carry]] = with_carry, without
@@ -202,7 +202,7 @@ def test_a_run_with_two_meanings_of_a_code_becomes_a_rule_that_both_checkers_pro
     assert (table.steps != shipped.steps).any()
     run = TableRule(table)
     found, learnt = draw(run, ConsolidationConfig(problems=30_000), 0, lambda _: None)  # type: ignore[arg-type]
-    assert found.right == found.lesson_right == 1.0
+    assert found.right == found.targets_right == 1.0
     assert found.states == 21
     assert learnt is not None
     taught = replace(table, steps=np.where(learnt.targets == ANY, table.steps, learnt.targets).astype(np.uint8))
@@ -227,7 +227,10 @@ def network_of(table: RuleTable, targets: np.ndarray, seed: int) -> RuleNetwork:
         loss.backward()
         descent.step()
     ((wrong, _),) = fit(
-        network, [Lesson(np.array(table.states), targets)], ConsolidationConfig(steps=900, batch=512, rate=1e-2), [seed]
+        network,
+        [TargetTable(np.array(table.states), targets)],
+        ConsolidationConfig(steps=900, batch=512, rate=1e-2),
+        [seed],
     )
     assert wrong == 0
     return network
@@ -270,12 +273,14 @@ def test_a_fleet_is_consolidated_as_its_runs_alone(unfinished: RuleNetwork):
             assert torch.allclose(mine, fleets, rtol=1e-3, atol=1e-4)
 
 
-def test_a_lesson_worse_than_its_run_is_not_learned(unfinished: RuleNetwork, monkeypatch: pytest.MonkeyPatch):
+def test_a_target_table_worse_than_its_run_is_not_learned(unfinished: RuleNetwork, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(consolidate, "judge", lambda _, learnt, *__: (0.5, learnt))
     fleet, news = together([unfinished]), list[str]()
     ((_, result),) = settle(fleet, ROUND, (4,), news.append)
     assert not result["proved"]
-    assert [(done["fitted"], done["lesson_right"]) for done in result["rounds"]] == [(False, 0.5)], "one round, in vain"
+    assert [(done["fitted"], done["targets_right"]) for done in result["rounds"]] == [(False, 0.5)], (
+        "one round, in vain"
+    )
     assert "keeps its weights" in result["why"]
     assert any("keeps its weights" in line for line in news)
     assert all(torch.equal(a, b) for a, b in zip(fleet.parameters(), unfinished.parameters(), strict=True))

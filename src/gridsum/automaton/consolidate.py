@@ -1,17 +1,17 @@
 """Consolidation: runs are taught, each by itself, to do in one step what they settle to.
 
-A trained run is right at rest, but in contexts that occur only on the way it may be wrong for a step and mend itself.
+A trained run is right at rest, but in contexts that occur only on the way it may be wrong for a step and repair itself.
 It is its own teacher here. Nothing in this file, or in those that it calls, knows what is added; all it is told are the
 results of training problems. Whether it needs another round is for the checker to say (`settle`).
 
 1. It solves many sums. Where its result is right, what stands around every cell at rest is noted (`observe`).
 2. The fewest states that explain this are found, and a bit pattern for each (`minimise`).
 3. What a cell holds at rest is a function of its symbol, its right and its lower neighbour, and among a few states
-   (siblings) also of its left one. This is the lesson (`lesson`): for any left neighbour, go there in one step.
+   (siblings) also of its left one. This is its target table (`targets`): for any left neighbour, go there in one step.
    Siblings count as the same to the right of a cell, because which of them stands there depends on that cell itself.
-4. Where sums stay wrong, each state is tried in the contexts that no right sum shows, and results judge (`mend`). In
+4. Where sums stay wrong, each state is tried in the contexts that no right sum shows, and results judge (`repair`). In
    all other contexts never seen at rest any state will do, so that the run stays within its states.
-5. A lesson that answers fewer sums right than the run itself is not learned: the run keeps its weights.
+5. A target table that answers fewer sums right than the run itself is not learned: the run keeps its weights.
 6. The step is trained on all contexts of these states until none differs and every logit has a margin (`fit`). The run
    then is a table, entry by entry. All runs are trained together.
 """
@@ -28,11 +28,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from gridsum.automaton.lesson import ANY, Lesson, lesson
-from gridsum.automaton.mend import judge, mend
 from gridsum.automaton.minimise import TooManyStates, minimise
 from gridsum.automaton.observe import observe
+from gridsum.automaton.repair import judge, repair
 from gridsum.automaton.rule import LearnedRule, Rules, alone
+from gridsum.automaton.targets import ANY, TargetTable, target_table
 from gridsum.config.exact import ConsolidationConfig
 from gridsum.model.rule import RuleNetwork
 from gridsum.ops.devices import Replayed, on_gpu
@@ -61,18 +61,18 @@ class Round:
     """Symbol, right and below, that were seen."""
     tried: int = 0
     found: int = 0
-    lesson_right: float = 0.0
-    """The share of the same sums that the lesson answers right."""
+    targets_right: float = 0.0
+    """The share of the same sums that the target table answers right."""
     fitted: bool = False
-    """Whether the lesson was learned; if not, the run has kept its weights."""
+    """Whether the target table was learned; if not, the run has kept its weights."""
     wrong: int = 0
-    """Contexts that still differ from the lesson."""
+    """Contexts that still differ from the target table."""
     steps: int = 0
     why: str = ""
 
 
-def draw(rule: LearnedRule, config: ConsolidationConfig, seed: int, report: Report) -> tuple[Round, Lesson | None]:
-    """The lesson that a run's own results teach, if there is one that is worth learning."""
+def draw(rule: LearnedRule, config: ConsolidationConfig, seed: int, report: Report) -> tuple[Round, TargetTable | None]:
+    """The target table that a run's own results teach, if there is one that is worth learning."""
     started = time.monotonic()
     observed = observe(rule, config, seed)
     found, seconds = Round(observed.right), [time.monotonic() - started]
@@ -84,24 +84,24 @@ def draw(rule: LearnedRule, config: ConsolidationConfig, seed: int, report: Repo
     except TooManyStates as error:
         found.why = f"{observed.right:.4f} of the sums are right; {error}"
         return found, None
-    learnt = lesson(behaviour)
-    found.states, found.contexts = len(behaviour.codes), int((learnt.targets != ANY).any(1).sum())
+    learnt = target_table(behaviour)
+    found.states, found.contexts = len(behaviour.states), int((learnt.targets != ANY).any(1).sum())
     seconds.append(time.monotonic() - started)
     news = f"{found.right:.4f} of the sums right, {found.states} states, {found.contexts} contexts seen"
-    if config.mend:
-        mended = mend(rule, learnt, config, seed)
-        learnt, found.tried, found.found = mended.lesson, mended.tried, mended.found
-        if mended.tried:
+    if config.repair:
+        repaired = repair(rule, learnt, config, seed)
+        learnt, found.tried, found.found = repaired.table, repaired.tried, repaired.found
+        if repaired.tried:
             news += (
-                f"; {mended.wrong} sums wrong by these, {found.tried} contexts tried, a state found for {found.found}"
+                f"; {repaired.wrong} sums wrong by these, {found.tried} contexts tried, a state found for {found.found}"
             )
     seconds.append(time.monotonic() - started)
-    found.lesson_right, learnt = judge(rule, learnt, config, seed)
+    found.targets_right, learnt = judge(rule, learnt, config, seed)
     seconds.append(time.monotonic() - started)
     took = ", ".join(f"{at:.1f}" for at in seconds)
-    report(f"{news}; {found.lesson_right:.4f} right by its lesson (seen, minimised, mended, judged after {took} s)")
-    if found.lesson_right < found.right:
-        found.why = "its lesson would answer fewer sums right, so it keeps its weights"
+    report(f"{news}; {found.targets_right:.4f} right by its targets (seen, minimised, repaired, judged after {took} s)")
+    if found.targets_right < found.right:
+        found.why = "its target table would answer fewer sums right, so it keeps its weights"
         return found, None
     return found, learnt
 
@@ -111,7 +111,7 @@ def consolidate(
 ) -> list[Round]:
     """One round of looking and learning for each run, in place. `report` is told of which run it is."""
 
-    def look(run: int) -> tuple[Round, Lesson | None]:
+    def look(run: int) -> tuple[Round, TargetTable | None]:
         stream = torch.cuda.stream(torch.cuda.Stream(device)) if on_gpu(device) else nullcontext()
         with stream:
             found = draw(LearnedRule(alone(network, run)), config, seeds[run], lambda news: report(run, news))
@@ -126,21 +126,21 @@ def consolidate(
             drawn = list(pool.map(look, range(network.runs)))
     else:  # without threads, whose end an interrupt would wait for
         drawn = list(map(look, range(network.runs)))
-    lessons = {run: learnt for run, (_, learnt) in enumerate(drawn) if learnt is not None}
+    tables = {run: learnt for run, (_, learnt) in enumerate(drawn) if learnt is not None}
     rounds = [found for found, _ in drawn]
     for run, found in enumerate(rounds):
         if found.why:
             report(run, found.why)
-    if lessons:
-        runs = list(lessons)
+    if tables:
+        runs = list(tables)
         part = alone(network, *runs).requires_grad_(True)
         taught = fit(
             part,
-            list(lessons.values()),
+            list(tables.values()),
             config,
             [seeds[run] for run in runs],
             lambda k, step, wrong: report(
-                runs[k], f"step {step}: {wrong} of {lessons[runs[k]].targets.size} contexts differ"
+                runs[k], f"step {step}: {wrong} of {tables[runs[k]].targets.size} contexts differ"
             ),
         )
         with torch.no_grad():
@@ -152,22 +152,22 @@ def consolidate(
 
 
 class _Schooling:
-    """A lesson for each run: its contexts one by one, and how far the run's logits are from what each wants.
+    """A target table for each run: its contexts one by one, and how far the run's logits are from what each wants.
 
-    Shorter lessons, and lists of states, are filled up with their first.
+    Shorter tables, and lists of states, are filled up with their first.
     """
 
-    def __init__(self, rules: Rules, lessons: Sequence[Lesson]) -> None:
+    def __init__(self, rules: Rules, tables: Sequence[TargetTable]) -> None:
         self.rules, device = rules, rules.device
-        self.counts = [learnt.targets.size for learnt in lessons]
+        self.counts = [learnt.targets.size for learnt in tables]
         contexts, targets, patterns = [], [], []
-        for learnt in lessons:
-            places = np.append(learnt.codes, rules.outside)
+        for learnt in tables:
+            places = np.append(learnt.states, rules.outside)
             indices = np.indices(learnt.targets.shape).reshape(4, -1).T
             indices[:, 1:] = places[indices[:, 1:]]
             contexts.append(_filled(indices, max(self.counts)))
             targets.append(_filled(learnt.targets.reshape(-1), max(self.counts)))
-            patterns.append(_filled(learnt.codes, max(len(other.codes) for other in lessons)))
+            patterns.append(_filled(learnt.states, max(len(other.states) for other in tables)))
         self.contexts, self.targets, states = (
             torch.tensor(np.stack(part), device=device) for part in (contexts, targets, patterns)
         )
@@ -205,17 +205,17 @@ def _filled(values: np.ndarray, length: int) -> np.ndarray:
 
 def fit(
     network: RuleNetwork,
-    lessons: Sequence[Lesson],
+    tables: Sequence[TargetTable],
     config: ConsolidationConfig,
     seeds: Sequence[int],
     report: Callable[[int, int, int], None] = lambda *_: None,
 ) -> list[tuple[int, int]]:
-    """Train the step of each run on its lesson, in place, until no context differs.
+    """Train the step of each run on its target table, in place, until no context differs.
 
     Returns how many still do in each run, and the steps that it took. `report` hears the run, the step, and how many.
     """
     free = [parameter for name, parameter in network.named_parameters() if not name.startswith(_FROZEN)]
-    school = _Schooling(Rules(network), lessons)
+    school = _Schooling(Rules(network), tables)
     device, counts = network.decided.device, torch.tensor(school.counts, device=network.decided.device)[:, None]
     batch = min(config.batch, max(school.counts))
     generators = [torch.Generator(device).manual_seed(seed) for seed in seeds]
@@ -245,7 +245,7 @@ def fit(
                         done[run] = wrong, step
                         for kept, parameter in zip(final, free, strict=True):
                             kept[run] = parameter.detach()[run]
-            if len(done) == len(lessons):
+            if len(done) == len(tables):
                 break
             found = [row.nonzero()[:, 0] for row in near]
             hard = torch.tensor([[min(batch // 4, _COPIES * len(row))] for row in found], device=device)
@@ -261,4 +261,4 @@ def fit(
     with torch.no_grad():
         for kept, parameter in zip(final, free, strict=True):
             parameter.copy_(kept)
-    return [done[run] for run in range(len(lessons))]
+    return [done[run] for run in range(len(tables))]

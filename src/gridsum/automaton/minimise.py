@@ -1,10 +1,10 @@
 """State minimisation: the fewest states that explain what a run shows at rest.
 
 This is the partition refinement of automata theory (Moore 1956, Hopcroft 1971), on observations instead of a transition
-table. The elements are the types of cells (kind of symbol, code, code below), because one code may mean two things, and
-two codes one. Types that read alike begin as one class; the lowest row, which nobody reads, begins as blank. A class is
-split where neighbours tell its members apart: a cell that sees one of them or another, with the same symbol and with
-other neighbours of the same classes, comes to different classes. What is left when nothing splits are the states.
+table. The elements are the types of cells (kind of symbol, bits, bits below), because one pattern of bits may mean two
+things, and two patterns one. Types that read alike begin as one class; the lowest row, which nobody reads, begins as
+blank. A class is split where neighbours tell its members apart: a cell that sees one of them or another, with the same
+symbol and with other neighbours of the same classes, comes to different classes. What is left are the states.
 
 A run makes mistakes, and no type is seen everywhere. So evidence is weighed:
 
@@ -29,7 +29,7 @@ LEFT, RIGHT, BELOW, OWN = 1, 2, 3, 4
 """Columns of a window."""
 _MOST_STATES = 48
 """A run that shows more has learned no rule."""
-# What a blank reads as, and the share of a state's cells that a code must have to be one of its patterns.
+# What a blank reads as, and the share of a state's cells that a pattern must have to be one of its own.
 _BLANK, _PATTERN_SHARE = 0, 0.002
 _NONE = -1
 
@@ -38,7 +38,7 @@ _NONE = -1
 class Behaviour:
     """How often each state follows each context."""
 
-    codes: np.ndarray
+    states: np.ndarray
     """[n]: the bit pattern of each state."""
     counts: np.ndarray
     """[x, n+1, n+1, n+1, n]: own symbol, left, right, below, own; n is outside."""
@@ -51,10 +51,10 @@ class TooManyStates(ValueError):
 
 
 def minimise(seen: Observed, reading: np.ndarray, rare: float) -> Behaviour:
-    """The states of a run and what they do. `reading` is by code; codes in a share below `rare` count as mistakes."""
+    """The states of a run and what they do. `reading` is by pattern; those in a share below `rare` are mistakes."""
     seen = _without_rare(seen, rare)
     windows, counts = seen.windows, seen.counts
-    classes = partition(windows, counts, np.where(seen.lowest, _BLANK, reading[seen.codes]), seen.codes)
+    classes = partition(windows, counts, np.where(seen.lowest, _BLANK, reading[seen.patterns]), seen.patterns)
     n = int(classes.max()) + 1
     if n > _MOST_STATES:
         raise TooManyStates(f"it shows more than {_MOST_STATES} states: it has learned no rule")
@@ -68,21 +68,21 @@ def minimise(seen: Observed, reading: np.ndarray, rare: float) -> Behaviour:
 
 
 def _without_rare(seen: Observed, rare: float) -> Observed:
-    """What was seen without types that never were at rest, or are of a rare code."""
-    frequency = np.bincount(seen.windows[:, OWN], seen.counts, minlength=len(seen.codes))
-    common = np.bincount(seen.codes, frequency) >= max(1, rare * seen.counts.sum())
-    kept = np.append(common[seen.codes] & (frequency > 0), True)
+    """What was seen without types that never were at rest, or are of a rare pattern."""
+    frequency = np.bincount(seen.windows[:, OWN], seen.counts, minlength=len(seen.patterns))
+    common = np.bincount(seen.patterns, frequency) >= max(1, rare * seen.counts.sum())
+    kept = np.append(common[seen.patterns] & (frequency > 0), True)
     number = np.cumsum(kept) - 1
     known = kept[seen.windows[:, 1:]].all(1)
     windows = np.column_stack((seen.windows[known, 0], number[seen.windows[known, 1:]]))
-    codes, lowest = seen.codes[kept[:-1]], seen.lowest[kept[:-1]]
-    return replace(seen, windows=windows, counts=seen.counts[known], codes=codes, lowest=lowest)
+    patterns, lowest = seen.patterns[kept[:-1]], seen.lowest[kept[:-1]]
+    return replace(seen, windows=windows, counts=seen.counts[known], patterns=patterns, lowest=lowest)
 
 
-def partition(windows: np.ndarray, counts: np.ndarray, output: np.ndarray, codes: np.ndarray) -> np.ndarray:
+def partition(windows: np.ndarray, counts: np.ndarray, output: np.ndarray, patterns: np.ndarray) -> np.ndarray:
     """The class of each type, numbered from 0: the coarsest partition of `output` that the windows are consistent with.
 
-    `output` [T] is what each type shows to the world, `codes` [T] its code; T in a window stands for no cell.
+    `output` [T] is what each type shows to the world, `patterns` [T] its pattern; T in a window stands for no cell.
     """
     _, classes = np.unique(output, return_inverse=True)
     frequency = np.bincount(windows[:, OWN], counts, minlength=len(output))
@@ -90,17 +90,17 @@ def partition(windows: np.ndarray, counts: np.ndarray, output: np.ndarray, codes
     while again:
         again = False
         for role in (RIGHT, BELOW, LEFT):
-            split = _refined(windows, counts, classes, codes, frequency, role)
+            split = _refined(windows, counts, classes, patterns, frequency, role)
             while split.max() > classes.max():
                 classes, again = split, True
                 if classes.max() >= _MOST_STATES:
                     return classes
-                split = _refined(windows, counts, classes, codes, frequency, role)
+                split = _refined(windows, counts, classes, patterns, frequency, role)
     return classes
 
 
 def _refined(
-    windows: np.ndarray, counts: np.ndarray, classes: np.ndarray, codes: np.ndarray, frequency: np.ndarray, role: int
+    windows: np.ndarray, counts: np.ndarray, classes: np.ndarray, patterns: np.ndarray, frequency: np.ndarray, role: int
 ) -> np.ndarray:
     """The classes, each split by what cells come to that see its members in this role."""
     evidence = _evidence(windows, counts, classes, role)
@@ -111,7 +111,7 @@ def _refined(
     for number in range(classes.max() + 1):
         members = np.flatnonzero(classes == number)
         members = members[np.argsort(-frequency[members], kind="stable")]
-        groups = _groups(members, evidence.of(slice(ends[number], ends[number + 1])), codes, frequency, enough)
+        groups = _groups(members, evidence.of(slice(ends[number], ends[number + 1])), patterns, frequency, enough)
         sizes = np.bincount(groups, frequency[members])
         names = np.empty(len(sizes), np.int64)
         names[np.argsort(-sizes, kind="stable")] = [number, *(refined.max() + 1 + np.arange(len(sizes) - 1))]
@@ -166,7 +166,7 @@ def _tally(keys: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 
 def _groups(
-    members: np.ndarray, evidence: _Evidence, codes: np.ndarray, frequency: np.ndarray, enough: float
+    members: np.ndarray, evidence: _Evidence, patterns: np.ndarray, frequency: np.ndarray, enough: float
 ) -> np.ndarray:
     """The group of each member of a class, the most frequent of which come first: those in a group are alike."""
     place = np.zeros(max(members.max(initial=0), evidence.types.max(initial=0)) + 1, np.int64)
@@ -190,10 +190,12 @@ def _groups(
             joined = (group == _NONE) & (same > 0) & (apart <= NOISE * same)
         scores = np.stack([_agreement(evidence, group == number) for number in range(len(scores) + 1)])
     if len(scores) > 1:
-        by_code = np.stack([np.bincount(codes[members], frequency[members] * (group == g)) for g in range(len(scores))])
+        by_pattern = np.stack(
+            [np.bincount(patterns[members], frequency[members] * (group == g)) for g in range(len(scores))]
+        )
         left = np.flatnonzero(group == _NONE)
         least = scores[:, 0, left] - scores[:, 1, left]
-        company = by_code[:, codes[members[left]]]
+        company = by_pattern[:, patterns[members[left]]]
         group[left] = np.lexsort((company, least), axis=0)[-1]
     return np.maximum(group, 0)
 
@@ -212,15 +214,15 @@ def _agreement(evidence: _Evidence, inside: np.ndarray) -> np.ndarray:
 
 
 def _patterns(seen: Observed, states: np.ndarray, frequency: np.ndarray, reading: np.ndarray) -> np.ndarray:
-    """A bit pattern for each state: the most frequent of its codes that is free, or an unused one that reads alike.
+    """A bit pattern for each state: the most frequent of its patterns that is free, or an unused one that reads alike.
 
-    States of few codes choose first.
+    States of few patterns choose first.
     """
     count = int(states.max()) + 1
     use = np.zeros((count, len(reading)))
-    np.add.at(use, (states, seen.codes), frequency)
+    np.add.at(use, (states, seen.patterns), frequency)
     read = np.zeros((count, len(reading)))
-    np.add.at(read, (states[~seen.lowest], seen.codes[~seen.lowest]), frequency[~seen.lowest])
+    np.add.at(read, (states[~seen.lowest], seen.patterns[~seen.lowest]), frequency[~seen.lowest])
     use[use < _PATTERN_SHARE * use.sum(1, keepdims=True)] = 0
     # A state of the lowest row alone is read by nobody.
     wanted = np.where(read.any(1), reading[read.argmax(1)], _BLANK)

@@ -18,7 +18,7 @@ from gridsum.tasks import FIRST_DIGIT
 # With few terms at most the first of them is read right above the lowest row, as solving has it.
 _GRIDS = ((4, 1, 1, 1.0), (4, 1, 2, 1.0), (4, 2, 1, 1.0), (4, 1, 1, 0.0), (1, 1, 1, 1.0), (2, 1, 1, 1.0))
 _AT_ONCE = 25_000
-# Types that are told apart, so that a window is one integer of 63 bits: 3 types, 12 bits of its code, 6 of its symbol.
+# Types that are told apart, so that a window is one integer of 63 bits: 3 types, 12 bits of its own, 6 of its symbol.
 _TYPES = 1 << 15
 # Kinds of cells: what placement does with the symbol that a cell holds; one with nothing is like one that is skipped.
 _KINDS = 3
@@ -28,16 +28,16 @@ _KINDS = 3
 class Observed:
     """What stands around cells at rest.
 
-    A cell's *type* is the kind of its symbol, its code, and the code below it. Types are numbered from 0 to T − 1, and
-    T stands for no cell.
+    A cell's *type* is the kind of its symbol, its pattern of bits, and the one below it. Types are numbered from 0 to
+    T − 1, and T stands for no cell.
     """
 
     windows: np.ndarray
     """[N,5]: a cell's symbol, the types of its left, right and lower neighbour, and its own type."""
     counts: np.ndarray
     """[N]: how often each window was seen."""
-    codes: np.ndarray
-    """[T]: the code of each type."""
+    patterns: np.ndarray
+    """[T]: the pattern of each type."""
     lowest: np.ndarray
     """[T]: whether such cells are in the lowest row."""
     right: float

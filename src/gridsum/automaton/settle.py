@@ -114,5 +114,5 @@ def _verdict(result: dict[str, Any]) -> str:
         return f"proved: {result['contexts']} contexts, nearest logit {result['margin']:.2f} from 0"
     if not result["rounds"][-1]["fitted"]:
         return "it is left as it is"
-    leaves = f"{result['leaves']} of {result['entries']} entries lead out of its codes"
+    leaves = f"{result['leaves']} of {result['entries']} entries lead out of its states"
     return f"{result['failures']} conditions fail, {leaves}" if "failures" in result else f"{result['why']}; {leaves}"

@@ -167,7 +167,7 @@ class ConsolidationConfig:
         0.5, "The share of sums right below which there is nothing to learn from.", above=0, most=1
     )
     rare: float = described(2e-4, "Codes in a smaller share of the cells are taken for mistakes.")
-    mend: bool = described(True, "Whether states are tried in contexts where sums stay wrong.")
+    repair: bool = described(True, "Whether states are tried in contexts where sums stay wrong.")
 
     def __post_init__(self) -> None:
         check_bounds(self, "consolidation")

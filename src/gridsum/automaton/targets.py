@@ -2,7 +2,7 @@
 
 What a cell holds at rest is a function of its symbol, its right and its lower neighbour; among a few states, the
 *siblings*, its left neighbour decides. Which of them stands to the right of a cell hangs on that cell itself, so they
-count as the same there: what was seen beside one holds beside the other. The lesson is to go in one step to what is
+count as the same there: what was seen beside one holds beside the other. The target is to go in one step to what is
 held at rest, for any left neighbour.
 """
 
@@ -22,10 +22,10 @@ ANY = -1
 
 
 @dataclass(frozen=True)
-class Lesson:
+class TargetTable:
     """The table that a run should become."""
 
-    codes: np.ndarray
+    states: np.ndarray
     """The bit pattern of each state, the start first."""
     targets: np.ndarray
     """[x, n+1, n+1, n+1]: own symbol, left, right, below → the number of a state, or ANY; n is outside."""
@@ -53,9 +53,9 @@ def siblings(counts: np.ndarray) -> np.ndarray:
     return classes
 
 
-def lesson(behaviour: Behaviour) -> Lesson:
+def target_table(behaviour: Behaviour) -> TargetTable:
     """What the run shows at rest, for any left neighbour. In contexts that it never shows any state will do."""
-    counts, n = behaviour.counts, len(behaviour.codes)
+    counts, n = behaviour.counts, len(behaviour.states)
     classes = siblings(counts)
     # By the class of the right neighbour: what any of a class was seen to do counts for all of it.
     beside = np.append(classes, n)
@@ -75,17 +75,17 @@ def lesson(behaviour: Behaviour) -> Lesson:
     voted = np.where(voted.any(-1, keepdims=True), voted, by_reading)
     targets = np.where(several[:, None] & voted.any(-1), voted.argmax(-1), usual[:, None])
     targets = np.where(seen.any(-1), seen.argmax(-1), targets)
-    return _with_start(behaviour.codes, targets, usual)
+    return _with_start(behaviour.states, targets, usual)
 
 
-def _with_start(codes: np.ndarray, targets: np.ndarray, usual: np.ndarray) -> Lesson:
+def _with_start(states: np.ndarray, targets: np.ndarray, usual: np.ndarray) -> TargetTable:
     """The same over the table's numbers. A start that is never at rest is a left neighbour like any other."""
-    n, never = len(codes), len(codes) + 1
+    n, never = len(states), len(states) + 1
     targets = np.pad(targets, ((0, 0), *[(0, 1)] * 3), constant_values=ANY)
     targets[:, never, :never, :never] = usual
-    start, others = np.flatnonzero(codes == _START), np.flatnonzero(codes != _START)
+    start, others = np.flatnonzero(states == _START), np.flatnonzero(states != _START)
     places = np.array([*(start if len(start) else [never]), *others, n])
     number = np.full(n + 1, ANY)  # the last is that of ANY
     number[start] = 0
     number[others] = 1 + np.arange(len(others))
-    return Lesson(np.array([_START, *codes[others]]), number[targets[:, places][:, :, places][:, :, :, places]])
+    return TargetTable(np.array([_START, *states[others]]), number[targets[:, places][:, :, places][:, :, :, places]])

@@ -1,8 +1,8 @@
-"""What a run has never had right it finds by trying: the code with which results come right is taken.
+"""What a run has never had right it finds by trying: the state with which results come right is taken.
 
 A sum that is answered wrong holds a context, at rest, that wrong sums show far more often than right ones do. For each
-such context every code in use is tried, and the results of sums that hold it, wrong and right ones, are the judge.
-Every second grid begins with random codes: a result must not depend on the start. Nothing here knows what is added.
+such context every state in use is tried, and the results of sums that hold it, wrong and right ones, are the judge.
+Every second grid begins with random states: a result must not depend on the start. Nothing here knows what is added.
 """
 
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from gridsum.automaton.lesson import ANY, Lesson
 from gridsum.automaton.observe import asked
 from gridsum.automaton.rule import LearnedRule, around
+from gridsum.automaton.targets import ANY, TargetTable
 from gridsum.config.exact import ConsolidationConfig
 from gridsum.tasks import PAD
 
@@ -26,21 +26,21 @@ _TRIES, _PATIENCE = 500, 40
 _CHANCE = 5
 # An entry is suspect if it stands in wrong sums so many times as often as entries do on the whole.
 _SUSPECT = 4.0
-# The share of the wrong sums that a code must mend.
+# The share of the wrong sums that a state must correct.
 _CONVINCING = 0.4
 
 
 @dataclass(frozen=True)
-class Mended:
-    """A lesson with what was found, and how much that is."""
+class Repaired:
+    """A target table with what was found, and how much that is."""
 
-    lesson: Lesson
+    table: TargetTable
     wrong: int
-    """Sums that the lesson alone would answer wrong."""
+    """Sums that the target table alone would answer wrong."""
     tried: int
     """Contexts."""
     found: int
-    """Those for which another code makes more results right."""
+    """Those for which another state makes more results right."""
 
 
 class Trial:
@@ -50,13 +50,13 @@ class Trial:
     stay outside.
     """
 
-    def __init__(self, rule: LearnedRule, learnt: Lesson) -> None:
-        self.device, self.n = rule.device, len(learnt.codes)
-        table = rule.table(learnt.codes.tolist()).steps
+    def __init__(self, rule: LearnedRule, learnt: TargetTable) -> None:
+        self.device, self.n = rule.device, len(learnt.states)
+        table = rule.table(learnt.states.tolist()).steps
         steps = np.where(learnt.targets == ANY, table, learnt.targets)
         steps = np.concatenate((steps, np.full_like(steps[:1], self.n)))
         self.steps = torch.tensor(steps, dtype=torch.uint8, device=self.device)
-        self.reading = F.pad(rule.reading()[torch.tensor(learnt.codes, device=self.device)], (0, 1), value=PAD)
+        self.reading = F.pad(rule.reading()[torch.tensor(learnt.states, device=self.device)], (0, 1), value=PAD)
 
     def keys(self, x: Tensor, state: Tensor) -> Tensor:
         """The number of the table's entry for each cell [B,H,W]."""
@@ -65,7 +65,7 @@ class Trial:
         return ((x * side + left) * side + right) * side + below
 
     def rest(self, x: Tensor, start: Tensor, tables: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """The codes that grids come to by the table, or an equal share of the grids by each of these tables; and which
+        """The states that grids come to by the table, or an equal share of the grids by each of these tables; and which
         grids [B] go on changing."""
         state = start.clone()
         flat = (self.steps if tables is None else tables).flatten()
@@ -89,12 +89,12 @@ class Trial:
 
 
 @torch.no_grad()
-def judge(rule: LearnedRule, learnt: Lesson, config: ConsolidationConfig, seed: int) -> tuple[float, Lesson]:
-    """The share of the sums asked that the lesson answers right, and the lesson without the gaps it stood on.
+def judge(rule: LearnedRule, learnt: TargetTable, config: ConsolidationConfig, seed: int) -> tuple[float, TargetTable]:
+    """The share of the sums asked that the target table answers right, and the table without the gaps it stood on.
 
-    Where the lesson is silent, the run's own step fills in here, and fitting may choose any state. So what filled in
-    where right sums came to rest becomes part of the lesson. (Cells that nobody reads may never rest in the run itself,
-    and then it shows nothing of them.)
+    Where the target table is silent, the run's own step fills in here, and fitting may choose any state. So what filled
+    in where right sums came to rest becomes part of the table. (Cells that nobody reads may never rest in the run
+    itself, and then it shows nothing of them.)
     """
     trial, right, problems = Trial(rule, learnt), 0, 0
     met = torch.zeros(trial.steps.numel(), dtype=torch.int64, device=trial.device)
@@ -106,12 +106,12 @@ def judge(rule: LearnedRule, learnt: Lesson, config: ConsolidationConfig, seed: 
     seen, steps = (part.view_as(trial.steps)[:-1].cpu().numpy() for part in (met, trial.steps))
     usual = np.take_along_axis(steps, seen.argmax(1)[:, None], 1)
     silent = (learnt.targets == ANY).all(1) & seen.any(1)
-    return right / problems, Lesson(learnt.codes, np.where(silent[:, None], usual, learnt.targets))
+    return right / problems, TargetTable(learnt.states, np.where(silent[:, None], usual, learnt.targets))
 
 
 @torch.no_grad()
-def mend(rule: LearnedRule, learnt: Lesson, config: ConsolidationConfig, seed: int) -> Mended:
-    """The lesson, and where sums stay wrong by it what trying finds."""
+def repair(rule: LearnedRule, learnt: TargetTable, config: ConsolidationConfig, seed: int) -> Repaired:
+    """The target table, and where sums stay wrong by it what trying finds."""
     trial, targets = Trial(rule, learnt), learnt.targets.copy()
     of_wrong, of_all = (torch.zeros(trial.steps.numel(), dtype=torch.int64, device=trial.device) for _ in range(2))
     parts, wrong = list[_Sums](), 0
@@ -125,7 +125,7 @@ def mend(rule: LearnedRule, learnt: Lesson, config: ConsolidationConfig, seed: i
         parts.append(_Sums(x, start, wanted, keys, right).some(torch.ones_like(right), _KEPT))
         wrong += int((~right).sum())
     if not wrong:
-        return Mended(learnt, 0, 0, 0)
+        return Repaired(learnt, 0, 0, 0)
     sums = _together(parts, trial, generator)
     share = of_wrong / of_all.clamp_min(1)
     usual = float(of_wrong.sum() / of_all.sum())
@@ -138,18 +138,18 @@ def mend(rule: LearnedRule, learnt: Lesson, config: ConsolidationConfig, seed: i
         own, right, below = context
         weights[own, :, right, below] = 0.0  # a context is tried once
         entries = (own, suspect[own, :, right, below], right, below)
-        code = _best(trial, entries, sums.holding(trial.n + 1, context))
-        if code is not None:
-            trial.steps[entries] = code
-            targets[own, entries[1].cpu().numpy(), right, below] = code
+        better = _best(trial, entries, sums.holding(trial.n + 1, context))
+        if better is not None:
+            trial.steps[entries] = better
+            targets[own, entries[1].cpu().numpy(), right, below] = better
             found, in_vain = found + 1, 0
             sums.look(trial)
-    return Mended(Lesson(learnt.codes, targets), wrong, tried, found)
+    return Repaired(TargetTable(learnt.states, targets), wrong, tried, found)
 
 
 @dataclass
 class _Sums:
-    """Sums on grids of one size: cells and first codes [B,H,W], what should be read [B,W], what they come to."""
+    """Sums on grids of one size: cells and first states [B,H,W], what should be read [B,W], what they come to."""
 
     x: Tensor
     start: Tensor
@@ -199,14 +199,14 @@ def _together(parts: list[_Sums], trial: Trial, generator: torch.Generator) -> _
 
 
 def _best(trial: Trial, entries: tuple[int, Tensor, int, int], judges: _Sums) -> int | None:
-    """The code in these entries with which most of the sums are right, if it convinces.
+    """The state in these entries with which most of the sums are right, if it convinces.
 
-    It must mend many of the wrong sums, more than it spoils, and more than any other code does; a single sum could be
-    right by chance.
+    It must correct many of the wrong sums, more than it spoils, and more than any other state does; a single sum could
+    be right by chance.
     """
     tables = trial.steps.repeat(trial.n + 1, 1, 1, 1, 1)
-    for code in range(trial.n):
-        tables[(code, *entries)] = code
+    for state in range(trial.n):
+        tables[(state, *entries)] = state
     x, start, wanted = (
         part.repeat(len(tables), *[1] * (part.ndim - 1)) for part in (judges.x, judges.start, judges.wanted)
     )
