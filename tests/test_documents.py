@@ -76,7 +76,7 @@ def test_the_site_is_built_without_a_warning(tmp_path: Path):
     assert (done.returncode, "WARNING" in done.stderr) == (0, False), done.stderr
     assert "discovers column addition" in (tmp_path / "index.html").read_text()
     reference = (tmp_path / "api" / "index.html").read_text()
-    for name in ("loading.load", "models.Model.trace", "fleets.train", "scores.evaluate"):
+    for name in ("loading.load", "models.Model.trace", "training.train", "scores.evaluate"):
         assert f'id="gridsum.api.{name}"' in reference
     assert "image/gif" in (tmp_path / "tutorial" / "index.html").read_text(), "the notebook was run, and shows its film"
     pages = {path: path.read_text() for path in tmp_path.rglob("*.html") if path.name != "404.html"}
