@@ -21,7 +21,7 @@ from gridsum.cli.output import STANDARD, print_text, tell
 from gridsum.data.answers import DESCRIBED, shortened
 from gridsum.io.limits import TooLargeError
 from gridsum.io.names import MODELS
-from gridsum.tasks import Addition, ExpressionError, Task, find
+from gridsum.tasks import Addition, ExpressionError
 
 _Item = TypeVar("_Item")
 # Lines of a file that a network solves together, at most: more would only make the first answer wait.
@@ -121,34 +121,42 @@ def run(options: Options) -> int:
         raise UsageError("give sums as arguments or with --file, not both")
     if (options.grids or options.attention) and not options.trace:
         raise UsageError("--grids and --attention are for --trace; add it")
-    if not options.expressions:
-        name = STANDARD if options.file is None else options.file
-        standard, nothing = (
-            name == STANDARD,
-            UsageError("there is nothing to solve; give a sum such as 523+102, or --file FILE"),
-        )
-        if options.file is None and (sys.stdin is None or sys.stdin.isatty()):
+    if options.expressions:
+        return _answer_arguments(options)
+    nothing = UsageError("there is nothing to solve; give a sum such as 523+102, or --file FILE")
+    if options.file is None and (sys.stdin is None or sys.stdin.isatty()):
+        raise nothing
+    standard = options.file in (None, STANDARD)
+    # Unbuffered, a read returns what is there: a line typed into a terminal is answered at once.
+    with open(0 if standard else options.file or "", "rb", buffering=0, closefd=not standard) as file:
+        if (options.file or "").lower().endswith(".csv"):
+            asked = _csv_rows(file.read())
+            model = _begin(options)
+            return max((_answer(model, part, options) for part in _parts(asked, _LINES_AT_ONCE)), default=0)
+        first = file.read(_READ_SIZE)
+        if options.file is None and not first:
             raise nothing
-        # Unbuffered, a read returns what is there: a line typed into a terminal is answered at once.
-        with open(0 if standard else name, "rb", buffering=0, closefd=not standard) as file:
-            if name.lower().endswith(".csv"):
-                return _answer(_csv_chunks(file.read), options)
-            first = file.read(_READ_SIZE)
-            if options.file is None and not first:
-                raise nothing
-            if re.search(rb"(?m)" + _MORE, first):
-                first = _in_lines(first + file.readall())
-            begun = iter([first])
-            return _answer_lines(lambda size: next(begun, b"") or file.read(size), options)
+        if re.search(rb"(?m)" + _MORE, first):
+            first = _in_lines(first + file.readall())
+        begun = iter([first])
+        return _answer_lines(lambda size: next(begun, b"") or file.read(size), options)
+
+
+def _answer_arguments(options: Options) -> int:
     for text in options.expressions:
         option = "--model" if text in MODELS else "--file" if os.path.isfile(text) else None
         if option is not None:
             raise UsageError(f"{text!r} is not a sum; write {option} {text}")
     texts = [os.fsdecode(_in_lines(os.fsencode(text))) for text in options.expressions]
-    given = [Asked("argument", number, text) for number, text in enumerate(_joined(texts), 1)]
-    if options.model in MODELS and all(isinstance(_read(asked, find()), ExpressionError) for asked in given):
-        return _answer_chunk(None, given, options)  # nothing to load a network for
-    return _answer([given], options)
+    asked = [Asked("argument", number, text) for number, text in enumerate(_joined(texts), 1)]
+    return _answer(_begin(options), asked, options)
+
+
+def _begin(options: Options) -> Model:
+    model = load(options.model, device=options.device)
+    if options.csv:
+        print_text(_csv_line(DESCRIBED))
+    return model
 
 
 def _in_lines(content: bytes) -> bytes:
@@ -158,12 +166,6 @@ def _in_lines(content: bytes) -> bytes:
         return b"+".join(re.findall(rb"[\d,]+", column[0])) + b"\n" if column[1] else column[0]
 
     return _COLUMN.sub(joined, content)
-
-
-def _answer(chunks: "Sequence[list[Asked]] | Iterator[list[Asked]]", options: Options) -> int:
-    model = load(options.model, device=options.device)
-    _print_header(options)
-    return max((_answer_chunk(model, chunk, options) for chunk in chunks), default=0)
 
 
 def _joined(arguments: Sequence[str]) -> list[str]:
@@ -178,18 +180,17 @@ def _joined(arguments: Sequence[str]) -> list[str]:
     return sums
 
 
-def _csv_chunks(read: Callable[[int], bytes]) -> Iterator[list[Asked]]:
+def _csv_rows(content: bytes) -> list[Asked]:
     """The sums of a CSV file: of its column `expression`, or of its first one, with or without a header."""
-    content = b"".join(iter(lambda: read(_READ_SIZE), b"")).removeprefix(codecs.BOM_UTF8)
     try:
-        rows = list(csv.reader(content.decode().splitlines()))
+        rows = list(csv.reader(content.decode("utf-8-sig").splitlines()))
     except (UnicodeDecodeError, csv.Error) as error:
         raise UsageError(f"the file is not a CSV that can be read: {error}") from None
     names = [name.strip().lower() for name in rows[0]] if rows else []
     column = names.index("expression") if "expression" in names else 0
-    header = bool(rows) and bool(rows[0]) and not any(letter.isdigit() for letter in rows[0][column])
+    header = bool(names) and not any(letter.isdigit() for letter in names[column])
     texts = [row[column] if column < len(row) else "" for row in rows]
-    yield from _parts([Asked("line", number, text) for number, text in enumerate(texts, 1)][header:], _LINES_AT_ONCE)
+    return [Asked("line", number, text) for number, text in enumerate(texts, 1)][header:]
 
 
 def _parts(items: list[_Item], most: int) -> Iterator[list[_Item]]:
@@ -198,15 +199,14 @@ def _parts(items: list[_Item], most: int) -> Iterator[list[_Item]]:
 
 def _answer_lines(read: Callable[[int], bytes], options: Options) -> int:
     """Answer the lines of a file as they come in; returns the exit status."""
-    model, status, number = load(options.model, device=options.device), 0, 0
-    _print_header(options)
+    model, status, number = _begin(options), 0, 0
     for lines in (part for whole in _lines(read) for part in _parts(whole, _PLAIN_LINES)):
         said = model.answer_lines(lines, options.solving) if options.one_line_each else None
         if said is not None:
             print_text(said.decode())
         else:
             asked = [_decoded(number + index, line) for index, line in enumerate(lines, 1)]
-            status = max(status, *(_answer_chunk(model, chunk, options) for chunk in _parts(asked, _LINES_AT_ONCE)))
+            status = max(status, *(_answer(model, part, options) for part in _parts(asked, _LINES_AT_ONCE)))
         number += len(lines)
     return status
 
@@ -234,48 +234,38 @@ def _decoded(number: int, line: bytes) -> Asked:
         return Asked("line", number, None)
 
 
-def _read(asked: Asked, task: Task) -> tuple[str, ...] | ExpressionError | None:
+def _read(model: Model, asked: Asked) -> tuple[str, ...] | ValueError | None:
     """The terms, or what is wrong; None for a line of a file with nothing on it."""
     if asked.text is None:
         return ExpressionError("this is not UTF-8 text; write sums with ASCII digits")
     if asked.place == "line" and not asked.text.strip():
         return None
     try:
-        return task.parse(asked.text)
-    except ExpressionError as error:
+        terms = model.task.parse(asked.text)
+        model.size(terms)
+    except (ExpressionError, TooLargeError) as error:
         return error
-
-
-def _sized(model: Model | None, terms: tuple[str, ...] | ValueError | None) -> tuple[str, ...] | ValueError | None:
-    """The same, with what is wrong where a sum is too large: one of many does not end the others."""
-    if model is not None and isinstance(terms, tuple):
-        try:
-            model.size(terms)
-        except TooLargeError as error:
-            return error
     return terms
 
 
-def _answer_chunk(model: Model | None, chunk: list[Asked], options: Options) -> int:
+def _answer(model: Model, asked: list[Asked], options: Options) -> int:
     """Answer what can be answered, in order; returns the exit status."""
-    status, task = 0, find() if model is None else model.task
-    read = [_sized(model, _read(asked, task)) for asked in chunk]
+    status, read = 0, [_read(model, one) for one in asked]
     expressions = [terms for terms in read if isinstance(terms, tuple)]
-    if model is not None:
-        _warn_of_carries(model, expressions)
-    printed = iter(()) if model is None else _printed(model, expressions, options)
-    for asked, terms in zip(chunk, read, strict=True):
+    _warn_of_carries(model, expressions)
+    printed = _printed(model, expressions, options)
+    for one, terms in zip(asked, read, strict=True):
         if isinstance(terms, tuple):
             print_text(next(printed))
             continue
         if isinstance(terms, ValueError):
             status = 2
-            alone = asked.place == "argument" and len(chunk) == 1
-            tell(f"gridsum: error: {'' if alone else f'{asked.place} {asked.number}: '}{terms}")
+            alone = one.place == "argument" and len(asked) == 1
+            tell(f"gridsum: error: {'' if alone else f'{one.place} {one.number}: '}{terms}")
             if options.json or options.trace:
-                print_text(json.dumps({asked.place: asked.number, "error": str(terms)}) + "\n")
+                print_text(json.dumps({one.place: one.number, "error": str(terms)}) + "\n")
             elif options.csv:
-                print_text(_csv_line([asked.text or "", *[""] * (len(DESCRIBED) - 1)]))
+                print_text(_csv_line([one.text or "", *[""] * (len(DESCRIBED) - 1)]))
         if options.one_line_each:
             print_text("\n")
     return status
@@ -311,11 +301,6 @@ def _printed(model: Model, expressions: list[tuple[str, ...]], options: Options)
             yield _csv_line(list(answer.described(model.name).values()))
         else:
             yield answer.answer + "\n"
-
-
-def _print_header(options: Options) -> None:
-    if options.csv:
-        print_text(_csv_line(DESCRIBED))
 
 
 def _csv_line(cells: Sequence[Any]) -> str:
