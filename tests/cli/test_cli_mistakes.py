@@ -113,7 +113,6 @@ OPTIONS = {
     "page --out site --address example.org": "does not begin with https:// or http://",
     f"page --out {__file__}": "is a file; name a folder",
     "rule --table none.json": "none.json",
-    "rule --out rule.gif": ".svg, .png or .pdf",
     "rule --model base": "keeps vectors in its cells, not bits: what it does in a cell is not a finite table",
     "prove --model base": "nothing be proved of all sums; name exact",
     "watch none": "there is no folder",

@@ -1,12 +1,11 @@
 """`gridsum rule`: the rule that a network has learned, as a table that a person can read."""
 
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gridsum.cli.options import File, ModelName, UsageError, flag, option
-from gridsum.cli.output import check_writable, print_text, tell, terminal_width, write_result
+from gridsum.cli.options import File, ModelName, flag, option
+from gridsum.cli.output import print_text, tell, terminal_width, write_result
 from gridsum.cli.prove import rule_of
 from gridsum.io.names import DEFAULT_MODEL
 
@@ -27,7 +26,6 @@ class Options:
 
     examples:
       gridsum rule
-      gridsum rule --out rule.svg
       gridsum rule --model runs/exact/seed-3 --out rule.json
       gridsum rule --table rule.json
     """
@@ -36,44 +34,24 @@ class Options:
         f"a shipped model's name, the folder of one trained seed, or a weights file (default: {DEFAULT_MODEL})",
         instead_of="table",
     )
-    table: File | None = option("a rule that --out FILE.json wrote", instead_of="table")
+    table: File | None = option("a rule that --out wrote", instead_of="table")
     json: bool = flag("print the whole table as a JSON object")
-    out: File | None = option("write the table, if the name ends in .json; draw it, if in .svg, .png or .pdf")
+    out: File | None = option("also write that object to a file")
 
 
 def run(options: Options) -> int:
-    as_table = options.out is not None and options.out.lower().endswith(".json")
-    drawing = None if options.out is None or as_table else _drawing(options.out)
-    if options.out is not None:
-        check_writable(options.out)
     name, table = rule_of(options.model, options.table)
-    if options.out is not None and as_table:
+    if options.out is not None:
         write_result(options.out, table.to_json() + "\n")
+        tell(f"gridsum: wrote {options.out}")
     if options.json:
         print_text(table.to_json() + "\n")
-    if drawing is not None or not options.json:
+    else:
         from gridsum.api.terminal import render
         from gridsum.automaton.meaning import meaning_of
 
-        meaning = meaning_of(table)
-        if not options.json:
-            print_text(render(_described(name, table, meaning, terminal_width()), sys.stdout))
-        if drawing is not None:
-            drawing(table, meaning)
-    if options.out is not None:
-        tell(f"gridsum: wrote {options.out}")
+        print_text(render(_described(name, table, meaning_of(table), terminal_width()), sys.stdout))
     return 0
-
-
-def _drawing(name: str) -> "Callable[[RuleTable, Meaning], None]":
-    """What draws the picture into a file, if what it needs is installed."""
-    try:
-        from gridsum.figures.rule import plot_rule
-        from gridsum.figures.style import check_format, to_bytes
-    except ImportError as error:
-        raise UsageError(str(error)) from None
-    suffix = check_format(name)
-    return lambda table, meaning: write_result(name, to_bytes(plot_rule(table, meaning), suffix))
 
 
 def _described(name: str, table: "RuleTable", meaning: "Meaning", width: int | None) -> "list[Line]":

@@ -17,7 +17,6 @@ from gridsum.figures.attention import plot_attention, plot_cell
 from gridsum.figures.baselines import plot_baselines, plot_learning
 from gridsum.figures.curves import plot_halting, plot_terms, plot_training
 from gridsum.figures.ring import plot_rings
-from gridsum.figures.rule import plot_rule
 from gridsum.figures.steps import plot_placement, plot_steps
 from gridsum.figures.style import save
 
@@ -30,7 +29,6 @@ __all__ = [
     "plot_learning",
     "plot_placement",
     "plot_rings",
-    "plot_rule",
     "plot_steps",
     "plot_terms",
     "plot_training",
