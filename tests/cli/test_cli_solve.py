@@ -154,9 +154,9 @@ def test_the_drawing_of_a_network_shows_its_placement_its_readings_and_when_it_h
         assert trace.halting is not None
         assert f"λ {float(trace.halting[n]):.3f}   halted by now " in lines[number]
         if "no symbol has changed" not in lines[number]:
-            rows = lines[number + 1 : number + 1 + len(trace.readings[n])]
-            assert [re.sub(r"[ >\[\]]", "", row) for row in rows] == trace.readings[n]
-            changed = sum(map(str.__ne__, "".join(trace.readings[n]), "".join(trace.readings[n - 1]))) if n else 0
+            rows = lines[number + 1 : number + 1 + len(trace.text[n])]
+            assert [re.sub(r"[ >\[\]]", "", row) for row in rows] == trace.text[n]
+            changed = sum(map(str.__ne__, "".join(trace.text[n]), "".join(trace.text[n - 1]))) if n else 0
             assert "".join(rows).count("[") == changed
     assert f"halted after {trace.answer.steps} steps, answer 10041, which is right" in lines
 

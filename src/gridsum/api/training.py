@@ -10,7 +10,6 @@ from gridsum.api.models import Model
 from gridsum.api.options import ModelError, as_device
 from gridsum.api.progress import Progress, progress
 from gridsum.config.fields import override, seeds_of
-from gridsum.config.paper import ConfigError
 from gridsum.config.registry import find
 from gridsum.ops.devices import describe, pick_device
 from gridsum.ops.forms import served
@@ -56,7 +55,7 @@ class TrainingRun(Sequence[Model]):
 
 def train(
     variant: str = VARIANT,
-    seeds: "int | str | Iterable[int]" = 0,
+    seeds: "int | str | Iterable[int] | None" = None,
     out: "str | Path | None" = None,
     settings: Mapping[str, Any] | None = None,
     *,
@@ -70,9 +69,9 @@ def train(
     """Train a run for each seed, all together, into the folder `out`.
 
     `variant` is one of the paper's, `exact`, or a baseline such as "dngpu". `seeds` is a number, numbers, or text such
-    as "0-9". `settings` are fields by their dotted names, such as {"training.epochs": 3}; `gridsum train --help` lists
-    them. `setting` names several at once: "small" makes `exact` small enough for a CPU, "text" reads the paper
-    otherwise, "native" trains a baseline as its own paper does. `start_from` goes on with a trained model and its
+    as "0-9" (default: 0). `settings` are fields by their dotted names, such as {"training.epochs": 3}; `gridsum train
+    --help` lists them. `setting` names several at once: "small" makes `exact` small enough for a CPU, "text" reads the
+    paper otherwise, "native" trains a baseline as its own paper does. `start_from` goes on with a trained model and its
     seeds, `resume` with the folder itself. `task` is what to learn: a task, or the name of one such as "add:base=2".
     Progress goes to standard error unless `quiet`.
 
@@ -90,24 +89,41 @@ def train(
     if (start_from is not None or resume) and (setting or task):
         raise ModelError("setting and task are for a new training; leave out start_from and resume")
     assert out is not None
-    folder, chosen, changes = Path(out), pick_device(device), dict(settings or {})
+    begin = start_from.runs if isinstance(start_from, Model) else weights_of(start_from, _numbers(seeds))
+    folder, changes, named = Path(out), dict(settings or {}), None if task is None else known_as(task)
+    asked = None if resume else find(variant).configure(setting, named, changes)
+    config, numbers = planned(folder if resume else None, asked, _numbers(seeds), changes, begin)
     with progress(quiet) as shown:
-        if resume:
-            from gridsum.training.folders import read_setup
+        return run_training(config, numbers, folder, pick_device(device), shown, resume, begin)
 
-            config, numbers = read_setup(folder)
-            return run_training(override(config, changes), numbers, folder, chosen, shown, resume=True)
-        if start_from is not None:
-            from gridsum.model.store import load as load_all
 
-            begin = start_from.runs if isinstance(start_from, Model) else load_all(str(start_from))
-            config = override(begin.kind.following(begin.config), changes)
-            return run_training(config, begin.seeds, folder, chosen, shown, start=begin)
-        try:
-            config = find(variant).configure(setting, None if task is None else known_as(task), changes)
-        except ConfigError as error:
-            raise ModelError(str(error)) from None
-        return run_training(config, _numbers(seeds), folder, chosen, shown)
+def planned(
+    resumed: Path | None, asked: Any, seeds: tuple[int, ...] | None, changes: Mapping[str, Any], start: Any
+) -> tuple[Any, tuple[int, ...]]:
+    """The configuration and the seeds of a training: those of the weights to start with, or as asked; what is not
+    asked is as the folder has it that is resumed."""
+    if start is not None:
+        return override(start.kind.following(start.config), dict(changes)), start.seeds
+    if resumed is not None and (asked is None or seeds is None):
+        from gridsum.training.folders import read_setup
+
+        there, seeds_there = read_setup(resumed)
+        asked, seeds = asked or there, seeds or seeds_there
+    return override(asked, dict(changes)), seeds or (0,)
+
+
+def weights_of(name: "str | Path | None", seeds: tuple[int, ...] | None) -> Any:
+    """A trained model to start with: all of its runs, or those with these seeds."""
+    if name is None:
+        return None
+    from gridsum.model.store import load, load_runs
+
+    whole = load(str(name))
+    paths = dict(zip(whole.seeds, whole.paths, strict=True))
+    missing = next((seed for seed in seeds or () if seed not in paths), None)
+    if missing is not None:
+        raise ModelError(f"{name} has no seed {missing}, only {', '.join(map(str, paths))}; name some of these or none")
+    return whole if seeds is None else load_runs(str(name), [paths[seed] for seed in seeds])
 
 
 def _check(variant: Any, out: Any, settings: Any) -> None:
@@ -123,7 +139,9 @@ def _check(variant: Any, out: Any, settings: Any) -> None:
         raise ModelError(f"{settings!r} are not settings; write them as {{'training.epochs': 3}}")
 
 
-def _numbers(seeds: "int | str | Iterable[int]") -> tuple[int, ...]:
+def _numbers(seeds: "int | str | Iterable[int] | None") -> tuple[int, ...] | None:
+    if seeds is None:
+        return None
     if as_device(seeds):
         raise ModelError(f"{seeds!r} is not a seed; {as_device(seeds)}")
     if isinstance(seeds, str):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from gridsum.api.progress import progress
-from gridsum.api.training import VARIANT, TrainingRun, run_training
+from gridsum.api.training import VARIANT, TrainingRun, planned, run_training, weights_of
 from gridsum.cli.options import (
     File,
     Folder,
@@ -24,10 +24,10 @@ from gridsum.cli.options import (
     written,
 )
 from gridsum.cli.output import print_text, tell, unwritable
-from gridsum.config.fields import MOST_SEEDS, override
+from gridsum.config.fields import MOST_SEEDS
 from gridsum.config.registry import BASELINES, Trainable, find, names, read_config
 from gridsum.config.variants import VARIANTS
-from gridsum.model.store import Model, configuration_of, load, load_runs, locate
+from gridsum.model.store import configuration_of, locate
 from gridsum.ops.devices import pick_device
 
 if TYPE_CHECKING:
@@ -131,8 +131,12 @@ def run(options: Options) -> int:
     for name in ("setting", "task"):
         if getattr(options, name) is not None and (options.config or options.start_from or options.resume):
             raise UsageError(f"--{name} is for a new training; leave out --config, --start-from and --resume")
-    begin = None if options.start_from is None else _beginning(options.start_from, options.seeds)
-    config, seeds = _setup(options, begin)
+    begin = weights_of(options.start_from, options.seeds)
+    asked = None if options.config is None else _read_config(options.config)
+    if asked is None and (options.variant is not None or not options.resume):
+        asked = find(options.variant or VARIANT).configure(options.setting, options.task, options.changes)
+    resumed = Path(options.out or "") if options.resume else None
+    config, seeds = planned(resumed, asked, options.seeds, options.changes, begin)
     folder = Path(options.out or f"runs/{config.variant}")
     device = pick_device(options.device)
     epochs: list[Epoch] = []
@@ -153,37 +157,6 @@ def run(options: Options) -> int:
         print_text(f"seed {result['seed']}: {said}{why}, {len(result['rounds'])} rounds of consolidation\n")
     tell(_farewell(config, training, epochs))
     return 0
-
-
-def _beginning(name: str, seeds: tuple[int, ...] | None) -> Model:
-    """The model to begin from: all of its runs, or those with these seeds."""
-    whole = load(name)
-    if seeds is None:
-        return whole
-    paths = dict(zip(whole.seeds, whole.paths, strict=True))
-    missing = next((seed for seed in seeds if seed not in paths), None)
-    if missing is not None:
-        raise UsageError(f"{name} has no seed {missing}, only {', '.join(map(str, paths))}; name some of these or none")
-    return load_runs(name, [paths[seed] for seed in seeds])
-
-
-def _setup(options: Options, begin: Model | None) -> tuple[Any, tuple[int, ...]]:
-    """What to train: as the options say, or on resuming, what they do not say as the folder has it."""
-    seeds, changes = options.seeds, dict(options.changes)
-    if begin is not None:
-        return override(begin.kind.following(begin.config), changes), begin.seeds
-    config = None
-    if options.config is not None:
-        config = override(_read_config(options.config), changes)
-    elif options.variant is not None or not options.resume:
-        config = find(options.variant or VARIANT).configure(options.setting, options.task, changes)
-    if options.resume and (config is None or seeds is None):
-        from gridsum.training.folders import read_setup
-
-        there, seeds_there = read_setup(Path(options.out or ""))
-        config, seeds = config or override(there, changes), seeds or seeds_there
-    assert config is not None, "a configuration comes from the options or from the folder"
-    return config, seeds or (0,)
 
 
 def _read_config(name: str) -> Any:
