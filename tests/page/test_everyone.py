@@ -124,6 +124,9 @@ def test_on_paper_every_film_stands_at_its_end_in_dark_ink(browser: Browser, add
         assert page.evaluate("gridsum.app.hero.atEnd && !gridsum.app.hero.playing")
         assert page.evaluate("gridsum.theme().ink") == "#1c1f24"
         expect(page.locator("#hero .transport")).to_be_hidden()
+        expect(
+            page.locator("#race figure").first
+        ).to_be_hidden()  # nobody has looked at it, and it is loaded by looking
 
 
 def test_other_bases_are_added(browser: Browser, address: str):

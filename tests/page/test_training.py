@@ -37,7 +37,7 @@ def test_its_networks_step_as_torch_does(run: Path, node: Node, tmp_path: Path):
     x = torch.randint(base + 2, (400,), generator=generator)
     contexts = torch.randint(rule.outside + 1, (400, 3), generator=generator)
     script = """
-      const network = new gridsum.LearnedNetwork(gridsum.training.moments.at(-1), gridsum.training.shape, "it");
+      const network = await gridsum.LearnedNetwork.from(gridsum.training.moments.at(-1), gridsum.training.shape, "it");
       const usual = (x) => (x < network.base ? x : x - network.base + 10);
       for (const [x, ...around] of input) told.push(network.after(usual(x), ...around));
       told.push(network.symbols.length, [...network.symbols]);"""

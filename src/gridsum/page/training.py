@@ -1,12 +1,13 @@
 """How one run of `exact` learned: its network at a dozen moments, small enough for the page to compute with.
 
 A network is folded first: what a cell makes of each symbol, what bits show to those beside them, and FFN_3. Weights are
-rounded to 8 bits, row by row. The page says which command trains the run again.
+rounded row by row, to as many levels as there is room for. The page says which command trains the run again.
 """
 
 import base64
 import json
 import shlex
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from gridsum.training.folders import kept_weights
 from gridsum.training.loop import held_out_problems
 
 MOST_BYTES = 250_000
-_LEVELS = 127
+_LEVELS = (127, 63, 31, 15)
 # A scale is kept as its logarithm, in 16 bits.
 _SCALE_STEP, _SCALE_LOW = 1 / 2048, -16
 
@@ -37,7 +38,7 @@ def training_script(folder: Path) -> str:
     if len(paths) < 2 or not (folder / WEIGHTS).is_file():
         raise PageError(
             f"{folder} does not hold a run that kept its weights; train one: gridsum train --variant exact --out RUN "
-            "--rule.width 32 --rule.hidden 64 --discovery.keep_epochs 4, and name its folder, RUN/seed-0"
+            "--rule.width 48 --rule.hidden 64 --discovery.keep_epochs 4, and name its folder, RUN/seed-0"
         )
     kept = [load_runs(str(folder), [path]) for path in (*paths, folder / WEIGHTS)]
     config, seed = kept[0].config, kept[0].seeds[0]
@@ -46,7 +47,6 @@ def training_script(folder: Path) -> str:
     start = Model(str(folder), config, (seed,), find(config.variant).build(config, [seed]))
     steps = [0, *(int(path.stem.rpartition("-")[2]) * config.training.steps_per_epoch for path in paths), config.steps]
     models = [start, *kept]
-    moments = [moment(model.network) for model in models]
     about = {
         "command": command(config, seed),
         "steps": config.steps,
@@ -60,15 +60,16 @@ def training_script(folder: Path) -> str:
             "hidden": config.rule.hidden,
             "bits": config.rule.bits,
         },
-        "moments": moments,
     }
-    script = f"gridsum.training = {json.dumps(about, separators=(',', ':'))};\n"
-    if len(script) > MOST_BYTES:
-        raise PageError(
-            f"the networks of {folder} take {len(script):,} bytes on the page, more than {MOST_BYTES:,}; train smaller "
-            "ones (--rule.width 32 --rule.hidden 64) or keep fewer (--discovery.keep_epochs)"
-        )
-    return script
+    for levels in _LEVELS:
+        about["moments"] = [moment(model.network, levels) for model in models]
+        script = f"gridsum.training = {json.dumps(about, separators=(',', ':'))};\n"
+        if len(script) <= MOST_BYTES:
+            return script
+    raise PageError(
+        f"the networks of {folder} take more than {MOST_BYTES:,} bytes on the page; train smaller ones "
+        "(--rule.width 48 --rule.hidden 64) or keep fewer (--discovery.keep_epochs)"
+    )
 
 
 def command(config: ExactConfig, seed: int) -> str:
@@ -96,10 +97,10 @@ def _held_out(model: Model) -> float:
 
 
 @torch.no_grad()
-def moment(network: RuleNetwork) -> dict[str, Any]:
+def moment(network: RuleNetwork, levels: int) -> dict[str, Any]:
     """One run's network, folded and rounded."""
     rule = LearnedRule(network)
-    packed = b"".join(rounded(part) for part in folded(network))
+    packed = zlib.compress(b"".join(rounded(part, levels) for part in folded(network)), 9)
     return {
         "actions": rule.actions().tolist(),
         "reading": "".join(chr(ord("a") + symbol) for symbol in rule.reading().tolist()),
@@ -127,10 +128,10 @@ def _with_bias(weight: Any, bias: Any) -> Tensor:
     return torch.cat((weight, bias[:, None]), 1)
 
 
-def rounded(part: Tensor) -> bytes:
-    """A matrix in 8 bits a weight: the scale of each row, then the rows."""
+def rounded(part: Tensor, levels: int) -> bytes:
+    """A matrix with levels on either side of 0, a byte for each weight: the scale of each row, then the rows."""
     rows = part.detach().cpu().double().numpy()
-    scales = np.maximum(np.abs(rows).max(1), 2.0**_SCALE_LOW) / _LEVELS
+    scales = np.maximum(np.abs(rows).max(1), 2.0**_SCALE_LOW) / levels
     kept = np.clip(np.ceil((np.log2(scales) - _SCALE_LOW) / _SCALE_STEP), 0, 65535).astype("<u2")
     used = 2.0 ** (kept * _SCALE_STEP + _SCALE_LOW)
     return kept.tobytes() + np.round(rows / used[:, None]).astype("i1").tobytes()

@@ -31,10 +31,14 @@
 
   // A rule from what the page was built with; its table comes packed to a hundredth of its size.
   async function makeRule(data) {
-    const packed = new Blob([bytes(data.steps)]).stream().pipeThrough(new DecompressionStream("deflate"));
-    const steps = new Uint8Array(await new Response(packed).arrayBuffer());
+    const steps = await inflate(data.steps);
     const letters = data.reading.map((symbol) => (symbol >= 1 && symbol <= data.base ? gridsum.DIGITS[symbol - 1] : ""));
     return new Rule({ ...data, steps, letters, carries: data.meanings.map(({ carry }) => carry ?? 0) });
+  }
+
+  async function inflate(text) {
+    const packed = new Blob([bytes(text)]).stream().pipeThrough(new DecompressionStream("deflate"));
+    return new Uint8Array(await new Response(packed).arrayBuffer());
   }
 
   const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
@@ -283,5 +287,5 @@
     }
   }
 
-  Object.assign(gridsum, { makeRule, bytes, encode, sizeOf, place, Run, RuleComputation });
+  Object.assign(gridsum, { makeRule, bytes, inflate, encode, sizeOf, place, Run, RuleComputation });
 }

@@ -194,6 +194,7 @@
       map.draw();
     };
     gridsum.watch($("cases"), (seen) => { if (seen) prepared(); }, 0.1);
+    addEventListener("beforeprint", prepared);
 
     $("check").addEventListener("click", () => {
       prepared();

@@ -36,6 +36,7 @@
         const other = new gridsum.PaperComputation(await network(), terms), exact = new gridsum.RuleComputation(rule, terms);
         if (!await exact.complete(late) || !await other.complete(late)) return;
         verdict = verdictOf(other);
+        $("race").classList.add("open");
         right.show(other, 0);
         left.show(exact, 0);
         if (play) left.play();

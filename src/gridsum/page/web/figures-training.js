@@ -3,7 +3,7 @@
 {
   const { html, svg, theme, t, still, count } = gridsum;
   const $ = (id) => document.getElementById(id);
-  const HEIGHT = 170, TOP = 30, SIDE = 12, BOTTOM = 22;
+  const HEIGHT = 170, TOP = 30, LEFT = 52, RIGHT = 12, BOTTOM = 22;
   const MOMENT_MS = 900;
 
   function training() {
@@ -20,11 +20,13 @@
       told.textContent = t("training.loading");
       await gridsum.loadScript("training.js");
       data = gridsum.training;
+      $("training").classList.add("open");
       slider.max = data.moments.length - 1;
-      networks = data.moments.map(() => null);
+      networks = await Promise.all(data.moments.map((moment) => gridsum.LearnedNetwork.from(moment, data.shape, t("training.network"))));
       terms = [58, 67].map((number) => number.toString(data.shape.base));
       $("training-sum").value = terms.join("+");
-      $("training-command").textContent = data.command;
+      // Broken between options alone.
+      $("training-command").replaceChildren(...data.command.split(/ (?=--)/).flatMap((part) => [html("span", {}, part), " "]));
       draw();
       go(still() ? data.moments.length - 1 : 0);
     }
@@ -34,7 +36,6 @@
 
     function go(index) {
       slider.value = index;
-      networks[index] ??= new gridsum.LearnedNetwork(data.moments[index], data.shape, t("training.network"));
       const computation = new gridsum.LearnedComputation(networks[index], terms);
       player.show(computation, computation.steps);
       const phase = phaseAt(data.at[index]), seen = data.at[index] * data.batch;
@@ -60,7 +61,7 @@
     function draw() {
       if (!data) return;
       const width = Math.min(720, $("training-curve").clientWidth), last = data.at.length - 1, { accent, accentSoft, card, edge, ink } = theme();
-      const x = (index) => SIDE + index / last * (width - 2 * SIDE), y = (share) => HEIGHT - BOTTOM - share * (HEIGHT - BOTTOM - TOP);
+      const x = (index) => LEFT + index / last * (width - LEFT - RIGHT), y = (share) => HEIGHT - BOTTOM - share * (HEIGHT - BOTTOM - TOP);
       const where = (step) => x((last - 1) * step / data.steps);
       const picture = svg("svg", { viewBox: `0 0 ${width} ${HEIGHT}`, width, role: "img", "aria-label": t("training.curve") });
       let from = 0;
@@ -71,8 +72,8 @@
         from = to;
       });
       for (const share of [0, 0.5, 1]) {
-        picture.append(svg("line", { x1: SIDE, x2: width - SIDE, y1: y(share), y2: y(share), stroke: edge, "stroke-dasharray": share ? "2 4" : "none" }));
-        picture.append(svg("text", { x: SIDE + 4, y: y(share) - 4, class: "quiet-text" }, `${count(100 * share)}%`));
+        picture.append(svg("line", { x1: LEFT, x2: width - RIGHT, y1: y(share), y2: y(share), stroke: edge, "stroke-dasharray": share ? "2 4" : "none" }));
+        picture.append(svg("text", { x: LEFT - 10, y: y(share) + 4, class: "quiet-text", "text-anchor": "end" }, `${count(100 * share)}%`));
       }
       picture.append(svg("polyline", { points: data.heldOut.map((share, index) => `${x(index)},${y(share)}`).join(" "), fill: "none", stroke: accent, "stroke-width": 2.5 }));
       data.heldOut.forEach((share, index) => picture.append(svg("circle", { cx: x(index), cy: y(share), r: index === Number(slider.value) ? 7 : 3, fill: accent, stroke: ink, "stroke-width": index === Number(slider.value) ? 2 : 0 })));
@@ -94,6 +95,10 @@
       }
     });
     gridsum.onTheme(draw);
+    addEventListener("beforeprint", () => {
+      clearInterval(timer);
+      if (data) go(data.moments.length - 1);
+    });
     new ResizeObserver(draw).observe($("training-curve"));
     let started = false;
     gridsum.watch($("training"), async (seen) => {

@@ -1,5 +1,5 @@
 "use strict";
-// The network of bits in plain JavaScript, as model/rule.py has it, from weights of 8 bits; for small grids, step by step.
+// The network of bits in plain JavaScript, as model/rule.py has it, from rounded weights; for small grids, step by step.
 {
   const SHARPNESS = 3;
   const SCALE_STEP = 1 / 2048, SCALE_LOW = -16;
@@ -7,13 +7,17 @@
   const MOST_CELLS = 200;
 
   class LearnedNetwork {
+    static async from(moment, ...about) {
+      return new LearnedNetwork({ ...moment, packed: await gridsum.inflate(moment.weights) }, ...about);
+    }
+
     // Outside, symbols have the numbers that they have in base 10.
-    constructor({ actions, reading, weights }, { width, hidden, bits, base }, name) {
+    constructor({ actions, reading, packed }, { width, hidden, bits, base }, name) {
       Object.assign(this, { name, base, width, hidden, bits, outside: 2 ** bits, known: new Map() });
       const own = (symbol) => (symbol > 10 ? symbol - 10 + base : symbol), usual = (symbol) => (symbol > base ? symbol - base + 10 : symbol);
       this.actions = Array.from({ length: 13 }, (_, symbol) => actions[own(symbol)]);
       this.symbols = Uint8Array.from(reading, (letter) => usual(letter.charCodeAt(0) - 97));
-      const view = new DataView(gridsum.bytes(weights).buffer);
+      const view = new DataView(packed.buffer);
       let at = 0;
       const matrix = (rows, columns) => {
         const scales = Array.from({ length: rows }, (_, row) => 2 ** (view.getUint16(at + 2 * row, true) * SCALE_STEP + SCALE_LOW));
