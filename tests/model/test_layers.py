@@ -14,10 +14,7 @@ from gridsum.model.paper import FeedForward, LayerNorm, Linear
 from gridsum.model.rollout import Network
 from gridsum.model.runs import generators
 from gridsum.ops.dropout.plain import Dropout, NumberedCells
-from gridsum.ops.forms import computed_in
 from gridsum.ops.grids import linear
-
-fed = computed_in("cpu")(FeedForward.__call__)
 
 
 def random_tensor(*shape: int, seed: int = 1) -> torch.Tensor:
@@ -111,64 +108,6 @@ def test_dropout_depends_on_stream_and_cell_alone():
     assert torch.equal(some[0], full[1, [4, 1]])
     assert not torch.equal(full[0], full[1])
     assert not torch.equal(full[0, 0], full[0, 1])
-
-
-def feed_forward_and_dropouts(runs: int, dropout: bool) -> tuple[FeedForward, list[Dropout] | None]:
-    sizes = (4, 8, 12, 4)
-    streams = Stream.of_seeds(range(runs)).children(3)
-    cells = NumberedCells(torch.arange(6).view(2, 3))
-    return randomised(FeedForward(generators(range(runs)), sizes)), [
-        Dropout(stream, cells, 0.3) for stream in streams
-    ] if dropout else None
-
-
-@pytest.mark.parametrize("runs", [1, 2])
-@pytest.mark.parametrize("dropout", [False, True])
-def test_the_fused_feed_forward_is_the_plain_one(runs, dropout):
-    network, dropouts = feed_forward_and_dropouts(runs, dropout)
-    x = random_tensor(runs, 2, 3, 4).requires_grad_()
-    seed = random_tensor(runs, 2, 3, 4, seed=2)
-    results, gradients = [], []
-    for feed in (fed, FeedForward.__call__):
-        results.append(feed(network, x, dropouts))
-        gradients.append(torch.autograd.grad(results[-1], (x, *network.parameters()), seed))
-    torch.testing.assert_close(*results, rtol=1e-12, atol=1e-12)
-    for ours, theirs in zip(*gradients, strict=True):
-        assert theirs.abs().max() > 1e-3
-        torch.testing.assert_close(ours, theirs, rtol=1e-11, atol=1e-12)
-
-
-@pytest.mark.parametrize("scale", [1e3, 1e-3])
-def test_hidden_features_of_any_size_have_a_slope(scale):
-    """Where SiLU is all but 0, all but the identity, and between: in single precision beside double."""
-    network, _ = feed_forward_and_dropouts(1, False)
-    x = (scale * random_tensor(1, 2, 3, 4)).requires_grad_()
-    seed = random_tensor(1, 2, 3, 4, seed=2)
-    expected = torch.autograd.grad(network(x), (x, *network.parameters()), seed)
-    network.float()
-    x = x.detach().float().requires_grad_()
-    found = torch.autograd.grad(fed(network, x), (x, *network.parameters()), seed.float())
-    for ours, theirs in zip(found, expected, strict=True):
-        assert relative_error(ours, theirs.float()) < 1e-5
-
-
-def relative_error(one: torch.Tensor, other: torch.Tensor) -> float:
-    return float((one - other).detach().norm() / other.detach().norm())
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_excluded_features_are_zero_after_silu_and_have_no_gradient(dtype):
-    dropout = Dropout(Stream.of_seeds([1, 2]), NumberedCells(torch.arange(40)), 0.5)
-    hidden = 50 * random_tensor(2, 40, 16).to(dtype)
-    kept = dropout.kept(hidden)
-    excluded = hidden.clone()
-    dropout.exclude(excluded)
-    assert torch.equal(excluded[kept == 1], hidden[kept == 1])
-    values = nn.functional.silu(excluded.requires_grad_())
-    assert torch.equal(values * kept, values)
-    values.sum().backward()
-    assert excluded.grad is not None
-    assert torch.equal(excluded.grad * kept, excluded.grad)
 
 
 @given(st.permutations(range(4)))

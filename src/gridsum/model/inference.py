@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from gridsum.config.paper import ModelConfig
-from gridsum.model.rollout import Change, Moment, Network, Start, form_of, unroll
+from gridsum.model.rollout import WORTH_LEAVING, Change, Moment, Network, Start, form_of, unroll
 from gridsum.ops.grids import GridSize
 
 HaltingRule = Literal["sampled", "median", "fixed"]
@@ -26,9 +26,6 @@ _TRAINED: dict[str, str] = {
     "ponder": "this model was trained to decide when to halt",
     "fixed": "this model has no halting network",
 }
-
-# Problems that are done leave a computation once an eighth of it are: leaving costs a copy.
-_WORTH_LEAVING = 7 / 8
 
 Watch = Callable[[Moment], None]
 """Is shown every moment from G_0 on; may raise to give the work up."""
@@ -109,7 +106,7 @@ def infer(
     def going() -> Tensor | None:
         nonlocal present
         left = running[:, present].any(0)
-        if int(left.sum()) > len(present) * _WORTH_LEAVING:
+        if int(left.sum()) > len(present) * WORTH_LEAVING:
             return None
         present = present[left]
         return left

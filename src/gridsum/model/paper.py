@@ -18,13 +18,13 @@ from typing import cast
 
 import torch
 from torch import Generator, Tensor, nn
+from torch.nn import functional as F
 
 from gridsum.config.paper import ConfigError, ModelConfig
 from gridsum.model.runs import RunModule, constant, normal, uniform, written
 from gridsum.ops.attention import attend, project
 from gridsum.ops.attention.plain import attention_weights
 from gridsum.ops.context import attend_to_grid
-from gridsum.ops.feed_forward import feed_forward
 from gridsum.ops.grids import Drop, GridSize, layer_norm, linear, only_inside
 from gridsum.ops.placement import look_up
 from gridsum.ops.placement.plain import ACTIONS
@@ -55,7 +55,10 @@ class FeedForward(nn.Module):
         self.layers = nn.ModuleList(Linear(runs, *pair) for pair in pairwise(sizes))
 
     def forward(self, x: Tensor, drops: Sequence[Drop] | None = None) -> Tensor:
-        return feed_forward(x, self.layers, drops)
+        for index, layer in enumerate(self.layers):
+            x = F.silu(x) if index else x
+            x = layer(drops[index](x) if drops else x)
+        return x
 
 
 @written

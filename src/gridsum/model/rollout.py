@@ -22,6 +22,7 @@ from gridsum.model.paper import (
 )
 from gridsum.model.runs import RunsModule, as_written, generators, written
 from gridsum.ops.dropout import AnyDropouts, dropouts
+from gridsum.ops.dropout.plain import Dropouts
 from gridsum.ops.forms import Form, Kept, computed_in, fastest_form, full_precision
 from gridsum.ops.forms import form as current_form
 from gridsum.ops.grids import Drop, GridSize, only_inside
@@ -29,6 +30,8 @@ from gridsum.ops.placement import look_up, place_symbols
 from gridsum.ops.placement.plain import most_probable, seq2grid
 
 _DEFAULT_TASK = TaskConfig()
+WORTH_LEAVING = 7 / 8
+"""Problems that are done leave a computation once an eighth of it are: leaving costs a copy."""
 
 
 @dataclass(frozen=True)
@@ -68,35 +71,55 @@ class Rollout:
         self.size, self.steps, self.drops, self.epsilon = start.size, start.steps, start.drops, start.epsilon
         self.problems = start.symbols.shape[1]
         self.exactly = start.exactly
+        self.present = torch.arange(self.problems, device=start.symbols.device)
+        """The problems that are still computed."""
         self.running = torch.ones(start.symbols.shape[:2], device=start.symbols.device)
         """The probability [R,B] that a sample has not halted."""
-        self.done = False
-        """Whether every sample has been truncated, so that nothing more counts."""
+        self.ended: Tensor | None = None
+        """Which samples [R,B] have been truncated, so that nothing more of them counts; None where nobody asks."""
         self.context = None if self.network.context is None else self.network.context.start(self.problems)
         with computed_in(chosen, self.kept):
             self.show(self.network.place(start.symbols, start.size, start.hard))
 
     def show(self, grid: Tensor) -> None:
-        """Go on with a grid: G_n [R,B,H,W,E]."""
+        """Go on with a grid: G_n [R,b,H,W,E], of the problems that are still computed."""
         self.grid, self.top = grid, grid[:, :, 0]
 
     def look(self, n: int) -> tuple[Tensor, Tensor | None]:
         """The top row of G_n [R,B,W,E], and λ_n [R,B]; None where the network does not decide when to halt."""
         if self.network.context is None:
             return self.top, None
-        halting = self.decide(n)
+        top, halting = self.top, self.decide(n)
         if self.epsilon is not None and not self.exactly:
-            self.done = not bool((self.running >= self.epsilon).any())  # those that are no numbers have ended, too
+            top, halting = (self.of_all(part) for part in (top, halting))
+            self.ended = ~(self.running >= self.epsilon)  # what is not a number has ended, too
             self.running = self.running * (1 - halting.detach())
-        return self.top, halting
+        return top, halting
+
+    def of_all(self, part: Tensor) -> Tensor:
+        """What was computed [R,b,...] as that of all problems [R,B,...], 0 for those that have left."""
+        if len(self.present) == self.problems:
+            return part
+        return part.new_zeros(len(part), self.problems, *part.shape[2:]).index_copy(1, self.present, part)
 
     def take(self, n: int) -> None:
         """G_{n-1} → G_n."""
         with computed_in(self.form, self.kept):
             self.show(self.network.step(self.grid, self.size, self.drops and self.drops.step(n)))
 
+    def let_go(self) -> None:
+        """Problems that have ended in all runs leave, once they are many enough, where a CPU computes."""
+        if self.ended is None or self.form != "cpu":
+            return
+        going = ~self.ended[:, self.present].all(0)
+        if int(going.sum()) <= len(self.present) * WORTH_LEAVING:
+            self.select(going)
+
     def select(self, problems: Tensor) -> None:
-        """Go on with some of the problems alone, bool [B]: in solving, where nothing is dropped."""
+        """Go on with some of the problems alone: bool [b]."""
+        self.present = self.present[problems]
+        if isinstance(self.drops, Dropouts):
+            self.drops = self.drops.of_problems(problems)
         self.context = None if self.context is None else self.context[:, problems]
         self.show(self.grid[:, problems])
 
@@ -125,7 +148,7 @@ class Moment(NamedTuple):
 
     n: int
     grid: Tensor
-    """G_n [R,B,H,W,E]."""
+    """G_n [R,B,H,W,E], of the problems that are still computed."""
     top: Tensor
     """The top row [R,B,W,E], in which the answer is read."""
     halting: Tensor | None
@@ -149,12 +172,13 @@ def unroll(start: Start, change: Change | None = None, going: Going | None = Non
         if n:
             if going is not None and (problems := going()) is not None:
                 rollout.select(problems)
+            rollout.let_go()
             rollout.take(n)
         if change is not None:
             rollout.show(change(n, rollout.grid))
         top, halting = rollout.look(n)
         yield Moment(n, rollout.grid, top, halting)
-        if rollout.done:
+        if rollout.ended is not None and bool(rollout.ended.all()):
             return
 
 

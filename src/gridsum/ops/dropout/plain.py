@@ -5,8 +5,8 @@ its own size or inside a larger one, alone or in a fleet, with all problems or w
 """
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
@@ -18,8 +18,6 @@ from gridsum.ops.grids import GridSize
 # Sites of one step: the three layers of FFN_3 and the two of FFN_ctx.
 STEP_SITES, CONTEXT_SITES = 3, 2
 SITES = STEP_SITES + CONTEXT_SITES
-# What the features dropped from a hidden layer are set to: SiLU and its slope are 0 there, as exp(-x) is infinite.
-_DROPPED = -1e30
 
 
 @dataclass(frozen=True)
@@ -55,19 +53,10 @@ class Dropout:
     def kept(self, x: Tensor) -> Tensor:
         """1 for the features of x that are kept, 0 for the others."""
         kept = torch.empty_like(x, memory_format=torch.contiguous_format)
-        for part, lanes in self._lanes(x):
+        for part, lanes in self.stream.lane_parts(self.cells.lanes(x.shape[-1])):
             # straight into numbers, which is several times faster than by way of booleans
             torch.ge(lanes, lane_threshold(self.probability), out=kept.view(len(x), -1)[:, part])
         return kept
-
-    def exclude(self, hidden: Tensor) -> None:
-        """Set the dropped features of a hidden layer, before its SiLU, to where SiLU is 0: in place."""
-        for part, lanes in self._lanes(hidden):
-            dropped = torch.lt(lanes, lane_threshold(self.probability), out=hidden.new_empty(lanes.shape))
-            hidden.view(len(hidden), -1)[:, part].add_(dropped, alpha=_DROPPED)
-
-    def _lanes(self, x: Tensor) -> Iterator[tuple[slice, Tensor]]:
-        return self.stream.lane_parts(self.cells.lanes(x.shape[-1]))
 
 
 @dataclass(frozen=True)
@@ -109,6 +98,11 @@ class Dropouts:
 
     def context(self, n: int) -> Sequence[Dropout]:
         return self._at(n, range(STEP_SITES, SITES), self.contexts)
+
+    def of_problems(self, problems: Tensor) -> "Dropouts":
+        """For some of the problems; the readings stay those of all."""
+        grid, contexts = (NumberedCells(cells.numbers[problems]) for cells in (self.grid, self.contexts))
+        return replace(self, grid=grid, contexts=contexts)
 
     def output(self, first: int, count: int) -> Dropout:
         """Of `count` readings from the first on, all at once."""

@@ -80,16 +80,15 @@ def last_state(actions: Tensor, height: int, width: int) -> Tensor:
 
 def run_back(actions: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
     """end_t after each of some actions [R,B,T,3], [R,B,T,H,W], and the state before the first; `state` is the last."""
-    ends = []
-    for action in reversed(actions.unbind(2)):
-        tlu, nlp, nop = action[..., None, None].unbind(2)
-        end, fall = state[..., :-1], state[..., -1:]
-        ends.append(end)
-        state = nop * state
-        state[..., :-2].addcmul_(tlu, end[..., 1:])
-        state[..., -1:].addcmul_(tlu, fall)
-        state[:, :, 1:, -2:].addcmul_(nlp, fall[:, :, :-1])
-    return torch.stack(ends[::-1], 2), state
+    tlu, nlp, nop = actions.permute(3, 2, 0, 1)[..., None, None].unbind(0)
+    stay = torch.cat((nop.expand(*nop.shape[:-1], state.shape[-1] - 1), 1 - nlp), -1)
+    states = [state]
+    for moved, pushed, kept in reversed(list(zip(tlu, nlp, stay, strict=True))):
+        state = kept * states[-1]
+        state[..., :-2].addcmul_(moved, states[-1][..., 1:-1])
+        state[:, :, 1:, -2:].addcmul_(pushed, states[-1][:, :, :-1, -1:])
+        states.append(state)
+    return torch.stack(states[-2::-1], 2)[..., :-1], states[-1]
 
 
 def place_hard(x: Tensor, actions: Tensor, height: int, width: int) -> Tensor:
