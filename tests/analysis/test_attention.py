@@ -11,21 +11,16 @@ from gridsum.analysis.attention import (
     CLEAR_SHARE,
     LEAST_SELECTIVITY,
     RuleError,
-    clearest_content_rule,
-    clearest_position_rule,
+    clearest,
     head_rules,
     offset_of,
     score_terms,
 )
-from gridsum.config.fields import override
-from gridsum.config.variants import variant
 from gridsum.evaluation.solving import solve_and_trace
-from gridsum.model.inside import Trace, trace
+from gridsum.model.inside import Trace
 from gridsum.model.paper import LocalAttention
-from gridsum.model.rollout import Network
 from gridsum.model.runs import generators
 from gridsum.model.store import load
-from gridsum.ops.grids import GridSize
 from gridsum.tasks import Addition
 
 ADD = Addition()
@@ -50,10 +45,8 @@ def test_the_terms_sum_to_what_the_attention_is_the_softmax_of(groups, heads, qu
     grid = torch.randn(*size, 16, generator=torch.Generator().manual_seed(1))
     terms = score_terms(attention, grid)
     observed = attention.weights(grid[None, None])
-    torch.testing.assert_close(terms.total.softmax(0), observed[:, 0, 0])
-    if not query_encoding:
-        assert not terms.key_bias.any()
-        assert not terms.position.any()
+    torch.testing.assert_close(terms.sum(0).softmax(0), observed[:, 0, 0])
+    assert query_encoding or not terms[[1, 3]].any()
 
 
 def test_each_term_is_its_product_of_the_equation():
@@ -72,15 +65,7 @@ def test_each_term_is_its_product_of_the_equation():
         at = (3 * (a + 1) + b + 1, i, j, head)
         where = r[a + 1, b + 1, part]
         expected = [q @ k, s[part] @ k, q @ where, s[part] @ where]
-        found = [term[at] for term in (terms.content, terms.key_bias, terms.query_position, terms.position)]
-        torch.testing.assert_close(torch.stack(found), torch.stack(expected), atol=1e-5, rtol=1e-4)
-
-
-def test_the_terms_of_what_a_step_looks_at_are_those_of_its_attention():
-    network = Network(override(variant("base"), {"model.width": 16, "model.groups": 4, "model.heads": 8}).model, (3,))
-    shown = trace(network, torch.tensor(ADD.encode(ADD.parse("12+34+5"))), GridSize(3, 6), 3)
-    for grid, weights in zip(shown.grids, shown.attention, strict=False):
-        torch.testing.assert_close(score_terms(network.step.attention, grid).total.softmax(0), weights)
+        torch.testing.assert_close(terms[:, *at], torch.stack(expected), atol=1e-5, rtol=1e-4)
 
 
 def test_terms_are_of_one_grid_and_one_run():
@@ -129,8 +114,8 @@ def test_no_part_is_negative_and_labels_follow_the_shares(seed, shape):
         assert rule.selectivity <= math.log2(9) + 1e-9
         selective = rule.selectivity >= LEAST_SELECTIVITY
         assert (rule.label == "unselective") == (not selective)
-        assert (rule.label == "position-based") == (selective and rule.position_share >= CLEAR_SHARE)
-        assert (rule.label == "content-based") == (selective and rule.content_share >= CLEAR_SHARE)
+        assert (rule.label == "position-based") == (selective and rule.position >= CLEAR_SHARE * rule.selectivity)
+        assert (rule.label == "content-based") == (selective and rule.content >= CLEAR_SHARE * rule.selectivity)
 
 
 def test_a_head_that_looks_right_whatever_it_sees_is_position_based():
@@ -165,21 +150,11 @@ def test_a_head_that_looks_for_a_feature_is_content_based():
     assert rule.example.trace == 0
 
 
-def test_a_head_that_sees_only_the_edge_is_neither():
-    """With all cells alike, only where the grid ends can make a difference."""
-    attention = layer(1, 1, True)
-    with torch.no_grad():
-        attention.relative.zero_()
-    (rule,) = head_rules(attention, [traced(torch.ones(2, 2, 16))])
-    assert rule.content == pytest.approx(0, abs=1e-9)
-    assert rule.border > 0
-
-
 def test_the_clearest_rules_of_a_shipped_model_are_of_their_kind():
     model = load("noGroups")
     _, trace = solve_and_trace(model, ADD.parse("523+102+9416"), "median")
     rules = head_rules(model.network.step.attention, [trace])
-    position, content = clearest_position_rule(rules), clearest_content_rule(rules)
+    position, content = clearest(rules, "position"), clearest(rules, "content")
     assert (position.label, content.label) == ("position-based", "content-based")
     assert position.position == max(rule.position for rule in rules)
     favourite = max(range(9), key=lambda offset: position.mean_attention[offset])
@@ -194,9 +169,9 @@ def test_where_no_head_is_of_a_kind_one_that_chooses_is_shown(base, traces):
         rule for rule in head_rules(base.network.step.attention, traces[:1]) if rule.label in ("mixed", "unselective")
     ]
     assert {rule.label for rule in rules} == {"mixed", "unselective"}
-    assert clearest_position_rule(rules).label == clearest_content_rule(rules).label == "mixed"
+    assert clearest(rules, "position").label == clearest(rules, "content").label == "mixed"
     undecided = [rule for rule in rules if rule.label == "unselective"]
-    assert clearest_content_rule(undecided) in undecided
+    assert clearest(undecided, "content") in undecided
 
 
 def test_without_a_step_there_is_no_rule(base, traces):

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from gridsum.analysis.curves import CurveError, halting_curve, terms_curves, training_curve, training_curves
+from gridsum.analysis.curves import CurveError, terms_curves, training_curve, training_curves
 from gridsum.evaluation.intervals import wilson
-from gridsum.evaluation.records import Record, read
-from gridsum.model.store import shipped_records
+from gridsum.evaluation.records import Record
 from gridsum.training.summary import read_summary
 
 BASE = Path(__file__).parents[2] / "results" / "base"
@@ -16,22 +15,6 @@ BASE = Path(__file__).parents[2] / "results" / "base"
 
 def record(suite: str, right: int = 50, model: str = "base", steps: float | None = 12.5) -> Record:
     return Record(model, model, 0, suite, "sampled", "soft", 100, 400 + right, 500, right, steps, 20, 0, "0", None)
-
-
-def test_halting_adds_up(traces):
-    curve = halting_curve(traces[0])
-    still = 1.0
-    for halting, probability, halted in zip(curve.halting, curve.probability, curve.halted, strict=True):
-        assert probability == pytest.approx(halting * still, abs=1e-6)
-        still *= 1 - halting
-        assert halted == pytest.approx(1 - still, abs=1e-5)
-    assert len(curve.halting) == len(traces[0].grids)
-    # Halted by the median rule: more likely than not at the end, and not before.
-    assert curve.halted[-1] >= 0.5 > curve.halted[-2]
-
-
-def test_fixed_halting_has_no_curve(traces):
-    assert halting_curve(dataclasses.replace(traces[0], halting=None, probability=None)) is None
 
 
 def test_scores_are_those_of_the_records_in_the_order_of_terms():
@@ -55,11 +38,6 @@ def test_runs_of_one_model_are_told_apart_by_their_seeds():
     assert [curve.label for curve in terms_curves(twins)] == ["base seed 3", "base seed 5"]
     alike = [dataclasses.replace(found, halting=rule) for found in twins for rule in ("sampled", "median")]
     assert len({curve.label for curve in terms_curves(alike)}) == 4
-
-
-def test_the_shipped_records_have_a_curve():
-    (curve,) = terms_curves(read([shipped_records("base")]))
-    assert {5, 6, 7, 8, 9, 10} <= {point.terms for point in curve.points}
 
 
 def test_records_without_a_curve_say_what_to_evaluate():
@@ -91,6 +69,8 @@ def test_a_single_seed_has_no_spread(tmp_path):
     (tmp_path / "seed-3" / "metrics.jsonl").unlink()
     with pytest.raises(CurveError, match=r"metrics.jsonl is missing"):
         training_curve(tmp_path)
+    with pytest.raises(CurveError, match="name one that gridsum train made"):
+        training_curve(tmp_path / "seed-3")
 
 
 def test_curves_of_one_variant_are_told_apart_by_their_folders(tmp_path):
@@ -103,8 +83,3 @@ def test_curves_of_one_variant_are_told_apart_by_their_folders(tmp_path):
     assert [curve.label for curve in training_curves([BASE, BASE.parent / "SASA"])] == ["base", "SASA"]
     assert [curve.label for curve in training_curves([BASE, running])] == ["base", "base-again"]
     assert [curve.label for curve in training_curves([running, same])] == [str(running), str(same)]
-
-
-def test_a_folder_without_a_training_is_explained(tmp_path):
-    with pytest.raises(CurveError, match="name one that gridsum train made"):
-        training_curve(tmp_path)

@@ -368,8 +368,7 @@ def terms_in_python(head: int) -> list[list[float]]:
     (answer,) = solve(model, [terms])
     grid = trace_expression(model, terms, answer.steps).grids[answer.steps - 1]
     score = score_terms(model.network.step.attention, grid)
-    parts = (score.content, score.key_bias, score.query_position, score.position)
-    return [part[:, 0, -1, head].tolist() for part in parts]
+    return [part[:, 0, -1, head].tolist() for part in score]
 
 
 def test_large_sums_have_an_overview_and_a_window(window: Visit):

@@ -30,6 +30,7 @@ HeadLabel = Literal["position-based", "content-based", "mixed", "unselective"]
 
 CLEAR_SHARE = 2 / 3
 """A head is named after the part that makes up at least this share of its selectivity."""
+TERMS = ("Q·K", "s·K", "Q·r", "s·r")
 LEAST_SELECTIVITY = 0.1
 """Bits (of log₂ 9 = 3.17 for a 3 × 3 neighbourhood) below which a head looks everywhere alike: no rule to name."""
 
@@ -38,30 +39,13 @@ class RuleError(ValueError):
     """Computations that show no rule; the message says what to do."""
 
 
-@dataclass(frozen=True)
-class ScoreTerms:
-    """(Q+s)·(K+r) = Q·K + s·K + Q·r + s·r for every neighbour, cell and head: each [k²,H,W,h].
-
-    Outside the grid K is zero. Without a query encoding s, the terms with s are zero.
-    """
-
-    content: Tensor
-    """Q·K"""
-    key_bias: Tensor
-    """s·K"""
-    query_position: Tensor
-    """Q·r"""
-    position: Tensor
-    """s·r, the same for all cells."""
-
-    @property
-    def total(self) -> Tensor:
-        return self.content + self.key_bias + self.query_position + self.position
-
-
 @torch.no_grad()
-def score_terms(attention: LocalAttention, grid: Tensor) -> ScoreTerms:
-    """The terms on one grid [H,W,E] under a model of one run."""
+def score_terms(attention: LocalAttention, grid: Tensor) -> Tensor:
+    """(Q+s)·(K+r) = Q·K + s·K + Q·r + s·r on one grid [H,W,E] under a model of one run.
+
+    [4,k²,H,W,h]: each of `TERMS` for every neighbour, cell and head. Outside the grid K is zero. Without a query
+    encoding s, the terms with s are zero.
+    """
     if grid.dim() != 3 or attention.relative.shape[0] != 1:
         raise ValueError("score_terms takes one grid [rows, columns, features] and a model of one run")
     batch = grid[None, None]
@@ -73,7 +57,7 @@ def score_terms(attention: LocalAttention, grid: Tensor) -> ScoreTerms:
     def product(a: Tensor, b: Tensor) -> Tensor:
         return (a * b).unflatten(-1, (attention.heads, -1)).sum(-1)[:, 0, 0]
 
-    return ScoreTerms(product(query, around), product(bias, around), product(query, encoding), product(bias, encoding))
+    return torch.stack([product(a, b) for b in (around, encoding) for a in (query, bias)])
 
 
 class Offset(NamedTuple):
@@ -109,21 +93,13 @@ class HeadRule:
     example: Place
     """Where the rule shows best: the attention nearest to Ā for a position-based head, farthest from it for others."""
     term_shares: tuple[float, float, float, float]
-    """How much of the score's variance over the neighbours goes along with Q·K, s·K, Q·r and s·r (their covariance
-    with the score over its variance): they sum to 1, and one is negative where it works against the others."""
+    """How much of the score's variance over the neighbours goes along with each of `TERMS` (their covariance with the
+    score over its variance): they sum to 1, and one is negative where it works against the others."""
 
     @property
     def selectivity(self) -> float:
         """Bits by which the head is narrower than looking everywhere alike."""
         return self.position + self.border + self.content
-
-    @property
-    def position_share(self) -> float:
-        return self.position / self.selectivity if self.selectivity > 0 else 0.0
-
-    @property
-    def content_share(self) -> float:
-        return self.content / self.selectivity if self.selectivity > 0 else 0.0
 
 
 def head_rules(attention: LocalAttention, traces: Sequence[Trace]) -> list[HeadRule]:
@@ -158,20 +134,14 @@ def head_rules(attention: LocalAttention, traces: Sequence[Trace]) -> list[HeadR
     return rules
 
 
-def clearest_position_rule(rules: Sequence[HeadRule]) -> HeadRule:
-    """Of the position-based heads the one with most bits of position over the other parts."""
-    return max(_of_a_kind(rules, "position-based"), key=lambda rule: rule.position - rule.border - rule.content)
+def clearest(rules: Sequence[HeadRule], part: Literal["position", "content"]) -> HeadRule:
+    """Of the heads based on it the one with most bits of this part over the others.
 
-
-def clearest_content_rule(rules: Sequence[HeadRule]) -> HeadRule:
-    """Of the content-based heads the one with most bits of content over the other parts."""
-    return max(_of_a_kind(rules, "content-based"), key=lambda rule: rule.content - rule.border - rule.position)
-
-
-def _of_a_kind(rules: Sequence[HeadRule], label: HeadLabel) -> Sequence[HeadRule]:
-    """The heads with this label; where there are none, those that choose at all, and else every head."""
+    Where there are none, it is one of those that choose at all, and else of all.
+    """
     selective = [rule for rule in rules if rule.label != "unselective"]
-    return [rule for rule in rules if rule.label == label] or selective or rules
+    of_a_kind = [rule for rule in rules if rule.label == f"{part}-based"]
+    return max(of_a_kind or selective or rules, key=lambda rule: 2 * getattr(rule, part) - rule.selectivity)
 
 
 def offset_of(neighbour: int, kernel: int) -> Offset:
@@ -202,23 +172,18 @@ class _Looked(NamedTuple):
 
 
 def _collect(attention: LocalAttention, traces: Sequence[Trace]) -> _Looked:
-    parts: list[list[Tensor]] = [[], [], [], []]
-    borders, places = [], []
+    parts, borders, places = list[Tensor](), list[Tensor](), list[Place]()
     for index, trace in enumerate(traces):
         inside = trace.grids.new_ones(1, 1, *trace.grids.shape[1:3], 1)
         outside = torch.stack(neighbours(inside, attention.kernel))[:, 0, 0, :, :, 0] == 0
         number = (outside * 2 ** torch.arange(len(outside), device=outside.device)[:, None, None]).sum(0)
         for step, grid in enumerate(trace.grids[:-1]):
-            terms = score_terms(attention, grid)
-            for part, term in zip(
-                parts, (terms.content, terms.key_bias, terms.query_position, terms.position), strict=True
-            ):
-                part.append(term.flatten(1, 2).transpose(0, 1).double())
+            parts.append(score_terms(attention, grid).flatten(2, 3).transpose(1, 2).double())
             borders.append(number.flatten())
             places += [Place(index, step, *divmod(cell, grid.shape[1])) for cell in range(number.numel())]
     if not places:
         raise RuleError("the computation halts before any step, so no head has looked anywhere; choose another sum")
-    terms = torch.stack([torch.cat(part) for part in parts])
+    terms = torch.cat(parts, 1)
     scores = terms.sum(0)
     # What is added to all neighbours alike is no part of the rule: the softmax does not see it.
     centred, total = terms - terms.mean(2, keepdim=True), scores - scores.mean(1, keepdim=True)

@@ -1,4 +1,4 @@
-"""Curves: halting within one computation, scores against the number of terms, steps over a training."""
+"""Curves: scores against the number of terms, steps over a training."""
 
 import re
 import statistics
@@ -12,40 +12,12 @@ import numpy as np
 from gridsum.evaluation.intervals import interval
 from gridsum.evaluation.records import Record
 from gridsum.evaluation.tables import Cells, Row, arrange, labels_of, marks_of
-from gridsum.model.inside import Trace
 from gridsum.training.folders import FolderError, read_setup
 from gridsum.training.summary import read_summary
 
 
 class CurveError(ValueError):
     """A curve that the files do not allow; the message says what to do first."""
-
-
-@dataclass(frozen=True)
-class HaltingCurve:
-    """Along one computation, for n = 0 … the last step traced."""
-
-    halting: tuple[float, ...]
-    """λ_n"""
-    probability: tuple[float, ...]
-    """p_n"""
-    halted: tuple[float, ...]
-    """Σ_{i≤n} p_i, the probability of having halted by n."""
-
-
-def halting_curve(trace: Trace) -> HaltingCurve | None:
-    """Of a trace; None where the network does not decide when to halt."""
-    if trace.halting is None or trace.probability is None:
-        return None
-    probability = trace.probability.double()
-    return HaltingCurve(
-        tuple(trace.halting.tolist()), tuple(probability.tolist()), tuple(probability.cumsum(0).clamp(max=1).tolist())
-    )
-
-
-def changes(trace: Trace) -> tuple[float, ...]:
-    """How much each step changes the grid: the root of the mean square over all features, for n = 1 … the last step."""
-    return tuple((trace.grids[1:] - trace.grids[:-1]).square().mean((1, 2, 3)).sqrt().tolist())
 
 
 class TermsPoint(NamedTuple):

@@ -13,7 +13,6 @@ import math
 from dataclasses import dataclass
 from functools import cache
 from itertools import permutations
-from typing import Literal
 
 import numpy as np
 import torch
@@ -31,7 +30,6 @@ DIGITS = find().alphabet.base
 """The ring is the paper's: of decimal digits."""
 # Five times around, even and odd digits stand on two opposite points, which is no ring.
 _WINDINGS = range(1, DIGITS // 2)
-Moments = Literal["every step", "last step"]
 
 
 class RingError(ValueError):
@@ -68,18 +66,14 @@ class Plane:
 class Roundness:
     """How the ten centroids lie around their middle."""
 
-    order: tuple[int, ...]
-    """The digits by angle, from 0 on, in the direction that keeps more of the counting order."""
     adjacent: float
-    """The share of the ten pairs 0-1, 1-2, …, 9-0 that are next to each other in that order: 1 for a ring."""
+    """The share of the ten pairs 0-1, 1-2, …, 9-0 that are next to each other by angle: 1 for a ring."""
     p_value: float
     """How probable at least as many such pairs are if all orders are alike; exact."""
     winding: int
     """w, how often the digits go around from 0 to 9 and back to 0: the one of 1 … 4 that fits best."""
     phase: float
     """How well it fits: |mean over d of exp i(θ_d ∓ 2πwd/10)|, the better direction; 1 if the angles are exact."""
-    radius_spread: float
-    """The standard deviation of the centroids' distances from the middle over their mean: 0 for a circle."""
 
 
 @dataclass(frozen=True)
@@ -102,9 +96,7 @@ class Ring:
 
 
 @torch.no_grad()
-def digit_vectors(
-    model: Model, problems: int = 64, seed: int = 0, moments: Moments = "every step"
-) -> list[DigitVectors]:
+def digit_vectors(model: Model, problems: int = 64, seed: int = 0) -> list[DigitVectors]:
     """Those of every run of `model` on problems drawn from its own task, halted without chance."""
     network, task = model.network, model.config.task
     if task.task.alphabet.base != DIGITS:
@@ -123,8 +115,7 @@ def digit_vectors(
         if step == 0:
             continue
         code = network.read(grid).argmax(-1)
-        wanted = halted >= step if moments == "every step" else halted == step
-        chosen = (code >= FIRST_DIGIT) & (code < FIRST_DIGIT + DIGITS) & wanted[..., None, None]
+        chosen = (code >= FIRST_DIGIT) & (code < FIRST_DIGIT + DIGITS) & (halted >= step)[..., None, None]
         for run in range(network.runs):
             found[run].append((grid[run][chosen[run]], code[run][chosen[run]] - FIRST_DIGIT))
     return [
@@ -134,12 +125,6 @@ def digit_vectors(
 
 def _joined(parts: list[Tensor]) -> np.ndarray:
     return torch.cat(parts).cpu().numpy() if parts else np.zeros(0)
-
-
-def rings(model: Model, problems: int = 64, seed: int = 0, moments: Moments = "every step") -> list[Ring]:
-    """The ring of every run of `model`, on its first two components."""
-    found = digit_vectors(model, problems, seed, moments)
-    return [ring(run_seed, vectors) for run_seed, vectors in zip(model.seeds, found, strict=True)]
 
 
 def ring(seed: int, found: DigitVectors, components: tuple[int, int] = (1, 2)) -> Ring:
@@ -187,25 +172,19 @@ def winding_spectrum(centroids: np.ndarray) -> tuple[float, ...]:
 def roundness(centroids: np.ndarray) -> Roundness:
     """Of the ten digits' centroids [10,2]."""
     around = centroids - centroids.mean(0)
-    angles, radii = np.arctan2(around[:, 1], around[:, 0]), np.hypot(around[:, 0], around[:, 1])
-    order = np.argsort(angles, kind="stable")
-    ahead = int(((np.roll(order, -1) - order) % DIGITS == 1).sum())
-    back = int(((order - np.roll(order, -1)) % DIGITS == 1).sum())
-    if back > ahead:
-        order = order[::-1]
-    order = np.roll(order, -int(np.flatnonzero(order == 0)[0]))
+    angles = np.arctan2(around[:, 1], around[:, 0])
+    pairs = int(_pairs(np.argsort(angles, kind="stable")))
     even = 2 * math.pi * np.arange(DIGITS) / DIGITS
     fits = {w: max(abs(np.exp(1j * (angles - turn * even)).mean()) for turn in (w, -w)) for w in _WINDINGS}
     winding = max(fits, key=lambda w: fits[w])
-    pairs = ahead + back
-    return Roundness(
-        tuple(int(digit) for digit in order),
-        pairs / DIGITS,
-        float(_orders_by_pairs()[pairs:].sum() / math.factorial(DIGITS - 1)),
-        winding,
-        float(fits[winding]),
-        float(radii.std() / radii.mean()),
-    )
+    probability = float(_orders_by_pairs()[pairs:].sum() / math.factorial(DIGITS - 1))
+    return Roundness(pairs / DIGITS, probability, winding, float(fits[winding]))
+
+
+def _pairs(orders: np.ndarray) -> np.ndarray:
+    """How many of the ten pairs stand next to each other in each order [...,10] around a ring."""
+    gaps = (np.roll(orders, -1, -1) - orders) % DIGITS
+    return ((gaps == 1) | (gaps == DIGITS - 1)).sum(-1)
 
 
 @cache
@@ -213,5 +192,4 @@ def _orders_by_pairs() -> np.ndarray:
     """How many of the orders of ten digits around a ring (0 first) have n of the ten pairs, for n = 0 … 10."""
     rest = np.array(list(permutations(range(1, DIGITS))), dtype=np.int8)
     orders = np.concatenate((np.zeros((len(rest), 1), dtype=np.int8), rest), 1)
-    gaps = (np.roll(orders, -1, 1) - orders) % DIGITS
-    return np.bincount(((gaps == 1) | (gaps == DIGITS - 1)).sum(1), minlength=DIGITS + 1)
+    return np.bincount(_pairs(orders), minlength=DIGITS + 1)

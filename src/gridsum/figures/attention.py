@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.patheffects import withStroke
 from torch import Tensor
 
-from gridsum.analysis.attention import HeadRule, Offset, clearest_content_rule, clearest_position_rule
+from gridsum.analysis.attention import TERMS, HeadRule, Offset, clearest
 from gridsum.figures.steps import check_size
 from gridsum.figures.style import INK, LINE, QUIET, SERIES, Picture, bare, square, styled, write
 from gridsum.tasks import PAD
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 _MAP = colormaps["Blues"]
 _LABELS = ("position-based", "content-based", "mixed", "unselective")
-_TERMS = ("Q·K", "s·K", "Q·r", "s·r")
 # Of one cell, so many steps are drawn at most.
 _PANELS, _PANELS_A_ROW = 24, 6
 
@@ -32,7 +31,7 @@ def plot_attention(trace: "Trace", rules: Sequence[HeadRule]) -> Picture:
     """
     check_size(trace)
     kernel = math.isqrt(len(rules[0].mean_attention))
-    position, content = clearest_position_rule(rules), clearest_content_rule(rules)
+    position, content = clearest(rules, "position"), clearest(rules, "content")
     height, width = trace.grids.shape[1:3]
     grid_width, row_height = max(3.0, 0.62 * width), max(1.9, 0.62 * height)
     total_width, total_height = grid_width + 6.0, 2 * (row_height + 0.95) + 0.55
@@ -161,6 +160,6 @@ def _draw_parts(axes: Axes, rule: HeadRule) -> None:
     axes.invert_yaxis()
     axes.set_xlim(0, max(*parts.values(), 0.1) * 1.3)
     axes.set_title("what decides it, in bits")
-    shares = ", ".join(f"{name} {share:.2f}" for name, share in zip(_TERMS, rule.term_shares, strict=True))
+    shares = ", ".join(f"{name} {share:.2f}" for name, share in zip(TERMS, rule.term_shares, strict=True))
     axes.set_xlabel(f"shares in the score:\n{shares}", fontsize=7, color=QUIET, loc="left")
     axes.tick_params(labelsize=7.5)

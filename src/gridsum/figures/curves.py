@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from gridsum.analysis.curves import TermsCurve, TrainingCurve, changes, halting_curve
+from gridsum.analysis.curves import TermsCurve, TrainingCurve
 from gridsum.figures.style import DASHES, INK, MARKERS, QUIET, SERIES, Picture, styled
 
 if TYPE_CHECKING:
@@ -108,18 +108,19 @@ def plot_halting(trace: "Trace", answer: "Answer") -> Picture:
     networks that do not decide when to halt. The trace may go on past the step at which the answer was given."""
     figure = Picture(figsize=(6.4, 3.2), layout="constrained")
     axes: Axes = figure.subplots()
-    curve = halting_curve(trace)
-    if curve is None:
-        moved = changes(trace)
+    if trace.halting is None or trace.probability is None:
+        moved = (trace.grids[1:] - trace.grids[:-1]).square().mean((1, 2, 3)).sqrt().tolist()
         axes.plot(range(1, len(moved) + 1), moved, color=SERIES[0], marker="o", markersize=4)
         axes.set_ylabel("change of the grid")
         axes.set_ylim(0, 1.05 * max(moved, default=1))
     else:
-        n = range(len(curve.halting))
-        axes.bar(n, curve.probability, color=SERIES[4], width=_BAR, label="$p_n$: halts at n")
+        n, halted = range(len(trace.halting)), trace.probability.double().cumsum(0).clamp(max=1)
+        axes.bar(n, trace.probability.tolist(), color=SERIES[4], width=_BAR, label="$p_n$: halts at n")
         conditional = "$λ_n$: halts at n if still running"
-        axes.plot(n, curve.halting, color=SERIES[0], marker="o", markersize=4, label=conditional)
-        axes.plot(n, curve.halted, color=SERIES[1], linestyle="--", marker="s", markersize=3, label="has halted by n")
+        axes.plot(n, trace.halting.tolist(), color=SERIES[0], marker="o", markersize=4, label=conditional)
+        axes.plot(
+            n, halted.tolist(), color=SERIES[1], linestyle="--", marker="s", markersize=3, label="has halted by n"
+        )
         axes.set_ylabel("probability")
         axes.set_ylim(0, 1.05)
         axes.legend(loc="upper left", fontsize=8)

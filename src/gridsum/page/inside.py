@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gridsum.analysis.attention import CLEAR_SHARE, LEAST_SELECTIVITY, HeadRule, head_rules
-from gridsum.analysis.ring import Ring, rings
+from gridsum.analysis.ring import Ring, digit_vectors, ring
 from gridsum.evaluation.solving import solve_watched
 from gridsum.model.store import Model
 from gridsum.tasks import find
@@ -38,7 +38,7 @@ class Inside:
 
     @cached_property
     def ring(self) -> Ring:
-        return rings(self.model, PLANE_PROBLEMS)[0]
+        return ring(self.model.seeds[0], digit_vectors(self.model, PLANE_PROBLEMS)[0])
 
     def heads(self) -> dict[str, Any]:
         """What decides where each head looks."""
