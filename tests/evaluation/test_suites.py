@@ -28,23 +28,12 @@ def test_a_suite_is_named_by_its_space() -> None:
     assert EXAMPLES.space == Space((2, 8), (1, 9))
 
 
-def test_all_holds_every_reported_suite_once() -> None:
-    assert len(set(names("all"))) == len(names("all")) == 7 + 6 + 6 + 1
-    assert "2x602" in names("all")
-
-
-def test_validation_shares_no_space_with_what_is_reported() -> None:
-    assert not set(names("validation")) & set(names("all"))
-
-
 @pytest.mark.parametrize(
     ("name", "found", "samples"),
     [
         ("2x602", "2x602", 640),
         ("[2,2]x[602,602]", "2x602", 640),
-        ("3x50", "3x50", 640),
         ("2x999", "2x999", 640),
-        ("2x1000", "2x1000", 128),
         ("2x[1,4000]", "2x[1,4000]", 128),
         ("examples", "examples", 8),
         ("nines+1:2x[50,50]", "nines+1:2x50", 640),
@@ -73,7 +62,6 @@ def test_an_unknown_name_is_answered_with_the_nearest_and_with_all() -> None:
         ("", "unknown suite ''"),
         ("nine+1:2x5", r"unknown family 'nine\+1'; did you mean 'nines\+1'\?"),
         ("nines+1:3x[1,5]", r"nines\+1 is for 2 terms; write nines\+1:2x\[1,5\]"),
-        ("zeros:2x[9,3]", r"not \[9, 3\]"),
         ("zeros:many", "unknown suite 'zeros:many'"),
     ],
 )
@@ -107,12 +95,6 @@ def test_a_seeds_problems_never_change() -> None:
     (suite,) = find("[1,4]x[1,10]")
     batch = problems_of(suite, 1, 2, seed=0)
     assert [batch.expression(0, i) for i in range(2)] == ["7155162099=", "1385134+730732839+08130517="]
-
-
-def test_suites_of_one_shape_do_not_share_digits() -> None:
-    (one,), (other,) = find("2x15"), find("2x[14,15]")
-    drawn = [problems_of(suite, 0, 64, seed=0).symbols for suite in (one, other)]
-    assert not torch.equal(drawn[0][..., :10], drawn[1][..., :10])
 
 
 def test_the_examples_come_as_they_are() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gridsum.config.variants import PAPER_VARIANTS
 from gridsum.evaluation.records import Record, append, read
 from gridsum.io.names import MODELS
-from gridsum.model.store import SEEDS, facts, load_runs
+from gridsum.model.store import SEEDS, load_runs
 from gridsum.study.results import Run, load_results
 from gridsum.study.selection import AIMS, DIGITS, TERMS, choose, proved_seed
 from gridsum.study.shipping import ShippingError, ship
@@ -40,11 +40,6 @@ def test_no_run_is_better_than_the_chosen_one(scores: list[tuple[tuple[int, int]
 
 def test_characters_decide_where_no_result_is_right():
     assert choose(_records([((0, 5), (1, 0)), ((0, 9), (0, 20))])) == {"digits": 1, "terms": 0}
-
-
-def test_the_order_of_records_is_indifferent():
-    records = _records([((1, 5), (1, 7)), ((1, 5), (2, 7)), ((0, 19), (2, 7))])
-    assert choose(records) == choose(records[::-1]) == {"digits": 0, "terms": 1}
 
 
 def test_of_the_runs_proved_after_the_fewest_rounds_the_one_with_the_largest_margin_is_chosen():
@@ -127,14 +122,3 @@ def test_where_something_is_missing_nothing_is_shipped(lost: str, said: str, cop
     with pytest.raises(ShippingError, match=said):
         ship(load_results(copied), tmp_path / "shipped")
     assert not (tmp_path / "shipped").exists()
-
-
-def test_what_is_not_validated_is_left_out(copied: Path):
-    (copied / "SASA" / "validation.jsonl").unlink()
-    assert load_results(copied).standing_for("SASA") is None
-
-
-def test_an_overtrained_model_has_the_epochs_of_both_trainings(quick: Path):
-    seed = load_results(quick).trained["base-overtrained"].seeds[0]
-    path = quick / "base-overtrained" / f"seed-{seed}" / "weights.safetensors"
-    assert facts(load_runs("base-overtrained", [path]))["epochs"] == 2 + 1

@@ -28,20 +28,6 @@ def test_the_gpus_trainings_are_estimated_as_they_were_measured(tmp_path: Path, 
         assert seconds == pytest.approx(510 * 10 * ms / 1e3, rel=0.35), name
 
 
-def test_a_machine_half_as_fast_takes_twice_as_long(monkeypatch: pytest.MonkeyPatch):
-    work = Work(training=1e15, inference=1e15)
-    seconds = []
-    for rate in (2e14, 1e14):
-        monkeypatch.setattr("gridsum.ops.costs.product_rate", lambda *_, rate=rate: rate)
-        seconds.append(Estimate(GPU, "bf16").seconds(work))
-    assert seconds[1] == pytest.approx(2 * seconds[0])
-
-
-def test_nothing_is_timed_where_nothing_is_left(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("gridsum.ops.costs.product_rate", lambda *_: pytest.fail("a product is timed"))
-    assert Estimate(torch.device("cpu"), "fp32").seconds(Work()) == 0
-
-
 def test_work_falls_to_nothing_as_it_is_done(quick: Path, tmp_path: Path):
     cpu = torch.device("cpu")
     for job in quick_jobs().values():

@@ -14,7 +14,7 @@ import pytest
 from gridsum.cli import main
 from gridsum.config.fields import override
 from gridsum.io.disk import LockedError, locked
-from gridsum.study.heartbeat import beats, heartbeat, last_beats
+from gridsum.study.heartbeat import heartbeat, last_beats
 from gridsum.study.reproduction import Reproduction, read_reproduction, write_reproduction
 from gridsum.study.sweep import configurations, grid, sweep_jobs
 from gridsum.study.workers import WorkersError, cluster, do_job, processes, run_by
@@ -35,16 +35,6 @@ def wait_for_port(port: int) -> None:
             time.sleep(0.5)
         else:
             return
-
-
-def test_what_is_computed_twice_can_be_told(tmp_path: Path):
-    job = "train 0-learning_rate=0.001"
-    for epochs in ((1, 2, 3), (3, 4)):
-        with heartbeat(tmp_path, job) as heart:
-            for epoch in epochs:
-                heart.beat(epoch, 4, at_once=True)
-    assert epochs_computed(tmp_path, job) == [1, 2, 3, 3, 4]
-    assert beats(tmp_path, "train another") == []
 
 
 def test_a_reproduction_is_watched(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
