@@ -13,7 +13,7 @@ import torch
 from safetensors import safe_open
 
 from gridsum.cli import main
-from gridsum.config.fields import seeds_of
+from gridsum.cli.signals import Stopped, stoppable
 from gridsum.training.checkpoints import load_checkpoint
 from gridsum.training.folders import read_setup
 from gridsum.training.loop import Epoch, news
@@ -64,19 +64,6 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory, training: list[str])
     return folder
 
 
-def test_a_killed_run_goes_on_as_if_it_had_not_been(
-    training: list[str], uninterrupted: Path, command: Command, tmp_path: Path
-):
-    folder = tmp_path / "run"
-    done = stopped(["train", "--out", str(folder), *training], signal.SIGKILL, "seed-0/metrics.jsonl", 4)
-    assert done.status == -signal.SIGKILL, done.err
-    assert len(_lines(folder)) == 4
-    status, _, err = command("train", "--out", str(folder), "--resume", "--device", "cpu")
-    assert status == 0, err
-    assert "to epoch 8" in err
-    _assert_same_training(folder, uninterrupted, (0, 3))
-
-
 def test_an_interrupted_run_loses_nothing_and_says_how_to_go_on(
     training: list[str], uninterrupted: Path, command: Command, tmp_path: Path
 ):
@@ -99,16 +86,18 @@ def test_an_interrupted_run_loses_nothing_and_says_how_to_go_on(
     _assert_same_training(folder, uninterrupted, (0, 3))
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1], ids=lambda number: number.name)
-def test_a_signal_to_stop_loses_nothing_either(number: signal.Signals, training: list[str], tmp_path: Path):
+def test_a_signal_to_stop_loses_nothing_either(training: list[str], tmp_path: Path):
     folder = tmp_path / "run"
-    ended = stopped(["train", "--out", str(folder), *training], number, "seed-3/metrics.jsonl", 5)
+    ended = stopped(["train", "--out", str(folder), *training], signal.SIGTERM, "seed-3/metrics.jsonl", 5)
     assert ended.status == 143, ended.err
     assert "Traceback" not in ended.err
     held = load_checkpoint(folder)
     assert held is not None
     assert f"stopped and saved after training step {held.step} of " in ended.err.splitlines()[-1]
     assert held.epoch == 5, "checkpoints are due every three epochs"
+    for number in (signal.SIGHUP, signal.SIGUSR1):
+        with pytest.raises(Stopped), stoppable():
+            signal.raise_signal(number)
 
 
 def test_overrides_reach_the_run(command: Command, tiny_options: list[str], tmp_path: Path):
@@ -225,13 +214,6 @@ def test_a_diverged_training_fails(command: Command, tiny_options: list[str], tm
     assert status == 1
     assert "gridsum: seed 0: the loss or its gradient was no number" in err
     assert err.splitlines()[-1].startswith("gridsum: error: every run has diverged")
-
-
-def test_seeds():
-    assert seeds_of("3") == (3,)
-    assert seeds_of("0-3") == (0, 1, 2, 3)
-    assert seeds_of("8, 2,5-7") == (8, 2, 5, 6, 7)
-    assert seeds_of(str(2**63 - 1)) == (2**63 - 1,)
 
 
 def test_the_news_of_an_epoch_are_of_the_sound_runs():
