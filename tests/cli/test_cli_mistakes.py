@@ -186,8 +186,7 @@ def test_a_page_without_its_packages(name: str, command: Command, monkeypatch: p
 
 
 @pytest.mark.parametrize(
-    "line",
-    ["train --out {}", "evaluate --suite 2x2 --out {}", "figure steps --out {}.svg", "table scores --out {}"],
+    "line", ["train --out {}", "evaluate --suite 2x2 --out {}", "figure steps --out {}.svg", "table scores --out {}"]
 )
 def test_a_place_below_a_file(line: str, command: Command, tmp_path: Path):
     (tmp_path / "file").write_text("here already")
@@ -222,10 +221,7 @@ def test_a_full_disk(command: Command, model: str, tmp_path: Path, monkeypatch: 
     assert command(*arguments, records)[0] == 0
     monkeypatch.setattr(gridsum.io.disk, "write_atomically", full)
     place = str(tmp_path / "result")
-    lines = [
-        ("figure", "steps", "--out", f"{place}.svg"),
-        ("table", "scores", "--records", records, "--out", place),
-    ]
+    lines = [("figure", "steps", "--out", f"{place}.svg"), ("table", "scores", "--records", records, "--out", place)]
     for line in lines:
         assert f"{line[-1]} {told}" in refused(command(*line))
     assert not list(tmp_path.glob("result*"))

@@ -18,12 +18,7 @@ from gridsum.config.exact import ExactConfig, RuleConfig
 from gridsum.model.rule import RuleNetwork
 from gridsum.model.store import save_run
 from gridsum.tasks import Addition
-from tests.oracles.column_addition import (
-    carry_of,
-    code,
-    column_addition,
-    random_table,
-)
+from tests.oracles.column_addition import carry_of, code, column_addition, random_table
 
 ADD = Addition()
 

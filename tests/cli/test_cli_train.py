@@ -134,11 +134,7 @@ def test_a_configuration_may_come_from_a_file(command: Command, trained: Path, t
     there["model"]["dropout"] = 0.0
     assert {**setup, "seeds": there["seeds"]} == there
     broken = tmp_path / "config.json"
-    for text, told in (
-        ("{", "is not JSON"),
-        ('{"modle": {}}', "did you mean 'model'?"),
-        ("[]", "must be an object"),
-    ):
+    for text, told in (("{", "is not JSON"), ('{"modle": {}}', "did you mean 'model'?"), ("[]", "must be an object")):
         broken.write_text(text)
         status, _, err = command("train", "--out", str(tmp_path / "other"), "--config", str(broken))
         assert status == 2

@@ -77,12 +77,7 @@ def test_variants_are_the_table_s(name, groups, heads, query_encoding, halting, 
     config = variant(name)
     model = config.model
     assert config.variant == name
-    assert (model.groups, model.heads, model.query_encoding, model.halting) == (
-        groups,
-        heads,
-        query_encoding,
-        halting,
-    )
+    assert (model.groups, model.heads, model.query_encoding, model.halting) == (groups, heads, query_encoding, halting)
     assert config.objective.regulariser == regulariser
     assert model.fixed_steps == 12
     changed = {
@@ -104,13 +99,7 @@ def test_the_paper_has_five_variants():
 
 @pytest.mark.parametrize(
     ("name", "count"),
-    [
-        ("base", 157_585),
-        ("ponderReg", 157_585),
-        ("noGroups", 168_337),
-        ("SASA", 157_521),
-        ("fixedTime", 107_344),
-    ],
+    [("base", 157_585), ("ponderReg", 157_585), ("noGroups", 168_337), ("SASA", 157_521), ("fixedTime", 107_344)],
 )
 def test_parameter_counts(name, count):
     """Of one run, however many there are."""

@@ -7,19 +7,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import gridsum
 from gridsum.api.progress import progress
-from gridsum.cli.options import (
-    File,
-    ModelName,
-    OnDevice,
-    Rules,
-    Samples,
-    Seconds,
-    Seed,
-    Suite,
-    Value,
-    option,
-    several,
-)
+from gridsum.cli.options import File, ModelName, OnDevice, Rules, Samples, Seconds, Seed, Suite, Value, option, several
 from gridsum.cli.output import check_writable, tell, terminal_width, unwritable, write_result
 from gridsum.cli.table import FORMATS, Format
 from gridsum.io.names import DEFAULT_MODEL

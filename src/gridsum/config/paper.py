@@ -46,10 +46,7 @@ def check_bounds(section: Any, name: str) -> None:
         for number in value if isinstance(value, tuple) else (value,):
             for limit, bound in limits.items() if isinstance(number, int | float) else ():
                 holds, told = _LIMITS[limit]
-                require(
-                    holds(number, bound),
-                    f"{name}.{item.name} takes numbers {told.format(bound)}, not {number:,}",
-                )
+                require(holds(number, bound), f"{name}.{item.name} takes numbers {told.format(bound)}, not {number:,}")
 
 
 @dataclass(frozen=True)
@@ -60,8 +57,7 @@ class TaskConfig:
     terms: tuple[int, int] = described((1, 4), "The fewest and the most terms of a sum.")
     digits: tuple[int, int] = described((1, 10), "The fewest and the most digits of a term.")
     bucket_bounds: tuple[int, ...] = described(
-        (2,),
-        "The most terms of each bucket of problems but the last: 2 makes the buckets [1,2] and [3,4].",
+        (2,), "The most terms of each bucket of problems but the last: 2 makes the buckets [1,2] and [3,4]."
     )
     spare_rows: int = described(1, "F_H, rows beyond the number of terms.")
     spare_columns: int = described(3, "F_W, columns beyond the number of digits.")
@@ -136,8 +132,7 @@ class ModelConfig:
     step: str = described("attention", "The recurrent step, by the name that it is registered under.")
     step_hidden: int = described(256, "Hidden features of a step's feed-forward network, FFN_3.", least=4, multiple=4)
     halting: Literal["ponder", "fixed"] = described(
-        "ponder",
-        "Whether the network decides when to halt, or takes a fixed number of steps.",
+        "ponder", "Whether the network decides when to halt, or takes a fixed number of steps."
     )
     fixed_steps: int = described(12, "The steps taken under fixed halting.", least=1, most=10**5)
     max_steps: int = described(40, "The most steps taken in training under ponder halting.", least=1, most=10**5)
@@ -170,15 +165,13 @@ class ObjectiveConfig:
     """The loss."""
 
     regulariser: Literal["explore-reinforce", "kl", "none"] = described(
-        "explore-reinforce",
-        "R, what is added to the loss to steer when networks halt.",
+        "explore-reinforce", "R, what is added to the loss to steer when networks halt."
     )
     weight: float = described(5e-2, "β, the weight of the regulariser.")
     prior: float = described(0.1, "λ_p of the geometric distribution that `kl` compares with.", above=0, below=1)
     pad_weight: float = described(0.1, "The weight of the PAD class in the cross-entropy.")
     truncate_prior: bool = described(
-        False,
-        "Whether the last step of `kl`'s geometric distribution takes what remains of it, as p's does.",
+        False, "Whether the last step of `kl`'s geometric distribution takes what remains of it, as p's does."
     )
     success: Literal["expected", "sampled"] = described(
         "sampled",
@@ -204,21 +197,17 @@ class TrainingConfig:
     learning_rate: float = described(1e-3, "The first rate of every cosine.", above=0)
     final_learning_rate: float = described(5e-5, "The rate every cosine falls to.", above=0)
     restart_epochs: int = described(
-        30,
-        "The cosine falls from the first rate to the final one over so many epochs, then starts again.",
-        least=1,
+        30, "The cosine falls from the first rate to the final one over so many epochs, then starts again.", least=1
     )
     beta1: float = described(0.9, "How long AdamW remembers the gradient.", below=1)
     beta2: float = described(0.999, "How long AdamW remembers the squared gradient.", below=1)
     adam_epsilon: float = described(1e-8, "What is added to the denominator of an update.", above=0)
     weight_decay: float = described(
-        0.1,
-        "Of weight matrices; biases, embeddings, norms and attention encodings do not decay.",
+        0.1, "Of weight matrices; biases, embeddings, norms and attention encodings do not decay."
     )
     clip: float = described(10.0, "The largest norm of a run's gradient.", above=0)
     precision: Literal["auto", "fp32", "tf32", "bf16"] = described(
-        "auto",
-        "Of the matrix products on a GPU. auto: bf16 where it has that, else fp32. A CPU multiplies in fp32.",
+        "auto", "Of the matrix products on a GPU. auto: bf16 where it has that, else fp32. A CPU multiplies in fp32."
     )
     first_step: int = described(
         0,
