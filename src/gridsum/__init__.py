@@ -47,31 +47,25 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Answer": "gridsum.data.answers",
-    "TrainingRun": "gridsum.api.training",
-    "train": "gridsum.api.training",
-    "models": "gridsum.api.listings",
-    "suites": "gridsum.api.listings",
-    "variants": "gridsum.api.listings",
-    "Model": "gridsum.api.models",
-    "load": "gridsum.api.loading",
-    "prove": "gridsum.api.loading",
-    "solve": "gridsum.api.loading",
-    "trace": "gridsum.api.loading",
-    "Scores": "gridsum.api.scores",
-    "evaluate": "gridsum.api.scores",
-    "Trace": "gridsum.api.traces",
-    "export": "gridsum.exporting",
+    "gridsum.data.answers": ("Answer",),
+    "gridsum.api.listings": ("models", "suites", "variants"),
+    "gridsum.api.loading": ("load", "prove", "solve", "trace"),
+    "gridsum.api.models": ("Model",),
+    "gridsum.api.scores": ("Scores", "evaluate"),
+    "gridsum.api.traces": ("Trace",),
+    "gridsum.api.training": ("TrainingRun", "train"),
+    "gridsum.exporting": ("export",),
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    home = next((module for module, names in _HOMES.items() if name in names), None)
+    if home is None:
         from gridsum.io.names import did_you_mean
 
         mend = did_you_mean(name, __all__, f"it offers {', '.join(__all__)}")
         raise AttributeError(f"gridsum has no {name!r}; {mend}")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+    return getattr(importlib.import_module(home), name)
 
 
 def __dir__() -> list[str]:

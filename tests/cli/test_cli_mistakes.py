@@ -68,7 +68,6 @@ OPTIONS = {
     "solve --file NOWHERE": "no such file",
     "solve --file .": "is a directory",
     "solve 1+1 --model NOWHERE": "unknown model 'NOWHERE'",
-    "solve 1+1 --grids": "--grids and --attention are for --trace",
     "table scores 2": "'2' is one argument too many",
     "train --resume": "which training is to go on? Name its folder with --out",
     "train --out OUT --training.epoch 3": "did you mean --training.epochs?",

@@ -123,8 +123,8 @@ class Trace:
     def _letters(self) -> list[str]:
         return [_BLANK if code == PAD else symbol for code, symbol in enumerate(self.model.task.alphabet.symbols)]
 
-    def to_dict(self, grids: bool = False, attention: bool = False) -> dict[str, Any]:
-        """All that happened inside, as `gridsum solve --trace` prints it and tells what it holds."""
+    def to_dict(self) -> dict[str, Any]:
+        """What happened inside, but for `grids` and `attention`, as `gridsum solve --trace` prints it."""
         inside = self.inside
 
         def frame(n: int) -> dict[str, Any]:
@@ -140,10 +140,6 @@ class Trace:
             }
             if self.states is not None:
                 found["states"] = self.states[n].tolist()
-            if grids:
-                found["grid"] = _rounded(inside.grids[n])
-            if attention:
-                found["attention"] = _rounded(self.attention[n]) if n < len(self.attention) else None
             return found
 
         return self.answer.described(self.model.name) | {

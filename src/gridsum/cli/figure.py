@@ -37,24 +37,128 @@ _DECIMALS = 6
 _BEYOND = 6
 
 
+Drawn = tuple[Any, Sequence[Any] | None]
+"""A figure, and what it is drawn of: a line of JSON each (None where that is a trace)."""
+
+
+def _trace(options: "Options") -> "Trace":
+    model = load(options.model or DEFAULT_MODEL, device=options.device)
+    solving = SolveOptions(options.halting, options.placement, options.seed)
+    return model.traced(model.read(options.expression or _EXPRESSION), solving)
+
+
+def _inside(options: "Options", beyond: int = 0) -> tuple[PaperModel, Any, Any]:
+    """A network of the paper's, what happens in it until `beyond` steps after halting, and its answer."""
+    model = load(options.model or INSIDE_MODEL, device=options.device)
+    if not isinstance(model, PaperModel):
+        raise UsageError(f"the figure {options.name} is of the paper's networks, and {model.name} is none; name base")
+    from gridsum.evaluation.solving import trace_expression
+
+    terms = model.read(options.expression or _EXPRESSION)
+    (answer,) = model.answers([terms], SolveOptions(options.halting, options.placement, options.seed))
+    return model, trace_expression(model.runs, terms, answer.steps + beyond, options.placement), answer
+
+
+def _steps(options: "Options", figures: Any) -> Drawn:
+    trace = _trace(options)
+    plot = figures.plot_steps if options.name == "steps" else figures.plot_placement
+    return plot(trace.inside, trace.answer), None
+
+
+def _halting(options: "Options", figures: Any) -> Drawn:
+    _, trace, answer = _inside(options, _BEYOND)
+    return figures.plot_halting(trace, answer), None
+
+
+def _attention(options: "Options", figures: Any) -> Drawn:
+    from gridsum.analysis.attention import head_rules
+
+    model, trace, _ = _inside(options)
+    rules = head_rules(model.network.step.attention, [trace])
+    return figures.plot_attention(trace, rules), rules
+
+
+def _ring(options: "Options", figures: Any) -> Drawn:
+    from gridsum.analysis.ring import RingError, digit_vectors, ring
+    from gridsum.model.store import load as load_runs
+    from gridsum.ops.devices import pick_device
+
+    model = load_runs(options.model or INSIDE_MODEL, pick_device(options.device))
+    found = digit_vectors(model, seed=options.seed)
+    # Of a single network there is room to show a second ring, which lies on the next two components.
+    planes = ((1, 2), (3, 4)) if len(found) == 1 else ((1, 2),)
+    rings = []
+    for seed, vectors in zip(model.seeds, found, strict=True):
+        try:
+            rings += [ring(seed, vectors, plane) for plane in planes]
+        except RingError as error:
+            if not rings and seed == model.seeds[-1]:
+                raise
+            tell(f"gridsum: left out: {error}")
+    # Without the points: there are very many, and what they amount to is given.
+    summaries = [dataclasses.replace(found, points=found.points[:0], digits=found.digits[:0]) for found in rings]
+    return figures.plot_rings(rings), summaries
+
+
+def _terms(options: "Options", figures: Any) -> Drawn:
+    from gridsum.analysis.curves import terms_curves
+    from gridsum.evaluation.paper import LONG_TERMS
+    from gridsum.evaluation.records import read
+
+    curves = terms_curves(read(record_files(options.records)))
+    return figures.plot_terms(curves, LONG_TERMS), curves
+
+
+def _baselines(options: "Options", figures: Any) -> Drawn:
+    from gridsum.evaluation.baselines import curves
+    from gridsum.evaluation.records import read
+
+    found = curves(read(record_files(options.records, "baselines")))
+    return figures.plot_baselines(found), found
+
+
+def _learning(options: "Options", figures: Any) -> Drawn:
+    from gridsum.baselines.learning import learning
+
+    if not options.records:
+        raise UsageError(
+            "the figure learning is made of what gridsum reproduce --variants baselines writes; name it: "
+            "--records FOLDER/records/baselines-learning.jsonl"
+        )
+    found = learning(record_files(options.records))
+    return figures.plot_learning(found), list(found.values())
+
+
+def _training(options: "Options", figures: Any) -> Drawn:
+    from gridsum.analysis.curves import training_curves
+
+    if not options.runs:
+        raise UsageError("the figure training is made of training folders; name them with --runs FOLDER")
+    curves = training_curves([Path(folder) for folder in options.runs])
+    return figures.plot_training(curves), curves
+
+
 class Kind(NamedTuple):
-    """What a figure shows, and which of the options it is made of."""
+    """What a figure shows, which of the options it is made of, and what draws it."""
 
     shows: str
     made_of: tuple[str, ...]
+    draw: "Callable[[Options, Any], Drawn] | None"
+    """None for a film."""
 
 
+_OF_A_SUM = ("expression", "model")
 FIGURES = {
-    "placement": Kind("the action chosen for each symbol, and the grid it makes (Fig. 4)", ("expression", "model")),
-    "steps": Kind("the grid from step to step, changed cells marked", ("expression", "model")),
-    "film": Kind("a sum being worked out, as .gif", ("expression", "model")),
-    "halting": Kind("when it halts: λ_n and p_n, or how much still changes", ("expression", "model")),
-    "attention": Kind("a position-based and a content-based rule (Fig. 5)", ("expression", "model")),
-    "ring": Kind("digit vectors on principal components (Fig. 6); all seeds of MODEL", ("model",)),
-    "terms": Kind("accuracy and steps against the number of terms (Fig. 2)", ("records",)),
-    "baselines": Kind("baselines side by side: results right against digits and terms", ("records",)),
-    "learning": Kind("how baselines learned, from the logs that gridsum reproduce keeps", ("records",)),
-    "training": Kind("mean steps during training, a curve for each folder (Fig. 3)", ("runs",)),
+    "placement": Kind("the action chosen for each symbol, and the grid it makes (Fig. 4)", _OF_A_SUM, _steps),
+    "steps": Kind("the grid from step to step, changed cells marked", _OF_A_SUM, _steps),
+    "film": Kind("a sum being worked out, as .gif", _OF_A_SUM, None),
+    "halting": Kind("when it halts: λ_n and p_n, or how much still changes", _OF_A_SUM, _halting),
+    "attention": Kind("a position-based and a content-based rule (Fig. 5)", _OF_A_SUM, _attention),
+    "ring": Kind("digit vectors on principal components (Fig. 6); all seeds of MODEL", ("model",), _ring),
+    "terms": Kind("accuracy and steps against the number of terms (Fig. 2)", ("records",), _terms),
+    "baselines": Kind("baselines side by side: results right against digits and terms", ("records",), _baselines),
+    "learning": Kind("how baselines learned, from the logs that gridsum reproduce keeps", ("records",), _learning),
+    "training": Kind("mean steps during training, a curve for each folder (Fig. 3)", ("runs",), _training),
 }
 _OF_TRACES = ("placement", "steps", "film", "halting")
 _WRITTEN = {"expression": "EXPR", "model": "--model", "records": "--records", "runs": "--runs"}
@@ -105,16 +209,17 @@ def run(options: Options) -> int:
         return 0
     out = _checked(options, given)
     figures = load_figures()
-    if options.name == "film":
+    draw = FIGURES[options.name].draw
+    if draw is None:
         figures.animation.check_film(out)
         trace = _trace(options)
         content = figures.animation.to_bytes(trace.inside, trace.answer)
     else:
         suffix = figures.style.check_format(out)
-        figure, data = _DRAW[options.name](options, figures)
+        figure, data = draw(options, figures)
         content = figures.style.to_bytes(figure, suffix)
         if options.data is not None:
-            write_result(options.data, "[\n" + ",\n".join(json.dumps(_numbers(item)) for item in data) + "\n]\n")
+            write_result(options.data, "[\n" + ",\n".join(json.dumps(_numbers(item)) for item in data or ()) + "\n]\n")
     write_result(out, content)
     tell(f"gridsum: wrote {out}")
     return 0
@@ -150,103 +255,6 @@ def load_figures() -> Any:
     return gridsum.figures
 
 
-def _trace(options: Options) -> "Trace":
-    model = load(options.model or DEFAULT_MODEL, device=options.device)
-    solving = SolveOptions(options.halting, options.placement, options.seed)
-    return model.traced(model.read(options.expression or _EXPRESSION), solving)
-
-
-def _inside(options: Options, beyond: int = 0) -> tuple[PaperModel, Any, Any]:
-    """A network of the paper's, what happens in it until `beyond` steps after halting, and its answer."""
-    model = load(options.model or INSIDE_MODEL, device=options.device)
-    if not isinstance(model, PaperModel):
-        raise UsageError(f"the figure {options.name} is of the paper's networks, and {model.name} is none; name base")
-    from gridsum.evaluation.solving import trace_expression
-
-    terms = model.read(options.expression or _EXPRESSION)
-    (answer,) = model.answers([terms], SolveOptions(options.halting, options.placement, options.seed))
-    return model, trace_expression(model.runs, terms, answer.steps + beyond, options.placement), answer
-
-
-def _steps(options: Options, figures: Any) -> "Drawn":
-    trace = _trace(options)
-    plot = figures.plot_steps if options.name == "steps" else figures.plot_placement
-    return plot(trace.inside, trace.answer), None
-
-
-def _halting(options: Options, figures: Any) -> "Drawn":
-    _, trace, answer = _inside(options, _BEYOND)
-    return figures.plot_halting(trace, answer), None
-
-
-def _attention(options: Options, figures: Any) -> "Drawn":
-    from gridsum.analysis.attention import head_rules
-
-    model, trace, _ = _inside(options)
-    rules = head_rules(model.network.step.attention, [trace])
-    return figures.plot_attention(trace, rules), rules
-
-
-def _ring(options: Options, figures: Any) -> "Drawn":
-    from gridsum.analysis.ring import RingError, digit_vectors, ring
-    from gridsum.model.store import load as load_runs
-    from gridsum.ops.devices import pick_device
-
-    model = load_runs(options.model or INSIDE_MODEL, pick_device(options.device))
-    found = digit_vectors(model, seed=options.seed)
-    # Of a single network there is room to show a second ring, which lies on the next two components.
-    planes = ((1, 2), (3, 4)) if len(found) == 1 else ((1, 2),)
-    rings = []
-    for seed, vectors in zip(model.seeds, found, strict=True):
-        try:
-            rings += [ring(seed, vectors, plane) for plane in planes]
-        except RingError as error:
-            if not rings and seed == model.seeds[-1]:
-                raise
-            tell(f"gridsum: left out: {error}")
-    # Without the points: there are very many, and what they amount to is given.
-    summaries = [dataclasses.replace(found, points=found.points[:0], digits=found.digits[:0]) for found in rings]
-    return figures.plot_rings(rings), summaries
-
-
-def _terms(options: Options, figures: Any) -> "Drawn":
-    from gridsum.analysis.curves import terms_curves
-    from gridsum.evaluation.paper import LONG_TERMS
-    from gridsum.evaluation.records import read
-
-    curves = terms_curves(read(record_files(options.records)))
-    return figures.plot_terms(curves, LONG_TERMS), curves
-
-
-def _baselines(options: Options, figures: Any) -> "Drawn":
-    from gridsum.evaluation.baselines import curves
-    from gridsum.evaluation.records import read
-
-    found = curves(read(record_files(options.records, "baselines")))
-    return figures.plot_baselines(found), found
-
-
-def _learning(options: Options, figures: Any) -> "Drawn":
-    from gridsum.baselines.learning import learning
-
-    if not options.records:
-        raise UsageError(
-            "the figure learning is made of what gridsum reproduce --variants baselines writes; name it: "
-            "--records FOLDER/records/baselines-learning.jsonl"
-        )
-    found = learning(record_files(options.records))
-    return figures.plot_learning(found), list(found.values())
-
-
-def _training(options: Options, figures: Any) -> "Drawn":
-    from gridsum.analysis.curves import training_curves
-
-    if not options.runs:
-        raise UsageError("the figure training is made of training folders; name them with --runs FOLDER")
-    curves = training_curves([Path(folder) for folder in options.runs])
-    return figures.plot_training(curves), curves
-
-
 def _numbers(value: Any) -> Any:
     """What a figure is drawn of, as JSON holds it."""
     if dataclasses.is_dataclass(value):
@@ -262,19 +270,3 @@ def _numbers(value: Any) -> Any:
     if isinstance(value, float):
         return None if math.isnan(value) else round(value, _DECIMALS)
     return value
-
-
-Drawn = tuple[Any, Sequence[Any] | None]
-"""A figure, and what it is drawn of: a line of JSON each (None where that is a trace)."""
-
-_DRAW: dict[str, Callable[[Options, Any], Any]] = {
-    "placement": _steps,
-    "steps": _steps,
-    "halting": _halting,
-    "attention": _attention,
-    "ring": _ring,
-    "terms": _terms,
-    "baselines": _baselines,
-    "learning": _learning,
-    "training": _training,
-}

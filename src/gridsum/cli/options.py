@@ -162,6 +162,12 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message} (see {self.prog} --help)")
 
+    def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
+        try:
+            return action.type(arg_string) if callable(action.type) else arg_string
+        except ValueError as error:
+            raise argparse.ArgumentError(action, str(error)) from None
+
     def read(self, arguments: Sequence[str]) -> argparse.Namespace:
         # A number with a sign is never an option: behind a space, argparse takes it for the value it is.
         shielded = [f" {text}" if re.match(r"-[\d.]", text) else text for text in arguments]
@@ -200,18 +206,17 @@ def columns(meanings: Mapping[str, str], indent: int = 2, width: int | None = No
 
 def add_fields(parser: Parser, config: Any) -> None:
     """An option for every field of a configuration, such as --training.epochs 3; `read` gives them as `changes`."""
-    from gridsum.config.fields import describe_type, fields_of, meanings_of
+    from gridsum.config.fields import describe_type, fields_of
 
-    meanings = meanings_of(config)
     sections: dict[str, argparse._ArgumentGroup] = {}
-    for path, (hint, value) in fields_of(config).items():
-        section, _, leaf = path.partition(".")
-        if path == "task.name" or not leaf:
+    for path, leaf in fields_of(config).items():
+        section, _, name = path.partition(".")
+        if path == "task.name" or not name:
             continue  # the variant and the task have options of their own, which choose the other fields' defaults
         if section not in sections:
-            sections[section] = parser.add_argument_group(section, textwrap.fill(meanings[section], HELP_WIDTH - 2))
-        told = f"{_as_phrase(meanings[path])}; {describe_type(hint)} (default: {written(value)})"
-        how: dict[str, Any] = {"dest": f".{path}", "metavar": _metavar(hint), "default": argparse.SUPPRESS}
+            sections[section] = parser.add_argument_group(section, textwrap.fill(leaf.section, HELP_WIDTH - 2))
+        told = f"{_as_phrase(leaf.meaning)}; {describe_type(leaf.type)} (default: {written(leaf.value)})"
+        how: dict[str, Any] = {"dest": f".{path}", "metavar": _metavar(leaf.type), "default": argparse.SUPPRESS}
         sections[section].add_argument(f"--{path}", help=told.replace("%", "%%"), **how)
 
 
@@ -247,7 +252,7 @@ def one_of(what: str, known: Sequence[str], aliases: Mapping[str, str] | None = 
         advice = f"use {', '.join(known[:-1])} or {known[-1]}"
         usual = (aliases or {}).get(text.lower())
         hint = meant(usual, advice) if usual else did_you_mean(text, known, advice)
-        raise argparse.ArgumentTypeError(f"unknown {what} {text!r}; {hint}")
+        raise UsageError(f"unknown {what} {text!r}; {hint}")
 
     return read
 
@@ -257,7 +262,7 @@ def whole_number(low: int, below: int) -> Value:
         # Not int() alone, which takes 1_0 and the digits of other scripts; 40 digits are beyond any limit.
         if re.fullmatch(r"[0-9]{1,40}", text) and low <= int(text) < below:
             return int(text)
-        raise argparse.ArgumentTypeError(f"{text.strip()!r} is not a whole number from {low} to {below - 1}")
+        raise UsageError(f"{text.strip()!r} is not a whole number from {low} to {below - 1}")
 
     return Value("N", read)
 
@@ -265,52 +270,41 @@ def whole_number(low: int, below: int) -> Value:
 def _seconds(text: str) -> float:
     if re.fullmatch(r"[0-9]{1,9}(\.[0-9]+)?", text) and float(text) > 0:
         return float(text)
-    raise argparse.ArgumentTypeError(f"{text.strip()!r} is not a length of time; write a number such as 2.5")
+    raise UsageError(f"{text.strip()!r} is not a length of time; write a number such as 2.5")
 
 
 def _device(text: str) -> str:
     if re.fullmatch(r"cuda:[0-9]+", text):
         return text
     if text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text} is a number, not a device; write cuda:{text} for that GPU")
+        raise UsageError(f"{text} is a number, not a device; write cuda:{text} for that GPU")
     return one_of("device", ("auto", "cpu", "cuda"), {"gpu": "cuda", "nvidia": "cuda"})(text)
 
 
 def _folder(text: str) -> str:
     if "://" in text:
-        raise argparse.ArgumentTypeError(f"{text!r} is an address, and a folder is wanted; mount that storage as one")
+        raise UsageError(f"{text!r} is an address, and a folder is wanted; mount that storage as one")
     return text
 
 
 def _seeds(text: str) -> tuple[int, ...]:
     from gridsum.config.fields import seeds_of
 
-    return _checked(seeds_of, text)
+    return seeds_of(text)
 
 
 def _task(text: str) -> str:
     from gridsum.tasks import find
 
-    return _checked(find, text).name
+    return find(text).name
 
 
 def _workers(text: str) -> str:
     """Who does jobs: a cluster's address, or a number of processes."""
     kind, _, most = text.partition(":")
     if kind == "processes" and not (most.isdecimal() and int(most) > 0):
-        raise argparse.ArgumentTypeError(f"{text!r} does not say how many processes; write processes:4 for four")
+        raise UsageError(f"{text!r} does not say how many processes; write processes:4 for four")
     return text
-
-
-def _share(text: str) -> float:
-    return _checked(float, text)
-
-
-def _checked(read: Callable[[str], Any], text: str) -> Any:
-    try:
-        return read(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 File = Annotated[str, Value("FILE")]
@@ -374,7 +368,7 @@ class Jobs(OnDevice):
         "ray for one on this machine, ray://HOST:10001 or HOST:6379 for one elsewhere; --out must be a folder that all "
         "of them see (default: this process)"
     )
-    gpus_per_job: Annotated[float | None, Value("X", _share)] = option(
+    gpus_per_job: Annotated[float | None, Value("X", float)] = option(
         "what share of a GPU a job asks the cluster for (default: 1 where it has GPUs, else 0)"
     )
     arguments: tuple[str, ...] = ()

@@ -67,10 +67,6 @@ class Options(OneModel, Rules, OnCpu):
         symbols      H × W, the symbol that the output layer reads in each cell
         confidence   H × W, its probability
         states       H × W, the state of each cell, where the model is a rule
-        grid         H × W × E, the features of each cell (with --grids)
-        attention    k² × H × W × h, what each cell pays to its neighbours, row by
-                     row, with each head, in the step from n to n+1; null for the
-                     last n (with --attention)
 
     examples:
       gridsum solve 523+102+9416 99999+1
@@ -92,9 +88,7 @@ class Options(OneModel, Rules, OnCpu):
     )
     csv: bool = flag("print the same as CSV, with a header", "output")
     show: bool = flag("draw the grid as placed and what every cell reads after each step", "output")
-    trace: bool = flag("print all that happens inside, a JSON object a line (see below)", "output")
-    grids: bool = flag("with --trace: the features of every cell, too; large")
-    attention: bool = flag("with --trace: all attention weights, too; very large")
+    trace: bool = flag("print what happens inside, a JSON object a line (see below)", "output")
     network: bool = flag("let the network itself answer, where its rule would (slow for long sums)")
 
     @property
@@ -119,8 +113,6 @@ class Asked(NamedTuple):
 def run(options: Options) -> int:
     if options.file is not None and options.expressions:
         raise UsageError("give sums as arguments or with --file, not both")
-    if (options.grids or options.attention) and not options.trace:
-        raise UsageError("--grids and --attention are for --trace; add it")
     if options.expressions:
         return _answer_arguments(options)
     nothing = UsageError("there is nothing to solve; give a sum such as 523+102, or --file FILE")
@@ -286,7 +278,7 @@ def _printed(model: Model, expressions: list[tuple[str, ...]], options: Options)
     """What is printed of each answer."""
     if options.trace:
         for terms in expressions:
-            yield json.dumps(model.traced(terms, options.solving).to_dict(options.grids, options.attention)) + "\n"
+            yield json.dumps(model.traced(terms, options.solving).to_dict()) + "\n"
         return
     if options.show:
         from gridsum.api.terminal import draw, render

@@ -7,7 +7,7 @@ import dataclasses
 import json
 import re
 import typing
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from gridsum.config.paper import ConfigError
 from gridsum.io.names import did_you_mean
@@ -38,25 +38,24 @@ def from_dict(cls: type[Dataclass], data: Any, where: str = "") -> Dataclass:
     return cls(**values)
 
 
-def fields_of(config: Any, where: str = "") -> dict[str, tuple[Any, Any]]:
-    """Every leaf field by its dotted path, with its type and value."""
-    leaves: dict[str, tuple[Any, Any]] = {}
+class Leaf(NamedTuple):
+    """A field that is not a section."""
+
+    type: Any
+    value: Any
+    meaning: str
+    section: str
+    """What is said of the section that it stands in."""
+
+
+def fields_of(config: Any, where: str = "") -> dict[str, Leaf]:
+    """Every leaf field by its dotted path."""
+    leaves: dict[str, Leaf] = {}
     for item, hint in _items(type(config)):
         path, value = _path(where, item.name), getattr(config, item.name)
-        leaves |= fields_of(value, path) if dataclasses.is_dataclass(value) else {path: (hint, value)}
+        leaf = Leaf(hint, value, item.metadata.get("meaning", ""), type(config).__doc__ or "")
+        leaves |= fields_of(value, path) if dataclasses.is_dataclass(value) else {path: leaf}
     return leaves
-
-
-def meanings_of(config: Any, where: str = "") -> dict[str, str]:
-    """What is said of every leaf field and of every section, by dotted path."""
-    found: dict[str, str] = {}
-    for item in dataclasses.fields(config):
-        path, value = _path(where, item.name), getattr(config, item.name)
-        if dataclasses.is_dataclass(value):
-            found |= {path: type(value).__doc__ or ""} | meanings_of(value, path)
-        else:
-            found[path] = item.metadata.get("meaning", "")
-    return found
 
 
 def _items(cls: Any) -> list[tuple[dataclasses.Field, Any]]:
