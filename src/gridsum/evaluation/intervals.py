@@ -108,10 +108,10 @@ def against_paper(record: Record, measure: Measure, value: float) -> Comparison:
     return _compared(getattr(record, measure), interval(record, measure, CONFIDENCE), value, margin(value))
 
 
-def means_against_paper(ours: Spread, seeds: int, known: Spread) -> Comparison:
-    """A mean over seeds against the paper's over ten."""
+def means_against_paper(ours: Spread, seeds: int, known: Spread, by_spread: bool = True) -> Comparison:
+    """A mean over seeds against the paper's over ten, `by_spread` with the paper's sd as margin if that is larger."""
     found = student_interval(ours.mean, ours.sd, seeds, CONFIDENCE)
-    return _compared(ours.mean, found, known.mean, margin(known.mean, known.sd))
+    return _compared(ours.mean, found, known.mean, margin(known.mean, known.sd if by_spread else 0.0))
 
 
 def margin(value: float, sd: float = 0.0) -> float:

@@ -1,14 +1,15 @@
-"""The page of results and its appendix: Markdown made of a reproduction's records and summaries.
+"""The report and its appendix: Markdown made of a reproduction's records and summaries.
 
-What a person has to say about them stands in FOLDER/notes.md, and is put on the page as it is.
+A person's notes on them stand in FOLDER/notes.md, and are put into the report as they are.
 """
 
 import os
 import statistics
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from gridsum.config.variants import PAPER_VARIANTS
+from gridsum.evaluation.intervals import MARGIN
 from gridsum.evaluation.orderings import Finding, Pair, findings, judgements
 from gridsum.evaluation.records import Record, read
 from gridsum.evaluation.rendering import TableError, to_markdown
@@ -18,7 +19,7 @@ from gridsum.study.reproduction import OVERTRAINED, REPORTED, overtrained_name
 from gridsum.study.results import Results, Trained
 
 NOTES, APPENDIX = "notes.md", "appendix/tables.md"
-_EVERY_SEED = f"all {len(rule.SEEDS)} seeds that decide the orderings, on every grid size"
+_EVERY_SEED = f"{len(rule.SEEDS)} seeds, on every grid size"
 _BY_THE_RULE = (
     f"Decided once, by the rule in `gridsum/study/rule.py`, when all of seeds {rule.SEEDS[0]} to "
     f"{rule.SEEDS[-1]} of every variant are measured; until then nothing is tested.\n"
@@ -40,6 +41,7 @@ def write_pages(
     summary = [
         "# Results\n",
         f"{made_from(page)}{words}. Ours stand beside the numbers of the paper (arXiv 2207.02536).\n",
+        f"{tables.CRITERION}\n",
         _brief(results, standard),
         _lacking(results),
         notes.read_text() if notes.exists() else "",
@@ -50,7 +52,7 @@ def write_pages(
         to_markdown(tables.variants(standard)),
         "## The paper's orderings\n",
         _orderings(_tested(results)),
-        *(f"![{caption}]({_link(path, page)})\n\n{caption}\n" for path, caption in figures),
+        *(f"![Figure]({_link(path, page)})\n\n{caption}\n" for path, caption in figures),
         f"[The appendix]({APPENDIX}) has these tables with intervals, every mean, and every comparison.\n",
     ]
     more = [
@@ -91,16 +93,15 @@ def _papers(name: str, records: list[Record]) -> str:
 
 def _brief(results: Results, standard: list[Record]) -> str:
     """The page in a few lines."""
-    counts = {
-        "Tables III and IV, one run": tables.cells(results),
-        "Table VI, means over seeds": tables.means(standard),
-        f"The same over {_EVERY_SEED}": tables.means(decisive(results)),
-    }
-    lines = [
-        f"{title}: {tables.tally([one.comparison.standing for one in found])}"
-        for title, found in counts.items()
-        if found
-    ]
+    single, every = tables.cells(results), decisive(results)
+    lines = [f"Tables III and IV, one run, margin {MARGIN}: {_tally(single)}. {_by_ceiling(single)}"] if single else []
+    for title, records in (("Table VI, means over seeds", standard), (f"The same over {_EVERY_SEED}", every)):
+        if found := tables.means(records):
+            strict = tables.means(records, by_spread=False)
+            matched = sum(one.comparison.standing in tables.MATCHED for one in strict)
+            lines.append(
+                f"{title}, margin the paper's sd: {_tally(found)}; within {MARGIN}, {matched} are above or matched."
+            )
     steps = [mean_steps(results.trained[name]) for name in ("base", "ponderReg") if name in results.trained]
     if len(steps) == 2 and all(steps):
         explored, divergence = map(statistics.fmean, steps)
@@ -108,6 +109,19 @@ def _brief(results: Results, standard: list[Record]) -> str:
             f"Recurrent steps during training: {explored:.1f} under Explore-Reinforce, {divergence:.1f} under KL."
         )
     return "".join(f"- {line}\n" for line in lines)
+
+
+def _tally(found: Sequence[tables.Cell | tables.Mean]) -> str:
+    return tables.tally([one.comparison.standing for one in found])
+
+
+def _by_ceiling(found: Sequence[tables.Cell]) -> str:
+    """How many are matched of the numbers that leave nothing to reach, and of all others."""
+    told = []
+    for extreme in (True, False):
+        those = [one for one in found if (one.known == 0 or one.known >= 0.99) is extreme]
+        told += [sum(one.comparison.standing in tables.MATCHED for one in those), len(those)]
+    return "Above or matched are {} of the {} that are 0 or at least 0.99, and {} of the other {}.".format(*told)
 
 
 def mean_steps(trained: Trained) -> list[float]:
@@ -153,10 +167,9 @@ def _about_the_best(results: Results) -> str:
         now = "They are not overtrained yet, so they are shown as the standard training left them."
         if further is not None and further.measured():
             epochs, weight = further.config.training.epochs, further.config.objective.weight
-            now = f"These were trained for {epochs} epochs more at β = {weight:g}."
+            now = f"Both were trained for {epochs} epochs more at β = {weight:g}."
         lines.append(
-            f"- {variant}: of its runs {which}, on validation problems. {now} Beside the paper's {variant} stands seed "
-            f"{chosen[aim]}.\n"
+            f"- {variant}: {which}, on validation problems. {now} Seed {chosen[aim]} stands beside the paper's.\n"
         )
     return "".join(lines)
 

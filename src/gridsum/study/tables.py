@@ -19,15 +19,16 @@ from gridsum.evaluation.records import NOTHING, Record
 from gridsum.evaluation.rendering import Table
 from gridsum.evaluation.suites import COLLECTIONS
 from gridsum.evaluation.tables import ROUNDING, accuracy_text, spread, spread_text
-from gridsum.study.reproduction import LEAKY_DIGITS, ON_EVERY_GRID, OVERTRAINED
+from gridsum.study.reproduction import LEAKY_DIGITS, OVERTRAINED
 from gridsum.study.results import Results
 
 ABLATION_SUITES = tuple(suite.name for suite in COLLECTIONS["ablation"])
 _MEASURES: tuple[Measure, ...] = ("char", "seq")
 MATCHED = ("above", "matched")
-_CRITERION = (
+_MARKS: dict[Standing, str] = {"below": "↓", "inconclusive": "?"}
+CRITERION = (
     f"By the {CONFIDENCE:.0%} interval of ours and a margin of {MARGIN}, or half the paper's number if that is less: "
-    + "; ".join(f"{name}, {meaning}" for name, meaning in STANDINGS.items())
+    + "; ".join(f"*{name}*, {meaning}" for name, meaning in STANDINGS.items())
     + "."
 )
 
@@ -60,27 +61,28 @@ def _beside(records: Mapping[str, Mapping[str, Record]]) -> Iterator[Cell]:
 
 
 def best_models(results: Results) -> Table:
-    """Tables III and IV in one: a line for each suite and model, characters / whole results."""
-    found = cells(results)
-    runs = filter(None, map(results.standing_for, OVERTRAINED))
-    every = {(r.variant, r.suite): r for run in runs for r in run.measured(ON_EVERY_GRID)}
-    rows = []
-    for char, seq in zip(found[::2], found[1::2], strict=True):
+    """Tables III and IV in one: a line for each suite, ours of each variant beside the paper's."""
+    found: dict[str, dict[str, tuple[str, str]]] = {}
+    both = cells(results)
+    for char, seq in zip(both[::2], both[1::2], strict=True):
         record = char.record
-        known = f"{accuracy_text(char.known)} / {accuracy_text(seq.known)}"
-        short = []
-        for cell in (char, seq):
-            standing, difference, *_ = cell.comparison
-            if standing not in MATCHED:
-                short.append(f"{cell.measure} {standing}, {difference:+.3f}")
-        ours, on_every = both_text(record), both_text(every.get((record.variant, record.suite)))
-        rows.append((record.suite, f"{record.model} {record.seed}", ours, on_every, known, "; ".join(short)))
+        ours = "/".join(
+            accuracy_text(getattr(record, cell.measure)) + _MARKS.get(cell.comparison.standing, "")
+            for cell in (char, seq)
+        )
+        known = f"{accuracy_text(char.known)}/{accuracy_text(seq.known)}"
+        found.setdefault(record.suite, {})[record.variant] = ours, known
+    runs = {name: run for name in OVERTRAINED if (run := results.standing_for(name)) is not None}
+    lines = [
+        (suite, *(text for name in runs for text in of_suite.get(name, (NOTHING, NOTHING))))
+        for suite, of_suite in found.items()
+    ]
     caption = (
-        f"Characters / whole results right. The model's number is its training seed. Ours is on the published grids, "
-        f"then on every size equally. {ROUNDING} {_CRITERION}"
+        "Share of characters / of whole sums right, on the published grids. The number of a model is its seed. "
+        f"{ROUNDING} ↓ below, ? inconclusive."
     )
-    header = ("suite", "model", "ours", "every grid", "paper", "not matched")
-    return Table("The best models", caption, header, tuple(rows))
+    header = ("suite", *(text for run in runs.values() for text in (f"{run.training.name} {run.seed}", "paper")))
+    return Table("The best models", caption, header, tuple(lines))
 
 
 def overtrained_runs(results: Results) -> Table:
@@ -115,7 +117,7 @@ def both_text(record: Record | None) -> str:
 
 
 def tally(found: Sequence[Standing]) -> str:
-    return f"Of {len(found)} numbers: {', '.join(f'{found.count(kind)} {kind}' for kind in STANDINGS)}."
+    return f"of {len(found)} numbers, {', '.join(f'{found.count(kind)} {kind}' for kind in STANDINGS)}"
 
 
 class Mean(NamedTuple):
@@ -127,15 +129,18 @@ class Mean(NamedTuple):
     comparison: Comparison
 
 
-def means(records: Sequence[Record]) -> list[Mean]:
-    """Every number of Table VI that has been measured for two seeds or more."""
+def means(records: Sequence[Record], by_spread: bool = True) -> list[Mean]:
+    """Every number of Table VI that has been measured for two seeds or more;
+    `by_spread`, with the paper's sd as margin."""
     found = []
     for suite in ABLATION_SUITES:
         for variant, known in paper.ABLATION.items():
             for measure in _MEASURES:
                 values = _values(records, variant, suite, measure)
                 if len(values) > 1:
-                    compared = means_against_paper(spread(values), len(values), getattr(known[suite], measure))
+                    compared = means_against_paper(
+                        spread(values), len(values), getattr(known[suite], measure), by_spread
+                    )
                     found.append(Mean(suite, variant, measure, compared))
     return found
 
@@ -165,9 +170,8 @@ def mean_standings(found: Sequence[Mean], title: str) -> Table:
     for suite, variant, measure, (standing, difference, low, high) in found:
         rows.append((suite, variant, measure, f"{difference:+.2f}", f"{low:.2f} to {high:.2f}", standing))
     caption = (
-        f"{tally([mean.comparison.standing for mean in found])} Minus the paper's: the difference of the means. The "
-        f"interval is Student's of our mean over seeds. {_CRITERION} The paper's sd, if it is larger, takes "
-        f"the place of {MARGIN}."
+        f"By the paper's sd, where it is above {MARGIN}: {tally([mean.comparison.standing for mean in found])}. "
+        f"Minus the paper's: the difference of the means. The interval is Student's of our mean over seeds. {CRITERION}"
     )
     header = ("suite", "variant", "measure", "minus the paper's", f"{CONFIDENCE:.0%} interval", "standing")
     return Table(title, caption, header, tuple(rows))
