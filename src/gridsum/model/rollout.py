@@ -62,7 +62,11 @@ def form_of(network: "Network") -> Form:
 
 
 class Rollout:
-    """A rollout under way: the symbols are placed; then come `look(0)`, `take(1)`, `look(1)` and so on."""
+    """A rollout under way: the symbols are placed; then come `look(0)`, `take(1)`, `look(1)` and so on.
+
+    Samples that are truncated leave, where a CPU computes. Which step is a sample's last is known before it is taken,
+    and of that step the output reads the top row alone: so two rows of attention and one of FFN_3 are computed.
+    """
 
     def __init__(self, start: Start, chosen: Form) -> None:
         self.network = start.network
@@ -70,16 +74,18 @@ class Rollout:
         self.kept: Kept = {}
         self.size, self.steps, self.drops, self.epsilon = start.size, start.steps, start.drops, start.epsilon
         self.problems = start.symbols.shape[1]
-        self.exactly = start.exactly
+        self.truncates = start.epsilon is not None and not start.exactly and self.network.context is not None
         self.present = torch.arange(self.problems, device=start.symbols.device)
         """The problems that are still computed."""
         self.running = torch.ones(start.symbols.shape[:2], device=start.symbols.device)
         """The probability [R,B] that a sample has not halted."""
-        self.ended: Tensor | None = None
-        """Which samples [R,B] have been truncated, so that nothing more of them counts; None where nobody asks."""
+        self.done = False
+        """Whether every sample has been truncated, so that nothing more counts."""
         self.context = None if self.network.context is None else self.network.context.start(self.problems)
         with computed_in(chosen, self.kept):
             self.show(self.network.place(start.symbols, start.size, start.hard))
+        self.last_rows = torch.zeros_like(self.top)
+        """The top rows of those who have left, after their last step."""
 
     def show(self, grid: Tensor) -> None:
         """Go on with a grid: G_n [R,b,H,W,E], of the problems that are still computed."""
@@ -89,31 +95,38 @@ class Rollout:
         """The top row of G_n [R,B,W,E], and λ_n [R,B]; None where the network does not decide when to halt."""
         if self.network.context is None:
             return self.top, None
-        top, halting = self.top, self.decide(n)
-        if self.epsilon is not None and not self.exactly:
-            top, halting = (self.of_all(part) for part in (top, halting))
-            self.ended = ~(self.running >= self.epsilon)  # what is not a number has ended, too
-            self.running = self.running * (1 - halting.detach())
-        return top, halting
-
-    def of_all(self, part: Tensor) -> Tensor:
-        """What was computed [R,b,...] as that of all problems [R,B,...], 0 for those that have left."""
+        if not self.truncates:
+            return self.top, self.decide(n)
+        assert self.epsilon is not None
+        top, halting = self.last_rows, torch.ones_like(self.running)
         if len(self.present) == self.problems:
-            return part
-        return part.new_zeros(len(part), self.problems, *part.shape[2:]).index_copy(1, self.present, part)
+            top, halting = self.top, self.decide(n)
+        elif len(self.present):
+            top = top.index_copy(1, self.present, self.top)
+            halting = halting.index_copy(1, self.present, self.decide(n))
+        self.done = not bool((self.running >= self.epsilon).any())  # what is not a number has ended, too
+        self.running = self.running * (1 - halting.detach())
+        return top, halting
 
     def take(self, n: int) -> None:
         """G_{n-1} → G_n."""
         with computed_in(self.form, self.kept):
-            self.show(self.network.step(self.grid, self.size, self.drops and self.drops.step(n)))
+            if self.truncates and self.form == "cpu":
+                assert self.epsilon is not None
+                self.let_go(n, (self.running < self.epsilon)[:, self.present].all(0) | (n == self.steps))
+            if len(self.present):
+                self.show(self.network.step(self.grid, self.size, self.drops and self.drops.step(n)))
 
-    def let_go(self) -> None:
-        """Problems that have ended in all runs leave, once they are many enough, where a CPU computes."""
-        if self.ended is None or self.form != "cpu":
+    def let_go(self, n: int, last: Tensor) -> None:
+        """Problems of which step n is the last, bool [b], leave with their top rows, once they are many enough."""
+        if int(last.sum()) < len(self.present) * (1 - WORTH_LEAVING):
             return
-        going = ~self.ended[:, self.present].all(0)
-        if int(going.sum()) <= len(self.present) * WORTH_LEAVING:
-            self.select(going)
+        step, drops = self.network.step, isinstance(self.drops, Dropouts) and self.drops.of_problems(last, 1)
+        grid = self.grid[:, last][:, :, : step.attention.kernel // 2 + 1]
+        attended = step.attention(grid)[:, :, :1]
+        rows = step.transition(grid[:, :, :1], attended, self.size.top, drops.step(n) if drops else None).squeeze(2)
+        self.last_rows = torch.zeros_like(self.last_rows).index_copy(1, self.present[last], rows)
+        self.select(~last)
 
     def select(self, problems: Tensor) -> None:
         """Go on with some of the problems alone: bool [b]."""
@@ -124,7 +137,7 @@ class Rollout:
         self.show(self.grid[:, problems])
 
     def decide(self, n: int) -> Tensor:
-        """λ_n [R,B]."""
+        """λ_n [R,b]."""
         assert self.network.context is not None
         with computed_in(self.form, self.kept):
             self.context, halting = self.network.context(
@@ -172,13 +185,12 @@ def unroll(start: Start, change: Change | None = None, going: Going | None = Non
         if n:
             if going is not None and (problems := going()) is not None:
                 rollout.select(problems)
-            rollout.let_go()
             rollout.take(n)
         if change is not None:
             rollout.show(change(n, rollout.grid))
         top, halting = rollout.look(n)
         yield Moment(n, rollout.grid, top, halting)
-        if rollout.ended is not None and bool(rollout.ended.all()):
+        if rollout.done:
             return
 
 

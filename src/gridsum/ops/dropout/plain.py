@@ -99,10 +99,10 @@ class Dropouts:
     def context(self, n: int) -> Sequence[Dropout]:
         return self._at(n, range(STEP_SITES, SITES), self.contexts)
 
-    def of_problems(self, problems: Tensor) -> "Dropouts":
-        """For some of the problems; the readings stay those of all."""
-        grid, contexts = (NumberedCells(cells.numbers[problems]) for cells in (self.grid, self.contexts))
-        return replace(self, grid=grid, contexts=contexts)
+    def of_problems(self, problems: Tensor, rows: int | None = None) -> "Dropouts":
+        """For some of the problems, and of their grids for so many rows alone; the readings stay those of all."""
+        grid, contexts = NumberedCells(self.grid.numbers[problems, :rows]), self.contexts.numbers[problems]
+        return replace(self, grid=grid, contexts=NumberedCells(contexts))
 
     def output(self, first: int, count: int) -> Dropout:
         """Of `count` readings from the first on, all at once."""
