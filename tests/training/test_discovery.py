@@ -23,6 +23,7 @@ from gridsum.tasks import Addition
 from gridsum.training import loop
 from gridsum.training.checkpoints import load_checkpoint
 from gridsum.training.discovery import at_step, draw, grid_of, place, recurrent_steps, setting
+from gridsum.training.exact import BitsLesson
 from gridsum.training.folders import FolderError, read_metrics
 from gridsum.training.loop import Fleet, train
 
@@ -34,7 +35,7 @@ TINY = override(
     {
         "discovery.batch": 8,
         "discovery.epoch_steps": 2,
-        "discovery.harden_accuracy": 0.02,
+        "discovery.harden_accuracy": 0.005,
         "phases.place.steps": 2,
         "phases.soft.steps": 2,
         "phases.anneal.steps": 3,
@@ -50,7 +51,7 @@ TINY = override(
         "consolidation.enough": 1e-6,  # they learn little in so few steps
     },
 )
-OWN = override(TINY, {"rule.neighbours": "left right below own"})
+OWN = override(TINY, {"rule.neighbours": "left right below own", "phases.place.patience": 1})
 
 
 def state_of(fleet: Fleet) -> dict[str, torch.Tensor]:
@@ -79,6 +80,28 @@ def test_every_training_step_has_its_phase():
     assert [at_step(TINY, number)[2] for number in (0, 1, 2, 6, 10)] == [0, 1, 0, 2, 1]
     with pytest.raises(ValueError, match="phases end"):
         at_step(TINY, TINY.steps)
+
+
+def test_a_run_that_answers_nothing_is_drawn_anew_and_one_that_answers_goes_on(tmp_path):
+    """The others do not notice; its moments and its rate begin again; the log says it."""
+    config = override(TINY, {"phases.place.patience": 1, "discovery.epoch_steps": 1})
+    fleet, content = Fleet(config, (3, 8), CPU), Fleet(config, (3, 8), CPU)
+    for each, right in ((fleet, [0.1, 0.5]), (content, [0.5, 0.5])):
+        each.train_step(0)
+        assert isinstance(each.lesson, BitsLesson)
+        each.lesson.results.copy_(torch.tensor(right))
+        each.train_step(1)
+    assert fleet.draws.tolist() == [2, 1]
+    assert fleet.optimiser.updates.tolist() == [1, 2]
+    assert torch.equal(fleet.optimiser.weights[1], content.optimiser.weights[1])
+    assert not torch.allclose(fleet.optimiser.weights[0], content.optimiser.weights[0], atol=0.1)
+    assert [setting(Phase(steps=1200, patience=400), index).rate for index in (400, 449, 800)] == pytest.approx(
+        [1e-3 / 50, 1e-3, 1e-3 / 50]
+    )
+    warnings = []
+    train(override(config, {"consolidation.rounds": 0}), [3], tmp_path / "runs", CPU, warn=warnings.append)
+    assert warnings == ["seed 3: too few results were right, so its weights were drawn anew in epoch 2"]
+    assert [line.get("draws", 1) for line in read_metrics(tmp_path / "runs", 3)][:3] == [1, 2, 2]
 
 
 def test_all_recurrent_lengths_of_a_phase_are_drawn():
@@ -132,9 +155,10 @@ def test_what_is_placed_certainly_stands_in_one_cell():
 
 @pytest.mark.parametrize("config", [TINY, OWN], ids=["three", "own"])
 def test_a_fleet_trains_each_run_as_if_alone(config):
-    """Over all phases, through the hardening of placement."""
+    """Over all phases, through new draws and the hardening of placement."""
     seeds = (3, 8)
     logged, state = trained(config, seeds)
+    assert (state["draws"] == 2 if config.phases.place.patience == 1 else state["draws"] == 1).all()
     assert state["decided"].any(), "the test must see placement harden"
     for run, seed in enumerate(seeds):
         alone_logged, alone = trained(config, (seed,))

@@ -73,6 +73,9 @@ class Phase:
     bit_cost: float = described(0.0, "What the mean share of bits that are on costs.")
     rate_start: float = described(1e-3, "The learning rate at the start of the phase.")
     rate_end: float = described(1e-3, "The same at its end.")
+    patience: int = described(
+        0, "After every so many steps, a run that answers too few problems right is drawn anew; 0: none is."
+    )
 
     def __post_init__(self) -> None:
         check_bounds(self, "a phase")
@@ -89,16 +92,7 @@ class Phase:
         return Space((low, middle), self.digits), Space((middle + 1, high), self.digits)
 
 
-_PLACE = Phase(
-    steps=800,
-    terms=(1, 2),
-    digits=(1, 3),
-    recurrent=(2, 6),
-    noise_start=0.3,
-    noise_end=0.3,
-    rate_start=2e-3,
-    rate_end=2e-3,
-)
+_PLACE = Phase(steps=1200, terms=(1, 2), digits=(1, 2), recurrent=(2, 4), noise_start=0.0, noise_end=0.0, patience=400)
 _SOFT = Phase(steps=2200, digits=(1, 4), recurrent=(4, 9), noise_start=0.3, noise_end=0.3, rate_start=2e-3)
 _ANNEAL = Phase(steps=1200, digits=(1, 4), noise_start=0.3, hard_end=0.5, random_starts=0.5, bit_cost=0.03)
 _HARD = Phase(steps=1000, digits=(1, 4), hard_start=0.5, hard_end=1.0, random_starts=0.5, bit_cost=0.03, rate_end=5e-4)

@@ -61,6 +61,10 @@ class Lesson(ABC):
         """The part of the training that a step belongs to."""
         return ""
 
+    def hopeless(self, step: int) -> Sequence[int]:  # noqa: ARG002
+        """The runs that begin again at a step, from other random weights."""
+        return ()
+
     def state(self) -> "dict[str, Tensor]":
         """What the next step depends on, beside weights and moments."""
         return {}

@@ -120,7 +120,7 @@ def load_moments(weights: Sequence[Path], seeds: Sequence[int]) -> dict[str, Ten
         return None
     rows = [checkpoint.seeds.index(seed) for seed in seeds]
     held = checkpoint.tensors
-    return {**{name: held[name][rows] for name in ("weights", "mean", "square")}, "updates": held["updates"]}
+    return {name: held[name][rows] for name in ("weights", "mean", "square", "updates")}
 
 
 def drop_checkpoints(folder: Path) -> None:

@@ -27,7 +27,7 @@ from gridsum.tasks import PAD, Task, find
 _PROBLEMS, _ROWS, _COLUMNS, _HARD, _START, _RANDOM, _SHARE, _WHERE, _CORRUPTED = range(9)
 _NOISE, _CORRUPTION, _CORRUPT_BITS = 100, 200, 300
 _DEFAULT = find()
-# A rate grows to its own size over so many steps of a phase.
+# A rate grows to its own size over so many steps, at the beginning of a phase and where runs begin anew.
 _WARM_UP = 50
 
 
@@ -50,7 +50,7 @@ def setting(phase: Phase, index: int) -> Setting:
         start, end = getattr(phase, f"{name}_start"), getattr(phase, f"{name}_end")
         return start + (end - start) * along
 
-    rate = between("rate") * min(1.0, (index + 1) / _WARM_UP)
+    rate = between("rate") * min(1.0, (index % (phase.patience or phase.steps) + 1) / _WARM_UP)
     return Setting(
         between("noise"),
         between("hard"),

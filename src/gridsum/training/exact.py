@@ -39,8 +39,10 @@ from gridsum.training.discovery import (
 from gridsum.training.gradients import Gradients
 from gridsum.training.optimiser import named_rows
 
-# How much of what hardening looks at is of the last training step.
+# How much of what decides about hardening and new draws is of the last training step.
 _RECENT = 0.05
+# The share of problems right below which a run is drawn anew. Half of those of `place` ask only for a number again.
+_HOPELESS = 0.25
 # Bytes that a recurrent step keeps for a gradient, for each feature of a cell or of FFN_3.
 _BYTES = 8
 _QUANTITIES = tuple(Cost.__dataclass_fields__)
@@ -69,6 +71,7 @@ class BitsLesson(Lesson):
         self.device = next(network.parameters()).device
         self.stream = Stream.of_seeds(seeds, self.device)
         self.certain = torch.zeros(len(seeds), device=self.device)
+        self.results = torch.zeros(len(seeds), device=self.device)
         self.before = torch.empty(0, device=self.device)
         self.replayed: dict[tuple[str, int], Replayed] = {}
         self.pool: Any = None
@@ -91,6 +94,7 @@ class BitsLesson(Lesson):
         spent = Cost(*costs.unbind(1))
         self.before.copy_(states.view_as(self.before))
         self.certain.lerp_(spent.certain, _RECENT)
+        self.results.lerp_(spent.results, _RECENT)
         self.network.decided |= self.certain > self.config.discovery.harden_accuracy
         return Gradients(gradient, spent, steps)  # pyright: ignore[reportArgumentType]
 
@@ -118,12 +122,23 @@ class BitsLesson(Lesson):
     def phase(self, step: int) -> str:
         return at_step(self.config, step)[0]
 
+    def hopeless(self, step: int) -> list[int]:
+        """Which runs get stuck depends on the weights that they begin with."""
+        _, phase, index = at_step(self.config, step)
+        if not (phase.patience and index and index % phase.patience == 0):
+            return []
+        stuck = self.results < _HOPELESS
+        for part in (self.network.decided, self.certain, self.results):
+            part.masked_fill_(stuck, 0)
+        return stuck.nonzero()[:, 0].tolist()
+
     def state(self) -> dict[str, Tensor]:
-        return {"decided": self.network.decided, "certain": self.certain, "before": self.before}
+        recent = {"certain": self.certain, "results": self.results}
+        return {"decided": self.network.decided, **recent, "before": self.before}
 
     def load(self, state: Mapping[str, Tensor]) -> None:
         self.before = state["before"].to(self.device, copy=True)  # as large as the grids of its phase
-        for name in ("decided", "certain"):
+        for name in ("decided", "certain", "results"):
             self.state()[name].copy_(state[name])
         self.forget_graphs()
 

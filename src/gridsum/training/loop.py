@@ -19,6 +19,7 @@ from gridsum.data.problems import Batch, sample
 from gridsum.data.streams import Stream
 from gridsum.io.disk import locked, write_atomically
 from gridsum.io.sealed import checksum_of
+from gridsum.model.runs import flatten
 from gridsum.model.store import WEIGHTS, Model, load_runs, save_run
 from gridsum.ops.costs import check_memory, check_time
 from gridsum.ops.devices import Replayed, on_gpu
@@ -197,13 +198,18 @@ def _train(
     started, saved, training = time.monotonic(), fleet.done, config.training
     try:
         for epoch in range(fleet.epoch + 1, training.epochs + 1):
-            before, begun = fleet.alive.tolist(), time.monotonic()
+            before, draws, begun = fleet.alive.tolist(), fleet.draws.tolist(), time.monotonic()
             means, rate = fleet.train_epoch(epoch, told.tick)
             if epoch <= _HELD_OUT_EPOCHS or epoch % _HELD_OUT_EPOCHS == 0:
                 means |= fleet.held_out()
             phase = fleet.lesson.phase(fleet.done - 1)
             _log(folder, fleet, epoch, phase, means, rate, time.monotonic() - begun)
             _warn_of_divergence(fleet, before, epoch, told.warn)
+            for seed, old, new in zip(fleet.seeds, draws, fleet.draws.tolist(), strict=True):
+                if new > old:
+                    told.warn(
+                        f"seed {seed}: too few results were right, so its weights were drawn anew in epoch {epoch}"
+                    )
             fleet.end_epoch()
             alive = tuple(fleet.alive.tolist())
             if epoch % training.checkpoint_epochs == 0 or epoch == training.epochs:
@@ -234,6 +240,8 @@ class Fleet:
         self.lesson = self.kind.lesson(self.network, config, seeds)
         self.update = Replayed(self._update) if on_gpu(device) else self._update
         self.alive = torch.ones(len(seeds), dtype=torch.bool, device=device)
+        self.draws = torch.ones(len(seeds), dtype=torch.int64)
+        """How often the weights of each run have been drawn."""
         self.epoch = 0
         """How many epochs are over."""
         self.done = 0
@@ -272,12 +280,22 @@ class Fleet:
 
     def train_step(self, number: int) -> Tensor:
         """One update of every run, on the problems of step `number`; returns what is logged, [quantities, R]."""
+        for run in self.lesson.hopeless(number):
+            self._draw_anew(run)
         gradients = self.lesson(number)
         names = tuple(part.name for part in fields(gradients.cost))
         self.quantities, self.recurrent_steps = (*names, "gradient_norm"), gradients.recurrent_steps
         costs = torch.stack([getattr(gradients.cost, name) for name in names])
         rate = torch.full((), float(self.lesson.rate(number)), dtype=torch.float64, device=self.device)
         return self.update(gradients.gradient, costs, rate)
+
+    def _draw_anew(self, run: int) -> None:
+        """Other random weights for a run, of its seed and of how often it was drawn: the same alone or in a fleet."""
+        seed = int(Stream.of_seeds(self.seeds[run : run + 1]).fold(int(self.draws[run])).key)
+        weights = flatten(parameter.detach() for parameter in self.kind.build(self.config, [seed]).parameters())
+        self.optimiser.begin_anew(run, weights[0].to(self.device))
+        self.draws[run] += 1
+        self.alive[run] = True
 
     def _update(self, gradient: Tensor, costs: Tensor, rate: Tensor) -> Tensor:
         """Every sound run a step down its gradient [R,P]; returns what is logged: the costs, total first, and the norm.
@@ -302,7 +320,8 @@ class Fleet:
     def state(self) -> dict[str, Tensor]:
         """All that makes the next step what it is, beside the step's number; and what the epoch has logged so far."""
         logged = torch.stack(self.logged) if self.logged else torch.zeros(0, device=self.device)
-        return {**self.optimiser.state(), "alive": self.alive, **self.lesson.state(), "logged": logged}
+        own = {"alive": self.alive, "draws": self.draws, "logged": logged}
+        return {**self.optimiser.state(), **self.lesson.state(), **own}
 
     def keep(self) -> None:
         """Keep the state after a step, so that one broken off can be forgotten."""
@@ -317,6 +336,7 @@ class Fleet:
         self.epoch, self.done, self.logged = epoch, done, list(state["logged"].to(self.device))
         self.optimiser.load(state)
         self.alive.copy_(state["alive"])
+        self.draws.copy_(state["draws"])
         self.lesson.load(state)
 
     def save(self, folder: Path) -> None:
@@ -420,6 +440,8 @@ def _log(
     for run, (seed, alive) in enumerate(zip(fleet.seeds, fleet.alive.tolist(), strict=True)):
         if alive:
             values = {name: value[run] for name, value in means.items()}
+            if (draws := int(fleet.draws[run])) > 1:
+                values["draws"] = draws
             append_metrics(folder, seed, {**where, **values, "learning_rate": rate, "seconds": seconds})
 
 

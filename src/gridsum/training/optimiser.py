@@ -59,8 +59,8 @@ class AdamW:
     """Decoupled weight decay, with the gradient of each run clipped by its own norm.
 
     The weights of a run lie in one row: `weights`, `mean` and `square` are [R,P], so an update is a handful of
-    operations however many parameters the network has. `updates` counts since the moments were zero. A run that is not
-    `alive` is left as it was.
+    operations however many parameters the network has. `updates` [R] counts since a run's moments were zero. A run that
+    is not `alive` is left as it was.
     """
 
     def __init__(self, network: nn.Module, config: TrainingConfig) -> None:
@@ -68,7 +68,7 @@ class AdamW:
         self.weights = flatten(parameter.detach() for parameter in network.parameters())
         self.mean = torch.zeros_like(self.weights)
         self.square = torch.zeros_like(self.weights)
-        self.updates = torch.zeros((), dtype=torch.int64, device=self.weights.device)
+        self.updates = torch.zeros(len(self.weights), dtype=torch.int64, device=self.weights.device)
         self.decay = decay_of(network, config.weight_decay).to(self.weights.device)
 
     @torch.no_grad()
@@ -77,7 +77,7 @@ class AdamW:
         config = self.config
         gradient, norm = clipped(gradient, config.clip)
         self.updates += 1
-        count = self.updates.to(torch.float64)
+        count = self.updates.to(torch.float64)[:, None]
         alive = (alive & norm.isfinite())[:, None]
 
         mean = torch.lerp(self.mean, gradient, 1 - config.beta1)
@@ -105,6 +105,13 @@ class AdamW:
         self.mean.zero_()
         self.square.zero_()
         self.updates.zero_()
+
+    def begin_anew(self, run: int, weights: Tensor) -> None:
+        """Take up other weights [P] for one run, and forget its gradients so far."""
+        self.weights[run] = weights
+        for part in (self.mean, self.square, self.updates):
+            part[run] = 0
+        self.publish()
 
     def state(self) -> dict[str, Tensor]:
         return {name: getattr(self, name) for name in ("weights", "mean", "square", "updates")}
