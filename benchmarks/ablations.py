@@ -1,6 +1,6 @@
 """What each part of `exact`'s recipe is good for: fleets with one part left out or changed, from nothing to proofs.
 
-    python benchmarks/ablations.py --out FOLDER [--json FILE] [--seeds 0-5] [--small] [--at-once N] [NAME ...]
+    python benchmarks/ablations.py --out FOLDER [--json FILE] [--seeds 0-9] [--small] [--at-once N] [NAME ...]
 
 Each fleet is trained into a folder of its own, so what was stopped goes on. A table comes last. A fleet of few seeds
 leaves most of a large GPU idle: with `nvidia-cuda-mps-control -d` running, several fit on it side by side.
@@ -11,17 +11,17 @@ import json
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
+from statistics import median
 from typing import Any
 
-from gridsum.config.exact import POSITIONS
-from gridsum.config.fields import override, seeds_of
+from gridsum.config.fields import seeds_of
 from gridsum.config.registry import find
+from gridsum.evaluation.intervals import wilson
 from gridsum.ops.devices import describe, pick_device
 from gridsum.training.folders import read_metrics
 from gridsum.training.loop import Epoch, news, train
 
 LATE = ("anneal", "hard", "robust")
-EVERY_NEIGHBOUR = {"rule.neighbours": " ".join(POSITIONS)}
 ABLATIONS: dict[str, dict[str, Any]] = {
     "the whole recipe": {},
     "bits at once, no annealing": {
@@ -31,19 +31,16 @@ ABLATIONS: dict[str, dict[str, Any]] = {
     },
     "no random starts": {f"phases.{phase}.random_starts": 0.0 for phase in LATE},
     "no corruption": {"phases.robust.corruption": 0.0},
-    "no robust phase": {"phases.robust.steps": 0},
     "bits cost nothing": {f"phases.{phase}.bit_cost": 0.0 for phase in LATE},
-    "no short sums first": {"phases.place.steps": 0, "phases.soft.steps": 3000},
-    **{f"{bits} bits": {"rule.bits": bits} for bits in (5, 6, 7, 10, 12)},
-    "sees right and below only": {"rule.neighbours": "right below"},
-    "sees all nine places": EVERY_NEIGHBOUR,
+    "no short sums first": {"phases.place.steps": 0, "phases.soft.steps": 3400},
+    **{f"{bits} bits": {"rule.bits": bits} for bits in (6, 7, 10)},
+    **{f"{steps} robust steps": {"phases.robust.steps": steps} for steps in (400, 2000)},
 }
 
 
 def measure(name: str, options: argparse.Namespace) -> list[dict[str, Any]]:
     """What each run of one fleet came to."""
     config = find("exact").configure("small" if options.small else None, changes=ABLATIONS[name])
-    config = override(config, {"consolidation.problems": 300_000, "consolidation.rounds": 2})
     folder = options.out / name.replace(" ", "-").replace(",", "")
 
     def report(epoch: Epoch) -> None:
@@ -57,18 +54,18 @@ def measure(name: str, options: argparse.Namespace) -> list[dict[str, Any]]:
 def table(runs: list[dict[str, Any]]) -> str:
     """A line for each fleet."""
     lines = [
-        "| fleet | seeds | placement certain | new results right, each seed | codes | proved |",
+        "| fleet | seeds | placement certain | sums right before consolidation | proved in round 1 | in two (95%) |",
         "|---|---|---|---|---|---|",
     ]
     for name in dict.fromkeys(run["fleet"] for run in runs):
         fleet = [run for run in runs if run["fleet"] == name]
-        right = " ".join(f"{run['log']['held_out']:.2f}".removeprefix("0") for run in fleet)
-        codes = [run["rounds"][0]["states"] for run in fleet if run["rounds"]]
-        used = f"{min(codes)} to {max(codes)}" if codes else "no rule can be taken"
-        placed, proved = (
-            sum(flags) for flags in zip(*((run["log"]["hardened"], run["proved"]) for run in fleet), strict=True)
+        right = sorted(run["rounds"][0]["right"] if run["rounds"] else 0.0 for run in fleet)
+        placed, proved = (sum(run["log"]["hardened"] for run in fleet), sum(run["proved"] for run in fleet))
+        at_once, (low, high) = sum(run["round"] == 1 for run in fleet), wilson(proved, len(fleet))
+        lines.append(
+            f"| {name} | {len(fleet)} | {placed} | {right[0]:.3f} to {right[-1]:.3f}, median {median(right):.3f} "
+            f"| {at_once} | {proved} ({low * len(fleet):.1f}–{high * len(fleet):.1f}) |"
         )
-        lines.append(f"| {name} | {len(fleet)} | {placed} | {right} | {used} | {proved} |")
     return "\n".join(lines)
 
 
@@ -77,7 +74,7 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(ABLATIONS)} (default: all)")
     parser.add_argument("--out", required=True, type=Path, metavar="FOLDER", help="where the fleets are trained")
     parser.add_argument("--json", type=Path, metavar="FILE", help="the record")
-    parser.add_argument("--seeds", type=seeds_of, default=tuple(range(6)))
+    parser.add_argument("--seeds", type=seeds_of, default=tuple(range(10)))
     parser.add_argument("--small", action="store_true", help="the recipe for a CPU: a smaller network, shorter sums")
     parser.add_argument("--at-once", type=int, default=1, metavar="N", help="fleets trained side by side")
     parser.add_argument("--device", default="auto")

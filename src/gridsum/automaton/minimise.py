@@ -11,7 +11,7 @@ A run makes mistakes, and no type is seen everywhere. So evidence is weighed:
 - What a cell comes to counts only where it is nearly always the same: `PURE` of its cases, at least `FEW` of them.
 - Two types, or a type and a group of types, are alike if they differ in at most `NOISE` of what they have in common.
 - A group of its own needs more disagreement than that with every other group, and in `EVIDENCE` of all cells seen.
-- A type of which too little is known joins the group that it contradicts least.
+- A type of which too little is known joins the group that it contradicts least, and of equal ones that of its code.
 
 Nothing here knows what is added.
 """
@@ -189,15 +189,19 @@ def _groups(
             same, apart = _agreement(evidence, group == len(scores))
             joined = (group == _NONE) & (same > 0) & (apart <= NOISE * same)
         scores = np.stack([_agreement(evidence, group == number) for number in range(len(scores) + 1)])
-    if len(scores) > 1:
-        by_pattern = np.stack(
-            [np.bincount(patterns[members], frequency[members] * (group == g)) for g in range(len(scores))]
-        )
-        left = np.flatnonzero(group == _NONE)
+    if len(scores) == 1:
+        return np.zeros_like(group)
+    by_pattern = np.stack(
+        [np.bincount(patterns[members], frequency[members] * (group == g)) for g in range(len(scores))]
+    )
+    company = by_pattern[:, patterns[members]]
+    # First those whose pattern is in some group: what they show counts for the others.
+    for now in (company.any(0), np.ones(len(members), bool)):
+        left = np.flatnonzero((group == _NONE) & now)
         least = scores[:, 0, left] - scores[:, 1, left]
-        company = by_pattern[:, patterns[members[left]]]
-        group[left] = np.lexsort((company, least), axis=0)[-1]
-    return np.maximum(group, 0)
+        group[left] = np.lexsort((company[:, left], least), axis=0)[-1]
+        scores = np.stack([_agreement(evidence, group == number) for number in range(len(scores))])
+    return group
 
 
 def _agreement(evidence: _Evidence, inside: np.ndarray) -> np.ndarray:
