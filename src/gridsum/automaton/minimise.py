@@ -11,7 +11,7 @@ A run makes mistakes, and no type is seen everywhere. So evidence is weighed:
 - What a cell comes to counts only where it is nearly always the same: `PURE` of its cases, at least `FEW` of them.
 - Two types, or a type and a group of types, are alike if they differ in at most `NOISE` of what they have in common.
 - A group of its own needs more disagreement than that with every other group, and in `EVIDENCE` of all cells seen.
-- A type of which too little is known joins the group that it contradicts least, and of equal ones that of its code.
+- A type of which too little is known joins the group that it contradicts least, and of equal ones that of its pattern.
 
 Nothing here knows what is added.
 """

@@ -92,7 +92,17 @@ class Phase:
         return Space((low, middle), self.digits), Space((middle + 1, high), self.digits)
 
 
-_PLACE = Phase(steps=1200, terms=(1, 2), digits=(1, 2), recurrent=(2, 4), noise_start=0.0, noise_end=0.0, patience=400)
+_PLACE = Phase(
+    steps=1600,
+    terms=(1, 2),
+    digits=(1, 3),
+    recurrent=(2, 6),
+    noise_start=0.0,
+    noise_end=0.0,
+    rate_start=2e-3,
+    rate_end=2e-3,
+    patience=800,
+)
 _SOFT = Phase(steps=2200, digits=(1, 4), recurrent=(4, 9), noise_start=0.3, noise_end=0.3, rate_start=2e-3)
 _ANNEAL = Phase(steps=1200, digits=(1, 4), noise_start=0.3, hard_end=0.5, random_starts=0.5, bit_cost=0.03)
 _HARD = Phase(steps=1000, digits=(1, 4), hard_start=0.5, hard_end=1.0, random_starts=0.5, bit_cost=0.03, rate_end=5e-4)
