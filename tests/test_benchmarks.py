@@ -6,6 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+
+from gridsum.automaton.rule import LearnedRule
+from gridsum.config.exact import PROVABLE, RuleConfig
+from gridsum.model.rule import RuleNetwork
 
 
 def script(name: str) -> Any:
@@ -18,6 +23,7 @@ def script(name: str) -> Any:
 
 
 check = script("check")
+neighbourhood = script("neighbourhood")
 
 
 def test_what_lies_above_its_bound_is_named():
@@ -70,3 +76,20 @@ def test_a_training_step_is_measured_kept_and_profiled(tmp_path, monkeypatch, ca
     assert "aten::mm" in printed
     (record,) = json.loads((tmp_path / "step.json").read_text())["records"]
     assert record["recurrent_steps"] > 0
+
+
+def test_a_narrowed_network_is_the_same_where_the_deleted_neighbour_is_not_looked_at():
+    """On one row nothing stands above; outside the grid a key is 0, so its score must be far below the others'."""
+    config = RuleConfig(bits=4, width=8, hidden=8, placement_hidden=8, groups=2, neighbours="above left right below")
+    network = RuleNetwork(config, [3])
+    with torch.no_grad():
+        network.looking.projection[:, 0] = 0.0  # every cell asks the same
+        network.looking.relative[:, 0] = -1e3 * network.looking.query.sign()
+    narrow = neighbourhood.narrowed(network, PROVABLE)
+    assert narrow.config.positions == PROVABLE
+    x, state = torch.randint(0, 12, (6, 1, 5)), torch.randint(0, 16, (6, 1, 5))
+    wide = neighbourhood.Wide(network, narrow)
+    assert torch.equal(wide.step(x, state), LearnedRule(narrow).step(x, state))
+    with torch.no_grad():
+        network.looking.relative[:, 0] *= -1
+    assert not torch.equal(wide.step(x, state), LearnedRule(narrow).step(x, state))

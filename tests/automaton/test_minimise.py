@@ -90,6 +90,17 @@ def test_a_machine_is_minimised_as_a_textbook_does(
     assert same_partition(found, machine.minimal()[of])
 
 
+def test_what_little_is_known_of_is_held_against_what_its_pattern_places():
+    """`rare` contradicts `other`, of which no more is known than its pattern; so it cannot be of that group."""
+    one, two, other, rare, here, there, nobody = range(7)
+    lines = [(0, one, here, 5000), (0, two, there, 5000), (1, other, there, 4000), (1, rare, here, 3000)]
+    windows = [(symbol, nobody, right, nobody, own) for symbol, right, own, _ in lines]
+    windows += [(2, nobody, nobody, nobody, own) for own in (one, two, other, rare)]
+    counts = np.array([*(count for *_, count in lines), 6000, 5000, 4000, 3000])
+    found = partition(np.array(windows), counts, np.array([0, 0, 0, 0, 1, 2]), np.array([1, 2, 2, 3, 4, 5]))
+    assert same_partition(found, np.array([0, 1, 1, 0, 2, 3]))
+
+
 def test_a_million_windows_take_seconds():
     """Eight states in 80 types, and twelve inputs."""
     numbers = np.random.default_rng(0)
