@@ -1,5 +1,6 @@
 """How a run learned, on the page: the small networks of the slider compute what torch computes."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -7,12 +8,14 @@ import torch
 from playwright.sync_api import Browser, expect
 
 from gridsum.automaton.rule import LearnedRule
+from gridsum.config.exact import ExactConfig
 from gridsum.config.registry import find
-from gridsum.model.store import WEIGHTS, load_runs, save_run
+from gridsum.model.store import SHIPPED, WEIGHTS, load_runs, save_run
 from gridsum.page.data import PageError
-from gridsum.page.site import site
+from gridsum.page.site import TRAINING, site
 from gridsum.page.training import training_script
 from gridsum.training.folders import kept_weights
+from gridsum.training.loop import held_out_problems
 from tests.browser import visiting
 from tests.page.conftest import Node
 
@@ -51,6 +54,28 @@ def test_its_networks_step_as_torch_does(run: Path, node: Node, tmp_path: Path):
     assert count == rule.outside
     wanted = [symbol if symbol <= base else symbol - base + 10 for symbol in rule.reading().tolist()]
     assert symbols == wanted
+
+
+def test_the_run_that_ships_learns_to_carry_and_stays_right_when_rounded(node: Node):
+    """The share of held-out problems right is that of weights that were not rounded; the page's are about as good."""
+    script = SHIPPED / TRAINING
+    told = json.loads(script.read_text().partition(" = ")[2].rstrip(";\n"))
+    assert 12 <= len(told["moments"]) <= 20
+    assert told["heldOut"][0] < 0.1
+    assert told["heldOut"][-1] == 1
+    sums = ["99999+1", *held_out_problems(ExactConfig(), torch.device("cpu"))[0].expressions()][:16]
+    chosen = [0, len(told["at"]) // 2 + 1, len(told["at"]) - 1]
+    solve = """
+      for (const index of input.chosen) {
+        const { moments, shape } = gridsum.training;
+        const network = await gridsum.LearnedNetwork.from(moments[index], shape, "it");
+        const done = input.sums.map((sum) => new gridsum.LearnedComputation(network, gridsum.parse(sum)));
+        told.push(done.map(({ answer, exact }) => answer === exact));
+      }"""
+    found = node(solve, {"chosen": chosen, "sums": sums}, (script,))
+    for index, right in zip(chosen, found, strict=True):
+        assert sum(right) / len(right) == pytest.approx(told["heldOut"][index], abs=0.2)
+    assert all(found[-1])
 
 
 def test_a_slider_shows_it(run: Path, browser: Browser, tmp_path: Path):
