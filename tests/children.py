@@ -92,23 +92,28 @@ def command(*arguments: str) -> Callable[[], int]:
     return work
 
 
+def stop_at(number: signal.Signals, file: str, lines: int) -> None:
+    """Have this process sent a signal when it is about to write to a file that has so many lines."""
+    waiting = True
+
+    def stop(event: str, about: tuple[Any, ...]) -> None:
+        nonlocal waiting
+        if waiting and event == "open" and str(about[0]).endswith(file) and (about[2] or 0) & _WRITING:
+            path = Path(about[0])
+            if path.exists() and len(path.read_bytes().splitlines()) >= lines:
+                waiting = False
+                os.kill(os.getpid(), number)
+
+    if number not in (signal.SIGKILL, signal.SIGINT):
+        signal.signal(number, signal.SIG_DFL)  # which `nohup` has ignored
+    sys.addaudithook(stop)  # Python tells of every file that is opened, before it is
+
+
 def stopped(arguments: Sequence[str], number: signal.Signals, file: str, lines: int) -> Ended:
     """`gridsum`, sent a signal when it is about to write to a file that has so many lines."""
 
     def work() -> int:
-        waiting = True
-
-        def stop(event: str, about: tuple[Any, ...]) -> None:
-            nonlocal waiting
-            if waiting and event == "open" and str(about[0]).endswith(file) and (about[2] or 0) & _WRITING:
-                path = Path(about[0])
-                if path.exists() and len(path.read_bytes().splitlines()) >= lines:
-                    waiting = False
-                    os.kill(os.getpid(), number)
-
-        if number not in (signal.SIGKILL, signal.SIGINT):
-            signal.signal(number, signal.SIG_DFL)  # which `nohup` has ignored
-        sys.addaudithook(stop)  # Python tells of every file that is opened, before it is
+        stop_at(number, file, lines)
         return command(*arguments)()
 
     return in_child(work)

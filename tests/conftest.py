@@ -16,8 +16,6 @@ def pytest_configure(config: pytest.Config) -> None:
     # Read when torch is loaded. On ARM its products would start threads of their own whatever torch is told later, and
     # a process forked beside them waits for threads that it does not have.
     os.environ["OMP_NUM_THREADS"] = "1"
-    # A process that has asked CUDA itself for its devices cannot be forked into one that uses them.
-    os.environ["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"
     import torch
 
     torch.set_num_threads(1)

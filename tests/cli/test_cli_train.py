@@ -132,7 +132,7 @@ def test_a_configuration_may_come_from_a_file(command: Command, trained: Path, t
     setup, there = (json.loads((path / "config.json").read_text()) for path in (folder, trained))
     assert setup["seeds"] == [0], "seeds are not part of a configuration"
     there["model"]["dropout"] = 0.0
-    assert {**setup, "seeds": there["seeds"]} == there
+    assert {**setup, "seeds": there["seeds"], "sha256": there["sha256"]} == there
     broken = tmp_path / "config.json"
     for text, told in (("{", "is not JSON"), ('{"modle": {}}', "did you mean 'model'?"), ("[]", "must be an object")):
         broken.write_text(text)

@@ -3,11 +3,14 @@
 import os
 import random
 import shutil
+import signal
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from itertools import product
+from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
@@ -15,6 +18,7 @@ import torch
 
 from gridsum.io import version
 from gridsum.io.disk import LOCK
+from tests.children import stop_at
 from tests.faults.injection import FAILED, KILLED, UNTOLD, Tries, in_child
 from tests.faults.trainings import Scenario, outcome
 
@@ -30,9 +34,9 @@ def _fresh(place: Path) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _operations(scenario: Scenario, place: Path, device: str = "cpu") -> int:
+def _operations(scenario: Scenario, place: Path) -> int:
     folder = place / "count"
-    status, said = in_child(partial(scenario.begin, folder, torch.device(device)))
+    status, said = in_child(partial(scenario.begin, folder))
     assert status == 0, said
     shutil.rmtree(folder)
     return int(said)
@@ -123,18 +127,30 @@ def on_another_device(scenarios: list[Scenario], place: Path) -> Tries:
     """Killed on a GPU and gone on with on the CPU, or the other way round: no epoch is missing, no file either."""
     if not torch.cuda.is_available():
         pytest.skip("there is no GPU")
-    for scenario, (first, second) in product(scenarios, (("cuda", "cpu"), ("cpu", "cuda"))):
-        _operations(scenario, place, first)  # after which kernels are compiled, and no files of theirs are counted
-        count = _operations(scenario, place, first)
-        with _fresh(place) as folder:
-            in_child(partial(scenario.go_on, folder, first), count * 9 // 10)
-            stopped = [path.name for path in folder.glob("checkpoint*")]
-            status, said = in_child(partial(scenario.go_on, folder, second))
-            found = {name: content.count(b"epoch") for name, content in outcome(folder).items() if status == 0}
-            whole = {name: content.count(b"epoch") for name, content in scenario.expected.items()}
-            logs = [name for name in whole if name.endswith("jsonl") and found.get(name) != whole[name]]
-            wrong = said if status else (whole.keys() - found.keys()) or logs or (not stopped and "nothing to resume")
-            yield f"{scenario.name}, from {first} to {second}: {wrong}" if wrong else None
+    with ThreadPoolExecutor() as pool:
+        both = (("cuda", "cpu"), ("cpu", "cuda"))
+        yield from pool.map(lambda moved: _moved(place, *moved), product(scenarios, both))
+
+
+def _moved(place: Path, scenario: Scenario, devices: tuple[str, str]) -> str | None:
+    folder = place / f"{scenario.name} {devices}"
+    for device, ends in zip(devices, (-signal.SIGKILL, 0), strict=True):
+        # A process that is forked from one that has asked for a GPU cannot use it.
+        child = get_context("spawn").Process(target=_on_device, args=(scenario, folder, device, ends))
+        child.start()
+        child.join()
+        if child.exitcode != ends or (ends and not list(folder.glob("checkpoint*"))):
+            return f"{scenario.name}, {devices}: it ended with {child.exitcode} on {device}"
+    found = {name: content.count(b"epoch") for name, content in outcome(folder).items()}
+    whole = {name: content.count(b"epoch") for name, content in scenario.expected.items()}
+    wrong = [name for name in whole if name not in found or (name.endswith("jsonl") and found[name] != whole[name])]
+    return f"{scenario.name}, {devices}: {wrong}" if wrong else None
+
+
+def _on_device(scenario: Scenario, folder: Path, device: str, ends: int) -> None:
+    if ends:
+        stop_at(signal.SIGKILL, "metrics.jsonl", lines=2)
+    scenario.go_on(folder, device)
 
 
 def killed_again_and_again(scenarios: list[Scenario], place: Path, tries: int, seed: int = 0) -> Tries:

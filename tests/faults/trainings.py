@@ -139,19 +139,20 @@ def outcome(folder: Path) -> dict[str, bytes]:
 _TIMES = ("machine.jsonl", "summary.json")
 
 
+def begun(name: str, source: Path, folder: Path, device: torch.device = CPU) -> object:
+    """A training from random weights, one that goes on with those of `source`, or one of `exact`."""
+    if name == "train --start-from":
+        more = override(find(PAPER.variant).following(PAPER), {"training.epochs": 2})
+        return train(more, SEEDS, folder, device, start=load(str(source)))
+    return train(EXACT if name == "train --variant exact" else PAPER, SEEDS, folder, device)
+
+
 def scenarios(place: Path) -> list[Scenario]:
-    """A training from random weights, one that goes on with another's, and one of `exact`."""
+    """Every kind of training."""
     source = place / "source"
     train(PAPER, SEEDS, source, CPU)
-    more = override(find(PAPER.variant).following(PAPER), {"training.epochs": 2})
-    return [
-        _scenario(place, "train", lambda folder, device=CPU: train(PAPER, SEEDS, folder, device)),
-        _scenario(
-            place, "train --start-from",
-            lambda folder, device=CPU: train(more, SEEDS, folder, device, start=load(str(source))),
-        ),
-        _scenario(place, "train --variant exact", lambda folder, device=CPU: train(EXACT, SEEDS, folder, device)),
-    ]  # fmt: skip
+    names = ("train", "train --start-from", "train --variant exact")
+    return [_scenario(place, name, partial(begun, name, source)) for name in names]
 
 
 def consolidated(place: Path) -> Scenario:

@@ -91,8 +91,7 @@ def test_slow_connections_do_not_keep_others_out(guarded: int):
             held.enter_context(slow(guarded))
         assert solve(guarded).json()["answer"] == "125"
         assert 40 <= counted(guarded, displaced) - before <= 45, "no more than have to"
-        assert counted(guarded, 'gridsum_requests_total{status="200"}') >= 1
-        assert counted(guarded, 'gridsum_request_seconds_bucket{le="+Inf"}') >= 1
+        assert counted(guarded, 'gridsum_request_seconds_count{status="200"}') >= 1
 
 
 def unread(port: int, requests: int = 1) -> socket.socket:
@@ -141,7 +140,7 @@ def test_an_upgrade_leaves_no_connection_behind():
         ("[::1]:8000", 200),
         ("Sums.Example:80", 200),
         ("evil.example", 421),
-        ("8.8.8.8", 421),
+        ("::1", 421),
         ("localhost.evil.example", 421),
         ("", 421),
     ],
@@ -165,29 +164,19 @@ def test_a_token_is_asked_for(tmp_path: Path):
         assert solve(port, authorization="Bearer wrong-token").status_code == 401
         assert solve(port, authorization="Bearer open-sesame").json()["answer"] == "125"
         assert httpx.get(f"{page}health", timeout=600).status_code == 200
-        with httpx.Client(timeout=600) as browser:
-            assert browser.get(f"{page}?token=open-sesame").status_code == 200
-            assert "HttpOnly" in browser.get(f"{page}?token=open-sesame").headers["set-cookie"]
-            assert browser.get(f"{page}limits").status_code == 200, "a cookie keeps it"
+        assert httpx.get(page, auth=("anybody", "open-sesame"), timeout=600).status_code == 200, "as a browser asks"
+        for wrong in (b"Basic b3Blbi1zZXNhbWU=", b"Basic \xff", b"Basic", b"open-sesame", b"Bearer \xff"):
+            assert httpx.get(page, headers=[(b"authorization", wrong)], timeout=600).status_code == 401
 
 
-def test_tokens_are_compared_in_constant_time():
+def test_tokens_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch):
     """By no `==`, which ends at the first byte that differs."""
-
-    class Bytes(bytes):
-        def __eq__(self, _: object) -> bool:
-            raise AssertionError("this tells how much of a token is right")
-
-        __hash__ = bytes.__hash__
-
-    class Text(str):
-        __eq__, __hash__ = Bytes.__eq__, str.__hash__  # type: ignore[assignment]
-
-        def encode(self, encoding: str = "utf-8", errors: str = "strict") -> bytes:
-            return Bytes(super().encode(encoding, errors))
-
-    access = Access(token=Text("open-sesame"))
-    assert [access.allows(Text(token)) for token in ("open-sesame", "open-sesamE", "", "ö")] == [True, *[False] * 3]
+    compared: list[tuple[bytes, bytes]] = []
+    monkeypatch.setattr("hmac.compare_digest", lambda *both: compared.append(both) or False)
+    access = Access(token="open-sesame")
+    assert not access.allows("Bearer open-sesame")
+    assert not access.allows("Basic OndoYXRldmVy")
+    assert compared == [(b"open-sesame", b"open-sesame"), (b"whatever", b"open-sesame")]
 
 
 @pytest.mark.parametrize("token", [b"", b"short", b"open sesame, please", b"\xff\xfeopen-sesame"])
@@ -209,18 +198,13 @@ def test_a_token_that_everybody_can_read_is_told_of(tmp_path: Path):
     assert [line.startswith("everybody on this machine can read") for line in told] == [True]
 
 
-def test_a_cookie_is_read_quickly_and_a_long_one_not_at_all():
-    with served("--model", "exact", GRIDSUM_TOKEN="open-sesame") as (port, _):
-        for cookie, status in (
-            ('a="b"; gridsum-token=open-sesame', 200),
-            ("gridsum-token=open-sesamE", 401),
-            ('a="' + "\\1" * 8_000 + '"', 401),
-            ('a="' + "\\1" * 30_000 + '"', 431),
-        ):
-            began = time.monotonic()
-            answer = httpx.get(f"http://127.0.0.1:{port}/limits", headers={"cookie": cookie}, timeout=600)
-            assert answer.status_code == status
-            assert time.monotonic() - began < 5, "the standard library takes 12 s for 60 kB"
+def test_long_headers_are_refused_before_anybody_reads_them(guarded: int):
+    """The standard library takes 12 s for 60 kB of a cookie."""
+    for cookie, status in (('a="' + "\\1" * 6_000 + '"', 200), ('a="' + "\\1" * 30_000 + '"', 431)):
+        began = time.monotonic()
+        answer = httpx.get(f"http://127.0.0.1:{guarded}/limits", headers={"cookie": cookie}, timeout=600)
+        assert answer.status_code == status
+        assert time.monotonic() - began < 5
 
 
 def test_requests_in_flight_end_or_are_told_when_the_server_is_stopped(endless: str):

@@ -69,7 +69,7 @@ def test_only_one_computes_at_a_time():
         await asyncio.gather(*(scheduler.do(f"client {index % 3}", work) for index in range(9)))
 
     run(everybody)
-    assert (most, computing, scheduler.taken, scheduler._clients) == (1, 0, 0, {})
+    assert (most, computing, scheduler.taken, scheduler._seconds) == (1, 0, 0, {})
 
 
 def test_short_work_overtakes_long_work_of_the_same_client():

@@ -298,6 +298,15 @@ def test_a_log_that_does_not_begin_or_end_as_at_the_checkpoint_is_told(tmp_path,
         train(short(**{"training.epochs": 9}), [1], tmp_path, CPU, resume=True)
 
 
+def test_a_configuration_that_is_not_as_it_was_written_is_refused(tmp_path):
+    """A flipped bit makes another number of epochs, or another name of what it began from."""
+    train(short(**{"training.epochs": 1}), [1], tmp_path, CPU)
+    path = tmp_path / "config.json"
+    path.write_text(path.read_text().replace('"epochs": 1,', '"epochs": 3,'))
+    with pytest.raises(FolderError, match="is not as it was written"):
+        train(short(), [1], tmp_path, CPU, resume=True)
+
+
 def test_damaged_weights_are_made_anew_on_resuming(tmp_path):
     train(short(), [1], tmp_path, CPU)
     path = tmp_path / "seed-1" / "weights.safetensors"

@@ -31,7 +31,7 @@ class Options(OnCpu, Limits):
         "(default: all shipped models)"
     )
     host_name: tuple[Annotated[str, Value("NAME")], ...] = several(
-        "names that clients may ask this server by, beside localhost and its addresses"
+        "names that clients may ask this server by, beside localhost and numeric addresses"
     )
     token_file: File | None = option(
         f"a file with a token that every request must carry; the variable {TOKEN} may hold it instead (default: none)"

@@ -165,7 +165,7 @@ def _read_config(name: str) -> Any:
     except ValueError as error:
         raise UsageError(f"{name} is not JSON: {error}") from None
     if isinstance(data, dict):
-        for given in ("seeds", "start"):  # a training folder's config.json has them, but the options decide
+        for given in ("seeds", "start", "sha256"):  # of a training folder's config.json; the options decide
             data.pop(given, None)
     return read_config(data)
 

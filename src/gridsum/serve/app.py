@@ -1,9 +1,11 @@
 """The API and the page's files, as one ASGI application."""
 
+import dataclasses
 import json
+import math
 import mimetypes
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -12,6 +14,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Gauge, generate_latest
 from starlette.exceptions import HTTPException
+from starlette.routing import Route
 
 from gridsum.api.models import Model
 from gridsum.api.networks import PaperModel
@@ -22,19 +25,18 @@ from gridsum.model.inference import UnsoundError
 from gridsum.page.site import file_of, script, static_files
 from gridsum.serve.connections import Connections
 from gridsum.serve.guard import Access, Guard
-from gridsum.serve.limits import LimitError, Limits, meanings
+from gridsum.serve.limits import LimitError, Limits
 from gridsum.serve.scheduler import GoOn, Scheduler, Work
 from gridsum.serve.schemas import AnswerView, Health, LimitView, ModelView, Problem, SumRequest, TraceView
 from gridsum.tasks import ExpressionError
 
 # Cells of a grid up to which a sum is a short one.
 _SHORT = 200
-_UNREADABLE, _TOO_LARGE, _BUSY = 422, 413, 429
 _REFUSALS: dict[int | str, dict[str, Any]] = {
     400: {"model": Problem, "description": "the body is not JSON"},
-    _TOO_LARGE: {"model": Problem, "description": "a limit of this server is exceeded; the message names it"},
-    _UNREADABLE: {"model": Problem, "description": "the request cannot be met as it stands; the message says why"},
-    _BUSY: {"model": Problem, "description": "too many requests wait already; try again"},
+    413: {"model": Problem, "description": "a limit of this server is exceeded; the message names it"},
+    422: {"model": Problem, "description": "the request cannot be met as it stands; the message says why"},
+    429: {"model": Problem, "description": "too many requests wait already; try again"},
     503: {"model": Problem, "description": "the server is being stopped"},
 }
 
@@ -55,7 +57,8 @@ def create_app(models: Sequence[Model], limits: Limits | None = None, access: Ac
     )
     app.state.scheduler, app.state.connections = scheduler, Connections(limits, registry)
     app.add_middleware(Guard, most=limits.body, access=access or Access(), registry=registry)
-    _explain_errors(app)
+    for kind in _STATUS:
+        app.add_exception_handler(kind, _explain)
 
     def read(asked: SumRequest) -> tuple[Model, tuple[str, ...], SolveOptions, int]:
         """Who answers what, how, on how many cells; refused before any work is done."""
@@ -63,11 +66,12 @@ def create_app(models: Sequence[Model], limits: Limits | None = None, access: Ac
             raise ModelError(f"unknown model {asked.model!r}; the models are: {', '.join(by_name)}")
         model = models[0] if asked.model is None else by_name[asked.model]
         terms, options = model.read(asked.expression), SolveOptions(asked.halting, asked.placement, asked.seed)
-        limits.check_terms(terms)
-        height, width = model.size(terms)
-        limits.check_cells(height * width)
+        longest, cells = max(map(len, terms)), math.prod(model.size(terms))
+        limits.check("max_terms", len(terms), "the sum has {} terms")
+        limits.check("max_digits", longest, "the longest term has {} digits")
+        limits.check("max_cells", cells, "the grid would have {} cells")
         model.check(options)
-        return model, terms, options, height * width
+        return model, terms, options, cells
 
     async def scheduled(request: Request, work: Work, **how: Any) -> Any:
         return await scheduler.do(request.client.host if request.client else "", work, **how)
@@ -93,7 +97,7 @@ def create_app(models: Sequence[Model], limits: Limits | None = None, access: Ac
         model, terms, options, cells = read(asked)
 
         def work(_: Any, go_on: GoOn) -> list[str]:
-            limits.check_trace(cells, model.most_steps(terms))
+            limits.check("max_answer", cells * (model.most_steps(terms) + 1), "the trace could hold {} cells")
             began = time.perf_counter()
             return [_timed(model.traced(terms, options, between=go_on).to_dict(), began)]
 
@@ -107,7 +111,8 @@ def create_app(models: Sequence[Model], limits: Limits | None = None, access: Ac
     @app.get("/limits", tags=["server"])
     async def limits_() -> list[LimitView]:
         """What this server allows."""
-        return [LimitView(name=name, most=getattr(limits, name), meaning=told) for name, told in meanings().items()]
+        known = [(limit.name, limit.metadata["meaning"]) for limit in dataclasses.fields(Limits)]
+        return [LimitView(name=name, most=getattr(limits, name), meaning=meaning) for name, meaning in known]
 
     @app.get("/health", tags=["server"])
     async def health() -> Health:
@@ -133,8 +138,8 @@ def create_app(models: Sequence[Model], limits: Limits | None = None, access: Ac
         return Response(content, media_type="text/javascript")
 
     for name, content in static_files([model.runs for model in networks.values()], api=True).items():
-        address = {"index.html": "", "docs.html": "docs"}.get(name, name)
-        app.add_api_route(f"/{address}", _file(name, content), methods=["GET", "HEAD"], include_in_schema=False)
+        address, kind = {"index.html": "", "docs.html": "docs"}.get(name, name), mimetypes.guess_type(name)[0]
+        app.router.routes.append(Route(f"/{address}", Response(content, media_type=kind), methods=["GET"]))
     return app
 
 
@@ -146,41 +151,21 @@ def _json(text: str) -> Response:
     return Response(text, media_type="application/json")
 
 
-def _file(name: str, content: bytes) -> Callable[[], Coroutine[Any, Any, Response]]:
-    kind = mimetypes.guess_type(name)[0]
-
-    async def send() -> Response:
-        return Response(content, media_type=kind)
-
-    return send
-
-
-def _explain_errors(app: FastAPI) -> None:
+async def _explain(_: Request, error: Any) -> Response:
     """Every refusal is a `Problem`: one sentence for a person."""
-
-    def refuse(status: int, message: str, limit: str | None = None, headers: Any = None) -> JSONResponse:
-        return JSONResponse(Problem(error=message, limit=limit).model_dump(), status, headers)
-
-    async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:
+    status = next(status for kind, status in _STATUS.items() if isinstance(error, kind))
+    why, limit, headers = str(error), getattr(error, "limit", None), None
+    if isinstance(error, HTTPException):
+        status, why, headers = error.status_code, error.detail, error.headers
+    elif isinstance(error, RequestValidationError):
         first = error.errors()[0]
+        why = f"{'.'.join(map(str, first['loc'][1:])) or 'the body'}: {first['msg']}"
         if first["type"] == "json_invalid":
-            return refuse(400, f"the body is not JSON: {first['ctx']['error']}")
-        where = ".".join(str(part) for part in first["loc"][1:])
-        return refuse(_UNREADABLE, f"{where or 'the body'}: {first['msg']}")
+            status, why = 400, f"the body is not JSON: {first['ctx']['error']}"
+    elif limit == "max_waiting":
+        status, headers = 429, {"retry-after": "1"}
+    return JSONResponse(Problem(error=why, limit=limit).model_dump(), status, headers)
 
-    async def unreadable(_: Request, error: Exception) -> JSONResponse:
-        return refuse(_UNREADABLE, str(error))
 
-    async def beyond(_: Request, error: Exception) -> JSONResponse:
-        limit = getattr(error, "limit", None)
-        busy = limit == "max_waiting"
-        return refuse(_BUSY if busy else _TOO_LARGE, str(error), limit, {"retry-after": "1"} if busy else None)
-
-    async def http(_: Request, error: HTTPException) -> JSONResponse:
-        return refuse(error.status_code, error.detail, headers=error.headers)
-
-    handlers: dict[type[Exception], Any] = {RequestValidationError: invalid, HTTPException: http}
-    handlers |= dict.fromkeys((ExpressionError, ModelError, UnsoundError), unreadable)
-    handlers |= dict.fromkeys((LimitError, TooLargeError), beyond)
-    for kind, handler in handlers.items():
-        app.add_exception_handler(kind, handler)
+_STATUS: dict[type[Exception], int] = {HTTPException: 0, LimitError: 413, TooLargeError: 413}
+_STATUS |= dict.fromkeys((RequestValidationError, ExpressionError, ModelError, UnsoundError), 422)

@@ -40,32 +40,14 @@ class Limits:
     keep_alive_seconds: int = _limit(5, "how long a connection may be idle between requests")
     grace_seconds: int = _limit(10, "how long requests may go on when the server is stopped; then they are told so")
 
-    def check_terms(self, terms: tuple[str, ...]) -> None:
-        """Refuse a sum before any work is done for it."""
-        self._refuse("max_terms", len(terms), "the sum has {} terms")
-        self._refuse("max_digits", max(map(len, terms)), "the longest term has {} digits")
-
-    def check_cells(self, cells: int) -> None:
-        """Refuse the grid that it would be solved on."""
-        self._refuse("max_cells", cells, "the grid would have {} cells")
-
-    def check_trace(self, cells: int, steps: int) -> None:
-        """Refuse a trace that could be too large to send, if it takes the most steps that it may."""
-        self._refuse("max_answer", cells * (steps + 1), "the trace could hold {} cells")
-
     @property
     def body(self) -> int:
         """Bytes of a request that can still be within the limits, with some room for spaces."""
         return 2 * min(self.max_terms * (self.max_digits + 1), self.max_cells + self.max_terms) + 4096
 
-    def _refuse(self, limit: str, found: int, what: str) -> None:
+    def check(self, limit: str, found: int, what: str) -> None:
+        """Refuse a sum, a grid or a trace that goes beyond a limit, before any work is done for it."""
         most = getattr(self, limit)
         if found > most:
-            raise LimitError(
-                limit, f"{what.format(f'{found:,}')}, but this server allows {most:,} ({limit.replace('_', '-')})"
-            )
-
-
-def meanings() -> dict[str, str]:
-    """What each limit is."""
-    return {limit.name: limit.metadata["meaning"] for limit in dataclasses.fields(Limits)}
+            told = what.format(f"{found:,}")
+            raise LimitError(limit, f"{told}, but this server allows {most:,} ({limit.replace('_', '-')})")

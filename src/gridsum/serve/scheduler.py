@@ -1,7 +1,6 @@
-"""Whose turn it is to compute.
+"""Who computes: one at a time, clients in turn, and of a client's jobs the one that has computed least.
 
-Torch lets go of Python's lock in every operation. Two threads with many small ones then spend more time on handing that
-lock to and fro than on the sums: together they are slower than one alone. So one thread computes at a time. Between
+Threads of Python's share one lock: together they are slower than one alone. So one thread computes at a time. Between
 recurrent steps it lets another go first: one of the client who has computed least, and of that client's jobs the one
 that has computed least. Short work is done before long work that came earlier, and nobody is starved by a client with
 many requests.
@@ -40,21 +39,15 @@ class GivenUp(Exception):
 
 
 @dataclass(eq=False)
-class Client:
-    """Who has jobs here, how long they have computed, and how many have begun."""
-
-    seconds: float
-    begun: int = 0
-
-
-@dataclass(eq=False)
 class Job:
-    client: Client
+    client: str
     kind: Hashable
     asked: Any
     work: Work
     result: Future[Any] = field(default_factory=Future)
     seconds: float = 0.0
+    waits: bool = True
+    """For its turn: to begin, or to go on."""
     batch: "list[Job]" = field(default_factory=list)
     """This job and those that are done with it, once it has begun."""
     turn: threading.Event = field(default_factory=threading.Event)
@@ -67,14 +60,13 @@ class Job:
 class Scheduler:
     def __init__(self, workers: int, waiting: int) -> None:
         """`workers` jobs of a client may have begun; `waiting` more may wait."""
-        self._workers, self._waiting_most = workers, waiting
+        self._workers, self._waiting = workers, waiting
         self._pool = ThreadPoolExecutor(_THREADS, "gridsum-worker")
         self._lock = threading.Lock()
-        self._clients: dict[str, Client] = {}
         self._jobs: list[Job] = []
-        """All that have no result yet, in the order in which they came."""
-        self._waiting: list[Job] = []
-        """Those that have not begun, and those that have given their turn away."""
+        """All that wait or are being worked on, in the order in which they came."""
+        self._seconds: dict[str, float] = {}
+        """How long each client's jobs have computed since it has had some."""
         self._computing: Job | None = None
         self._since = 0.0
 
@@ -83,57 +75,54 @@ class Scheduler:
         """Jobs that are being worked on or wait."""
         return len(self._jobs)
 
-    async def do(self, name: str, work: Work, asked: Any = None, kind: Hashable = None) -> Any:
+    async def do(self, client: str, work: Work, asked: Any = None, kind: Hashable = None) -> Any:
         """The result of a client's work. It is given up when this is cancelled."""
         with self._lock:
-            client = self._clients.setdefault(name, Client(min((c.seconds for c in self._clients.values()), default=0)))
             self._make_room(client)
+            self._seconds.setdefault(client, min(self._seconds.values(), default=0.0))
             job = Job(client, object() if kind is None else kind, asked, work)
             self._jobs.append(job)
-            self._waiting.append(job)
             if self._computing is None:
                 self._next()
         try:
             return await asyncio.wrap_future(job.result)
         finally:
             with self._lock:
-                self._leave_queue(job)
+                if job.waits and not job.batch:  # once begun, it goes on until it asks whether it is wanted
+                    self._leave([job])
 
-    def _make_room(self, client: Client) -> None:
+    def _make_room(self, client: str) -> None:
         """Where no more may wait, the newest job of the client who has most gives way, unless it is this one."""
-        if self.taken < self._workers + self._waiting_most:
+        wanted = [job for job in self._jobs if not job.result.done()]
+        if len(wanted) < self._workers + self._waiting:
             return
         refusal = LimitError(
             "max_waiting",
-            f"all workers are busy and {self._waiting_most:,} requests wait already (max-waiting); "
-            "try again in a moment",
+            f"all workers are busy and {self._waiting:,} requests wait already (max-waiting); try again in a moment",
         )
-        counts = Counter(job.client for job in self._jobs)
+        counts = Counter(job.client for job in wanted)
         greedy, most = counts.most_common(1)[0]
         if most <= counts[client] + 1:
-            self._forget_idle()
             raise refusal
-        newest = next(job for job in reversed(self._jobs) if job.client is greedy)
-        self._leave_queue(newest)
-        self._leave(newest)
-        newest.result.set_exception(refusal)
+        next(job for job in reversed(wanted) if job.client == greedy).result.set_exception(refusal)
 
     def _next(self) -> None:
         """Hand the turn on, or let a job begin."""
-        ready = [job for job in self._waiting if job.batch or job.client.begun < self._workers]
-        self._computing = min(ready, key=lambda job: (job.wanted, job.client.seconds, job.seconds), default=None)
-        if self._computing is None:
+        begun = Counter(job.client for job in self._jobs if job.batch)
+        ready = [job for job in self._jobs if job.waits and (job.batch or begun[job.client] < self._workers)]
+        least = min(ready, key=lambda job: (job.wanted, self._seconds[job.client], job.seconds), default=None)
+        self._computing, self._since = least, time.monotonic()
+        if least is None:
             return
-        job, self._since = self._computing, time.monotonic()
-        self._waiting.remove(job)
-        if job.batch:
-            job.turn.set()
+        if least.batch:
+            least.waits = False
+            least.turn.set()
             return
-        alike = [other for other in self._waiting if other.kind == job.kind and not other.batch]
-        job.batch = [job, *alike[: _BATCH - 1]]
-        self._waiting = [other for other in self._waiting if other not in job.batch]
-        job.client.begun += 1
-        self._pool.submit(self._run, job)
+        alike = [job for job in self._jobs if job.waits and not job.batch and job.kind == least.kind and job != least]
+        least.batch = [least, *alike[: _BATCH - 1]]
+        for job in least.batch:
+            job.waits = False
+        self._pool.submit(self._run, least)
 
     def _run(self, job: Job) -> None:
         try:
@@ -143,9 +132,7 @@ class Scheduler:
             told = [(each.result.set_exception, error) for each in job.batch]
         with self._lock:
             self._count(job)
-            job.client.begun -= 1
-            for each in job.batch:
-                self._leave(each)
+            self._leave(job.batch)
             self._next()
         for tell, outcome in told:
             with suppress(InvalidStateError):  # nobody waits for it
@@ -155,39 +142,28 @@ class Scheduler:
         """Let another go first that has computed much less."""
         if not job.wanted:
             raise GivenUp
-        computed = time.monotonic() - self._since
-
-        def is_before(other: Job) -> bool:
-            if other.client is job.client:
-                return other.seconds + _SLICE_SECONDS < job.seconds + computed
-            return other.client.seconds + _SLICE_SECONDS < job.client.seconds + computed
-
-        # Without the lock: whoever comes a moment later is seen at the next step.
-        if any(is_before(other) for other in tuple(self._waiting)):
-            with self._lock:
-                self._count(job)
-                self._waiting.append(job)
-                self._next()
-            job.turn.wait()
-            job.turn.clear()
+        with self._lock:
+            now = time.monotonic() - self._since - _SLICE_SECONDS
+            mine, ours = job.seconds + now, self._seconds[job.client] + now
+            if not any(
+                other.seconds < mine if other.client == job.client else self._seconds[other.client] < ours
+                for other in self._jobs
+                if other.waits
+            ):
+                return
+            self._count(job)
+            job.waits = True
+            self._next()
+        job.turn.wait()
+        job.turn.clear()
 
     def _count(self, job: Job) -> None:
         seconds = time.monotonic() - self._since
         job.seconds += seconds
-        job.client.seconds += seconds
+        self._seconds[job.client] += seconds
 
-    def _leave_queue(self, job: Job) -> None:
-        """If it has not begun; else it goes on until it asks whether it is wanted."""
-        if job in self._waiting and not job.batch:
-            self._waiting.remove(job)
-            self._leave(job)
-
-    def _leave(self, job: Job) -> None:
-        if job in self._jobs:
-            self._jobs.remove(job)
-            self._forget_idle()
-
-    def _forget_idle(self) -> None:
+    def _leave(self, jobs: list[Job]) -> None:
         """Who comes back starts level with the others, not with what was computed before."""
+        self._jobs = [job for job in self._jobs if job not in jobs]
         here = {job.client for job in self._jobs}
-        self._clients = {name: client for name, client in self._clients.items() if client in here}
+        self._seconds = {client: seconds for client, seconds in self._seconds.items() if client in here}

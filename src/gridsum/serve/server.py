@@ -43,8 +43,12 @@ def make_server(app: "FastAPI", limits: Limits) -> "uvicorn.Server":
 
 
 def serve(app: "FastAPI", limits: Limits, listener: socket.socket) -> None:
-    """Serve until a signal comes."""
-    allow_files(limits.max_connections)
+    """Serve until a signal comes, with as many open files as there may be connections, if the system allows them."""
+    with suppress(ImportError, ValueError, OSError):
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, limits.max_connections + _OTHER_FILES), hard))
     with suppress(KeyboardInterrupt):  # which comes or not, as the event loop happens to stand
         make_server(app, limits).run(sockets=[listener])
 
@@ -73,12 +77,3 @@ def read_token(file: str | None, tell: Callable[[str], None]) -> str | None:
     if token is not None and not re.fullmatch(r"[A-Za-z0-9._~+/=-]{8,}", token):
         raise ServeError(f"{place} holds no token: that is at least 8 letters, digits or any of ._~+/=-")
     return token
-
-
-def allow_files(connections: int) -> None:
-    """Ask the system for as many open files as there may be connections."""
-    with suppress(ImportError, ValueError, OSError):
-        import resource
-
-        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, connections + _OTHER_FILES), hard))

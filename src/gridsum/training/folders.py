@@ -45,6 +45,8 @@ from gridsum.training.checkpoints import (
 
 _CONFIG = "config.json"
 _METRICS = "metrics.jsonl"
+_CHECKSUM = "sha256"
+"""Of the rest of a configuration, which finds damage; a person who changes one removes it."""
 
 
 class FolderError(ValueError):
@@ -156,7 +158,11 @@ def write_setup(folder: Path, config: Any, seeds: Sequence[int]) -> None:
 
 def _write_setup(folder: Path, config: Any, seeds: Sequence[int], start: dict[str, Any] | None) -> None:
     setup = {"seeds": list(seeds), **({"start": start} if start else {}), **json.loads(to_json(config))}
-    write_atomically(folder / _CONFIG, json.dumps(setup, indent=2).encode())
+    write_atomically(folder / _CONFIG, json.dumps(setup | {_CHECKSUM: _checksum(setup)}, indent=2).encode())
+
+
+def _checksum(setup: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(setup, sort_keys=True).encode()).hexdigest()
 
 
 def about_start(start: Model, moments: bool) -> dict[str, Any]:
@@ -175,9 +181,13 @@ def _read_setup(folder: Path) -> tuple[Any, tuple[int, ...], dict[str, Any]]:
     path = folder / _CONFIG
     try:
         data = json.loads(path.read_text())
+        if data.pop(_CHECKSUM, None) not in (None, _checksum(data)):
+            raise FolderError(f"{path} is not as it was written; put it back from a copy, or remove its {_CHECKSUM}")
         seeds, start = tuple(int(seed) for seed in data.pop("seeds")), dict(data.pop("start", {}))
     except FileNotFoundError:
         raise FolderError(f"{folder} holds no training run to resume; start one without --resume") from None
+    except FolderError:
+        raise
     except (json.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise FolderError(f"{path} cannot be read as the configuration of a training run: {error!r}") from None
     try:
