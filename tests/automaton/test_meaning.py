@@ -26,14 +26,14 @@ def test_every_code_has_the_meaning_it_was_made_with():
     for number in range(1, CODES):
         assert meaning.states[number].value == Sum(digit_of(number), carry_of(number))
     assert meaning.carry_bits == (CarryBit(5, 1),)
-    assert meaning.is_addition
+    assert not meaning.wrong
 
 
 def test_addition_is_seen_in_other_codes_and_the_lowest_row_may_read_as_anything():
     table = column_addition_in_other_codes(3)
     for reading in (table.reading, (*table.reading[:-2], 4, PAD)):
         meaning = meaning_of(dataclasses.replace(table, reading=reading))
-        assert meaning.is_addition
+        assert not meaning.wrong
         assert meaning.carry_bits == ()
         found = [known.meaning for known in meaning.states]
         assert [found.count(name) for name in ("blank", "empty row", "on the way")] == [1, 1, 1]
@@ -47,12 +47,12 @@ def test_a_wrong_column_is_found():
         for below in (code(4, 0), code(4, 1)):
             steps[3, :, right, below] = code(8, 0)
     meaning = meaning_of(dataclasses.replace(RULE, steps=steps))
-    assert not meaning.is_addition
+    assert meaning.wrong
     assert Sum(8, 0) in meaning.sums[3, 4, 0]
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_rule_without_sense_is_no_addition(seed: int):
     meaning = meaning_of(random_table(3, seed))
-    assert not meaning.is_addition
+    assert meaning.wrong
     assert meaning.carry_bits == ()

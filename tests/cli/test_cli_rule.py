@@ -108,7 +108,7 @@ def test_a_table_that_does_not_add_is_not_proved(write: Write, command: Command)
     assert "Theorem" not in out
     assert "Not proved. The first conditions that fail:" in out
     assert re.search(r"^  digits: a cell with 7, .* below 6 goes to state 3, not to 2 with carry 1", out, re.MULTILINE)
-    wrong = re.search(r"A sum that it gets wrong: (.*)", out)
+    wrong = re.search(r"A problem that it gets wrong: (.*)", out)
     assert wrong is not None
     terms = ADD.parse(wrong[1])
     assert solve(forgetful(), terms).answer != ADD.answer(terms)

@@ -57,21 +57,15 @@ def column_addition() -> RuleTable:
 
 
 def by_columns(task: Task) -> RuleTable:
-    """Sums or differences in any base, from arithmetic: code 0 is a blank, then digits without and with a carry.
-
-    The second term of a difference stands above the first, so a digit above a blank is the first term's own.
-    """
-    base, adds = task.alphabet.base, task.adds
+    """Sums in any base, from arithmetic: code 0 is a blank, then digits without and with a carry."""
+    base = task.alphabet.base
     outside = 2 * base + 1
     x, left, right, below = np.indices((base + 2, *[outside + 1] * 3))
     none = (BLANK, outside)
     own = np.where(x < base, x, 0)
     under = np.where(np.isin(below, none), 0, (below - 1) % base)
     carried = np.where(np.isin(right, none), 0, (right - 1) // base)
-    value = own + under + carried
-    if not adds:
-        value = np.where(np.isin(below, none), value, under - own - carried)
-    carry, digit = abs(value // base), value % base
+    carry, digit = np.divmod(own + under + carried, base)
     units = (right == outside) & (x < base)
     blank = (digit == 0) & (carry == 0) & np.isin(left, none) & ~units
     steps = np.where(blank, BLANK, 1 + digit + base * carry).astype(np.uint8)

@@ -1,5 +1,6 @@
 """Tasks: what is parsed is what was written, and samplers make what Python's own integers say."""
 
+import dataclasses
 import importlib.metadata
 import sys
 from collections.abc import Iterator
@@ -15,10 +16,11 @@ from hypothesis import strategies as st
 import gridsum
 from gridsum.api.options import SolveOptions
 from gridsum.api.rules import RuleModel
+from gridsum.automaton.construct import construct
 from gridsum.automaton.meaning import meaning_of
 from gridsum.automaton.proof import prove
 from gridsum.automaton.rule import LearnedRule
-from gridsum.automaton.solve import solve
+from gridsum.automaton.solve import solve, solve_many
 from gridsum.automaton.table import RuleTable
 from gridsum.cli import main
 from gridsum.config.exact import RuleConfig
@@ -34,10 +36,12 @@ from gridsum.tasks import (
     Addition,
     Alphabet,
     ExpressionError,
+    Maximum,
     Subtraction,
     Task,
     TaskError,
     find,
+    known_as,
 )
 from gridsum.tasks.alphabet import LETTERS
 from tests.oracles.column_addition import by_columns
@@ -84,22 +88,39 @@ def test_differences_are_those_of_python(base: int, one: int, other: int):
     terms = task.parse(f"{write(large)} - {write(small)} =")
     assert int(task.answer(terms), base) == large - small
     if large > small:
-        with pytest.raises(ExpressionError, match="swap them"):
+        with pytest.raises(ExpressionError, match="is less than 0"):
             task.parse(f"{write(small)}-{write(large)}")
 
 
-@pytest.mark.parametrize("name", ["add", "add:base=2", "add:base=36", "subtract", "subtract:base=7"])
+def by_python(task: Task, terms: tuple[str, ...]) -> str:
+    """The answer by Python's integers, from left to right; an error where it is below 0 on the way."""
+    base, (first, *others) = task.alphabet.base, terms
+    value = int(first, base)
+    for term in others:
+        sign, digits = (task.alphabet.signs, term) if len(task.alphabet.signs) == 1 else (term[0], term[1:])
+        other = int(digits, base)
+        value = {"+": value + other, "-": value - other, "*": value * other, "^": max(value, other)}[sign]
+        assert value >= 0
+    return task.alphabet.write(value)
+
+
+NAMES = ["add", "add:base=2", "add:base=36", "subtract", "subtract:base=2", "subtract:base=7", "mixed", "mixed:base=2",
+         "times", "times:base=2", "times:base=4", "max", "max:base=3"]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("few", [0.0, 1.0])
 def test_what_is_drawn_has_the_exact_answer(name: str, few: float):
     task = find(name)
-    space = Space((1, task.most_terms or 4), (1, 6))
+    space = Space((1, 4), (1, 6))
     batch = sample(space, 60, Stream.of_seeds([0, 5]), few, task)
     seen = set()
     for run in range(2):
         for problem in range(60):
             terms = task.parse(batch.expression(run, problem))  # a problem that is refused would be an error
             seen.add(len(terms))
-            assert batch.answer(run, problem) == task.answer(terms)
+            assert batch.answer(run, problem) == task.answer(terms) == by_python(task, terms)
+            assert len(task.answer(terms)) <= task.columns(len(terms), task.longest(terms))
     assert seen == set(range(1, space.terms[1] + 1))
 
 
@@ -140,8 +161,16 @@ def test_names_are_the_same_for_the_same_task():
 def test_mistakes_are_told_in_the_tasks_own_terms():
     with pytest.raises(ExpressionError, match="'2' is not a digit in base 2; write numbers with the digits 0-1"):
         find("add:base=2").parse("12+1")
-    with pytest.raises(ExpressionError, match="takes at most 2 terms, and these are 3"):
-        find("subtract").parse("5-3-1")
+    with pytest.raises(ExpressionError, match="takes at most 1 terms, and these are 2"):
+        find("prefix").parse("1+1")
+    with pytest.raises(ExpressionError, match="5-3-3 is less than 0"):
+        find("subtract").parse("5-3-3-0")
+    with pytest.raises(ExpressionError, match=r"2\+3-6 is less than 0"):
+        find("mixed").parse("2+3-6+8")
+    with pytest.raises(ExpressionError, match=r"empty between '-' and '\+'"):
+        find("mixed").parse("2-+6")
+    with pytest.raises(ExpressionError, match="12 has more than one digit"):
+        find("times").parse("5*12")
     with pytest.raises(ExpressionError, match=r"holds only the digits 0-9 a-f, '\+' and one '='"):
         find("add:base=16").parse("ff+g")
     assert find("add:base=16").parse("FF+1") == ("ff", "1")
@@ -202,18 +231,18 @@ def test_a_task_of_ones_own_is_trained_and_solved(nim: str, tmp_path: Path):
         model.solve("7+1")
 
 
-def test_training_of_subtraction_has_two_terms():
-    config = variant("base", task="subtract")
+class Pairs(Addition):
+    most_terms, kind = 2, "pairs"
+
+
+def test_training_has_no_more_terms_than_a_task_takes():
+    name = known_as(Pairs())
+    config = variant("base", task=name)
     assert (config.task.terms, config.task.bucket_bounds) == ((1, 2), (1,))
-    assert {
-        phase.terms
-        for phase in (
-            find_entry("exact").configure(task="subtract").phases.soft,
-            find_entry("exact").configure(task="subtract").phases.robust,
-        )
-    } == {(1, 2)}
+    phases = find_entry("exact").configure(task=name).phases
+    assert {phases.soft.terms, phases.robust.terms} == {(1, 2)}
     with pytest.raises(ConfigError, match="takes at most 2 terms"):
-        TaskConfig(name="subtract")
+        TaskConfig(name=name)
     with pytest.raises(ValueError, match="unknown task"):
         override(variant("base"), {"task.name": "multiply"})
 
@@ -240,7 +269,7 @@ def test_addition_in_a_base_is_proved_and_a_mistake_is_found(base: int):
     proof = prove(table)
     assert proof.proved, proof.failures[:3]
     assert proof.states == list(range(2 * base + 1))
-    assert meaning_of(table).is_addition
+    assert not meaning_of(table).wrong
     largest = task.alphabet.digits[-1] * 9
     assert solve(table, (largest, "1")).correct
     wrong = RuleTable(
@@ -249,15 +278,45 @@ def test_addition_in_a_base_is_proved_and_a_mistake_is_found(base: int):
     assert not prove(wrong).proved
 
 
+@pytest.mark.parametrize(
+    ("name", "states"),
+    [
+        ("add", 21),
+        ("subtract", 22),
+        ("subtract:base=2", 6),
+        ("times:base=2", 5),
+        ("times:base=3", 13),
+        ("times:base=4", 29),
+    ],
+)
+def test_what_columns_do_makes_a_rule_that_is_proved_and_right(name: str, states: int):
+    """A rule by hand, from the row rule alone; and a changed row rule is refused where it is wrong."""
+    task = find(name)
+    table = construct(task)
+    assert len(table.states) == states
+    proof = prove(table)
+    assert proof.proved, proof.failures[:3]
+    batch = sample(Space((1, 5), (1, 8)), 400, Stream.of_seeds([1]), 0.5, task)
+    expressions = [task.parse(text) for text in batch.expressions()]
+    for terms, found in zip(expressions, solve_many(table, expressions), strict=True):
+        assert found.answer == by_python(task, terms)
+    digit = int(table.steps[1, 0, table.outside, 0])
+    assert not prove(dataclasses.replace(table, steps=np.where(table.steps == digit, 0, table.steps))).proved
+
+
 def test_the_command_line_knows_tasks(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     (tmp_path / "rule.json").write_text(by_columns(Addition(2)).to_json())
     assert main(["prove", "--table", str(tmp_path / "rule.json")]) == 0
-    assert "the sum in base 2" in capsys.readouterr().out
+    assert "the result (add:base=2, base 2)" in capsys.readouterr().out
     assert main(["rule", "--table", str(tmp_path / "rule.json")]) == 0
     assert "This is column addition in all 8 cases" in capsys.readouterr().out
-    (tmp_path / "less.json").write_text(by_columns(Subtraction()).to_json())
-    assert main(["prove", "--table", str(tmp_path / "less.json")]) == 2
-    assert "what can be proved is that a rule adds" in capsys.readouterr().err
+    (tmp_path / "less.json").write_text(construct(Subtraction(2)).to_json())
+    assert main(["prove", "--table", str(tmp_path / "less.json")]) == 0
+    assert main(["prove", "--certify", "--table", str(tmp_path / "less.json")]) == 2
+    assert "Coq's theorems are not about the task subtract:base=2" in capsys.readouterr().err
+    (tmp_path / "more.json").write_text(dataclasses.replace(construct(Addition(2)), task=Maximum(2)).to_json())
+    assert main(["prove", "--table", str(tmp_path / "more.json")]) == 2
+    assert "its task, max:base=2, has no row rule" in capsys.readouterr().err
     assert main(["train", "--task", "ad", "--out", str(tmp_path / "run")]) == 2
     assert "did you mean 'add'" in capsys.readouterr().err
 

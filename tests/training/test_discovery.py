@@ -211,7 +211,6 @@ def test_the_small_recipe_is_for_short_sums():
         for a, b in zip(vars(small.phases).values(), vars(whole.phases).values(), strict=True)
     )
     assert small.rule.hidden < whole.rule.hidden
-    assert find("exact").configure("small", "subtract").phases.robust.terms[1] <= 2
 
 
 @pytest.fixture(scope="module")

@@ -89,7 +89,7 @@ class PaperModel(Model):
         return [(down, right) for down in side for right in side]
 
     def size(self, terms: tuple[str, ...]) -> tuple[int, int]:
-        return self.config.task.solving_grid(len(terms), max(map(len, terms)))
+        return self.config.task.solving_grid(len(terms), self.task.longest(terms))
 
     def most_steps(self, terms: tuple[str, ...]) -> int:  # noqa: ARG002
         from gridsum.model.inference import step_cap

@@ -64,13 +64,13 @@ class RuleModel(Model):
         return {FIXED_POINT: "halt when a step changes nothing"}
 
     def prove(self) -> "Proof":
-        """Whether its rule adds any number of terms of any length (`gridsum.prove`)."""
+        """Whether its rule is right for any number of terms of any length (`gridsum.prove`)."""
         from gridsum.automaton.proof import prove
 
-        if not self.task.adds:
+        if self.task.row is None:
             raise ModelError(
-                f"what can be proved is that a rule adds, in any base; the task of {self.name} is {self.task.name}. "
-                "Measure it instead: gridsum.evaluate"
+                f"nothing can be proved of {self.name}: its task, {self.task.name}, has no row rule. Measure it "
+                "instead: gridsum.evaluate"
             )
         return prove(self.table)
 

@@ -40,20 +40,13 @@ class Meaning:
     carry_bits: tuple[CarryBit, ...]
     sums: dict[tuple[int, int, int], set[Sum]]
     """(own symbol, digit below, carry from the right) → what the cell becomes, whatever else it sees; a blank is 0."""
-
-    @property
-    def cases(self) -> list[tuple[int, int, int]]:
-        """Own digit, digit below, carry from the right."""
-        return list(product(range(self.base), range(self.base), (0, 1)))
+    cases: dict[tuple[int, int, int], Sum]
+    """Own digit, digit below, carry from the right → what the task's columns do."""
 
     @property
     def wrong(self) -> int:
-        """In how many cases a cell does not become the sum."""
-        return sum(self.sums.get(case) != {Sum(sum(case) % self.base, sum(case) // self.base)} for case in self.cases)
-
-    @property
-    def is_addition(self) -> bool:
-        return self.wrong == 0
+        """In how many cases a cell does not become what it should."""
+        return sum(self.sums.get(case) != {wanted} for case, wanted in self.cases.items())
 
 
 def meaning_of(table: RuleTable) -> Meaning:
@@ -64,11 +57,11 @@ def meaning_of(table: RuleTable) -> Meaning:
         for state, (_, carry) in known.meaning_of[kind].items():
             carries[state].add(carry)
     sums: defaultdict[tuple[int, int, int], set[Sum]] = defaultdict(set)
-    for kind, (x, right, below), (digit, carry), _ in check.cells():
-        under = 0 if kind.low else check.reads[below] or 0
-        came = digit + base * carry - under - (x if x < base else 0)
-        for state in set(check.after((x, right, below))):
-            sums[x, under, came].add(Sum(check.reads[state] or 0, known.meaning_of[kind][state][1]))
+    for place, kind, context, _, _ in check.cells():
+        if not place.first:
+            for state in set(check.after(context)):
+                found = Sum(check.reads[state] or 0, known.meaning_of[kind][state][1])
+                sums[context[0], place.below or 0, place.carry].add(found)
 
     def state_of(number: int, pattern: int) -> State:
         reads, found = check.reads[number], carries[number]
@@ -77,13 +70,16 @@ def meaning_of(table: RuleTable) -> Meaning:
         if reads is None:
             return State(number, pattern, None, "blank" if found == {0} else "blank, carry 1")
         carry = min(found) if len(found) == 1 else None
-        value = Sum(reads, carry) if reads < base and carry is not None else None
+        value = Sum(reads, carry) if reads < base and carry in (0, 1) else None
         kind = "digit" if reads < base else "reads"
         told = f"{kind} {table.text(number)}, carry {'?' if carry is None else carry}"
         return State(number, pattern, value, told)
 
     states = tuple(state_of(number, pattern) for number, pattern in enumerate(table.states))
-    return Meaning(base, states, _carry_bits(table.bits, states, base), dict(sums))
+    column = check.rule.row.column
+    every = ((case, column(*case)) for case in product(range(base), range(base), (0, 1)))
+    cases = {case: Sum(*wanted) for case, wanted in every if wanted is not None}
+    return Meaning(base, states, _carry_bits(table.bits, states, base), dict(sums), cases)
 
 
 def _carry_bits(bits: int, states: tuple[State, ...], base: int) -> tuple[CarryBit, ...]:

@@ -1,99 +1,25 @@
-"""Whether a rule adds any number of terms of any length: Coq's `check`, in Python.
+"""Whether a rule does what its task's row rule says, for any number of terms of any length: Coq's `check`, in Python.
 
-`proof/Rule.v`, `Addition.v` and `Check.v` have the same definitions, by the same names and in the same order;
-they say what each is for. Where Coq looks at all left neighbours of a cell, here is one row of the table. Coq is given
-the certificate; here it is found. This file knows addition; training and consolidation do not.
+`proof/Rule.v` and `Check.v` have the same definitions, by the same names and in the same order; they say what each is
+for. Where Coq looks at all left neighbours of a cell, here is one row of the table. Coq is given the certificate; here
+it is found. The row rule knows the task; training and consolidation do not.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from enum import IntEnum
 from functools import cache
 from itertools import product
-from typing import NamedTuple
 
+from gridsum.automaton.rows import Cell, Meaning, Neighbour, Place, Rows, Shape, fits
 from gridsum.automaton.table import RuleTable
 from gridsum.tasks import FIRST_DIGIT, PAD
 
 WRITE, OPEN, SKIP = range(3)
 
 
-# Rule.v: row rules
-
-
-class Shape(IntEnum):
-    """What a cell of a term's row holds."""
-
-    DIGIT, PLUS, NOTHING = range(3)
-
-
-class Cell(NamedTuple):
-    """A kind of cell. It is low over the ground or over a blank."""
-
-    low: bool
-    holds: Shape
-
-
 GROUND = None
 """The kind of the lowest row's cells, which holds no term."""
 Kind = Cell | None
-Meaning = tuple[int, int]
-"""A digit and a carry."""
-Neighbour = tuple[Cell, Meaning, bool]
-"""On the left: its kind, what it means, and whether it is blank."""
-
-
-def fits(first: bool, kind: Cell, right: Cell) -> bool:
-    """Whether a cell of a kind may have one of another on its right; `first` in the first term's row."""
-    if (right.low and not kind.low) or (first and not (kind.low and right.low)):
-        return False
-    match kind.holds, right.holds:
-        case (Shape.DIGIT, Shape.DIGIT) | (Shape.NOTHING, Shape.NOTHING):
-            return True
-        case (Shape.PLUS, Shape.DIGIT) | (Shape.NOTHING, Shape.PLUS):
-            return not first
-        case Shape.NOTHING, Shape.DIGIT:
-            return first
-    return False
-
-
-# Addition.v: what is added, and what never stands side by side
-
-
-@dataclass(frozen=True)
-class Adding:
-    """Addition in a base, as a row rule. Symbols are numbers: the digits, the sign, nothing."""
-
-    base: int
-
-    def shape_of(self, x: int) -> Shape:
-        return Shape(max(x - self.base + 1, 0))
-
-    def value(self, x: int, digit_below: int, carry: int) -> Meaning:
-        carry, digit = divmod((x if x < self.base else 0) + digit_below + carry, self.base)
-        return digit, carry
-
-    def none(self, meaning: Meaning) -> bool:
-        return meaning == (0, 0)
-
-    def beside_right(self, first: bool, kind: Cell, right: Cell, meaning: Meaning) -> bool:
-        digit, carry = meaning
-        return not first or (carry == 0 and (digit == 0 or not kind.holds == right.holds == Shape.NOTHING))
-
-    def beside_left(self, kind: Cell, meaning: Meaning, left: Neighbour | None) -> bool:
-        if not self.none(meaning):
-            return True
-        match kind, left:
-            case Cell(False, _), (_, _, False):
-                return True
-            case Cell(False, _), _:
-                return False
-            case Cell(True, Shape.DIGIT), (Cell(True, Shape.DIGIT), (_, carry), False):
-                return carry == 0
-            case Cell(True, _), (_, _, False):
-                return False
-        return True
-
 
 # Check.v: the checks
 
@@ -145,7 +71,7 @@ class Check:
     def __init__(self, table: RuleTable, certificate: Certificate) -> None:
         self.table, self.certificate = table, certificate
         self.alphabet, self.outside = table.task.alphabet, table.outside
-        self.rule = Adding(self.alphabet.base)
+        self.rule = Rows.of(table.task)
         self.reads = [None if symbol == PAD else symbol - FIRST_DIGIT for symbol in table.reading]
         self.rows = table.steps.transpose(0, 2, 3, 1).tobytes()
         self.contexts: set[Context] = set()
@@ -182,13 +108,14 @@ class Check:
         if meaning and (self.rule.none(meaning) if reads is None else meaning[0] == reads):
             yield state, (kind, meaning, reads is None)
 
-    def digit_below(self, first: bool, last: bool, low: bool, state: int) -> int | None:
-        """The digit of a state below, if it can stand there."""
+    def digit_below(self, first: bool, last: bool, low: bool, state: int) -> Iterator[int | None]:
+        """The digit of a state below, None where it is blank; nothing if it cannot stand there."""
         if first:
-            return 0 if low and state in (self.certificate.corner if last else self.certificate.ground) else None
-        if low:
-            return 0 if not last and state in self.is_blank else None
-        return self.reads[state] if state in self.is_number else None
+            may = low and state in (self.certificate.corner if last else self.certificate.ground)
+        else:
+            may = (not last and state in self.is_blank) if low else state in self.is_number
+        if may:
+            yield None if low else self.reads[state]
 
     def members(self, kind: Cell, meaning: Meaning) -> list[int]:
         return [state for state, its in self.certificate.meaning_of[kind].items() if its == meaning]
@@ -196,7 +123,7 @@ class Check:
     def placement(self) -> Iterator[Failure]:
         """Placement writes digits, opens a row at the sign, and skips the rest."""
         names = ("written", "a new row", "skipped")
-        wanted = [SKIP, *[WRITE] * self.rule.base, OPEN, SKIP]
+        wanted = [SKIP, *[WRITE] * self.rule.base, *[OPEN] * len(self.alphabet.signs), SKIP]
         for symbol, want, does in zip(self.alphabet.symbols, wanted, self.table.actions, strict=True):
             if does != want:
                 yield Failure(f"placement of {symbol!r}", "nothing", -1, -1, -1, does, names[want])
@@ -251,7 +178,9 @@ class Check:
         yield from self.digits(kind, context, meaning)
         yield from self.reading(context, self.resting, meaning[0])
 
-    def check_inner(self, kind: Cell, context: Context, meaning: Meaning, twins: list[int]) -> Iterator[Failure]:
+    def check_inner(
+        self, place: Place, kind: Cell, context: Context, meaning: Meaning, twins: list[int]
+    ) -> Iterator[Failure]:
         """Any other cell of a term's row, with one right neighbour. Only the border is left of the first column."""
         x, right, _ = context
         among = [self.outside, *self.resting] if x == self.nothing else self.resting
@@ -260,10 +189,10 @@ class Check:
             if twin != right:
                 yield from self.rest(context, twin, among)
         if self.rule.none(meaning):
-            if x == self.nothing and self.rule.beside_left(kind, meaning, None):
+            if x == self.nothing and self.rule.beside_left(place, None):
                 yield from self.reading(context, [self.outside], self.wanted(meaning, True))
             for left, neighbour in self.lefts:
-                if self.rule.beside_left(kind, meaning, neighbour):
+                if self.rule.beside_left(place, neighbour):
                     yield from self.reading(context, [left], self.wanted(meaning, neighbour[2]))
         else:
             yield from self.reading(context, among, meaning[0])
@@ -273,27 +202,31 @@ class Check:
         fitting = (right for right in self.rights if fits(first, kind, right[0]))
         return [right for right in fitting if self.rule.beside_right(first, kind, right[0], right[2])]
 
-    def cells(self) -> Iterator[tuple[Cell, Context, Meaning, list[int] | None]]:
-        """Of terms' rows: kind, context, what the cell must mean, the twins on its right; None in the last column."""
-        rule = self.rule
+    def cells(self) -> Iterator[tuple[Place, Cell, Context, Meaning, list[int] | None]]:
+        """Of terms' rows: place, kind, context, what the cell must mean, the twins on its right; None in the last
+        column."""
+        base = self.rule.base
         for first, low, below in product((True, False), (True, False), self.states):
-            digit = self.digit_below(first, True, low, below)
-            if digit is not None:
-                for x in range(rule.base):
-                    yield Cell(low, Shape.DIGIT), (x, self.outside, below), rule.value(x, digit, 0), None
-            digit = self.digit_below(first, False, low, below)
-            if digit is not None:
+            for digit in self.digit_below(first, True, low, below):
+                for x in range(base):
+                    place = Place(first, Shape.DIGIT, x, digit, 0)
+                    if meaning := self.rule.value(place):
+                        yield place, Cell(low, Shape.DIGIT), (x, self.outside, below), meaning, None
+            for digit in self.digit_below(first, False, low, below):
                 for x in self.held:
-                    kind = Cell(low, rule.shape_of(x))
+                    holds = Shape.DIGIT if x < base else Shape.NOTHING if x == self.nothing else Shape.SIGN
+                    kind, own = Cell(low, holds), x if x < base else None
                     for _, right, (_, carry), twins in self.beside(first, kind):
-                        yield kind, (x, right, below), rule.value(x, digit, carry), twins
+                        place = Place(first, holds, own, digit, carry)
+                        if meaning := self.rule.value(place):
+                            yield place, kind, (x, right, below), meaning, twins
 
     def check_terms(self) -> Iterator[Failure]:
-        for kind, context, meaning, twins in self.cells():
+        for place, kind, context, meaning, twins in self.cells():
             if twins is None:
                 yield from self.check_last(kind, context, meaning)
             else:
-                yield from self.check_inner(kind, context, meaning, twins)
+                yield from self.check_inner(place, kind, context, meaning, twins)
 
     def check(self) -> Iterator[Failure]:
         yield from self.placement()
@@ -323,7 +256,7 @@ def find_certificate(table: RuleTable) -> Certificate:
         found.corner.update(last[left] for left in found.ground)
         for after in (last, *others):
             found.meaning_of[GROUND].update(dict.fromkeys(after, (0, 0)))
-        for kind, context, meaning, _ in check.cells():
+        for _, kind, context, meaning, _ in check.cells():
             for state in set(check.after(context)):
                 found.meaning_of[kind].setdefault(state, meaning)
     return found

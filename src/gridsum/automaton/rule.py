@@ -75,8 +75,8 @@ class Rules:
         return *network.meet(self.vectors()), keys, values
 
     def vectors(self) -> Tensor:
-        """What a cell meets by what it holds [R,x,E]; digits and the sign follow each other in Σ."""
-        written = self.network.vectors()[:, FIRST_DIGIT : self.task.alphabet.sign_code + 1]
+        """What a cell meets by what it holds [R,x,E]; digits and signs follow each other in Σ."""
+        written = self.network.vectors()[:, FIRST_DIGIT : self.task.alphabet.equals_code]
         return F.pad(written, (0, 0, 0, 1))
 
     def all_logits(self, x: Tensor, contexts: Tensor, prepared: tuple[Tensor, ...] | None = None) -> Tensor:

@@ -48,7 +48,7 @@ def grid_size(terms: int, digits: int, task: Task = _DEFAULT) -> GridSize:
 
 def size_of(terms: Sequence[str], task: Task = _DEFAULT) -> GridSize:
     """The grid of a sum, refused if it is beyond a limit: on cells, on memory, or on time."""
-    digits = max(map(len, terms))
+    digits = task.longest(terms)
     size = grid_size(len(terms), digits, task)
     cells = size.height * size.width
     if cells > _LARGE:

@@ -53,7 +53,11 @@ def settle(
             before = going.pop(run)
             result = _after(before, found, alone(network, run), number)
             report(f"seed {seeds[run]}: {_verdict(result)}")
-            if result["proved"] or number == config.rounds or not _may_bring_more(before, result, network.task.adds):
+            if (
+                result["proved"]
+                or number == config.rounds
+                or not _may_bring_more(before, result, network.task.row is not None)
+            ):
                 yield run, result | {"seconds": round(time.monotonic() - started, 1)}
             else:
                 going[run] = result
@@ -96,8 +100,8 @@ def _examine(network: RuleNetwork) -> dict[str, Any]:
         "leaves": follows.different,
         "margin": follows.margin,
     }
-    if not network.task.adds:
-        return {**about, "proved": False, "why": f"what can be proved is that a rule adds, not {network.task.name}"}
+    if network.task.row is None:
+        return {**about, "proved": False, "why": f"the task {network.task.name} has no row rule to prove"}
     proof = prove(table)
     return {
         **about,

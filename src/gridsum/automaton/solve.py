@@ -14,7 +14,7 @@ import numpy as np
 from gridsum.automaton.run import OPEN, SKIP, WRITE, Run, answered, grid_size, most_steps, read, size_of
 from gridsum.automaton.table import RuleTable
 from gridsum.data.answers import Answer
-from gridsum.tasks import PAD
+from gridsum.tasks import PAD, Task
 
 _SMALL = 1024
 """A grid of so many cells at most is small."""
@@ -35,7 +35,7 @@ def solve_many(table: RuleTable, expressions: Iterable[Sequence[str]]) -> Iterat
     """The answers to sums in their order, as `solve` gives them one by one."""
     waiting: list[Sequence[str]] = []
     for terms in expressions:
-        height, width = grid_size(len(terms), max(map(len, terms)), table.task)
+        height, width = grid_size(len(terms), table.task.longest(terms), table.task)
         small = height * width <= _SMALL and _placed_as_usual(table)
         if small:
             waiting.append(terms)
@@ -50,23 +50,23 @@ def solve_many(table: RuleTable, expressions: Iterable[Sequence[str]]) -> Iterat
 
 def answer_lines(table: RuleTable, lines: Sequence[bytes]) -> bytes | None:
     """The answers to sums that are lines of a file, a line each; None where one of them is not small and plain."""
-    sign = table.task.alphabet.sign.encode()
-    if not _placed_as_usual(table) or table.task.most_terms is not None:
+    if not _placed_as_usual(table) or table.task.most_terms is not None or type(table.task).check is not Task.check:
         return None
-    if max((line.count(sign) + 2) * (len(line) + 3) for line in lines) > _SMALL:
+    sign = re.escape(table.task.alphabet.signs.encode())
+    if max((len(re.findall(b"[%b]" % sign, line)) + 2) * (len(line) + 3) for line in lines) > _SMALL:
         return None
-    number, sign = b"[%b]+" % table.task.alphabet.digits.encode(), re.escape(sign)
-    text = b"\n".join((*lines, b""))
-    return _solve(table, text)[0] if re.fullmatch(b"(?:%b(?:%b%b)*\n)*" % (number, sign, number), text) else None
+    number, text = b"[%b]+" % table.task.alphabet.digits.encode(), b"\n".join((*lines, b""))
+    return _solve(table, text)[0] if re.fullmatch(b"(?:%b(?:[%b]%b)*\n)*" % (number, sign, number), text) else None
 
 
 def _placed_as_usual(table: RuleTable) -> bool:
-    return table.actions == (SKIP, *[WRITE] * table.task.alphabet.base, OPEN, SKIP)
+    alphabet = table.task.alphabet
+    return table.actions == (SKIP, *[WRITE] * alphabet.base, *[OPEN] * len(alphabet.signs), SKIP)
 
 
 def _together(table: RuleTable, expressions: list[Sequence[str]]) -> Iterator[Answer]:
-    sign = table.task.alphabet.sign
-    said, steps, capped = _solve(table, "".join(f"{sign.join(terms)}\n" for terms in expressions).encode())
+    lines = "".join(table.task.render(terms) for terms in expressions).replace("=", "\n")
+    said, steps, capped = _solve(table, lines.encode())
     found = zip(expressions, said.decode().split("\n"), steps.tolist(), capped.tolist(), strict=False)
     return (answered(table.task, *one) for one in found)
 
@@ -101,10 +101,10 @@ class _Grids:
 
 
 def _laid_out(table: RuleTable, lines: bytes) -> _Grids:
-    """A line for each sum, of terms with the sign between them."""
+    """A line for each sum, of terms with signs between them."""
     alphabet = table.task.alphabet
     text = np.frombuffer(lines, np.uint8)
-    ends = np.flatnonzero((text == ord(alphabet.sign)) | (text == _NEWLINE))  # of terms
+    ends = np.flatnonzero(np.isin(text, [_NEWLINE, *map(ord, alphabet.signs)]))  # of terms
     lengths = np.diff(ends, prepend=-1) - 1
     last = np.flatnonzero(text[ends] == _NEWLINE)
     first = np.append(0, last[:-1] + 1)

@@ -1,4 +1,4 @@
-"""`gridsum prove`: whether a model adds any number of terms of any length, checked by enumeration."""
+"""`gridsum prove`: whether a model is right for any number of terms of any length, checked by enumeration."""
 
 import json
 import random
@@ -21,9 +21,10 @@ _SEARCHED = 20_000
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Check, by enumeration of every local context, that a learned rule adds any number of terms of any length. The
-    checker knows addition; the network was never shown it. docs/proof.md gives the argument. The exit status is 1
-    where a condition fails. With --certify the proof assistant Coq checks all of it: the argument, and the rule.
+    """Check, by enumeration of every local context, that a learned rule is right for any number of terms of any length.
+    The checker knows what the task's columns do; the network was never shown it. docs/proof.md gives the argument. The
+    exit status is 1 where a condition fails. With --certify the proof assistant Coq checks all of it: the argument, and
+    the rule.
 
     examples:
       gridsum prove
@@ -45,11 +46,13 @@ def run(options: Options) -> int:
     from gridsum.automaton.proof import prove
 
     name, table = rule_of(options.model, options.table)
-    if not table.task.adds:
+    if table.task.row is None:
         raise UsageError(
-            f"what can be proved is that a rule adds, in any base; the task of {name} is {table.task.name}. "
+            f"nothing can be proved of {name}: its task, {table.task.name}, has no row rule. "
             f"Measure it instead: gridsum evaluate --model {name if options.table is None else 'FOLDER'}"
         )
+    if options.certify and not table.task.row.coq:
+        raise UsageError(f"Coq's theorems are not about the task {table.task.name}; leave --certify out")
     proof = prove(table)
     network = {} if options.table is not None or not proof.proved else _of_network(name, table)
     rounding = _of_rounding(name, table) if options.certify and network else {}
@@ -151,22 +154,22 @@ def _theorem(table: "RuleTable") -> list[str]:
     return [
         "",
         "Theorem. For any number of terms N of at most D digits, D any number, on a grid of N + 1 rows and as many "
-        "columns as the sum needs, at least D + 2: from any start made of its states, the rule "
+        "columns as the result needs, at least D + 2: from any start made of its states, the rule "
         f"({len(table.states)} states of {table.bits} bits) comes to rest within 2 · rows · columns steps, and the top "
-        f"row then reads as the sum in base {table.task.alphabet.base}, without leading zeros.",
+        f"row then reads as the result ({table.task.name}, base {table.task.alphabet.base}), without leading zeros.",
         "",
-        "Placement writes every digit, opens a row at every '+', and skips the rest. Rows come to rest from the lowest "
-        "up; in a row digits and carries are right from right to left, then leading zeros from left to right.",
+        "Placement writes every digit, opens a row at every sign, and skips the rest. Rows come to rest from the "
+        "lowest up; in a row digits and carries are right from right to left, then leading zeros from left to right.",
     ]
 
 
-def _failure(proof: "Proof", wrong: tuple[str, ...] | None) -> list[str]:
+def _failure(proof: "Proof", wrong: str | None) -> list[str]:
     if proof.proved:
         return ["", "Not proved: every condition holds of the rule, but the rest, said above, does not."]
     lines = ["", "Not proved. The first conditions that fail:", *(f"  {failure}" for failure in proof.failures[:5])]
     if wrong is not None:
-        return [*lines, f"A sum that it gets wrong: {'+'.join(wrong)}"]
-    return [*lines, f"No wrong sum was found among {_SEARCHED:,} small ones."]
+        return [*lines, f"A problem that it gets wrong: {wrong}"]
+    return [*lines, f"No wrong answer was found among {_SEARCHED:,} small ones."]
 
 
 def _told(proof: "Proof") -> dict[str, Any]:
@@ -178,17 +181,22 @@ def _told(proof: "Proof") -> dict[str, Any]:
     }
 
 
-def counterexample(table: "RuleTable") -> tuple[str, ...] | None:
-    """A small sum that the rule gets wrong or cannot place, the shortest of those that are looked at."""
+def counterexample(table: "RuleTable") -> str | None:
+    """A small problem that the rule gets wrong or cannot place, the shortest of those that are looked at."""
     from gridsum.automaton.solve import solve
     from gridsum.automaton.table import TableError
+    from gridsum.tasks import ExpressionError
 
     for terms in _small_sums(table.task.alphabet):
+        shown = table.task.render(terms).removesuffix("=")
         try:
+            table.task.check(terms)
             if solve(table, terms).answer != table.task.answer(terms):
-                return terms
+                return shown
         except TableError:
-            return terms
+            return shown
+        except ExpressionError:
+            continue
     return None
 
 

@@ -28,6 +28,7 @@ class Options:
       gridsum rule
       gridsum rule --model runs/exact/seed-3 --out rule.json
       gridsum rule --table rule.json
+      gridsum rule --task subtract
     """
 
     model: ModelName | None = option(
@@ -35,12 +36,19 @@ class Options:
         instead_of="table",
     )
     table: File | None = option("a rule that --out wrote", instead_of="table")
+    task: str | None = option("a rule made by hand, from what the columns of a task do", instead_of="table")
     json: bool = flag("print the whole table as a JSON object")
     out: File | None = option("also write that object to a file")
 
 
 def run(options: Options) -> int:
-    name, table = rule_of(options.model, options.table)
+    if options.task is not None:
+        from gridsum.automaton.construct import construct
+        from gridsum.tasks import find
+
+        name, table = f"{options.task}, by hand", construct(find(options.task))
+    else:
+        name, table = rule_of(options.model, options.table)
     if options.out is not None:
         write_result(options.out, table.to_json() + "\n")
         tell(f"gridsum: wrote {options.out}")
@@ -57,13 +65,14 @@ def run(options: Options) -> int:
 def _described(name: str, table: "RuleTable", meaning: "Meaning", width: int | None) -> "list[Line]":
     """All that a person needs to see what the rule does, on a terminal of so many columns."""
     bits = [f"Bit {found.bit} is the carry ({found.on} is a carry)." for found in meaning.carry_bits]
+    known = "column addition" if table.task.name.startswith("add") else f"what a column of {table.task.name} does"
     verdict: Line = [
-        ("This is not column addition", "wrong"),
+        (f"This is not {known}", "wrong"),
         (f": {meaning.wrong} of {len(meaning.cases)} cases differ.", ""),
     ]
-    if meaning.is_addition:
+    if not meaning.wrong:
         verdict = [
-            ("This is column addition", "right"),
+            (f"This is {known}", "right"),
             (f" in all {len(meaning.cases)} cases. gridsum prove checks the rest.", ""),
         ]
     return [
@@ -79,7 +88,7 @@ def _described(name: str, table: "RuleTable", meaning: "Meaning", width: int | N
         [],
         *([(line, "changed")] for line in bits or ["No single bit is the carry: several bits together tell it."]),
         [],
-        [("A column", "title"), ("   own digit ↓ + digit below →; a 1 before the digit is a carry", "quiet")],
+        [("A column", "title"), ("   own digit ↓, digit below →; a 1 before the digit is a carry", "quiet")],
         *_columns(meaning, width),
         [],
         verdict,
@@ -107,10 +116,10 @@ def _states(table: "RuleTable", meaning: "Meaning") -> "list[Line]":
         found.setdefault(name, ([], []))[carry].append(f"{state.pattern:0{table.bits}b}")
     told = {name: [" ".join(patterns[:_SHOWN]) for patterns in both] for name, both in found.items()}
     width = max(len("no carry"), *(len(plain) for plain, _ in told.values())) + 3
-    title: Line = [(f"  {'digit':<12}{'no carry':<{width}}carry", "quiet")]
+    title: Line = [(f"  {'digit':<16}{'no carry':<{width}}carry", "quiet")]
     return [
         title,
-        *([(f"  {name:<12}", "answer"), (f"{plain:<{width}}{carried}", "")] for name, (plain, carried) in told.items()),
+        *([(f"  {name:<16}", "answer"), (f"{plain:<{width}}{carried}", "")] for name, (plain, carried) in told.items()),
     ]
 
 

@@ -182,8 +182,7 @@ def _how_to_resume(options: Options, folder: Path, steps: int) -> str:
 
 def _problem(config: Any) -> str:
     """A problem of its task, to try it with."""
-    write, sign = config.learns.alphabet.write, config.learns.alphabet.sign
-    return shlex.quote(f"{write(523)}{sign}{write(102)}")
+    return shlex.quote(config.learns.problem)
 
 
 def _farewell(config: Any, training: TrainingRun, epochs: "list[Epoch]") -> str:

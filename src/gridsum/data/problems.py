@@ -120,14 +120,19 @@ def sample(space: Space, problems: int, stream: Stream, few_digits: float = 0.0,
         three = stream.fold(5).integers(0, highest, problems, 3)
         chosen = three.gather(-1, digits.flatten(2) % 3).view_as(digits)
         digits = torch.where(few[..., None, None], chosen, digits)
-    return lay_out(space, terms, lengths, digits, task)
+    several = len(task.alphabet.signs) - 1
+    signs = stream.fold(6).integers(0, several, problems, terms_max) if several else None
+    return lay_out(space, terms, lengths, digits, task, signs)
 
 
-def lay_out(space: Space, terms: Tensor, lengths: Tensor, digits: Tensor, task: Task = _DEFAULT) -> Batch:
+def lay_out(
+    space: Space, terms: Tensor, lengths: Tensor, digits: Tensor, task: Task = _DEFAULT, signs: Tensor | None = None
+) -> Batch:
     """Problems within `space` as input and result.
 
     `terms` [R,B] is their number, `lengths` [R,B,N] how many digits each has, and `digits` [R,B,N,D] begins with the
-    units; what lies beyond a number or a length is left out.
+    units; what lies beyond a number or a length is left out. `signs` [R,B,N] is the number of the sign before each
+    term, the first sign where nothing is said.
     """
     runs, problems, terms_max, digits_max = digits.shape
     symbols_max = space.symbols
@@ -135,19 +140,22 @@ def lay_out(space: Space, terms: Tensor, lengths: Tensor, digits: Tensor, task: 
     term = torch.arange(terms_max, device=device)
     place = torch.arange(digits_max, device=device)
     used = term < terms[..., None]
-    lengths, digits = task.arrange(torch.where(used, lengths, 0) if task.most_terms else lengths, digits)
+    signs = torch.zeros_like(lengths) if signs is None else torch.where(term > 0, signs, 0)
+    several = (signs,) if len(task.alphabet.signs) > 1 else ()
+    lengths, digits = task.arrange(torch.where(used, lengths, 0), digits, *several)
     written = used[..., None] & (place < lengths[..., None])
 
     # A term's last symbol (its '+' or '=') stands where the lengths so far, and a sign each, end.
     signs_at = torch.cumsum(lengths + 1, -1) - 1
-    sign = torch.where(term == terms[..., None] - 1, task.alphabet.equals_code, task.alphabet.sign_code)
+    following = task.alphabet.sign_code + signs.roll(-1, -1)
+    sign = torch.where(term == terms[..., None] - 1, task.alphabet.equals_code, following)
     # What is not written goes to one position past the end, which is cut off.
     digits_at = torch.where(written, signs_at[..., None] - 1 - place, symbols_max)
     symbols = torch.full((runs, problems, symbols_max + 1), PAD, dtype=torch.int64, device=device)
     symbols = symbols.scatter(-1, digits_at.flatten(2), (digits + FIRST_DIGIT).flatten(2))
     symbols = symbols.scatter(-1, torch.where(used, signs_at, symbols_max), sign)
 
-    result = task.result(torch.where(written, digits, 0), space.columns_of(task))
+    result = task.result(torch.where(written, digits, task.unwritten), space.columns_of(task), *several)
     return Batch(symbols[..., :symbols_max], _written(torch.stack(result[::-1], -1)), task)
 
 
@@ -173,4 +181,4 @@ def batch_of(
 def extent(symbols: Tensor, task: Task = _DEFAULT) -> tuple[int, int]:
     """The most terms of problems [...,S], and the most digits of a term."""
     problems = [task.parse(task.decode(codes)) for codes in symbols.flatten(0, -2).tolist()]
-    return max(map(len, problems)), max(len(term) for terms in problems for term in terms)
+    return max(map(len, problems)), max(map(task.longest, problems))

@@ -4,10 +4,11 @@ Everything that is particular to a task stands here, as data and as a few functi
 alphabet, parser, exact answer, the answer's digits for many problems at once. `find("add:base=2")` gives one by name.
 """
 
-from gridsum.tasks.addition import Addition
 from gridsum.tasks.alphabet import FIRST_DIGIT, PAD, Alphabet
+from gridsum.tasks.others import Maximum, Times
 from gridsum.tasks.registry import DEFAULT, TaskError, find, known, known_as, register
-from gridsum.tasks.subtraction import Subtraction
+from gridsum.tasks.rows import RowRule
+from gridsum.tasks.sums import Addition, Mixed, Subtraction
 from gridsum.tasks.task import ExpressionError, Task
 
 __all__ = [
@@ -17,9 +18,13 @@ __all__ = [
     "Addition",
     "Alphabet",
     "ExpressionError",
+    "Maximum",
+    "Mixed",
+    "RowRule",
     "Subtraction",
     "Task",
     "TaskError",
+    "Times",
     "find",
     "known",
     "known_as",

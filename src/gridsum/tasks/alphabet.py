@@ -7,26 +7,27 @@ from functools import cached_property
 LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz"
 """Digits, in the order of their values."""
 PAD, FIRST_DIGIT = 0, 1
-"""In every alphabet the blank comes first, then the digits from 0 on, then the sign between terms, then `=`."""
+"""In every alphabet the blank comes first, then the digits from 0 on, then the signs between terms, then `=`."""
 
 
 @dataclass(frozen=True)
 class Alphabet:
-    """Σ = {PAD, digits, sign, =}.
+    """Σ = {PAD, digits, signs, =}.
 
     >>> Alphabet(2, "+").symbols
     (' ', '0', '1', '+', '=')
     """
 
     base: int
-    sign: str
+    signs: str
+    """Those that stand between terms, mostly one."""
 
     def __post_init__(self) -> None:
         if not 2 <= self.base <= len(LETTERS):
             raise ValueError(f"a base lies between 2 and {len(LETTERS)}, not {self.base}")
-        if len(self.sign) != 1 or self.sign in LETTERS + " =":
+        if not self.signs or set(self.signs) & set(LETTERS + " =") or len(set(self.signs)) < len(self.signs):
             raise ValueError(
-                f"the sign between terms is one letter, but not a digit, a blank or '=': not {self.sign!r}"
+                f"the signs between terms are letters, but not digits, a blank or '=', each once: not {self.signs!r}"
             )
 
     @property
@@ -35,23 +36,24 @@ class Alphabet:
 
     @cached_property
     def symbols(self) -> tuple[str, ...]:
-        return (" ", *self.digits, self.sign, "=")
+        return (" ", *self.digits, *self.signs, "=")
 
     def __len__(self) -> int:
-        return self.base + 3
+        return self.base + len(self.signs) + 2
 
     @property
     def sign_code(self) -> int:
+        """The first sign's."""
         return FIRST_DIGIT + self.base
 
     @property
     def equals_code(self) -> int:
-        return FIRST_DIGIT + self.base + 1
+        return self.sign_code + len(self.signs)
 
     @cached_property
     def cell_symbols(self) -> tuple[str, ...]:
-        """What a cell of a grid can hold once symbols are placed: a digit, the sign, nothing."""
-        return (*self.digits, self.sign, " ")
+        """What a cell of a grid can hold once symbols are placed: a digit, a sign, nothing."""
+        return (*self.digits, *self.signs, " ")
 
     @property
     def sign_cell(self) -> int:
@@ -59,7 +61,7 @@ class Alphabet:
 
     @property
     def empty_cell(self) -> int:
-        return self.base + 1
+        return self.base + len(self.signs)
 
     @cached_property
     def _codes(self) -> dict[str, int]:

@@ -33,7 +33,7 @@ class Prefix(Task):
     def columns(self, terms: int, digits: int) -> int:  # noqa: ARG002
         return digits
 
-    def result(self, digits: Any, columns: int) -> list[Any]:
+    def result(self, digits: Any, columns: int, *signs: Any) -> list[Any]:  # noqa: ARG002
         odd, written = digits[..., 0, 0] * 0, []
         for place in reversed(range(columns)):
             odd = (odd + digits[..., 0, place]) % 2 if place < digits.shape[-1] else odd

@@ -14,14 +14,21 @@ from collections.abc import Callable
 from typing import Any
 
 from gridsum.io.names import did_you_mean
-from gridsum.tasks.addition import Addition
+from gridsum.tasks.others import Maximum, Times
 from gridsum.tasks.prefix import Prefix
-from gridsum.tasks.subtraction import Subtraction
+from gridsum.tasks.sums import Addition, Mixed, Subtraction
 from gridsum.tasks.task import Task
 
 DEFAULT = "add"
 _GROUP = "gridsum.tasks"
-_SHIPPED: dict[str, Callable[..., Task]] = {"add": Addition, "subtract": Subtraction, "prefix": Prefix}
+_SHIPPED: dict[str, Callable[..., Task]] = {
+    "add": Addition,
+    "subtract": Subtraction,
+    "mixed": Mixed,
+    "times": Times,
+    "max": Maximum,
+    "prefix": Prefix,
+}
 _registered: dict[str, Callable[..., Task]] = {}
 _given: dict[str, Task] = {}
 """Tasks that were given as themselves, by their whole names."""

@@ -1,12 +1,17 @@
 """What a task is."""
 
+import itertools
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gridsum.tasks.alphabet import Alphabet
+from gridsum.tasks.alphabet import LETTERS, Alphabet
+from gridsum.tasks.rows import RowRule
+
+if TYPE_CHECKING:
+    import numpy as np
 
 _THOUSANDS = re.compile(r"(?<![\d,])\d{1,3}(,\d{3})+(?![\d,])")
 
@@ -16,9 +21,10 @@ class ExpressionError(ValueError):
 
 
 class Task(ABC):
-    """Problems of terms that are joined by a sign: how they are written, and what the answer is.
+    """Problems of terms that are joined by signs: how they are written, and what the answer is.
 
-    A new task says its `name` and `alphabet`, and defines `answer`, `columns` and `result`. It may say `most_terms`.
+    A new task says its `name` and `alphabet`, and defines `columns` and `result`. It may say `most_terms`. Where the
+    alphabet has several signs, each term but the first begins with its own: ("523", "-102", "+416").
     """
 
     name: str
@@ -30,27 +36,49 @@ class Task(ABC):
     """What is asked, in a few words."""
     suites: tuple[str, ...] = ("[1,4]x[1,10]", "2x15", "2x100", "[5,6]x[1,10]")
     """What it is measured on, where nothing else is said; of those with too many terms, none."""
-    adds: bool = False
-    """Whether the answer is the sum, which is what can be proved of a rule."""
+    unwritten: int = 0
+    """What `result` is given where nothing is written."""
+    row: RowRule | None = None
+    """What its columns do, by which a rule can be proved; None where nothing can."""
 
-    @abstractmethod
     def answer(self, terms: Sequence[str]) -> str:
         """The exact answer, without leading zeros."""
+        digits, *signs = self.numbers(terms)
+        found = self.result(digits, self.columns(*digits.shape), *signs)
+        return "".join(LETTERS[int(digit)] for digit in reversed(found)).lstrip("0") or "0"
+
+    def numbers(self, terms: Sequence[str]) -> "tuple[np.ndarray, ...]":
+        """The digits of terms [N,D], units first; and where there are several signs the number of each one's [N]."""
+        import numpy as np
+
+        digits, signs = np.full((len(terms), self.longest(terms)), self.unwritten), self.alphabet.signs
+        for row, term in zip(digits, terms, strict=True):
+            written = term.lstrip(signs)
+            row[: len(written)] = [LETTERS.index(digit) for digit in reversed(written)]
+        several = (np.array([max(0, signs.find(term[0])) for term in terms]),) if len(signs) > 1 else ()
+        return digits, *several
+
+    def longest(self, terms: Iterable[str]) -> int:
+        """How many digits the longest term has."""
+        signs = self.alphabet.signs
+        return max(map(len, terms)) if len(signs) == 1 else max(len(term.lstrip(signs)) for term in terms)
 
     @abstractmethod
     def columns(self, terms: int, digits: int) -> int:
         """The most digits that an answer to so many terms of so many digits can have."""
 
     @abstractmethod
-    def result(self, digits: Any, columns: int) -> list[Any]:
+    def result(self, digits: Any, columns: int, *signs: Any) -> list[Any]:
         """The digits of the answers, units first, one tensor [...] for each of so many columns.
 
-        `digits` [...,N,D] are those of N terms, units first, and 0 where nothing is written. Only the operators of
-        tensors are needed, so that problems can be made where the network runs.
+        `digits` [...,N,D] are those of N terms, units first, and `unwritten` where nothing is. Where the alphabet has
+        several signs, their numbers [...,N] follow. Only what tensors and arrays have in common is needed, so that
+        problems can be made where the network runs.
         """
 
-    def arrange(self, lengths: Any, digits: Any) -> tuple[Any, Any]:
-        """Drawn lengths [...,N] and digits [...,N,D] as a problem may have them; any will do by default."""
+    def arrange(self, lengths: Any, digits: Any, *signs: Any) -> tuple[Any, Any]:  # noqa: ARG002
+        """Drawn lengths [...,N], 0 where there is no term, and digits [...,N,D] as a problem may have them; any will
+        do by default."""
         return lengths, digits
 
     def check(self, terms: Sequence[str]) -> None:
@@ -60,7 +88,7 @@ class Task(ABC):
 
     def render(self, terms: Iterable[str]) -> str:
         """Terms as the network reads them: joined by the sign and closed by `=`."""
-        return self.alphabet.sign.join(terms) + "="
+        return (self.alphabet.signs if len(self.alphabet.signs) == 1 else "").join(terms) + "="
 
     def encode(self, terms: Iterable[str]) -> list[int]:
         return self.alphabet.encode(self.render(terms))
@@ -74,9 +102,9 @@ class Task(ABC):
 
         Thousands may be set apart by commas, and terms may stand under each other, one a line.
         """
-        sign = self.alphabet.sign
+        signs = self.alphabet.signs
         if self._usual.fullmatch(text):
-            terms = tuple(text.split(sign))
+            terms = self._split(text)
             self.check(terms)
             return terms
         example = self.example
@@ -87,7 +115,7 @@ class Task(ABC):
         if not compact:
             raise ExpressionError(f"the expression is empty; write {example}")
         for character in compact:
-            if character not in self.alphabet.digits and character not in (sign, "="):
+            if character not in self.alphabet.digits and character not in f"{signs}=":
                 raise ExpressionError(self.explain(character))
         if compact.count("=") > 1:
             raise ExpressionError("there is more than one '='; write it once, at the end, or leave it out")
@@ -96,36 +124,47 @@ class Task(ABC):
         body = compact.removesuffix("=")
         if not body:
             raise ExpressionError(f"there is nothing before '='; write {example}")
-        if body.startswith(sign):
-            raise ExpressionError(f"the expression begins with '{sign}'; put a term before it or remove it")
-        if body.endswith(sign):
-            raise ExpressionError(f"the expression ends with '{sign}'; put a term after it or remove it")
-        terms = tuple(body.split(sign))
-        if "" in terms:
-            raise ExpressionError(f"a term is empty between two '{sign}'; write a number there or remove one '{sign}'")
+        if body[0] in signs:
+            raise ExpressionError(f"the expression begins with '{body[0]}'; put a term before it or remove it")
+        if body[-1] in signs:
+            raise ExpressionError(f"the expression ends with '{body[-1]}'; put a term after it or remove it")
+        for one, other in itertools.pairwise(body):
+            if one in signs and other in signs:
+                two = f"two '{one}'" if one == other else f"'{one}' and '{other}'"
+                raise ExpressionError(f"a term is empty between {two}; write a number there or remove one '{other}'")
+        terms = self._split(body)
         self._refuse_split_numbers(text)
         self.check(terms)
         return terms
 
+    def _split(self, text: str) -> tuple[str, ...]:
+        signs = self.alphabet.signs
+        return tuple(text.split(signs) if len(signs) == 1 else re.split(f"(?=[{re.escape(signs)}])", text))
+
     def _in_a_line(self, text: str) -> str:
         """Numbers that stand under each other, as they were pasted, with signs between them; rules are left out."""
-        sign = self.alphabet.sign
+        signs = tuple(self.alphabet.signs)
         lines = [line.strip() for line in text.splitlines()]
         joined = ""
         for line in (line for line in lines if line.strip("-_=─ ") or line == "="):
-            between = joined and not joined.endswith(sign) and not line.startswith((sign, "="))
-            joined += f"{sign if between else ''}{line}"
+            between = joined and not joined.endswith(signs) and not line.startswith((*signs, "="))
+            joined += f"{signs[0] if between else ''}{line}"
         return joined if len(lines) > 1 else text
 
     @cached_property
     def _usual(self) -> re.Pattern[str]:
         """A problem in which nothing is to be mended."""
         number = f"[{self.alphabet.digits}]+"
-        return re.compile(f"{number}(?:{re.escape(self.alphabet.sign)}{number})*")
+        return re.compile(f"{number}(?:[{re.escape(self.alphabet.signs)}]{number})*")
+
+    @property
+    def problem(self) -> str:
+        """One to try a solver with."""
+        return f"{self.alphabet.write(523)}{self.alphabet.signs[-1]}{self.alphabet.write(102)}"
 
     @property
     def example(self) -> str:
-        return f"a problem such as {self.alphabet.write(45)}{self.alphabet.sign}{self.alphabet.write(12)}"
+        return f"a problem such as {self.problem}"
 
     def explain(self, character: str) -> str:
         """Why a character cannot stand in an expression."""
@@ -137,17 +176,18 @@ class Task(ABC):
             return f"{character!r} ({code}) is not one of the digits {alphabet}; write it with ASCII digits"
         if character in ".,":
             return f"{character!r} is not allowed here: terms are whole numbers, such as 1000 or 1,000"
-        holds = f"an expression holds only the digits {alphabet}, '{alphabet.sign}' and one '='"
+        signs = ", ".join(f"'{sign}'" for sign in alphabet.signs)
+        holds = f"an expression holds only the digits {alphabet}, {signs} and one '='"
         return f"{character!r} is not allowed; {holds}"
 
     def _refuse_split_numbers(self, text: str) -> None:
         """`1 2+3` is more likely a forgotten `+` than the number twelve."""
-        sign = self.alphabet.sign
-        for piece in text.replace("=", sign).split(sign):
+        signs = self.alphabet.signs
+        for piece in re.split(f"[{re.escape(signs)}=]", text):
             if len(piece.split()) > 1:
                 shown = " ".join(piece.split())
                 raise ExpressionError(
-                    f"{shown!r} has a space inside a number; join the digits or put a '{sign}' between them"
+                    f"{shown!r} has a space inside a number; join the digits or put a '{signs[0]}' between them"
                 )
 
     def __repr__(self) -> str:

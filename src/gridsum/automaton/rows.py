@@ -1,0 +1,170 @@
+"""Row rules in general, apart from any table: `Rule.v` in Python, and of any task what never stands side by side."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cached_property
+from typing import NamedTuple
+
+from gridsum.tasks import RowRule, Task, TaskError
+
+
+class Shape(IntEnum):
+    """What a cell of a term's row holds."""
+
+    DIGIT, SIGN, NOTHING = range(3)
+
+
+class Cell(NamedTuple):
+    """A kind of cell. It is low over the ground or over a blank."""
+
+    low: bool
+    holds: Shape
+
+
+Meaning = tuple[int, int]
+"""A digit and a carry."""
+Neighbour = tuple[Cell, Meaning, bool]
+"""On the left: its kind, what it means, and whether it is blank."""
+
+
+def fits(first: bool, kind: Cell, right: Cell) -> bool:
+    """Whether a cell of a kind may have one of another on its right; `first` in the first term's row."""
+    if (right.low and not kind.low) or (first and not (kind.low and right.low)):
+        return False
+    match kind.holds, right.holds:
+        case (Shape.DIGIT, Shape.DIGIT) | (Shape.NOTHING, Shape.NOTHING):
+            return True
+        case (Shape.SIGN, Shape.DIGIT) | (Shape.NOTHING, Shape.SIGN):
+            return not first
+        case Shape.NOTHING, Shape.DIGIT:
+            return first
+    return False
+
+
+class Place(NamedTuple):
+    """Where a cell stands, as far as its value hangs on it."""
+
+    first: bool
+    """In the first term's row."""
+    holds: Shape
+    own: int | None
+    below: int | None
+    """The digit below; None over the ground or a blank."""
+    carry: int
+    """From the right."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a task by its row rule."""
+
+    base: int
+    row: RowRule
+
+    @classmethod
+    def of(cls, task: Task) -> "Rows":
+        if task.row is None:
+            raise TaskError(f"the task {task.name} does not say what its columns do: it has no row rule")
+        return (Adding if task.row.coq == "addition" else Rows)(task.alphabet.base, task.row)
+
+    def value(self, place: Place) -> Meaning | None:
+        """What a cell means: its own digit in the first term, else as the rule says; None where this never happens."""
+        if place.first:
+            return place.own or 0, self.row.nothing
+        return self.row.column(place.own, place.below, place.carry)
+
+    def none(self, meaning: Meaning) -> bool:
+        """Whether a cell that means this is blank if nothing is left of it."""
+        return meaning[0] == 0 and meaning[1] in self._leading
+
+    def beside_right(self, first: bool, kind: Cell, right: Cell, meaning: Meaning) -> bool:
+        """Whether a right neighbour can mean this: in the first term no carry, and nothing left of its digits."""
+        digit, carry = meaning
+        plain = carry == self.row.nothing and (digit == 0 or not kind.holds == right.holds == Shape.NOTHING)
+        return plain or not first
+
+    def beside_left(self, place: Place, left: Neighbour | None) -> bool:
+        """Whether a cell can have this left neighbour, None at the border, once the row is at rest."""
+        return left in self._lefts.get((place, False), ())
+
+    @cached_property
+    def _leading(self) -> set[int]:
+        """The carries of a leading 0, which the last column never has."""
+        beside_none = (here for here, lefts in self._lefts.items() if any(n is None or n[2] for n in lefts))
+        meanings = (self.value(place) for place, last in beside_none if not last)
+        return {self.row.nothing, *(meaning[1] for meaning in meanings if meaning and meaning[0] == 0)}
+
+    @cached_property
+    def _lefts(self) -> dict[tuple[Place, bool], set[Neighbour | None]]:
+        """What can stand on the left of a place, and of one in the last column.
+
+        It is found on the ways that rows can go from the last column to an empty first one. Under a term after the
+        first lies any number, without leading zeros.
+        """
+        last = [
+            (Place(first, Shape.DIGIT, own, below, 0), True)
+            for first in (True, False)
+            for own in range(self.base)
+            for below in ((None,) if first else range(self.base))
+        ]
+        ways: dict[tuple[Place, bool], set[tuple[Place, bool]]] = {}
+        waiting = last
+        while waiting:
+            here = waiting.pop()
+            if here not in ways and self.value(here[0]) is not None:
+                ways[here] = {(place, False) for place in self._further(*here) if self.value(place) is not None}
+                waiting += ways[here]
+        found: dict[tuple[Place, bool], set[Neighbour | None]] = {here: set() for here in ways}
+        again = True
+        while again:
+            again = False
+            for here, further in ways.items():
+                place, more = here[0], set[Neighbour | None]()
+                empty = place.holds == Shape.NOTHING and place.below is None
+                if empty and self.value(place) == (0, self.row.nothing):
+                    more.add(None)
+                for left in further:
+                    kind, meaning = Cell(left[0].below is None, left[0].holds), self.value(left[0])
+                    assert meaning is not None
+                    more |= {(kind, meaning, meaning[0] == 0 and (n is None or n[2])) for n in found[left]}
+                again |= not more <= found[here]
+                found[here] |= more
+        return found
+
+    def _further(self, place: Place, last: bool) -> Iterator[Place]:
+        """What can stand left of a place, but for what never happens."""
+        meaning = self.value(place)
+        assert meaning is not None
+        if place.below is None:
+            belows: tuple[int | None, ...] = (None,)
+        else:
+            belows = (*range(self.base), None) if place.below or last else tuple(range(self.base))
+        for holds in Shape:
+            for below in belows:
+                if fits(place.first, Cell(below is None, holds), Cell(place.below is None, place.holds)):
+                    for own in range(self.base) if holds == Shape.DIGIT else (None,):
+                        yield Place(place.first, holds, own, below, meaning[1])
+
+
+@dataclass(frozen=True)
+class Adding(Rows):
+    """Addition, with what never stands side by side as it is proved in `Addition.v`."""
+
+    @cached_property
+    def _leading(self) -> set[int]:
+        return {0}
+
+    def beside_left(self, place: Place, left: Neighbour | None) -> bool:
+        if not self.none(self.value(place) or (0, 1)):
+            return True
+        match Cell(place.below is None, place.holds), left:
+            case Cell(False, _), (_, _, False):
+                return True
+            case Cell(False, _), _:
+                return False
+            case Cell(True, Shape.DIGIT), (Cell(True, Shape.DIGIT), (_, carry), False):
+                return carry == 0
+            case Cell(True, _), (_, _, False):
+                return False
+        return True

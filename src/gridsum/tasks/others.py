@@ -1,0 +1,100 @@
+"""Products with one-digit factors, and the largest of numbers, in any base from 2 to 36."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from gridsum.tasks.alphabet import Alphabet
+from gridsum.tasks.rows import RowRule
+from gridsum.tasks.sums import DECIMAL
+from gridsum.tasks.task import ExpressionError, Task
+
+
+class Times(Task):
+    """A number times factors of one digit each.
+
+    >>> times = Times()
+    >>> times.answer(times.parse("123*4*7"))
+    '3444'
+    """
+
+    unwritten = -1  # a factor that is not there is not a 0
+
+    def __init__(self, base: int = DECIMAL) -> None:
+        self.alphabet = Alphabet(base, "*")
+        self.name = "times" if base == DECIMAL else f"times:base={base}"
+        self.meaning = f"a number times one-digit factors{'' if base == DECIMAL else f' in base {base}'}"
+
+    @property
+    def problem(self) -> str:
+        return f"{self.alphabet.write(523)}*{self.alphabet.digits[-1]}"
+
+    def check(self, terms: Sequence[str]) -> None:
+        super().check(terms)
+        long = next((term for term in terms[1:] if len(term) > 1), None)
+        if long is not None:
+            raise ExpressionError(
+                f"{long} has more than one digit, and times takes factors of one; the first may be long"
+            )
+
+    def columns(self, terms: int, digits: int) -> int:
+        return digits + terms - 1
+
+    def result(self, digits: Any, columns: int, *signs: Any) -> list[Any]:  # noqa: ARG002
+        base, number = self.alphabet.base, digits[..., 0, :] * (digits[..., 0, :] >= 0)
+        found = [number[..., place] if place < digits.shape[-1] else number[..., 0] * 0 for place in range(columns)]
+        for term in range(1, digits.shape[-2]):
+            factor, carry = digits[..., term, 0] + 2 * (digits[..., term, 0] < 0), 0
+            for place in range(columns):
+                value = found[place] * factor + carry
+                found[place], carry = value % base, value // base
+        return found
+
+    def arrange(self, lengths: Any, digits: Any, *signs: Any) -> tuple[Any, Any]:  # noqa: ARG002
+        """Factors have one digit, and are 0 less often than it is drawn: such a problem says nothing of the others."""
+        lengths[..., 1:] = lengths[..., 1:].clamp(max=1)
+        digits[..., 1:, 0] += (digits[..., 1:, 0] == 0) * digits[..., 1:, -1]
+        return lengths, digits
+
+    @property
+    def row(self) -> RowRule:
+        """A carry is 1 where the rest is 0; else it holds what is carried and, times the base, the factor."""
+        base, zero = self.alphabet.base, 1
+
+        def column(own: int | None, below: int | None, carry: int) -> tuple[int, int] | None:
+            if own is not None:  # the factor, which stands in the last column
+                factor, carried = own, 0
+            else:
+                factor, carried = divmod(carry - 2, base) if carry > zero else (0, 0)
+            if (own is None) == (carry == 0) or (below is None and own is not None):
+                return None
+            carried, digit = divmod((below or 0) * factor + carried, base)
+            rest = factor and (below is not None or carried)
+            return digit, 2 + factor * base + carried if rest else zero
+
+        return RowRule(column, zero)
+
+
+class Maximum(Task):
+    """The largest of any number of numbers.
+
+    >>> largest = Maximum()
+    >>> largest.answer(largest.parse("523^102^9416"))
+    '9416'
+    """
+
+    def __init__(self, base: int = DECIMAL) -> None:
+        self.alphabet = Alphabet(base, "^")
+        self.name = "max" if base == DECIMAL else f"max:base={base}"
+        self.meaning = f"the largest of numbers{'' if base == DECIMAL else f' in base {base}'}"
+
+    def columns(self, terms: int, digits: int) -> int:  # noqa: ARG002
+        return digits
+
+    def result(self, digits: Any, columns: int, *signs: Any) -> list[Any]:  # noqa: ARG002
+        found = [digits[..., 0, place] for place in range(columns)]
+        for term in range(1, digits.shape[-2]):
+            order, other = found[0] * 0, [digits[..., term, place] for place in range(columns)]
+            for before, own in zip(found, other, strict=True):
+                order = (own > before) * 1 - (own < before) * 1 + (own == before) * order
+            found = [before + (order > 0) * (own - before) for before, own in zip(found, other, strict=True)]
+        return found

@@ -1,0 +1,200 @@
+"""Sums, differences, and both in one expression, in any base from 2 to 36."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from gridsum.tasks.alphabet import LETTERS, Alphabet
+from gridsum.tasks.rows import RowRule
+from gridsum.tasks.task import ExpressionError, Task
+
+DECIMAL = 10
+# Python refuses (and is slow at) conversions of very long integers, so sums are made in pieces of this size.
+_PIECE = 4000
+# Of so many terms that are taken away one is arranged so that little is left.
+_SOME = 3
+
+
+class Mixed(Task):
+    """Numbers that are added and subtracted from left to right, and never below 0 on the way.
+
+    >>> mixed = Mixed()
+    >>> mixed.answer(mixed.parse("523-102+416"))
+    '837'
+    """
+
+    kind, signs, asks = "mixed", "+-", "sums and differences"
+
+    def __init__(self, base: int = DECIMAL) -> None:
+        self.alphabet = Alphabet(base, self.signs)
+        self.name = self.kind if base == DECIMAL else f"{self.kind}:base={base}"
+        self.meaning = self.asks if base == DECIMAL else f"{self.asks} in base {base}"
+
+    def check(self, terms: Sequence[str]) -> None:
+        super().check(terms)
+        digits, *signs = self.numbers(terms)
+        so_far = self._carried(self._signed(digits, *signs).cumsum(-2), self.columns(*digits.shape) + 1)[-1]
+        below = next((place for place, beyond in enumerate(so_far) if beyond), None)
+        if below is not None:
+            shown = self.render(terms[: below + 1]).removesuffix("=")
+            raise ExpressionError(f"{shown} is less than 0, and negative results are not part of the task {self.kind}")
+
+    def columns(self, terms: int, digits: int) -> int:
+        """The largest sum is n · (b^d − 1), which is (n − 1) · b^d and less than b^d more."""
+        base, length = self.alphabet.base, self.alphabet.length
+        if digits < length(terms):  # then it may be less; and it is small enough to be written out
+            return length(terms * (base**digits - 1))
+        return digits + (length(terms - 1) if terms > 1 else 0)
+
+    def result(self, digits: Any, columns: int, *signs: Any) -> list[Any]:
+        return self._carried(self._signed(digits, *signs).sum(-2), columns)
+
+    def arrange(self, lengths: Any, digits: Any, *signs: Any) -> tuple[Any, Any]:
+        """The longest term comes first. Where one that is taken away is too large, its digits are made smaller.
+
+        Of some, the difference is taken away instead, which leaves what was drawn: else short results of long terms, in
+        which a borrow goes on over leading zeros, would hardly ever come.
+        """
+        lengths, digits = _longest_first(lengths, digits)
+        places, zero = range(digits.shape[-1]), lengths[..., 0] * 0
+        left = [digits[..., 0, place] * (place < lengths[..., 0]) for place in places]
+        left += [zero] * (self.columns(*digits.shape[-2:]) - len(left))
+        for term in range(1, digits.shape[-2]):
+            less = signs[0][..., term] if signs else zero + 1
+            instead = (digits[..., term, :].sum(-1) + lengths[..., term] + term) % _SOME == 0
+            tight, carry = (sum(left[len(places) :], zero) == 0) & (less == 1), zero
+            for place in reversed(places):
+                own, most = digits[..., term, place] * (place < lengths[..., term]), left[place]
+                own = own - tight * (own > most) * (own - own % most.clamp(min=1))
+                digits[..., term, place] = own
+                tight = tight & (own == most)
+            rest = left[:]
+            for place, before in enumerate(left):
+                value = before + carry + (digits[..., term, place] * (1 - 2 * less) if place in places else 0)
+                rest[place], carry = value % self.alphabet.base, value // self.alphabet.base
+            instead = instead & (less == 1) & (lengths[..., term] > 0) & (sum(rest[len(places) :], zero) == 0)
+            for place in places:
+                change = instead * (rest[place] - digits[..., term, place])
+                digits[..., term, place] += change
+                rest[place] = rest[place] - change
+            longest = len(places) if signs else lengths[..., 0]
+            lengths[..., term] += instead * (longest - lengths[..., term])
+            left = rest
+        return lengths, digits
+
+    def _signed(self, digits: Any, *signs: Any) -> Any:
+        """The digits of each term as they count."""
+        return digits * (1 - 2 * signs[0])[..., None]
+
+    def _carried(self, totals: Any, columns: int) -> list[Any]:
+        """Totals of columns [...,D] as digits. The carry is less than 0 where the total is."""
+        carry, result = totals[..., 0] * 0, []
+        for column in range(columns):
+            value = carry + totals[..., column] if column < totals.shape[-1] else carry
+            result.append(value % self.alphabet.base)
+            carry = value // self.alphabet.base
+        return result
+
+
+class Subtraction(Mixed):
+    """A number less any number of others, never below 0.
+
+    >>> subtract = Subtraction()
+    >>> subtract.answer(subtract.parse("900-1-23"))
+    '876'
+    """
+
+    kind, signs, asks = "subtract", "-", "differences"
+
+    def columns(self, terms: int, digits: int) -> int:  # noqa: ARG002
+        return digits
+
+    @property
+    def row(self) -> RowRule:
+        def column(own: int | None, below: int | None, borrow: int) -> tuple[int, int] | None:
+            borrow, digit = divmod((below or 0) - (own or 0) - borrow, self.alphabet.base)
+            return None if below is None and borrow else (digit, -borrow)
+
+        return RowRule(column)
+
+    def _signed(self, digits: Any, *signs: Any) -> Any:  # noqa: ARG002
+        less = digits * -1
+        less[..., 0, :] = digits[..., 0, :]
+        return less
+
+
+class Addition(Mixed):
+    """Sums of any number of non-negative whole numbers.
+
+    >>> add = Addition(2)
+    >>> add.answer(add.parse("101 + 11"))
+    '1000'
+    """
+
+    kind, signs, asks = "add", "+", "sums"
+    check, arrange = Task.check, Task.arrange
+
+    @property
+    def example(self) -> str:
+        return f"a sum such as {self.problem}" if self.alphabet.base == DECIMAL else super().example
+
+    def explain(self, character: str) -> str:
+        if character == "-" or character in "−–":
+            only = "signs are not part of the task: only sums of non-negative whole numbers can be solved"
+            return f"{only}. Differences are the task subtract: gridsum train --task subtract"
+        return super().explain(character)
+
+    def carried(self, terms: Sequence[str]) -> int:
+        """How many columns in a row pass on a carry that they would not have made by themselves; of 9999+1 it is 3."""
+        carry = run = longest = 0
+        for place in range(1, max(map(len, terms)) + 1):
+            own = sum(LETTERS.index(term[-place]) for term in terms if place <= len(term))
+            out = (own + carry) // self.alphabet.base
+            run = run + 1 if out > own // self.alphabet.base else 0
+            longest, carry = max(longest, run), out
+        return longest
+
+    def answer(self, terms: Sequence[str]) -> str:
+        """The true sum without leading zeros, in time linear in the number of digits."""
+        base = self.alphabet.base
+        longest = max(len(term) for term in terms)
+        if base != DECIMAL:
+            return self._by_column(terms, longest)
+        pieces: list[str] = []
+        carry = 0
+        for low in range(0, longest, _PIECE):
+            ends = (max(0, len(term) - low) for term in terms)
+            column = carry + sum(
+                int(term[max(0, end - _PIECE) : end] or "0") for term, end in zip(terms, ends, strict=True)
+            )
+            carry, rest = divmod(column, base**_PIECE)
+            pieces.append(str(rest).zfill(_PIECE))
+        pieces.append(str(carry))
+        return "".join(reversed(pieces)).lstrip("0") or "0"
+
+    def _by_column(self, terms: Sequence[str], longest: int) -> str:
+        carry, digits = 0, []
+        for place in range(1, longest + 1):
+            carry += sum(LETTERS.index(term[-place]) for term in terms if place <= len(term))
+            carry, digit = divmod(carry, self.alphabet.base)
+            digits.append(LETTERS[digit])
+        return (self.alphabet.write(carry) + "".join(reversed(digits))).lstrip("0") or "0"
+
+    @property
+    def row(self) -> RowRule:
+        def column(own: int | None, below: int | None, carry: int) -> tuple[int, int]:
+            carry, digit = divmod((own or 0) + (below or 0) + carry, self.alphabet.base)
+            return digit, carry
+
+        return RowRule(column, coq="addition")
+
+    def _signed(self, digits: Any, *signs: Any) -> Any:  # noqa: ARG002
+        return digits
+
+
+def _longest_first(lengths: Any, digits: Any) -> tuple[Any, Any]:
+    """The first of the longest terms has changed places with the first term."""
+    first = lengths.argmax(-1, keepdim=True)
+    order = (lengths * 0 + 1).cumsum(-1) - 1
+    order = order.scatter(-1, first, 0)
+    order[..., :1] = first
+    return lengths.gather(-1, order), digits.gather(-2, order[..., None].expand_as(digits))
