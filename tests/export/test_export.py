@@ -29,7 +29,7 @@ def test_a_hub_folder_loads_again(name: str, tmp_path: Path):
     assert (config["model_type"], config["variant"]) == ("gridsum", name)
     card = (tmp_path / "README.md").read_text()
     assert card.startswith("---\nlicense: mit\nlibrary_name: gridsum\n")
-    assert "model-index:" in card
+    assert "**Scores**" in card
     assert f"Use it for {MODELS[name]}" in card
 
 

@@ -106,14 +106,15 @@ def marks_of(row: Row, labels: Iterable[str]) -> list[str]:
 def _conditions(records: Collection[Record]) -> str:
     """How the records came about."""
     trained = [record for record in records if record.variant != EXTERNAL]
-    ours, parts = [record for record in trained if record.given is None], []
-    if ours:
-        parts.append(_several("halting rule", (record.halting for record in ours)))
-        parts.append(_several("placement", (record.placement for record in ours)))
-        parts.append(_several("grids", (record.grids for record in ours), plural=""))
-    parts.append(_several("training seed", (record.seed for record in trained if record.seed is not None)))
-    parts.append(_several("evaluation seed", (record.evaluation_seed for record in records)))
-    parts.append(_several("gridsum", (record.version for record in records), plural=""))
+    ours = [record for record in trained if record.given is None]
+    parts = [
+        _several("halting rule", (record.halting for record in ours)),
+        _several("placement", (record.placement for record in ours)),
+        _several("grids", (record.grids for record in ours), plural=""),
+        _several("training seed", (record.seed for record in trained if record.seed is not None)),
+        _several("evaluation seed", (record.evaluation_seed for record in records)),
+        _several("gridsum", (record.version for record in records), plural=""),
+    ]
     samples: dict[int, dict[str, None]] = {}
     for record in records:
         samples.setdefault(record.samples, {})[record.suite] = None
@@ -176,7 +177,9 @@ def _against_paper(
 
 def _ablation(records: list[Record]) -> Table:
     cells, names = _arranged((record for record in records if record.variant != EXTERNAL), "ablation")
-    groups = _seed_groups(cells)
+    groups: dict[Row, list[Row]] = {}
+    for row in cells:
+        groups.setdefault(row._replace(seed=None), []).append(row)
     if all(len(rows) == 1 for rows in groups.values()):
         raise TableError(
             "this table is of means over training seeds, and the records hold one seed of each variant; evaluate a "
@@ -198,24 +201,6 @@ def _ablation(records: list[Record]) -> Table:
     )
     header = ("suite", *labels, "n", "char", "paper", "seq", "paper")
     return Table("Variants over training seeds (Table VI)", caption, header, _grouped(lines))
-
-
-def _seed_groups(rows: Iterable[Row]) -> dict[Row, list[Row]]:
-    """Rows to average over, by what they share: a variant's, unless a seed occurs twice: those trainings differ.
-
-    A group is called by its model, or by its variant where each seed has a name of its own.
-    """
-    alike: dict[tuple[str, str, str], list[Row]] = {}
-    for row in rows:
-        alike.setdefault((row.variant, row.halting, row.placement), []).append(row)
-    groups: dict[Row, list[Row]] = {}
-    for members in alike.values():
-        one_name = len({row.model for row in members}) == 1
-        twice = len({row.seed for row in members}) < len(members)
-        for row in members:
-            name = row.model if twice or one_name else row.variant
-            groups.setdefault(members[0]._replace(model=name, seed=None), []).append(row)
-    return groups
 
 
 def spread(values: list[float]) -> paper.Spread:

@@ -11,14 +11,13 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from gridsum.api.models import Model
 from gridsum.api.rules import RuleModel
 from gridsum.config.fields import to_json
 from gridsum.evaluation.records import Record
 from gridsum.evaluation.rendering import to_markdown
-from gridsum.evaluation.tables import TABLES, score_text
+from gridsum.evaluation.tables import TABLES
 from gridsum.io.names import MODELS
 from gridsum.io.version import __version__
 from gridsum.model.store import EXPORTED, write_atomically
@@ -50,7 +49,6 @@ def card(model: Model, records: Sequence[Record]) -> str:
         "license: mit",
         "library_name: gridsum",
         "tags: [arithmetic, addition, systematic-generalisation, cellular-automaton, universal-transformer]",
-        *_index(name, records),
         "---",
         f"# {name}",
         "",
@@ -75,24 +73,3 @@ def card(model: Model, records: Sequence[Record]) -> str:
 def _example(model: Model) -> tuple[str, str]:
     write = model.task.alphabet.write
     return write(67), write(58)
-
-
-def _index(name: str, records: Sequence[Record]) -> list[str]:
-    """The scores as the Hub's `model-index`."""
-    if not records:
-        return []
-    lines = ["model-index:", f"- name: {name}", "  results:"]
-    for record in records:
-        score: dict[str, Any] = {
-            "task": {"type": "text2text-generation", "name": "addition"},
-            "dataset": {"type": "gridsum", "name": record.suite},
-            "metrics": [
-                {
-                    "type": "exact_match",
-                    "value": round(record.seq, 6),
-                    "name": f"whole results right, {score_text(record, 'seq')}",
-                }
-            ],
-        }
-        lines.append(f"  - {json.dumps(score, ensure_ascii=False)}")  # JSON is YAML
-    return lines
