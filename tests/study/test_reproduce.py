@@ -15,16 +15,18 @@ from gridsum.automaton.files import read_rule, shipped_rule
 from gridsum.baselines.learning import learning
 from gridsum.cli import main
 from gridsum.cli.reproduce import OUT_OF_TIME
+from gridsum.evaluation.intervals import printed_range
 from gridsum.evaluation.records import read
 from gridsum.evaluation.suites import Suite
 from gridsum.model.store import SHIPPED
 from gridsum.study import reproduction
 from gridsum.study.reproduction import Reproduction, named
-from gridsum.training.folders import create, read_metrics
+from gridsum.study.results import load_results
+from gridsum.training.folders import create, read_metrics, read_setup
 from gridsum.training.loop import write_outcome
 from tests.children import as_new, in_child, stopped
 from tests.children import command as work_of
-from tests.study.conftest import ROOT
+from tests.study.conftest import ROOT, table_lines
 
 
 class Result(NamedTuple):
@@ -161,6 +163,27 @@ def test_another_reproductions_folder_is_refused(reproduce: Reproduce, quick: Pa
     status, _, err = reproduce("--out", str(quick), "--seeds", "0,1")
     assert status == 2
     assert "base was trained with model.width = 16, not 64. It stays as it is; leave it out with --variants" in err
+
+
+def test_the_paper_s_selection_is_repeated_block_by_block(reproduce: Reproduce, copied: Path):
+    """In a folder that holds the first block already; each number stands beside what all blocks came to."""
+    blocks = ["--quick", "--variants", "base", "--blocks", "2", "--out", str(copied)]
+    status, _, err = reproduce(*blocks, "--only", "train", "validate", "overtrain", "measure", "report")
+    assert status == 0
+    assert read_setup(copied / "block-1" / "base")[1] == (2, 3)
+    assert "block-1/base: best on validation are seed" in err
+    runs = [one.standing_for("base") for one in load_results(copied).replications()]
+    assert [run.training.name for run in runs if run] == ["base-overtrained"] * 2
+    records = {(r.suite, run.seed): r for run in runs if run for r in run.measured()}
+    seeds = [run.seed for run in runs if run]
+    lines = table_lines((copied / "results.md").read_text(), "The paper's selection, repeated")
+    assert [line[:3] for line in lines if line[1] == "base"][:2] == [["2x15", "base", "char"], ["2x15", "base", "seq"]]
+    for suite, _, measure, blocks, *spread, known, verdict in (line for line in lines if line[1] == "base"):
+        low, high = sorted(getattr(records[suite, seed], measure) for seed in seeds)
+        assert (blocks, spread) == ("2", [f"{value:.3f}" for value in (low, (low + high) / 2, high)])
+        least, most = printed_range(float(known))
+        assert verdict == ("below" if high < least else "above" if low > most else "inside")
+    assert {line[3] for line in lines if line[1] == "noGroups"} == {"1"}
 
 
 def test_of_the_results_of_the_repository_nothing_is_left_to_do(reproduce: Reproduce, monkeypatch):

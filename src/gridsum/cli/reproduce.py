@@ -69,6 +69,7 @@ class Options(Jobs):
       gridsum reproduce --variants noGroups --only train --time-limit 3000
       gridsum reproduce --on ray --out mine
       gridsum reproduce --interpretation text --out out/text
+      gridsum reproduce --variants base noGroups --blocks 6 --out mine
       gridsum reproduce --variants exact --out mine
       gridsum reproduce --variants baselines --out mine --on processes:5
       gridsum reproduce --only report
@@ -87,6 +88,11 @@ class Options(Jobs):
         "paper alone; needs an --out of its own"
     )
     seeds: Seeds | None = option("such as 0-9 or 0,2,5-7 (default: 0-9)")
+    blocks: Annotated[int, whole_number(1, 100)] = option(
+        "repeat the paper's selection: of base and noGroups, train so many times as many seeds, and overtrain and "
+        "measure the best of each block of them",
+        1,
+    )
     precision: Literal["auto", "fp32", "tf32", "bf16"] = option(
         "of the products in training: auto is bf16 on a GPU that has it, else fp32", "auto"
     )
@@ -145,7 +151,9 @@ def _asked(options: Options) -> "Reproduction":
     if "ship" in (options.only or ()) and options.quick and options.ship_to is None:
         raise UsageError("the models of --quick are not trained; name a folder for them with --ship-to")
     seeds = options.seeds or (_QUICK_SEEDS if options.quick else _SEEDS)
-    return Reproduction(named(options.variants), seeds, options.precision, options.quick, options.interpretation)
+    return Reproduction(
+        named(options.variants), seeds, options.precision, options.quick, options.interpretation, options.blocks
+    )
 
 
 def _reproduce(

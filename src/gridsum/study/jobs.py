@@ -121,7 +121,12 @@ class Training:
 
     @property
     def subject(self) -> str:
+        """What its models are called."""
         return PurePath(self.name).name
+
+    @property
+    def label(self) -> str:
+        return self.name.removeprefix(f"{self.stage}/")
 
     @property
     def kind(self) -> Trainable:
@@ -221,7 +226,7 @@ class Job(ABC):
 
     @property
     def name(self) -> str:
-        return f"{self.stage} {self.training.subject}"
+        return f"{self.stage} {self.training.label}"
 
     def memory(self) -> int:
         """Bytes it takes, about."""
@@ -264,7 +269,7 @@ class Train(Job):
     def run(self, folder: Path, callbacks: Callbacks) -> None:
         training = self.training.resolved(folder)
         assert training is not None, "runs are validated before they are overtrained"
-        place, label = folder / training.name, training.subject
+        place, label = folder / training.name, training.label
         config, seeds, start = training.config, training.seeds, None
         if resume := (place / "config.json").exists():
             config, seeds = read_setup(place)
@@ -338,7 +343,7 @@ class Measure(Job):
         if seeds is None:
             done = self.sheet.proved_alone and self.training.finished(folder)
             what = "a proof of a run" if done else "the training"
-            return State(0, total, "suites", f"{what} of {self.training.subject}")
+            return State(0, total, "suites", f"{what} of {self.training.label}")
         return State(total - len({asked.suite for asked in self._missing(folder, seeds)}), total, "suites")
 
     def work(self, folder: Path, device: torch.device) -> Work:  # noqa: ARG002
@@ -357,7 +362,7 @@ class Measure(Job):
         if on_gpu(callbacks.device):
             # A training before this one may have allowed less; records are of full precision.
             torch.backends.cuda.matmul.allow_tf32 = False
-        seeds, place, name = self._seeds(folder), folder / self.training.name, self.training.subject
+        seeds, place, name = self._seeds(folder), folder / self.training.name, self.training.label
         assert seeds is not None, "runs are trained before they are measured"
         known = read_leakage(place)
         if unknown := [seed for seed in seeds if self.sheet.leaks and seed not in known]:

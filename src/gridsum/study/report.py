@@ -35,7 +35,7 @@ def write_pages(
     def made_from(at: Path) -> str:
         return f"Made by `{command}` from the records in [{results.folder.name}]({_link(results.folder, at)})"
 
-    notes = results.folder / NOTES
+    notes, blocks = results.folder / NOTES, results.replications()
     standard = [record for trained in results.variants for record in trained.measured()]
     words = f"; the words are those of [{NOTES}]({_link(notes, page)})" if notes.exists() else ""
     summary = [
@@ -48,6 +48,7 @@ def write_pages(
         "## Tables III and IV: the best models\n",
         _about_the_best(results),
         to_markdown(tables.best_models(results)),
+        *([to_markdown(tables.replications(blocks))] if len(blocks) > 1 else []),
         "## Table VI: the variants over seeds\n",
         to_markdown(tables.variants(standard)),
         "## The paper's orderings\n",

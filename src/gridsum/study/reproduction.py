@@ -4,6 +4,7 @@ is measured of each.
     FOLDER/NAME/                  a variant, or one with -overtrained; exact; a baseline with its setting
     FOLDER/NAME/validation.jsonl  records of the problems that models are chosen by
     FOLDER/NAME/summary.json      its logs in few numbers (see `gridsum.training.summary`)
+    FOLDER/block-N/               the same of base and noGroups once more, from seeds of its own
     FOLDER/extra-seeds/           more seeds of the variants, by which the paper's orderings are decided
     FOLDER/manifest.json          checksums of all of these, and of the weights
     FOLDER/reproduction.json      what was asked for last; `gridsum watch` reads it
@@ -12,7 +13,7 @@ is measured of each.
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from gridsum.baselines.baseline import find_baseline
@@ -57,7 +58,7 @@ VALIDATION_SEED = 7
 """Of the problems that models are chosen by, which no table reports."""
 
 BASELINE_RECORDS = "records/baselines.jsonl"
-_FILE, EXTRA_FOLDER = "reproduction.json", "extra-seeds"
+_FILE, EXTRA_FOLDER, BLOCK = "reproduction.json", "extra-seeds", "block-"
 _QUICK_SAMPLES = 2
 _QUICK_EPOCHS = {"training.epochs": 2, "training.steps_per_epoch": 1, "training.batch": 8}
 _QUICK_PAPER = {
@@ -135,6 +136,8 @@ class Reproduction:
     quick: bool = False
     interpretation: str | None = None
     """Another interpretation of the paper than the default."""
+    blocks: int = 1
+    """How often the best of as many seeds are chosen and overtrained; each time from the seeds that follow."""
 
     @property
     def paper(self) -> tuple[str, ...]:
@@ -146,8 +149,10 @@ class Reproduction:
 
     def jobs(self) -> list[Job]:
         """All but the report, in the order they are done."""
-        standard = [self._standard(name) for name in self.paper]
-        overtrained = [self._overtrained(training) for training in standard if training.name in OVERTRAINED]
+        first = [self._standard(name) for name in self.paper]
+        again = [self._block(training, number) for number in range(1, self.blocks) for training in first]
+        standard = [*first, *(training for training in again if training.subject in OVERTRAINED)]
+        overtrained = [self._overtrained(training) for training in standard if training.subject in OVERTRAINED]
 
         def measured(stage: str, trainings: Sequence[Training]) -> list[Job]:
             return [Measure(one, sheet) for one in trainings for sheet in one.sheets if sheet.stage == stage]
@@ -155,7 +160,7 @@ class Reproduction:
         found = [*map(Train, standard), *measured("validate", standard)]
         found += [*map(Train, overtrained), *measured("validate", overtrained)]
         found += measured("measure", [*standard, *overtrained])
-        found += [job for training in map(self._extra, standard) for job in jobs_of([training])]
+        found += [job for training in map(self._extra, first) for job in jobs_of([training])]
         if EXACT in self.variants:
             found += jobs_of([self._exact()])
         return found + jobs_of(self._baseline(*name.split("/")) for name in self.baselines)
@@ -170,14 +175,22 @@ class Reproduction:
         validation = self._asked(COLLECTIONS["validation"], _on_every_grid)
         return (
             Sheet("validate", f"{name}/validation.jsonl", validation, VALIDATION_SEED),
-            Sheet("measure", f"records/{name}.jsonl", self._asked(REPORTED, _all_ways), leaks=True),
+            Sheet("measure", records_of(name), self._asked(REPORTED, _all_ways), leaks=True),
         )
+
+    def _block(self, standard: Training, number: int) -> Training:
+        """The same from other seeds. Those that are not overtrained are measured for Table VI alone."""
+        name = f"{BLOCK}{number}/{standard.name}"
+        validate, measure = self._sheets(name)
+        measure = replace(measure, asked=self._asked(COLLECTIONS["ablation"], _on_every_grid))
+        seeds = tuple(seed + number * len(self.seeds) for seed in self.seeds)
+        return replace(standard, name=name, seeds=seeds, sheets=(validate, measure))
 
     def _overtrained(self, standard: Training) -> Training:
         name = overtrained_name(standard.name)
         epochs = 1 if self.quick else OVERTRAINING_EPOCHS
         config = override(standard.config, {"objective.weight": OVERTRAINING_WEIGHT, "training.epochs": epochs})
-        sheets, a_seed_for_each_aim = self._sheets(name), self.seeds[:2]
+        sheets, a_seed_for_each_aim = self._sheets(name), standard.seeds[:2]
         return Training(name, config, a_seed_for_each_aim, sheets, standard, "overtrain", False)
 
     def _extra(self, standard: Training) -> Training:
@@ -211,6 +224,11 @@ class Reproduction:
         if not self.quick or suite.expressions:
             return suite.samples
         return 1 if suite.space.digits[1] >= LEAKY_DIGITS else _QUICK_SAMPLES
+
+
+def records_of(name: str) -> str:
+    """The file with the records of a training, in the folder that its own lies in."""
+    return str(PurePath(name).parent / "records" / f"{PurePath(name).name}.jsonl")
 
 
 def overtrained_name(name: str) -> str:

@@ -13,7 +13,7 @@ from gridsum.evaluation.suites import COLLECTIONS
 from gridsum.io.disk import write_atomically
 from gridsum.model.store import WEIGHTS
 from gridsum.study.jobs import Way
-from gridsum.study.reproduction import AS_PUBLISHED, EXTRA_FOLDER, ON_EVERY_GRID, OVERTRAINED, overtrained_name
+from gridsum.study.reproduction import AS_PUBLISHED, BLOCK, EXTRA_FOLDER, ON_EVERY_GRID, OVERTRAINED, overtrained_name
 from gridsum.study.selection import best, choose
 from gridsum.training.folders import read_setup, seed_folder
 from gridsum.training.summary import Summary, read_summary, write_summary
@@ -87,6 +87,10 @@ class Results:
             return Run(standard, best(standard.validation))
         seed = chosen[OVERTRAINED[variant]]
         return Run(standard if further is None or not further.measured() else further, seed)
+
+    def replications(self) -> "list[Results]":
+        """These and those of every further block of seeds."""
+        return [self, *map(load_results, sorted(self.folder.glob(f"{BLOCK}*")))]
 
 
 def load_results(folder: Path) -> Results:

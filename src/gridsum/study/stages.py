@@ -34,14 +34,14 @@ def plan(jobs: Sequence[Job], folder: Path, device: torch.device, precision: str
     if not jobs:
         return "  nothing of this has a cost"
     lines, total, estimate = [], 0.0, Estimate(device, served(precision, device))
-    width = max(_SUBJECT_WIDTH, *(len(job.training.subject) + 2 for job in jobs))
+    width = max(_SUBJECT_WIDTH, *(len(job.training.label) + 2 for job in jobs))
     for job in jobs:
         state = job.state(folder)
         seconds = 0.0 if state.finished else estimate.seconds(job.work(folder, device))
         total += seconds
         left = "done" if state.finished else f"about {duration(seconds)}" if seconds else "not estimated"
         amount = f"{state.done} of {state.total} {state.unit}"
-        lines.append(f"  {job.stage:<11} {job.training.subject:<{width}}{amount:<20}{left}")
+        lines.append(f"  {job.stage:<11} {job.training.label:<{width}}{amount:<20}{left}")
     machine = describe(device).split(";")[0]
     done = all(line.endswith("done") for line in lines)
     end = "nothing is left to do" if done else f"left: about {duration(total)} on {machine}, {UNCERTAINTY}"
@@ -78,7 +78,8 @@ def write_report(folder: Path, page: Path, asked: Reproduction, tell: Tell) -> N
     made: dict[Path, str] = {}
     if asked.paper:
         results = _results(folder)
-        keep(results)
+        for one in results.replications():
+            keep(one)
         drawn = [(path, drawing.caption) for drawing, path in drawings_at(page).items() if path.exists()]
         made = write_pages(results, page, f"gridsum reproduce --out {folder} --only figures report", drawn)
     if asked.baselines:

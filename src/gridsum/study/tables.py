@@ -1,6 +1,7 @@
 """Ours beside the paper's, as tables: pure functions of a reproduction's records."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from statistics import median
 from typing import NamedTuple
 
 from gridsum.evaluation import paper
@@ -13,13 +14,14 @@ from gridsum.evaluation.intervals import (
     Standing,
     against_paper,
     means_against_paper,
+    printed_range,
 )
 from gridsum.evaluation.orderings import Finding, Pair
 from gridsum.evaluation.records import NOTHING, Record
 from gridsum.evaluation.rendering import Table
 from gridsum.evaluation.suites import COLLECTIONS
 from gridsum.evaluation.tables import ROUNDING, accuracy_text, spread, spread_text
-from gridsum.study.reproduction import LEAKY_DIGITS, OVERTRAINED
+from gridsum.study.reproduction import LEAKY_DIGITS, OVERTRAINED, overtrained_name
 from gridsum.study.results import Results
 
 ABLATION_SUITES = tuple(suite.name for suite in COLLECTIONS["ablation"])
@@ -83,6 +85,30 @@ def best_models(results: Results) -> Table:
     )
     header = ("suite", *(text for run in runs.values() for text in (f"{run.training.name} {run.seed}", "paper")))
     return Table("The best models", caption, header, tuple(lines))
+
+
+def replications(blocks: Sequence[Results]) -> Table:
+    """Tables III and IV beside what several times the paper's whole selection came to: overtrained runs alone."""
+    values: dict[tuple[str, str, Measure, float], list[float]] = {}
+    for cell in (cell for results in blocks for cell in cells(results)):
+        record = cell.record
+        if record.model == overtrained_name(record.variant):
+            of_one_number = values.setdefault((record.suite, record.variant, cell.measure, cell.known), [])
+            of_one_number.append(getattr(record, cell.measure))
+    rows, verdicts = [], []
+    for (suite, variant, measure, known), found in values.items():
+        least, most = printed_range(known)
+        verdicts.append("below" if max(found) < least else "above" if min(found) > most else "inside")
+        spread_over = (f"{value:.3f}" for value in (min(found), median(found), max(found)))
+        rows.append((suite, variant, measure, str(len(found)), *spread_over, accuracy_text(known), verdicts[-1]))
+    counts = ", ".join(f"{verdicts.count(kind)} {kind}" for kind in ("inside", "above", "below"))
+    caption = (
+        f"Of {len(rows)} numbers: {counts}. Of every block of seeds the run that is best on validation problems was "
+        "overtrained and measured, as the paper does it once. Inside: the paper's number, as it is rounded, lies "
+        "between the lowest and the highest of ours. Above: all of ours exceed it. Below: none reaches it."
+    )
+    header = ("suite", "variant", "measure", "blocks", "lowest", "median", "highest", "paper", "ours")
+    return Table("The paper's selection, repeated", caption, header, tuple(rows))
 
 
 def overtrained_runs(results: Results) -> Table:

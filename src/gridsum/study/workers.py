@@ -125,7 +125,7 @@ def run_by(
         for future in done:
             job, result = running.pop(future), _result(future)
             note(f"{job.name}: done on {result.machine} in {result.seconds:.0f} s")
-            for other in [other for other, what in waiting.items() if what.endswith(f" {job.training.subject}")]:
+            for other in [other for other, what in waiting.items() if what.endswith(f" {job.training.label}")]:
                 look(other)
     for job in waiting:
         note(f"{job.name} is left out: it waits for {job.state(folder).waits_for}")
