@@ -1,10 +1,11 @@
-"""What `gridsum serve` bears: short sums under load, and memory.
+"""What `gridsum serve` bears: short sums under load, memory, and a crowd of slow clients beside normal ones.
 
     python benchmarks/serve.py [--json FILE] [--seconds N] [--rounds N]
 
 A server of its own on the loopback, asked by wrk (apt-get install wrk) with a thousand different sums of two and three
-terms of up to six digits. Times on a shared machine mean little by themselves, so a 2048³ float32 product timed in the
-same run stands beside them.
+terms of up to six digits. Then 1,000 slow connections beside 200 clients that each ask for a short sum every second, as
+tests/faults/test_clients.py has it. In all two and a half minutes. Times on a shared machine mean little by themselves,
+so a 2048³ float32 product timed in the same run stands beside them.
 """
 
 import argparse
@@ -26,6 +27,9 @@ from typing import Any
 import torch
 
 from gridsum.ops.devices import product_rate
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from tests.faults.clients import crowded
 
 CONNECTIONS = 8
 SUMS = 1000
@@ -98,8 +102,8 @@ def cpu_seconds(process: int) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
-    parser.add_argument("--seconds", type=int, default=20, help="of each round")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=int, default=15, help="of each round")
+    parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
     if shutil.which("wrk") is None:
         raise SystemExit("wrk is not installed; apt-get install wrk")
@@ -123,12 +127,30 @@ def main() -> None:
         time.sleep(2)  # what wrk hung up on is given up by then
         with urllib.request.urlopen(f"{address}/health") as health:
             assert json.load(health)["taken"] == 0, "all work is done"
+    crowds = []
+    for model in ("exact", "base"):
+        crowd = crowded(model)
+        print(crowd)
+        crowds.append(
+            {
+                "model": model,
+                "answers": len(crowd.seconds),
+                "wrong": len(crowd.wrong),
+                "p50_seconds": round(crowd.share(0.5), 3),
+                "p99_seconds": round(crowd.share(0.99), 3),
+                "processor_ms": round(1000 * crowd.server_seconds, 1),
+                "grown_mb": round(crowd.grown / 1000, 1),
+                "load_average": round(crowd.load, 1),
+            }
+        )
     if options.json:
         figures = {
+            "command": "python benchmarks/serve.py",
             "product_seconds": product,
             "cores": os.cpu_count(),
             "connections": CONNECTIONS,
             "rounds": rounds,
+            "crowds": crowds,
         }
         options.json.write_text(json.dumps(figures, indent=2) + "\n")
 
