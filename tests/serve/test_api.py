@@ -272,15 +272,6 @@ def test_beyond_the_waiting_room_requests_are_turned_away(base: Model, endless: 
         assert post(address, "/solve", expression="58+67").json()["answer"] == "125"
 
 
-def test_the_server_stops_even_while_it_works(endless: Model):
-    with serving([endless]) as (address, taken):
-        connection = asking(address, "endless")
-        connection.__enter__()
-        wait_until(lambda: taken() == 1)
-    wait_until(lambda: taken() == 0)
-    connection.__exit__(None, None, None)
-
-
 @given(st.lists(st.text("0123456789", min_size=1, max_size=30), min_size=1, max_size=12).map(tuple))
 def test_limits_hold_at_their_number_and_not_beyond(terms: tuple[str, ...]):
     height, width = variant("base").task.solving_grid(len(terms), max(map(len, terms)))

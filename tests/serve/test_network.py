@@ -205,6 +205,7 @@ def test_long_headers_are_refused_before_anybody_reads_them(guarded: int):
         answer = httpx.get(f"http://127.0.0.1:{guarded}/limits", headers={"cookie": cookie}, timeout=600)
         assert answer.status_code == status
         assert time.monotonic() - began < 5
+    assert httpx.get(f"http://127.0.0.1:{guarded}/{'a' * 20_000}", timeout=600).status_code == 431
 
 
 def test_requests_in_flight_end_or_are_told_when_the_server_is_stopped(endless: str):

@@ -72,21 +72,6 @@ def test_only_one_computes_at_a_time():
     assert (most, computing, scheduler.taken, scheduler._seconds) == (1, 0, 0, {})
 
 
-def test_short_work_overtakes_long_work_of_the_same_client():
-    scheduler, done, until = Scheduler(2, 100), [], threading.Event()
-
-    async def everybody() -> None:
-        long = asyncio.ensure_future(scheduler.do("a", long_work(done, "long", until)))
-        await begun(scheduler)
-        for name in ("first", "second"):
-            assert await scheduler.do("a", short_work(done, name)) == name
-        until.set()
-        await long
-
-    run(everybody)
-    assert done == ["first", "second", "long"]
-
-
 def test_a_client_with_many_requests_does_not_starve_others():
     """262 that would never end: another client is answered at once, and finds a place."""
     scheduler, done, until = Scheduler(4, 258), [], threading.Event()

@@ -100,7 +100,8 @@ class Guard:
 
     def _refusal(self, scope: Scope, headers: Headers) -> ASGIApp | None:
         """What is answered to a request that may not be made."""
-        if sum(len(name) + len(value) for name, value in headers.raw) + len(scope["query_string"]) > _HEAD:
+        address = len(scope["raw_path"]) + len(scope["query_string"])
+        if address + sum(len(name) + len(value) for name, value in headers.raw) > _HEAD:
             return _refused(431, f"the headers and the address have more than {_HEAD:,} bytes", connection="close")
         if not self._access.knows(headers.get("host", "")):
             return _refused(421, "this server does not go by that name; start it with --host-name NAME")
