@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from PIL import Image, ImageSequence
+from PIL import Image
 
 from gridsum.analysis.ring import digit_vectors
 from gridsum.cli.figure import FIGURES
@@ -88,16 +88,6 @@ def test_without_a_name_the_figures_are_listed(command: Command):
     status, out, err = command("figure")
     assert (status, err) == (0, "")
     assert [line.split()[0] for line in out.splitlines()] == list(FIGURES)
-
-
-def test_a_film_is_made(command: Command, tmp_path: Path):
-    path = tmp_path / "sum.gif"
-    assert command("figure", "film", "58+67", "--model", "base", "--halting", "median", "--out", str(path))[:2] == (
-        0,
-        "",
-    )
-    with Image.open(path) as film:
-        assert sum(1 for _ in ImageSequence.Iterator(film)) > 12, "a frame for every symbol, and for every step"
 
 
 def test_without_matplotlib_the_command_says_what_to_install(

@@ -6,13 +6,19 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from gridsum.evaluation.solving import Answer, solve_and_trace
+from gridsum.evaluation.solving import Answer, solve, trace_expression
 from gridsum.figures.animation import Frame, animation_frames
 from gridsum.model.inside import Trace
 from gridsum.model.store import Model, load
 from gridsum.tasks import Addition
 
 ADD = Addition()
+
+
+def traced(model: Model, expression: str) -> tuple[Answer, Trace]:
+    terms = ADD.parse(expression)
+    (answer,) = solve(model, [terms], "median")
+    return answer, trace_expression(model, terms, answer.steps)
 
 
 @pytest.fixture(scope="session")
@@ -23,14 +29,14 @@ def base() -> Model:
 @pytest.fixture(scope="session")
 def right(base: Model) -> tuple[Answer, Trace]:
     """A sum that the shipped model gets right."""
-    answer, trace = solve_and_trace(base, ADD.parse("523+102+9416"), "median")
+    answer, trace = traced(base, "523+102+9416")
     assert answer.correct
     return answer, trace
 
 
 @pytest.fixture(scope="session")
 def wrong(base: Model) -> tuple[Answer, Trace]:
-    answer, trace = solve_and_trace(base, ADD.parse("11134+1+1+1+1+1"), "median")
+    answer, trace = traced(base, "11134+1+1+1+1+1")
     assert not answer.correct
     return answer, trace
 
@@ -38,7 +44,7 @@ def wrong(base: Model) -> tuple[Answer, Trace]:
 @pytest.fixture(scope="session")
 def brief(base: Model) -> tuple[Answer, Trace]:
     """A short sum, for films: each of its frames is a picture."""
-    answer, trace = solve_and_trace(base, ADD.parse("8+7"), "median")
+    answer, trace = traced(base, "8+7")
     assert answer.correct
     return answer, trace
 

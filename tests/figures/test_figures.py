@@ -15,7 +15,6 @@ from gridsum.analysis.curves import terms_curves, training_curve
 from gridsum.analysis.ring import DigitVectors, digit_vectors, ring
 from gridsum.evaluation.paper import LONG_TERMS
 from gridsum.evaluation.records import read
-from gridsum.evaluation.solving import solve_and_trace
 from gridsum.figures import (
     plot_attention,
     plot_halting,
@@ -30,6 +29,7 @@ from gridsum.figures.cells import CHANGED_EDGE
 from gridsum.figures.style import FigureError
 from gridsum.model.store import shipped_records
 from gridsum.tasks import Addition
+from tests.figures.conftest import traced
 
 ADD = Addition()
 
@@ -112,7 +112,7 @@ def test_a_wrong_answer_is_called_wrong(wrong, texts):
 
 
 def test_grids_too_large_for_a_picture_are_refused(base):
-    answer, trace = solve_and_trace(base, ADD.parse(f"{'1' * 80}+1"), "median")
+    answer, trace = traced(base, f"{'1' * 80}+1")
     for plot in (plot_steps, plot_placement):
         with pytest.raises(FigureError, match="too large for a picture"):
             plot(trace, answer)

@@ -201,10 +201,6 @@ def read_config(data: Any) -> Any:
     return from_dict(find(str(data.get("variant", "base"))).config, data)
 
 
-def all_entries() -> Iterator[Trainable]:
-    return (find(name) for name in names())
-
-
 def _imported(place: str) -> Any:
     module, _, attribute = place.partition(":")
     return getattr(import_module(module), attribute)

@@ -10,10 +10,7 @@ from gridsum.config.paper import TaskConfig
 from gridsum.evaluation.suites import Suite
 
 Grids = Literal["every", "published"]
-GRIDS: dict[str, str] = {
-    "every": "every size that training draws from, as often as any other",
-    "published": "the five sizes that the published test code draws",
-}
+"""Every size that training draws from, as often as any other; or the five that the published test code draws."""
 DEFAULT: Grids = "every"
 
 PUBLISHED = ((0, 3), (3, 3), (3, 1), (2, 1), (1, 3))

@@ -58,33 +58,15 @@ def solve(
             yield from _solve_batch(model, some, rule, seed, placement, watch, change)
 
 
-def trace_expression(
-    model: Model,
-    terms: tuple[str, ...],
-    steps: int,
-    placement: PlacementRule = "auto",
-    change: Change | None = None,
-) -> Trace:
+def trace_expression(model: Model, terms: tuple[str, ...], steps: int, placement: PlacementRule = "auto") -> Trace:
     """Every internal of `steps` steps on one expression."""
     batch = batch_of([terms], _device(model.network), model.config.task.task)
     size = GridSize(*model.config.task.solving_grid(*_shape(terms)))
     hard = choose_placement(placement, batch.symbols.shape[-1], size) == "hard"
     what = f"a trace of {steps:,} steps on {size.height:,} rows × {size.width:,} columns"
     check_memory(what, trace_bytes(model.config.model, size.height * size.width, steps), batch.symbols.device)
-    found = trace(model.network, batch.symbols[0, 0], size, steps, hard, change)
+    found = trace(model.network, batch.symbols[0, 0], size, steps, hard)
     return replace(found, alphabet=model.config.task.task.alphabet.symbols)
-
-
-def solve_and_trace(
-    model: Model,
-    terms: tuple[str, ...],
-    halting: HaltingRule | None = None,
-    seed: int = 0,
-    placement: PlacementRule = "auto",
-) -> tuple[Answer, Trace]:
-    """The answer to one expression, and every internal of the steps that led to it."""
-    (answer,) = solve(model, [terms], halting, seed, placement)
-    return answer, trace_expression(model, terms, answer.steps, placement)
 
 
 def solve_watched(
@@ -96,7 +78,7 @@ def solve_watched(
     placement: PlacementRule = "auto",
     change: Change | None = None,
 ) -> tuple[Answer, Trace]:
-    """As `solve_and_trace`, in a single pass and without the attention, which is most of a trace."""
+    """The answer to one expression, and what led to it, but for the attention, which is most of a trace."""
     moments: list[Moment] = []
 
     def keep(moment: Moment) -> None:

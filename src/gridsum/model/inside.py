@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from gridsum.io.names import did_you_mean
 from gridsum.model.paper import LocalAttention, survival
-from gridsum.model.rollout import Change, Moment, Network, Start, unroll
+from gridsum.model.rollout import Moment, Network, Start, unroll
 from gridsum.ops.grids import GridSize
 from gridsum.tasks import find
 
@@ -115,14 +115,12 @@ class Trace:
 
 
 @torch.no_grad()
-def trace(
-    network: Network, symbols: Tensor, size: GridSize, steps: int, hard: bool = False, change: Change | None = None
-) -> Trace:
+def trace(network: Network, symbols: Tensor, size: GridSize, steps: int, hard: bool = False) -> Trace:
     """Solve one problem (symbols [S]) with a network of one run, keeping everything."""
     if network.runs != 1:
         raise ValueError("a trace is of one run; choose one of them")
     start = Start(network, symbols[None, None], size, steps, hard)
-    return trace_of(network, symbols, list(unroll(start, change)))
+    return trace_of(network, symbols, list(unroll(start)))
 
 
 @torch.no_grad()
