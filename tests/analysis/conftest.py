@@ -2,10 +2,10 @@
 
 import pytest
 
-from gridsum.evaluation.solving import solve_and_trace
 from gridsum.model.inside import Trace
 from gridsum.model.store import Model, load
 from gridsum.tasks import Addition
+from tests.figures.conftest import traced
 
 ADD = Addition()
 
@@ -18,4 +18,4 @@ def base() -> Model:
 @pytest.fixture(scope="session")
 def traces(base: Model) -> list[Trace]:
     """Computations on grids of different shapes."""
-    return [solve_and_trace(base, ADD.parse(text), "median")[1] for text in ("523+102+9416", "58+67")]
+    return [traced(base, text)[1] for text in ("523+102+9416", "58+67")]

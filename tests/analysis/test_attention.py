@@ -16,12 +16,12 @@ from gridsum.analysis.attention import (
     offset_of,
     score_terms,
 )
-from gridsum.evaluation.solving import solve_and_trace
 from gridsum.model.inside import Trace
 from gridsum.model.paper import LocalAttention
 from gridsum.model.runs import generators
 from gridsum.model.store import load
 from gridsum.tasks import Addition
+from tests.figures.conftest import traced as traced_sum
 
 ADD = Addition()
 
@@ -152,7 +152,7 @@ def test_a_head_that_looks_for_a_feature_is_content_based():
 
 def test_the_clearest_rules_of_a_shipped_model_are_of_their_kind():
     model = load("noGroups")
-    _, trace = solve_and_trace(model, ADD.parse("523+102+9416"), "median")
+    _, trace = traced_sum(model, "523+102+9416")
     rules = head_rules(model.network.step.attention, [trace])
     position, content = clearest(rules, "position"), clearest(rules, "content")
     assert (position.label, content.label) == ("position-based", "content-based")
