@@ -181,6 +181,29 @@ def test_a_stroke_damages_cells_that_heal(browser: Browser, address: str):
         assert page.evaluate(hurt) == 0
 
 
+def test_what_is_copied_from_frame_to_frame_looks_as_if_drawn_anew(desktop: Visit):
+    page = desktop.open("#sum=99999%2B1%2B99999")
+    page.evaluate("gridsum.app.hero.damage([3, 4, 5, 13], [3, 4, 5, 6])")
+    worst = """() => {
+      const { hero } = gridsum.app, { keep, context } = hero.pen, { width, height } = hero.canvas;
+      const pixels = () => { hero.draw(); return context.getImageData(0, 0, width, height).data; };
+      let worst = 0, copied = 0;
+      for (let moment = 0; moment <= hero.film.last; moment += 1) {
+        for (const progress of [0, 0.3, 0.31, 1]) {
+          Object.assign(hero, { moment, progress });
+          hero.pen.keep = function (...all) { copied += 1; return keep.apply(this, all); };
+          const ours = pixels();
+          hero.pen.keep = null;
+          pixels().forEach((value, at) => { worst = Math.max(worst, Math.abs(value - ours[at])); });
+        }
+      }
+      return [worst, copied];
+    }"""
+    difference, copied = page.evaluate(worst)
+    assert difference <= 3  # of 255: layers are rounded once more
+    assert copied > 10
+
+
 def test_by_keyboard_alone(window: Visit):
     page = window.open()
     page.keyboard.press("Tab")

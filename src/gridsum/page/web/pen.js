@@ -60,6 +60,22 @@
       this.context.drawImage(canvas, x, y, width, height);
     }
 
+    // What stays the same from frame to frame, while nothing of `of` changes: drawn once, then copied.
+    keep(of, draw) {
+      const { context, kept } = this, { width, height } = context.canvas;
+      if (kept?.canvas.width !== width || kept.canvas.height !== height || of.some((one, index) => one !== kept.of[index])) {
+        const canvas = new OffscreenCanvas(width, height), layer = new CanvasPen(canvas.getContext("2d"));
+        layer.context.setTransform(context.getTransform());
+        draw(layer);
+        this.kept = { canvas, of };
+      }
+      context.save();
+      context.resetTransform();
+      context.globalAlpha = 1;
+      context.drawImage(this.kept.canvas, 0, 0);
+      context.restore();
+    }
+
     #paint(fill, stroke, thick) {
       const { context } = this;
       if (fill) {

@@ -81,17 +81,31 @@
   }
 
   function drawStep(pen, film, place, from, to, t) {
-    const { scene } = film, before = scene.at(from), after = scene.at(to);
-    for (let row = 0; row < place.rows; row += 1) {
-      for (let column = 0; column < place.columns; column += 1) {
-        const index = row * place.columns + column;
-        drawCell(pen, place, {
-          row, column, t, top: row === 0, symbol: symbolOf(scene, index), begun: film.computation.disturbed || from > 0 ? 1 : to > 0 ? t : 0,
-          old: scene.cell(before, index, from), now: scene.cell(after, index, to),
-        });
-      }
+    const begun = film.computation.disturbed || from > 0 ? 1 : to > 0 ? t : 0;
+    const cells = changesOf(film, from, to), draw = (medium, some) => some.forEach((cell) => drawCell(medium, place, { ...cell, t, begun }));
+    if (pen.keep && (begun === 1 || to <= 0)) {
+      pen.keep([cells, place, theme(), begun], (layer) => draw(layer, cells.filter(({ moves }) => !moves)));
+      draw(pen, cells.filter(({ moves }) => moves));
+    } else {
+      draw(pen, cells);
     }
     if (place.labels && film.computation.rule) drawLabels(pen, film, place, to);
+  }
+
+  // Every cell before and after a step. A cell moves if it looks otherwise then, or if its carry lies on one that does.
+  function changesOf(film, from, to) {
+    if (film.changes?.from === from && film.changes.to === to) return film.changes.cells;
+    const { scene } = film, { width, height } = scene.size, before = scene.at(from), after = scene.at(to);
+    const differs = (old, now) => Object.keys(now).some((key) => old[key] !== now[key]);
+    let beside = false;
+    const cells = Array.from({ length: width * height }, (_, index) => {
+      const row = Math.floor(index / width), column = index % width, old = scene.cell(before, index, from), now = scene.cell(after, index, to);
+      const changed = differs(old, now), moves = changed || (beside && column > 0 && now.carry);
+      beside = changed;
+      return { row, column, top: row === 0, symbol: symbolOf(scene, index), old, now, moves };
+    });
+    film.changes = { from, to, cells };
+    return cells;
   }
 
   // From `old` to `now`; `top`: whether its row is that of the answer; `begun`: how far its symbol has gone from the
