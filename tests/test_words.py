@@ -1,6 +1,7 @@
 """Habits of language that a machine can see, in documents and messages; CONTRIBUTING.md has the style sheet."""
 
 import ast
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +23,31 @@ HABITS = {
     "'a training' for 'a training run'": rf"\b(?:a training|trainings)\b(?! (?:{_MAY_FOLLOW})s?\b)",
     "a space before the per cent sign": r"\d %",
 }
+
+
+BUDGETS = dict(
+    architecture=1100, exact=1500, proof=900, results=1100, comparison=1100, performance=800, clusters=450, server=250,
+    reliability=500, tasks=450, pictures=450, research=900, api=250, glossary=350, tutorial=500,
+)  # fmt: skip
+"""Words of each document at most."""
+
+
+def _words(text: str) -> int:
+    """Words and numbers; the lines of a table are neither."""
+    return sum(re.search(r"\w", word) is not None for word in text.split())
+
+
+def test_documents_keep_to_their_budgets():
+    notebook = json.loads((ROOT / "docs" / "tutorial.ipynb").read_text())
+    cells = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "markdown"]
+    found = {path.stem: _words(path.read_text()) for path in (ROOT / "docs").glob("*.md")}
+    found["tutorial"] = _words("\n".join(cells))
+    assert found.keys() == BUDGETS.keys()
+    assert not {name: count for name, count in found.items() if count > BUDGETS[name]}
+    assert sum(found.values()) <= 12_500
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 110
+    released = (ROOT / "CHANGELOG.md").read_text().partition("## 0.1.0")[0]
+    assert _words(released) <= 450
 
 
 def _prose(text: str) -> str:
@@ -52,5 +78,19 @@ def _messages() -> Iterator[tuple[Path, str]]:
 
 
 def test_messages_have_no_bad_habits():
-    named = ("'is no' for 'is not a'", "'a training' for 'a training run'")
-    assert not [f"{path.name}: {text}" for path, text in _messages() for name in named if re.search(HABITS[name], text)]
+    named = (
+        HABITS["'is no' for 'is not a'"],
+        HABITS["'a training' for 'a training run'"],
+        r"\b(?:names|holds|says) no\b",
+    )
+    assert not [f"{path.name}: {text}" for path, text in _messages() for habit in named if re.search(habit, text)]
+
+
+def test_help_and_docstrings_have_no_bad_habits():
+    """All texts of the package: what it prints, its help, and what it says of itself."""
+    habit = HABITS["'a training' for 'a training run'"]
+    for path in sorted((ROOT / "src").glob("**/*.py")):
+        texts = [node.value for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Constant)]
+        assert not [text for text in texts if isinstance(text, str) and re.search(habit, " ".join(text.split()))], (
+            path.name
+        )

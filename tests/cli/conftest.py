@@ -21,7 +21,7 @@ class Result(NamedTuple):
 
 @pytest.fixture(scope="session")
 def tiny_options() -> list[str]:
-    """A network and a training so small that an epoch takes a moment."""
+    """A network and a training run so small that an epoch takes a moment."""
     sizes = {"training.steps_per_epoch": 1, **SMALLEST}
     return ["--device", "cpu", *(part for name, value in sizes.items() for part in (f"--{name}", str(value)))]
 

@@ -115,7 +115,7 @@ OPTIONS = {
     "rule --model base": "keeps vectors in its cells, not bits: what it does in a cell is not a finite table",
     "prove --model base": "nothing be proved of all sums; name exact",
     "watch none": "there is no folder",
-    "watch .": "holds no training run, reproduction or sweep",
+    "watch .": "no training run, reproduction or sweep in",
     "serve --prot 1": "did you mean --port?",
     "serve --port 65536": "from 0 to 65535",
     "serve --port 0 --host nowhere.invalid": "there is no address 'nowhere.invalid' here; use 127.0.0.1",

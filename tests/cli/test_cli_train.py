@@ -160,7 +160,7 @@ def test_what_training_cannot_start_from_is_told(command: Command, trained: Path
     wrong = {
         "has no seed 3, only 0, 7": [*start, "--seeds", "0,3"],
         "leave model.* as it is": [*start, "--model.max_steps", "7"],
-        "holds no weights.safetensors": ["--start-from", str(tmp_path)],
+        "no weights.safetensors in": ["--start-from", str(tmp_path)],
         "unknown model 'nowhere'": ["--start-from", "nowhere"],
         "leave --start-from out": [*start, "--resume"],
         "not allowed with argument": [*start, "--variant", "base"],

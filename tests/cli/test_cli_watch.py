@@ -1,4 +1,4 @@
-"""`gridsum watch`, and what a person sees while a training goes on."""
+"""`gridsum watch`, and what a person sees while a training run goes on."""
 
 import json
 from collections.abc import Callable

@@ -36,7 +36,7 @@ from tests.faults.inputs import expressions, hostile_files
 from tests.faults.nodes import killed_sweep
 from tests.faults.trainings import commands, consolidated, scenarios
 
-# A kill loses nothing that a disk would keep, so the trainings can lie in memory, where syncing takes no time.
+# A kill loses nothing that a disk would keep, so the training runs can lie in memory, where syncing takes no time.
 _MEMORY = Path("/dev/shm")
 
 

@@ -25,10 +25,10 @@ TINY = [
     *("--model.groups", "2", "--model.heads", "4", "--model.step_hidden", "8", "--model.context_heads", "2"),
     *("--training.steps_per_epoch", "2", "--training.batch", "4", "--training.checkpoint_epochs", "1"),
 ]
-"""A training in seconds."""
+"""A training run in seconds."""
 _PAUSE = (2.0, 8.0)
 _EPOCHS, _KEPT = 60, 5
-"""Of a training, and from one checkpoint to the next."""
+"""Of a training run, and from one checkpoint to the next."""
 
 
 def _driver(command: Sequence[str], address: str) -> subprocess.Popen[str]:
@@ -42,7 +42,7 @@ def _workers(folder: Path) -> list[int]:
 
 
 def epochs_computed(folder: Path, job: str) -> list[int]:
-    """The epochs of a training in the order they were computed in, all tries together."""
+    """The epochs of a training run in the order they were computed in, all tries together."""
     return [beat.done for beat in beats(folder, job) if beat.total and not beat.ended]
 
 

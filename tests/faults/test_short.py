@@ -58,7 +58,7 @@ def test_a_kind_that_is_broken_off_leaves_nothing_to_the_next(trainings: list[Sc
 
 
 def test_a_loss_would_be_seen(trainings: list[Scenario], tmp_path: Path):
-    """The suite itself: a training that forgets its checkpoint is noticed."""
+    """The suite itself: a training run that forgets its checkpoint is noticed."""
     first = trainings[0]
     other = Scenario(first.name, first.begin, {**first.expected, "seed-1/weights.safetensors": b"another"})
     assert [lost for lost in killed_at_every_operation([other], tmp_path, 200, ("kill",)) if lost]

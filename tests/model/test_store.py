@@ -93,7 +93,7 @@ def test_a_run_of_bits_is_refused_where_the_paper_s_network_is_meant(tmp_path, w
 def test_unknown_names_are_answered_with_what_exists(tmp_path):
     with pytest.raises(StoreError, match="did you mean 'base'"):
         locate("Bas")
-    with pytest.raises(StoreError, match="holds no weights"):
+    with pytest.raises(StoreError, match="no weights"):
         locate(str(tmp_path))
 
 

@@ -1,4 +1,4 @@
-"""Sizes of a network so small that a training of it takes a moment."""
+"""Sizes of a network so small that a training run of it takes a moment."""
 
 SMALLEST = {
     "training.batch": 4,

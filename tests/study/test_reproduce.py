@@ -143,7 +143,7 @@ def test_a_job_at_a_time(reproduce: Reproduce, tmp_path: Path):
         (["--precision", "fp16"], "unknown precision 'fp16'"),
         (["--out", str(ROOT / "README.md")], "--out takes a folder"),
         (["--quick", "--only", "ship"], "--ship-to"),
-        (["--only", "report", "--out", "nowhere", "--report", "page.md"], "nowhere holds no training run yet"),
+        (["--only", "report", "--out", "nowhere", "--report", "page.md"], "no training run in nowhere yet"),
         (["--only", "report", "--report", str(ROOT / "docs")], "is a folder; name a file in it"),
         (["--dryrun"], "did you mean --dry-run?"),
     ],

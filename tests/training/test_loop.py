@@ -57,7 +57,7 @@ def logged(folder, seed):
 
 
 def test_a_training_keeps_the_precision_that_auto_came_to(tmp_path):
-    """What is kept is what was computed in, and a training that goes on takes it from there or finds its own."""
+    """What is kept is what was computed in, and a training run that goes on takes it from there or finds its own."""
     config = short(**{"training.precision": "auto"})
     train(config, [2], tmp_path / "run", CPU)
     assert json.loads((tmp_path / "run" / "config.json").read_text())["training"]["precision"] == "fp32"
@@ -456,7 +456,7 @@ def test_a_network_learns(tmp_path):
 
 
 def test_new_problems_follow_the_old_ones():
-    """Step n of a training whose first step is k sees the problems of step k + n."""
+    """Step n of a training run whose first step is k sees the problems of step k + n."""
     config = short(**{"model.dropout": 0.0, "training.epochs": 1, "training.steps_per_epoch": 1})
     later = override(config, {"training.first_step": 1})
     costs = [Fleet(given, (3,), CPU).train_step(step)[0] for given, step in ((config, 1), (later, 0), (config, 0))]

@@ -1,4 +1,4 @@
-"""A training in few numbers, from its logs or from what was written of them."""
+"""A training run in few numbers, from its logs or from what was written of them."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""Curves: scores against the number of terms, steps over a training."""
+"""Curves: scores against the number of terms, steps over a training run."""
 
 import re
 import statistics
@@ -122,7 +122,7 @@ def training_curve(folder: Path) -> TrainingCurve:
         raise CurveError(str(error)) from None
     epochs = range(1, max(map(len, runs), default=0) + 1)
     if not epochs:
-        raise CurveError(f"{folder} holds no finished epoch yet; train it first")
+        raise CurveError(f"no epoch is finished in {folder} yet; train it first")
     reached = [[steps[epoch - 1] for steps in runs if len(steps) >= epoch] for epoch in epochs]
     return TrainingCurve(
         config.variant,

@@ -1,1 +1,1 @@
-"""What `import gridsum` offers: models to hold, traces to look at, scores, trainings."""
+"""What `import gridsum` offers: models to hold, traces to look at, scores, training runs."""

@@ -1,4 +1,4 @@
-"""Models by their names: a shipped one, the folder of a training, a weights file, or the JSON of a rule."""
+"""Models by their names: a shipped one, the folder of a training run, a weights file, or the JSON of a rule."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def load(name: str | Path = DEFAULT_MODEL, seed: int | None = None, device: str = "cpu") -> Model:
-    """A model by the name of a shipped one, by the folder of a training, by a weights file or the JSON of a rule.
+    """A model by the name of a shipped one, by the folder of a training run, by a weights file or the JSON of a rule.
 
     A folder of several seeds needs `seed` to say which.
 

@@ -23,7 +23,7 @@ VARIANT = "base"
 
 
 class TrainingRun(Sequence[Model]):
-    """What a training left in its folder: a model for each seed, their logs and, of `exact`, their proofs."""
+    """What a training run left in its folder: a model for each seed, their logs and, of `exact`, their proofs."""
 
     def __init__(self, folder: Path, seeds: tuple[int, ...], results: Sequence[dict[str, Any]] = ()) -> None:
         self.folder, self.seeds, self.results = folder, seeds, tuple(results)
@@ -39,7 +39,7 @@ class TrainingRun(Sequence[Model]):
 
     @property
     def proved(self) -> tuple[int, ...]:
-        """The seeds whose rule is proved, of a training of `exact`."""
+        """The seeds whose rule is proved, of a training run of `exact`."""
         return tuple(result["seed"] for result in self.results if result["proved"])
 
     def log(self, seed: int | None = None) -> list[dict[str, Any]]:
@@ -100,7 +100,7 @@ def train(
 def planned(
     resumed: Path | None, asked: Any, seeds: tuple[int, ...] | None, changes: Mapping[str, Any], start: Any
 ) -> tuple[Any, tuple[int, ...]]:
-    """The configuration and the seeds of a training: those of the weights to start with, or as asked; what is not
+    """The configuration and the seeds of a training run: those of the weights to start with, or as asked; what is not
     asked is as the folder has it that is resumed."""
     if start is not None:
         return override(start.kind.following(start.config), dict(changes)), start.seeds

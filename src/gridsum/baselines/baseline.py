@@ -195,7 +195,7 @@ def find_baseline(name: str) -> Baseline:
 
 
 def schedule(steps: int, batch: int, rate: float, clip: float = 1.0, every: int = 100) -> dict[str, Any]:
-    """A training of so many steps at a rate that falls to a twentieth, logged every so many steps."""
+    """A training run of so many steps at a rate that falls to a twentieth, logged every so many steps."""
     return {
         "training.epochs": steps // every,
         "training.steps_per_epoch": every,

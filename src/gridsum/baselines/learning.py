@@ -1,4 +1,4 @@
-"""How baselines learn: a line for each epoch of a training, which shows what a score at its end cannot."""
+"""How baselines learn: a line for each epoch of a training run, which shows what a score at its end cannot."""
 
 import json
 from collections.abc import Iterable

@@ -103,7 +103,7 @@ def _dispatch(arguments: list[str]) -> int:
 
 
 def run(name: str, *arguments: str) -> int:
-    """A command with its arguments. What it imports may take seconds: who waits for a training gets a word."""
+    """A command with its arguments. What it imports may take seconds: who waits for a training run gets a word."""
     word = threading.Timer(_WAIT, lambda: sys.stderr.write("gridsum: starting\n"))
     if name == "train" and not {"-h", "--help"} & set(arguments):
         word.daemon = True

@@ -227,7 +227,7 @@ def _check(options: Options, device: "torch.device", started: float) -> int:
 
         check(folder, device, goes_on)
     if not found:
-        raise UsageError(f"{folder} holds no models with records")
+        raise UsageError(f"no models with records in {folder}")
     write_result("-", to_text(account(found), terminal_width()))
     tell(f"gridsum: {in_brief(found, total)}")
     return FAILED if any(checked.verdict == "differs" for checked in found) else 0

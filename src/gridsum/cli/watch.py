@@ -1,4 +1,4 @@
-"""`gridsum watch`: the curves of a training, or the jobs of a reproduction or a sweep, as they go on."""
+"""`gridsum watch`: the curves of a training run, or the jobs of a reproduction or a sweep, as they go on."""
 
 import json
 import sys
@@ -14,7 +14,7 @@ _CLEAR = "\x1b[H\x1b[J"
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Show how a training is doing: for each seed its loss, the share right in training, and the share of whole
+    """Show how a training run is doing: for each seed its loss, the share right in training, and the share of whole
     results right on problems that are held out, as numbers and as curves. Of a reproduction or a sweep, show its jobs:
     what is done, what runs where and how long it will still take, what waits. It looks again and again until all is
     done; it may be started before, during or after it, on any machine that sees the folder.

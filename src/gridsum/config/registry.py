@@ -106,7 +106,7 @@ class Trainable(ABC):
         """Its configuration in a setting and for a task, with these fields changed."""
 
     def following(self, config: Any) -> Any:
-        """The configuration of a training that goes on from weights of `config`: the same, with problems not seen."""
+        """The configuration for going on from weights of `config`: the same, with problems not seen."""
         training = config.training
         first = training.first_step + training.epochs * training.steps_per_epoch
         return override(config, {"training.first_step": first, "training.precision": "auto"})

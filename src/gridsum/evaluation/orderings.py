@@ -113,7 +113,7 @@ def pairs_of(claim: Claim) -> list[Pair]:
 def findings(records: Iterable[Record], claims: Sequence[Claim] = CLAIMS) -> dict[Pair, Finding]:
     """Every comparison of the claims that the records hold both sides of, once, corrected for all of them together.
 
-    The records are those of standard trainings; of several for one variant, suite and seed the last one counts.
+    The records are those of standard training runs; of several for one variant, suite and seed the last one counts.
     """
     known: dict[tuple[str, str], dict[int | None, Record]] = {}
     for record in records:

@@ -1,4 +1,4 @@
-"""Curves: scores against terms, steps over a training, halting within one computation."""
+"""Curves: scores against terms, steps over a training run, halting within one computation."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""How a training of the network of bits computes its grids: whole, or only the cells that belong to them.
+"""How a training run of the network of bits computes its grids: whole, or only the cells that belong to them.
 
 `Whole` is the definition, `gridsum.model.rule` on grids that all runs share. `Packed` holds the cells inside each grid
 in one line, one after the other, and finds neighbours by their numbers: on a CPU nothing is computed that a mask would

@@ -132,7 +132,7 @@ def locate(name: str) -> list[Path]:
     if runs:
         return runs
     if path.is_dir():
-        raise StoreError(f"{name} holds no {WEIGHTS}, neither itself nor in seed-* folders; train a model there first")
+        raise StoreError(f"no {WEIGHTS} in {name} or in seed-* folders there; train a model there first")
     mend = did_you_mean(name, known, f"the shipped models are {', '.join(known)}")
     raise StoreError(f"unknown model {name!r}, and no such folder; {mend}")
 
@@ -143,7 +143,7 @@ def load(name: str, device: torch.device | str = "cpu", of: type[Any] = object) 
 
 
 def facts(model: Model) -> dict[str, Any]:
-    """What a model of one run is; the epochs are those of all its trainings together."""
+    """What a model of one run is; the epochs are those of all its training runs together."""
     return {
         "name": model.name,
         "variant": model.config.label,

@@ -27,11 +27,11 @@ _SHARES = {
     "cuda": {"bf16": 0.08, "tf32": 0.06, "fp32": 0.2},
     "cpu": {"bf16": 0.2, "tf32": 0.2, "fp32": 0.2},
 }
-"""Of the rate of a large product in the same precision: what a training of ten runs reaches."""
+"""Of the rate of a large product in the same precision: what a training run of ten runs reaches."""
 _INFERENCE = {"cuda": 0.4, "cpu": 0.1}
 """The same of evaluation, which is always in fp32."""
 _START = {"cuda": 10.0, "cpu": 0.0}
-"""The seconds until a training's first step: 35 where nothing is compiled yet, else 2; the mean of a campaign."""
+"""The seconds until a training run's first step: 35 where nothing is compiled yet, else 2; the mean of a campaign."""
 # The recurrent steps of a training step of those who decide when to halt. On a CPU it is the mean over samples that
 # counts (results/*/summary.json): 2 to 5 under Explore-Reinforce, which halts early where a step's loss is divided by
 # what still runs, 15 otherwise. On a GPU the slowest matter more; so many full steps take as long as theirs, the
@@ -76,7 +76,7 @@ def memory_limit(device: torch.device) -> int | None:
 
 @dataclass(frozen=True)
 class Work:
-    """Floating-point operations, about, and how many trainings have to be started up for them."""
+    """Floating-point operations, about, and how many training runs have to be started up for them."""
 
     training: float = 0.0
     inference: float = 0.0

@@ -75,5 +75,5 @@ def read_token(file: str | None, tell: Callable[[str], None]) -> str | None:
         if os.name == "posix" and os.stat(file).st_mode & stat.S_IROTH:
             tell(f"everybody on this machine can read {file}; keep it to yourself with: chmod 600 {file}")
     if token is not None and not re.fullmatch(r"[A-Za-z0-9._~+/=-]{8,}", token):
-        raise ServeError(f"{place} holds no token: that is at least 8 letters, digits or any of ._~+/=-")
+        raise ServeError(f"no token in {place}: that is at least 8 letters, digits or any of ._~+/=-")
     return token

@@ -6,7 +6,7 @@
     FOLDER/records/NAME.jsonl     records of its runs
 
 There is no state beside these: what is done is read from the folders and records themselves. Weights and logs need not
-be kept of a training that has been measured: it counts as done.
+be kept of a training run that has been measured: it counts as done.
 
 A job can be stopped at any moment by an exception from a callback; what it has done stays done.
 """
@@ -44,7 +44,7 @@ from gridsum.training.loop import Epoch, news, read_outcome, train
 Way = tuple[str, str]
 """How problems are measured: on which grids, and by which placement."""
 MACHINES = "machine.jsonl"
-# Where a training was done in another way than asked in these alone, it is still the training that was asked for.
+# Where a training run was done in another way than asked in these alone, it is still the training that was asked for.
 _INDIFFERENT = ("training.precision", "training.checkpoint_epochs")
 # What a job takes of memory where nothing else is known: the process itself.
 _PROCESS_BYTES = 10**9
@@ -73,14 +73,14 @@ class Asked(NamedTuple):
 
 @dataclass(frozen=True)
 class Sheet:
-    """What is measured of every run of a training, and the file that its records go to."""
+    """What is measured of every run of a training run, and the file that its records go to."""
 
     stage: str
     path: str
     asked: tuple[Asked, ...]
     evaluation_seed: int = 0
     model: str = ""
-    """Whose records count, where several trainings share the file."""
+    """Whose records count, where several training runs share the file."""
     proved_alone: bool = False
     """Only the run that is chosen among those that are proved is measured."""
     leaks: bool = False
@@ -209,7 +209,7 @@ class State:
     total: int
     unit: str
     waits_for: str = ""
-    """What has to be done before the job can begin; it ends with the name of a training."""
+    """What has to be done before the job can begin; it ends with the name of a training run."""
 
     @property
     def finished(self) -> bool:
@@ -311,7 +311,7 @@ class Train(Job):
 
 @dataclass(frozen=True)
 class Measure(Job):
-    """Records of a training's runs on a sheet of suites."""
+    """Records of a training run's runs on a sheet of suites."""
 
     sheet: Sheet
 
@@ -360,7 +360,7 @@ class Measure(Job):
 
     def run(self, folder: Path, callbacks: Callbacks) -> None:
         if on_gpu(callbacks.device):
-            # A training before this one may have allowed less; records are of full precision.
+            # A training run before this one may have allowed less; records are of full precision.
             torch.backends.cuda.matmul.allow_tf32 = False
         seeds, place, name = self._seeds(folder), folder / self.training.name, self.training.label
         assert seeds is not None, "runs are trained before they are measured"
@@ -391,7 +391,7 @@ def outcomes_of(place: Path, config: Any, seeds: Sequence[int]) -> list[dict[str
 
 
 def jobs_of(trainings: Iterable[Training]) -> list[Job]:
-    """The trainings, then what is measured of them."""
+    """The training runs, then what is measured of them."""
     trainings = list(trainings)
     return [*map(Train, trainings), *(Measure(training, sheet) for training in trainings for sheet in training.sheets)]
 

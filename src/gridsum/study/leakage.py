@@ -2,7 +2,7 @@
 
 An action hangs on the symbol alone, so this is a number for each symbol of a run: no problems are needed.
 
-    FOLDER/NAME/leakage.jsonl     a line for each run of a training
+    FOLDER/NAME/leakage.jsonl     a line for each run of a training run
 """
 
 import json

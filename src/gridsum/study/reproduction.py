@@ -1,4 +1,4 @@
-"""What `gridsum reproduce` consists of: trainings of the paper's variants, of `exact` and of baselines, and what
+"""What `gridsum reproduce` consists of: training runs of the paper's variants, of `exact` and of baselines, and what
 is measured of each.
 
     FOLDER/NAME/                  a variant, or one with -overtrained; exact; a baseline with its setting

@@ -65,7 +65,7 @@ class Results:
         return self.trained.get(overtrained_name(variant))
 
     def chosen(self, name: str) -> dict[str, int]:
-        """The best seed of a training for each aim; empty where not every run has been validated on both."""
+        """The best seed of a training run for each aim; empty where not every run has been validated on both."""
         trained = self.trained.get(name)
         if trained is None:
             return {}

@@ -27,7 +27,7 @@ def ship(results: Results, folder: Path, variants: Collection[str] = tuple(PAPER
     runs = {name: results.standing_for(name) for name in PAPER_VARIANTS if name in variants}
     found = {name: run for name, run in runs.items() if run is not None}
     if not found:
-        raise ShippingError(f"{results.folder} holds no validated runs; make them: gridsum reproduce --only validate")
+        raise ShippingError(f"no validated runs in {results.folder}; make them: gridsum reproduce --only validate")
     files: dict[str, bytes] = {}
     for name, run in found.items():
         weights = seed_folder(results.folder / run.training.name, run.seed) / WEIGHTS

@@ -21,7 +21,7 @@ from gridsum.study.results import Results, keep, load_results
 from gridsum.study.shipping import ship, ship_exact
 
 _SUBJECT_WIDTH = 24
-"""Of the column of trainings in a plan, at least."""
+"""Of the column of training runs in a plan, at least."""
 Tell = Callable[[str], None]
 
 
@@ -103,5 +103,5 @@ def ship_models(folder: Path, to: Path | None, asked: Reproduction, tell: Tell) 
 def _results(folder: Path) -> Results:
     results = load_results(folder)
     if not results.trained:
-        raise ReportError(f"{folder} holds no training run yet; run: gridsum reproduce --out {folder} --only train")
+        raise ReportError(f"no training run in {folder} yet; run: gridsum reproduce --out {folder} --only train")
     return results

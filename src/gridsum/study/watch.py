@@ -1,4 +1,4 @@
-"""What can be seen of a training, a reproduction or a sweep while it goes on, from its folder alone."""
+"""What can be seen of a training run, a reproduction or a sweep while it goes on, from its folder alone."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -66,7 +66,7 @@ def status(folder: Path, jobs: Sequence[Job], everything: bool = False) -> tuple
 def look(folder: Path) -> Seen:
     """At one training."""
     if not (folder / "config.json").exists():
-        raise FolderError(f"{folder} holds no training run, reproduction or sweep; name the --out of one")
+        raise FolderError(f"no training run, reproduction or sweep in {folder}; name the --out of one")
     config, seeds = read_setup(folder)
     logs = {seed: read_metrics(folder, seed) for seed in seeds}
     of, outcomes = config.training.epochs, outcomes_of(folder, config, seeds)

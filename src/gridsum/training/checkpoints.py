@@ -124,7 +124,7 @@ def load_moments(weights: Sequence[Path], seeds: Sequence[int]) -> dict[str, Ten
 
 
 def drop_checkpoints(folder: Path) -> None:
-    """A training that has ended needs none: weights and logs say all there is to say."""
+    """A training run that has ended needs none: weights and logs say all there is to say."""
     for name in (CHECKPOINT, BEFORE):
         (folder / name).unlink(missing_ok=True)
 

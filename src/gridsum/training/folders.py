@@ -118,8 +118,8 @@ def take_up(
 ) -> Checkpoint | None:
     """The checkpoint to go on from, if it is of these runs, and logs cut back to it; None where there is none yet.
 
-    `state` has tensors of the names, shapes and types that the fleet has. A training that began from another's weights
-    does not begin anew from random ones.
+    `state` has tensors of the names, shapes and types that the fleet has. A run that began from another's weights does
+    not begin anew from random ones.
     """
     checkpoint = load_checkpoint(folder, warn)
     if checkpoint is None:
@@ -166,7 +166,7 @@ def _checksum(setup: dict[str, Any]) -> str:
 
 
 def about_start(start: Model, moments: bool) -> dict[str, Any]:
-    """Which model a training began from, by the name it was given, how many epochs that had been trained for, and
+    """Which model a training run began from, by the name it was given, how many epochs that had been trained for, and
     whether the optimiser went on with its moments."""
     trained = start.config.training.epochs_in_all
     return {"model": start.name, "seeds": list(start.seeds), "epochs": trained, "moments": moments}
@@ -185,7 +185,7 @@ def _read_setup(folder: Path) -> tuple[Any, tuple[int, ...], dict[str, Any]]:
             raise FolderError(f"{path} is not as it was written; put it back from a copy, or remove its {_CHECKSUM}")
         seeds, start = tuple(int(seed) for seed in data.pop("seeds")), dict(data.pop("start", {}))
     except FileNotFoundError:
-        raise FolderError(f"{folder} holds no training run to resume; start one without --resume") from None
+        raise FolderError(f"no training run to resume in {folder}; start one without --resume") from None
     except FolderError:
         raise
     except (json.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:

@@ -103,7 +103,7 @@ def news(epoch: Epoch) -> str:
 
 @dataclass(frozen=True)
 class Callbacks:
-    """Who hears of a training."""
+    """Who hears of a training run."""
 
     report: Callable[[Epoch], None] = lambda _: None
     """Of every epoch."""

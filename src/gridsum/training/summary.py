@@ -1,4 +1,4 @@
-"""A training in few numbers: what documents and figures need of its logs.
+"""A training run in few numbers: what documents and figures need of its logs.
 
     FOLDER/summary.json   for each seed the epochs done, the last accuracy, the mean steps of every epoch;
                           and the seconds that all epochs took
