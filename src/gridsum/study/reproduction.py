@@ -227,7 +227,7 @@ class Reproduction:
 
 
 def records_of(name: str) -> str:
-    """The file with the records of a training, in the folder that its own lies in."""
+    """The file with the records of a training run, in the folder that its own lies in."""
     return str(PurePath(name).parent / "records" / f"{PurePath(name).name}.jsonl")
 
 
