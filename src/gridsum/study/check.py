@@ -1,7 +1,8 @@
 """Models measured again, against the records that came with them.
 
 A record keeps its counts grid by grid, so one of its parts can be measured alone: the same problems, grid and draws.
-Every record gets one part looked at before any gets a second, the cheap ones first, for as long as there is time.
+Every record gets one part looked at before any gets a second, for as long as there is time: first those of which some
+results are right and some are not, because they tell most, and of these the cheap ones.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -67,7 +68,7 @@ class Checked(NamedTuple):
 def parts(records: Iterable[Record]) -> list[Part]:
     """All parts of all records, in the order they are looked at."""
     found = [Part(record, n) for record in records for n in (range(len(record.batches)) if record.batches else [None])]
-    return sorted(found, key=lambda part: (part.number or 0, part.cost))
+    return sorted(found, key=lambda part: (part.number or 0, part.whole.seq in (0, 1), part.cost))
 
 
 def check(folder: Path, device: torch.device, goes_on: Callable[[Checked, int], bool]) -> list[Checked]:

@@ -9,12 +9,11 @@ from gridsum.training.folders import seed_folder
 
 
 class Drawing(NamedTuple):
-    """A figure: what `gridsum figure` calls it, the kind of file, what it needs, and what it shows."""
+    """A figure: what `gridsum figure` calls it, the kind of file, and what it shows."""
 
     name: str
     kind: str
     """Pictures of very many points are smaller as pixels."""
-    needs: str
     caption: str
 
     def options(self, results: Results) -> list[str]:
@@ -36,25 +35,14 @@ class Drawing(NamedTuple):
         return ["--model", str(place)] if any(place.rglob(WEIGHTS)) else []
 
 
-_CHOICE = "it needs the weights of a validated run of"
 DRAWINGS = (
-    Drawing("terms", "svg", "it needs records of base", "Steps and accuracy against the number of terms (Fig. 2)."),
+    Drawing("terms", "svg", "Steps and accuracy against the number of terms (Fig. 2)."),
     Drawing(
-        "training",
-        "svg",
-        "it needs the training runs of base and ponderReg",
-        "Mean recurrent steps during training, Explore-Reinforce (base) and KL (ponderReg) (Fig. 3).",
+        "training", "svg", "Mean recurrent steps during training, Explore-Reinforce (base) and KL (ponderReg) (Fig. 3)."
     ),
-    Drawing("placement", "svg", f"{_CHOICE} base", "Actions and the resulting grid of 523+102+9416= (Fig. 4)."),
-    Drawing(
-        "attention",
-        "png",
-        f"{_CHOICE} noGroups or base",
-        "The clearest position-based and content-based rule of the attention (Fig. 5).",
-    ),
-    Drawing(
-        "ring", "png", "it needs the weights of base", "Digit vectors on two principal components, by seed (Fig. 6)."
-    ),
+    Drawing("placement", "svg", "Actions and the resulting grid of 523+102+9416= (Fig. 4)."),
+    Drawing("attention", "png", "The clearest position-based and content-based rule of the attention (Fig. 5)."),
+    Drawing("ring", "png", "Digit vectors on two principal components, by seed (Fig. 6)."),
 )
 
 

@@ -52,7 +52,7 @@ class Heartbeat:
     """Tells how far a job is, every few seconds, or at once."""
 
     def __init__(self, folder: Path, job: str) -> None:
-        self._path, self._job, self._began, self._seen = folder / path_of(job), job, time.time(), 0.0
+        self._path, self._job, self._began, self._seen = folder / _path_of(job), job, time.time(), 0.0
         self._first: int | None = None
 
     def beat(self, done: int = 0, total: int = 0, at_once: bool = False, ended: bool = False) -> None:
@@ -79,7 +79,7 @@ def heartbeat(folder: Path, job: str) -> Iterator[Heartbeat]:
 def beats(folder: Path, job: str) -> list[Beat]:
     """All that was told of a job, by every process that worked on it; what cannot be read is passed over."""
     try:
-        return [Beat(**line) for line in read_objects(folder / path_of(job))]
+        return [Beat(**line) for line in read_objects(folder / _path_of(job))]
     except (OSError, ValueError, TypeError):
         return []
 
@@ -90,7 +90,7 @@ def last_beats(folder: Path) -> dict[str, Beat]:
     return {last[-1].job: last[-1] for last in found if last}
 
 
-def path_of(job: str) -> str:
+def _path_of(job: str) -> str:
     """The log of a job, as it is called in the folder."""
     name = re.sub(r"[^\w,=-]+", "-", job)
     return f"{_FOLDER}/{name}.jsonl"

@@ -64,7 +64,7 @@ def draw_figures(
             if options:
                 wanted[path] = [drawing.name, *options]
             else:
-                left_out.setdefault(drawing.needs, []).append(drawing.name)
+                left_out.setdefault("their records or weights are not there yet", []).append(drawing.name)
     for path, arguments in wanted.items():
         why = draw([*arguments, "--out", str(path)])
         if why is not None:
