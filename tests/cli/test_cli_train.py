@@ -208,7 +208,7 @@ def test_a_diverged_training_fails(command: Command, tiny_options: list[str], tm
     rate = ["--training.learning_rate", "1e6", "--training.final_learning_rate", "1e6"]
     status, _, err = command("train", "--out", str(tmp_path / "run"), *tiny_options, *rate, "--training.clip", "1e6")
     assert status == 1
-    assert "gridsum: seed 0: the loss or its gradient was no number" in err
+    assert "gridsum: seed 0: the loss or its gradient was not a number" in err
     assert err.splitlines()[-1].startswith("gridsum: error: every run has diverged")
 
 

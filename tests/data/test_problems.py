@@ -1,5 +1,4 @@
 import doctest
-from typing import Any
 
 import pytest
 import torch
@@ -91,21 +90,6 @@ def test_problems_are_uniform():
         assert stats.chisquare(observed.numpy()).pvalue > 1e-3
 
 
-def test_the_parts_of_a_problem_are_independent():
-    """Number of terms, lengths and digits, over the first problems of many seeds."""
-    seeds = 3000
-    batch = sample(Space((2, 5), (1, 4)), 1, Stream.of_seeds(list(range(seeds))))
-    problems = [ADD.parse(batch.expression(run, 0)) for run in range(seeds)]
-    counts = [len(terms) - 2 for terms in problems]
-    first, second = ([len(terms[index]) - 1 for terms in problems] for index in (0, 1))
-    units = [int(terms[0][-1]) for terms in problems]
-    for one, other in ((counts, first), (counts, second), (first, second), (counts, units), (first, units)):
-        width = max(other) + 1
-        table = torch.bincount(torch.tensor(one) * width + torch.tensor(other), minlength=4 * width)
-        result: Any = stats.chi2_contingency(table.view(4, width).numpy())
-        assert result.pvalue > 1e-3
-
-
 def test_a_run_meets_the_same_problems_alone_or_in_a_fleet():
     space = Space((1, 4), (1, 10))
     fleet = sample(space, 5, Stream.of_seeds([7, 3, 9]))
@@ -138,20 +122,6 @@ def test_problems_of_few_digits_are_of_the_space_and_solved(space, seed, share):
             assert terms == before or len(set("".join(terms))) <= 3
             assert batch.symbols[run, problem].tolist()[: len(ADD.encode(terms))] == ADD.encode(terms)
             assert ADD.decode(batch.targets[run, problem].tolist()) == str(sum(map(int, terms)))
-
-
-def test_few_digits_are_as_frequent_as_asked_and_favour_none():
-    count, share = 4000, 0.3
-    space, stream = Space((2, 2), (8, 8)), Stream.of_seeds([4])
-    problems = ["".join(ADD.parse(text)) for text in expressions_of(sample(space, count, stream, share))[0]]
-    few = [text for text in problems if len(set(text)) <= 3]
-    assert stats.binomtest(len(few), count, share).pvalue > 1e-3
-    for place in (0, 7, 15):
-        digits = torch.bincount(torch.tensor([int(text[place]) for text in few]), minlength=10)
-        assert stats.chisquare(digits.numpy()).pvalue > 1e-3
-    # Three draws of ten with repetition: all equal in a hundredth of the problems.
-    equal = sum(len(set(text)) == 1 for text in few)
-    assert stats.binomtest(equal, len(few), 0.01).pvalue > 1e-3
 
 
 @given(

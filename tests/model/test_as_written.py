@@ -20,7 +20,6 @@ import gridsum
 from gridsum.data.problems import Space, sample
 from gridsum.data.streams import Stream
 from gridsum.model.cells import Packed, Whole, cells_of
-from gridsum.model.inference import infer
 from gridsum.model.paper import LocalAttention
 from gridsum.model.rollout import Network, Start, form_of, unroll
 from gridsum.model.rule import RuleNetwork
@@ -155,20 +154,6 @@ def test_every_module_computes_as_it_was_changed(way):
             assert differ(found, before), part
             assert not differ(found, by_definition(network)), part
         assert form_of(network) == "cpu", part
-
-
-@torch.no_grad()
-@every_way
-def test_a_fleet_halts_and_answers_as_its_changed_modules_say(way):
-    network = network_of()
-    draws = torch.full((2, 4, 50), 0.25)
-    for part in ("step", "context.decision", "output"):
-        with way(network, part, altered):
-            outcome = infer(network, BATCH.symbols, SIZE, "sampled", draws)
-            expected = torch.stack([logits.argmax(-1) for logits, _ in by_definition(network)])
-            taken = outcome.steps.clamp_max(STEPS)
-            read = expected.gather(0, taken[None, ..., None].expand(1, -1, -1, SIZE.width))[0]
-            assert torch.equal(outcome.predicted[outcome.steps <= STEPS], read[outcome.steps <= STEPS])
 
 
 @every_way

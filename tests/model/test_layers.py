@@ -29,38 +29,6 @@ def randomised(module: Any) -> Any:
     return module.double()
 
 
-def alone(module: nn.Module, make, run: int) -> nn.Module:
-    """Run `run` of a fleet as a module of its own."""
-    single = make(1).double()
-    single.load_state_dict({name: value[run : run + 1] for name, value in module.state_dict().items()})
-    return single
-
-
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda runs: Linear(generators(range(runs)), 8, 5),
-        lambda runs: LayerNorm(generators(range(runs)), 8),
-        lambda runs: FeedForward(generators(range(runs)), (8, 12, 8)),
-    ],
-    ids=["Linear", "LayerNorm", "FeedForward"],
-)
-@pytest.mark.parametrize("cells", [(4,), (2, 3, 4)])
-def test_a_fleet_computes_what_each_run_does_alone(make, cells):
-    fleet = randomised(make(3))
-    x = random_tensor(3, *cells, 8)
-    result = fleet(x)
-    result.square().sum().backward()
-    for run in range(3):
-        single = alone(fleet, make, run)
-        torch.testing.assert_close(single(x[run : run + 1])[0], result[run], rtol=1e-12, atol=1e-12)
-        single(x[run : run + 1]).square().sum().backward()
-        for ours, theirs in zip(fleet.parameters(), single.parameters(), strict=True):
-            assert ours.grad is not None
-            assert theirs.grad is not None
-            torch.testing.assert_close(ours.grad[run], theirs.grad[0], rtol=1e-10, atol=1e-10)
-
-
 @pytest.mark.parametrize("runs", [1, 3])
 def test_linear_and_norm_are_torch_s(runs):
     layer, norm = (

@@ -142,18 +142,6 @@ def test_a_longer_rollout_costs_the_same(dropout):
         torch.testing.assert_close(theirs, ours, rtol=1e-8, atol=1e-12)
 
 
-def test_a_rollout_ends_at_the_most_steps():
-    """A network that never wants to halt is stopped at max_steps, with all its probability left."""
-    network = network_of(dataclasses.replace(PONDER, max_steps=5))
-    assert network.context is not None
-    with torch.no_grad():
-        network.context.decision.layers[-1].bias.fill_(-30.0)  # pyright: ignore[reportCallIssue]
-    rollout = network(problems_of([0]).symbols, GridSize(3, 4))
-    assert list(rollout.steps) == [0, 1, 2, 3, 4, 5]
-    assert (rollout.truncation == 5).all()
-    assert (rollout.probability[5] > 0.999).all()
-
-
 @pytest.mark.parametrize("dropout", [False, True])
 @BOTH
 def test_a_fleet_is_its_runs_alone(config, dropout):

@@ -22,8 +22,7 @@ from gridsum.model.store import SHIPPED
 from gridsum.study import reproduction
 from gridsum.study.reproduction import Reproduction, named
 from gridsum.study.results import load_results
-from gridsum.training.folders import create, read_metrics, read_setup
-from gridsum.training.loop import write_outcome
+from gridsum.training.folders import create, read_metrics, read_setup, write_outcome
 from tests.children import as_new, in_child, stopped
 from tests.children import command as work_of
 from tests.study.conftest import ROOT, table_lines

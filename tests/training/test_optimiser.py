@@ -82,16 +82,3 @@ def test_updates_are_torch_s_run_by_run(size):
         expected = torch.cat([p.detach().flatten() for p in copies])
         torch.testing.assert_close(ours.weights[run], expected, rtol=1e-5, atol=1e-6)
     torch.testing.assert_close(flatten(p.detach() for p in network.parameters()), ours.weights)
-
-
-def test_starting_again_forgets_the_gradients_and_their_count():
-    optimisers = [AdamW(small_network(), CONFIG) for _ in range(2)]
-    used, new = optimisers
-    before, alive = used.weights.clone(), torch.tensor([True, True])
-    used.update(torch.ones_like(before), RATE, alive)
-    for parameter, fresh in zip(used.network.parameters(), new.network.parameters(), strict=True):
-        parameter.data.copy_(fresh)
-    used.restart()
-    for optimiser in optimisers:
-        optimiser.update(torch.full_like(before, 0.01), RATE, alive)
-    assert torch.equal(used.weights, new.weights)

@@ -38,8 +38,8 @@ from gridsum.ops.forms import served
 from gridsum.study.leakage import append_leakage, leakage, read_leakage
 from gridsum.study.selection import choose, proved_seed
 from gridsum.training.checkpoints import drop_checkpoints
-from gridsum.training.folders import FolderError, read_setup, seed_folder, trained_epochs
-from gridsum.training.loop import Epoch, news, read_outcome, train
+from gridsum.training.folders import FolderError, read_outcome, read_setup, seed_folder, trained_epochs
+from gridsum.training.loop import Epoch, news, train
 
 Way = tuple[str, str]
 """How problems are measured: on which grids, and by which placement."""

@@ -30,6 +30,7 @@ from gridsum.io.disk import (
     sync,
     write_atomically,
 )
+from gridsum.io.sealed import checksum_of
 from gridsum.model.store import WEIGHTS, Model
 from gridsum.training.checkpoints import (
     BEFORE,
@@ -161,8 +162,8 @@ def _write_setup(folder: Path, config: Any, seeds: Sequence[int], start: dict[st
     write_atomically(folder / _CONFIG, json.dumps(setup | {_CHECKSUM: _checksum(setup)}, indent=2).encode())
 
 
-def _checksum(setup: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(setup, sort_keys=True).encode()).hexdigest()
+def _checksum(content: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def about_start(start: Model, moments: bool) -> dict[str, Any]:
@@ -259,3 +260,25 @@ def cut_metrics(folder: Path, seed: int, epoch: int) -> None:
     text = b"".join(json.dumps(line).encode() + b"\n" for line in kept)
     if text != content:
         write_atomically(path, text)
+
+
+def write_outcome(path: Path, result: dict[str, Any]) -> None:
+    """Keep what a run came to, with checksums of it and of the weights beside it."""
+    result = {**result, "weights": checksum_of(path.parent / WEIGHTS)}
+    write_atomically(path, (json.dumps(result | {"checksum": _checksum(result)}, indent=2) + "\n").encode())
+
+
+def read_outcome(path: Path) -> dict[str, Any]:
+    """What a run came to after training, if it is as it was written, and of the weights beside it, where they are."""
+    weights, why = path.parent / WEIGHTS, ""
+    try:
+        found = json.loads(path.read_text())
+        if found.pop("checksum") != _checksum(found):
+            why = "it was changed after it was written"
+        elif weights.is_file() and found["weights"] != checksum_of(weights):
+            why = "it is of other weights than those beside it"
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        found, why = {}, f"{error!r}"
+    if why:
+        raise FolderError(f"{path} cannot be used ({why}); remove it, and it is made again with --resume")
+    return found

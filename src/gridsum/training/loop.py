@@ -1,6 +1,5 @@
 """Training: a fleet of runs of anything in the registry, epoch by epoch, into a folder that can be resumed."""
 
-import hashlib
 import json
 import time
 from collections.abc import Callable, Sequence
@@ -17,8 +16,7 @@ from gridsum.config.paper import ConfigError
 from gridsum.config.registry import Trainable, find
 from gridsum.data.problems import Batch, sample
 from gridsum.data.streams import Stream
-from gridsum.io.disk import locked, write_atomically
-from gridsum.io.sealed import checksum_of
+from gridsum.io.disk import locked
 from gridsum.model.runs import flatten
 from gridsum.model.store import WEIGHTS, Model, load_runs, save_run
 from gridsum.ops.costs import check_memory, check_time
@@ -36,10 +34,12 @@ from gridsum.training.folders import (
     cut_metrics,
     keep_logs,
     kept_weights,
+    read_outcome,
     read_setup,
     seed_folder,
     take_up,
     trained_epochs,
+    write_outcome,
     write_setup,
 )
 from gridsum.training.optimiser import AdamW
@@ -101,19 +101,6 @@ def news(epoch: Epoch) -> str:
     return ", ".join(parts)
 
 
-@dataclass(frozen=True)
-class Callbacks:
-    """Who hears of a training run."""
-
-    report: Callable[[Epoch], None] = lambda _: None
-    """Of every epoch."""
-    warn: Warn = lambda _: None
-    tick: Tick = lambda *_: None
-    """Of every training step: how many are done, and of how many."""
-    finishing: Callable[[int, int, str], None] = lambda *_: None
-    """Of what is done after training: how many runs are done, of how many, and what is new."""
-
-
 def train(
     config: Any,
     seeds: Sequence[int],
@@ -130,11 +117,13 @@ def train(
 
     The runs begin from random weights, or from those of `start`, a model with the same seeds; the optimiser then goes
     on with the moments that the checkpoint of its training folder holds, where there is one. Returns what each run came
-    to after training, where its entry does anything then.
+    to after training, where its entry does anything then. `report` hears of every epoch, `tick` of every training step
+    (how many are done, and of how many), `finishing` of what is done after training (how many runs are done, of how
+    many, and what is new).
     """
     if len(set(seeds)) != len(seeds) or not seeds:
         raise ConfigError("seeds must be different from each other, and at least one")
-    kind, told = find(config.variant), Callbacks(report, warn, tick, finishing)
+    kind = find(config.variant)
     config = _in_precision(config, device, folder if resume else None)
     if resume:
         check_same(folder, config, seeds)  # before the lock, which needs a folder
@@ -151,9 +140,11 @@ def train(
         check_time(what, work, device, served(config.training.precision, device))
     with locked(folder, warn):
         with set_for_training(device, config.training.precision):
-            _train(config, tuple(seeds), folder, device, resume, start, told)
+            fleet = Fleet(config, tuple(seeds), device)
+            _prepare(fleet, folder, resume, start, warn)
+            _train(fleet, folder, report, warn, tick)
         with set_for_training(device, "fp32"):  # what comes after is done in the precision of solving
-            return _finish(kind, config, seeds, folder, device, told)
+            return _finish(fleet, folder, finishing)
 
 
 def _in_precision(config: Any, device: torch.device, there: Path | None) -> Any:
@@ -165,62 +156,53 @@ def _in_precision(config: Any, device: torch.device, there: Path | None) -> Any:
     return override(config, {"training.precision": used})
 
 
-def _train(
-    config: Any,
-    seeds: tuple[int, ...],
-    folder: Path,
-    device: torch.device,
-    resume: bool,
-    start: Model | None,
-    told: Callbacks,
-) -> None:
+def _prepare(fleet: "Fleet", folder: Path, resume: bool, start: Model | None, warn: Warn) -> None:
+    """Begin a folder, or take up what it holds."""
     if not resume:
         check_free(folder)
-    fleet = Fleet(config, seeds, device)
+    clear_leftovers(folder)
     if resume:
-        clear_leftovers(folder)
-        fleet.restore(folder, told.warn)
-        write_setup(folder, config, seeds)
-    else:
-        clear_leftovers(folder)
-        drop_checkpoints(folder)
-        began = None
-        if start is not None:
-            kept = fleet.begin_from(start)
-            if not kept:
-                told.warn(f"{start.name} comes without the optimiser's moments, so they begin at zero")
-            began = about_start(start, kept)
-            save_checkpoint(folder, fleet.checkpoint({}))  # resuming must not depend on the weights it began from
-        create(folder, config, seeds, began)  # a folder without a configuration holds no training yet
-        if start is not None:
-            fleet.save_weights(folder)
+        fleet.restore(folder, warn)
+        write_setup(folder, fleet.config, fleet.seeds)
+        return
+    drop_checkpoints(folder)
+    began = None
+    if start is not None:
+        kept = fleet.begin_from(start)
+        if not kept:
+            warn(f"{start.name} comes without the optimiser's moments, so they begin at zero")
+        began = about_start(start, kept)
+        save_checkpoint(folder, fleet.checkpoint({}))  # resuming must not depend on the weights it began from
+    create(folder, fleet.config, fleet.seeds, began)  # a folder without a configuration holds no training yet
+    if start is not None:
+        fleet.save_weights(folder)
+
+
+def _train(fleet: "Fleet", folder: Path, report: Callable[[Epoch], None], warn: Warn, tick: Tick) -> None:
     fleet.keep()
-    started, saved, training = time.monotonic(), fleet.done, config.training
+    started, saved, training = time.monotonic(), fleet.done, fleet.config.training
     try:
-        for epoch in range(fleet.epoch + 1, training.epochs + 1):
+        for number in range(fleet.epoch + 1, training.epochs + 1):
             before, draws, begun = fleet.alive.tolist(), fleet.draws.tolist(), time.monotonic()
-            means, rate = fleet.train_epoch(epoch, told.tick)
-            if epoch <= _HELD_OUT_EPOCHS or epoch % _HELD_OUT_EPOCHS == 0:
+            means, rate = fleet.train_epoch(number, tick)
+            if number <= _HELD_OUT_EPOCHS or number % _HELD_OUT_EPOCHS == 0:
                 means |= fleet.held_out()
-            phase = fleet.lesson.phase(fleet.done - 1)
-            _log(folder, fleet, epoch, phase, means, rate, time.monotonic() - begun)
-            _warn_of_divergence(fleet, before, epoch, told.warn)
+            alive, phase, now = tuple(fleet.alive.tolist()), fleet.lesson.phase(fleet.done - 1), time.monotonic()
+            epoch = Epoch(number, training.epochs, fleet.seeds, alive, means, rate, now - started, phase)
+            _log(folder, epoch, fleet.draws.tolist(), now - begun)
+            _warn_of_divergence(fleet, before, epoch, warn)
             for seed, old, new in zip(fleet.seeds, draws, fleet.draws.tolist(), strict=True):
                 if new > old:
-                    told.warn(
-                        f"seed {seed}: too few results were right, so its weights were drawn anew in epoch {epoch}"
-                    )
+                    warn(f"seed {seed}: too few results were right, so its weights were drawn anew in epoch {number}")
             fleet.end_epoch()
-            alive = tuple(fleet.alive.tolist())
-            if epoch % training.checkpoint_epochs == 0 or epoch == training.epochs:
+            if number % training.checkpoint_epochs == 0 or number == training.epochs:
                 fleet.save(folder)
                 saved = fleet.done
-            if training.keep_epochs and epoch % training.keep_epochs == 0:
-                fleet.save_weights(folder, kept_weights(epoch))
-            seconds = time.monotonic() - started
-            told.report(Epoch(epoch, training.epochs, fleet.seeds, alive, means, rate, seconds, phase))
+            if training.keep_epochs and number % training.keep_epochs == 0:
+                fleet.save_weights(folder, kept_weights(number))
+            report(epoch)
             if not any(alive):
-                raise TrainingError(f"every run has diverged by epoch {epoch}; try a smaller training.learning_rate")
+                raise TrainingError(f"every run has diverged by epoch {number}; try a smaller training.learning_rate")
     finally:
         fleet.go_back()  # a stop may have come in the middle of a step, or between an epoch's log and its end
         for seed in fleet.seeds:
@@ -374,15 +356,9 @@ def _outcome(kind: Trainable, folder: Path, seed: int) -> Path:
     return seed_folder(folder, seed) / kind.outcome
 
 
-def _finish(
-    kind: Trainable,
-    config: Any,
-    seeds: Sequence[int],
-    folder: Path,
-    device: torch.device,
-    told: Callbacks,
-) -> list[dict[str, Any]]:
+def _finish(fleet: Fleet, folder: Path, finishing: Callable[[int, int, str], None]) -> list[dict[str, Any]]:
     """What comes after training, of those runs that it has not been done with; returns what each came to."""
+    kind, config, seeds, device = fleet.kind, fleet.config, fleet.seeds, fleet.device
     if not kind.outcome:
         return []
     left = [seed for seed in seeds if not _outcome(kind, folder, seed).is_file()]
@@ -391,7 +367,7 @@ def _finish(
         model = load_runs(config.variant, [seed_folder(folder, seed) / WEIGHTS for seed in left], device)
 
         def report(news: str) -> None:
-            told.finishing(done, len(seeds), news)
+            finishing(done, len(seeds), news)
 
         report("begun")  # the first that it reports may take minutes
         for run, result in kind.finish(model.network, config, left, report):
@@ -401,55 +377,21 @@ def _finish(
     return [read_outcome(_outcome(kind, folder, seed)) for seed in seeds]
 
 
-def write_outcome(path: Path, result: dict[str, Any]) -> None:
-    """Keep what a run came to, with checksums of it and of the weights beside it."""
-    result = {**result, "weights": checksum_of(path.parent / WEIGHTS)}
-    write_atomically(path, (json.dumps(result | {"checksum": _checksum(result)}, indent=2) + "\n").encode())
-
-
-def read_outcome(path: Path) -> dict[str, Any]:
-    """What a run came to after training, if it is as it was written, and of the weights beside it, where they are."""
-    weights, why = path.parent / WEIGHTS, ""
-    try:
-        found = json.loads(path.read_text())
-        if found.pop("checksum") != _checksum(found):
-            why = "it was changed after it was written"
-        elif weights.is_file() and found["weights"] != checksum_of(weights):
-            why = "it is of other weights than those beside it"
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        found, why = {}, f"{error!r}"
-    if why:
-        raise FolderError(f"{path} cannot be used ({why}); remove it, and it is made again with --resume")
-    return found
-
-
-def _checksum(result: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(result, sort_keys=True).encode()).hexdigest()
-
-
-def _log(
-    folder: Path,
-    fleet: Fleet,
-    epoch: int,
-    phase: str,
-    means: dict[str, tuple[float, ...]],
-    rate: float,
-    seconds: float,
-) -> None:
-    where = {"epoch": epoch, **({"phase": phase} if phase else {})}
-    for run, (seed, alive) in enumerate(zip(fleet.seeds, fleet.alive.tolist(), strict=True)):
+def _log(folder: Path, epoch: Epoch, draws: list[int], seconds: float) -> None:
+    where = {"epoch": epoch.number, **({"phase": epoch.phase} if epoch.phase else {})}
+    for run, (seed, alive) in enumerate(zip(epoch.seeds, epoch.alive, strict=True)):
         if alive:
-            values = {name: value[run] for name, value in means.items()}
-            if (draws := int(fleet.draws[run])) > 1:
-                values["draws"] = draws
-            append_metrics(folder, seed, {**where, **values, "learning_rate": rate, "seconds": seconds})
+            values = {name: value[run] for name, value in epoch.means.items()}
+            if draws[run] > 1:
+                values["draws"] = draws[run]
+            append_metrics(folder, seed, {**where, **values, "learning_rate": epoch.learning_rate, "seconds": seconds})
 
 
-def _warn_of_divergence(fleet: Fleet, before: list[bool], epoch: int, warn: Callable[[str], None]) -> None:
+def _warn_of_divergence(fleet: Fleet, before: list[bool], epoch: Epoch, warn: Warn) -> None:
     steps = fleet.config.training.steps_per_epoch
-    for seed, was, is_now in zip(fleet.seeds, before, fleet.alive.tolist(), strict=True):
+    for seed, was, is_now in zip(epoch.seeds, before, epoch.alive, strict=True):
         if was and not is_now:
             warn(
-                f"seed {seed}: the loss or its gradient was no number in epoch {epoch} (within training steps "
-                f"{(epoch - 1) * steps} to {fleet.done - 1}); the run is set aside with its last sound weights"
+                f"seed {seed}: the loss or its gradient was not a number in epoch {epoch.number} (training steps "
+                f"{(epoch.number - 1) * steps} to {fleet.done - 1}); the run is set aside with its last sound weights"
             )
