@@ -313,6 +313,10 @@ def test_a_configuration_that_is_not_as_it_was_written_is_refused(tmp_path):
     path.write_text(path.read_text().replace('"epochs": 1,', '"epochs": 3,'))
     with pytest.raises(FolderError, match="is not as it was written"):
         train(short(), [1], tmp_path, CPU, resume=True)
+    for harm in ("[]", "{", '{"seeds": [1e400]}', "[" * 100_000):
+        path.write_text(harm)
+        with pytest.raises(FolderError, match="cannot be read as the configuration"):
+            train(short(), [1], tmp_path, CPU, resume=True)
 
 
 def test_damaged_weights_are_made_anew_on_resuming(tmp_path):

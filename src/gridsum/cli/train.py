@@ -162,7 +162,7 @@ def run(options: Options) -> int:
 def _read_config(name: str) -> Any:
     try:
         data = json.loads(Path(name).read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"{name} is not JSON: {error}") from None
     if isinstance(data, dict):
         for given in ("seeds", "start", "sha256"):  # of a training folder's config.json; the options decide

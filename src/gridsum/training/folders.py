@@ -189,8 +189,11 @@ def _read_setup(folder: Path) -> tuple[Any, tuple[int, ...], dict[str, Any]]:
         raise FolderError(f"no training run to resume in {folder}; start one without --resume") from None
     except FolderError:
         raise
-    except (json.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
-        raise FolderError(f"{path} cannot be read as the configuration of a training run: {error!r}") from None
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+        raise FolderError(
+            f"{path} cannot be read as the configuration of a training run ({type(error).__name__}: {error}); put it "
+            "back from a copy"
+        ) from None
     try:
         return read_config(data), seeds, start
     except ConfigError as error:
