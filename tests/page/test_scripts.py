@@ -100,8 +100,10 @@ def test_its_proof_counts_what_ours_counts(node: Node):
       const { contexts, evaluations, states } = gridsum.data.facts;
       told.push([10, true, contexts, evaluations, states]);"""
     ours = {}
-    for path in SHIPPED.glob("exact*.rule.json"):
+    for path in SHIPPED.glob("*.rule.json"):
         table = read_rule(path)
+        if not table.task.name.startswith("add"):
+            continue
         proof = prove(table)
         ours[table.task.alphabet.base] = [proof.proved, proof.contexts, proof.evaluations, len(proof.states)]
     told = node(script)

@@ -139,4 +139,5 @@ def _rules() -> tuple[RuleTable, ...]:
     table = shipped_rule(DEFAULT_MODEL)
     if table is None:
         raise PageError(f"the rule of {DEFAULT_MODEL} does not come with this gridsum; install it again")
-    return (table, *(read_rule(path) for path in sorted(SHIPPED.glob("exact-base*.rule.json"))))
+    others = map(read_rule, sorted(SHIPPED.glob("*-base*.rule.json")))
+    return (table, *(other for other in others if other.task.name.startswith("add")))

@@ -113,7 +113,7 @@
       });
       if (current?.x !== x || !place.has(current.right) || !place.has(current.below)) return;
       context.strokeStyle = ink;
-      context.lineWidth = Math.max(1.5, size / 6);
+      context.lineWidth = clamp(size / 6, 1.5, 4);
       context.strokeRect(left + size * place.get(current.right) - gap / 2, left + size * place.get(current.below) - gap / 2, size, size);
     }
 
