@@ -10,11 +10,10 @@ import torch
 from gridsum.config.exact import ExactConfig
 from gridsum.config.fields import override
 from gridsum.config.paper import Config
-from gridsum.config.registry import find
 from gridsum.evaluation.solving import solve
 from gridsum.io.limits import TooLargeError, duration, time_limit, told
 from gridsum.model.store import load
-from gridsum.ops.costs import check_memory, check_time, memory_limit, solving_bytes, training_bytes, training_work
+from gridsum.ops.costs import check_memory, check_time, memory_limit, solving_bytes, training_work
 from gridsum.training.loop import train
 from gridsum.training.process import give_back_freed_memory
 
@@ -103,11 +102,3 @@ def test_what_would_take_too_long_is_refused_before_it_begins(tmp_path, monkeypa
 @pytest.mark.parametrize(("seconds", "text"), [(0.1, "1 s"), (600, "10 min"), (86400, "24.0 h"), (1e9, "11,574 days")])
 def test_times(seconds, text):
     assert duration(seconds) == text
-
-
-def test_more_of_everything_takes_more():
-    one = training_bytes(Config(), 1)
-    assert training_bytes(Config(), 10) == 10 * one
-    assert training_bytes(override(Config(), {"training.batch": 256}), 1) == 2 * one
-    exact = find("exact")
-    assert 0 < 2 * exact.memory(ExactConfig(), 1) == exact.memory(ExactConfig(), 2)
