@@ -66,7 +66,7 @@ class Options(Rules, OnDevice):
     )
     suite: tuple[Suite, ...] = several("what to measure on (default: comparison)")
     samples: Samples | None = option(
-        "problems of each suite (default: 640, or 128 where terms have 1000 digits or more; in the collection exact "
+        "problems of each suite (default: 640, or 128 where terms have 1000 digits or more; in the collection hard-cases "
         "mostly 1024)"
     )
     out: File | None = option("add the records to this file; without it they are only printed")
@@ -76,7 +76,7 @@ class Options(Rules, OnDevice):
         "every",
     )
     format: Format = option(f"what is printed: one of {', '.join(FORMATS)}", "text")
-    seed: Seed = option("of the problems, grid sizes and halting draws", 0)
+    seed: Seed = option("random seed for problems, grid sizes and halting", 0)
 
 
 def run(options: Options) -> int:

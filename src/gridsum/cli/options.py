@@ -349,7 +349,7 @@ class Rules:
         "most probable action, in time linear in the length; auto: soft, but hard for sums too long for it",
         "auto",
     )
-    seed: Seed = option("of the draws of sampled halting", 0)
+    seed: Seed = option("random seed for sampled halting", 0)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -94,7 +94,7 @@ class Options(Jobs):
         1,
     )
     precision: Literal["auto", "fp32", "tf32", "bf16"] = option(
-        "of the products in training: auto is bf16 on a GPU that has it, else fp32", "auto"
+        "precision of matrix multiplications in training: auto is bf16 on a GPU that has it, else fp32", "auto"
     )
     only: tuple[Annotated[str, Value("STAGE", one_of("stage", tuple(_STAGES)))], ...] = several(
         "do these stages alone (default: all but extra-seeds and ship)"

@@ -51,7 +51,7 @@ class Options(Jobs):
     )
     list: File | None = option("one JSON object a line, of fields and values to change")
     measure: tuple[Suite, ...] = several("measure all runs on these suites")
-    samples: Samples | None = option("of each suite (default: its own)")
+    samples: Samples | None = option("problems per suite (default: the suite's own number)")
     changes: Mapping[str, str] = field(default_factory=dict)
 
     @staticmethod

@@ -144,7 +144,7 @@ class DiscoveryConfig:
     harden_accuracy: float = described(
         0.9, "Character accuracy, under the most probable actions, at which placement becomes hard."
     )
-    weight_decay: float = described(0.05, "Of weight matrices.")
+    weight_decay: float = described(0.05, "Weight decay of matrices.")
     clip: float = described(1.0, "The largest norm of a run's gradient.")
     pad_weight: float = described(0.1, "The weight of the PAD class in the cross-entropy.")
     epoch_steps: int = described(

@@ -35,7 +35,7 @@ class SumRequest(Closed):
     model: Annotated[str | None, Field(description="a name from GET /models; the first one if left out")] = None
     halting: Annotated[HaltingRule | None, Field(description="when to stop; the model's own rule if left out")] = None
     placement: Annotated[PlacementRule, Field(description="how the symbols get onto the grid")] = "auto"
-    seed: Annotated[int, Field(strict=True, ge=0, lt=2**63, description="of the draws of sampled halting")] = 0
+    seed: Annotated[int, Field(strict=True, ge=0, lt=2**63, description="random seed for sampled halting")] = 0
 
 
 class Problem(Closed):
@@ -85,7 +85,7 @@ class AnswerView(Closed):
     placement: str
     capped: Annotated[bool, Field(description="whether the limit on steps ended it")]
     model: str
-    milliseconds: Annotated[float, Field(description="of computation")]
+    milliseconds: Annotated[float, Field(description="time of computation")]
 
 
 class Frame(BaseModel):
@@ -94,7 +94,7 @@ class Frame(BaseModel):
     n: int
     halting: Annotated[float | None, Field(alias="lambda", description="λ_n; null for models without halting network")]
     p: Annotated[float | None, Field(description="p_n, the probability of halting at n")]
-    cumulated: Annotated[float | None, Field(description="of having halted by n")]
+    cumulated: Annotated[float | None, Field(description="probability of having halted by n")]
     symbols: Annotated[list[list[str]], Field(description="H × W, what the output layer reads in each cell")]
     confidence: Annotated[list[list[float]], Field(description="H × W, its probability")]
     states: Annotated[list[list[int]] | None, Field(description="H × W, where the model is a rule")] = None
@@ -106,5 +106,5 @@ class TraceView(AnswerView):
     alphabet: Annotated[list[str], Field(description="the first, a space, is PAD: a blank")]
     symbols: Annotated[list[str], Field(description="the input, character by character")]
     action_names: Annotated[list[str], Field(description="append to the top row, push a new row, ignore")]
-    actions: Annotated[list[list[float]], Field(description="of each input symbol, their probabilities")]
+    actions: Annotated[list[list[float]], Field(description="their probabilities, for each input symbol")]
     frames: Annotated[list[Frame], Field(description="for each n from 0, before any step")]
