@@ -66,7 +66,7 @@ class Options(Rules, OnDevice):
     )
     suite: tuple[Suite, ...] = several("what to measure on (default: comparison)")
     samples: Samples | None = option(
-        "problems of each suite (default: 640, or 128 where terms have 1000 digits or more; in the collection hard-cases "
+        "problems per suite (default: 640, or 128 where terms have 1000 digits or more; in the collection hard-cases "
         "mostly 1024)"
     )
     out: File | None = option("add the records to this file; without it they are only printed")
