@@ -17,6 +17,7 @@ import gridsum
 from gridsum.api.options import SolveOptions
 from gridsum.api.rules import RuleModel
 from gridsum.automaton.construct import construct
+from gridsum.automaton.files import shipped_rule, shipped_tasks
 from gridsum.automaton.meaning import meaning_of
 from gridsum.automaton.proof import prove
 from gridsum.automaton.rule import LearnedRule
@@ -372,3 +373,39 @@ def test_a_difference_names_the_task_that_has_it():
 @pytest.mark.parametrize(("text", "columns"), [("9999+1", 3), ("523+102", 0), ("5+5", 0), ("95+5", 1), ("999+999", 0)])
 def test_how_far_a_carry_is_passed_on(text: str, columns: int):
     assert Addition().carried(text.split("+")) == columns
+
+
+def fuzz(name: str, count: int) -> None:
+    """A shipped rule against Python's integers."""
+    table = shipped_rule(name)
+    assert table is not None
+    task = table.task
+    for part, space in enumerate((Space((1, 4), (1, 8)), Space((2, 2), (1, 40)), Space((1, 9), (1, 4)))):
+        batch = sample(space, count // 3, Stream.of_seeds([part]), 0.5, task)
+        expressions = [task.parse(text) for text in batch.expressions()]
+        for terms, found in zip(expressions, solve_many(table, expressions), strict=True):
+            assert found.answer == by_python(task, terms)
+
+
+@pytest.mark.parametrize("name", shipped_tasks().values())
+def test_shipped_rules_are_small_proved_and_right(name: str):
+    table = shipped_rule(name)
+    assert table is not None
+    assert len(table.to_json()) <= 3_000
+    assert prove(table).proved
+    fuzz(name, 600)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", shipped_tasks().values())
+def test_shipped_rules_in_many_sums(name: str):
+    fuzz(name, 100_000)
+
+
+def test_a_task_is_solved_by_the_rule_that_ships_for_it(capsys: pytest.CaptureFixture[str]):
+    assert main(["solve", "--task", "add:base=12", "bb+1"]) == 0
+    assert capsys.readouterr().out == "100\n"
+    assert main(["solve", "--task", "subtract", "5-3"]) == 2
+    assert "no rule for the task subtract comes with gridsum" in capsys.readouterr().err
+    assert main(["rule", "--task", "subtract:base=2"]) == 0
+    assert "This is what a column of subtract:base=2 does in all 8 cases" in capsys.readouterr().out

@@ -33,7 +33,8 @@ def load(name: str | Path = DEFAULT_MODEL, seed: int | None = None, device: str 
         return RuleModel(name, None, read_rule(name))
     table = shipped_rule(name) if seed is None else None
     if table is not None:  # without torch
-        return RuleModel(name, Path(__file__).parents[1] / "shipped" / f"{name}.safetensors", table)
+        weights = Path(__file__).parents[1] / "shipped" / f"{name}.safetensors"
+        return RuleModel(name, weights if weights.is_file() else None, table)
     from gridsum.config.registry import find
     from gridsum.model.store import configuration_of, load_runs, locate
 

@@ -23,6 +23,12 @@ def read_rule(path: str | Path) -> RuleTable:
         raise TableError(f"{path}: {error}") from None
 
 
+def shipped_tasks() -> dict[str, str]:
+    """The tasks that a rule comes with gridsum for, and the names of these rules."""
+    names = [path.name.removesuffix(".rule.json") for path in sorted(_SHIPPED.glob("*.rule.json"))]
+    return {read_rule(_SHIPPED / f"{name}.rule.json").task.name: name for name in names}
+
+
 def shipped_rule(name: str) -> RuleTable | None:
     """The rule of a model that comes with gridsum, if it has one; a path is no name of one."""
     path = _SHIPPED / f"{name}.rule.json"

@@ -78,7 +78,7 @@ def meaning_of(table: RuleTable) -> Meaning:
     states = tuple(state_of(number, pattern) for number, pattern in enumerate(table.states))
     column = check.rule.row.column
     every = ((case, column(*case)) for case in product(range(base), range(base), (0, 1)))
-    cases = {case: Sum(*wanted) for case, wanted in every if wanted is not None}
+    cases: dict[tuple[int, int, int], Sum] = {case: Sum(*wanted) for case, wanted in every if wanted is not None}
     return Meaning(base, states, _carry_bits(table.bits, states, base), dict(sums), cases)
 
 

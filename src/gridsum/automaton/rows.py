@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from gridsum.tasks import RowRule, Task, TaskError
@@ -62,8 +62,9 @@ class Rows:
     base: int
     row: RowRule
 
-    @classmethod
-    def of(cls, task: Task) -> "Rows":
+    @staticmethod
+    @lru_cache(maxsize=16)
+    def of(task: Task) -> "Rows":
         if task.row is None:
             raise TaskError(f"the task {task.name} does not say what its columns do: it has no row rule")
         return (Adding if task.row.coq == "addition" else Rows)(task.alphabet.base, task.row)
@@ -115,19 +116,19 @@ class Rows:
             if here not in ways and self.value(here[0]) is not None:
                 ways[here] = {(place, False) for place in self._further(*here) if self.value(place) is not None}
                 waiting += ways[here]
+        means = {here: self.value(here[0]) or (0, 0) for here in ways}
         found: dict[tuple[Place, bool], set[Neighbour | None]] = {here: set() for here in ways}
         again = True
         while again:
             again = False
             for here, further in ways.items():
                 place, more = here[0], set[Neighbour | None]()
-                empty = place.holds == Shape.NOTHING and place.below is None
-                if empty and self.value(place) == (0, self.row.nothing):
+                if place.holds == Shape.NOTHING and place.below is None and means[here] == (0, self.row.nothing):
                     more.add(None)
                 for left in further:
-                    kind, meaning = Cell(left[0].below is None, left[0].holds), self.value(left[0])
-                    assert meaning is not None
-                    more |= {(kind, meaning, meaning[0] == 0 and (n is None or n[2])) for n in found[left]}
+                    kind, meaning = Cell(left[0].below is None, left[0].holds), means[left]
+                    nothing_left = {beyond is None or beyond[2] for beyond in found[left]}
+                    more |= {(kind, meaning, meaning[0] == 0 and nothing) for nothing in nothing_left}
                 again |= not more <= found[here]
                 found[here] |= more
         return found

@@ -77,10 +77,18 @@ def _overview(models: Mapping[str, Path]) -> Table:
     caption = (
         "The last columns: whole results right, from the records, of random digits, where carries are short; the very "
         f"last is of 9…9 + 1, where one carry runs through all columns. {ROUNDING} "
-        "`gridsum models NAME` shows all scores." + (f" {DEFAULT_MODEL} {_ANSWERS}." if DEFAULT_MODEL in models else "")
+        "`gridsum models NAME` shows all scores."
+        + (f" {DEFAULT_MODEL} {_ANSWERS}." if DEFAULT_MODEL in models else "")
+        + f" Proved rules for other tasks, without their networks: {_rules()}; gridsum solve --task NAME."
     )
     header = ("model", "use this for", "epochs", "parameters", *suites)
     return Table("Models that come with gridsum", caption, header, tuple(rows))
+
+
+def _rules() -> str:
+    from gridsum.automaton.files import shipped_tasks
+
+    return ", ".join(task for task, name in shipped_tasks().items() if name not in MODELS)
 
 
 def _listed(name: str, path: Path) -> str:

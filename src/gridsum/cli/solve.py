@@ -73,6 +73,7 @@ class Options(OneModel, Rules, OnCpu):
       gridsum solve 12 + 34
       gridsum solve --show 523+102
       gridsum solve --file sums.csv --csv > answers.csv
+      gridsum solve --task add:base=2 101+11
       gridsum solve --trace 12+34 --model base | jq '.frames[].lambda'
       echo 12+34 | gridsum solve --model base --halting median
     """
@@ -80,6 +81,7 @@ class Options(OneModel, Rules, OnCpu):
     expressions: tuple[Annotated[str, Value("EXPR")], ...] = several(
         "a sum, such as 523+102 or '523 + 102 ='", argument=True
     )
+    task: str | None = option("answer by the rule that ships for a task, such as add:base=12 (see gridsum models)")
     file: File | None = option("read the sums from a file, one a line; - is standard input")
     json: bool = flag(
         "print a JSON object a line: expression, answer, expected (the true sum), correct, steps, halting, placement, "
@@ -144,8 +146,22 @@ def _answer_arguments(options: Options) -> int:
     return _answer(_begin(options), asked, options)
 
 
+def _named(options: Options) -> str:
+    """The model that is asked."""
+    if options.task is None:
+        return options.model
+    from gridsum.automaton.files import shipped_tasks
+    from gridsum.tasks import find
+
+    tasks, task = shipped_tasks(), find(options.task).name
+    if task not in tasks:
+        learn = f"learn one with: gridsum train --variant exact --task {task}"
+        raise UsageError(f"no rule for the task {task} comes with gridsum, only for {', '.join(tasks)}; {learn}")
+    return tasks[task]
+
+
 def _begin(options: Options) -> Model:
-    model = load(options.model, device=options.device)
+    model = load(_named(options), device=options.device)
     if options.csv:
         print_text(_csv_line(DESCRIBED))
     return model

@@ -38,8 +38,6 @@ class Task(ABC):
     """What it is measured on, where nothing else is said; of those with too many terms, none."""
     unwritten: int = 0
     """What `result` is given where nothing is written."""
-    row: RowRule | None = None
-    """What its columns do, by which a rule can be proved; None where nothing can."""
 
     def answer(self, terms: Sequence[str]) -> str:
         """The exact answer, without leading zeros."""
@@ -80,6 +78,11 @@ class Task(ABC):
         """Drawn lengths [...,N], 0 where there is no term, and digits [...,N,D] as a problem may have them; any will
         do by default."""
         return lengths, digits
+
+    @property
+    def row(self) -> RowRule | None:
+        """What its columns do, by which a rule can be proved; None where nothing can."""
+        return None
 
     def check(self, terms: Sequence[str]) -> None:
         """Refuse terms that have no answer, with an `ExpressionError`."""
