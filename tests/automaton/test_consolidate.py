@@ -17,7 +17,9 @@ from gridsum.automaton.rule import LearnedRule, agreement
 from gridsum.automaton.table import RuleTable
 from gridsum.automaton.targets import ANY, TargetTable, siblings
 from gridsum.config.exact import ConsolidationConfig, RuleConfig
+from gridsum.data import problems
 from gridsum.model.rule import RuleNetwork
+from gridsum.training import discovery, exact
 from tests.oracles.column_addition import (
     BLANK,
     CELL_SYMBOLS,
@@ -288,5 +290,11 @@ def test_consolidation_knows_no_arithmetic(module):
     }
     modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     assert not imported & {"Addition", "find"}
-    assert "gridsum.automaton.proof" not in modules
+    assert not modules & {f"gridsum.automaton.{name}" for name in ("proof", "rows", "construct")}
     assert not {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)} & {9, 10}, "no digits either"
+
+
+@pytest.mark.parametrize("module", [consolidate, minimise, observe, repair, targets, problems, discovery, exact])
+def test_training_and_consolidation_never_see_what_columns_do(module):
+    tree = ast.parse(inspect.getsource(module))
+    assert not {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)} & {"row", "column"}
