@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from gridsum.automaton import minimise, observe, repair, targets
-from gridsum.automaton.construct import construct
 from gridsum.automaton.files import read_rule
 from gridsum.automaton.proof import prove
 from gridsum.automaton.solve import solve
@@ -58,18 +57,3 @@ def test_what_was_never_right_is_found_in_base_2():
     broken = replace(table, steps=forgets)
     assert not prove(broken).proved
     assert prove(consolidated(broken)).proved
-
-
-def test_patterns_that_nothing_compares_are_kept_apart_where_a_difference_needs_both():
-    """A blank that borrows and one that does not: at rest neither ever stands right of what the other stands right of.
-
-    As one state they make 100-0 or 105-96 wrong.
-    """
-    table, look = construct(find("subtract:base=3")), ConsolidationConfig(problems=4_000, digits=(1, 4))
-    observed = observe.observe(TableRule(table), look, 0)  # type: ignore[arg-type]
-    together, apart = (minimise.minimise(observed, np.array(table.reading), look.rare, each) for each in (False, True))
-    assert (len(together.states), len(apart.states)) == (table.outside - 1, table.outside)
-    found = targets.target_table(apart).targets
-    taught = replace(table, steps=np.where(found == ANY, table.steps, found).astype(np.uint8))
-    for terms in (("2102", "1210"), ("1000", "1"), ("0", "0"), ("21",), ("200", "002"), ("100", "0"), ("102", "022")):
-        assert solve(taught, terms).answer == table.task.answer(terms)

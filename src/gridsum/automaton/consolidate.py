@@ -29,7 +29,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from gridsum.automaton.minimise import TooManyStates, minimise
-from gridsum.automaton.observe import Observed, observe
+from gridsum.automaton.observe import observe
 from gridsum.automaton.repair import judge, repair
 from gridsum.automaton.rule import LearnedRule, Rules, alone
 from gridsum.automaton.targets import ANY, TargetTable, target_table
@@ -75,43 +75,34 @@ def draw(rule: LearnedRule, config: ConsolidationConfig, seed: int, report: Repo
     """The target table that a run's own results teach, if there is one that is worth learning."""
     started = time.monotonic()
     observed = observe(rule, config, seed)
+    found, seconds = Round(observed.right), [time.monotonic() - started]
     if observed.right < config.enough:
-        why = f"training failed: {observed.right:.4f} of the sums are right, too few to learn from"
-        return Round(observed.right, why=why), None
-    found, learnt = _drawn(rule, observed, config, seed, False)
-    if found.targets_right < 1:  # patterns that nothing compares may be one state or two: results choose
-        other, its = _drawn(rule, observed, config, seed, True)
-        if its is not None and other.targets_right > found.targets_right:
-            found, learnt = other, its
-    if learnt is None:
+        found.why = f"training failed: {observed.right:.4f} of the sums are right, too few to learn from"
         return found, None
-    report(
-        f"{found.right:.4f} of the sums right, {found.states} states, {found.contexts} contexts seen, {found.tried} "
-        f"tried, a state found for {found.found}; {found.targets_right:.4f} right by its targets after "
-        f"{time.monotonic() - started:.1f} s"
-    )
-    if found.targets_right < found.right:
-        found.why = "its target table would answer fewer sums right, so it keeps its weights"
-        return found, None
-    return found, learnt
-
-
-def _drawn(
-    rule: LearnedRule, observed: Observed, config: ConsolidationConfig, seed: int, apart: bool
-) -> tuple[Round, TargetTable | None]:
-    """One way to draw it."""
-    found = Round(observed.right)
     try:
-        behaviour = minimise(observed, rule.reading().cpu().numpy(), config.rare, apart)
+        behaviour = minimise(observed, rule.reading().cpu().numpy(), config.rare)
     except TooManyStates as error:
         found.why = f"{observed.right:.4f} of the sums are right; {error}"
         return found, None
     learnt = target_table(behaviour)
     found.states, found.contexts = len(behaviour.states), int((learnt.targets != ANY).any(1).sum())
+    seconds.append(time.monotonic() - started)
+    news = f"{found.right:.4f} of the sums right, {found.states} states, {found.contexts} contexts seen"
     if config.repair:
         repaired = repair(rule, learnt, config, seed)
         learnt, found.tried, found.found = repaired.table, repaired.tried, repaired.found
+        if repaired.tried:
+            news += (
+                f"; {repaired.wrong} sums wrong by these, {found.tried} contexts tried, a state found for {found.found}"
+            )
+    seconds.append(time.monotonic() - started)
     found.targets_right, learnt = judge(rule, learnt, config, seed)
+    seconds.append(time.monotonic() - started)
+    took = ", ".join(f"{at:.1f}" for at in seconds)
+    report(f"{news}; {found.targets_right:.4f} right by its targets (seen, minimised, repaired, judged after {took} s)")
+    if found.targets_right < found.right:
+        found.why = "its target table would answer fewer sums right, so it keeps its weights"
+        return found, None
     return found, learnt
 
 

@@ -50,15 +50,11 @@ class TooManyStates(ValueError):
     """What a run shows cannot be written in the patterns that it has; the message says why."""
 
 
-def minimise(seen: Observed, reading: np.ndarray, rare: float, apart: bool = False) -> Behaviour:
-    """The states of a run and what they do. `reading` is by pattern; those in a share below `rare` are mistakes.
-
-    At rest two patterns may never stand beside the same, so that nothing shows whether they tell a cell on their left
-    the same. They count as one state, or with `apart` as two.
-    """
+def minimise(seen: Observed, reading: np.ndarray, rare: float) -> Behaviour:
+    """The states of a run and what they do. `reading` is by pattern; those in a share below `rare` are mistakes."""
     seen = _without_rare(seen, rare)
     windows, counts = seen.windows, seen.counts
-    classes = partition(windows, counts, np.where(seen.lowest, _BLANK, reading[seen.patterns]), seen.patterns, apart)
+    classes = partition(windows, counts, np.where(seen.lowest, _BLANK, reading[seen.patterns]), seen.patterns)
     n = int(classes.max()) + 1
     if n > _MOST_STATES:
         raise TooManyStates(f"it shows more than {_MOST_STATES} states: it has learned no rule")
@@ -83,9 +79,7 @@ def _without_rare(seen: Observed, rare: float) -> Observed:
     return replace(seen, windows=windows, counts=seen.counts[known], patterns=patterns, lowest=lowest)
 
 
-def partition(
-    windows: np.ndarray, counts: np.ndarray, output: np.ndarray, patterns: np.ndarray, apart: bool = False
-) -> np.ndarray:
+def partition(windows: np.ndarray, counts: np.ndarray, output: np.ndarray, patterns: np.ndarray) -> np.ndarray:
     """The class of each type, numbered from 0: the coarsest partition of `output` that the windows are consistent with.
 
     `output` [T] is what each type shows to the world, `patterns` [T] its pattern; T in a window stands for no cell.
@@ -96,23 +90,17 @@ def partition(
     while again:
         again = False
         for role in (RIGHT, BELOW, LEFT):
-            split = _refined(windows, counts, classes, patterns, frequency, role, apart)
+            split = _refined(windows, counts, classes, patterns, frequency, role)
             while split.max() > classes.max():
                 classes, again = split, True
                 if classes.max() >= _MOST_STATES:
                     return classes
-                split = _refined(windows, counts, classes, patterns, frequency, role, apart)
+                split = _refined(windows, counts, classes, patterns, frequency, role)
     return classes
 
 
 def _refined(
-    windows: np.ndarray,
-    counts: np.ndarray,
-    classes: np.ndarray,
-    patterns: np.ndarray,
-    frequency: np.ndarray,
-    role: int,
-    apart: bool,
+    windows: np.ndarray, counts: np.ndarray, classes: np.ndarray, patterns: np.ndarray, frequency: np.ndarray, role: int
 ) -> np.ndarray:
     """The classes, each split by what cells come to that see its members in this role."""
     evidence = _evidence(windows, counts, classes, role)
@@ -123,8 +111,7 @@ def _refined(
     for number in range(classes.max() + 1):
         members = np.flatnonzero(classes == number)
         members = members[np.argsort(-frequency[members], kind="stable")]
-        of_class = evidence.of(slice(ends[number], ends[number + 1]))
-        groups = _groups(members, of_class, patterns, frequency, enough, apart and role == RIGHT)
+        groups = _groups(members, evidence.of(slice(ends[number], ends[number + 1])), patterns, frequency, enough)
         sizes = np.bincount(groups, frequency[members])
         names = np.empty(len(sizes), np.int64)
         names[np.argsort(-sizes, kind="stable")] = [number, *(refined.max() + 1 + np.arange(len(sizes) - 1))]
@@ -179,7 +166,7 @@ def _tally(keys: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 
 def _groups(
-    members: np.ndarray, evidence: _Evidence, patterns: np.ndarray, frequency: np.ndarray, enough: float, apart: bool
+    members: np.ndarray, evidence: _Evidence, patterns: np.ndarray, frequency: np.ndarray, enough: float
 ) -> np.ndarray:
     """The group of each member of a class, the most frequent of which come first: those in a group are alike."""
     place = np.zeros(max(members.max(initial=0), evidence.types.max(initial=0)) + 1, np.int64)
@@ -190,22 +177,17 @@ def _groups(
     scores = np.zeros((0, 2, len(members)))
     while True:
         alone = group == _NONE
+        same, apart = scores[:, 0], scores[:, 1]
         if len(scores):
-            differs = (scores[:, 1] > np.maximum(NOISE * scores[:, 0], enough)).all(0)
-            if apart:  # what nothing is known of, if a pattern is only that and often enough
-                unknown = alone & ~scores.any((0, 1))
-                own = patterns[members]
-                often = np.bincount(own, frequency[members])[own] > enough
-                differs |= unknown & often & ~np.isin(own, own[~unknown])
-            alone &= differs
+            alone &= (apart > np.maximum(NOISE * same, enough)).all(0)
         if not alone.any():
             break
         joined = np.zeros(len(members), bool)
         joined[alone.argmax()] = True
         while joined.any():
             group[joined] = len(scores)
-            same, other = _agreement(evidence, group == len(scores))
-            joined = (group == _NONE) & (same > 0) & (other <= NOISE * same)
+            same, apart = _agreement(evidence, group == len(scores))
+            joined = (group == _NONE) & (same > 0) & (apart <= NOISE * same)
         scores = np.stack([_agreement(evidence, group == number) for number in range(len(scores) + 1)])
     if len(scores) == 1:
         return np.zeros_like(group)

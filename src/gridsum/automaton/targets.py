@@ -42,14 +42,14 @@ def siblings(counts: np.ndarray) -> np.ndarray:
     share = followed >= np.maximum(2, _SIBLING_SHARE * followed.sum(-1, keepdims=True))
     taken = share.reshape(-1, share.shape[-1]).astype(np.int64)
     together = taken.T @ taken >= min(_SIBLING_CONTEXTS, digits)
-    classes, pairs = np.arange(counts.shape[-1]), [*zip(*np.nonzero(np.triu(together, 1)), strict=True)]
-    for a, b in pairs * 2:  # what is the same may hang on siblings found later
+    classes = np.arange(counts.shape[-1])
+    for a, b in zip(*np.nonzero(np.triu(together, 1)), strict=True):
         ours, theirs = followed[:, a], followed[:, b]
         shared = np.minimum(ours.sum(-1), theirs.sum(-1))
-        merged = np.where(classes == classes[a], classes[b], classes)
-        same = merged[ours.argmax(-1)] == merged[theirs.argmax(-1)]
+        to, other = ours.argmax(-1), theirs.argmax(-1)
+        same = np.where(to == a, b, to) == np.where(other == a, b, other)
         if shared[~same].sum() <= NOISE * shared[same].sum():
-            classes = merged
+            classes[classes == classes[a]] = classes[b]
     return classes
 
 
