@@ -90,7 +90,7 @@ def train(*arguments: Any, **options: Any) -> Any:
         (lambda: gridsum.train("runs/mine"), "Name a folder: out='runs/mine'"),
         (lambda: train(gridsum.load("base")), "is not a variant; go on with a model by start_from="),
         (lambda: train(start_from="base", task="subtract"), "setting and task are for a new training"),
-        (lambda: gridsum.prove("base"), "keeps vectors in its cells, not bits"),
+        (lambda: gridsum.prove("base"), "its cells hold vectors, not bits"),
         (lambda: gridsum.load("exact").solve("1+2", halting="median"), "halts at a fixed point"),
         (lambda: gridsum.load("base").solve("1+2", halting="fixed"), "cannot follow 'fixed'"),
         (lambda: gridsum.load("base").solve("1+2", network=True), "is a network already"),

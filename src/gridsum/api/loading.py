@@ -90,9 +90,8 @@ def rule_model(model: str | Path | Model) -> RuleModel:
     found = as_model(model)
     if not isinstance(found, RuleModel):
         raise ModelError(
-            f"{found.name} keeps vectors in its cells, not bits: what it does in a cell is not a finite table, so no "
-            "rule can be taken from it and nothing be proved of all sums; name exact, or a run of gridsum train "
-            "--variant exact"
+            f"{found.name} has no rule to print or prove: its cells hold vectors, not bits, so no finite table "
+            "describes it; use exact, or a run of gridsum train --variant exact"
         )
     return found
 

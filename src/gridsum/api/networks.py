@@ -37,7 +37,7 @@ class PaperModel(Model):
 
         if options.network:
             raise ModelError(
-                f"network is for models that answer by a rule, such as exact; {self.name} is a network already"
+                f"{self.name} is a network already; the option network is for models with a rule, such as exact"
             )
         if options.halting is not None:
             try:

@@ -239,7 +239,7 @@ def _checked(options: Options, given: list[str]) -> str:
     if options.data is not None and options.name in _OF_TRACES:
         raise UsageError(f"the numbers of {options.name} are those of a trace; write them with gridsum solve --trace")
     if options.out is None:
-        raise UsageError(f"where should it go? Add --out {options.name}.{'gif' if options.name == 'film' else 'svg'}")
+        raise UsageError(f"no file to write to; add --out {options.name}.{'gif' if options.name == 'film' else 'svg'}")
     for name in (options.out, options.data):
         if name not in (None, STANDARD):
             check_writable(name)

@@ -60,7 +60,7 @@ def run(options: Options) -> int:
     proved = proof.proved and all(part["different"] == 0 for part in network.values()) and coq.get("holds", True)
     if not options.json:
         wrong = None if proof.proved else counterexample(table)
-        lines = [_line(proof), *(_network_line(precision, part) for precision, part in network.items())]
+        lines = [_line(proof, table), *(_network_line(precision, part) for precision, part in network.items())]
         lines += [_rounding_line(rounding)] if rounding else []
         lines += [_coq_line(coq)] if coq else []
         print_prose(lines + (_theorem(table) if proved else _failure(proof, wrong)))
@@ -111,10 +111,11 @@ def _by_coq(table: "RuleTable", certificate: "Certificate") -> dict[str, Any]:
         raise UsageError(str(error)) from None
 
 
-def _line(proof: "Proof") -> str:
+def _line(proof: "Proof", table: "RuleTable") -> str:
     said = "every condition holds" if proof.proved else f"{len(proof.failures)} conditions fail"
     counts = f"{proof.contexts:,} contexts and {proof.evaluations:,} evaluations"
-    return f"The rule: {said} in {counts}; {len(proof.states)} states occur at a fixed point."
+    states = f"{len(proof.states)} of its {len(table.states)} states occur at a fixed point, any other only on the way"
+    return f"The rule: {said} in {counts}; {states}."
 
 
 def _network_line(precision: str, part: dict[str, Any]) -> str:

@@ -57,7 +57,7 @@ class OutOfTime(RuntimeError):
 class Options(Jobs):
     """Reproduce the paper: train every variant from ten seeds, choose the best runs on problems of their own, overtrain
     those, measure all of them on the paper's problems, and write a report. The same for exact, and for the baselines
-    from other papers. What is done is kept and skipped: after an interruption, even a kill, the same command goes on.
+    from other papers. Finished work is kept: after an interruption, even a kill, the same command continues.
 
     of base and noGroups, the best runs on digits and on terms are overtrained.
 

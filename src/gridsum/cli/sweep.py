@@ -31,7 +31,7 @@ from gridsum.config.registry import names
 @dataclass(frozen=True, kw_only=True)
 class Options(Jobs):
     """Train a fleet of seeds for each of many configurations, measure them if asked, and list how good each became.
-    What is done is kept and skipped: after an interruption the same command goes on.
+    Finished work is kept: after an interruption the same command continues.
 
     examples:
       gridsum sweep --out runs/rates --seeds 0-4 \\

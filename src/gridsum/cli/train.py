@@ -75,16 +75,16 @@ class Options(OnDevice):
         "start from a configuration in JSON instead; the config.json of a training folder will do", instead_of="start"
     )
     start_from: ModelName | None = option(
-        "begin with the weights of a trained model, its configuration and its seeds, or those of them that --seeds "
-        "names (overtraining): what is overridden changes, and the problems go on where that model's ended",
+        "begin with the weights, configuration and seeds of a trained model (overtraining); --seeds selects some of "
+        "them, other options change the configuration, and the problems continue where that model's ended",
         instead_of="start",
     )
     setting: Annotated[str | None, Value("NAME")] = option(
         "a named way to train it. text, of the paper's variants: the paper read by its words alone; small, of exact: "
-        "for a CPU; own and paper, of a baseline: as its own paper trained it, or with our problems"
+        "for a CPU; native and matched, of a baseline: as in its own paper, or with our problems"
     )
     task: TaskName | None = option(
-        "what to learn: add, add:base=B (2 to 36), subtract, or a task of an installed package (default: add)"
+        "what to learn: add, add:base=B (2 to 36), a task of docs/tasks.md or of an installed package (default: add)"
     )
     seeds: Seeds | None = option(
         f"such as 3, 0-9 or 0,2,5-7; at most {MOST_SEEDS}, each below 2^63 (default: 0, or all of MODEL's)"

@@ -29,7 +29,7 @@ class Options:
     """
 
     folder: Folder = required("the --out of gridsum train, reproduce or sweep", argument=True)
-    once: bool = flag("look once (so it does into a file or a pipe)")
+    once: bool = flag("look once (the default when the output is a file or a pipe)")
     all: bool = flag("also show jobs that are done or wait")
     json: bool = flag("print the state of a training run as JSON, once")
     every: Seconds = option("between looks (default: 2)", 2.0)

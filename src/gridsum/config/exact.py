@@ -160,7 +160,7 @@ class DiscoveryConfig:
 class ConsolidationConfig:
     """How a run is made to do in one step what it settles to: it is its own teacher."""
 
-    problems: int = described(300_000, "Sums whose states at rest are looked at; it is told their results.")
+    problems: int = described(300_000, "Sums that it solves to collect states at rest; their results are known.")
     digits: tuple[int, int] = described((1, 10), "The fewest and the most digits of their terms.")
     rounds: int = described(2, "How often it looks and learns at most.")
     steps: int = described(1500, "Training steps of a round at most.")
@@ -170,7 +170,7 @@ class ConsolidationConfig:
     enough: float = described(
         0.5, "The share of sums right below which there is nothing to learn from.", above=0, most=1
     )
-    rare: float = described(2e-4, "Codes in a smaller share of the cells are taken for mistakes.")
+    rare: float = described(2e-4, "States in a smaller share of the cells are taken for mistakes.")
     repair: bool = described(True, "Whether states are tried in contexts where sums stay wrong.")
 
     def __post_init__(self) -> None:

@@ -189,7 +189,7 @@ def find(name: str) -> Trainable:
         return _imported(_SHIPPED[name])
     offered = _offered()
     if name not in offered:
-        hint = did_you_mean(name, names(), f"there are {', '.join(names())}")
+        hint = did_you_mean(name, names(), f"the variants are {', '.join(names())}")
         raise ConfigError(f"unknown variant {name!r}; {hint}")
     return offered[name].load()
 

@@ -41,7 +41,7 @@ def check_seconds(what: str, seconds: float, usual: float) -> None:
 
 def memory_asked() -> int | None:
     """Bytes that the variable allows."""
-    asked = _asked(MEMORY, _BYTES, "an amount such as 64GB")
+    asked = _asked(MEMORY, _BYTES, "an amount with its unit, such as 64GB")
     return None if asked is None else int(asked)
 
 
@@ -52,7 +52,7 @@ def memory_free() -> int | None:
 
 def time_limit(usual: float) -> float:
     """Seconds that work may take: what the variable says, else what is usual."""
-    asked = _asked(TIME, _SECONDS, "a time such as 12h or 90d")
+    asked = _asked(TIME, _SECONDS, "a time with its unit, such as 12h or 90d")
     return usual if asked is None else asked
 
 
