@@ -79,8 +79,8 @@ class Options(Jobs):
     lists: ClassVar = {"stages, in order": _STAGES}
     out: Folder | None = option("where everything goes (default: results)")
     variants: tuple[Annotated[str, Value("NAME")], ...] = option(
-        f"which of {', '.join(PAPER_VARIANTS)} (default: all of these); or exact, which is proved, and of which the "
-        "chosen run is measured; or baselines, or one of them, such as dngpu or dngpu/native",
+        f"which of {', '.join(PAPER_VARIANTS)} (default: all of these); or exact, whose runs are proved and "
+        "the chosen one measured; or baselines, or one of them, such as dngpu or dngpu/native",
         tuple(PAPER_VARIANTS),
     )
     interpretation: Annotated[str | None, Value("NAME", one_of("interpretation", tuple(INTERPRETATIONS)))] = option(
@@ -89,8 +89,8 @@ class Options(Jobs):
     )
     seeds: Seeds | None = option("such as 0-9 or 0,2,5-7 (default: 0-9)")
     blocks: Annotated[int, whole_number(1, 100)] = option(
-        "repeat the paper's selection: of base and noGroups, train so many times as many seeds, and overtrain and "
-        "measure the best of each block of them",
+        "repeat the paper's selection N times: train N times as many seeds of base and noGroups, and overtrain "
+        "and measure the best of each block",
         1,
     )
     precision: Literal["auto", "fp32", "tf32", "bf16"] = option(

@@ -49,7 +49,7 @@ class Options(OneModel, Rules, OnCpu):
     (with --json, an object with "error") stands for its answer; the exit status
     is then 2. An empty line of a file is answered by an empty line. Numbers under
     each other, the last of them with a '+' before it, are one sum.
-    Of a .csv file the column expression is read, or the first one.
+    In a .csv file, the column named expression is read, else the first.
     exact takes up to 2·10^8 cells (terms × digits). For the paper's networks
     there is no limit but memory, about 8 KB for each cell.
 

@@ -43,7 +43,7 @@ class Options(Jobs):
 
     out: Folder = required("where everything goes")
     variant: Annotated[str, Value("NAME", one_of("variant", names()))] = option(
-        "what is changed, as of gridsum train; the options below are those of its own", "base"
+        "the variant to change, as in gridsum train; it decides which options follow below", "base"
     )
     seeds: Seeds = option("such as 0-9 (default: 0)", (0,))
     grid: tuple[Annotated[str, Value("FIELD=VALUES")], ...] = several(

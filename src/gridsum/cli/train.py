@@ -42,10 +42,10 @@ _CHANGES = {
 @dataclass(frozen=True, kw_only=True)
 class Options(OnDevice):
     """Train a network for each seed, all together, into a folder that holds their weights and logs. Training that was
-    interrupted, even by a crash, goes on with --resume and ends with the same weights as if it had not been. On two
+    interrupted, even by a crash, continues with --resume and ends with the weights of an undisturbed run. On two
     cores of a CPU the paper's 510 epochs of one seed of base take one to two hours, and ten seeds about a day; on a
     large GPU ten seeds take minutes. Runs of exact are consolidated after training, and the proof of each is checked.
-    Every field of the configuration of --variant is an option, too.
+    Every field of the configuration of --variant is an option too.
 
     examples:
       gridsum train --variant base --seeds 0-9
@@ -127,7 +127,7 @@ def run(options: Options) -> int:
     if options.resume and options.out is None:
         raise UsageError("which training is to go on? Name its folder with --out")
     if options.resume and options.start_from is not None:
-        raise UsageError("--resume goes on with FOLDER's own weights; leave --start-from out")
+        raise UsageError("--resume continues with FOLDER's own weights; leave --start-from out")
     for name in ("setting", "task"):
         if getattr(options, name) is not None and (options.config or options.start_from or options.resume):
             raise UsageError(f"--{name} is for a new training; leave out --config, --start-from and --resume")

@@ -15,9 +15,9 @@ _CLEAR = "\x1b[H\x1b[J"
 @dataclass(frozen=True, kw_only=True)
 class Options:
     """Show how a training run is doing: for each seed its loss, the share right in training, and the share of whole
-    results right on problems that are held out, as numbers and as curves. Of a reproduction or a sweep, show its jobs:
-    what is done, what runs where and how long it will still take, what waits. It looks again and again until all is
-    done; it may be started before, during or after it, on any machine that sees the folder.
+    results right on problems that are held out, as numbers and as curves. For a reproduction or a sweep, show the jobs
+    that are done, running (where, and for how much longer) or waiting. The display is renewed until all work is done.
+    Start it before, during or after the work, on any machine that sees the folder.
 
     A curve goes from 0 (▁) to 1 (█). The numbers are those of
     FOLDER/seed-*/metrics.jsonl, a JSON object a line.
