@@ -64,7 +64,7 @@ def test_a_single_seed_has_no_spread(tmp_path):
     curve = training_curve(tmp_path)
     assert (curve.epochs.tolist(), curve.mean.tolist(), curve.sd.tolist()) == ([1], [2.5], [0])
     (tmp_path / "seed-3" / "metrics.jsonl").write_text("")
-    with pytest.raises(CurveError, match="no finished epoch"):
+    with pytest.raises(CurveError, match="no epoch is finished"):
         training_curve(tmp_path)
     (tmp_path / "seed-3" / "metrics.jsonl").unlink()
     with pytest.raises(CurveError, match=r"metrics.jsonl is missing"):

@@ -151,7 +151,7 @@ class Product(Task):
     def columns(self, terms: int, digits: int) -> int:
         return terms * digits
 
-    def result(self, digits: Any, columns: int) -> list[Any]:
+    def result(self, digits: Any, columns: int, *signs: Any) -> list[Any]:  # noqa: ARG002
         values: Any = sum(digits[..., place] * 10**place for place in range(digits.shape[-1]))
         value = values[..., 0] * values[..., 1:].sum(-1).clamp(min=1)
         return [value // 10**place % 10 for place in range(columns)]

@@ -86,10 +86,10 @@ def test_a_slider_shows_it(run: Path, browser: Browser, tmp_path: Path):
     with visiting(browser, (tmp_path / "index.html").as_uri()) as visit:
         page = visit.open("#view=training")
         told = page.locator(".learned")
-        expect(told).to_contain_text("After consolidation It had seen 768,000 sums.")
+        expect(told).to_contain_text("After consolidation It had seen 870,400 sums.")
         expect(page.locator("#training-command")).to_contain_text("gridsum train --variant exact --seeds 0")
         page.get_by_label("Moment of the training").fill("1")
-        expect(told).to_contain_text("After 900 of 6,000 training steps · states are still soft numbers")
+        expect(told).to_contain_text("After 900 of 6,800 training steps · short sums: where symbols go")
         expect(page.locator("#training-curve circle")).to_have_count(5)
         page.get_by_label("A sum for it").fill("1+1+1")
         page.get_by_role("button", name="Try").click()

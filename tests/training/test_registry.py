@@ -78,7 +78,7 @@ class Larger(Task):
     def columns(self, terms: int, digits: int) -> int:  # noqa: ARG002
         return digits
 
-    def result(self, digits: Any, columns: int) -> list[Any]:
+    def result(self, digits: Any, columns: int, *signs: Any) -> list[Any]:  # noqa: ARG002
         values: Any = sum(digits[..., place] * 4**place for place in range(digits.shape[-1]))
         value = values.amax(-1)
         return [value // 4**place % 4 for place in range(columns)]
