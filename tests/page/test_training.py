@@ -7,11 +7,12 @@ import pytest
 import torch
 from playwright.sync_api import Browser, expect
 
+from gridsum.automaton.files import read_rule
 from gridsum.automaton.rule import LearnedRule
 from gridsum.config.exact import ExactConfig
 from gridsum.config.registry import find
-from gridsum.model.store import SHIPPED, WEIGHTS, load_runs, save_run
-from gridsum.page.data import PageError
+from gridsum.model.store import SHIPPED, WEIGHTS, configuration_of, load_runs, save_run
+from gridsum.page.data import PageError, facts_of
 from gridsum.page.site import TRAINING, site
 from gridsum.page.training import training_script
 from gridsum.training.folders import kept_weights
@@ -101,3 +102,9 @@ def test_a_slider_shows_it(run: Path, browser: Browser, tmp_path: Path):
 def test_a_folder_without_kept_weights_is_named(tmp_path: Path):
     with pytest.raises(PageError, match=r"does not hold a run that kept its weights; train one: gridsum train"):
         training_script(tmp_path)
+
+
+def test_the_page_counts_what_the_shipped_run_saw():
+    """Not what one of today's recipe would see."""
+    config = configuration_of(SHIPPED / "exact.safetensors")
+    assert facts_of(read_rule(SHIPPED / "exact.rule.json"))["examples"] == config.steps * config.discovery.batch == 768_000

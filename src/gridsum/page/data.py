@@ -14,10 +14,9 @@ import numpy as np
 from gridsum.automaton.meaning import meaning_of
 from gridsum.automaton.proof import prove
 from gridsum.automaton.table import RuleTable
-from gridsum.config.exact import ExactConfig
 from gridsum.data.streams import Stream
 from gridsum.io.version import __version__
-from gridsum.model.store import Model, facts, seeds_record
+from gridsum.model.store import SHIPPED, Model, configuration_of, facts, seeds_record
 from gridsum.page.inside import Inside
 
 _SHAPE = ("width", "kernel", "groups", "heads", "context_length", "context_heads")
@@ -57,7 +56,7 @@ def facts_of(table: RuleTable) -> dict[str, Any]:
             f"the page tells of a proved rule, and this one is not ({proof.failures[0]}); see: gridsum prove"
         )
     record = json.loads(seeds_record().read_text())
-    config = ExactConfig()
+    config = configuration_of(SHIPPED / "exact.safetensors")
     runs = [run for command in record["fresh"] for run in command["runs"]]
     ten = next(command for command in record["fresh"] if len(command["runs"]) == 10)
     seeds = sorted(run["seed"] for run in runs)
