@@ -23,8 +23,9 @@ EXACT_STORY: dict[str, str] = {
     "short sums first; many sums with few different digits",
     "learned": "which symbols are written where, what a cell's bits mean, the digits, the carry, leading zeros, when "
     "to stop",
-    "polished afterwards": "each trained run becomes its own teacher: it solves 300,000 more sums of the same kind and "
-    "is trained to do in one step what it settles to (consolidation). No run is proved before this",
+    "polished afterwards": "each trained network becomes its own teacher: it solves 300,000 more sums of the same "
+    "kind, then learns to reach in one step the states that it settled on (consolidation). No network is proved before "
+    "this",
 }
 """What `exact` did not have to find out, what it did, and what was done to it; told in these words everywhere."""
 
