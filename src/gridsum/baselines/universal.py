@@ -118,5 +118,5 @@ BASELINE = Baseline(
     config=Config,
     native=Setting(("reversed digits",), {"task.terms": (2, 2), "task.digits": (1, 20), **schedule(8000, 128, 1e-3)}),
     matched=Setting(("reversed digits",), schedule(8000, 128, 1e-3)),
-    numbers=(("2x200", 0.02, "hearsay, not checked against its text"),),
+    numbers=(("2x200", 0.02, "second-hand, not checked against its text"),),
 )

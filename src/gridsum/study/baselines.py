@@ -154,7 +154,7 @@ def _claims(found: Mapping[str, Suites]) -> Table:
             rows.append((baseline.name, suite, f"{number:g}", source, *measured, verdict))
     header = ("baseline", "suite", "to reach", "which is", "seeds", "median", "highest", "matched")
     caption = (
-        "Native settings. Where a paper has no such suite, the nearest stands for it; what it says is in the appendix."
+        "Native settings. If a paper has no such suite, the nearest one stands for it; the appendix quotes the paper."
     )
     return Table("Own papers' numbers", caption, header, tuple(rows))
 

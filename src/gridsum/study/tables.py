@@ -29,7 +29,7 @@ _MEASURES: tuple[Measure, ...] = ("char", "seq")
 MATCHED = ("above", "matched")
 _MARKS: dict[Standing, str] = {"below": "↓", "inconclusive": "?"}
 CRITERION = (
-    f"By the {CONFIDENCE:.0%} interval of ours and a margin of {MARGIN}, or half the paper's number if that is less: "
+    f"Judged by our {CONFIDENCE:.0%} interval and a margin of {MARGIN}, or half the paper's number if that is less: "
     + "; ".join(f"*{name}*, {meaning}" for name, meaning in STANDINGS.items())
     + "."
 )
