@@ -26,9 +26,8 @@ from typing import Any
 
 import torch
 
-from gridsum.ops.devices import product_rate
-
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from benchmarks.timing import product_rate
 from tests.faults.clients import crowded
 
 CONNECTIONS = 8

@@ -12,6 +12,7 @@ prints torch's own table of operations (on a GPU: of kernels) and the time of ea
 import argparse
 import json
 import statistics
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -27,10 +28,13 @@ from gridsum.config.variants import PAPER_VARIANTS, variant
 from gridsum.model.rollout import Network
 from gridsum.model.store import load
 from gridsum.ops.costs import cells_of_a_step, operations
-from gridsum.ops.devices import describe, on_gpu, pick_device, product_rate, synchronise
+from gridsum.ops.devices import describe, on_gpu, pick_device
 from gridsum.training.discovery import at_step, recurrent_steps
 from gridsum.training.loop import Fleet
 from gridsum.training.process import set_for_training
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from benchmarks.timing import product_rate, synchronise
 
 Step = Callable[[int], float]
 """Takes the number of a training step; returns how many recurrent steps it took."""

@@ -3,7 +3,6 @@
 import dataclasses
 import os
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,14 +18,6 @@ from tests.evaluation.conftest import make_record
 
 __all__ = ["make_record"]
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture(scope="session", autouse=True)
-def rate() -> Iterator[float]:
-    """Of a large product, which is timed for every estimate, but not in tests: it takes a second."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("gridsum.ops.costs.product_rate", lambda *_: 1e11)
-        yield 1e11
 
 
 @pytest.fixture(scope="session")

@@ -152,9 +152,9 @@ class Trainable(ABC):
         """Bytes that a training step takes, about; 0 where nobody knows."""
         return 0
 
-    def work(self, config: Any, runs: int, epochs: int, device: "torch.device") -> Any:  # noqa: ARG002
-        """What so many epochs of training take, and what comes after (`gridsum.ops.costs.Work`); None if unknown."""
-        return None
+    def work(self, config: Any, runs: int, epochs: int, device: "torch.device") -> float:  # noqa: ARG002
+        """The floating-point operations of so many epochs of training, and of what comes after; 0 if unknown."""
+        return 0.0
 
     def chosen_setting(self, setting: str | None, default: str = "") -> Mapping[str, Any]:
         """The changes of a setting; a name that does not exist is an error."""

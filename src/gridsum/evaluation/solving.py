@@ -15,7 +15,7 @@ from gridsum.model.inference import HaltingRule, Outcome, Watch, check_rule, def
 from gridsum.model.inside import Trace, trace, trace_of
 from gridsum.model.rollout import Change, Moment, Network
 from gridsum.model.store import Model
-from gridsum.ops.costs import check_memory, check_time, solving_bytes, solving_work, trace_bytes
+from gridsum.ops.costs import check_memory, check_time, solving_bytes, solving_seconds, solving_work, trace_bytes
 from gridsum.ops.devices import on_gpu
 from gridsum.ops.grids import GridSize
 
@@ -119,7 +119,7 @@ def infer_in_parts(
     what = f"a grid of {size.height:,} rows × {size.width:,} columns"
     check_memory(what, solving_bytes(network.config, at_once * cells), symbols.device)
     all_of_it = f"{problems:,} × {what}" if problems > 1 else what
-    check_time(all_of_it, solving_work(network.config, problems * cells), symbols.device)
+    check_time(all_of_it, solving_seconds(solving_work(network.config, problems * cells), symbols.device))
     parts = [
         infer(network, some, size, rule, drawn, hard, watch, change)
         for some, drawn in zip(symbols.split(at_once, 1), draws.split(at_once, 1), strict=True)

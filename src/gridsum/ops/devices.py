@@ -1,6 +1,5 @@
-"""Which device to compute on, and how fast it is."""
+"""Which device to compute on."""
 
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -44,36 +43,6 @@ def describe(device: torch.device) -> str:
     """A device in words, for whoever compares times."""
     name = torch.cuda.get_device_name(device) if on_gpu(device) else f"CPU, {torch.get_num_threads()} threads"
     return f"{name}; torch {torch.__version__}"
-
-
-def synchronise(device: torch.device) -> None:
-    if on_gpu(device):
-        torch.cuda.synchronize(device)
-
-
-def fastest(work: Callable[[], Any], device: torch.device, times: int = 5) -> float:
-    """Seconds of the fastest of several calls, after one to warm up."""
-    work()
-    seconds = []
-    for _ in range(times):
-        synchronise(device)
-        start = time.perf_counter()
-        work()
-        synchronise(device)
-        seconds.append(time.perf_counter() - start)
-    return min(seconds)
-
-
-def product_rate(device: torch.device, precision: str) -> float:
-    """Floating-point operations a second of a large product: the machine's measured peak."""
-    size = 8192 if on_gpu(device) else 2048
-    kind = torch.bfloat16 if precision == "bf16" else torch.float32
-    before = torch.backends.cuda.matmul.allow_tf32
-    torch.backends.cuda.matmul.allow_tf32 = precision != "fp32"
-    matrix = torch.randn(size, size, device=device, dtype=kind)
-    seconds = fastest(lambda: matrix @ matrix, device)
-    torch.backends.cuda.matmul.allow_tf32 = before
-    return 2 * size**3 / seconds
 
 
 class Replayed:

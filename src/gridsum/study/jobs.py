@@ -32,7 +32,7 @@ from gridsum.evaluation.suites import Suite
 from gridsum.io.disk import append_lines
 from gridsum.io.version import __version__
 from gridsum.model.store import WEIGHTS, Model, load_runs
-from gridsum.ops.costs import Work, operations, steps_of_solving
+from gridsum.ops.costs import solving_seconds, solving_work, training_seconds
 from gridsum.ops.devices import describe, on_gpu
 from gridsum.ops.forms import served
 from gridsum.study.leakage import append_leakage, leakage, read_leakage
@@ -236,8 +236,8 @@ class Job(ABC):
     def state(self, folder: Path) -> State: ...
 
     @abstractmethod
-    def work(self, folder: Path, device: torch.device) -> Work:
-        """What is left to do."""
+    def seconds(self, folder: Path, device: torch.device, precision: str) -> float:
+        """How long what is left takes, about; 0 where nobody knows."""
 
     @abstractmethod
     def run(self, folder: Path, callbacks: Callbacks) -> None: ...
@@ -257,11 +257,11 @@ class Train(Job):
             return State(0, self.training.total, unit, f"the validation of {self.training.follows.name}")
         return State(training.done(folder), training.total, unit)
 
-    def work(self, folder: Path, device: torch.device) -> Work:
+    def seconds(self, folder: Path, device: torch.device, precision: str) -> float:
         training, state = self.training.resolved(folder) or self.training, self.state(folder)
         left = state.total - state.done
-        found = training.kind.work(training.config, len(training.seeds), left, device) if left else None
-        return found or Work()  # nobody knows of baselines
+        work = training.kind.work(training.config, len(training.seeds), left, device) if left else 0.0
+        return training_seconds(work, device, precision)
 
     def memory(self) -> int:
         return _PROCESS_BYTES + self.training.kind.memory(self.training.config, len(self.training.seeds))
@@ -346,17 +346,17 @@ class Measure(Job):
             return State(0, total, "suites", f"{what} of {self.training.label}")
         return State(total - len({asked.suite for asked in self._missing(folder, seeds)}), total, "suites")
 
-    def work(self, folder: Path, device: torch.device) -> Work:  # noqa: ARG002
+    def seconds(self, folder: Path, device: torch.device, precision: str) -> float:  # noqa: ARG002
         if not isinstance(self.training.config, Config):
-            return Work()
+            return 0.0
         model, seeds = self.training.config.model, (self.training.resolved(folder) or self.training).seeds
         total = 0.0
         for asked, runs in self._missing(folder, seeds).items():
             space = asked.suite.space
             cells = round((space.terms[1] + 1.5) * (space.columns + 2.5) * asked.samples * len(runs))
             placement = 2.0 * model.width * space.symbols
-            total += steps_of_solving(model) * operations(model, cells) + placement * cells
-        return Work(inference=total)
+            total += solving_work(model, cells) + placement * cells
+        return solving_seconds(total, device)
 
     def run(self, folder: Path, callbacks: Callbacks) -> None:
         if on_gpu(callbacks.device):

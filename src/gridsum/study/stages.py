@@ -9,7 +9,6 @@ from gridsum.evaluation.records import read
 from gridsum.io.disk import write_atomically
 from gridsum.io.limits import duration
 from gridsum.model.store import SHIPPED, shipped, shipped_records
-from gridsum.ops.costs import UNCERTAINTY, Estimate
 from gridsum.ops.devices import describe
 from gridsum.ops.forms import served
 from gridsum.study import baselines
@@ -22,6 +21,8 @@ from gridsum.study.shipping import ship, ship_exact
 
 _SUBJECT_WIDTH = 24
 """Of the column of training runs in a plan, at least."""
+_MEASURED = "an H200, or a core of a server"
+"""What estimates are made for."""
 Tell = Callable[[str], None]
 
 
@@ -33,18 +34,19 @@ def plan(jobs: Sequence[Job], folder: Path, device: torch.device, precision: str
     """What is done and what is left, with the time it takes."""
     if not jobs:
         return "  nothing of this has a cost"
-    lines, total, estimate = [], 0.0, Estimate(device, served(precision, device))
+    lines, total, served_as = [], 0.0, served(precision, device)
     width = max(_SUBJECT_WIDTH, *(len(job.training.label) + 2 for job in jobs))
     for job in jobs:
         state = job.state(folder)
-        seconds = 0.0 if state.finished else estimate.seconds(job.work(folder, device))
+        seconds = 0.0 if state.finished else job.seconds(folder, device, served_as)
         total += seconds
         left = "done" if state.finished else f"about {duration(seconds)}" if seconds else "not estimated"
         amount = f"{state.done} of {state.total} {state.unit}"
         lines.append(f"  {job.stage:<11} {job.training.label:<{width}}{amount:<20}{left}")
     machine = describe(device).split(";")[0]
     done = all(line.endswith("done") for line in lines)
-    end = "nothing is left to do" if done else f"left: about {duration(total)} on {machine}, {UNCERTAINTY}"
+    left = f"left: about {duration(total)} on {machine}, if it is as fast as {_MEASURED}"
+    end = "nothing is left to do" if done else left
     return "\n".join([*lines, f"  {end}"])
 
 

@@ -21,7 +21,6 @@ from gridsum.data.streams import Stream
 from gridsum.model.rule import RuleNetwork
 from gridsum.model.runs import as_written, flatten
 from gridsum.objective.exact import Cost, cost
-from gridsum.ops.costs import Work
 from gridsum.ops.devices import Replayed, on_gpu
 from gridsum.ops.forms import served
 from gridsum.tasks import DEFAULT, find
@@ -229,7 +228,7 @@ class Exact(Trainable):
         ]
         return _BYTES * runs * shared.batch * max(cells) * features
 
-    def work(self, config: ExactConfig, runs: int, epochs: int, device: torch.device) -> Work:  # noqa: ARG002
+    def work(self, config: ExactConfig, runs: int, epochs: int, device: torch.device) -> float:  # noqa: ARG002
         """Of all phases and of what consolidation learns at most, whatever is left of it."""
         rule, shared, consolidation = config.rule, config.discovery, config.consolidation
         feed_forward = rule.width * rule.hidden + rule.hidden * rule.hidden + rule.hidden * rule.width
@@ -238,7 +237,7 @@ class Exact(Trainable):
         for phase in vars(config.phases).values():
             rows, columns = grid_of(phase, shared)
             cells += phase.steps * shared.batch * rows * columns * sum(phase.recurrent) // 2
-        return Work(training=3.0 * of_a_cell * cells * runs, starts=1)
+        return 3.0 * of_a_cell * cells * runs
 
 
 EXACT = Exact()

@@ -19,7 +19,7 @@ from gridsum.data.streams import Stream
 from gridsum.io.disk import locked
 from gridsum.model.runs import flatten
 from gridsum.model.store import WEIGHTS, Model, load_runs, save_run
-from gridsum.ops.costs import check_memory, check_time
+from gridsum.ops.costs import check_memory, check_time, training_seconds
 from gridsum.ops.devices import Replayed, on_gpu
 from gridsum.ops.forms import served
 from gridsum.training.checkpoints import Checkpoint, Warn, drop_checkpoints, load_moments, save_checkpoint
@@ -136,8 +136,7 @@ def train(
     what = f"training {len(seeds)} runs of {config.variant}"
     check_memory(f"{what} at once", kind.memory(config, len(seeds)), device)
     work = kind.work(config, len(seeds), left, device)
-    if work is not None:
-        check_time(what, work, device, served(config.training.precision, device))
+    check_time(what, training_seconds(work, device, served(config.training.precision, device)))
     with locked(folder, warn):
         with set_for_training(device, config.training.precision):
             fleet = Fleet(config, tuple(seeds), device)

@@ -14,7 +14,7 @@ from gridsum.data.streams import Stream
 from gridsum.model.inference import UnsoundError, default_rule, infer
 from gridsum.model.rollout import Network
 from gridsum.model.store import Model
-from gridsum.ops.costs import Work, training_bytes, training_work
+from gridsum.ops.costs import training_bytes, training_work
 from gridsum.ops.devices import on_gpu
 from gridsum.ops.grids import GridSize
 from gridsum.training.gradients import EagerGradients
@@ -64,5 +64,5 @@ class Paper(Trainable):
     def memory(self, config: Config, runs: int) -> int:
         return training_bytes(config, runs)
 
-    def work(self, config: Config, runs: int, epochs: int, device: torch.device) -> Work:
+    def work(self, config: Config, runs: int, epochs: int, device: torch.device) -> float:
         return training_work(config, runs, epochs, device)
