@@ -130,7 +130,7 @@ def test_digits_of_every_value_are_drawn():
     assert set("".join(batch.expression(0, problem) for problem in range(40))) == {*LETTERS, "+", "="}
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", [name for name in FAMILIES if name not in map("carry-{}".format, range(2, 11))])
 def test_families_in_another_base(family: str):
     task = find("add:base=3")
     terms = FAMILIES[family].terms or 3

@@ -18,8 +18,11 @@ if TYPE_CHECKING:
 # These stand here too, to be told without torch.
 FAMILIES = {
     "nines+1": "9…9 + 1, in either order: one carry through all columns",
+    "0+nines": "0 + 9…9, in either order: no carry at all",
     "nines": "the same 9…9 again and again: the largest carries",
     "alternating": "every second column carries",
+    "broken": "columns that hand a carry on, broken at random places",
+    "carry-1": "one carry through so many columns, from carry-1 to carry-10",
     "leading-zeros": "terms that begin with zeros",
     "zeros": "nothing but zeros",
     "one-term": "a single term, which is the answer without its leading zeros",
@@ -49,6 +52,7 @@ class Options(Rules, OnDevice):
             "all": "these together",
             "terms": "1x5 to 10x5, for the figure of that name",
             "validation": "for choosing among models; no table reports it",
+            "structured": "nines, broken carries, and carries through 1 to 10 columns",
             "hard-cases": "more digits, more terms and families of hard problems",
         },
         "families, such as nines+1:2x100, for problems that random digits hardly make": FAMILIES,

@@ -5,6 +5,7 @@ are numbered from the units, as `gridsum.data.problems.lay_out` takes them.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -18,6 +19,10 @@ from gridsum.tasks import Task, find
 _TERMS, _LENGTHS, _DIGITS, _ORDER, _SECOND = 1, 2, 3, 4, 5
 _SIBLINGS = 4
 """How many problems in a row are the same terms in orders of their own."""
+_BROKEN = 0.2
+"""The share of columns that break a carry; half of them make a new one."""
+CHAINS = range(1, 11)
+"""How many columns a carry crosses, in the families that fix it."""
 
 # So many times any length that the remainder is as good as uniform.
 _MANY = 1 << 40
@@ -70,15 +75,45 @@ def _nines(space: Space, problems: int, stream: Stream, base: int) -> Drawn:
     return Drawn(drawn.terms, drawn.lengths[..., :1].expand_as(drawn.lengths), torch.full_like(drawn.digits, base - 1))
 
 
+def _zero_and_nines(space: Space, problems: int, stream: Stream, base: int) -> Drawn:
+    """0 + 9…9, in either order: not a single carry."""
+    drawn = _nines_and_one(space, problems, stream, base)
+    return drawn._replace(digits=torch.where(drawn.digits == base - 1, base - 1, 0))
+
+
 def _alternating(space: Space, problems: int, stream: Stream, base: int) -> Drawn:
     """Two terms of one length whose columns add up to 10 or more and to 8 or less in turn, whatever is carried."""
     drawn = _uniform(space, problems, stream, base)
     place = torch.arange(space.digits[1], device=drawn.digits.device)
-    carries = (place + stream.fold(_SECOND).integers(0, 1, problems)[..., None]) % 2 == 0
+    makes = (place + stream.fold(_SECOND).integers(0, 1, problems)[..., None]) % 2 == 0
+    return _of_columns(drawn, makes, torch.zeros_like(makes), base)
+
+
+def _broken(space: Space, problems: int, stream: Stream, base: int) -> Drawn:
+    """Columns that add up to 9 and hand a carry on, broken at random places, about every fifth column."""
+    drawn = _uniform(space, problems, stream, base)
+    chance = stream.fold(_SECOND).uniform(problems, space.digits[1])
+    return _of_columns(drawn, chance < _BROKEN / 2, chance >= _BROKEN, base)
+
+
+def _chain(columns: int, space: Space, problems: int, stream: Stream, base: int) -> Drawn:
+    """One carry through so many columns, or all there are; no other carry is handed on."""
+    drawn = _uniform(space, problems, stream, base)
+    room = (drawn.lengths[..., 0] - columns).clamp(min=0) + 1
+    start = (stream.fold(_ORDER).integers(0, _MANY, problems) % room)[..., None]
+    place = torch.arange(space.digits[1], device=start.device)
+    makes = (place == start) | (stream.fold(_SECOND).integers(0, 1, problems, space.digits[1]) == 1)
+    return _of_columns(drawn, makes, (place > start) & (place < start + columns), base)
+
+
+def _of_columns(drawn: Drawn, makes: Tensor, hands_on: Tensor, base: int) -> Drawn:
+    """Two terms of one length. Of their columns, some make a carry (they add up to 10 or more), some hand one on (9,
+    whatever `makes` says), and all others end it (8 or less)."""
     first = drawn.digits[..., 0, :]
-    # A carrying column needs a first digit of 1 or more, another one of 8 or less.
-    first = torch.where(carries, first.clamp(min=1), first.clamp(max=base - 2))
-    least, choices = torch.where(carries, base - first, 0), torch.where(carries, first, base - 1 - first)
+    makes = makes & ~hands_on
+    first = torch.where(makes, first.clamp(min=1), torch.where(hands_on, first, first.clamp(max=base - 2)))
+    least = torch.where(makes, base - first, torch.where(hands_on, base - 1 - first, 0))
+    choices = torch.where(makes, first, torch.where(hands_on, 1, base - 1 - first))
     second = least + drawn.digits[..., 1, :] % choices
     return Drawn(drawn.terms, drawn.lengths[..., :1].expand_as(drawn.lengths), torch.stack((first, second), -2))
 
@@ -114,8 +149,11 @@ def _permuted(space: Space, problems: int, stream: Stream, base: int) -> Drawn:
 
 FAMILIES: dict[str, Family] = {
     "nines+1": Family(_nines_and_one, 2),
+    "0+nines": Family(_zero_and_nines, 2),
     "nines": Family(_nines),
     "alternating": Family(_alternating, 2),
+    "broken": Family(_broken, 2),
+    **{f"carry-{columns}": Family(partial(_chain, columns), 2) for columns in CHAINS},
     "leading-zeros": Family(_leading_zeros),
     "zeros": Family(_zeros),
     "one-term": Family(_uniform, 1),

@@ -14,7 +14,7 @@ import torch
 
 from gridsum.data.problems import Batch, Space, batch_of, sample
 from gridsum.data.streams import Stream
-from gridsum.evaluation.families import FAMILIES, draw
+from gridsum.evaluation.families import CHAINS, FAMILIES, draw
 from gridsum.io.names import did_you_mean
 from gridsum.tasks import Task
 from gridsum.tasks import find as find_task
@@ -125,6 +125,8 @@ COLLECTIONS: dict[str, tuple[Suite, ...]] = {
         *_suites("nines+1:2x1000", "alternating:2x10000", "leading-zeros:2x10000", "one-term:1x10000"),
         EXAMPLES,
     ),
+    # Within the range of training, but not of random digits.
+    "structured": _suites(NINES, "0+nines:2x[1,10]", "broken:2x[1,10]", *(f"carry-{n}:2x10" for n in CHAINS)),
     # Every reported suite once; validation is not among them.
     "all": tuple({suite.name: suite for suites in _TABLES.values() for suite in suites}.values()),
 }
