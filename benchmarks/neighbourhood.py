@@ -44,7 +44,7 @@ class Wide(LearnedRule):
         cells, queries = self.wide.meet(self.vectors())
         return torch.cat(
             [
-                self.codes_of(self.wide.step(cells[:, symbols], queries[:, symbols], self.patterns[held][None])[0])
+                self.states_of(self.wide.step(cells[:, symbols], queries[:, symbols], self.patterns[held][None])[0])
                 for symbols, held in zip(x.split(AT_ONCE), state.split(AT_ONCE), strict=True)
             ]
         )
@@ -62,7 +62,7 @@ def narrowed(network: RuleNetwork, kept: tuple[str, ...]) -> RuleNetwork:
 
 def explained(rule: LearnedRule, config: ConsolidationConfig, seed: int) -> dict[str, float]:
     """The share of cells that hold what most in their context hold, with the three neighbours and without each."""
-    counts = minimise(observe(rule, config, seed), rule.reading().cpu().numpy(), config.rare).counts
+    counts = minimise(observe(rule, config, seed), rule.outputs().cpu().numpy(), config.rare).counts
     without = {f"without {name}": counts.sum(1 + axis) for axis, name in enumerate(PROVABLE)}
     return {name: float(part.max(-1).sum() / part.sum()) for name, part in {"all three": counts, **without}.items()}
 

@@ -96,7 +96,7 @@ def test_the_table_is_written_as_it_is():
     word, base, outside, steps, readings, actions = rule.split()
     assert (word, base, outside) == ("table_of", "10", str(len(table.states)))
     assert (np.array(read[steps]).transpose(0, 3, 1, 2) == table.steps).all()
-    assert tuple(0 if digit is None else 1 + digit for digit in read[readings]) == table.reading
+    assert tuple(0 if digit is None else 1 + digit for digit in read[readings]) == table.outputs
     assert tuple(read[actions]) == table.actions
 
 
@@ -195,11 +195,11 @@ def changed(table: RuleTable, chance: np.random.Generator) -> RuleTable:
             case "units":
                 steps[0, left, outside, zeros] = chance.choice(zeros)
             case "border":
-                among = [state for state in zeros if table.reading[state] == PAD] if after % 2 else zeros
+                among = [state for state in zeros if table.outputs[state] == PAD] if after % 2 else zeros
                 steps[base + 1, outside, zeros, chance.choice(zeros)] = chance.choice(among, len(zeros))
             case "alike":
-                reads = table.reading[steps[x, left, right, below]]
-                steps[x, left, right, below] = chance.choice([c for c in range(outside) if table.reading[c] == reads])
+                reads = table.outputs[steps[x, left, right, below]]
+                steps[x, left, right, below] = chance.choice([c for c in range(outside) if table.outputs[c] == reads])
     return dataclasses.replace(table, steps=steps)
 
 
@@ -216,7 +216,7 @@ def with_twins(table: RuleTable, chance: np.random.Generator) -> RuleTable:
         shapes = ((1, side, 1, 1), (symbols, 1, 1, side), (symbols, 1, side, side))
         there = lowest if chance.random() < 0.3 else chance.random(shapes[int(chance.integers(3))]) < 0.3
         steps = np.where((steps == state) & there, twin, steps)
-    reading = [*table.reading, *(table.reading[state] for state in of)]
+    reading = [*table.outputs, *(table.outputs[state] for state in of)]
     if chance.random() < 0.2:
         reading[-1] = int(chance.integers(table.task.alphabet.base + 1))
     return RuleTable(8, tuple(range(side - 1)), steps.astype(np.uint8), tuple(reading), table.actions, table.task)

@@ -48,8 +48,8 @@ class TableRule:
         self.outside, self.device, self.task = self.rule.outside, torch.device("cpu"), self.rule.task
         self.steps = torch.tensor(self.rule.steps).long()
 
-    def reading(self) -> torch.Tensor:
-        return torch.tensor(self.rule.reading)
+    def outputs(self) -> torch.Tensor:
+        return torch.tensor(self.rule.outputs)
 
     def actions(self) -> torch.Tensor:
         return torch.tensor(self.rule.actions)
@@ -85,7 +85,7 @@ def codes_in(seen: Observed) -> np.ndarray:
     return np.column_stack((seen.windows[:, 0], np.append(seen.patterns, OUTSIDE)[seen.windows[:, 1:]]))
 
 
-def behaviour_of(observed: Observed, reading: tuple[int, ...] = RULE.reading) -> Behaviour:
+def behaviour_of(observed: Observed, reading: tuple[int, ...] = RULE.outputs) -> Behaviour:
     return minimise.minimise(observed, np.array(reading), 0.0)
 
 
@@ -104,7 +104,7 @@ def test_what_is_seen_is_what_the_rule_does(seen: Observed):
 
 def test_only_problems_answered_right_count():
     """A rule that reads 7 as 8 is right where no 7 is in the result: no cell of the top row shows one."""
-    reading = list(RULE.reading)
+    reading = list(RULE.outputs)
     for carry in (0, 1):
         reading[code(7, carry)] = reading[code(8, carry)]
     table = RuleTable(RULE.bits, RULE.states, RULE.steps, tuple(reading), RULE.actions)
@@ -129,7 +129,7 @@ def test_a_term_right_above_the_lowest_row_is_read():
 
 def test_where_a_digit_is_misread_its_windows_are_not_seen():
     """Rules that misread whatever has a carry are right where nothing carries; so no carry is seen."""
-    reading = tuple(1 if carry_of(number) else symbol for number, symbol in enumerate(RULE.reading))
+    reading = tuple(1 if carry_of(number) else symbol for number, symbol in enumerate(RULE.outputs))
     table = RuleTable(RULE.bits, RULE.states, RULE.steps, reading, RULE.actions)
     everything = observed_of(RULE, LOOK)
     found = observed_of(table, LOOK)
@@ -142,7 +142,7 @@ def test_where_a_digit_is_misread_its_windows_are_not_seen():
 def test_rare_codes_are_taken_for_mistakes(seen: Observed):
     frequency = np.bincount(codes_in(seen)[:, OWN], seen.counts, minlength=CODES) / seen.counts.sum()
     rare = float(np.median(frequency))
-    found = minimise.minimise(seen, np.array(RULE.reading), rare)
+    found = minimise.minimise(seen, np.array(RULE.outputs), rare)
     assert set(found.states.tolist()) <= set(np.flatnonzero(frequency >= rare).tolist())
 
 

@@ -31,8 +31,8 @@ def test_every_code_has_the_meaning_it_was_made_with():
 
 def test_addition_is_seen_in_other_codes_and_the_lowest_row_may_read_as_anything():
     table = column_addition_in_other_codes(3)
-    for reading in (table.reading, (*table.reading[:-2], 4, PAD)):
-        meaning = meaning_of(dataclasses.replace(table, reading=reading))
+    for reading in (table.outputs, (*table.outputs[:-2], 4, PAD)):
+        meaning = meaning_of(dataclasses.replace(table, outputs=reading))
         assert not meaning.wrong
         assert meaning.carry_bits == ()
         found = [known.meaning for known in meaning.states]

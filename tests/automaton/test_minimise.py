@@ -118,10 +118,10 @@ class Shown(TableRule):
     def __init__(self, rule: RuleTable, extra: tuple[int, ...], recode) -> None:
         super().__init__(rule)
         self.outside = rule.outside + len(extra)
-        self.read, self.recode = torch.tensor((*rule.reading, *extra)), recode
+        self.read, self.recode = torch.tensor((*rule.outputs, *extra)), recode
         self.numbers = torch.Generator().manual_seed(0)
 
-    def reading(self) -> torch.Tensor:
+    def outputs(self) -> torch.Tensor:
         return self.read
 
     def rest(self, x: torch.Tensor, limit: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -138,7 +138,7 @@ class Shown(TableRule):
 
 def by_recoding(run: Shown) -> tuple[int, np.ndarray, TargetTable]:
     """How many states a run has, their patterns, and the target table."""
-    behaviour = minimise(observe(run, LOOK, 0), run.reading().numpy(), 2e-4)  # type: ignore[arg-type]
+    behaviour = minimise(observe(run, LOOK, 0), run.outputs().numpy(), 2e-4)  # type: ignore[arg-type]
     return len(behaviour.states), behaviour.states, target_table(behaviour)
 
 
@@ -147,7 +147,7 @@ def test_two_codes_for_one_state_by_chance_are_one(state: int):
     rule = column_addition()
     run = Shown(
         rule,
-        (rule.reading[state],),
+        (rule.outputs[state],),
         lambda s, _, chance: torch.where((s == state) & (chance < 0.3), rule.outside, s),
     )
     count, patterns, _ = by_recoding(run)
@@ -164,7 +164,7 @@ def test_one_code_for_two_states_is_two():
         swapped = torch.where(s == without, with_carry, torch.where(s == with_carry, without, s))
         return torch.where(odd, swapped, s)
 
-    count, patterns, drawn = by_recoding(Shown(rule, (rule.reading[with_carry], PAD), recode))
+    count, patterns, drawn = by_recoding(Shown(rule, (rule.outputs[with_carry], PAD), recode))
     assert count == CODES
     assert patterns.tolist() == list(range(CODES))
     taught = drawn.targets != ANY
@@ -183,7 +183,7 @@ def test_states_without_a_pattern_are_refused():
     """The two states of a 3 in one code, and no other code reads as 3."""
     rule = column_addition()
     one = Shown(rule, (), lambda s, *_: torch.where(s == 14, 4, s))
-    reading = np.array(rule.reading)
+    reading = np.array(rule.outputs)
     reading[14] = PAD
     with pytest.raises(TooManyStates, match="no bit pattern is left"):
         minimise(observe(one, LOOK, 0), reading, 0.0)  # type: ignore[arg-type]
@@ -233,7 +233,7 @@ def network_of(table: RuleTable, targets: np.ndarray, seed: int) -> RuleNetwork:
     for _ in range(200):
         placed = network.placement(network.embedding.weight)[0].log()
         read = network.read(patterns)[0]
-        loss = F.nll_loss(placed, torch.tensor(table.actions)) + F.cross_entropy(read, torch.tensor(table.reading))
+        loss = F.nll_loss(placed, torch.tensor(table.actions)) + F.cross_entropy(read, torch.tensor(table.outputs))
         descent.zero_grad()
         loss.backward()
         descent.step()

@@ -207,11 +207,11 @@ def test_a_carry_forgotten_beside_one_left_neighbour_is_found(neighbour):
 
 
 def test_a_code_that_reads_as_another_digit_is_found():
-    reading = list(RULE.reading)
+    reading = list(RULE.outputs)
     reading[code(3, 0)] = FIRST_DIGIT + 4
-    assert not proof_of(dataclasses.replace(RULE, reading=tuple(reading))).proved
+    assert not proof_of(dataclasses.replace(RULE, outputs=tuple(reading))).proved
     reading[code(3, 0)] = PAD
-    assert not proof_of(dataclasses.replace(RULE, reading=tuple(reading))).proved
+    assert not proof_of(dataclasses.replace(RULE, outputs=tuple(reading))).proved
 
 
 def test_the_ground_may_have_a_code_of_its_own():
@@ -225,7 +225,7 @@ def test_the_ground_may_have_a_code_of_its_own():
         steps[entry] = RULE.steps[x, *around]
         if x == EMPTY_CELL and entry[3] == own + 1:
             steps[entry] = own
-    table = RuleTable(RULE.bits, (*RULE.states, 63), steps, (*RULE.reading, FIRST_DIGIT + 7), RULE.actions)
+    table = RuleTable(RULE.bits, (*RULE.states, 63), steps, (*RULE.outputs, FIRST_DIGIT + 7), RULE.actions)
     proof = proof_of(table)
     assert proof.proved, proof.failures[:3]
     assert solve(table, ("95", "7", "0")).answer == "102"
@@ -263,7 +263,7 @@ def test_a_rule_that_never_rests_beside_a_number_is_not_proved():
     numbers = [number for number in NUMBERS if number != ZERO]
     steps[0, numbers, ZERO, BLANK], steps[0, numbers, twin, BLANK] = twin, ZERO
     steps[0, twin, side - 1, BLANK] = twin
-    table = RuleTable(RULE.bits, (*RULE.states, 63), steps, (*RULE.reading, FIRST_DIGIT), RULE.actions)
+    table = RuleTable(RULE.bits, (*RULE.states, 63), steps, (*RULE.outputs, FIRST_DIGIT), RULE.actions)
     assert solve(table, ("500",)).capped
     assert conditions(proof_of(table)) == {"rest"}
     follows = steps.copy()
@@ -325,6 +325,6 @@ def test_a_proved_rule_adds_from_any_state(table, count):
     start = np.random.default_rng(count).integers(0, table.outside, x.shape, np.uint8)
     state, resting = settled(table, x, start, 2 * height * width)
     assert resting.all()
-    letters = np.array(["", *ADD.alphabet.symbols[1:]])[np.array(table.reading)]
+    letters = np.array(["", *ADD.alphabet.symbols[1:]])[np.array(table.outputs)]
     answers = ["".join(row) for row in letters[state[:, 0]]]
     assert answers == [str(sum(map(int, terms))) for terms in sums]

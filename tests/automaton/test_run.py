@@ -70,7 +70,7 @@ def test_a_rule_without_sense_is_run_as_it_is(sum_, codes, seed, chosen):
         found = solve(table, sum_, LIMIT)
     assert found.steps == len(expected) - 1
     assert found.capped == (len(expected) > LIMIT)
-    symbols = [table.reading[code] for code in expected[-1][0]]
+    symbols = [table.outputs[code] for code in expected[-1][0]]
     assert found.answer == "".join(ADD.alphabet.symbols[symbol] for symbol in symbols if symbol)
 
 
@@ -102,7 +102,7 @@ def test_placement_follows_any_actions(sum_, actions, seed):
 def test_a_placement_that_writes_the_equals_sign_is_refused():
     actions = tuple(0 if symbol == ADD.alphabet.equals_code else action for symbol, action in enumerate(USUAL_ACTIONS))
     with pytest.raises(TableError, match="'='"):
-        solve(RuleTable(RULE.bits, RULE.states, RULE.steps, RULE.reading, actions), ("1", "2"))
+        solve(RuleTable(RULE.bits, RULE.states, RULE.steps, RULE.outputs, actions), ("1", "2"))
 
 
 def test_the_top_row_holds_the_last_term_with_its_plus():

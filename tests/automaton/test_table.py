@@ -17,7 +17,7 @@ from tests.oracles.column_addition import column_addition, random_table
 
 
 def same(one: RuleTable, other: RuleTable) -> bool:
-    fields = ("bits", "states", "reading", "actions")
+    fields = ("bits", "states", "outputs", "actions")
     return np.array_equal(one.steps, other.steps) and all(getattr(one, key) == getattr(other, key) for key in fields)
 
 
@@ -27,7 +27,7 @@ def test_a_rule_comes_back_from_its_file(codes, seed):
         assert same(RuleTable.from_json(table.to_json()), table)
 
 
-@pytest.mark.parametrize("field", ["bits", "states", "reading", "actions", "steps"])
+@pytest.mark.parametrize("field", ["bits", "states", "outputs", "actions", "steps"])
 def test_an_edited_file_is_refused(field):
     data = json.loads(column_addition().to_json())
     data[field] = [*data[field][:-1], 1] if isinstance(data[field], list) else 7 if field == "bits" else "AAAA"
@@ -71,8 +71,8 @@ def test_a_file_that_was_cut_is_refused(share):
         ("states", [0] * 21),
         ("states", 7),
         ("states", [*range(20)]),
-        ("reading", [0] * 20),
-        ("reading", [99] * 21),
+        ("outputs", [0] * 20),
+        ("outputs", [99] * 21),
         ("actions", [0] * 12),
         ("actions", [3] * 13),
         ("steps", "AAAA"),

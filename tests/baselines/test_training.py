@@ -62,7 +62,7 @@ def test_a_small_one_overfits_a_small_batch(name: str):
     if name == "s2g-cnn":
         config = override(config, {"network.dropout": 0.0})
     network = stacked(config, (0,))
-    gradients, optimiser = find_baseline(name).lesson(network, config, (0,)), AdamW(network, config.training)
+    gradients, optimiser = find_baseline(name).gradients(network, config, (0,)), AdamW(network, config.training)
     alive, losses = torch.ones(1, dtype=torch.bool), []
     for _ in range(24):
         found = gradients(0)  # the same problems every time
@@ -78,7 +78,7 @@ def test_a_run_learns_the_same_alone_and_in_a_fleet(name: str):
         config = override(config, {"network.dropout": 0.25})
     together = Fleet(config, (3, 5), CPU)
     alone = Fleet(config, (5,), CPU)
-    both, one = together.lesson(7), alone.lesson(7)
+    both, one = together.gradients(7), alone.gradients(7)
     torch.testing.assert_close(both.gradient[1], one.gradient[0], rtol=1e-3, atol=1e-5)
     torch.testing.assert_close(both.cost.total[1], one.cost.total[0])
     assert not torch.allclose(both.gradient[0], both.gradient[1])

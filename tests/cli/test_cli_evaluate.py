@@ -216,7 +216,7 @@ def test_a_rule_is_measured_as_networks_are(command: Command, shipped: Path, tmp
     assert "exact always halts at a fixed point" in err
     # A rule that reads every digit one too small is wrong, and its records say so.
     table = json.loads(column_addition().to_json())
-    steps, reading = column_addition().steps, tuple(max(1, symbol - 1) if symbol else 0 for symbol in table["reading"])
+    steps, reading = column_addition().steps, tuple(max(1, symbol - 1) if symbol else 0 for symbol in table["outputs"])
     wrong = type(column_addition())(table["bits"], tuple(table["states"]), steps, reading, tuple(table["actions"]))
     (shipped / "exact.rule.json").write_text(wrong.to_json())
     assert command(*arguments, "--out", str(out))[0] == 0

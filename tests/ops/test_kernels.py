@@ -413,7 +413,7 @@ def test_graphs_give_the_gradients_of_eager_torch(name, precision):
     network = Network(config.model, seeds).cuda()
     eager = EagerGradients(network, config, seeds)
     for number in range(8):
-        found = fleet.lesson(number)
+        found = fleet.gradients(number)
         network.load_state_dict(fleet.network.state_dict())
         with torch.autocast("cuda", torch.bfloat16, enabled=precision == "bf16"):
             expected = eager(number)
@@ -421,4 +421,4 @@ def test_graphs_give_the_gradients_of_eager_torch(name, precision):
         close = 1e-4 if precision == "fp32" else 5e-2
         assert float(difference.max()) < close
         torch.testing.assert_close(found.cost.total, expected.cost.total, rtol=close / 10, atol=close / 10)
-        fleet.optimiser.update(found.gradient, fleet.lesson.rate(number).cuda(), fleet.alive)
+        fleet.optimiser.update(found.gradient, fleet.gradients.rate(number).cuda(), fleet.alive)

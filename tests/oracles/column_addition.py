@@ -136,7 +136,7 @@ def column_addition_with_two_meanings() -> RuleTable:
     for x in (PLUS_CELL, EMPTY_CELL):
         steps[x][:, with_carry, BLANK] = both
     steps[EMPTY_CELL, :, both, BLANK] = plain.steps[EMPTY_CELL, :, code(1, 0), BLANK]
-    return RuleTable(plain.bits, plain.states, steps, plain.reading, plain.actions)
+    return RuleTable(plain.bits, plain.states, steps, plain.outputs, plain.actions)
 
 
 def column_addition_in_other_codes(seed: int) -> RuleTable:
@@ -151,4 +151,4 @@ def column_addition_in_other_codes(seed: int) -> RuleTable:
     patterns = np.random.default_rng(seed).permutation(2**7)[: border - 1] + 128
     codes = (0, *(int(pattern) for pattern in patterns))
     assert never == border - 1
-    return RuleTable(8, codes, steps, (*plain.reading, PAD, PAD), plain.actions)
+    return RuleTable(8, codes, steps, (*plain.outputs, PAD, PAD), plain.actions)

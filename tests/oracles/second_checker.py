@@ -117,7 +117,7 @@ class SecondChecker:
             code
             for kind in TERM_KINDS
             for code, meaning in found.meaning[kind].items()
-            if meaning == (0, 0) and self.table.reading[code] == PAD
+            if meaning == (0, 0) and self.table.outputs[code] == PAD
         }
 
     def _numbers(self, found: _Found) -> dict[int, int]:
@@ -126,7 +126,7 @@ class SecondChecker:
             code: digit
             for kind in TERM_KINDS
             for code, (digit, _) in found.meaning[kind].items()
-            if self.table.reading[code] == FIRST_DIGIT + digit
+            if self.table.outputs[code] == FIRST_DIGIT + digit
         }
 
     def _number(self, found: _Found, code: Formula, digit: Formula) -> Formula:
@@ -333,12 +333,12 @@ class SecondChecker:
                 else z3.And(z3.Or(nothing, number), z3.Not(self._never(found, kind, nothing, number)))
             )
             blank = z3.And(value == 0, nothing, not last)
-            reads_blank = self._one_of(self.after, (c for c in range(self.outside) if self.table.reading[c] == PAD))
+            reads_blank = self._one_of(self.after, (c for c in range(self.outside) if self.table.outputs[c] == PAD))
             reads_digit = z3.Or(
                 *(
                     z3.And(self.after == code, z3.Or(value == digit, value == digit + TEN))
                     for code in range(self.outside)
-                    if 0 <= (digit := self.table.reading[code] - FIRST_DIGIT) < TEN
+                    if 0 <= (digit := self.table.outputs[code] - FIRST_DIGIT) < TEN
                 )
             )
             right = z3.If(blank, reads_blank, reads_digit)
@@ -405,7 +405,7 @@ def every_small_sum(table: RuleTable, starts: int = 3, seed: int = 0) -> str | N
     for sums, x, wanted in _small_sums():
         for _ in range(starts):
             state, rests = _settled(table, x, chance.integers(0, table.outside, x.shape, np.uint8))
-            letters = np.array(ADD.alphabet.symbols)[np.array(table.reading)[state[:, 0]]]
+            letters = np.array(ADD.alphabet.symbols)[np.array(table.outputs)[state[:, 0]]]
             for terms, row, still, result in zip(sums, letters, rests, wanted, strict=True):
                 if not still or "".join(row) != result:
                     return "+".join(terms)

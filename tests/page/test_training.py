@@ -53,7 +53,7 @@ def test_its_networks_step_as_torch_does(run: Path, node: Node, tmp_path: Path):
     assert clear.double().mean() > 0.8
     assert torch.equal(ours[clear], theirs[clear])
     assert count == rule.outside
-    wanted = [symbol if symbol <= base else symbol - base + 10 for symbol in rule.reading().tolist()]
+    wanted = [symbol if symbol <= base else symbol - base + 10 for symbol in rule.outputs().tolist()]
     assert symbols == wanted
 
 

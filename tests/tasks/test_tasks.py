@@ -274,7 +274,7 @@ def test_addition_in_a_base_is_proved_and_a_mistake_is_found(base: int):
     largest = task.alphabet.digits[-1] * 9
     assert solve(table, (largest, "1")).correct
     wrong = RuleTable(
-        table.bits, table.states, np.where(table.steps == 2, 1, table.steps), table.reading, table.actions, task
+        table.bits, table.states, np.where(table.steps == 2, 1, table.steps), table.outputs, table.actions, task
     )
     assert not prove(wrong).proved
 

@@ -23,7 +23,7 @@ from gridsum.tasks import Addition
 from gridsum.training import loop
 from gridsum.training.checkpoints import load_checkpoint
 from gridsum.training.discovery import at_step, draw, grid_of, place, recurrent_steps, setting
-from gridsum.training.exact import BitsLesson
+from gridsum.training.exact import ExactGradients
 from gridsum.training.folders import FolderError, read_metrics
 from gridsum.training.loop import Fleet, train
 
@@ -88,8 +88,8 @@ def test_a_run_that_answers_nothing_is_drawn_anew_and_one_that_answers_goes_on(t
     fleet, content = Fleet(config, (3, 8), CPU), Fleet(config, (3, 8), CPU)
     for each, right in ((fleet, [0.1, 0.5]), (content, [0.5, 0.5])):
         each.train_step(0)
-        assert isinstance(each.lesson, BitsLesson)
-        each.lesson.results.copy_(torch.tensor(right))
+        assert isinstance(each.gradients, ExactGradients)
+        each.gradients.results.copy_(torch.tensor(right))
         each.train_step(1)
     assert fleet.draws.tolist() == [2, 1]
     assert fleet.optimiser.updates.tolist() == [1, 2]

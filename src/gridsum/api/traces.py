@@ -53,7 +53,7 @@ class Trace:
 
     @cached_property
     def inside(self) -> "Inside":
-        """Every internal as tensors, the same for a rule as for a network; a rule's readings are certain."""
+        """Every internal as tensors, the same for a rule as for a network; a rule's output symbols are certain."""
         from gridsum.automaton.rule import trace_of_rule
 
         assert self.states is not None
@@ -102,7 +102,7 @@ class Trace:
         """The number of what every cell reads as, or of its state, at every n [N+1,H,W]; and the symbol of each."""
         letters = self._letters
         if self.states is not None:
-            return self.states, [letters[symbol] for symbol in self.model.table.reading]  # type: ignore[attr-defined]
+            return self.states, [letters[symbol] for symbol in self.model.table.outputs]  # type: ignore[attr-defined]
         return self.inside.decoded.argmax(-1).cpu().numpy(), letters
 
     @property

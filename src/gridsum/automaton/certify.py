@@ -107,7 +107,7 @@ def table_text(table: RuleTable, lists: Lists) -> str:
         return lists.name((named(part, depth - 1) if depth else str(part) for part in steps), nested[depth])
 
     steps = named(table.steps.transpose(0, 2, 3, 1).tolist(), 3)
-    reading = ("None" if symbol == PAD else f"Some {symbol - FIRST_DIGIT}" for symbol in table.reading)
+    reading = ("None" if symbol == PAD else f"Some {symbol - FIRST_DIGIT}" for symbol in table.outputs)
     readings = lists.name(reading, "(option nat)")
     actions = lists.name((_ACTIONS[action] for action in table.actions), "action")
     return f"table_of {base} {table.outside} {steps} {readings} {actions}"

@@ -80,7 +80,7 @@ def draw(rule: LearnedRule, config: ConsolidationConfig, seed: int, report: Repo
         found.why = f"training failed: {observed.right:.4f} of the sums are right, too few to learn from"
         return found, None
     try:
-        behaviour = minimise(observed, rule.reading().cpu().numpy(), config.rare)
+        behaviour = minimise(observed, rule.outputs().cpu().numpy(), config.rare)
     except TooManyStates as error:
         found.why = f"{observed.right:.4f} of the sums are right; {error}"
         return found, None

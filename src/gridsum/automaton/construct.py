@@ -35,6 +35,6 @@ def construct(task: Task) -> RuleTable:
         shown, leading = after[x if x < base else None, right, below]
         steps[x, :, r, b] = number[shown]
         steps[x, hidden, r, b] = number[leading]
-    reading = (PAD if hides else FIRST_DIGIT + digit for (digit, _), hides in states)
+    outputs = (PAD if hides else FIRST_DIGIT + digit for (digit, _), hides in states)
     actions = (SKIP, *[WRITE] * base, *[OPEN] * len(alphabet.signs), SKIP)
-    return RuleTable((outside - 1).bit_length(), tuple(range(outside)), steps, tuple(reading), actions, task)
+    return RuleTable((outside - 1).bit_length(), tuple(range(outside)), steps, tuple(outputs), actions, task)

@@ -42,7 +42,7 @@ class Behaviour:
     """[n]: the bit pattern of each state."""
     counts: np.ndarray
     """[x, n+1, n+1, n+1, n]: own symbol, left, right, below, own; n is outside."""
-    reading: np.ndarray
+    outputs: np.ndarray
     """[n]: the symbol that each state reads as."""
 
 
@@ -50,21 +50,21 @@ class TooManyStates(ValueError):
     """What a run shows cannot be written in the patterns that it has; the message says why."""
 
 
-def minimise(seen: Observed, reading: np.ndarray, rare: float) -> Behaviour:
-    """The states of a run and what they do. `reading` is by pattern; those in a share below `rare` are mistakes."""
+def minimise(seen: Observed, outputs: np.ndarray, rare: float) -> Behaviour:
+    """The states of a run and what they do. `outputs` is by pattern; those in a share below `rare` are mistakes."""
     seen = _without_rare(seen, rare)
     windows, counts = seen.windows, seen.counts
-    classes = partition(windows, counts, np.where(seen.lowest, _BLANK, reading[seen.patterns]), seen.patterns)
+    classes = partition(windows, counts, np.where(seen.lowest, _BLANK, outputs[seen.patterns]), seen.patterns)
     n = int(classes.max()) + 1
     if n > _MOST_STATES:
         raise TooManyStates(f"it shows more than {_MOST_STATES} states: it has learned no rule")
     frequency = np.bincount(windows[:, OWN], counts, minlength=len(classes))
-    patterns = _patterns(seen, classes, frequency, reading)
+    patterns = _patterns(seen, classes, frequency, outputs)
     patterns, number = np.sort(patterns), np.argsort(np.argsort(patterns))
     shape = (seen.symbols, n + 1, n + 1, n + 1, n)
     contexts = np.ravel_multi_index((windows[:, 0], *np.append(number[classes], n)[windows[:, 1:]].T), shape)
     dense = np.bincount(contexts, counts, minlength=math.prod(shape)).reshape(shape)
-    return Behaviour(patterns, dense.astype(np.int64), reading[patterns])
+    return Behaviour(patterns, dense.astype(np.int64), outputs[patterns])
 
 
 def _without_rare(seen: Observed, rare: float) -> Observed:
@@ -217,21 +217,21 @@ def _agreement(evidence: _Evidence, inside: np.ndarray) -> np.ndarray:
     return np.stack([np.bincount(evidence.types, together * part, len(inside)) for part in (agrees, ~agrees)])
 
 
-def _patterns(seen: Observed, states: np.ndarray, frequency: np.ndarray, reading: np.ndarray) -> np.ndarray:
+def _patterns(seen: Observed, states: np.ndarray, frequency: np.ndarray, outputs: np.ndarray) -> np.ndarray:
     """A bit pattern for each state: the most frequent of its patterns that is free, or an unused one that reads alike.
 
     States of few patterns choose first.
     """
     count = int(states.max()) + 1
-    use = np.zeros((count, len(reading)))
+    use = np.zeros((count, len(outputs)))
     np.add.at(use, (states, seen.patterns), frequency)
-    read = np.zeros((count, len(reading)))
+    read = np.zeros((count, len(outputs)))
     np.add.at(read, (states[~seen.lowest], seen.patterns[~seen.lowest]), frequency[~seen.lowest])
     use[use < _PATTERN_SHARE * use.sum(1, keepdims=True)] = 0
     # A state of the lowest row alone is read by nobody.
-    wanted = np.where(read.any(1), reading[read.argmax(1)], _BLANK)
-    suits = (reading == wanted[:, None]) | ~read.any(1, keepdims=True)
-    patterns, taken = np.full(count, _NONE), np.zeros(len(reading), bool)
+    wanted = np.where(read.any(1), outputs[read.argmax(1)], _BLANK)
+    suits = (outputs == wanted[:, None]) | ~read.any(1, keepdims=True)
+    patterns, taken = np.full(count, _NONE), np.zeros(len(outputs), bool)
     unused = ~use.any(0)
     for state in sorted(range(count), key=lambda state: (np.count_nonzero(use[state]), -use[state].sum())):
         own = np.where(suits[state] & ~taken, use[state], 0)

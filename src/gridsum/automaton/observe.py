@@ -63,7 +63,7 @@ def asked(rule: LearnedRule, config: ConsolidationConfig, seed: int) -> Iterator
 def observe(rule: LearnedRule, config: ConsolidationConfig, seed: int) -> Observed:
     """Windows at rest, in problems that were answered right."""
     side, device = rule.outside + 1, rule.device
-    reading = rule.reading()
+    outputs = rule.outputs()
     kind = F.pad(rule.actions()[FIRST_DIGIT:-1], (0, 1), value=_KINDS - 1)  # by symbol
     nowhere = _KINDS * side**2
     numbers = torch.full((nowhere + 1,), -1, device=device)
@@ -71,7 +71,7 @@ def observe(rule: LearnedRule, config: ConsolidationConfig, seed: int) -> Observ
     known, keys, solved, problems = 1, [], 0, 0
     for x, wanted in asked(rule, config, seed):
         state, _ = rule.rest(x, 4 * sum(x.shape[1:]))
-        right = (reading[state[:, 0]] == wanted).all(-1)
+        right = (outputs[state[:, 0]] == wanted).all(-1)
         solved, problems = solved + int(right.sum()), problems + len(x)
         x, state = x[right], state[right]
         types = (kind[x] * side + state) * side + around(state, rule.outside)[2]

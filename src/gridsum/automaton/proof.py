@@ -72,7 +72,7 @@ class Check:
         self.table, self.certificate = table, certificate
         self.alphabet, self.outside = table.task.alphabet, table.outside
         self.rule = Rows.of(table.task)
-        self.reads = [None if symbol == PAD else symbol - FIRST_DIGIT for symbol in table.reading]
+        self.reads = [None if symbol == PAD else symbol - FIRST_DIGIT for symbol in table.outputs]
         self.rows = table.steps.transpose(0, 2, 3, 1).tobytes()
         self.contexts: set[Context] = set()
         """Those that were looked at."""

@@ -56,7 +56,7 @@ class Trial:
         steps = np.where(learnt.targets == ANY, table, learnt.targets)
         steps = np.concatenate((steps, np.full_like(steps[:1], self.n)))
         self.steps = torch.tensor(steps, dtype=torch.uint8, device=self.device)
-        self.reading = F.pad(rule.reading()[torch.tensor(learnt.states, device=self.device)], (0, 1), value=PAD)
+        self.outputs = F.pad(rule.outputs()[torch.tensor(learnt.states, device=self.device)], (0, 1), value=PAD)
 
     def keys(self, x: Tensor, state: Tensor) -> Tensor:
         """The number of the table's entry for each cell [B,H,W]."""
@@ -85,7 +85,7 @@ class Trial:
 
     def right(self, state: Tensor, restless: Tensor, wanted: Tensor) -> Tensor:
         """A grid that goes to and fro may read right at one step and wrong at the next, so it counts as wrong."""
-        return (self.reading[state[:, 0]] == wanted).all(-1) & ~restless
+        return (self.outputs[state[:, 0]] == wanted).all(-1) & ~restless
 
 
 @torch.no_grad()

@@ -233,7 +233,7 @@ def _undecided(logits: Box, chosen: Sequence[int]) -> int:
 def certainty(rule: LearnedRule, table: RuleTable) -> Certainty:
     """Whether float32 can come to another state in any entry. The rule's network is one in float64, on the CPU."""
     enclosed, states = Enclosed(rule), torch.tensor([*table.states, rule.outside])
-    different = _undecided(enclosed.readings().rows(states[:-1]), table.reading)
+    different = _undecided(enclosed.readings().rows(states[:-1]), table.outputs)
     different += _undecided(enclosed.actions(), table.actions)
     entries = torch.tensor(np.indices(table.steps.shape).reshape(4, -1).T)
     wanted = states[torch.tensor(table.steps.reshape(-1).astype(np.int64))]
@@ -241,7 +241,7 @@ def certainty(rule: LearnedRule, table: RuleTable) -> Certainty:
     for low in range(0, len(entries), _AT_ONCE):
         part = entries[low : low + _AT_ONCE]
         z = enclosed.logits(part[:, 0], states[part[:, 1:]])
-        certain = (z.middle.abs() > z.off).all(1) & (rule.codes_of(z.middle) == wanted[low : low + _AT_ONCE])
+        certain = (z.middle.abs() > z.off).all(1) & (rule.states_of(z.middle) == wanted[low : low + _AT_ONCE])
         different += int((~certain).sum())
         error, surplus = max(error, float(z.off.max())), min(surplus, float((z.middle.abs() - z.off).min()))
     return Certainty(len(entries), different, error, surplus)

@@ -100,7 +100,7 @@ class LearnedRule(Rules):
         """z [N,m] for symbols x [N] and contexts [N,3]: left, right, below."""
         return self.all_logits(x[None], contexts[None], prepared)[0]
 
-    def codes_of(self, z: Tensor) -> Tensor:
+    def states_of(self, z: Tensor) -> Tensor:
         return ((z > 0).long() << torch.arange(self.bits, device=z.device)).sum(-1)
 
     @torch.no_grad()
@@ -108,7 +108,7 @@ class LearnedRule(Rules):
         """The state [N] after one step."""
         prepared = self.prepare()
         parts = zip(x.split(_AT_ONCE), contexts.split(_AT_ONCE), strict=True)
-        return torch.cat([self.codes_of(self.logits(a, b, prepared)) for a, b in parts])
+        return torch.cat([self.states_of(self.logits(a, b, prepared)) for a, b in parts])
 
     @torch.no_grad()
     def step(self, x: Tensor, state: Tensor) -> Tensor:
@@ -171,7 +171,7 @@ class LearnedRule(Rules):
         return answered(task, terms, task.decode(read), steps, steps == limit)
 
     @torch.no_grad()
-    def reading(self) -> Tensor:
+    def outputs(self) -> Tensor:
         """The symbol of Σ read in each state [2^m]."""
         return self.network.read(self.patterns[None])[0].argmax(-1)
 
@@ -197,12 +197,12 @@ class LearnedRule(Rules):
         after = self(contexts[:, 0], places[contexts[:, 1:]])
         distance = (self.patterns[:, None] != self.patterns[states]).sum(-1)
         steps = distance.argmin(1)[after].to(torch.uint8).cpu().numpy()
-        reading = self.reading()[states].tolist()
+        outputs = self.outputs()[states].tolist()
         return RuleTable(
             self.bits,
             tuple(states.tolist()),
             steps.reshape(-1, side, side, side),
-            tuple(reading),
+            tuple(outputs),
             tuple(self.actions().tolist()),
             self.task,
         )
@@ -242,7 +242,7 @@ def agreement(rule: LearnedRule, table: RuleTable) -> Agreement:
     for low in range(0, len(wanted), _AT_ONCE):
         part = slice(low, low + _AT_ONCE)
         z = rule.logits(contexts[part, 0], states[contexts[part, 1:]], prepared)
-        different += int((rule.codes_of(z) != wanted[part]).sum())
+        different += int((rule.states_of(z) != wanted[part]).sum())
         margin = min(margin, float(z.abs().min()))
     return Agreement(len(wanted), different, margin)
 
@@ -281,12 +281,12 @@ def cells(symbols: Tensor, actions: Tensor, height: int, width: int) -> Tensor:
 
 
 def trace_of_rule(table: RuleTable, terms: Sequence[str], states: np.ndarray) -> Trace:
-    """The internals of a computation from its states [N+1,H,W]: bits as ±1, and readings that are certain."""
+    """The internals of a computation from its states [N+1,H,W]: bits as ±1, and outputs that are certain."""
     numbers = torch.from_numpy(states).long()
     bits = (torch.tensor(table.states)[numbers][..., None] >> torch.arange(table.bits)) & 1
     symbols = torch.tensor(table.task.encode(terms))
     actions = F.one_hot(torch.tensor(table.actions), 3).float()[symbols]
-    readings = F.one_hot(torch.tensor(table.reading)[numbers], len(table.task.alphabet)).float()
+    outputs = F.one_hot(torch.tensor(table.outputs)[numbers], len(table.task.alphabet)).float()
     return Trace(
-        symbols, actions, bits.float() * 2 - 1, readings, torch.zeros(0), None, None, table.task.alphabet.symbols
+        symbols, actions, bits.float() * 2 - 1, outputs, torch.zeros(0), None, None, table.task.alphabet.symbols
     )

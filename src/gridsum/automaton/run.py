@@ -130,8 +130,8 @@ def answered(task: Task, terms: Sequence[str], said: str, steps: int, capped: bo
 
 def read(table: RuleTable, states: bytes) -> str:
     """What a row of states says; blanks are left out."""
-    blank = bytes(state for state, symbol in enumerate(table.reading) if symbol == PAD)
-    letters = "".join(table.task.alphabet.symbols[symbol] for symbol in table.reading).encode()
+    blank = bytes(state for state, symbol in enumerate(table.outputs) if symbol == PAD)
+    letters = "".join(table.task.alphabet.symbols[symbol] for symbol in table.outputs).encode()
     return states.translate(letters.ljust(256), blank).decode()
 
 

@@ -76,7 +76,7 @@ def _solve(table: RuleTable, lines: bytes) -> tuple[bytes, np.ndarray, np.ndarra
     grids = _laid_out(table, lines)
     steps, capped = _run(table, grids)
     letters = np.zeros(256, np.uint8)
-    for state, symbol in enumerate(table.reading):
+    for state, symbol in enumerate(table.outputs):
         letters[state] = 0 if symbol == PAD else ord(table.task.alphabet.symbols[symbol])
     letters[table.outside] = _NEWLINE  # behind every top row
     said = letters[grids.states[_ranges(grids.starts, grids.widths + 1)]].tobytes().translate(None, b"\0")

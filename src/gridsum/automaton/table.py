@@ -38,7 +38,7 @@ class RuleTable:
     steps: np.ndarray
     """uint8 [x, n+1, n+1, n+1]: own symbol (a digit, the sign, nothing), left, right, below → the state after the step;
     n is `outside`."""
-    reading: tuple[int, ...]
+    outputs: tuple[int, ...]
     """The symbol of Σ that the output layer reads in each state."""
     actions: tuple[int, ...]
     """What placement does with each symbol of Σ: 0 writes and moves left, 1 opens a row, 2 skips."""
@@ -46,7 +46,7 @@ class RuleTable:
 
     def __post_init__(self) -> None:
         states, side, alphabet = len(self.states), len(self.states) + 1, self.task.alphabet
-        numbers = (self.bits, *self.states, *self.reading, *self.actions)
+        numbers = (self.bits, *self.states, *self.outputs, *self.actions)
         fits = (
             all(type(number) is int for number in numbers)
             and 0 < self.bits <= MOST_BITS
@@ -55,8 +55,8 @@ class RuleTable:
             and all(0 <= pattern < 2**self.bits for pattern in self.states)
             and self.steps.shape == (len(alphabet.cell_symbols), side, side, side)
             and int(self.steps.max()) < states
-            and len(self.reading) == states
-            and set(self.reading) <= set(range(len(alphabet)))
+            and len(self.outputs) == states
+            and set(self.outputs) <= set(range(len(alphabet)))
             and len(self.actions) == len(alphabet)
             and set(self.actions) <= {0, 1, 2}
         )
@@ -81,7 +81,7 @@ class RuleTable:
 
     def text(self, state: int) -> str:
         """What a state reads as: a digit, or a dot where it is blank."""
-        symbol = self.reading[state]
+        symbol = self.outputs[state]
         return "·" if symbol == PAD else self.task.alphabet.symbols[symbol]
 
     def to_json(self) -> str:
@@ -91,7 +91,7 @@ class RuleTable:
             "format": FORMAT,
             "bits": self.bits,
             "states": list(self.states),
-            "reading": list(self.reading),
+            "outputs": list(self.outputs),
             "actions": list(self.actions),
             "steps": packed,
         }
@@ -103,7 +103,7 @@ class RuleTable:
     def from_json(cls, text: str) -> "RuleTable":
         try:
             data: dict[str, Any] = json.loads(text)
-            content = {key: data[key] for key in ("format", "bits", "states", "reading", "actions", "steps")}
+            content = {key: data[key] for key in ("format", "bits", "states", "outputs", "actions", "steps")}
             content |= {"task": data["task"]} if "task" in data else {}
         except (json.JSONDecodeError, KeyError, TypeError, RecursionError) as error:
             raise TableError(
@@ -115,7 +115,7 @@ class RuleTable:
             raise TableError("the rule was changed after it was written (its checksum differs); write it again")
         try:
             task = find(content.get("task", _DEFAULT.name))
-            states, reading, actions = (tuple(content[key]) for key in ("states", "reading", "actions"))
+            states, outputs, actions = (tuple(content[key]) for key in ("states", "outputs", "actions"))
             shape = (len(task.alphabet.cell_symbols), *[len(states) + 1] * 3)
             if not 0 < len(states) < 256:
                 raise TableError(
@@ -124,7 +124,7 @@ class RuleTable:
             # No more is unpacked than the table takes, however much a damaged file would become.
             unpacked = zlib.decompressobj().decompress(base64.b64decode(content["steps"]), math.prod(shape) + 1)
             steps = np.frombuffer(unpacked, np.uint8).reshape(shape)
-            return cls(content["bits"], states, steps, reading, actions, task)
+            return cls(content["bits"], states, steps, outputs, actions, task)
         except (TableError, TaskError):
             raise
         except (AttributeError, TypeError, ValueError, OverflowError, zlib.error) as error:

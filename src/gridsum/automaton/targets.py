@@ -69,7 +69,7 @@ def target_table(behaviour: Behaviour) -> TargetTable:
     # How each left neighbour decides among siblings, over all contexts where there is a choice.
     vote = np.einsum("xlrbo,xrb->lo", seen, several.astype(counts.dtype))
     # One that never decides, such as a digit with a carry, counts as those that read like it.
-    read = np.append(behaviour.reading, ANY)
+    read = np.append(behaviour.outputs, ANY)
     alike = (read[:, None] == read).astype(counts.dtype) @ vote
     voted, by_reading = (votes[:, None, None] * allowed[:, None] for votes in (vote, alike))
     voted = np.where(voted.any(-1, keepdims=True), voted, by_reading)

@@ -21,7 +21,7 @@ from gridsum.data.streams import Stream
 from gridsum.tasks import PAD
 
 if TYPE_CHECKING:
-    from gridsum.baselines.fleet import MappedLesson
+    from gridsum.baselines.fleet import MappedGradients
 
 
 @dataclass(frozen=True)
@@ -170,10 +170,10 @@ class Baseline(Trainable):
     def build(self, config: BaselineConfig, seeds: Sequence[int]) -> BaselineNetwork:
         return stacked(self.network, config, seeds)
 
-    def lesson(self, network: BaselineNetwork, config: BaselineConfig, seeds: tuple[int, ...]) -> "MappedLesson":
-        from gridsum.baselines.fleet import MappedLesson
+    def gradients(self, network: BaselineNetwork, config: BaselineConfig, seeds: tuple[int, ...]) -> "MappedGradients":
+        from gridsum.baselines.fleet import MappedGradients
 
-        return MappedLesson(network, config, seeds)
+        return MappedGradients(network, config, seeds)
 
     def answer(self, network: BaselineNetwork, config: BaselineConfig, batch: Batch, draws: Stream) -> Tensor:  # noqa: ARG002
         from gridsum.baselines.fleet import answers

@@ -13,7 +13,7 @@ from torch.nn import functional as F
 
 from gridsum.baselines.baseline import BaselineConfig, BaselineNetwork, Problem, Read, until_blank
 from gridsum.baselines.layout import sized_for, within
-from gridsum.config.registry import Lesson
+from gridsum.config.registry import GradientSource
 from gridsum.data.problems import Batch, Space, sample
 from gridsum.data.streams import Stream
 from gridsum.model.runs import flatten
@@ -50,7 +50,7 @@ def cost(read: Read, targets: Tensor, weight: Tensor) -> _Costs:
     return _Costs(loss + read.regulariser, loss.detach(), read.regulariser.detach(), accuracy, read.steps.detach())
 
 
-class MappedLesson(Lesson):
+class MappedGradients(GradientSource):
     """The gradients of all runs as one computation; on a GPU it is a CUDA graph."""
 
     def __init__(self, network: BaselineNetwork, config: BaselineConfig, seeds: tuple[int, ...]) -> None:

@@ -46,8 +46,8 @@ BASELINES = tuple(name for name, place in _SHIPPED.items() if place.startswith("
 _registered: "dict[str, Trainable]" = {}
 
 
-class Lesson(ABC):
-    """What a fleet in training learns from: the gradients of a step, and what the next step depends on."""
+class GradientSource(ABC):
+    """The gradients of each training step of a fleet, and what the next step depends on."""
 
     @abstractmethod
     def __call__(self, step: int) -> Any:
@@ -116,8 +116,8 @@ class Trainable(ABC):
         """A network with a run for each seed; every parameter leads with the run. Of no seeds it has shapes alone."""
 
     @abstractmethod
-    def lesson(self, network: Any, config: Any, seeds: tuple[int, ...]) -> Lesson:
-        """What its training steps learn from."""
+    def gradients(self, network: Any, config: Any, seeds: tuple[int, ...]) -> GradientSource:
+        """The gradients of its training steps."""
 
     @abstractmethod
     def answer(self, network: Any, config: Any, batch: "Batch", draws: "Stream") -> "Tensor":

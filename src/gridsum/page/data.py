@@ -40,7 +40,7 @@ def _rule(table: RuleTable) -> dict[str, Any]:
         "base": table.task.alphabet.base,
         "bits": table.bits,
         "states": table.states,
-        "reading": table.reading,
+        "outputs": table.outputs,
         "actions": table.actions,
         "steps": base64.b64encode(zlib.compress(table.steps.tobytes(), 9)).decode(),
         "meanings": [{"digit": value and value.digit, "carry": value and value.carry} for value in values],

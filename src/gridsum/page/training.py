@@ -103,7 +103,7 @@ def moment(network: RuleNetwork, levels: int) -> dict[str, Any]:
     packed = zlib.compress(b"".join(rounded(part, levels) for part in folded(network)), 9)
     return {
         "actions": rule.actions().tolist(),
-        "reading": "".join(chr(ord("a") + symbol) for symbol in rule.reading().tolist()),
+        "outputs": "".join(chr(ord("a") + symbol) for symbol in rule.outputs().tolist()),
         "weights": base64.b64encode(packed).decode(),
     }
 

@@ -14,7 +14,7 @@ from gridsum.automaton.settle import settle
 from gridsum.config.exact import ExactConfig, Phase
 from gridsum.config.fields import override
 from gridsum.config.paper import ConfigError
-from gridsum.config.registry import Lesson, Trainable
+from gridsum.config.registry import GradientSource, Trainable
 from gridsum.config.variants import SMALL
 from gridsum.data.problems import Batch, Space
 from gridsum.data.streams import Stream
@@ -62,7 +62,7 @@ class _Objective(nn.Module):
         return cost(rollout, problems.targets, columns, shared, now.bit_cost), states
 
 
-class BitsLesson(Lesson):
+class ExactGradients(GradientSource):
     """Training steps of `exact`; beside weights and moments a step depends on a few switches and the last states."""
 
     def __init__(self, network: RuleNetwork, config: ExactConfig, seeds: tuple[int, ...]) -> None:
@@ -192,8 +192,8 @@ class Exact(Trainable):
     def build(self, config: ExactConfig, seeds: Sequence[int]) -> RuleNetwork:
         return RuleNetwork(config.rule, seeds, config.learns)
 
-    def lesson(self, network: RuleNetwork, config: ExactConfig, seeds: tuple[int, ...]) -> BitsLesson:
-        return BitsLesson(network, config, seeds)
+    def gradients(self, network: RuleNetwork, config: ExactConfig, seeds: tuple[int, ...]) -> ExactGradients:
+        return ExactGradients(network, config, seeds)
 
     def answer(self, network: RuleNetwork, config: ExactConfig, batch: Batch, draws: Stream) -> Tensor:  # noqa: ARG002
         return at_rest(network, batch, config.space)[0]

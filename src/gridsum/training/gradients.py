@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from gridsum.config.paper import Config, ModelConfig, TaskConfig
-from gridsum.config.registry import Lesson
+from gridsum.config.registry import GradientSource
 from gridsum.data.problems import Batch, Space, sample
 from gridsum.data.streams import Stream
 from gridsum.model.paper import Readout
@@ -162,7 +162,7 @@ def mean_of(parts: list[Part]) -> Gradients:
     return Gradients(gradient, Cost(*costs), sum(part.recurrent_steps for part in parts) / len(parts))
 
 
-class EagerGradients(Lesson):
+class EagerGradients(GradientSource):
     """The paper's objective, operation by operation, at the sizes drawn, for as many steps as the samples need.
 
     The rate is a cosine that starts again and again.

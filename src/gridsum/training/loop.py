@@ -186,7 +186,7 @@ def _train(fleet: "Fleet", folder: Path, report: Callable[[Epoch], None], warn: 
             means, rate = fleet.train_epoch(number, tick)
             if number <= _HELD_OUT_EPOCHS or number % _HELD_OUT_EPOCHS == 0:
                 means |= fleet.held_out()
-            alive, phase, now = tuple(fleet.alive.tolist()), fleet.lesson.phase(fleet.done - 1), time.monotonic()
+            alive, phase, now = tuple(fleet.alive.tolist()), fleet.gradients.phase(fleet.done - 1), time.monotonic()
             epoch = Epoch(number, training.epochs, fleet.seeds, alive, means, rate, now - started, phase)
             _log(folder, epoch, fleet.draws.tolist(), now - begun)
             _warn_of_divergence(fleet, before, epoch, warn)
@@ -218,7 +218,7 @@ class Fleet:
         self.kind: Trainable = find(config.variant)
         self.network = self.kind.build(config, seeds).to(device)
         self.optimiser = AdamW(self.network, config.training)
-        self.lesson = self.kind.lesson(self.network, config, seeds)
+        self.gradients = self.kind.gradients(self.network, config, seeds)
         self.update = Replayed(self._update) if on_gpu(device) else self._update
         self.alive = torch.ones(len(seeds), dtype=torch.bool, device=device)
         self.draws = torch.ones(len(seeds), dtype=torch.int64)
@@ -257,18 +257,18 @@ class Fleet:
             self.keep()
             tick(self.done, total)
         means = torch.stack(self.logged).mean(0).tolist()
-        return dict(zip(self.quantities, map(tuple, means), strict=True)), float(self.lesson.rate(first))
+        return dict(zip(self.quantities, map(tuple, means), strict=True)), float(self.gradients.rate(first))
 
     def train_step(self, number: int) -> Tensor:
         """One update of every run, on the problems of step `number`; returns what is logged, [quantities, R]."""
-        for run in self.lesson.hopeless(number):
+        for run in self.gradients.hopeless(number):
             self._draw_anew(run)
-        gradients = self.lesson(number)
-        names = tuple(part.name for part in fields(gradients.cost))
-        self.quantities, self.recurrent_steps = (*names, "gradient_norm"), gradients.recurrent_steps
-        costs = torch.stack([getattr(gradients.cost, name) for name in names])
-        rate = torch.full((), float(self.lesson.rate(number)), dtype=torch.float64, device=self.device)
-        return self.update(gradients.gradient, costs, rate)
+        found = self.gradients(number)
+        names = tuple(part.name for part in fields(found.cost))
+        self.quantities, self.recurrent_steps = (*names, "gradient_norm"), found.recurrent_steps
+        costs = torch.stack([getattr(found.cost, name) for name in names])
+        rate = torch.full((), float(self.gradients.rate(number)), dtype=torch.float64, device=self.device)
+        return self.update(found.gradient, costs, rate)
 
     def _draw_anew(self, run: int) -> None:
         """Other random weights for a run, of its seed and of how often it was drawn: the same alone or in a fleet."""
@@ -302,7 +302,7 @@ class Fleet:
         """All that makes the next step what it is, beside the step's number; and what the epoch has logged so far."""
         logged = torch.stack(self.logged) if self.logged else torch.zeros(0, device=self.device)
         own = {"alive": self.alive, "draws": self.draws, "logged": logged}
-        return {**self.optimiser.state(), **self.lesson.state(), **own}
+        return {**self.optimiser.state(), **self.gradients.state(), **own}
 
     def keep(self) -> None:
         """Keep the state after a step, so that one broken off can be forgotten."""
@@ -318,7 +318,7 @@ class Fleet:
         self.optimiser.load(state)
         self.alive.copy_(state["alive"])
         self.draws.copy_(state["draws"])
-        self.lesson.load(state)
+        self.gradients.load(state)
 
     def save(self, folder: Path) -> None:
         """Logs and weights of each run, then the checkpoint: neither is ever older than it."""

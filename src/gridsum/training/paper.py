@@ -37,7 +37,7 @@ class Paper(Trainable):
     def build(self, config: Config, seeds: Sequence[int]) -> Network:
         return Network(config.model, seeds, config.task)
 
-    def lesson(self, network: Network, config: Config, seeds: tuple[int, ...]) -> EagerGradients:
+    def gradients(self, network: Network, config: Config, seeds: tuple[int, ...]) -> EagerGradients:
         kind = GraphGradients if on_gpu(next(network.parameters()).device) else EagerGradients
         return kind(network, config, seeds)
 

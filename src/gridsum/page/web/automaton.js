@@ -32,7 +32,7 @@
   // A rule from what the page was built with; its table comes packed to a hundredth of its size.
   async function makeRule(data) {
     const steps = await inflate(data.steps);
-    const letters = data.reading.map((symbol) => (symbol >= 1 && symbol <= data.base ? gridsum.DIGITS[symbol - 1] : ""));
+    const letters = data.outputs.map((symbol) => (symbol >= 1 && symbol <= data.base ? gridsum.DIGITS[symbol - 1] : ""));
     return new Rule({ ...data, steps, letters, carries: data.meanings.map(({ carry }) => carry ?? 0) });
   }
 

@@ -12,11 +12,11 @@
     }
 
     // Outside, symbols have the numbers that they have in base 10.
-    constructor({ actions, reading, packed }, { width, hidden, bits, base }, name) {
+    constructor({ actions, outputs, packed }, { width, hidden, bits, base }, name) {
       Object.assign(this, { name, base, width, hidden, bits, outside: 2 ** bits, known: new Map() });
       const own = (symbol) => (symbol > 10 ? symbol - 10 + base : symbol), usual = (symbol) => (symbol > base ? symbol - base + 10 : symbol);
       this.actions = Array.from({ length: 13 }, (_, symbol) => actions[own(symbol)]);
-      this.symbols = Uint8Array.from(reading, (letter) => usual(letter.charCodeAt(0) - 97));
+      this.symbols = Uint8Array.from(outputs, (letter) => usual(letter.charCodeAt(0) - 97));
       const view = new DataView(packed.buffer);
       let at = 0;
       const matrix = (rows, columns) => {

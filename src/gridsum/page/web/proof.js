@@ -51,7 +51,7 @@
     #resting() {
       const blank = new Set(), numbers = new Map();
       for (const [key, { digit, carry }] of this.meanings) {
-        const state = key % 256, symbol = this.rule.reading[state];
+        const state = key % 256, symbol = this.rule.outputs[state];
         if (key >= GROUND * 256) continue;
         if (symbol === 1 + digit) numbers.set(state, (numbers.get(state) ?? new Set()).add(digit));
         else if (symbol === 0 && digit === 0 && carry === 0) blank.add(state);
@@ -190,7 +190,7 @@
     }
 
     #read(context, lefts, symbol) {
-      if (lefts.some((left) => this.rule.reading[context.after[left]] !== symbol)) this.#fail("reading", context);
+      if (lefts.some((left) => this.rule.outputs[context.after[left]] !== symbol)) this.#fail("reading", context);
     }
 
     #fail(condition, { x, right, below }) {
