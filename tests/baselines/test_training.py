@@ -17,7 +17,7 @@ from gridsum.config.registry import BASELINES
 from gridsum.data.problems import Batch, Space, batch_of, sample
 from gridsum.data.streams import Stream
 from gridsum.evaluation.baselines import curves
-from gridsum.evaluation.records import RecordError, append
+from gridsum.evaluation.records import append
 from gridsum.evaluation.tables import TABLES
 from gridsum.model.rollout import Network
 from gridsum.model.store import StoreError, load
@@ -223,16 +223,6 @@ def test_from_the_command_line_to_a_table(tmp_path: Path, capsys: pytest.Capture
     assert [score.seed for score in scores] == [0, 1]
     weights = folder / "seed-0" / "weights.safetensors"
     assert load(str(weights)).seeds == (0,)
-
-
-def test_records_of_another_version_are_not_mixed_in(make_record):
-    ours = make_record(given="alignment", variant="dngpu/matched", version="1.0")
-    other = make_record(given="alignment", variant="dngpu/matched", version="1.1", seed=4)
-    for table in ("baselines", "comparison", "scores"):
-        with pytest.raises(RecordError, match=r"dngpu/matched are of gridsum 1\.0 and 1\.1"):
-            TABLES[table]([ours, other])
-    shown = TABLES["baselines"]([ours, make_record(), make_record(variant="exact", version="1.1")])
-    assert len(shown.rows) == 3
 
 
 def test_median_best_and_every_seed(make_record):

@@ -88,7 +88,7 @@ OPTIONS = {
     "evaluate --samples 0": "from 1 to",
     "evaluate --out .": "is a folder",
     "evaluate --solver adder": "package.module:function",
-    "evaluate --solver no_such_module:f --suite 2x2": "there is no module",
+    "evaluate --solver no_such_module:f --suite 2x2": "No module named 'no_such_module'; install it",
     "table scors": "did you mean 'scores'?",
     "table scores --format markdwon": "did you mean 'markdown'?",
     "table --records r.jsonl": "which table?",

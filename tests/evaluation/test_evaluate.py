@@ -1,5 +1,10 @@
-"""What is right is counted once, for symbols and texts alike; anything that answers can be measured."""
+"""What is right is counted once, for symbols and texts alike; anything that answers can be measured, grid by grid."""
 
+import dataclasses
+import random
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -7,69 +12,54 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gridsum.config.fields import override
+from gridsum.config.variants import variant
 from gridsum.data.problems import Space, batch_of
-from gridsum.evaluation.evaluate import Answers, Asked, Counts, Subject, count, evaluate
-from gridsum.evaluation.suites import Suite
+from gridsum.evaluation.evaluate import PUBLISHED, Answers, Asked, PaperSubject, Subject, count, evaluate
+from gridsum.evaluation.records import OnGrid, Record, RecordError, append, read
+from gridsum.evaluation.suites import EXAMPLES, Suite, find
+from gridsum.model.rollout import Network
+from gridsum.model.store import Model
 from gridsum.tasks import FIRST_DIGIT
 from gridsum.tasks import find as find_task
+from tests.oracles.sizes import SMALLEST
 
 
 def row(text: str, width: int = 5) -> list[int]:
     return [0 if character == " " else FIRST_DIGIT + int(character) for character in text.rjust(width)]
 
 
-def numbers(counts: Counts) -> list[int]:
-    return [int(part.sum()) for part in counts]
-
-
-def text(answer: str, truth: str) -> list[int]:
+def counted(answer: str, truth: str) -> list[int]:
     batch = batch_of([(truth,)])
     predicted = Answers.written([answer], batch).predicted
-    return numbers(count(predicted, batch.targets_for(predicted.shape[-1])))
-
-
-def test_a_blank_inside_the_answer_is_a_wrong_valid_position() -> None:
-    assert numbers(count(torch.tensor([row("1 3")]), torch.tensor([row("123")]))) == [2, 3, 0]
+    return [int(part.sum()) for part in count(predicted, batch.targets_for(predicted.shape[-1]))]
 
 
 def test_runs_and_problems_are_kept_apart() -> None:
     target = torch.tensor([[row("12"), row("345")]])
-    predicted = torch.tensor([[row("12"), row("345")], [row("12"), row("305")], [row("2"), row("12345")]])
-    counts = count(predicted, target)
-    assert [part.tolist() for part in counts] == [
+    predicted = torch.tensor([[row("12"), row("345")], [row("12"), row("3 5")], [row("2"), row("12345")]])
+    assert [part.tolist() for part in count(predicted, target)] == [
         [[2, 3], [2, 2], [1, 3]],
         [[2, 3], [2, 3], [2, 5]],
         [[1, 1], [1, 0], [0, 0]],
     ]
-    assert all(part.dtype == torch.int64 for part in counts)
 
 
 @pytest.mark.parametrize(
-    ("answer", "right", "valid", "whole"),
-    [
-        ("507", 3, 3, 1),
-        ("0507", 3, 4, 0),
-        ("", 0, 3, 0),
-        ("5O7", 2, 3, 0),
-        ("507.", 0, 4, 0),
-        ("07", 2, 3, 0),
-        ("5 7", 2, 3, 0),
-    ],
+    ("answer", "expected"),
+    [("507", [3, 3, 1]), ("0507", [3, 4, 0]), ("", [0, 3, 0]), ("5O7", [2, 3, 0]), ("507.", [0, 4, 0])],
 )
-def test_text(answer: str, right: int, valid: int, whole: int) -> None:
-    assert text(answer, "507") == [right, valid, whole]
-
-
-digits = st.text("0123456789", max_size=8)
+def test_what_is_written_is_counted_from_the_units(answer: str, expected: list[int]) -> None:
+    assert counted(answer, "507") == expected
 
 
 @settings(deadline=None)
-@given(digits, st.integers(0, 10**8 - 1).map(str))
+@given(st.text("0123456789", max_size=8), st.integers(0, 10**8 - 1).map(str))
 def test_text_counts_as_symbols_do(answer: str, truth: str) -> None:
     symbols = count(torch.tensor([row(answer, 8)]), torch.tensor([row(truth, 8)]))
     pairs = list(zip(answer.rjust(8), truth.rjust(8), strict=True))
     by_hand = [sum(a == b != " " for a, b in pairs), max(len(answer), len(truth)), int(answer == truth)]
-    assert text(answer, truth) == numbers(symbols) == by_hand
+    assert counted(answer, truth) == [int(part.sum()) for part in symbols] == by_hand
 
 
 class Half(Subject):
@@ -96,3 +86,64 @@ def test_whatever_answers_can_be_measured() -> None:
     assert (wrong.seed, wrong.seq, wrong.char, wrong.given) == (8, 0, 0, "nothing")
     assert (right.samples, right.steps_mean, right.capped, right.batches, right.failed) == (70, None, None, None, None)
     assert evaluate(Half(), Suite.parse("5x5"), 8) == []
+
+
+@pytest.fixture(scope="module")
+def model() -> Model:
+    config = override(variant("base"), SMALLEST | {"model.max_evaluation_steps": 3})
+    return Model("tiny", config, (4, 5), Network(config.model, (4, 5)).requires_grad_(False))
+
+
+def test_every_size_gets_equally_many_problems(model: Model) -> None:
+    (suite,) = find("2x15")
+    subject = PaperSubject(model)
+    parts = subject.parts(suite, 640)
+    assert Counter(part.drawn for part in parts) == {(r, c): 1 for r in range(4) for c in range(4)}
+    assert {part.problems for part in parts} == {40}
+    few = subject.parts(suite, 4)
+    assert [part.problems for part in few] == [1] * 4
+    assert {part.drawn[0] for part in few} == {part.drawn[1] for part in few} == set(range(4))
+    assert sum(part.problems for part in subject.parts(suite, 130)) == 130
+    assert subject.parts(EXAMPLES, 8) == [(8, (0, 0))], "worked examples stand on one grid"
+
+
+def test_the_published_sizes_are_what_the_published_test_code_draws(model: Model) -> None:
+    """It seeds Python's `random` with 0 and asks it once for each of 128 problems, then for rows and columns."""
+    chance, drawn = random.Random(0), []
+    for _ in range(5):
+        for _ in range(128):
+            chance.random()
+        drawn.append((chance.randint(0, 3), chance.randint(0, 3)))
+    assert tuple(drawn) == PUBLISHED
+    parts = PaperSubject(model, grids="published").parts(find("2x15")[0], 640)
+    assert parts == [(128, size) for size in PUBLISHED]
+
+
+def test_a_record_keeps_its_counts_grid_by_grid(model: Model, tmp_path: Path) -> None:
+    records = evaluate(PaperSubject(model), find("2x3")[0], 32)
+    for record in records:
+        assert (record.grids, record.way, record.samples) == ("every", ("every", "soft"), 32)
+        assert record.batches is not None
+        assert {batch.problems for batch in record.batches} == {2}
+        assert {(b.rows, b.columns) for b in record.batches} == {(r, c) for r in range(3, 7) for c in range(6, 10)}
+        assert sum(batch.chars_valid for batch in record.batches) == record.chars_valid
+    append(tmp_path / "records.jsonl", records)
+    assert read([tmp_path / "records.jsonl"]) == records
+
+
+@pytest.mark.parametrize("grids", ["every", "published"])
+def test_a_part_can_be_measured_again_alone(model: Model, grids: Any) -> None:
+    (suite,) = find("2x3")
+    subject = PaperSubject(model, grids=grids)
+    whole = evaluate(subject, suite, 70)
+    for number in (0, len(whole[0].batches or ()) - 1):
+        again = evaluate(subject, suite, 70, only=[number])
+        for record, part in zip(whole, again, strict=True):
+            assert part.batches == (record.batches[number],)  # pyright: ignore[reportOptionalSubscript]
+
+
+def test_a_record_whose_batches_do_not_add_up_is_refused(make_record: Callable[..., Record]) -> None:
+    batch = OnGrid(3, 6, 2, 1, 5, 6, 13, 15, 18)
+    whole = make_record(samples=2, sequences_right=1, chars_right=5, chars_valid=6, batches=(batch,))
+    with pytest.raises(RecordError, match="chars_right 4 is not the sum of the batches"):
+        dataclasses.replace(whole, chars_right=4)

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from gridsum.evaluation.evaluate import FunctionSubject, evaluate
-from gridsum.evaluation.records import Record, append, read
+from gridsum.evaluation.records import Record
 from gridsum.evaluation.solvers import NoAnswer, SolverError, SolverProcess, load_solver, takes_list
-from gridsum.evaluation.suites import Suite, find, problems_of
+from gridsum.evaluation.suites import Suite, find
 from gridsum.io.version import __version__
 from gridsum.tasks import Addition
 
@@ -57,12 +57,12 @@ def test_a_solver_beside_the_user_is_found() -> None:
     [
         ("my_solver", "write package.module:function"),
         ("./my_solver.py:solve", "write package.module:function"),
-        ("no_such_module:solve", "no module 'no_such_module'; install it, or start in the folder"),
-        ("my_solver.inner:solve", "no module 'my_solver.inner'"),
+        ("no_such_module:solve", "No module named 'no_such_module'; install it, or start in the folder"),
+        ("my_solver.inner:solve", "No module named 'my_solver.inner'"),
         ("my_solver:solv", "my_solver has no 'solv'; did you mean 'solve'?"),
         ("my_solver:ANSWER", "not a function but int"),
         ("my_broken:solve", "my_broken cannot be imported: ZeroDivisionError: division by zero"),
-        ("my_needy:solve", "my_needy cannot be imported: it needs 'a_module_that_is_not_there'"),
+        ("my_needy:solve", "my_needy cannot be imported: ModuleNotFoundError: No module named 'a_module_that_is_not"),
     ],
 )
 def test_a_solver_that_cannot_be_loaded(name: str, message: str) -> None:
@@ -76,24 +76,15 @@ def measured(name: str, solver: Any, suite: Suite, samples: int | None = None, s
     return record
 
 
-def test_an_exact_solver_is_right_everywhere(tmp_path: Path) -> None:
-    for suite in (*find("[1,4]x[1,10]"), *find("2x602")):
-        record = measured("exact", right, suite, 70, seed=1)
-        assert (record.char, record.seq, record.samples) == (1, 1, 70)
-        assert (record.model, record.variant, record.suite) == ("exact", "external", suite.name)
-        assert (record.halting, record.placement, record.grids, record.seed) == ("–", "–", "–", None)
-        assert (record.evaluation_seed, record.version, record.commit) == (1, __version__, "abc")
-        append(tmp_path / "records.jsonl", [record])
-    assert len(read([tmp_path / "records.jsonl"])) == 2
-
-
-def test_solvers_see_the_problems_of_the_suite() -> None:
+def test_a_function_gets_the_problems_of_the_suite() -> None:
     (suite,) = find("[1,4]x[1,10]")
     seen: list[str] = []
-    measured("listener", lambda expression: seen.append(expression) or "", suite, 66, seed=4)
-    batches = [problems_of(suite, 0, 64, seed=4), problems_of(suite, 1, 64, seed=4)]
-    assert seen == [batches[i // 64].expression(0, i % 64) for i in range(66)]
-    assert right(seen[65]) == ADD.decode(batches[1].targets[0, 1].tolist())
+    record = measured("listener", lambda expression: seen.append(expression) or right(expression), suite, 70, seed=4)
+    assert seen == suite.problems(0, 70, seed=4).expressions()
+    assert (record.char, record.seq, record.samples, record.failed) == (1, 1, 70, 0)
+    assert (record.model, record.variant, record.suite) == ("listener", "external", suite.name)
+    assert (record.halting, record.placement, record.grids, record.seed) == ("–", "–", "–", None)
+    assert (record.evaluation_seed, record.version, record.commit) == (4, __version__, "abc")
 
 
 def test_what_comes_after_a_failure_counts() -> None:
@@ -123,21 +114,24 @@ def test_interrupting_is_not_answering() -> None:
 def test_a_solver_may_take_lists() -> None:
     sizes: list[int] = []
 
-    def typed(problems: list[str]) -> list[str]:
+    def typed(problems: list[str]) -> list[int]:
         sizes.append(len(problems))
-        return [right(problem) for problem in problems]
-
-    def marked(problems):  # type: ignore[no-untyped-def]
         return [int(right(problem)) for problem in problems]
 
-    marked.batched = True  # type: ignore[attr-defined]
-    (suite,) = find("2x3")
-    for solver in (typed, marked):
-        record = measured("list", solver, suite, 70)
-        assert (record.sequences_right, record.samples, record.failed) == (70, 70, 0)
-    assert sizes == [64, 6]
-    assert not takes_list(right)
-    assert takes_list(typed)
+    record = measured("list", typed, find("2x3")[0], 70)
+    assert (record.sequences_right, record.samples, record.failed, sizes) == (70, 70, 0, [64, 6])
+
+
+@pytest.mark.parametrize(
+    ("kind", "takes"), [(list, True), ("list[str]", True), (Sequence[str], True), (str, False), ("Listener", False)]
+)
+def test_a_solver_says_by_its_type_what_it_takes(kind: Any, takes: bool) -> None:
+    def solver(problems): ...  # type: ignore[no-untyped-def]
+
+    solver.__annotations__["problems"] = kind
+    assert takes_list(solver) == takes
+    assert not takes_list(right.__call__)
+    assert not takes_list(print)
 
 
 def test_a_list_of_the_wrong_length_is_no_answer() -> None:

@@ -1,37 +1,37 @@
+"""Which problems a suite has: they depend on its name and the seed alone."""
+
+from itertools import pairwise
+
 import pytest
 import torch
 
 from gridsum.data.problems import Space
 from gridsum.evaluation import paper
-from gridsum.evaluation.suites import COLLECTIONS, EXAMPLES, SuiteError, find, problems_of
+from gridsum.evaluation.families import FAMILIES
+from gridsum.evaluation.suites import COLLECTIONS, EXAMPLES, SuiteError, find
 from gridsum.tasks import Addition
 
 ADD = Addition()
 
 
-def names(collection: str) -> list[str]:
-    return [suite.name for suite in COLLECTIONS[collection]]
-
-
 def test_the_suites_are_those_the_paper_reports() -> None:
-    assert names("comparison") == list(paper.COMPARISON["base"]) == list(paper.COMPARISON["noGroups"])
-    assert names("long-digits") == list(paper.LONG_DIGITS["noGroups"])
-    assert names("long-terms") == list(paper.LONG_TERMS["base"])
-    assert all(names("ablation") == list(row) for row in paper.ABLATION.values())
-    assert [ADD.render(terms) for terms in EXAMPLES.expressions] == list(paper.EXAMPLES)
-
-
-def test_a_suite_is_named_by_its_space() -> None:
-    for suites in COLLECTIONS.values():
-        for suite in suites:
-            assert suite.name == "examples" or Space.parse(suite.name.split(":")[-1]) == suite.space
+    """And all rows of a table are of the same ones."""
+    published = {
+        "comparison": paper.COMPARISON,
+        "long-digits": paper.LONG_DIGITS,
+        "long-terms": paper.LONG_TERMS,
+        "ablation": paper.ABLATION,
+    }
+    for name, rows in published.items():
+        assert all(list(row) == [suite.name for suite in COLLECTIONS[name]] for row in rows.values())
+    for suite in (suite for suites in COLLECTIONS.values() for suite in suites):
+        assert suite.name == "examples" or Space.parse(suite.name.split(":")[-1]) == suite.space
     assert EXAMPLES.space == Space((2, 8), (1, 9))
 
 
 @pytest.mark.parametrize(
     ("name", "found", "samples"),
     [
-        ("2x602", "2x602", 640),
         ("[2,2]x[602,602]", "2x602", 640),
         ("2x999", "2x999", 640),
         ("2x[1,4000]", "2x[1,4000]", 128),
@@ -42,15 +42,10 @@ def test_a_suite_is_named_by_its_space() -> None:
 )
 def test_find_one(name: str, found: str, samples: int) -> None:
     (suite,) = find(name)
-    assert (suite.name, suite.samples) == (found, samples)
-    assert find("comparison") == COLLECTIONS["comparison"]
-
-
-def test_an_unknown_name_is_answered_with_the_nearest_and_with_all() -> None:
-    with pytest.raises(SuiteError, match=r"unknown suite 'comparision'; did you mean 'comparison'\?") as caught:
-        find("comparision")
-    assert all(name in str(caught.value) for name in COLLECTIONS)
-    assert "2x602" in str(caught.value)
+    assert (suite.name, suite.size()) == (found, samples)
+    assert suite.size(130) == (8 if name == "examples" else 130), "worked examples are given whole"
+    with pytest.raises(SuiteError, match="at least 1"):
+        suite.size(0)
 
 
 @pytest.mark.parametrize(
@@ -60,45 +55,43 @@ def test_an_unknown_name_is_answered_with_the_nearest_and_with_all() -> None:
         ("2x[9,3]", r"digits must be an interval .* not \[9, 3\]"),
         ("2x", "not a problem space"),
         ("", "unknown suite ''"),
+        ("comparision", r"unknown suite 'comparision'; did you mean 'comparison'\?.*hard-cases.*2x602"),
         ("nine+1:2x5", r"unknown family 'nine\+1'; did you mean 'nines\+1'\?"),
         ("nines+1:3x[1,5]", r"nines\+1 is for 2 terms; write nines\+1:2x\[1,5\]"),
         ("zeros:many", "unknown suite 'zeros:many'"),
     ],
 )
-def test_a_bad_space_or_family_says_what_is_bad_about_it(name: str, message: str) -> None:
+def test_a_bad_name_is_answered_with_what_to_write(name: str, message: str) -> None:
     with pytest.raises(SuiteError, match=message):
         find(name)
 
 
-def test_batches_make_up_the_samples() -> None:
-    (suite,) = find("2x15")
-    assert suite.batches() == [64] * 10
-    assert suite.batches(130) == [64, 64, 2]
-    assert suite.batches(1) == [1]
-    assert EXAMPLES.batches(640) == [8]
-    with pytest.raises(SuiteError, match="at least 1"):
-        suite.batches(0)
-
-
-def test_problems_depend_on_suite_batch_and_seed_alone() -> None:
-    (suite,) = find("[1,4]x[1,10]")
-    first = problems_of(suite, 0, 64, seed=1).symbols
-    assert first.shape == (1, 64, suite.space.symbols)
-    assert torch.equal(first, problems_of(suite, 0, 64, seed=1).symbols)
-    assert torch.equal(first[:, :7], problems_of(suite, 0, 7, seed=1).symbols)
-    assert not torch.equal(first, problems_of(suite, 1, 64, seed=1).symbols)
-    assert not torch.equal(first, problems_of(suite, 0, 64, seed=2).symbols)
+@pytest.mark.parametrize("family", ["", *(f"{family}:" for family in FAMILIES)])
+def test_problems_are_the_same_however_they_are_divided(family: str) -> None:
+    terms = (FAMILIES[family[:-1]].terms if family else None) or 4
+    (suite,) = find(f"{family}{terms}x[1,9]")
+    whole = suite.problems(0, 130, seed=1)
+    assert whole.symbols.shape == (1, 130, suite.space.symbols)
+    for cuts in ((0, 130), (0, 64, 128, 130), (0, 1, 101, 130), (0, 63, 65)):
+        for first, last in pairwise(cuts):
+            part = suite.problems(first, last, seed=1)
+            assert torch.equal(part.symbols, whole.symbols[:, first:last])
+            assert torch.equal(part.targets, whole.targets[:, first:last])
+    if family != "zeros:":
+        assert not torch.equal(whole.symbols[:, :64], whole.symbols[:, 64:128])
+        assert not torch.equal(whole.symbols, suite.problems(0, 130, seed=2).symbols)
 
 
 def test_a_seeds_problems_never_change() -> None:
     """Recorded numbers are of these problems; if this fails, old and new records cannot be compared."""
     (suite,) = find("[1,4]x[1,10]")
-    batch = problems_of(suite, 1, 2, seed=0)
-    assert [batch.expression(0, i) for i in range(2)] == ["7155162099=", "1385134+730732839+08130517="]
+    assert suite.problems(64, 66, seed=0).expressions() == ["7155162099=", "1385134+730732839+08130517="]
+    (hard,) = find("permuted:[2,10]x[1,10]")
+    assert hard.problems(3, 5, seed=0).expressions() == ["9248657158+3+5+0+7+4=", "8+1+7473350039+6+5+9+4+1+9="]
 
 
 def test_the_examples_come_as_they_are() -> None:
-    batch = problems_of(EXAMPLES, 0, 3, seed=5)
-    assert [batch.expression(0, i) for i in range(8)] == list(paper.EXAMPLES)
+    batch = EXAMPLES.problems(0, 8, seed=5)
+    assert batch.expressions() == list(paper.EXAMPLES)
     truths = [ADD.decode(row) for row in batch.targets[0].tolist()]
     assert sum(truth == answer for truth, answer in zip(truths, paper.EXAMPLES.values(), strict=True)) == 3

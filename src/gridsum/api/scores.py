@@ -17,7 +17,7 @@ from gridsum.api.rules import RuleModel
 from gridsum.evaluation.evaluate import FunctionSubject, RuleSubject, Subject
 from gridsum.evaluation.evaluate import evaluate as evaluate_one
 from gridsum.evaluation.records import Record, append, check_file
-from gridsum.evaluation.rendering import Table, to_html, to_markdown, to_text
+from gridsum.evaluation.rendering import Table, to_markdown, to_text
 from gridsum.evaluation.solvers import SolverError, SolverProcess
 from gridsum.evaluation.suites import Suite, SuiteError, find
 from gridsum.evaluation.tables import TABLES
@@ -36,7 +36,7 @@ class Setting:
     options: SolveOptions = field(default_factory=SolveOptions)
     device: str = "auto"
     grids: Any = "every"
-    """Of networks (`gridsum.evaluation.grids`)."""
+    """Of networks (`gridsum.evaluation.evaluate.Grids`)."""
     commit: str | None = None
     timeout: float | None = None
     """Seconds that a function given by its name may take for a problem, or for a list of them if it takes lists."""
@@ -68,11 +68,10 @@ class Scores(tuple[Record, ...]):
 
     __repr__ = __str__
 
-    def _repr_html_(self) -> str:
-        return to_html(self.table)
-
     def to_markdown(self) -> str:
         return to_markdown(self.table)
+
+    _repr_markdown_ = to_markdown  # in a notebook
 
     def to_dataframe(self) -> Any:
         """A pandas DataFrame, a row for each record, with the two accuracies."""
@@ -206,7 +205,7 @@ def measured(
     """Every subject on every suite. What each takes is about proportional to the cells of its grids."""
     pairs = list(product(subjects, suites))
     cells = [
-        len(subject.seeds) * sum(suite.batches(setting.samples)) * (suite.space.terms[1] + 1) * suite.space.digits[1]
+        len(subject.seeds) * suite.size(setting.samples) * (suite.space.terms[1] + 1) * suite.space.digits[1]
         for subject, suite in pairs
     ]
     ends = [end / sum(cells) for end in accumulate(cells, initial=0)]

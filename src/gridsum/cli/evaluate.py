@@ -9,7 +9,7 @@ import gridsum
 from gridsum.api.progress import progress
 from gridsum.cli.options import File, ModelName, OnDevice, Rules, Samples, Seconds, Seed, Suite, Value, option, several
 from gridsum.cli.output import check_writable, tell, terminal_width, unwritable, write_result
-from gridsum.cli.table import FORMATS, Format
+from gridsum.cli.table import Format
 from gridsum.io.names import DEFAULT_MODEL
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class Options(Rules, OnDevice):
         "the published test code",
         "every",
     )
-    format: Format = option(f"what is printed: one of {', '.join(FORMATS)}", "text")
+    format: Format = option("how the scores are printed", "text")
     seed: Seed = option("random seed for problems, grid sizes and halting", 0)
 
 
@@ -91,8 +91,7 @@ def run(options: Options) -> int:
     from gridsum.api.scores import Scores, Setting, measured, subjects_of, suites_of, without_answers
     from gridsum.evaluation.evaluate import FunctionSubject
     from gridsum.evaluation.records import append, check_file
-    from gridsum.evaluation.rendering import FORMATS as FORMS
-    from gridsum.evaluation.rendering import to_text
+    from gridsum.evaluation.rendering import to_markdown, to_text
     from gridsum.evaluation.solvers import SolverProcess
 
     if options.out is not None:
@@ -122,7 +121,7 @@ def run(options: Options) -> int:
     except OSError as error:
         raise unwritable(error.filename or options.out or "a record", error) from None
     table = Scores(records).table
-    write_result("-", to_text(table, terminal_width()) if options.format == "text" else FORMS[options.format](table))
+    write_result("-", to_markdown(table) if options.format == "markdown" else to_text(table, terminal_width()))
     if options.out is None:
         tell("gridsum: nothing was kept; add --out FILE to keep the records")
     else:

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
-from gridsum.cli.options import File, Records, UsageError, Value, columns, one_of, option, several
+from gridsum.cli.options import File, Records, UsageError, Value, columns, option, several
 from gridsum.cli.output import STANDARD, check_writable, emit, terminal_width, write_result
 from gridsum.io.names import did_you_mean
 
@@ -19,9 +19,7 @@ TABLES = {
     "scores": "every record: accuracies, intervals and steps",
     "baselines": "baselines side by side: median, best and every training seed",
 }
-FORMATS = ("text", "markdown", "json", "csv")
-_SHORT = {"md": "markdown", "txt": "text"}
-Format = Annotated[str, Value("FORMAT", one_of("format", FORMATS, _SHORT))]
+Format = Literal["text", "markdown"]
 RECORDS_BY_DEFAULT = "those of the shipped models"
 
 
@@ -43,7 +41,7 @@ class Options:
         "files of records, or names of shipped models for theirs; of several records for one line the last counts "
         f"(default: {RECORDS_BY_DEFAULT}; for ablation, of all seeds of each variant; for baselines, theirs too)"
     )
-    format: Format = option(f"one of {', '.join(FORMATS)}", "text")
+    format: Format = option("how it is written", "text")
     out: File = option("write to a file (default: - for standard output)", STANDARD)
 
 
@@ -59,15 +57,13 @@ def run(options: Options) -> int:
     if options.out != STANDARD:
         check_writable(options.out)
 
-    from gridsum.evaluation import rendering, tables
+    from gridsum.evaluation import tables
     from gridsum.evaluation.records import read
+    from gridsum.evaluation.rendering import to_markdown, to_text
 
     table = tables.TABLES[options.name](read(record_files(options.records, options.name)))
-    if options.format == "text":
-        shown = rendering.to_text(table, terminal_width() if options.out == STANDARD else None)
-    else:
-        shown = rendering.FORMATS[options.format](table)
-    write_result(options.out, shown)
+    width = terminal_width() if options.out == STANDARD else None
+    write_result(options.out, to_markdown(table) if options.format == "markdown" else to_text(table, width))
     return 0
 
 

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -19,33 +19,46 @@ from gridsum.automaton.table import RuleTable
 from gridsum.data.answers import shortened
 from gridsum.data.problems import Batch, Space
 from gridsum.data.streams import Stream
-from gridsum.evaluation.grids import DEFAULT, Grids, Part, parts_of
 from gridsum.evaluation.records import EXTERNAL, NOTHING, OnGrid, Record
 from gridsum.evaluation.solvers import NoAnswer, Solver, SolverProcess, ask, takes_list
 from gridsum.evaluation.solving import PlacementRule, choose_placement, infer_in_parts
-from gridsum.evaluation.suites import Suite, in_parts
+from gridsum.evaluation.suites import BATCH, Suite
 from gridsum.io.version import __version__
 from gridsum.model.inference import HaltingRule, Outcome, check_rule, default_rule
 from gridsum.model.store import Model
 from gridsum.ops.grids import GridSize
 from gridsum.tasks import PAD, Task, find
 
+Grids = Literal["every", "published"]
+"""Every size that training draws from, as often as any other; or the five that the published test code draws.
+
+A network may add on one grid and fail on one that is a column narrower, so a score hangs on the grids it is of.
+"""
+PUBLISHED = ((0, 3), (3, 3), (3, 1), (2, 1), (1, 3))
+"""R_H and R_W of the published code's five test batches: Python's `random`, seeded with 0, after 128 numbers each."""
 # What an evaluation's random numbers are for, beside its problems.
 _HALTING = 3
 # So many cells of a single run keep a machine busy.
 _CELLS_OF_A_RUN = 1 << 15
 
 
+class Part(NamedTuple):
+    """Problems that follow each other in a suite and, where there are grids, share one."""
+
+    problems: int
+    drawn: tuple[int, int] = (0, 0)
+    """R_H and R_W: the rows and columns that the grid has beyond the fewest."""
+
+
 @dataclass(frozen=True)
 class Asked:
-    """A part of a suite: problems that follow each other and, where there are grids, share one."""
+    """What a subject is given: a part of a suite."""
 
     space: Space
     """Which all problems of the suite lie in."""
     batch: Batch
     """Of one run: all runs get the same."""
     drawn: tuple[int, int]
-    """The rows and columns that the grid has beyond the fewest."""
     index: int
     """The part's number."""
     seed: int
@@ -77,6 +90,9 @@ class Answers:
         rows = [[PAD] * (width - len(text)) + [codes.get(symbol, -1) for symbol in text] for text in texts]
         return cls(torch.tensor([rows]), texts=tuple(texts), **others)
 
+    def said(self, run: int, task: Task) -> Sequence[str]:
+        return self.texts or [task.decode(row) for row in self.predicted[run].tolist()]
+
 
 class Subject(ABC):
     """What can be measured."""
@@ -97,9 +113,9 @@ class Subject(ABC):
         """Whether it can be given such problems at all."""
         return True
 
-    def parts(self, suite: Suite, samples: int | None) -> list[Part]:
+    def parts(self, suite: Suite, problems: int) -> list[Part]:  # noqa: ARG002
         """How many problems it is asked at a time, and on which grids."""
-        return [Part(problems, (0, 0)) for problems in suite.batches(samples)]
+        return [Part(min(BATCH, problems - first)) for first in range(0, problems, BATCH)]
 
     def about(self, run: int) -> dict[str, Any]:  # noqa: ARG002
         """Further fields of a run's records."""
@@ -122,20 +138,18 @@ def evaluate(
     """
     if not subject.fits(suite.space):
         return []
-    parts = subject.parts(suite, samples)
-    sizes = [part.problems for part in parts]
-    found, counted, said = list[Answers](), list[list[list[int]]](), list[Sequence[tuple[str, ...]]]()
-    for index, batch in enumerate(in_parts(suite, sizes, seed, subject.device, subject.task)):
+    found, counted, last, total = list[Answers](), list[list[list[int]]](), 0, suite.size(samples)
+    for index, part in enumerate(subject.parts(suite, total)):
+        first, last = last, last + part.problems
         if only is not None and index not in only:
             continue
-        answers = subject.answer(Asked(suite.space, batch, parts[index].drawn, index, seed))
+        batch = suite.problems(first, last, seed, subject.device, subject.task)
+        answers = subject.answer(Asked(suite.space, batch, part.drawn, index, seed))
         counted.append(_sums(answers.predicted, batch))
-        if suite.expressions:
-            said.append([answers.texts] if answers.texts else _decoded(answers.predicted, subject.task))
-        found.append(replace(answers, predicted=answers.predicted.new_empty(0)))  # it is counted
+        # What is counted is not kept, unless it is told.
+        found.append(answers if suite.expressions else replace(answers, predicted=answers.predicted.new_empty(0)))
         if report is not None:
-            report(sum(sizes[: index + 1]), sum(sizes))
-    assert found, "a suite has at least one problem"
+            report(last, total)
     return [
         Record(
             model=subject.name,
@@ -146,7 +160,7 @@ def evaluate(
             evaluation_seed=seed,
             version=__version__,
             commit=commit,
-            answers=tuple(text for part in said for text in part[run]) if said else None,
+            answers=tuple(t for part in found for t in part.said(run, subject.task)) if suite.expressions else None,
             grids=subject.grids,
             **_summed(run, found, [sums[run] for sums in counted]),
             **subject.about(run),
@@ -155,16 +169,8 @@ def evaluate(
     ]
 
 
-class Counts(NamedTuple):
-    """By problem [..., B]: characters right, characters that count, and whether the whole result is right."""
-
-    chars_right: Tensor
-    chars_valid: Tensor
-    sequences_right: Tensor
-
-
-def count(predicted: Tensor, target: Tensor) -> Counts:
-    """Compare symbols [..., B, W] problem by problem.
+def count(predicted: Tensor, target: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Compare symbols [..., B, W]: by problem, characters right, those that count, and whether the whole is right.
 
     A position counts where the prediction or the target is not PAD, so that rows of blanks earn nothing. A result is
     right when none of its positions is wrong.
@@ -172,7 +178,7 @@ def count(predicted: Tensor, target: Tensor) -> Counts:
     assert predicted.shape[-2:] == target.shape[-2:], "a prediction for every position of every problem"
     right = predicted == target
     valid = (predicted != PAD) | (target != PAD)
-    return Counts((right & valid).sum(-1), valid.sum(-1), (right | ~valid).all(-1).long())
+    return (right & valid).sum(-1), valid.sum(-1), (right | ~valid).all(-1).long()
 
 
 def _sums(predicted: Tensor, batch: Batch) -> list[list[int]]:
@@ -180,10 +186,6 @@ def _sums(predicted: Tensor, batch: Batch) -> list[list[int]]:
     right, valid, whole = count(predicted, batch.targets_for(predicted.shape[-1]))
     columns = (torch.ones_like(whole), whole, right, valid, right * right, right * valid, valid * valid)
     return torch.stack([column.sum(-1) for column in columns], -1).tolist()
-
-
-def _decoded(predicted: Tensor, task: Task) -> list[tuple[str, ...]]:
-    return [tuple(task.decode(row) for row in rows) for rows in predicted.tolist()]
 
 
 def _summed(run: int, found: list[Answers], sums: list[list[int]]) -> dict[str, Any]:
@@ -194,7 +196,7 @@ def _summed(run: int, found: list[Answers], sums: list[list[int]]) -> dict[str, 
     capped = [int(answers.capped[run].sum()) for answers in found if answers.capped is not None]
     failures = [reason for answers in found for reason in answers.failures or ()]
     sizes = [answers.grid for answers in found]
-    grids = tuple(OnGrid(size.height, size.width, *part) for size, part in zip(sizes, sums, strict=True) if size)
+    grids = [OnGrid(size.height, size.width, *part) for size, part in zip(sizes, sums, strict=True) if size]
     return {
         "placement": found[-1].placement,
         "samples": samples,
@@ -206,7 +208,7 @@ def _summed(run: int, found: list[Answers], sums: list[list[int]]) -> dict[str, 
         "capped": sum(capped) if capped else None,
         "failed": None if found[0].failures is None else len(failures),
         "failure": failures[0] if failures else None,
-        "batches": grids or None,
+        "batches": tuple(grids) or None,
     }
 
 
@@ -218,18 +220,29 @@ class PaperSubject(Subject):
         model: Model,
         halting: HaltingRule | None = None,
         placement: PlacementRule = "auto",
-        grids: Grids = DEFAULT,
+        grids: Grids = "every",
     ) -> None:
         self.model, self.config, self.task = model, model.config.task, model.config.task.task
         self.name, self.variant, self.seeds = model.name, model.config.variant, model.seeds
         self.rule: HaltingRule = halting or default_rule(model.network)
         self.placement: PlacementRule = placement
-        self.sizes: Grids = grids
         check_rule(model.network, self.rule)
         self.halting, self.grids, self.device = self.rule, grids, next(model.network.parameters()).device
 
-    def parts(self, suite: Suite, samples: int | None) -> list[Part]:
-        return parts_of(self.sizes, suite, samples, self.config)
+    def parts(self, suite: Suite, problems: int) -> list[Part]:
+        """Equally many problems for each size; of fewer problems than sizes, one each.
+
+        Worked examples stand on the smallest, together.
+        """
+        if suite.expressions:
+            return [Part(problems)]
+        # All sizes, in an order in which the first few differ in both rows and columns.
+        rows, columns = self.config.random_rows + 1, self.config.random_columns + 1
+        every = tuple((row, (row + shift) % columns) for shift in range(columns) for row in range(rows))
+        sizes = PUBLISHED if self.grids == "published" else every
+        each, more = divmod(problems, len(sizes))
+        parts = [Part(each + (index < more), size) for index, size in enumerate(sizes)]
+        return [part for part in parts if part.problems]
 
     def answer(self, asked: Asked) -> Answers:
         network, problems = self.model.network, asked.batch.symbols.shape[1]
@@ -256,11 +269,10 @@ class RuleSubject(Subject):
         self.name, self.table, self.seeds, self.task = name, table, (seed,), table.task
 
     def answer(self, asked: Asked) -> Answers:
-        problems = [self.task.parse(text) for text in asked.batch.expressions()]
-        found = list(solve_many(self.table, problems))
-        steps, capped = ([[getattr(one, name) for one in found]] for name in ("steps", "capped"))
-        said = {"steps": torch.tensor(steps), "capped": torch.tensor(capped), "placement": "hard"}
-        return Answers.written([one.answer for one in found], asked.batch, **said)
+        found = list(solve_many(self.table, map(self.task.parse, asked.batch.expressions())))
+        steps, capped = (torch.tensor([[getattr(one, name) for one in found]]) for name in ("steps", "capped"))
+        texts = [one.answer for one in found]
+        return Answers.written(texts, asked.batch, steps=steps, capped=capped, placement="hard")
 
 
 class FunctionSubject(Subject):

@@ -23,11 +23,8 @@ _BROKEN = 0.2
 """The share of columns that break a carry; half of them make a new one."""
 CHAINS = range(1, 11)
 """How many columns a carry crosses, in the families that fix it."""
-
 # So many times any length that the remainder is as good as uniform.
 _MANY = 1 << 40
-
-
 _DEFAULT = find()
 
 
@@ -40,70 +37,69 @@ class Drawn(NamedTuple):
 
 
 class Family(NamedTuple):
-    draw: Callable[[Space, int, Stream, int], Drawn]
+    change: Callable[[Drawn, Stream, int], Drawn]
+    """What it makes of problems of the space; by the stream and the base."""
     terms: int | None = None
     """The only number of terms that it makes sense for, if there is one."""
 
 
 def draw(name: str, space: Space, problems: int, stream: Stream, task: Task = _DEFAULT) -> Batch:
     """`problems` problems of a family for every run of `stream`."""
-    return lay_out(space, *FAMILIES[name].draw(space, problems, stream, task.alphabet.base), task)
-
-
-def _uniform(space: Space, problems: int, stream: Stream, base: int) -> Drawn:
-    """As the space itself is drawn."""
-    return Drawn(
+    base = task.alphabet.base
+    uniform = Drawn(
         stream.fold(_TERMS).integers(*space.terms, problems),
         stream.fold(_LENGTHS).integers(*space.digits, problems, space.terms[1]),
         stream.fold(_DIGITS).integers(0, base - 1, problems, space.terms[1], space.digits[1]),
     )
+    return lay_out(space, *FAMILIES[name].change(uniform, stream, base), task)
 
 
-def _nines_and_one(space: Space, problems: int, stream: Stream, base: int) -> Drawn:
+def _unchanged(drawn: Drawn, *_: object) -> Drawn:
+    return drawn
+
+
+def _nines_and_one(drawn: Drawn, stream: Stream, base: int) -> Drawn:
     """9…9 + 1, in either order: one carry through all columns."""
-    drawn = _uniform(space, problems, stream, base)
-    order = stream.fold(_ORDER).integers(0, 1, problems)
+    order = stream.fold(_ORDER).integers(0, 1, drawn.terms.shape[1])
     nines = torch.arange(2, device=order.device) == order[..., None]
     lengths = torch.where(nines, drawn.lengths[..., :1], 1)
     digits = torch.where(nines[..., None], base - 1, 1).expand_as(drawn.digits)
     return Drawn(drawn.terms, lengths, digits)
 
 
-def _nines(space: Space, problems: int, stream: Stream, base: int) -> Drawn:
+def _nines(drawn: Drawn, _: Stream, base: int) -> Drawn:
     """The same 9…9 in every term: the largest carries there are."""
-    drawn = _uniform(space, problems, stream, base)
     return Drawn(drawn.terms, drawn.lengths[..., :1].expand_as(drawn.lengths), torch.full_like(drawn.digits, base - 1))
 
 
-def _zero_and_nines(space: Space, problems: int, stream: Stream, base: int) -> Drawn:
+def _zero_and_nines(drawn: Drawn, stream: Stream, base: int) -> Drawn:
     """0 + 9…9, in either order: not a single carry."""
-    drawn = _nines_and_one(space, problems, stream, base)
+    drawn = _nines_and_one(drawn, stream, base)
     return drawn._replace(digits=torch.where(drawn.digits == base - 1, base - 1, 0))
 
 
-def _alternating(space: Space, problems: int, stream: Stream, base: int) -> Drawn:
+def _alternating(drawn: Drawn, stream: Stream, base: int) -> Drawn:
     """Two terms of one length whose columns add up to 10 or more and to 8 or less in turn, whatever is carried."""
-    drawn = _uniform(space, problems, stream, base)
-    place = torch.arange(space.digits[1], device=drawn.digits.device)
+    problems, columns = drawn.digits.shape[1], drawn.digits.shape[-1]
+    place = torch.arange(columns, device=drawn.digits.device)
     makes = (place + stream.fold(_SECOND).integers(0, 1, problems)[..., None]) % 2 == 0
     return _of_columns(drawn, makes, torch.zeros_like(makes), base)
 
 
-def _broken(space: Space, problems: int, stream: Stream, base: int) -> Drawn:
+def _broken(drawn: Drawn, stream: Stream, base: int) -> Drawn:
     """Columns that add up to 9 and hand a carry on, broken at random places, about every fifth column."""
-    drawn = _uniform(space, problems, stream, base)
-    chance = stream.fold(_SECOND).uniform(problems, space.digits[1])
+    chance = stream.fold(_SECOND).uniform(drawn.digits.shape[1], drawn.digits.shape[-1])
     return _of_columns(drawn, chance < _BROKEN / 2, chance >= _BROKEN, base)
 
 
-def _chain(columns: int, space: Space, problems: int, stream: Stream, base: int) -> Drawn:
+def _chain(length: int, drawn: Drawn, stream: Stream, base: int) -> Drawn:
     """One carry through so many columns, or all there are; no other carry is handed on."""
-    drawn = _uniform(space, problems, stream, base)
-    room = (drawn.lengths[..., 0] - columns).clamp(min=0) + 1
+    problems, columns = drawn.digits.shape[1], drawn.digits.shape[-1]
+    room = (drawn.lengths[..., 0] - length).clamp(min=0) + 1
     start = (stream.fold(_ORDER).integers(0, _MANY, problems) % room)[..., None]
-    place = torch.arange(space.digits[1], device=start.device)
-    makes = (place == start) | (stream.fold(_SECOND).integers(0, 1, problems, space.digits[1]) == 1)
-    return _of_columns(drawn, makes, (place > start) & (place < start + columns), base)
+    place = torch.arange(columns, device=start.device)
+    makes = (place == start) | (stream.fold(_SECOND).integers(0, 1, problems, columns) == 1)
+    return _of_columns(drawn, makes, (place > start) & (place < start + length), base)
 
 
 def _of_columns(drawn: Drawn, makes: Tensor, hands_on: Tensor, base: int) -> Drawn:
@@ -118,33 +114,28 @@ def _of_columns(drawn: Drawn, makes: Tensor, hands_on: Tensor, base: int) -> Dra
     return Drawn(drawn.terms, drawn.lengths[..., :1].expand_as(drawn.lengths), torch.stack((first, second), -2))
 
 
-def _leading_zeros(space: Space, problems: int, stream: Stream, base: int) -> Drawn:
+def _leading_zeros(drawn: Drawn, stream: Stream, _: int) -> Drawn:
     """At least one zero before every term, and as many as its length allows, each number alike."""
-    drawn = _uniform(space, problems, stream, base)
     significant = stream.fold(_SECOND).integers(0, _MANY, *drawn.lengths.shape[1:]) % drawn.lengths
-    place = torch.arange(space.digits[1], device=drawn.digits.device)
+    place = torch.arange(drawn.digits.shape[-1], device=drawn.digits.device)
     return drawn._replace(digits=torch.where(place < significant[..., None], drawn.digits, 0))
 
 
-def _zeros(space: Space, problems: int, stream: Stream, base: int) -> Drawn:
-    drawn = _uniform(space, problems, stream, base)
+def _zeros(drawn: Drawn, *_: object) -> Drawn:
     return drawn._replace(digits=torch.zeros_like(drawn.digits))
 
 
-def _permuted(space: Space, problems: int, stream: Stream, base: int) -> Drawn:
+def _permuted(drawn: Drawn, stream: Stream, _: int) -> Drawn:
     """One term as long as can be among single digits; siblings are the same terms in another order."""
-    families = -(-problems // _SIBLINGS)
-    drawn = Drawn(
-        *(part.repeat_interleave(_SIBLINGS, 1)[:, :problems] for part in _uniform(space, families, stream, base))
-    )
+    problems, most_terms = drawn.lengths.shape[1:]
+    siblings = torch.arange(problems, device=drawn.terms.device) // _SIBLINGS
+    terms, digits = drawn.terms[:, siblings], drawn.digits[:, siblings]
     lengths = torch.ones_like(drawn.lengths)
-    lengths[..., 0] = space.digits[1]
+    lengths[..., 0] = digits.shape[-1]
     # Terms that are not part of the sum stay behind those that are.
-    term = torch.arange(space.terms[1], device=lengths.device)
-    keys = stream.fold(_ORDER).uniform(problems, space.terms[1]) + (term >= drawn.terms[..., None])
-    order = keys.argsort(-1)
-    digits = drawn.digits.gather(2, order[..., None].expand_as(drawn.digits))
-    return Drawn(drawn.terms, lengths.gather(2, order), digits)
+    beyond = torch.arange(most_terms, device=terms.device) >= terms[..., None]
+    order = (stream.fold(_ORDER).uniform(problems, most_terms) + beyond).argsort(-1)
+    return Drawn(terms, lengths.gather(2, order), digits.gather(2, order[..., None].expand_as(digits)))
 
 
 FAMILIES: dict[str, Family] = {
@@ -156,6 +147,6 @@ FAMILIES: dict[str, Family] = {
     **{f"carry-{columns}": Family(partial(_chain, columns), 2) for columns in CHAINS},
     "leading-zeros": Family(_leading_zeros),
     "zeros": Family(_zeros),
-    "one-term": Family(_uniform, 1),
+    "one-term": Family(_unchanged, 1),
     "permuted": Family(_permuted),
 }

@@ -5,12 +5,13 @@ seeds between the groups: exact, also where values are equal. Holm's correction 
 verdict among all the comparisons below the level, and among the claims that are made of them.
 """
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import product
+from statistics import fmean
 from typing import Literal, NamedTuple
+
+import numpy as np
 
 from gridsum.evaluation.records import Record
 
@@ -27,40 +28,27 @@ class RankTest(NamedTuple):
 
 def rank_test(first: Sequence[float], second: Sequence[float]) -> RankTest:
     """Mann–Whitney's test, exact with and without ties (scipy's is not exact with ties)."""
-    if not first or not second:
-        raise ValueError("a test needs values in both groups")
-    pooled = [*first, *second]
+    pooled, size = np.array([*first, *second]), len(first)
     # Twice the mean rank, which is a whole number even where equal values share a rank.
-    ranks = [
-        2 * sum(other < value for other in pooled) + sum(other == value for other in pooled) + 1 for value in pooled
-    ]
-    counts = _subset_sums(tuple(sorted(ranks)), len(first))
-    centre = len(first) * (len(pooled) + 1)
-    distance = abs(sum(ranks[: len(first)]) - centre)
-    extreme = sum(ways for total, ways in counts.items() if abs(total - centre) >= distance)
-    wins = sum((a > b) - (a < b) for a in first for b in second)
-    return RankTest(extreme / math.comb(len(pooled), len(first)), wins / (len(first) * len(second)))
-
-
-@lru_cache
-def _subset_sums(values: tuple[int, ...], size: int) -> dict[int, int]:
-    """In how many ways `size` of the values add up to each sum."""
-    ways: list[dict[int, int]] = [{0: 1}, *({} for _ in range(size))]
-    for value in values:
-        for chosen in range(size, 0, -1):
-            for total, count in ways[chosen - 1].items():
-                ways[chosen][total + value] = ways[chosen].get(total + value, 0) + count
-    return ways[size]
+    ranks = 2 * (pooled < pooled[:, None]).sum(1) + (pooled == pooled[:, None]).sum(1) + 1
+    # In how many ways so many of the values have ranks of such a sum.
+    ways = np.zeros((size + 1, ranks.sum() + 1))
+    ways[0, 0] = 1
+    for rank in ranks:
+        ways[1:, rank:] += ways[:-1, :-rank].copy()
+    centre = size * (len(pooled) + 1)
+    extreme = abs(np.arange(ways.shape[1]) - centre) >= abs(ranks[:size].sum() - centre)
+    effect = np.sign(np.subtract.outer(first, second)).mean()
+    return RankTest(float(ways[size, extreme].sum() / ways[size].sum()), float(effect))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
     """The p-values, corrected for their number by Holm's step-down method."""
-    corrected = [0.0] * len(p_values)
-    largest = 0.0
-    for place, index in enumerate(sorted(range(len(p_values)), key=lambda i: p_values[i])):
-        largest = max(largest, min(1.0, (len(p_values) - place) * p_values[index]))
-        corrected[index] = largest
-    return corrected
+    order = np.argsort(p_values, kind="stable")
+    steps = np.arange(len(p_values), 0, -1) * np.array(p_values)[order]
+    corrected = np.empty(len(p_values))
+    corrected[order] = np.maximum.accumulate(np.minimum(1.0, steps))
+    return corrected.tolist()
 
 
 @dataclass(frozen=True)
@@ -128,9 +116,8 @@ def findings(records: Iterable[Record], claims: Sequence[Claim] = CLAIMS) -> dic
     found = {}
     for (pair, (p, effect)), of_all in zip(tests.items(), corrected, strict=True):
         first, second = sides[pair]
-        means = math.fsum(first) / len(first), math.fsum(second) / len(second)
         verdict: Verdict = "undecided" if of_all >= LEVEL else "confirmed" if effect > 0 else "refuted"
-        found[pair] = Finding((len(first), len(second)), means, effect, p, of_all, verdict)
+        found[pair] = Finding((len(first), len(second)), (fmean(first), fmean(second)), effect, p, of_all, verdict)
     return found
 
 

@@ -6,12 +6,12 @@ Tables are made of records alone, so a printed number can be traced to the seed,
 import dataclasses
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from gridsum.io.disk import append_lines, is_json, split_torn
+from gridsum.io.disk import LineError, append_lines, read_objects
 
 EXTERNAL = "external"
 """The variant of what is not a network of ours."""
@@ -87,8 +87,8 @@ class Record:
             raise RecordError(f"chars_right {self.chars_right} does not fit chars_valid {self.chars_valid}")
         if self.steps_mean is not None and not math.isfinite(self.steps_mean):
             raise RecordError("steps_mean must be a finite number or null")
-        for name in ("chars_right", "chars_valid", "sequences_right") if self.batches is not None else ():
-            if sum(getattr(batch, name) for batch in self.batches or ()) != getattr(self, name):
+        for name in ("chars_right", "chars_valid", "sequences_right"):
+            if self.batches is not None and sum(getattr(one, name) for one in self.batches) != getattr(self, name):
                 raise RecordError(f"{name} {getattr(self, name)} is not the sum of the batches")
 
     @property
@@ -122,7 +122,7 @@ def append(path: str | Path, records: Iterable[Record]) -> None:
     What an interrupted writer left of a record is removed: that suite is measured again. So a file that somebody else
     has named is looked at before, by `check_file`.
     """
-    lines = "".join(as_line(record) for record in records).encode()
+    lines = "".join(map(as_line, records)).encode()
     if lines:
         append_lines(Path(path), lines)
 
@@ -130,58 +130,31 @@ def append(path: str | Path, records: Iterable[Record]) -> None:
 def check_file(path: str | Path) -> None:
     """Refuse to add to a file that does not begin with a record: it is not ours, and its end is not ours to mend."""
     path = Path(path)
-    if not path.is_file():
-        return  # yet to be made, or a pipe
-    with path.open("rb") as file:
-        first = next((line for line in file if line.strip()), b"").rstrip(b"\0")
+    if not path.is_file() or not path.read_bytes().strip(b"\0 \n"):
+        return  # yet to be made, empty, or a pipe
     try:
-        if first:
-            _parse(first, torn=True)
-    except RecordError:
-        raise RecordError(f"{path} does not begin with a record, so none is added to it; name another file") from None
+        first = next(_records(path), None)
+    except (LineError, RecordError):
+        first = None
+    if first is None:
+        raise RecordError(f"{path} does not begin with a record, so none is added to it; name another file")
 
 
-def read(paths: Iterable[str | Path], pass_over_torn: bool = False) -> list[Record]:
-    """The records of all files, in the order they were written; empty lines are passed over.
-
-    So is, if asked for, what an interrupted writer has left of a last one.
-    """
-    records = []
-    for path in paths:
-        content = Path(path).read_bytes()
-        if pass_over_torn:
-            whole, torn = split_torn(content)
-            content = whole + (torn if is_json(torn) else b"")
-        lines = content.split(b"\n")
-        for number, line in enumerate(lines, 1):
-            if not line.strip():
-                continue
-            try:
-                records.append(_parse(line, torn=number == len(lines)))
-            except RecordError as error:
-                raise RecordError(f"{path}, line {number}: {error}") from None
-    return records
+def read(paths: Iterable[str | Path]) -> list[Record]:
+    """The records of all files, in the order they were written, but for what an interrupted writer left of a last."""
+    return [record for path in paths for record in _records(Path(path))]
 
 
-def _parse(line: bytes, torn: bool) -> Record:
-    """`torn`: no newline follows, so if the line is not whole, its writing was interrupted."""
-    try:
-        data = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        if torn:
+def _records(path: Path) -> Iterator[Record]:
+    for number, data in enumerate(read_objects(path), 1):
+        try:
+            if data.get("batches") is not None:
+                data["batches"] = tuple(OnGrid(*batch) for batch in data["batches"])
+            if data.get("answers") is not None:
+                data["answers"] = tuple(data["answers"])
+            record = Record(**data)
+        except (TypeError, RecordError) as error:
             raise RecordError(
-                "the file ends within a record, because its writing was interrupted; "
-                "delete this line and evaluate that suite again"
+                f"{path}, line {number}: this is not a record ({error}); delete the line and evaluate that suite again"
             ) from None
-        raise RecordError(f"this is not a record ({error}); {_MEND}") from None
-    try:
-        if data.get("batches") is not None:
-            data["batches"] = tuple(OnGrid(*batch) for batch in data["batches"])
-        if data.get("answers") is not None:
-            data["answers"] = tuple(data["answers"])
-        return Record(**data)
-    except (TypeError, AttributeError) as error:
-        raise RecordError(f"this is not a record ({error}); {_MEND}") from None
-
-
-_MEND = "delete the line and evaluate that suite again"
+        yield record

@@ -1,8 +1,8 @@
 """Solvers that are not ours: any function from `12+34=` to `46` can be measured on the same problems.
 
 A function may take a list instead and return a list: it then gets a whole batch of problems at once. It says so by the
-type of its first parameter (`def solve(problems: list[str]) -> list[str]`), or by an attribute `batched = True`. What
-fails, exits or takes too long is a wrong answer, and the reason is kept.
+type of its first parameter: `def solve(problems: list[str]) -> list[str]`. What fails, exits or takes too long is a
+wrong answer, and the reason is kept.
 
 A function that is given by its name works in a process of its own: whatever it does there, it can be ended.
 """
@@ -11,6 +11,7 @@ import importlib
 import inspect
 import operator
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -36,49 +37,37 @@ class NoAnswer(Exception):
 
 def load_solver(name: str) -> Solver:
     """The function that `package.module:function` names; the working directory can be imported from."""
-    module_name, colon, attribute = name.partition(":")
-    identifiers = [*module_name.split("."), *attribute.split(".")]
-    if not colon or not all(part.isidentifier() for part in identifiers):
+    if not re.fullmatch(r"[\w.]+:[\w.]+", name):
         raise SolverError(f"{name!r} does not name a function; write package.module:function")
+    module_name, attribute = name.split(":")
     here = os.getcwd()
     if here not in sys.path:
         # It stays there: a solver may import what lies beside it only when it is first called.
         sys.path.insert(0, here)
-    importlib.invalidate_caches()
     try:
         module = importlib.import_module(module_name)
-    except ModuleNotFoundError as error:
-        if error.name is not None and f"{module_name}.".startswith(f"{error.name}."):
-            raise SolverError(
-                f"there is no module {error.name!r}; install it, or start in the folder that holds it "
-                f"(now {here} is searched)"
-            ) from error
-        raise SolverError(f"{module_name} cannot be imported: it needs {error.name!r}; install that") from error
     except Exception as error:
-        raise SolverError(f"{module_name} cannot be imported: {_told(error)}") from error
+        mend = f"install it, or start in the folder that holds it (now {here} is searched)"
+        hint = f"; {mend}" if isinstance(error, ModuleNotFoundError) else ""
+        raise SolverError(f"{module_name} cannot be imported: {_told(error)}{hint}") from error
     try:
         solver = operator.attrgetter(attribute)(module)
     except AttributeError as error:
         hint = did_you_mean(attribute, dir(module), "check its spelling")
         raise SolverError(f"{module_name} has no {attribute!r}; {hint}") from error
     if not callable(solver):
-        raise SolverError(
-            f"{name} is not a function but {type(solver).__name__}; it must take '12+34=' and return '46'"
-        )
+        kind = type(solver).__name__
+        raise SolverError(f"{name} is not a function but {kind}; it must take '12+34=' and return '46'")
     return cast(Solver, solver)
 
 
 def takes_list(solver: Solver) -> bool:
     """Whether a solver is given a list of problems."""
-    said = getattr(solver, "batched", None)
-    if said is not None:
-        return bool(said)
     try:
-        first = next(iter(inspect.signature(solver).parameters.values()), None)
-    except (TypeError, ValueError):  # built in, and silent about its parameters
+        first = next(iter(inspect.signature(solver).parameters.values()))
+    except (TypeError, ValueError, StopIteration):  # built in, and silent about its parameters; or it has none
         return False
-    kind = "" if first is None or first.annotation is inspect.Parameter.empty else str(first.annotation)
-    return kind.split(".")[-1].split("[")[0].lower() in ("list", "sequence") or kind == str(list)
+    return re.match(r"(<class ')?([\w.]+\.)?(list|sequence)\b", str(first.annotation), re.IGNORECASE) is not None
 
 
 def ask(solver: Solver, problems: list[str], batched: bool) -> list[str]:

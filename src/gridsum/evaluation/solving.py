@@ -51,11 +51,29 @@ def solve(
 
     `watch` sees every grid as it comes; `change` makes another of it to go on with.
     """
-    rule = halting or default_rule(model.network)
-    check_rule(model.network, rule)
-    for _, alike in groupby(expressions, _shape):
+    network, task = model.network, model.config.task.task
+    rule = halting or default_rule(network)
+    check_rule(network, rule)
+    for shape, alike in groupby(expressions, _shape):
+        size = GridSize(*model.config.task.solving_grid(*shape))
         while some := list(islice(alike, _TOGETHER)):
-            yield from _solve_batch(model, some, rule, seed, placement, watch, change)
+            batch = batch_of(some, _device(network), task)
+            chosen = choose_placement(placement, batch.symbols.shape[-1], size)
+            # Every expression gets the same draws, so that an answer does not depend on what else is asked.
+            draws = Stream.of_seeds([seed], batch.symbols.device).uniform(1, network.config.max_evaluation_steps)
+            draws = draws.expand(-1, len(some), -1)
+            outcome = infer_in_parts(network, batch.symbols, size, rule, draws, chosen == "hard", watch, change)
+            for index, terms in enumerate(some):
+                yield Answer(
+                    task.render(terms),
+                    task.decode(outcome.predicted[0, index].tolist()),
+                    task.answer(terms),
+                    int(outcome.steps[0, index]),
+                    rule,
+                    chosen,
+                    bool(outcome.capped[0, index]),
+                    task.alphabet.base,
+                )
 
 
 def trace_expression(model: Model, terms: tuple[str, ...], steps: int, placement: PlacementRule = "auto") -> Trace:
@@ -115,7 +133,11 @@ def infer_in_parts(
     """`infer` over as many problems at a time as memory is meant for."""
     runs, problems = symbols.shape[:2]
     cells = runs * size.height * size.width
-    at_once = max(1, min(problems, _cells_at_once(symbols.device) // cells))
+    cells_at_once = _CELLS_AT_ONCE
+    if on_gpu(symbols.device):
+        free, _ = torch.cuda.mem_get_info(symbols.device)
+        cells_at_once = max(cells_at_once, min(_CELLS_AT_ONCE_ON_GPU, free // _BYTES_PER_CELL))
+    at_once = max(1, min(problems, cells_at_once // cells))
     what = f"a grid of {size.height:,} rows × {size.width:,} columns"
     check_memory(what, solving_bytes(network.config, at_once * cells), symbols.device)
     all_of_it = f"{problems:,} × {what}" if problems > 1 else what
@@ -127,45 +149,8 @@ def infer_in_parts(
     return Outcome.joined(parts, 1)
 
 
-def _cells_at_once(device: torch.device) -> int:
-    if not on_gpu(device):
-        return _CELLS_AT_ONCE
-    free, _ = torch.cuda.mem_get_info(device)
-    return max(_CELLS_AT_ONCE, min(_CELLS_AT_ONCE_ON_GPU, free // _BYTES_PER_CELL))
-
-
 def _shape(terms: tuple[str, ...]) -> tuple[int, int]:
     return len(terms), max(map(len, terms))
-
-
-def _solve_batch(
-    model: Model,
-    expressions: Sequence[tuple[str, ...]],
-    rule: HaltingRule,
-    seed: int,
-    placement: PlacementRule,
-    watch: Watch | None,
-    change: Change | None,
-) -> Iterator[Answer]:
-    network, task = model.network, model.config.task.task
-    batch = batch_of(expressions, _device(network), task)
-    size = GridSize(*model.config.task.solving_grid(*_shape(expressions[0])))
-    chosen = choose_placement(placement, batch.symbols.shape[-1], size)
-    # Every expression gets the same draws, so that an answer does not depend on what else is asked.
-    draws = Stream.of_seeds([seed], batch.symbols.device).uniform(1, network.config.max_evaluation_steps)
-    draws = draws.expand(-1, len(expressions), -1)
-    outcome = infer_in_parts(network, batch.symbols, size, rule, draws, chosen == "hard", watch, change)
-    for index, terms in enumerate(expressions):
-        yield Answer(
-            task.render(terms),
-            task.decode(outcome.predicted[0, index].tolist()),
-            task.answer(terms),
-            int(outcome.steps[0, index]),
-            rule,
-            chosen,
-            bool(outcome.capped[0, index]),
-            task.alphabet.base,
-        )
 
 
 def _device(network: Network) -> torch.device:

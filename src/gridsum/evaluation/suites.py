@@ -6,7 +6,7 @@ one table. Networks and external solvers get their problems from here, so that u
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from zlib import crc32
 
@@ -14,17 +14,16 @@ import torch
 
 from gridsum.data.problems import Batch, Space, batch_of, sample
 from gridsum.data.streams import Stream
+from gridsum.evaluation import paper
 from gridsum.evaluation.families import CHAINS, FAMILIES, draw
 from gridsum.io.names import did_you_mean
 from gridsum.tasks import Task
 from gridsum.tasks import find as find_task
 
 BATCH = 64
-"""Problems of a batch. It is part of what a seed means, so nothing else (memory, device) may change it."""
-
-SAMPLES, LONG_SAMPLES = 640, 128
-"""How many problems of a suite are drawn by default; fewer where they are long."""
-LONG_DIGITS = 1000
+"""Problems that are drawn at once. It is part of what a seed means, so nothing else (memory, device) may change it."""
+SAMPLES, LONG_SAMPLES, LONG_DIGITS = 640, 128, 1000
+"""How many problems of a suite there are by default; fewer where they are long."""
 HARD_SAMPLES = 1024
 """How many of most hard cases: an error in a thousand must show."""
 
@@ -43,22 +42,20 @@ class Suite:
     expressions: tuple[tuple[str, ...], ...] = ()
     family: str = ""
 
-    def __post_init__(self) -> None:
-        known = FAMILIES[self.family].terms if self.family else None
-        if known is not None and self.space.terms != (known, known):
-            side = str(self.space).split("x")[1]
-            raise SuiteError(f"{self.family} is for {known} terms; write {self.family}:{known}x{side}")
-
     @classmethod
     def parse(cls, name: str, samples: int | None = None) -> "Suite":
         """A space, or FAMILY:SPACE."""
-        family, _, space = name.rpartition(":")
+        family, _, text = name.rpartition(":")
         if family and family not in FAMILIES:
-            mend = did_you_mean(family, FAMILIES, f"the families are {', '.join(FAMILIES)}")
-            raise SuiteError(f"unknown family {family!r}; {mend}")
-        found = Space.parse(space)
-        usual = LONG_SAMPLES if found.digits[1] >= LONG_DIGITS else SAMPLES
-        return cls(f"{family}:{found}" if family else str(found), found, samples or usual, family=family)
+            hint = did_you_mean(family, FAMILIES, f"the families are {', '.join(FAMILIES)}")
+            raise SuiteError(f"unknown family {family!r}; {hint}")
+        space = Space.parse(text)
+        terms = FAMILIES[family].terms if family else None
+        if terms is not None and space.terms != (terms, terms):
+            digits = str(space).split("x")[1]
+            raise SuiteError(f"{family} is for {terms} terms; write {family}:{terms}x{digits}")
+        usual = LONG_SAMPLES if space.digits[1] >= LONG_DIGITS else SAMPLES
+        return cls(f"{family}:{space}" if family else str(space), space, samples or usual, family=family)
 
     @classmethod
     def of_expressions(cls, name: str, expressions: Iterable[str]) -> "Suite":
@@ -68,43 +65,46 @@ class Suite:
         space = Space((min(terms), max(terms)), (min(digits), max(digits)))
         return cls(name, space, len(problems), problems)
 
-    def batches(self, samples: int | None = None) -> list[int]:
-        """The sizes of the batches that make `samples` problems (the default number if None)."""
-        if self.expressions:
-            return [len(self.expressions)]
-        samples = self.samples if samples is None else samples
-        if samples < 1:
+    def size(self, samples: int | None = None) -> int:
+        """How many problems are measured if so many are asked for; fixed expressions are always given whole."""
+        if samples is not None and samples < 1:
             raise SuiteError(f"{samples} samples cannot be evaluated; ask for at least 1")
-        full, rest = divmod(samples, BATCH)
-        return [BATCH] * full + ([rest] if rest else [])
+        return self.samples if samples is None or self.expressions else samples
+
+    def problems(
+        self, first: int, last: int, seed: int, device: torch.device | str = "cpu", task: Task | None = None
+    ) -> Batch:
+        """The problems from number `first` up to `last`, as one run; they depend on the suite's name and the seed."""
+        task = task or find_task()
+        if task.most_terms is not None and self.space.terms[1] > task.most_terms:
+            raise SuiteError(f"{self.name} has more terms than the {task.most_terms} that {task.name} takes")
+        if self.expressions:
+            return batch_of(self.expressions[first:last], device, task)
+        drawn = []
+        for index in range(first // BATCH, -(-last // BATCH)):
+            stream = Stream.of_seeds([seed], device).fold(crc32(self.name.encode())).fold(index)
+            problems = min(BATCH, last - index * BATCH)  # a smaller batch is the beginning of a larger one
+            if self.family:
+                drawn.append(draw(self.family, self.space, problems, stream, task))
+            else:
+                drawn.append(sample(self.space, problems, stream, task=task))
+        left_out = first % BATCH
+        symbols = torch.cat([batch.symbols for batch in drawn], 1)[:, left_out:]
+        return Batch(symbols, torch.cat([batch.targets for batch in drawn], 1)[:, left_out:], task)
 
 
 def _suites(*names: str, samples: int | None = None) -> tuple[Suite, ...]:
     return tuple(Suite.parse(name, samples) for name in names)
 
 
-EXAMPLES = Suite.of_expressions(
-    "examples",
-    (
-        "11134+1+1+1+1+1",
-        "1+1+1+1+1+11134",
-        "1+1+1+1+1+1+1+11134",
-        "99999+1",
-        "999999999+1",
-        "999990000+9999+1",
-        "1+1+1+1+1+1",
-        "1+1+1+1+1+1+1",
-    ),
-)
-
+EXAMPLES = Suite.of_expressions("examples", paper.EXAMPLES)
 _TABLES = {
-    "comparison": _suites("2x15", "2x100", "2x602", "[1,4]x[1,10]", "[1,5]x[1,5]", "[5,6]x[1,10]", "[7,10]x[1,10]"),
-    "long-digits": _suites("2x[1,1000]", "2x1000", "2x[1,2000]", "2x2000", "2x[1,4000]", "2x4000"),
-    "long-terms": _suites("5x5", "6x5", "7x5", "8x5", "9x5", "10x5"),
+    "comparison": _suites(*paper.COMPARISON["base"]),
+    "long-digits": _suites(*paper.LONG_DIGITS["noGroups"]),
+    "long-terms": _suites(*paper.LONG_TERMS["base"]),
     "examples": (EXAMPLES,),
-    "ablation": _suites("2x602", "[5,6]x[1,10]", "[7,10]x[1,10]"),
+    "ablation": _suites(*paper.ABLATION["base"]),
 }
-
 TRAINED, NINES = "[1,4]x[1,10]", "nines+1:2x[1,10]"
 """As in training; and within its range and still hard, for one carry runs through all columns."""
 COLLECTIONS: dict[str, tuple[Suite, ...]] = {
@@ -116,12 +116,13 @@ COLLECTIONS: dict[str, tuple[Suite, ...]] = {
     "validation": _suites("2x[250,350]", "[5,8]x[1,8]"),
     # What a network that adds exactly must hold: more digits, more terms, and families that are hard or empty.
     "hard-cases": (
-        *_suites("2x602", "2x1000", "2x2000", "2x4000", samples=HARD_SAMPLES),
-        *_suites("[5,6]x[1,10]", "[7,10]x[1,10]", samples=HARD_SAMPLES),
-        *_suites("20x[1,20]", "30x[1,30]", "50x[1,10]", "100x[1,10]", samples=HARD_SAMPLES),
-        *_suites("nines+1:2x[1,100]", "nines:[2,10]x[1,100]", "alternating:2x[1,100]", samples=HARD_SAMPLES),
-        *_suites("leading-zeros:[1,4]x[1,100]", "zeros:[1,10]x[1,100]", samples=HARD_SAMPLES),
-        *_suites("one-term:1x[1,100]", "permuted:[2,10]x[1,10]", samples=HARD_SAMPLES),
+        *_suites(
+            *("2x602", "2x1000", "2x2000", "2x4000", "[5,6]x[1,10]", "[7,10]x[1,10]"),
+            *("20x[1,20]", "30x[1,30]", "50x[1,10]", "100x[1,10]"),
+            *("nines+1:2x[1,100]", "nines:[2,10]x[1,100]", "alternating:2x[1,100]", "leading-zeros:[1,4]x[1,100]"),
+            *("zeros:[1,10]x[1,100]", "one-term:1x[1,100]", "permuted:[2,10]x[1,10]"),
+            samples=HARD_SAMPLES,
+        ),
         *_suites("nines+1:2x1000", "alternating:2x10000", "leading-zeros:2x10000", "one-term:1x10000"),
         EXAMPLES,
     ),
@@ -148,44 +149,3 @@ def find(name: str) -> tuple[Suite, ...]:
         f"problems in a space, such as nines+1:2x100 ({', '.join(FAMILIES)})"
     )
     raise SuiteError(f"unknown suite {name!r}; {did_you_mean(name, known, advice)}")
-
-
-def problems_of(
-    suite: Suite,
-    batch_index: int,
-    problems: int,
-    seed: int,
-    device: torch.device | str = "cpu",
-    task: Task | None = None,
-) -> Batch:
-    """Batch `batch_index` of the suite as one run; it depends on the suite's name and the seed alone.
-
-    A smaller batch is the beginning of a larger one. Fixed expressions are always given whole.
-    """
-    task = task or find_task()
-    if task.most_terms is not None and suite.space.terms[1] > task.most_terms:
-        raise SuiteError(f"{suite.name} has more terms than the {task.most_terms} that {task.name} takes")
-    if suite.expressions:
-        return batch_of(suite.expressions, device, task)
-    stream = Stream.of_seeds([seed], device).fold(crc32(suite.name.encode())).fold(batch_index)
-    if suite.family:
-        return draw(suite.family, suite.space, problems, stream, task)
-    return sample(suite.space, problems, stream, task=task)
-
-
-def in_parts(
-    suite: Suite, sizes: Sequence[int], seed: int, device: torch.device | str = "cpu", task: Task | None = None
-) -> Iterator[Batch]:
-    """The problems of a suite, in their order, in parts of these sizes: they are the same however it is divided."""
-    waiting: list[Batch] = []
-    drawn, batches = 0, suite.batches(sum(sizes))
-    for size in sizes:
-        while sum(batch.symbols.shape[1] for batch in waiting) < size:
-            waiting.append(problems_of(suite, drawn, batches[drawn], seed, device, task))
-            drawn += 1
-        symbols, targets = (
-            torch.cat(parts, 1) for parts in zip(*((batch.symbols, batch.targets) for batch in waiting), strict=True)
-        )
-        known = waiting[0].task
-        yield Batch(symbols[:, :size], targets[:, :size], known)
-        waiting = [Batch(symbols[:, size:], targets[:, size:], known)]

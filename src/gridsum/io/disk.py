@@ -136,12 +136,13 @@ def is_json(line: bytes) -> bool:
 
 
 def read_objects(path: Path) -> Iterator[dict[str, Any]]:
-    """The JSON objects in the whole lines of a file, in order; a line that is none is named.
+    """The JSON objects in the lines of a file, in order; a line that is none is named.
 
     What a killed writer left of a last line is passed over, because it is written again.
     """
-    whole, _ = split_torn(path.read_bytes())
-    for number, line in enumerate(whole.split(b"\n")[:-1], 1):
+    whole, torn = split_torn(path.read_bytes())
+    content = whole + torn if is_json(torn) else whole
+    for number, line in enumerate(content.rstrip().splitlines(), 1):
         try:
             data = json.loads(line)
         except (ValueError, RecursionError) as error:

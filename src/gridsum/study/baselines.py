@@ -50,7 +50,7 @@ Suites = Mapping[str, Mapping[int | None, Record]]
 
 def baseline_records(folder: Path) -> list[Record]:
     path = folder / BASELINE_RECORDS
-    return read([path], pass_over_torn=True) if path.exists() else []
+    return read([path]) if path.exists() else []
 
 
 def keep_learning(folder: Path) -> None:

@@ -93,7 +93,7 @@ class Sheet:
             return {}
         wanted = {(asked.suite.name, asked.way): asked.samples for asked in self.asked}
         found: dict[tuple[str, Way | None, int], Record] = {}
-        for record in read([path], pass_over_torn=True):
+        for record in read([path]):
             ours = record.model == (self.model or record.model)
             if ours and record.seed in seeds and record.evaluation_seed == self.evaluation_seed:
                 way = record.way if (record.suite, record.way) in wanted else None

@@ -111,7 +111,7 @@ def _load(folder: Path, name: str) -> Trained:
 
 def _last(path: Path) -> list[Record]:
     """The records of a file, of several for one run, suite and way the last."""
-    records = read([path], pass_over_torn=True) if path.exists() else []
+    records = read([path]) if path.exists() else []
     return list({(record.seed, record.suite, record.way): record for record in records}.values())
 
 
