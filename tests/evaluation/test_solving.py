@@ -93,10 +93,10 @@ def test_what_is_watched_is_the_computation(base):
     assert again.halting is not None
     for n, grid, _, halting in seen:
         assert torch.equal(grid[0, 0], trace.grids[n])
-        torch.testing.assert_close(trace.grids[n], again.grids[n], rtol=1e-3, atol=1e-3)
-        torch.testing.assert_close(halting[0, 0], again.halting[n], rtol=1e-3, atol=1e-3)
-    torch.testing.assert_close(trace.decoded, again.decoded, rtol=1e-2, atol=1e-2)
-    torch.testing.assert_close(trace.actions, again.actions)
+        assert torch.allclose(trace.grids[n], again.grids[n], rtol=1e-3, atol=1e-3)
+        assert torch.allclose(halting[0, 0], again.halting[n], rtol=1e-3, atol=1e-3)
+    assert torch.allclose(trace.decoded, again.decoded, rtol=1e-2, atol=1e-2)
+    assert torch.allclose(trace.actions, again.actions)
     assert trace.attention.numel() == 0
 
 
