@@ -26,7 +26,7 @@ from gridsum.model.rule import RuleNetwork
 from gridsum.model.runs import as_written, flatten
 from gridsum.objective.paper import cost
 from gridsum.ops.grids import GridSize
-from gridsum.training.gradients import EagerGradients, draw_grid, draw_problems, part_gradient
+from gridsum.training.gradients import EagerGradients, draw_grid, part_gradient
 from tests.model.test_rule import SMALL, vectors_of
 from tests.training.test_gradients import tiny
 
@@ -231,7 +231,7 @@ def test_three_steps_of_training_with_another_step_are_autograd_s():
             found, total = gradients(number).gradient, torch.zeros(())
             for group, space in enumerate(config.task.groups):
                 source = Stream.of_seeds(SEEDS).fold(number).fold(group)
-                size, batch = draw_grid(space, config.task, source, static=False), draw_problems(space, 4, source)
+                size, batch = draw_grid(space, config.task, source, static=False), sample(space, 4, source.fold(0))
                 grid = theirs.place(batch.symbols, size)
                 for _ in range(config.model.fixed_steps):
                     grid = theirs.step(grid, size)

@@ -182,9 +182,8 @@ def test_a_run_taken_up_goes_on_as_if_it_had_not_stopped(stop):
     fleet = Fleet(OWN, seeds, CPU)
     for number in range(stop):
         fleet.train_step(number)
-    kept = state_of(fleet)
     other = Fleet(OWN, seeds, CPU)
-    other._take_up(0, stop, kept)
+    other.take_up(fleet.checkpoint())
     for number in range(stop, last):
         other.train_step(number)
     for name, tensor in other.state().items():
@@ -240,7 +239,7 @@ def test_from_nothing_to_proofs(folder: Path):
         )
     checkpoint = load_checkpoint(folder)
     assert checkpoint is not None
-    assert (checkpoint.epoch, checkpoint.step, checkpoint.seeds) == (6, 11, (0, 4))
+    assert (checkpoint.epoch, checkpoint.step, checkpoint.seeds) == (6, 11, [0, 4])
 
 
 def test_what_is_done_is_not_done_again(folder: Path):

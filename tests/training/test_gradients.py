@@ -5,19 +5,14 @@ import torch
 
 from gridsum.config.fields import override
 from gridsum.config.variants import VARIANTS, variant
-from gridsum.data.problems import Space
+from gridsum.data.problems import Space, sample
 from gridsum.data.streams import Stream
 from gridsum.model.rollout import Network
 from gridsum.model.runs import flatten
 from gridsum.objective.paper import cost, sampled_success
 from gridsum.ops.forms import by_blas_alone
 from gridsum.ops.grids import GridSize
-from gridsum.training.gradients import (
-    EagerGradients,
-    draw_grid,
-    draw_problems,
-    part_gradient,
-)
+from gridsum.training.gradients import EagerGradients, draw_grid, part_gradient
 from gridsum.training.graphs import GraphGradients
 from gridsum.training.optimiser import AdamW
 from tests.oracles.sizes import SMALLEST
@@ -109,7 +104,7 @@ def test_a_draw_needs_no_rollout_beyond_it(form):
     network = Network(config.model, (3, 5)).double()
     with torch.no_grad():  # λ near 0.1: many steps, and some samples reach the last
         network.context.decision.layers[-1].bias.fill_(-2)
-    batch = draw_problems(Space((1, 2), (1, 3)), 60, Stream.of_seeds((3, 5)))
+    batch = sample(Space((1, 2), (1, 3)), 60, Stream.of_seeds((3, 5)).fold(0))
     size = GridSize(3, 6)
     targets, draws = batch.targets_for(size.width), Stream.of_seeds((3, 5)).fold(1).uniform(60)
     draws[0, 0], draws[1, 0] = 0.0, 1 - 2.0**-24
@@ -183,7 +178,7 @@ def test_the_first_problems_of_the_trainings_in_the_repository(name):
     task = variant(name).task
     drawn = []
     for group, space in enumerate(task.groups):
-        batch = draw_problems(space, 64, Stream.of_seeds([0, 2]).fold(0).fold(group))
+        batch = sample(space, 64, Stream.of_seeds([0, 2]).fold(0).fold(group).fold(0))
         drawn += [batch.expression(run, problem) for run in range(2) for problem in (0, 63)]
     assert drawn == [
         *("53045030+024=", "088084=", "90+712861727=", "83376+056141="),
@@ -203,7 +198,7 @@ def test_the_gradient_is_that_of_the_mean_cost_of_the_groups(bounds):
     for group, space in enumerate(config.task.groups):
         source = Stream.of_seeds(seeds).fold(7).fold(group)
         size = draw_grid(space, config.task, source, static=False)
-        batch = draw_problems(space, 12 // len(config.task.groups), source)
+        batch = sample(space, 12 // len(config.task.groups), source.fold(0))
         targets, columns = batch.targets_for(size.width), None if size.inside is None else size.inside[:, 0]
         rollout = network(batch.symbols, size, source.fold(3), form="plain")
         draws = source.fold(4).uniform(12 // len(config.task.groups))

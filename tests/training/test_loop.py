@@ -12,8 +12,8 @@ from safetensors.torch import load_file
 from gridsum.config.fields import override
 from gridsum.config.paper import ConfigError
 from gridsum.config.registry import find
-from gridsum.io.disk import LineError, LockedError
-from gridsum.model.store import load, load_runs
+from gridsum.io.disk import LockedError
+from gridsum.model.store import WEIGHTS, load, load_runs, save_run
 from gridsum.training.checkpoints import (
     BEFORE,
     CHECKPOINT,
@@ -64,22 +64,10 @@ def logged(folder, seed):
     return [{name: value for name, value in line.items() if name != "seconds"} for line in read_metrics(folder, seed)]
 
 
-def test_a_training_keeps_the_precision_that_auto_came_to(tmp_path):
-    """What is kept is what was computed in, and a training run that goes on takes it from there or finds its own."""
-    config = short(**{"training.precision": "auto"})
-    train(config, [2], tmp_path / "run", CPU)
-    assert json.loads((tmp_path / "run" / "config.json").read_text())["training"]["precision"] == "fp32"
-    assert load(str(tmp_path / "run")).config.training.precision == "fp32"
-    train(override(config, {"training.epochs": 5}), [2], tmp_path / "run", CPU, resume=True)
-    train(override(short(), {"training.precision": "bf16"}), [2], tmp_path / "other", CPU)
-    train(override(config, {"training.epochs": 5}), [2], tmp_path / "other", CPU, resume=True)
-    assert json.loads((tmp_path / "other" / "config.json").read_text())["training"]["precision"] == "bf16"
-    assert following(load(str(tmp_path / "other")).config).training.precision == "auto"
-
-
 def test_a_training_folder_holds_what_was_asked_for_and_what_came_out(tmp_path):
-    epochs = []
-    train(short(), [2, 7], tmp_path / "run", CPU, report=epochs.append)
+    """The precision is what `auto` came to; a training run that goes on finds its own."""
+    epochs, config = [], short(**{"training.precision": "auto", "training.keep_epochs": 2})
+    train(config, [2, 7], tmp_path / "run", CPU, report=epochs.append)
     assert [epoch.number for epoch in epochs] == [1, 2, 3, 4]
     assert epochs[-1].alive == (True, True)
     lines = read_metrics(tmp_path / "run", 7)
@@ -88,18 +76,22 @@ def test_a_training_folder_holds_what_was_asked_for_and_what_came_out(tmp_path):
     assert json.loads((tmp_path / "run" / "config.json").read_text())["seeds"] == [2, 7]
     model = load(str(tmp_path / "run"))
     assert model.seeds == (2, 7)
-    assert model.config == short(**{"training.precision": "fp32"})
-
-
-def test_weights_of_chosen_epochs_stay(tmp_path):
-    train(short(**{"training.keep_epochs": 2}), [7], tmp_path / "long", CPU)
-    train(short(**{"training.epochs": 2}), [7], tmp_path / "short", CPU)
-    assert {path.name for path in (tmp_path / "long" / "seed-7").glob("weights-*")} == {
+    assert model.config == override(config, {"training.precision": "fp32"})
+    assert following(model.config).training.precision == "auto"
+    train(override(config, {"training.epochs": 2}), [7], tmp_path / "short", CPU)
+    assert {path.name for path in (tmp_path / "run" / "seed-7").glob("weights-*")} == {
         "weights-2.safetensors",
         "weights-4.safetensors",
     }
-    kept = load_file(tmp_path / "long" / "seed-7" / "weights-2.safetensors")
-    assert all(torch.equal(kept[name], part) for name, part in weights_of(tmp_path / "short", 7).items())
+    kept = load_file(tmp_path / "run" / "seed-7" / "weights-2.safetensors")
+    for name, part in weights_of(tmp_path / "short", 7).items():
+        torch.testing.assert_close(kept[name], part, rtol=0, atol=1e-6)
+
+
+def test_a_precision_that_was_kept_is_not_another_configuration(tmp_path):
+    train(short(**{"training.precision": "bf16", "training.epochs": 1}), [2], tmp_path, CPU)
+    train(short(**{"training.precision": "auto", "training.epochs": 2}), [2], tmp_path, CPU, resume=True)
+    assert json.loads((tmp_path / "config.json").read_text())["training"]["precision"] == "bf16"
 
 
 @pytest.mark.parametrize("step", [2, 5, 6], ids=["after an epoch", "inside an epoch", "at an epoch's end"])
@@ -251,18 +243,10 @@ def test_a_damaged_checkpoint_falls_back_to_the_one_before(tmp_path, harm, said)
     assert all("going on from the checkpoint before, after epoch 2" in text for text in told)
     assert_same_weights(tmp_path / "run", tmp_path / "whole")
     assert logged(tmp_path / "run", 1) == logged(tmp_path / "whole", 1)
-
-
-def test_a_damaged_checkpoint_is_said_and_two_are_refused(tmp_path):
-    train(short(**{"training.epochs": 2}), [1], tmp_path, CPU)
-    flip(tmp_path / CHECKPOINT)
-    told = []
-    found = load_checkpoint(tmp_path, told.append)
-    assert found is not None
-    assert (found.epoch, len(told)) == (1, 1)
-    flip(tmp_path / BEFORE)
+    for name in (CHECKPOINT, BEFORE):
+        flip(tmp_path / "run" / name)
     with pytest.raises(CheckpointError, match="no checkpoint is left"):
-        train(short(), [1], tmp_path, CPU, resume=True)
+        train(short(), [1], tmp_path / "run", CPU, resume=True)
 
 
 def test_a_checkpoint_of_other_runs_is_refused(tmp_path):
@@ -285,23 +269,14 @@ def test_a_checkpoint_of_other_runs_is_refused(tmp_path):
             train(short(), [1], tmp_path, CPU, resume=True)
 
 
-def test_damage_within_a_log_is_named_by_line(tmp_path):
-    train(short(**{"training.epochs": 3}), [1], tmp_path, CPU)
+@pytest.mark.parametrize("harm", [None, slice(1, None), slice(0, 1), "x"])
+def test_a_log_that_is_not_as_at_the_checkpoint_is_told(tmp_path, harm):
+    train(short(**{"training.epochs": 2}), [1], tmp_path, CPU)
     log = tmp_path / "seed-1" / "metrics.jsonl"
-    lines = log.read_bytes().splitlines(keepends=True)
-    log.write_bytes(lines[0] + bytes(len(lines[1]) - 1) + b"\n" + lines[2])
-    with pytest.raises(LineError, match=r"metrics\.jsonl, line 2 is damaged"):
-        train(short(), [1], tmp_path, CPU, resume=True)
-
-
-@pytest.mark.parametrize("harm", [None, slice(1, None), slice(0, 1)])
-def test_a_log_that_does_not_begin_or_end_as_at_the_checkpoint_is_told(tmp_path, harm):
-    train(short(), [1], tmp_path, CPU)
-    log = tmp_path / "seed-1" / "metrics.jsonl"
-    lines = log.read_text().splitlines(keepends=True)
+    text = log.read_text()
     log.unlink()
     if harm is not None:
-        log.write_text("".join(lines[harm]))
+        log.write_text(text.replace("epoch", harm) if harm == "x" else "".join(text.splitlines(keepends=True)[harm]))
     with pytest.raises(FolderError, match=r"metrics\.jsonl is not as it was"):
         train(short(**{"training.epochs": 9}), [1], tmp_path, CPU, resume=True)
 
@@ -328,33 +303,6 @@ def test_damaged_weights_are_made_anew_on_resuming(tmp_path):
     assert path.read_bytes() == before
 
 
-def test_a_start_without_its_checkpoint_is_not_resumed_from_random_weights(tmp_path):
-    train(short(**{"training.epochs": 1}), [1], tmp_path / "first", CPU)
-    more = following(short(**{"training.epochs": 1}))
-    train(more, [1], tmp_path / "more", CPU, start=load(str(tmp_path / "first")))
-    for name in (CHECKPOINT, BEFORE):
-        (tmp_path / "more" / name).unlink()
-    with pytest.raises(FolderError, match=r"began from the weights of .*first.*--start-from"):
-        train(more, [1], tmp_path / "more", CPU, resume=True)
-
-
-def test_what_an_unfinished_start_left_is_no_part_of_another_training(tmp_path, monkeypatch):
-    train(short(**{"training.epochs": 1}), [1], tmp_path / "first", CPU)
-    start = load(str(tmp_path / "first"))
-
-    with monkeypatch.context() as patch:
-        patch.setattr("gridsum.training.loop.create", fail)
-        with pytest.raises(OSError, match="no space"):
-            train(following(short(**{"training.epochs": 1})), [1], tmp_path / "run", CPU, start=start)
-    with monkeypatch.context() as patch:
-        patch.setattr(Fleet, "train_step", fail)
-        with pytest.raises(OSError, match="no space"):
-            train(short(), [1], tmp_path / "run", CPU)
-    train(short(), [1], tmp_path / "run", CPU, resume=True)
-    train(short(), [1], tmp_path / "whole", CPU)
-    assert_same_weights(tmp_path / "run", tmp_path / "whole")
-
-
 def test_training_that_goes_on_elsewhere_is_one_training(tmp_path):
     """Overtraining keeps weights, moments and their count, and goes on with the problems."""
     train(short(**{"training.restart_epochs": 2}), [1, 2, 3], tmp_path / "whole", CPU)
@@ -372,54 +320,66 @@ def test_training_that_goes_on_elsewhere_is_one_training(tmp_path):
     assert "start" not in json.loads((tmp_path / "first" / "config.json").read_text())
 
 
-def test_bare_weights_begin_with_moments_at_zero_and_that_is_said(tmp_path):
-    """Adam then counts its updates from the first on."""
-    train(short(), [1, 2], tmp_path / "first", CPU)
-    for name in (CHECKPOINT, BEFORE):
-        (tmp_path / "first" / name).unlink()
-    start = load(str(tmp_path / "first"))
-    more = short(**{"objective.weight": 5e-4, "training.first_step": 8, "training.epochs": 2})
-    warnings = []
-    train(more, [1, 2], tmp_path / "more", CPU, start=start, warn=warnings.append)
+def test_bare_weights_begin_with_moments_at_zero_and_that_is_said(tmp_path, first):
+    """Adam counts its updates from the first on. Weights that are not of the checkpoint beside them are bare, too."""
+    trained, more = first
+    for harm in ("no checkpoint", "other weights"):
+        folder = Path(shutil.copytree(trained.paths[0].parents[1], tmp_path / harm))
+        if harm == "no checkpoint":
+            (folder / CHECKPOINT).unlink()
+        else:
+            save_run(folder / "seed-1" / WEIGHTS, Fleet(short(), (1,), CPU).network, 0, trained.config, 1)
+        fleet = Fleet(more, (1,), CPU)
+        assert not fleet.begin_from(load(str(folder)))
+        assert not fleet.optimiser.mean.any()
+        assert fleet.begin_from(trained)
+        assert fleet.optimiser.mean.any()
+    warnings, start = [], load(str(tmp_path / "no checkpoint"))
+    train(override(more, {"training.epochs": 2}), [1], tmp_path / "more", CPU, start=start, warn=warnings.append)
     (warning,) = warnings
     assert "moments" in warning
     assert not json.loads((tmp_path / "more" / "config.json").read_text())["start"]["moments"]
     checkpoint = load_checkpoint(tmp_path / "more")
     assert checkpoint is not None
-    assert checkpoint.tensors["updates"].tolist() == [4, 4]
-
-    train(override(more, {"training.epochs": 1}), [1, 2], tmp_path / "parts", CPU, start=start)
-    train(more, [1, 2], tmp_path / "parts", CPU, resume=True)
-    assert_same_weights(tmp_path / "parts", tmp_path / "more", 2)
+    assert checkpoint.tensors["updates"].tolist() == [4]
 
 
-def test_a_start_that_fails_in_its_first_epoch_resumes_from_the_weights_it_began_with(tmp_path, monkeypatch):
-    train(short(**{"training.epochs": 1}), [1], tmp_path / "first", CPU)
-    more = following(short(**{"training.epochs": 1}))
+@pytest.fixture(scope="module")
+def first(tmp_path_factory):
+    """A model to start from, and the configuration to go on with."""
+    folder = tmp_path_factory.mktemp("first") / "first"
+    train(short(**{"training.epochs": 1}), [1], folder, CPU)
+    return load(str(folder)), following(short(**{"training.epochs": 1}))
 
+
+def test_a_start_that_fails_in_its_first_epoch_resumes_from_the_weights_it_began_with(tmp_path, monkeypatch, first):
+    start, more = first
     with monkeypatch.context() as patch:
         patch.setattr(Fleet, "train_step", fail)
         with pytest.raises(OSError, match="no space"):
-            train(more, [1], tmp_path / "more", CPU, start=load(str(tmp_path / "first")))
+            train(more, [1], tmp_path / "more", CPU, start=start)
     train(more, [1], tmp_path / "more", CPU, resume=True)
-    train(more, [1], tmp_path / "whole", CPU, start=load(str(tmp_path / "first")))
+    train(more, [1], tmp_path / "whole", CPU, start=start)
     assert_same_weights(tmp_path / "more", tmp_path / "whole")
+    for name in (CHECKPOINT, BEFORE):
+        (tmp_path / "more" / name).unlink()
+    with pytest.raises(FolderError, match=r"began from the weights of .*first.*--start-from"):
+        train(more, [1], tmp_path / "more", CPU, resume=True)
 
 
 @pytest.mark.parametrize("stop", ["save_checkpoint", "create"])
-def test_a_start_that_is_not_finished_holds_no_training_yet(tmp_path, monkeypatch, stop):
-    """There is nothing to resume, and it can be started again."""
-    train(short(**{"training.epochs": 1}), [1], tmp_path / "first", CPU)
-    start, more = load(str(tmp_path / "first")), following(short(**{"training.epochs": 1}))
-
+def test_a_start_that_is_not_finished_holds_no_training_yet(tmp_path, monkeypatch, stop, first):
+    """There is nothing to resume; it can be started again, or another training run can."""
+    start, more = first
     with monkeypatch.context() as patch:
         patch.setattr(f"gridsum.training.loop.{stop}", fail)
         with pytest.raises(OSError, match="no space"):
             train(more, [1], tmp_path / "more", CPU, start=start)
     with pytest.raises(FolderError, match="no training run"):
         train(more, [1], tmp_path / "more", CPU, resume=True)
-    train(more, [1], tmp_path / "more", CPU, start=start)
-    assert len(read_metrics(tmp_path / "more", 1)) == 1
+    one = short(**{"training.epochs": 1})
+    train(one, [1], tmp_path / "more", CPU)
+    assert_same_weights(tmp_path / "more", start.paths[0].parents[1])
 
 
 def test_weights_are_never_older_than_the_checkpoint(tmp_path, monkeypatch):
@@ -479,9 +439,8 @@ def test_a_training_that_follows_another_begins_a_cosine_of_its_own(monkeypatch)
     assert rates[0] > rates[1]
 
 
-def test_weights_of_other_runs_are_refused_as_a_start(tmp_path):
-    train(short(**{"training.epochs": 1}), [1], tmp_path / "first", CPU)
-    start = load(str(tmp_path / "first"))
+def test_weights_of_other_runs_are_refused_as_a_start(tmp_path, first):
+    start, _ = first
     with pytest.raises(ConfigError, match=r"seeds \[1\]"):
         train(short(), [2], tmp_path / "more", CPU, start=start)
     with pytest.raises(ConfigError, match="another model"):
@@ -546,16 +505,3 @@ def test_a_run_whose_gradient_or_cost_is_no_number_is_set_aside(harmed):
     assert fleet.alive.tolist() == [False, True]
     assert torch.equal(fleet.optimiser.weights[0], before[0])
     assert not torch.equal(fleet.optimiser.weights[1], before[1])
-
-
-def test_moments_of_other_weights_are_not_taken_up(tmp_path):
-    """Weights that are not those of the checkpoint beside them begin with moments at zero."""
-    train(short(), [1], tmp_path / "first", CPU)
-    train(short(**{"training.epochs": 1}), [1], tmp_path / "other", CPU)
-    weights = "seed-1/weights.safetensors"
-    (tmp_path / "first" / weights).write_bytes((tmp_path / "other" / weights).read_bytes())
-    fleet = Fleet(short(), (1,), CPU)
-    assert not fleet.begin_from(load(str(tmp_path / "first")))
-    assert not fleet.optimiser.mean.any()
-    assert fleet.begin_from(load(str(tmp_path / "other")))
-    assert fleet.optimiser.mean.any()

@@ -171,9 +171,9 @@ def _read_config(name: str) -> Any:
 
 
 def _how_to_resume(options: Options, folder: Path, steps: int) -> str:
-    from gridsum.training.checkpoints import checkpoint_step
+    from gridsum.training.checkpoints import last_of
 
-    done = checkpoint_step(folder)
+    done = last_of(folder, "step")
     where = f"and saved after training step {done} of {steps}" if done else "before a training step was done"
     command = ["gridsum", "train", "--out", str(folder), "--resume"]
     command += ["--device", options.device] if options.device != "auto" else []

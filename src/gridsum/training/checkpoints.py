@@ -9,8 +9,7 @@ not over has logged.
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from gridsum.io.disk import write_atomically
 from gridsum.io.sealed import SealError, about_file, difference, seal, unseal
 
 CHECKPOINT, BEFORE = "checkpoint.safetensors", "checkpoint-before.safetensors"
-_FORMAT = "gridsum-checkpoint-3"
+_FORMAT = "gridsum-checkpoint-4"
 Warn = Callable[[str], None]
 
 
@@ -34,41 +33,31 @@ class Checkpoint:
 
     epoch: int
     step: int
-    seeds: tuple[int, ...]
+    seeds: Sequence[int]
     tensors: dict[str, Tensor]
     config: dict[str, Any]
     """What it was trained with, as JSON holds it."""
-    quantities: tuple[str, ...] = ()
+    quantities: Sequence[str] = ()
     """The names of what is logged."""
-    logs: dict[str, str] = field(default_factory=dict)
-    """The checksum of every run's log at that moment, by seed."""
-    from_before: bool = False
-    """Whether it was read as the one before the last, because that is damaged or missing."""
+    logs: dict[str, list[Any]] = field(default_factory=dict)
+    """How long every run's log was at that moment, and its checksum, by seed."""
 
 
 def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
     """Write a checkpoint, and keep the one before. A kill in between leaves at least one of them."""
-    about = {
-        "format": _FORMAT,
-        "epoch": checkpoint.epoch,
-        "step": checkpoint.step,
-        "quantities": list(checkpoint.quantities),
-        "seeds": list(checkpoint.seeds),
-        "config": checkpoint.config,
-        "logs": checkpoint.logs,
-    }
-    write_atomically(folder / CHECKPOINT, seal(checkpoint.tensors, about), folder / BEFORE)
+    about = {**vars(checkpoint), "format": _FORMAT}
+    write_atomically(folder / CHECKPOINT, seal(about.pop("tensors"), about), folder / BEFORE)
 
 
 def load_checkpoint(folder: Path, warn: Warn = lambda _: None) -> Checkpoint | None:
     """The last checkpoint, or None where the run ended before its first.
 
-    If it is damaged or missing the one before is taken, which is said: the epochs since are trained again.
+    If it is damaged or missing, the one before takes its place, which is said: the epochs since are trained again.
     """
     why = []
     for name in (CHECKPOINT, BEFORE):
         try:
-            found = replace(_read(folder / name), from_before=name == BEFORE)
+            found = _read(folder / name)
         except FileNotFoundError:
             continue
         except SealError as error:
@@ -76,26 +65,19 @@ def load_checkpoint(folder: Path, warn: Warn = lambda _: None) -> Checkpoint | N
             continue
         if why:
             warn(f"{why[0]}; going on from the checkpoint before, after epoch {found.epoch}")
+        if name == BEFORE:
+            os.replace(folder / BEFORE, folder / CHECKPOINT)
         return found
     if why:
         raise CheckpointError(f"{' and '.join(why)}; no checkpoint is left to go on from, so train in another folder")
     return None
 
 
-def checkpoint_epoch(folder: Path) -> int | None:
-    """The epoch of the last checkpoint, by its header; None where there is none."""
-    return _of_last(folder, "epoch")
-
-
-def checkpoint_step(folder: Path) -> int | None:
-    """The same of its training step."""
-    return _of_last(folder, "step")
-
-
-def _of_last(folder: Path, name: str) -> int | None:
+def last_of(folder: Path, name: str) -> int | None:
+    """The `epoch` or `step` of the last checkpoint, by its header; None where there is none."""
     for file in (CHECKPOINT, BEFORE):
         try:
-            return _number(about_file(folder / file, _FORMAT), name)
+            return int(about_file(folder / file, _FORMAT)[name])
         except (FileNotFoundError, SealError):
             continue
     return None
@@ -104,23 +86,22 @@ def _of_last(folder: Path, name: str) -> int | None:
 def load_moments(weights: Sequence[Path], seeds: Sequence[int]) -> dict[str, Tensor] | None:
     """What the optimiser of the training that left these weights held of these seeds; None where nothing says it."""
     folders = {path.parent.parent for path in weights}
-    folder = folders.pop() if len(folders) == 1 else None
-    if folder is None:
+    if len(folders) != 1:
         return None
+    place = folders.pop() / CHECKPOINT
     try:
-        checkpoint = _read(folder / CHECKPOINT)
+        checkpoint = _read(place)
     except FileNotFoundError:
         return None
     except SealError as error:
         raise CheckpointError(
-            f"{folder / CHECKPOINT} is damaged ({error}); make it anew with gridsum train --out {folder} --resume, or "
+            f"{place} is damaged ({error}); make it anew with gridsum train --out {place.parent} --resume, or "
             "remove it to begin with the optimiser's moments at zero"
         ) from None
     if not set(seeds) <= set(checkpoint.seeds):
         return None
     rows = [checkpoint.seeds.index(seed) for seed in seeds]
-    held = checkpoint.tensors
-    return {name: held[name][rows] for name in ("weights", "mean", "square", "updates")}
+    return {name: checkpoint.tensors[name][rows] for name in ("weights", "mean", "square", "updates")}
 
 
 def drop_checkpoints(folder: Path) -> None:
@@ -129,19 +110,13 @@ def drop_checkpoints(folder: Path) -> None:
         (folder / name).unlink(missing_ok=True)
 
 
-def go_back(folder: Path) -> None:
-    """Make the checkpoint before the last one again, in place of a damaged one; where there is none, nothing."""
-    with suppress(FileNotFoundError):
-        os.replace(folder / BEFORE, folder / CHECKPOINT)
-
-
 def check_fits(folder: Path, checkpoint: Checkpoint, seeds: Sequence[int], state: Mapping[str, Tensor]) -> None:
     """Refuse a checkpoint that is not of these runs: other seeds, or tensors of other names, shapes or types.
 
     What is empty in `state` has a size that depends on the step.
     """
     where = f"the checkpoint in {folder}"
-    if checkpoint.seeds != tuple(seeds):
+    if list(checkpoint.seeds) != list(seeds):
         raise CheckpointError(f"{where} is of seeds {list(checkpoint.seeds)}, not {list(seeds)}; it is another run's")
     expected = {
         name: tensor if tensor.numel() else checkpoint.tensors.get(name, tensor) for name, tensor in state.items()
@@ -153,13 +128,5 @@ def check_fits(folder: Path, checkpoint: Checkpoint, seeds: Sequence[int], state
 
 def _read(path: Path) -> Checkpoint:
     held, about = unseal(path, _FORMAT)
-    seeds, quantities = about["seeds"], tuple(about["quantities"])
-    numbers = _number(about, "epoch"), _number(about, "step")
-    return Checkpoint(*numbers, tuple(seeds), held, about["config"], quantities, about["logs"])
-
-
-def _number(about: dict[str, Any], name: str) -> int:
-    number = about.get(name)
-    if type(number) is not int or number < 0:
-        raise SealError(f"its {name} is {number!r}, which is not a number of {name}s")
-    return number
+    del about["format"]
+    return Checkpoint(tensors=held, **about)

@@ -12,7 +12,8 @@ if it had not been. One process at a time works in a folder.
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
@@ -22,32 +23,17 @@ from torch import Tensor
 from gridsum.config.fields import fields_of, to_json
 from gridsum.config.paper import ConfigError
 from gridsum.config.registry import find, read_config
-from gridsum.io.disk import (
-    LineError,
-    append_lines,
-    clear_temporaries,
-    read_objects,
-    sync,
-    write_atomically,
-)
+from gridsum.io.disk import append_lines, clear_temporaries, read_objects, sync, write_atomically
 from gridsum.io.sealed import checksum_of
 from gridsum.model.store import WEIGHTS, Model
-from gridsum.training.checkpoints import (
-    BEFORE,
-    CHECKPOINT,
-    Checkpoint,
-    Warn,
-    check_fits,
-    checkpoint_epoch,
-    checkpoint_step,
-    go_back,
-    load_checkpoint,
-)
+from gridsum.training.checkpoints import BEFORE, CHECKPOINT, Checkpoint, Warn, check_fits, last_of, load_checkpoint
 
 _CONFIG = "config.json"
 _METRICS = "metrics.jsonl"
 _CHECKSUM = "sha256"
 """Of the rest of a configuration, which finds damage; a person who changes one removes it."""
+_UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
+"""What JSON of another content than was written raises."""
 
 
 class FolderError(ValueError):
@@ -74,7 +60,7 @@ def check_free(folder: Path) -> None:
         raise FolderError(f"{folder} already holds the weights of a run; choose another folder")
     # A start that was stopped before it had a configuration has empty logs, and a checkpoint before the first step.
     kept = any(path.stat().st_size for path in folder.glob("seed-*/*"))
-    if kept or (any((folder / name).exists() for name in (CHECKPOINT, BEFORE)) and checkpoint_step(folder) != 0):
+    if kept or (any((folder / name).exists() for name in (CHECKPOINT, BEFORE)) and last_of(folder, "step") != 0):
         raise FolderError(
             f"{folder} holds trained runs, but no {_CONFIG}; put that back from a copy, or choose another folder"
         )
@@ -89,7 +75,7 @@ def clear_leftovers(folder: Path) -> None:
 def create(folder: Path, config: Any, seeds: Sequence[int], start: dict[str, Any] | None = None) -> None:
     """Begin a training folder; `start` says what the training begins from (see `about_start`)."""
     for seed in seeds:
-        write_atomically(seed_folder(folder, seed) / _METRICS, b"")
+        write_atomically(_log(folder, seed), b"")
     _write_setup(folder, config, seeds, start)
 
 
@@ -105,13 +91,12 @@ def _check_configuration(folder: Path, config: Any, there: Any) -> None:
     if type(there) is not type(config):
         raise FolderError(f"{folder} holds a run of {there.variant}, not of {config.variant}; name another folder")
     ours, theirs, may_change = fields_of(config), fields_of(there), find(config.variant).may_change
-    different = [name for name in ours if ours[name] != theirs[name] and not fnmatch(name, may_change)]
-    if different:
-        name = different[0]
-        raise FolderError(
-            f"{folder} was started with {name} = {theirs[name][1]}, not {ours[name][1]}; resume it as it was started "
-            f"(only {may_change} may change), or choose another folder"
-        )
+    for name in ours:
+        if ours[name] != theirs[name] and not fnmatch(name, may_change):
+            raise FolderError(
+                f"{folder} was started with {name} = {theirs[name][1]}, not {ours[name][1]}; resume it as it was "
+                f"started (only {may_change} may change), or choose another folder"
+            )
 
 
 def take_up(
@@ -131,24 +116,21 @@ def take_up(
             )
         if any((seed_folder(folder, seed) / WEIGHTS).exists() for seed in seeds):
             warn(f"{folder} has no checkpoint to go on from, so its training begins anew")
-    else:
-        check_fits(folder, checkpoint, seeds, state)
-        try:
-            there = read_config(checkpoint.config)
-        except ConfigError as error:
-            raise FolderError(f"the checkpoint in {folder} has a configuration that cannot be read: {error}") from None
-        _check_configuration(folder, config, there)
+        for seed in seeds:
+            write_atomically(_log(folder, seed), b"")
+        return None
+    check_fits(folder, checkpoint, seeds, state)
+    try:
+        there = read_config(checkpoint.config)
+    except ConfigError as error:
+        raise FolderError(f"the checkpoint in {folder} has a configuration that cannot be read: {error}") from None
+    _check_configuration(folder, config, there)
     for seed in seeds:
-        cut_metrics(folder, seed, 0 if checkpoint is None else checkpoint.epoch)
-        if (
-            checkpoint is not None
-            and checkpoint.epoch
-            and checkpoint.logs.get(str(seed)) != _log_checksum(folder, seed)
-        ):
-            path = seed_folder(folder, seed) / _METRICS
+        length, checksum = checkpoint.logs.get(str(seed), (0, None))
+        path = _log(folder, seed)
+        if checksum is not None and (not path.exists() or _checksum(path.read_bytes()[:length]) != checksum):
             raise FolderError(f"{path} is not as it was at the checkpoint; put the file back from a copy")
-    if checkpoint is not None and checkpoint.from_before:
-        go_back(folder)
+        cut_logs(folder, {seed: length})
     return checkpoint
 
 
@@ -162,8 +144,9 @@ def _write_setup(folder: Path, config: Any, seeds: Sequence[int], start: dict[st
     write_atomically(folder / _CONFIG, json.dumps(setup | {_CHECKSUM: _checksum(setup)}, indent=2).encode())
 
 
-def _checksum(content: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+def _checksum(content: dict[str, Any] | bytes) -> str:
+    content = content if isinstance(content, bytes) else json.dumps(content, sort_keys=True).encode()
+    return hashlib.sha256(content).hexdigest()
 
 
 def about_start(start: Model, moments: bool) -> dict[str, Any]:
@@ -182,18 +165,17 @@ def _read_setup(folder: Path) -> tuple[Any, tuple[int, ...], dict[str, Any]]:
     path = folder / _CONFIG
     try:
         data = json.loads(path.read_text())
-        if data.pop(_CHECKSUM, None) not in (None, _checksum(data)):
-            raise FolderError(f"{path} is not as it was written; put it back from a copy, or remove its {_CHECKSUM}")
+        as_written = data.pop(_CHECKSUM, None) in (None, _checksum(data))
         seeds, start = tuple(int(seed) for seed in data.pop("seeds")), dict(data.pop("start", {}))
     except FileNotFoundError:
         raise FolderError(f"no training run to resume in {folder}; start one without --resume") from None
-    except FolderError:
-        raise
-    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+    except _UNREADABLE as error:
         raise FolderError(
             f"{path} cannot be read as the configuration of a training run ({type(error).__name__}: {error}); put it "
             "back from a copy"
         ) from None
+    if not as_written:
+        raise FolderError(f"{path} is not as it was written; put it back from a copy, or remove its {_CHECKSUM}")
     try:
         return read_config(data), seeds, start
     except ConfigError as error:
@@ -206,7 +188,7 @@ def trained_epochs(folder: Path) -> int:
     The checkpoint says it; where a finished training has dropped it, the logs do. They alone would not, because
     they run ahead of the weights until the next checkpoint.
     """
-    epoch = checkpoint_epoch(folder)
+    epoch = last_of(folder, "epoch")
     if epoch is not None:
         return epoch
     _, seeds = read_setup(folder)
@@ -216,53 +198,41 @@ def trained_epochs(folder: Path) -> int:
     return max((int(log[-1]["epoch"]) for log in logs if log), default=0)
 
 
+def _log(folder: Path, seed: int | str) -> Path:
+    return folder / f"seed-{seed}" / _METRICS
+
+
 def append_metrics(folder: Path, seed: int, line: dict[str, Any]) -> None:
     """Floats get the nine digits that tell all single-precision numbers apart."""
     short = {name: float(f"{value:.9g}") if isinstance(value, float) else value for name, value in line.items()}
-    append_lines(seed_folder(folder, seed) / _METRICS, json.dumps(short).encode() + b"\n", durable=False)
+    append_lines(_log(folder, seed), json.dumps(short).encode() + b"\n", durable=False)
 
 
 def read_metrics(folder: Path, seed: int) -> list[dict[str, Any]]:
     """The whole lines of a run's log; a damaged one is named."""
-    return list(_numbered(seed_folder(folder, seed) / _METRICS))
+    return list(read_objects(_log(folder, seed)))
 
 
-def _numbered(path: Path) -> Iterator[dict[str, Any]]:
-    for number, line in enumerate(read_objects(path), 1):
-        if type(line.get("epoch")) is not int:
-            raise LineError(f"{path}, line {number} does not say of which epoch it is; put the file back from a copy")
-        yield line
-
-
-def keep_logs(folder: Path, seeds: Sequence[int]) -> dict[str, str]:
-    """Have all logs on the disk, because they must not be behind the checkpoint that follows; returns checksums."""
+def keep_logs(folder: Path, seeds: Sequence[int]) -> dict[str, list[Any]]:
+    """How long logs are, and their checksums. They are on the disk then, as no checkpoint may be ahead of them."""
+    found = {}
     for seed in seeds:
-        sync(seed_folder(folder, seed) / _METRICS)
-    return {str(seed): _log_checksum(folder, seed) for seed in seeds}
+        sync(_log(folder, seed))
+        content = _log(folder, seed).read_bytes()
+        found[str(seed)] = [len(content), _checksum(content)]
+    return found
 
 
-def _log_checksum(folder: Path, seed: int) -> str:
-    return hashlib.sha256((seed_folder(folder, seed) / _METRICS).read_bytes()).hexdigest()
+def log_lengths(folder: Path, seeds: Sequence[int]) -> dict[int, int]:
+    return {seed: _log(folder, seed).stat().st_size for seed in seeds}
 
 
-def cut_metrics(folder: Path, seed: int, epoch: int) -> None:
-    """Forget the lines of a run's log past `epoch` epochs, and what was left of a line being written.
-
-    A damaged line among those that stay is named; among those that are forgotten it goes with them.
-    """
-    path = seed_folder(folder, seed) / _METRICS
-    content = path.read_bytes() if path.exists() else None
-    kept: list[dict[str, Any]] = []
-    if epoch and content is not None:
-        for line in _numbered(path):
-            if line["epoch"] > epoch:
-                break
-            kept.append(line)
-            if line["epoch"] == epoch:
-                break
-    text = b"".join(json.dumps(line).encode() + b"\n" for line in kept)
-    if text != content:
-        write_atomically(path, text)
+def cut_logs(folder: Path, lengths: Mapping[int, int]) -> None:
+    """Forget what was logged past these lengths."""
+    for seed, length in lengths.items():
+        path = _log(folder, seed)
+        if path.exists() and path.stat().st_size > length:
+            os.truncate(path, length)
 
 
 def write_outcome(path: Path, result: dict[str, Any]) -> None:
@@ -280,7 +250,7 @@ def read_outcome(path: Path) -> dict[str, Any]:
             why = "it was changed after it was written"
         elif weights.is_file() and found["weights"] != checksum_of(weights):
             why = "it is of other weights than those beside it"
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except _UNREADABLE as error:
         found, why = {}, f"{error!r}"
     if why:
         raise FolderError(f"{path} cannot be used ({why}); remove it, and it is made again with --resume")

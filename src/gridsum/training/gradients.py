@@ -11,7 +11,7 @@ from torch import Tensor
 
 from gridsum.config.paper import Config, ModelConfig, TaskConfig
 from gridsum.config.registry import GradientSource
-from gridsum.data.problems import Batch, Space, sample
+from gridsum.data.problems import Space, sample
 from gridsum.data.streams import Stream
 from gridsum.model.paper import Readout
 from gridsum.model.rollout import Network
@@ -19,35 +19,23 @@ from gridsum.model.runs import flatten
 from gridsum.objective.paper import Cost, cost, sampled_success, samples_success
 from gridsum.ops.forms import Form, by_blas_alone
 from gridsum.ops.grids import GridSize
-from gridsum.tasks import Task, find
 from gridsum.training.optimiser import learning_rate
 
 # What a step's random numbers are for.
 _PROBLEMS, _ROWS, _COLUMNS, _DROPOUT, _SUCCESS = range(5)
 
 
-_DEFAULT = find()
-
-
 @dataclass(frozen=True)
 class Gradients:
-    """Of one step: the gradient [R,P] of every run's total cost, and the costs, averaged over the groups."""
+    """Of a training step, or of one group of its problems."""
 
     gradient: Tensor
+    """Of every run's total cost: [R,P]."""
     cost: Cost
     recurrent_steps: float
     """How many were computed, as the mean over the groups."""
-
-
-@dataclass(frozen=True)
-class Part:
-    """One group's share of a step."""
-
-    gradient: Tensor
-    cost: Cost
-    recurrent_steps: int
-    truncation: Tensor
-    """The most steps any sample took, and whether some sample needed more than were computed: int64 [2]."""
+    truncation: Tensor | None = None
+    """Of a group: the most steps any sample took, and whether some sample needed more than were computed: int64 [2]."""
 
 
 def draw_grid(space: Space, task: TaskConfig, stream: Stream, static: bool) -> GridSize:
@@ -62,44 +50,31 @@ def draw_grid(space: Space, task: TaskConfig, stream: Stream, static: bool) -> G
     return GridSize(height, width, torch.stack((rows, columns), 1).int(), largest)
 
 
-def draw_problems(space: Space, problems: int, stream: Stream, task: Task = _DEFAULT) -> Batch:
-    """The problems of a group."""
-    return sample(space, problems, stream.fold(_PROBLEMS), task=task)
-
-
 @dataclass(frozen=True)
 class Drawn:
     """What a group of problems of a training step is computed on."""
 
-    batch: Batch
+    symbols: Tensor
+    """[R,B,S]."""
+    targets: Tensor
+    """[R,B,W]."""
     size: GridSize
+    columns: Tensor | None
+    """Which columns belong to each run's own grid [R,W]; None: all of them."""
     dropout: Stream
     """What dropout is drawn from."""
     chance: Tensor
     """What the halting step at which success is measured is drawn by, uniform in [0, 1): [R,B]."""
-
-    @property
-    def symbols(self) -> Tensor:
-        """[R,B,S]."""
-        return self.batch.symbols
-
-    @property
-    def targets(self) -> Tensor:
-        """[R,B,W]."""
-        return self.batch.targets_for(self.size.width)
-
-    @property
-    def columns(self) -> Tensor | None:
-        """Which columns belong to each run's own grid [R,W]; None: all of them."""
-        return None if self.size.inside is None else self.size.inside[:, 0]
 
 
 def draw(config: Config, stream: Stream, group: int = 0, static: bool = False) -> Drawn:
     """The problems and grids of a group, of the training step that `stream` stands for."""
     space, source = config.task.groups[group], stream.fold(group)
     problems, size = config.training.batch // len(config.task.groups), draw_grid(space, config.task, source, static)
-    batch = draw_problems(space, problems, source, config.task.task)
-    return Drawn(batch, size, source.fold(_DROPOUT), source.fold(_SUCCESS).uniform(problems))
+    batch = sample(space, problems, source.fold(_PROBLEMS), task=config.task.task)
+    columns = None if size.inside is None else size.inside[:, 0]
+    chance = source.fold(_SUCCESS).uniform(problems)
+    return Drawn(batch.symbols, batch.targets_for(size.width), size, columns, source.fold(_DROPOUT), chance)
 
 
 def success_of(network: Network, drawn: Drawn) -> Tensor:
@@ -128,7 +103,7 @@ def part_gradient(
     steps: int | None,
     static: bool,
     form: Form | None = None,
-) -> Part:
+) -> Gradients:
     """The gradient of one group of problems, of the step that `stream` stands for; `form` as a network takes it."""
     drawn, success = draw(config, stream, group, static), None
     rollout: Readout = network(drawn.symbols, drawn.size, drawn.dropout, steps, form=form)
@@ -139,23 +114,20 @@ def part_gradient(
         truncations.append(_truncation(without, epsilon, config.model, steps))
     spent = cost(rollout, drawn.targets, config.objective, drawn.columns, success)
     gradients = torch.autograd.grad(spent.total.sum() / len(config.task.groups), list(network.parameters()))
+    costs = Cost(*(getattr(spent, part.name).detach() for part in fields(Cost)))
     # A gradient may come as an expanded view; a row a run is what the optimiser takes.
-    return Part(flatten(gradients), _detached(spent), rollout.steps.stop - 1, torch.stack(truncations).amax(0))
+    return Gradients(flatten(gradients), costs, rollout.steps.stop - 1, torch.stack(truncations).amax(0))
 
 
 def _truncation(rollout: Readout, epsilon: float | Tensor, config: ModelConfig, steps: int | None) -> Tensor:
-    """As `Part` has it, of one rollout that is truncated at ε."""
+    """As `Gradients` has it, of one rollout that is truncated at ε."""
     unfinished = torch.zeros((), dtype=torch.bool, device=rollout.truncation.device)
     if rollout.halting is not None and steps is not None and steps < config.max_steps:
         unfinished = ((1 - rollout.halting[:-1].detach()).prod(0) >= epsilon).any()
     return torch.stack((rollout.truncation.max(), unfinished.long()))
 
 
-def _detached(spent: Cost) -> Cost:
-    return Cost(*(getattr(spent, part.name).detach() for part in fields(Cost)))
-
-
-def mean_of(parts: list[Part]) -> Gradients:
+def mean_of(parts: list[Gradients]) -> Gradients:
     """Costs are averaged over the groups; the parts' gradients already are shares of the whole."""
     gradient = parts[0].gradient if len(parts) == 1 else torch.stack([part.gradient for part in parts]).sum(0)
     costs = [torch.stack([getattr(part.cost, item.name) for part in parts]).mean(0) for item in fields(Cost)]

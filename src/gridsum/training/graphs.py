@@ -9,7 +9,7 @@ from gridsum.model.rollout import Network
 from gridsum.model.runs import as_written
 from gridsum.objective.paper import Cost
 from gridsum.ops.forms import served
-from gridsum.training.gradients import EagerGradients, Gradients, Part, mean_of, part_gradient
+from gridsum.training.gradients import EagerGradients, Gradients, mean_of, part_gradient
 
 
 class GraphGradients(EagerGradients):
@@ -29,7 +29,7 @@ class GraphGradients(EagerGradients):
         self.step = torch.zeros((), dtype=torch.int64, device=self.stream.key.device)
         # The groups are computed side by side: each in a stream and in memory of its own.
         self.lanes = [(torch.cuda.Stream(), torch.cuda.graph_pool_handle()) for _ in config.task.groups]
-        self.captured: dict[tuple[int, int | None], tuple[torch.cuda.CUDAGraph, Part]] = {}
+        self.captured: dict[tuple[int, int | None], tuple[torch.cuda.CUDAGraph, Gradients]] = {}
         self.reduced = served(config.training.precision, self.stream.key.device) == "bf16"
         self.recent: list[list[int]] = [[] for _ in config.task.groups]
 
@@ -45,7 +45,9 @@ class GraphGradients(EagerGradients):
             torch.cuda.current_stream().wait_stream(lane)
         for group in self.groups:
             while self.config.model.halting == "ponder":
-                taken, unfinished = parts[group].truncation.tolist()
+                truncation = parts[group].truncation
+                assert truncation is not None
+                taken, unfinished = truncation.tolist()
                 if not unfinished:
                     self.recent[group] = [*self.recent[group], taken][-self._MEMORY :]
                     break
@@ -71,12 +73,12 @@ class GraphGradients(EagerGradients):
         lengths = self._lengths()
         return next((other for other in lengths if other >= 1.5 * length), lengths[-1])
 
-    def _graph(self, group: int, length: int | None) -> tuple[torch.cuda.CUDAGraph, Part]:
+    def _graph(self, group: int, length: int | None) -> tuple[torch.cuda.CUDAGraph, Gradients]:
         if (group, length) not in self.captured:
             self.captured[group, length] = self._capture(group, length)
         return self.captured[group, length]
 
-    def _replay(self, group: int, length: int | None) -> Part:
+    def _replay(self, group: int, length: int | None) -> Gradients:
         """What the graph computes; the current stream has to wait for the group's own."""
         graph, part = self._graph(group, length)
         lane, _ = self.lanes[group]
@@ -85,13 +87,14 @@ class GraphGradients(EagerGradients):
             graph.replay()
             # A group's graphs share their memory: what one leaves behind the next may overwrite.
             costs = Cost(*(getattr(part.cost, item.name).clone() for item in fields(Cost)))
-            return Part(part.gradient.clone(), costs, part.recurrent_steps, part.truncation.clone())
+            assert part.truncation is not None
+            return Gradients(part.gradient.clone(), costs, part.recurrent_steps, part.truncation.clone())
 
-    def _compute(self, group: int, length: int | None) -> Part:
+    def _compute(self, group: int, length: int | None) -> Gradients:
         with torch.autocast("cuda", torch.bfloat16, enabled=self.reduced):
             return part_gradient(self.network, self.config, self.stream.fold(self.step), group, length, True)
 
-    def _capture(self, group: int, length: int | None) -> tuple[torch.cuda.CUDAGraph, Part]:
+    def _capture(self, group: int, length: int | None) -> tuple[torch.cuda.CUDAGraph, Gradients]:
         from gridsum.ops.kernels.compiling import compile_kernels
 
         torch.cuda.synchronize()

@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -17,7 +17,6 @@ from gridsum.config.registry import Trainable, find
 from gridsum.data.problems import Batch, sample
 from gridsum.data.streams import Stream
 from gridsum.io.disk import locked
-from gridsum.model.runs import flatten
 from gridsum.model.store import WEIGHTS, Model, load_runs, save_run
 from gridsum.ops.costs import check_memory, check_time, training_seconds
 from gridsum.ops.devices import Replayed, on_gpu
@@ -31,9 +30,10 @@ from gridsum.training.folders import (
     check_same,
     clear_leftovers,
     create,
-    cut_metrics,
+    cut_logs,
     keep_logs,
     kept_weights,
+    log_lengths,
     read_outcome,
     read_setup,
     seed_folder,
@@ -161,7 +161,10 @@ def _prepare(fleet: "Fleet", folder: Path, resume: bool, start: Model | None, wa
         check_free(folder)
     clear_leftovers(folder)
     if resume:
-        fleet.restore(folder, warn)
+        checkpoint = take_up(folder, fleet.config, fleet.seeds, fleet.state(), warn)
+        if checkpoint is not None:
+            fleet.take_up(checkpoint)
+            fleet.save_weights(folder)  # those that are not of the checkpoint are made anew
         write_setup(folder, fleet.config, fleet.seeds)
         return
     drop_checkpoints(folder)
@@ -171,29 +174,32 @@ def _prepare(fleet: "Fleet", folder: Path, resume: bool, start: Model | None, wa
         if not kept:
             warn(f"{start.name} comes without the optimiser's moments, so they begin at zero")
         began = about_start(start, kept)
-        save_checkpoint(folder, fleet.checkpoint({}))  # resuming must not depend on the weights it began from
+        save_checkpoint(folder, fleet.checkpoint())  # resuming must not depend on the weights it began from
     create(folder, fleet.config, fleet.seeds, began)  # a folder without a configuration holds no training yet
     if start is not None:
         fleet.save_weights(folder)
 
 
 def _train(fleet: "Fleet", folder: Path, report: Callable[[Epoch], None], warn: Warn, tick: Tick) -> None:
-    fleet.keep()
-    started, saved, training = time.monotonic(), fleet.done, fleet.config.training
+    fleet.kept = fleet.checkpoint()
+    started, saved, logs, training = (
+        time.monotonic(),
+        fleet.done,
+        log_lengths(folder, fleet.seeds),
+        fleet.config.training,
+    )
     try:
         for number in range(fleet.epoch + 1, training.epochs + 1):
-            before, draws, begun = fleet.alive.tolist(), fleet.draws.tolist(), time.monotonic()
+            before, begun = (fleet.alive.tolist(), fleet.draws.tolist()), time.monotonic()
             means, rate = fleet.train_epoch(number, tick)
             if number <= _HELD_OUT_EPOCHS or number % _HELD_OUT_EPOCHS == 0:
                 means |= fleet.held_out()
             alive, phase, now = tuple(fleet.alive.tolist()), fleet.gradients.phase(fleet.done - 1), time.monotonic()
             epoch = Epoch(number, training.epochs, fleet.seeds, alive, means, rate, now - started, phase)
             _log(folder, epoch, fleet.draws.tolist(), now - begun)
-            _warn_of_divergence(fleet, before, epoch, warn)
-            for seed, old, new in zip(fleet.seeds, draws, fleet.draws.tolist(), strict=True):
-                if new > old:
-                    warn(f"seed {seed}: too few results were right, so its weights were drawn anew in epoch {number}")
+            _warn_of_changes(fleet, epoch, *before, warn)
             fleet.end_epoch()
+            logs = log_lengths(folder, fleet.seeds)
             if number % training.checkpoint_epochs == 0 or number == training.epochs:
                 fleet.save(folder)
                 saved = fleet.done
@@ -203,15 +209,17 @@ def _train(fleet: "Fleet", folder: Path, report: Callable[[Epoch], None], warn: 
             if not any(alive):
                 raise TrainingError(f"every run has diverged by epoch {number}; try a smaller training.learning_rate")
     finally:
-        fleet.go_back()  # a stop may have come in the middle of a step, or between an epoch's log and its end
-        for seed in fleet.seeds:
-            cut_metrics(folder, seed, fleet.epoch)
+        fleet.take_up(fleet.kept)  # a stop may have come in the middle of a step, or between an epoch's log and its end
+        cut_logs(folder, logs)
         if saved < fleet.done:  # lose no more than the step that it was stopped in
             fleet.save(folder)
 
 
 class Fleet:
     """Runs in training: their network, optimiser and whether each is still sound."""
+
+    kept: Checkpoint
+    """The fleet after the last whole step, to which one that is broken off goes back."""
 
     def __init__(self, config: Any, seeds: tuple[int, ...], device: torch.device) -> None:
         self.config, self.seeds, self.device = config, seeds, device
@@ -229,9 +237,10 @@ class Fleet:
         """How many training steps are done."""
         self.logged: list[Tensor] = []
         """What has been logged of the steps of the epoch that is not over: [quantities, R] of each."""
-        self.quantities: tuple[str, ...] = ()
+        self.quantities: Sequence[str] = ()
         self.recurrent_steps = 0.0
         """Of the last training step, as the mean over its groups of problems."""
+        self._described = json.loads(to_json(config))
 
     def begin_from(self, start: Model) -> bool:
         """Take up the weights of `start`, and the moments they were trained with; returns whether there were any."""
@@ -240,7 +249,7 @@ class Fleet:
         if getattr(self.network, "config", None) != getattr(start.network, "config", None):
             raise ConfigError("the weights to start from are of another model configuration; leave model.* as it is")
         self.network.load_state_dict(start.network.state_dict())
-        self.optimiser.restart()
+        self.optimiser.begin_anew(slice(None), self.network)
         moments = load_moments(start.paths, self.seeds)
         if moments is None or not torch.equal(moments["weights"], self.optimiser.weights.cpu()):
             return False
@@ -254,7 +263,7 @@ class Fleet:
         for step in range(self.done, min(first + steps, total)):
             self.logged.append(self.train_step(step))
             self.done = step + 1
-            self.keep()
+            self.kept = self.checkpoint()
             tick(self.done, total)
         means = torch.stack(self.logged).mean(0).tolist()
         return dict(zip(self.quantities, map(tuple, means), strict=True)), float(self.gradients.rate(first))
@@ -273,8 +282,7 @@ class Fleet:
     def _draw_anew(self, run: int) -> None:
         """Other random weights for a run, of its seed and of how often it was drawn: the same alone or in a fleet."""
         seed = int(Stream.of_seeds(self.seeds[run : run + 1]).fold(int(self.draws[run])).key)
-        weights = flatten(parameter.detach() for parameter in self.kind.build(self.config, [seed]).parameters())
-        self.optimiser.begin_anew(run, weights[0].to(self.device))
+        self.optimiser.begin_anew(slice(run, run + 1), self.kind.build(self.config, [seed]))
         self.draws[run] += 1
         self.alive[run] = True
 
@@ -296,7 +304,7 @@ class Fleet:
 
     def end_epoch(self) -> None:
         self.epoch, self.logged = self.epoch + 1, []
-        self.keep()
+        self.kept = self.checkpoint()
 
     def state(self) -> dict[str, Tensor]:
         """All that makes the next step what it is, beside the step's number; and what the epoch has logged so far."""
@@ -304,44 +312,30 @@ class Fleet:
         own = {"alive": self.alive, "draws": self.draws, "logged": logged}
         return {**self.optimiser.state(), **self.gradients.state(), **own}
 
-    def keep(self) -> None:
-        """Keep the state after a step, so that one broken off can be forgotten."""
+    def checkpoint(self) -> Checkpoint:
+        """The fleet as it is now."""
         state = {name: tensor.clone() for name, tensor in self.state().items()}
-        self.kept = self.epoch, self.done, state, self.quantities
+        return Checkpoint(self.epoch, self.done, self.seeds, state, self._described, self.quantities)
 
-    def go_back(self) -> None:
-        epoch, done, state, self.quantities = self.kept
-        self._take_up(epoch, done, state)
-
-    def _take_up(self, epoch: int, done: int, state: dict[str, Tensor]) -> None:
-        self.epoch, self.done, self.logged = epoch, done, list(state["logged"].to(self.device))
+    def take_up(self, checkpoint: Checkpoint) -> None:
+        """Be as the fleet was then."""
+        state, self.quantities = checkpoint.tensors, checkpoint.quantities
+        self.epoch, self.done, self.logged = checkpoint.epoch, checkpoint.step, list(state["logged"].to(self.device))
         self.optimiser.load(state)
         self.alive.copy_(state["alive"])
         self.draws.copy_(state["draws"])
         self.gradients.load(state)
 
     def save(self, folder: Path) -> None:
-        """Logs and weights of each run, then the checkpoint: neither is ever older than it."""
-        logs = keep_logs(folder, self.seeds) if self.epoch else {}
+        """Weights and logs of each run, then the checkpoint: neither is ever older than it."""
         self.save_weights(folder)
-        save_checkpoint(folder, self.checkpoint(logs))
-
-    def checkpoint(self, logs: dict[str, str]) -> Checkpoint:
-        config = json.loads(to_json(self.config))
-        return Checkpoint(self.epoch, self.done, self.seeds, self.state(), config, self.quantities, logs)
+        logs = keep_logs(folder, self.seeds) if self.epoch else {}
+        save_checkpoint(folder, replace(self.kept, logs=logs))
 
     def save_weights(self, folder: Path, name: str = WEIGHTS) -> None:
         for run, seed in enumerate(self.seeds):
             if not _outcome(self.kind, folder, seed).is_file():  # else they are final
                 save_run(seed_folder(folder, seed) / name, self.network, run, self.config, seed)
-
-    def restore(self, folder: Path, warn: Warn) -> None:
-        """Take up the last checkpoint, and make weights that are not of it anew."""
-        checkpoint = take_up(folder, self.config, self.seeds, self.state(), warn)
-        if checkpoint is not None:
-            self.quantities = checkpoint.quantities
-            self._take_up(checkpoint.epoch, checkpoint.step, checkpoint.tensors)
-            self.save_weights(folder)
 
 
 def held_out_problems(config: Any, device: torch.device) -> tuple[Batch, Stream]:
@@ -386,11 +380,14 @@ def _log(folder: Path, epoch: Epoch, draws: list[int], seconds: float) -> None:
             append_metrics(folder, seed, {**where, **values, "learning_rate": epoch.learning_rate, "seconds": seconds})
 
 
-def _warn_of_divergence(fleet: Fleet, before: list[bool], epoch: Epoch, warn: Warn) -> None:
-    steps = fleet.config.training.steps_per_epoch
-    for seed, was, is_now in zip(epoch.seeds, before, epoch.alive, strict=True):
-        if was and not is_now:
+def _warn_of_changes(fleet: Fleet, epoch: Epoch, alive: list[bool], draws: list[int], warn: Warn) -> None:
+    """Of runs that were set aside or drawn anew in an epoch, before which these were `alive` and drawn so often."""
+    first = (epoch.number - 1) * fleet.config.training.steps_per_epoch
+    for run, seed in enumerate(epoch.seeds):
+        if alive[run] and not epoch.alive[run]:
             warn(
                 f"seed {seed}: the loss or its gradient was not a number in epoch {epoch.number} (training steps "
-                f"{(epoch.number - 1) * steps} to {fleet.done - 1}); the run is set aside with its last sound weights"
+                f"{first} to {fleet.done - 1}); the run is set aside with its last sound weights"
             )
+        if fleet.draws[run] > draws[run]:
+            warn(f"seed {seed}: too few results were right, so its weights were drawn anew in epoch {epoch.number}")

@@ -27,32 +27,11 @@ def decayed_parameters(network: nn.Module) -> set[str]:
     }
 
 
-def decay_of(network: nn.Module, weight_decay: float) -> Tensor:
-    """The weight decay of each of a run's parameters [P], in the order of their row."""
-    decayed = decayed_parameters(network)
-    rows = ((name in decayed, parameter[0]) for name, parameter in network.named_parameters())
-    return torch.cat([torch.full((part.numel(),), weight_decay if decays else 0.0) for decays, part in rows])
-
-
-def clipped(gradient: Tensor, clip: float) -> tuple[Tensor, Tensor]:
-    """Each run's gradient [R,P] cut to a norm of at most `clip`, and its norm [R] before."""
-    norm = gradient.square().sum(1).sqrt()
-    return gradient * (clip / (norm + 1e-6)).clamp(max=1.0)[:, None], norm
-
-
 def named_rows(network: nn.Module, weights: Tensor) -> dict[str, Tensor]:
     """Rows of weights [R,P] as the network's parameters, by their names."""
     named = list(network.named_parameters())
     rows = weights.split([parameter[0].numel() for _, parameter in named], 1)
     return {name: row.view_as(parameter) for (name, parameter), row in zip(named, rows, strict=True)}
-
-
-@torch.no_grad()
-def write_rows(network: nn.Module, weights: Tensor) -> None:
-    """Rows of weights [R,P] into the network's parameters."""
-    parts = named_rows(network, weights)
-    for name, parameter in network.named_parameters():
-        parameter.copy_(parts[name])
 
 
 class AdamW:
@@ -69,13 +48,17 @@ class AdamW:
         self.mean = torch.zeros_like(self.weights)
         self.square = torch.zeros_like(self.weights)
         self.updates = torch.zeros(len(self.weights), dtype=torch.int64, device=self.weights.device)
-        self.decay = decay_of(network, config.weight_decay).to(self.weights.device)
+        decayed = decayed_parameters(network)
+        parts = [torch.full_like(part[0], name in decayed).flatten() for name, part in network.named_parameters()]
+        self.decay = config.weight_decay * torch.cat(parts)
+        """Of each of a run's parameters [P]."""
 
     @torch.no_grad()
     def update(self, gradient: Tensor, rate: Tensor, alive: Tensor) -> Tensor:
         """One step down `gradient` [R,P], in place, at `rate`, a double; returns its norm [R] before clipping."""
         config = self.config
-        gradient, norm = clipped(gradient, config.clip)
+        norm = gradient.square().sum(1).sqrt()
+        gradient = gradient * (config.clip / (norm + 1e-6)).clamp(max=1.0)[:, None]
         self.updates += 1
         count = self.updates.to(torch.float64)[:, None]
         alive = (alive & norm.isfinite())[:, None]
@@ -99,18 +82,11 @@ class AdamW:
         self.update(gradient, learning_rate(torch.tensor(number), self.config), alive)
         self.network.zero_grad()
 
-    def restart(self) -> None:
-        """Take up the network's parameters as they are now, and forget the gradients so far."""
-        self.weights.copy_(flatten(parameter.detach() for parameter in self.network.parameters()))
-        self.mean.zero_()
-        self.square.zero_()
-        self.updates.zero_()
-
-    def begin_anew(self, run: int, weights: Tensor) -> None:
-        """Take up other weights [P] for one run, and forget its gradients so far."""
-        self.weights[run] = weights
+    def begin_anew(self, runs: slice, network: nn.Module) -> None:
+        """Take up the weights of a network of these runs, and forget their gradients so far."""
+        self.weights[runs] = flatten(parameter.detach() for parameter in network.parameters()).to(self.weights)
         for part in (self.mean, self.square, self.updates):
-            part[run] = 0
+            part[runs] = 0
         self.publish()
 
     def state(self) -> dict[str, Tensor]:
@@ -122,6 +98,9 @@ class AdamW:
             getattr(self, name).copy_(state[name])
         self.publish()
 
+    @torch.no_grad()
     def publish(self) -> None:
         """Write the weights into the network's parameters."""
-        write_rows(self.network, self.weights)
+        parts = named_rows(self.network, self.weights)
+        for name, parameter in self.network.named_parameters():
+            parameter.copy_(parts[name])

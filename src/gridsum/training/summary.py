@@ -16,8 +16,6 @@ from gridsum.io.disk import write_atomically
 from gridsum.training.folders import FolderError, read_metrics, read_setup
 
 _SUMMARY = "summary.json"
-_DIGITS = 5
-"""Significant digits of what is kept."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +41,8 @@ def read_summary(folder: Path) -> Summary:
     """Of a training folder, from its logs or from what was written of them."""
     _, seeds = read_setup(folder)
     try:
-        return _summarised({seed: read_metrics(folder, seed) for seed in seeds})
+        logs = {seed: read_metrics(folder, seed) for seed in seeds}
+        return Summary({seed: _summarised(log) for seed, log in logs.items()}, _seconds(list(logs.values())))
     except FileNotFoundError as missing:
         if not (folder / _SUMMARY).exists():
             raise FolderError(f"{missing.filename} is missing; copy the folder whole, with every seed's log") from None
@@ -64,30 +63,23 @@ def write_summary(folder: Path) -> None:
     write_atomically(folder / _SUMMARY, content.replace('},"', '},\n"').encode() + b"\n")
 
 
-def _summarised(logs: dict[int, list[dict[str, Any]]]) -> Summary:
-    runs = {
-        seed: RunSummary(
-            int(log[-1]["epoch"]) if log else 0,
-            _short(log[-1]["accuracy"]) if log and "accuracy" in log[-1] else None,
-            tuple(_short(line["steps"]) for line in log),
-        )
-        for seed, log in logs.items()
-    }
-    return Summary(runs, _seconds(list(logs.values())))
+def _summarised(log: list[dict[str, Any]]) -> RunSummary:
+    last = log[-1] if log else {"epoch": 0}
+    steps = tuple(_short(line["steps"]) for line in log)
+    return RunSummary(int(last["epoch"]), _short(last["accuracy"]) if "accuracy" in last else None, steps)
 
 
 def _seconds(logs: list[list[dict[str, Any]]]) -> float | None:
     """The runs of one fleet log the same times; where seeds were trained as several fleets, those add up."""
-    fleets: dict[float | None, list[float | None]] = {}
+    fleets: dict[float | None, list[float]] = {}
     for log in logs:
-        times = [line.get("seconds") for line in log]
+        times = [line.get("seconds", math.nan) for line in log]
         first = times[0] if times else None
         fleets[first] = max(times, fleets.get(first, []), key=len)
-    found = [time for times in fleets.values() for time in times]
-    if not found or None in found:
-        return None
-    return round(math.fsum(time for time in found if time is not None), 1)
+    total = math.fsum(time for times in fleets.values() for time in times)
+    return round(total, 1) if total > 0 else None  # no number where a time is missing
 
 
 def _short(value: float) -> float:
-    return float(f"{value:.{_DIGITS}g}")
+    """Five significant digits are kept."""
+    return float(f"{value:.5g}")
