@@ -15,7 +15,7 @@ from gridsum.model.store import SHIPPED, WEIGHTS, configuration_of, load_runs, s
 from gridsum.page.data import PageError, facts_of
 from gridsum.page.site import TRAINING, site
 from gridsum.page.training import training_script
-from gridsum.training.folders import kept_weights
+from gridsum.training.folders import kept_weights, write_outcome
 from gridsum.training.loop import held_out_problems
 from tests.browser import visiting
 from tests.page.conftest import Node
@@ -30,6 +30,7 @@ def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     config = find("exact").configure(None, request.param, SMALL)
     for seed, name in enumerate([kept_weights(9), kept_weights(30), kept_weights(60), WEIGHTS]):
         save_run(folder / name, find("exact").build(config, [seed]), 0, config, 0)
+    write_outcome(folder / find("exact").outcome, {"device": "a machine; torch 2"})
     return folder
 
 
@@ -87,7 +88,8 @@ def test_a_slider_shows_it(run: Path, browser: Browser, tmp_path: Path):
     with visiting(browser, (tmp_path / "index.html").as_uri()) as visit:
         page = visit.open("#view=training")
         told = page.locator(".learned")
-        expect(told).to_contain_text("After consolidation It had seen 870,400 sums.")
+        expect(told).to_contain_text("After polishing (consolidation) It had seen 870,400 sums.")
+        expect(page.locator("#training figcaption")).to_contain_text("It was trained on: a machine.")
         expect(page.locator("#training-command")).to_contain_text("gridsum train --variant exact --seeds 0")
         page.get_by_label("Moment of the training").fill("1")
         expect(told).to_contain_text("After 900 of 6,800 training steps · short sums: where symbols go")
@@ -100,7 +102,9 @@ def test_a_slider_shows_it(run: Path, browser: Browser, tmp_path: Path):
 
 
 def test_a_folder_without_kept_weights_is_named(tmp_path: Path):
-    with pytest.raises(PageError, match=r"does not hold a run that kept its weights; train one: gridsum train"):
+    with pytest.raises(
+        PageError, match=r"does not hold a finished run that kept its weights; train one: gridsum train"
+    ):
         training_script(tmp_path)
 
 

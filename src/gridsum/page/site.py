@@ -70,7 +70,8 @@ def static_files(
     rules = _rules()
     facts = facts_of(rules[0])
     if training is not None:
-        facts |= {"training_base": int(re.findall(r'"base":(\d+)', training)[0])}
+        told = json.loads(training.partition(" = ")[2].rstrip(";\n"))
+        facts |= {"training_base": told["shape"]["base"], "training_device": told["device"]}
     page = filled(files["index.html"].decode(), words("en"), facts)
     if address is not None:
         page = page.replace(_PREVIEW, f'content="{address.rstrip("/")}/preview.png"')

@@ -23,11 +23,11 @@ from gridsum.model.rule import RuleNetwork
 from gridsum.model.store import WEIGHTS, Model, load_runs
 from gridsum.page.data import PageError
 from gridsum.training.discovery import at_step
-from gridsum.training.folders import kept_weights
+from gridsum.training.folders import kept_weights, read_outcome
 from gridsum.training.loop import held_out_problems
 
 MOST_BYTES = 250_000
-_LEVELS = (127, 63, 31, 15)
+_LEVELS = range(127, 14, -4)
 # A scale is kept as its logarithm, in 16 bits.
 _SCALE_STEP, _SCALE_LOW = 1 / 2048, -16
 
@@ -35,10 +35,11 @@ _SCALE_STEP, _SCALE_LOW = 1 / 2048, -16
 def training_script(folder: Path) -> str:
     """`gridsum.training`, from the folder of a run that was trained with `--discovery.keep_epochs`."""
     paths = sorted(folder.glob(kept_weights("*")), key=lambda path: int(path.stem.rpartition("-")[2]))
-    if len(paths) < 2 or not (folder / WEIGHTS).is_file():
+    outcome = folder / find("exact").outcome
+    if len(paths) < 2 or not outcome.is_file():
         raise PageError(
-            f"{folder} does not hold a run that kept its weights; train one: gridsum train --variant exact --out RUN "
-            "--rule.width 48 --rule.hidden 64 --discovery.keep_epochs 4, and name its folder, RUN/seed-0"
+            f"{folder} does not hold a finished run that kept its weights; train one: gridsum train --variant exact "
+            "--rule.hidden 48 --discovery.keep_epochs 4 --out RUN, and name its folder, RUN/seed-0"
         )
     kept = [load_runs(str(folder), [path]) for path in (*paths, folder / WEIGHTS)]
     config, seed = kept[0].config, kept[0].seeds[0]
@@ -49,6 +50,7 @@ def training_script(folder: Path) -> str:
     models = [start, *kept]
     about = {
         "command": command(config, seed),
+        "device": read_outcome(outcome)["device"].partition(";")[0],
         "steps": config.steps,
         "batch": config.discovery.batch,
         "phases": _phases(config),
@@ -68,7 +70,7 @@ def training_script(folder: Path) -> str:
             return script
     raise PageError(
         f"the networks of {folder} take more than {MOST_BYTES:,} bytes on the page; train smaller ones "
-        "(--rule.width 48 --rule.hidden 64) or keep fewer (--discovery.keep_epochs)"
+        "(--rule.hidden 48) or keep fewer (--discovery.keep_epochs)"
     )
 
 

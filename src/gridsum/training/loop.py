@@ -19,7 +19,7 @@ from gridsum.data.streams import Stream
 from gridsum.io.disk import locked
 from gridsum.model.store import WEIGHTS, Model, load_runs, save_run
 from gridsum.ops.costs import check_memory, check_time, training_seconds
-from gridsum.ops.devices import Replayed, on_gpu
+from gridsum.ops.devices import Replayed, describe, on_gpu
 from gridsum.ops.forms import served
 from gridsum.training.checkpoints import Checkpoint, Warn, drop_checkpoints, load_moments, save_checkpoint
 from gridsum.training.folders import (
@@ -365,7 +365,7 @@ def _finish(fleet: Fleet, folder: Path, finishing: Callable[[int, int, str], Non
         report("begun")  # the first that it reports may take minutes
         for run, result in kind.finish(model.network, config, left, report):
             save_run(seed_folder(folder, left[run]) / WEIGHTS, model.network, run, config, left[run])
-            write_outcome(_outcome(kind, folder, left[run]), result)
+            write_outcome(_outcome(kind, folder, left[run]), result | {"device": describe(device)})
             done += 1
     return [read_outcome(_outcome(kind, folder, seed)) for seed in seeds]
 

@@ -4,7 +4,7 @@
   const { html, theme, t, clamp, count, still, describe, symbolName } = gridsum;
   const $ = (id) => document.getElementById(id);
   const CHECK_MS = 3500;
-  const DOT = 4; // pixels of a case in a small map
+  const DOT = 6; // pixels of a case in a small map
   const MARGIN = 44; // pixels of the large map beside its squares, for its axes
 
   // A map for each symbol: the state to the right across, the state below down. One of them is seen large, with its axes.
@@ -105,7 +105,7 @@
 
     // A map of one symbol, a square of `size` pixels for each case; the current case has a frame.
     paint(context, x, size, left = 0) {
-      const { place, current } = this, { ink } = theme(), gap = Math.max(1, size / 8);
+      const { place, current } = this, { ink } = theme(), gap = size > DOT ? size / 8 : 0; // small squares would show a pattern that is not there
       this.list?.forEach((one, index) => {
         if (one.x !== x) return;
         context.fillStyle = this.colourOf(index);

@@ -179,7 +179,7 @@
 
   function oneCell({ rule }) {
     const states = rule.states.map((_, state) => state).sort((a, b) => order(rule, a) - order(rule, b));
-    const names = [...states, rule.outside].map((state) => [state, describe(rule, state)]);
+    const names = [...states, rule.outside].map((state) => [state, describe(rule, state, true)]);
     const symbols = Array.from({ length: rule.empty + 1 }, (_, symbol) => [symbol, gridsum.symbolName(rule, symbol)]);
     const choices = {}, becomes = html("p", { class: "becomes", role: "status" });
     const choice = (name, entries, value) => {

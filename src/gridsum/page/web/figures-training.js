@@ -59,16 +59,19 @@
 
     // The share of held-out sums right, with the phases of training behind it; the slider below has the same moments.
     function draw() {
-      if (!data) return;
-      const width = Math.min(720, $("training-curve").clientWidth), last = data.at.length - 1, { accent, accentSoft, card, edge, ink } = theme();
+      const width = Math.min(720, $("training-curve").clientWidth);
+      if (!data || !width) return;
+      const last = data.at.length - 1, { accent, accentSoft, card, edge, ink } = theme();
       const x = (index) => LEFT + index / last * (width - LEFT - RIGHT), y = (share) => HEIGHT - BOTTOM - share * (HEIGHT - BOTTOM - TOP);
       const where = (step) => x((last - 1) * step / data.steps);
       const picture = svg("svg", { viewBox: `0 0 ${width} ${HEIGHT}`, width, role: "img", "aria-label": t("training.curve") });
-      let from = 0;
+      let from = x(0);
       data.phases.concat([["polish", null]]).forEach(([name, until], place) => {
         const to = until === null ? x(last) : where(until);
-        picture.append(svg("rect", { x: from || x(0), y: TOP - 6, width: Math.max(0, to - (from || x(0))), height: HEIGHT - BOTTOM - TOP + 6, fill: place % 2 ? accentSoft : card }));
-        if (to - (from || x(0)) > 44) picture.append(svg("text", { x: ((from || x(0)) + to) / 2, y: TOP - 12, class: "quiet-text", "text-anchor": "middle" }, t(`training.short-${name}`)));
+        picture.append(svg("rect", { x: from, y: TOP - 6, width: to - from, height: HEIGHT - BOTTOM - TOP + 6, fill: place % 2 ? accentSoft : card }));
+        const label = (at, anchor) => picture.append(svg("text", { x: at, y: TOP - 12, class: "quiet-text", "text-anchor": anchor }, t(`training.short-${name}`)));
+        if (until === null) label(to, "end");
+        else if (to - from > 44) label((from + to) / 2, "middle");
         from = to;
       });
       for (const share of [0, 0.5, 1]) {

@@ -4,12 +4,12 @@
 {
   const { html, t } = gridsum;
 
-  function describe(rule, state) {
+  function describe(rule, state, short = false) {
     if (state === rule.outside) return t("state.border");
     if (state === 0) return t("state.start");
     const { digit, carry } = rule.meanings[state];
     if (digit === null) return t("state.blank");
-    return carry ? t("state.carry", { digit: gridsum.DIGITS[digit] }) : gridsum.DIGITS[digit];
+    return carry ? t(short ? "state.carry-short" : "state.carry", { digit: gridsum.DIGITS[digit] }) : gridsum.DIGITS[digit];
   }
 
   const symbolName = (rule, symbol) => (symbol === rule.empty ? t("state.nothing") : symbol === rule.plus ? "+" : gridsum.DIGITS[symbol]);

@@ -92,7 +92,7 @@
     if (place.labels && film.computation.rule) drawLabels(pen, film, place, to);
   }
 
-  // Every cell before and after a step. A cell moves if it looks otherwise then, or if its carry lies on one that does.
+  // Every cell before and after a step. A cell moves if it looks otherwise then, or if its carry lies on one that moves.
   function changesOf(film, from, to) {
     if (film.changes?.from === from && film.changes.to === to) return film.changes.cells;
     const { scene } = film, { width, height } = scene.size, before = scene.at(from), after = scene.at(to);
@@ -100,8 +100,8 @@
     let beside = false;
     const cells = Array.from({ length: width * height }, (_, index) => {
       const row = Math.floor(index / width), column = index % width, old = scene.cell(before, index, from), now = scene.cell(after, index, to);
-      const changed = differs(old, now), moves = changed || (beside && column > 0 && now.carry);
-      beside = changed;
+      const moves = differs(old, now) || (beside && column > 0 && now.carry);
+      beside = moves;
       return { row, column, top: row === 0, symbol: symbolOf(scene, index), old, now, moves };
     });
     film.changes = { from, to, cells };
