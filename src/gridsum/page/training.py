@@ -1,7 +1,7 @@
 """How one run of `exact` learned: its network at a dozen moments, small enough for the page to compute with.
 
 A network is folded first: what a cell makes of each symbol, what bits show to those beside them, and FFN_3. Weights are
-rounded row by row, to as many levels as there is room for. The page says which command trains the run again.
+rounded row by row. The page says which command trains the run again.
 """
 
 import base64
@@ -26,36 +26,37 @@ from gridsum.training.discovery import at_step
 from gridsum.training.folders import kept_weights, read_outcome
 from gridsum.training.loop import held_out_problems
 
-MOST_BYTES = 250_000
-_LEVELS = range(127, 14, -4)
+MOST_BYTES, MOST_MOMENTS = 250_000, 20
+_LEVELS = 31
 # A scale is kept as its logarithm, in 16 bits.
 _SCALE_STEP, _SCALE_LOW = 1 / 2048, -16
 
 
 def training_script(folder: Path) -> str:
-    """`gridsum.training`, from the folder of a run that was trained with `--discovery.keep_epochs`."""
+    """`gridsum.training`, from the folder of a run that was trained with `--discovery.keep_epochs`.
+
+    Of the epochs kept, every second, third or further one is shown, as many as there is room for.
+    """
     paths = sorted(folder.glob(kept_weights("*")), key=lambda path: int(path.stem.rpartition("-")[2]))
-    outcome = folder / find("exact").outcome
+    kind = find("exact")
+    outcome = folder / kind.outcome
     if len(paths) < 2 or not outcome.is_file():
         raise PageError(
             f"{folder} does not hold a finished run that kept its weights; train one: gridsum train --variant exact "
-            "--rule.hidden 48 --discovery.keep_epochs 4 --out RUN, and name its folder, RUN/seed-0"
+            "--setting small --rule.hidden 64 --discovery.keep_epochs 1 --out RUN, and name its folder, RUN/seed-0"
         )
     kept = [load_runs(str(folder), [path]) for path in (*paths, folder / WEIGHTS)]
     config, seed = kept[0].config, kept[0].seeds[0]
     if not isinstance(config, ExactConfig) or not config.task.startswith("add"):
         raise PageError(f"{folder} is not a run of exact that adds; the page shows how such a run learned")
-    start = Model(str(folder), config, (seed,), find(config.variant).build(config, [seed]))
-    steps = [0, *(int(path.stem.rpartition("-")[2]) * config.training.steps_per_epoch for path in paths), config.steps]
-    models = [start, *kept]
+    start = Model(str(folder), config, (seed,), kind.build(config, [seed]))
+    steps = [int(path.stem.rpartition("-")[2]) * config.training.steps_per_epoch for path in paths]
     about = {
         "command": command(config, seed),
         "device": read_outcome(outcome)["device"].partition(";")[0],
         "steps": config.steps,
         "batch": config.discovery.batch,
         "phases": _phases(config),
-        "heldOut": [round(_held_out(model), 3) for model in models],
-        "at": steps,
         "shape": {
             "base": config.learns.alphabet.base,
             "width": config.rule.width,
@@ -63,22 +64,32 @@ def training_script(folder: Path) -> str:
             "bits": config.rule.bits,
         },
     }
-    for levels in _LEVELS:
-        about["moments"] = [moment(model.network, levels) for model in models]
+    for every in range(1, len(paths)):
+        models = [start, *kept[every - 1 : -1 : every], kept[-1]]
+        if len(models) > MOST_MOMENTS:
+            continue
+        about["at"] = [0, *steps[every - 1 :: every], config.steps]
+        about["heldOut"] = [round(_held_out(model), 3) for model in models]
+        about["moments"] = [moment(model.network) for model in models]
         script = f"gridsum.training = {json.dumps(about, separators=(',', ':'))};\n"
         if len(script) <= MOST_BYTES:
             return script
     raise PageError(
-        f"the networks of {folder} take more than {MOST_BYTES:,} bytes on the page; train smaller ones "
-        "(--rule.hidden 48) or keep fewer (--discovery.keep_epochs)"
+        f"three networks of {folder} take more than {MOST_BYTES:,} bytes on the page; train smaller ones "
+        "(--rule.hidden 64)"
     )
 
 
 def command(config: ExactConfig, seed: int) -> str:
-    """What trains this run again."""
-    usual, ours = fields_of(ExactConfig()), fields_of(config)
-    changed = [f"--{name} {_text(ours[name][1])}" for name in ours if ours[name] != usual[name]]
-    return " ".join(["gridsum train --variant exact", f"--seeds {seed}", *changed, "--out RUN"])
+    """What trains this run again, with as few options as there can be."""
+    kind, ours = find("exact"), fields_of(config)
+
+    def options(setting: str | None) -> list[str]:
+        usual = fields_of(kind.configure(setting))
+        changed = [f"--{name} {_text(ours[name][1])}" for name in ours if ours[name] != usual[name]]
+        return [*([f"--setting {setting}"] if setting else []), f"--seeds {seed}", *changed]
+
+    return " ".join(["gridsum train --variant exact", *min(map(options, (None, *kind.settings)), key=len), "--out RUN"])
 
 
 def _text(value: Any) -> str:
@@ -99,10 +110,10 @@ def _held_out(model: Model) -> float:
 
 
 @torch.no_grad()
-def moment(network: RuleNetwork, levels: int) -> dict[str, Any]:
+def moment(network: RuleNetwork) -> dict[str, Any]:
     """One run's network, folded and rounded."""
     rule = LearnedRule(network)
-    packed = zlib.compress(b"".join(rounded(part, levels) for part in folded(network)), 9)
+    packed = zlib.compress(b"".join(rounded(part) for part in folded(network)), 9)
     return {
         "actions": rule.actions().tolist(),
         "outputs": "".join(chr(ord("a") + symbol) for symbol in rule.outputs().tolist()),
@@ -130,10 +141,10 @@ def _with_bias(weight: Any, bias: Any) -> Tensor:
     return torch.cat((weight, bias[:, None]), 1)
 
 
-def rounded(part: Tensor, levels: int) -> bytes:
-    """A matrix with levels on either side of 0, a byte for each weight: the scale of each row, then the rows."""
+def rounded(part: Tensor) -> bytes:
+    """A matrix, a byte for each weight: the scale of each row, then the rows."""
     rows = part.detach().cpu().double().numpy()
-    scales = np.maximum(np.abs(rows).max(1), 2.0**_SCALE_LOW) / levels
+    scales = np.maximum(np.abs(rows).max(1), 2.0**_SCALE_LOW) / _LEVELS
     kept = np.clip(np.ceil((np.log2(scales) - _SCALE_LOW) / _SCALE_STEP), 0, 65535).astype("<u2")
     used = 2.0 ** (kept * _SCALE_STEP + _SCALE_LOW)
     return kept.tobytes() + np.round(rows / used[:, None]).astype("i1").tobytes()
