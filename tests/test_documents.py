@@ -12,8 +12,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from gridsum.cli import COMMANDS, main
-from gridsum.cli.completion import options_of
+from gridsum.cli import COMMANDS, main, parser_of
 from gridsum.config import registry
 from gridsum.evaluation.suites import COLLECTIONS
 from gridsum.model import paper
@@ -63,7 +62,7 @@ def commands(path: Path) -> list[list[str]]:
 def test_commands_exist_with_their_options(path: Path):
     for command, *arguments in commands(path):
         assert command in COMMANDS
-        known = options_of(command, *arguments)
+        known = parser_of(command, arguments)._option_string_actions
         for argument in arguments:
             if argument.startswith("--"):
                 assert argument.split("=")[0] in known, f"{path.name}: gridsum {command} {argument}"

@@ -313,9 +313,9 @@ def test_how_baselines_learned_is_drawn(make_record, tmp_path: Path, capsys: pyt
     kept, others, picture = (tmp_path / name for name in ("learning.jsonl", "records.jsonl", "learning.svg"))
     kept.write_text("".join(json.dumps(line) + "\n" for line in lines))
     assert learning([kept]) == {"dngpu/native": [("dngpu/native", 32, 0.2, 0.1), ("dngpu/native", 64, 0.4, None)]}
-    assert main(["figure", "learning", "--records", str(kept), "--out", str(picture), "--data", "-"]) == 0
+    assert main(["figure", "learning", "--records", str(kept), "--out", str(picture)]) == 0
     assert "dngpu/native" in picture.read_text()
-    assert json.loads(capsys.readouterr().out)[0][1]["accuracy"] == 0.4
+    capsys.readouterr()
     append(others, [make_record()])
     (tmp_path / "empty.jsonl").touch()
     wrongs = [["--records", str(tmp_path / name)] for name in ("records.jsonl", "empty.jsonl", "")]

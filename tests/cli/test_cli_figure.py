@@ -1,4 +1,3 @@
-import json
 import shutil
 import sys
 from collections.abc import Callable
@@ -11,8 +10,7 @@ from PIL import Image
 
 from gridsum.analysis.ring import digit_vectors
 from gridsum.cli.figure import FIGURES
-from gridsum.evaluation.records import read
-from gridsum.model.store import WEIGHTS, load, locate, save_run, shipped_records
+from gridsum.model.store import WEIGHTS, load, locate, save_run
 
 Command = Callable[..., tuple[int, str, str]]
 BASE = Path(__file__).parents[2] / "results" / "base"
@@ -27,32 +25,13 @@ def test_every_figure_of_the_shipped_model_is_drawn_without_options(name: str, c
         assert min(picture.size) > 200
 
 
-def _as_a_run(name: str, folder: Path) -> None:
-    folder.mkdir(parents=True)
-    shutil.copy(locate(name)[0], folder / WEIGHTS)
-
-
-@pytest.fixture
-def few_problems(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For rings, which else are of 64."""
+def test_a_seed_that_writes_no_digits_is_left_out_or_explained(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """A network whose output layer reads PAD everywhere; a ring is of fewer problems than the usual 64."""
     monkeypatch.setattr("gridsum.analysis.ring.digit_vectors", partial(digit_vectors, problems=24))
-
-
-@pytest.mark.usefixtures("few_problems")
-def test_rings_of_all_seeds_with_their_numbers(command: Command, tmp_path: Path):
-    for seed, name in enumerate(("base", "ponderReg")):
-        _as_a_run(name, tmp_path / "runs" / f"seed-{seed}")
-    path = tmp_path / "rings.svg"
-    status, out, err = command("figure", "ring", "--model", str(tmp_path / "runs"), "--out", str(path), "--data", "-")
-    assert (status, err, path.exists()) == (0, f"gridsum: wrote {path}\n", True)
-    rings = json.loads(out)
-    assert [(found["seed"], found["roundness"]["adjacent"]) for found in rings] == [(4, 1.0), (2, 1.0)]
-
-
-@pytest.mark.usefixtures("few_problems")
-def test_a_seed_that_writes_no_digits_is_left_out_or_explained(command: Command, tmp_path: Path):
-    """A network whose output layer reads PAD everywhere."""
-    _as_a_run("base", tmp_path / "runs" / "seed-0")
+    (tmp_path / "runs" / "seed-0").mkdir(parents=True)
+    shutil.copy(locate("base")[0], tmp_path / "runs" / "seed-0" / WEIGHTS)
     blank = load("base")
     with torch.no_grad():
         blank.network.output.bias[:, 0] = 1e6
@@ -69,25 +48,8 @@ def test_a_seed_that_writes_no_digits_is_left_out_or_explained(command: Command,
 
 def test_training_curves_of_several_folders(trained: Path, command: Command, tmp_path: Path):
     path = tmp_path / "training.svg"
-    status, out, _ = command("figure", "training", "--runs", str(BASE), str(trained), "--out", str(path), "--data", "-")
-    curves = json.loads(out)
-    assert (status, path.exists()) == (0, True)
-    assert [(curve["seeds"], len(curve["epochs"])) for curve in curves] == [(10, 510), (2, 1)]
-
-
-def test_the_numbers_behind_a_figure_are_those_of_the_records(command: Command, tmp_path: Path):
-    status, out, _ = command("figure", "terms", "--out", str(tmp_path / "t.svg"), "--data", "-")
-    curve = next(curve for curve in json.loads(out) if curve["label"].startswith("base"))
-    by_terms = {point["terms"]: point for point in curve["points"]}
-    (record,) = (record for record in read([shipped_records("base")]) if record.suite == "10x5")
-    assert (status, by_terms[10]["seq"]) == (0, pytest.approx(record.seq, abs=1e-6))
-    assert by_terms[5]["char_interval"][0] < by_terms[5]["char"] < by_terms[5]["char_interval"][1]
-
-
-def test_without_a_name_the_figures_are_listed(command: Command):
-    status, out, err = command("figure")
-    assert (status, err) == (0, "")
-    assert [line.split()[0] for line in out.splitlines()] == list(FIGURES)
+    assert command("figure", "training", "--runs", str(BASE), str(trained), "--out", str(path))[0] == 0
+    assert "base" in path.read_text()
 
 
 def test_without_matplotlib_the_command_says_what_to_install(
@@ -95,6 +57,7 @@ def test_without_matplotlib_the_command_says_what_to_install(
 ):
     for name in [name for name in sys.modules if name.startswith("gridsum.figures")]:
         monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delattr(sys.modules["gridsum"], "figures", raising=False)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     status, out, err = command("figure", "steps", "--out", str(tmp_path / "a.svg"))
     assert (status, out) == (2, "")

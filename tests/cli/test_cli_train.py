@@ -123,25 +123,6 @@ def test_a_variant_may_be_trained_under_another_reading(command: Command, tiny_o
         assert (setup["task"]["spare_rows"], setup["task"]["spare_columns"]) == (2, 2), "what is overridden counts last"
 
 
-def test_a_configuration_may_come_from_a_file(command: Command, trained: Path, tmp_path: Path):
-    folder = tmp_path / "run"
-    config = str(trained / "config.json")
-    options = ["--config", config, "--device", "cpu", "--model.dropout", "0"]
-    status, _, err = command("train", "--out", str(folder), *options)
-    assert status == 0, err
-    setup, there = (json.loads((path / "config.json").read_text()) for path in (folder, trained))
-    assert setup["seeds"] == [0], "seeds are not part of a configuration"
-    there["model"]["dropout"] = 0.0
-    assert {**setup, "seeds": there["seeds"], "sha256": there["sha256"]} == there
-    broken = tmp_path / "config.json"
-    for text, told in (("{", "is not JSON"), ('{"modle": {}}', "did you mean 'model'?"), ("[]", "must be an object")):
-        broken.write_text(text)
-        status, _, err = command("train", "--out", str(tmp_path / "other"), "--config", str(broken))
-        assert status == 2
-        assert told in err
-    assert not (tmp_path / "other").exists()
-
-
 def test_training_goes_on_from_another_training_s_weights(command: Command, trained: Path, tmp_path: Path):
     status, _, errors = command("train", "--start-from", str(trained), "--seeds", "7", "--out", str(tmp_path / "more"))
     assert status == 0, errors

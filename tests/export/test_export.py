@@ -1,7 +1,6 @@
 """Models for other programs: what is written is read again, and says what it is."""
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -9,8 +8,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 import gridsum
-from gridsum.cli import COMMANDS, main
-from gridsum.cli.completion import options_of
+from gridsum.cli import main
 from gridsum.exporting import graphs
 from gridsum.exporting.graphs import ExportError, compare, write_graphs
 from gridsum.io.names import MODELS
@@ -71,31 +69,3 @@ def test_graphs_compute_what_torch_does(name: str, tmp_path: Path, monkeypatch: 
     with pytest.raises(ExportError, match="differs from torch"):
         write_graphs(network, tmp_path)
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
-
-
-@pytest.mark.parametrize("shell", ["bash", "fish"])
-def test_completion_knows_commands_and_options(shell: str, capsys: pytest.CaptureFixture[str]):
-    assert main(["--completion", shell]) == 0
-    script = capsys.readouterr().out
-    for command in COMMANDS:
-        assert command in script
-    assert "training.epochs" in script
-    assert "noGroups" in script
-    if shell == "bash":
-        subprocess.run(["bash", "-n"], input=script, text=True, check=True)
-        for words, meant in {
-            "so": "solve",
-            "solve --mod": "--model",
-            "evaluate --model noG": "noGroups",
-            "train --variant exa": "exact",
-            "train --phases.soft.st": "--phases.soft.steps",
-            "table compa": "comparison",
-        }.items():
-            count = len(words.split())
-            asked = f"{script}\nCOMP_WORDS=(gridsum {words}); COMP_CWORD={count}; _gridsum; echo ${{COMPREPLY[@]}}"
-            done = subprocess.run(["bash"], input=asked, text=True, check=True, capture_output=True)
-            assert done.stdout.strip() == meant
-
-
-def test_options_of_a_command_are_those_of_its_help():
-    assert "--suite" in options_of("evaluate")

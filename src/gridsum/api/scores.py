@@ -2,16 +2,15 @@
 
 import shutil
 import sys
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from functools import partial
 from itertools import accumulate, pairwise, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gridsum.api.networks import PaperModel
-from gridsum.api.options import SolveOptions, solve_options
+from gridsum.api.options import solve_options
 from gridsum.api.progress import Progress, progress
 from gridsum.api.rules import RuleModel
 from gridsum.evaluation.evaluate import FunctionSubject, RuleSubject, Subject
@@ -22,24 +21,7 @@ from gridsum.evaluation.solvers import SolverError, SolverProcess
 from gridsum.evaluation.suites import Suite, SuiteError, find
 from gridsum.evaluation.tables import TABLES
 from gridsum.io.names import MODELS
-
-if TYPE_CHECKING:
-    from gridsum.model.store import Model as Runs
-
-
-@dataclass(frozen=True)
-class Setting:
-    """How is measured."""
-
-    samples: int | None = None
-    seed: int = 0
-    options: SolveOptions = field(default_factory=SolveOptions)
-    device: str = "auto"
-    grids: Any = "every"
-    """Of networks (`gridsum.evaluation.evaluate.Grids`)."""
-    commit: str | None = None
-    timeout: float | None = None
-    """Seconds that a function given by its name may take for a problem, or for a list of them if it takes lists."""
+from gridsum.io.version import source_commit
 
 
 class Scores(tuple[Record, ...]):
@@ -98,6 +80,7 @@ def evaluate(
     grids: Any = "every",
     device: str = "auto",
     timeout: float | None = None,
+    out: str | Path | None = None,
     quiet: bool = False,
 ) -> Scores:
     """Measure a model, a function, or a list of them on suites of problems.
@@ -108,7 +91,8 @@ def evaluate(
     `grids` of "every" size alike, or of the "published" test code's sizes. A function whose parameter is
     a list gets many problems at once. One given by its name works in a process of its own. Where a function fails, or
     there takes longer than `timeout` seconds, its answer is wrong, and the record says why (`failed`, `failure`).
-    Progress goes to standard error unless `quiet`.
+    Records are added to the file `out` as they come; `gridsum table` reads it. Progress goes to standard error unless
+    `quiet`.
 
     Examples:
         >>> evaluate(lambda text: str(sum(map(int, text.rstrip("=").split("+")))), "examples")[0].seq
@@ -116,23 +100,66 @@ def evaluate(
     """
     if samples is not None and not isinstance(samples, int):
         raise SuiteError(f"{samples!r} samples cannot be evaluated; write a whole number")
-    setting = Setting(samples, seed, solve_options(halting, placement, seed), device, grids, timeout=timeout)
-    listed = what if isinstance(what, list | tuple) else [what]
+    if out is not None:
+        check_file(out)
+    listed, chosen = what if isinstance(what, list | tuple) else [what], suites_of(suites)
     if not listed:
         raise SuiteError("there is nothing to measure; give a model, its name, or a function from '12+34=' to '46'")
-    chosen = suites_of(suites)
-    subjects = [subject for one in listed for subject in subjects_of(one, setting)]
+    solving, commit = solve_options(halting, placement, seed), source_commit()
+
+    def of_rule(rule: RuleModel, training_seed: int | None = None) -> Subject:
+        # Rules place in one way only, so models of both kinds can be measured under one placement.
+        rule.check(solving._replace(placement="auto"))
+        return RuleSubject(rule.name, rule.table, training_seed)
+
+    def of_name(name: str) -> Iterator[Subject]:
+        from gridsum.automaton.files import shipped_rule
+        from gridsum.config.registry import find as find_entry
+        from gridsum.model.store import configuration_of, load_runs, locate
+        from gridsum.ops.devices import pick_device
+
+        paths = locate(name)
+        if find_entry(configuration_of(paths[0]).variant).has_rule:
+            rules = [RuleModel(name, path, shipped_rule(name)) for path in paths]
+            yield from (of_rule(rule, rule.runs.seeds[0]) for rule in rules)
+        else:
+            runs = load_runs(name, paths, pick_device(device))
+            yield from runs.kind.subjects(runs, halting, placement, grids)
+
+    def subjects_of(one: Any) -> Iterator[Subject]:
+        """One for each fleet of networks, rule or function, loaded and checked."""
+        named = isinstance(one, str | Path)
+        if named and ":" in str(one) and not Path(one).exists():
+            yield FunctionSubject(str(one), SolverProcess(str(one), timeout))
+        elif named:
+            yield from of_name(str(one).rstrip("/") or str(one))
+        elif isinstance(one, PaperModel):
+            yield from one.runs.kind.subjects(one.runs, halting, placement, grids)
+        elif isinstance(one, RuleModel):
+            yield of_rule(one)
+        elif not callable(one):
+            raise SuiteError(f"{one!r} cannot be measured; give a model, its name, or a function from '12+34=' to '46'")
+        elif timeout is not None:
+            raise SolverError(
+                "a time limit is for functions in a process of their own; name yours as 'module:function'"
+            )
+        else:
+            yield FunctionSubject(getattr(one, "__name__", type(one).__name__), one)
+
+    subjects = [subject for one in listed for subject in subjects_of(one)]
+    records: list[Record] = []
     with progress(quiet) as shown:
-        scores = Scores(record for _, found in measured(subjects, chosen, setting, shown) for record in found)
-    for record in filter(lambda record: record.failed, scores):
-        warnings.warn(without_answers(record), stacklevel=2)
-    return scores
-
-
-def without_answers(record: Record) -> str:
-    """What is said of a function that failed on some problems."""
-    count = f"{record.failed} of {record.samples} problems of {record.suite}"
-    return f"{record.model} gave no answer to {count}; the first: {record.failure}"
+        for subject, suite, heard in _shown(subjects, chosen, samples, shown):
+            found = evaluate_one(subject, suite, samples, seed, commit, heard)
+            if not found:
+                shown.note(f"gridsum: {suite.name} is left out: its numbers are too long for this baseline")
+            for failed in (record for record in found if record.failed):
+                count = f"{failed.failed} of {failed.samples} problems of {failed.suite}"
+                shown.note(f"gridsum: {failed.model} gave no answer to {count}; the first: {failed.failure}")
+            if out is not None:  # at once, so that what is done stays done if the rest is interrupted
+                append(out, found)
+            records += found
+    return Scores(records)
 
 
 def suites_of(names: "str | Suite | Iterable[str | Suite]") -> list[Suite]:
@@ -154,61 +181,15 @@ def suites_of(names: "str | Suite | Iterable[str | Suite]") -> list[Suite]:
     return list({suite.name: suite for suite in found}.values())
 
 
-def subjects_of(what: Any, setting: Setting) -> Iterator[Subject]:
-    """What is measured of one thing: one for each fleet of networks, rule or function, loaded and checked."""
-    if isinstance(what, str | Path):
-        text = str(what)
-        if ":" in text and not Path(text).exists():
-            yield FunctionSubject(text, SolverProcess(text, setting.timeout))
-        else:
-            yield from _of_name(text.rstrip("/") or text, setting)
-    elif isinstance(what, PaperModel):
-        yield from _of_runs(what.runs, setting)
-    elif isinstance(what, RuleModel):
-        yield _of_rule(what, None, setting)
-    elif not callable(what):
-        raise SuiteError(f"{what!r} cannot be measured; give a model, its name, or a function from '12+34=' to '46'")
-    elif setting.timeout is not None:
-        raise SolverError("a time limit is for functions in a process of their own; name yours as 'module:function'")
-    else:
-        yield FunctionSubject(getattr(what, "__name__", type(what).__name__), what)
-
-
-def _of_name(name: str, setting: Setting) -> Iterator[Subject]:
-    from gridsum.automaton.files import shipped_rule
-    from gridsum.config.registry import find
-    from gridsum.model.store import configuration_of, load_runs, locate
-    from gridsum.ops.devices import pick_device
-
-    paths = locate(name)
-    if find(configuration_of(paths[0]).variant).has_rule:
-        for path in paths:
-            rule = RuleModel(name, path, shipped_rule(name))
-            yield _of_rule(rule, rule.runs.seeds[0], setting)
-    else:
-        yield from _of_runs(load_runs(name, paths, pick_device(setting.device)), setting)
-
-
-def _of_runs(runs: "Runs", setting: Setting) -> Iterator[Subject]:
-    return runs.kind.subjects(runs, setting.options.halting, setting.options.placement, setting.grids)
-
-
-def _of_rule(model: RuleModel, training_seed: int | None, setting: Setting) -> Subject:
-    # Rules place in one way only, so models of both kinds can be measured under one placement.
-    model.check(setting.options._replace(placement="auto"))
-    return RuleSubject(model.name, model.table, training_seed)
-
-
-def measured(
-    subjects: Sequence[Subject], suites: Sequence[Suite], setting: Setting, shown: Progress
-) -> Iterator[tuple[Suite, list[Record]]]:
-    """Every subject on every suite. What each takes is about proportional to the cells of its grids."""
+def _shown(
+    subjects: Sequence[Subject], suites: Sequence[Suite], samples: int | None, shown: Progress
+) -> Iterator[tuple[Subject, Suite, Any]]:
+    """Every subject with every suite, and what shows its progress: each takes about as long as its grids have cells."""
     pairs = list(product(subjects, suites))
     cells = [
-        len(subject.seeds) * suite.size(setting.samples) * (suite.space.terms[1] + 1) * suite.space.digits[1]
+        len(subject.seeds) * suite.size(samples) * (suite.space.terms[1] + 1) * suite.space.digits[1]
         for subject, suite in pairs
     ]
     ends = [end / sum(cells) for end in accumulate(cells, initial=0)]
     for (subject, suite), part in zip(pairs, pairwise(ends), strict=True):
-        heard = partial(shown.update, f"{subject.name} on {suite.name}:", unit="problems", part=part)
-        yield suite, evaluate_one(subject, suite, setting.samples, setting.seed, setting.commit, heard)
+        yield subject, suite, partial(shown.update, f"{subject.name} on {suite.name}:", unit="problems", part=part)

@@ -1,8 +1,16 @@
-"""The command line: `gridsum COMMAND ...`.
+"""A neural network that does column addition on a grid: solve sums with it, train it, measure it, and see it work.
 
-This file imports nothing heavy and each command is a module of its own, so that help and mistyped commands
-are answered at once and a command loads only what it needs.
+'gridsum COMMAND --help' says more about each.
+
+examples:
+  gridsum solve 523+102+9416
+  gridsum train --variant exact --setting small --out runs/small
+  gridsum evaluate --model base noGroups --suite 2x100 --out records.jsonl
+  gridsum table scores --records records.jsonl
 """
+
+# This file imports nothing heavy and each command is a module of its own, so that help and mistyped commands are
+# answered at once and a command loads only what it needs.
 
 import errno
 import importlib
@@ -10,13 +18,10 @@ import io
 import os
 import re
 import sys
-import threading
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Annotated, ClassVar
 
-from gridsum.cli.options import UsageError, Value, flag, one_of, option, parser_of, read
+from gridsum.cli.options import Parser, UsageError
 from gridsum.cli.output import print_text
 from gridsum.cli.signals import Stopped, stoppable
 from gridsum.io.names import MODELS, did_you_mean, printable
@@ -48,8 +53,6 @@ GROUPS = {
 }
 COMMANDS = {name: summary for group in GROUPS.values() for name, summary in group.items()}
 
-_WAIT = 1.0
-"""Seconds without a word."""
 USAGE, INTERRUPTED, BROKEN_PIPE, STOPPED, FAILED = 2, 130, 141, 143, 1
 """Exit statuses; those of an interrupt, a closed pipe and a signal to stop are what a shell reports for them."""
 
@@ -57,6 +60,7 @@ USAGE, INTERRUPTED, BROKEN_PIPE, STOPPED, FAILED = 2, 130, 141, 143, 1
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status."""
     _prepare_streams()
+    keep_freed_memory_for_a_while()
     status = 0
     try:
         with stoppable(), suppress(SystemExit):  # argparse has printed help
@@ -80,7 +84,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _dispatch(arguments: list[str]) -> int:
-    keep_freed_memory_for_a_while()
     if arguments and arguments[0] in COMMANDS:
         return run(*arguments)
     if arguments and not arguments[0].startswith("-"):
@@ -89,50 +92,27 @@ def _dispatch(arguments: list[str]) -> int:
             given = arguments[0] if arguments[0][0].isdecimal() else f"--model {arguments[0]} 12+34"
             hint = f"to solve a sum, write: gridsum solve {given}"
         raise UsageError(f"unknown command {arguments[0]!r}; {hint}")
-    options = read(Options, arguments)
-    if options.version:
-        sys.stdout.write(f"gridsum {__version__}\n")
-    elif options.completion is not None:
-        from gridsum.cli.completion import script
-
-        sys.stdout.write(script(options.completion))
-    else:
-        sys.stderr.write(parser_of(Options).format_help())
-        return USAGE
-    return 0
+    parser = Parser("", __doc__ or "", arguments)
+    parser.explain(GROUPS)
+    parser.option("--version", "show the version and exit")
+    if parser.read().version:
+        print_text(f"gridsum {__version__}\n")
+        return 0
+    sys.stderr.write(parser.format_help())
+    return USAGE
 
 
 def run(name: str, *arguments: str) -> int:
-    """A command with its arguments. What it imports may take seconds: who waits for a training run gets a word."""
-    word = threading.Timer(_WAIT, lambda: sys.stderr.write("gridsum: starting\n"))
-    if name == "train" and not {"-h", "--help"} & set(arguments):
-        word.daemon = True
-        word.start()
-    try:
-        command = importlib.import_module(f"gridsum.cli.{name}")
-    finally:
-        word.cancel()
-    return command.run(read(command.Options, arguments))
+    """A command with its arguments."""
+    return importlib.import_module(f"gridsum.cli.{name}").run(parser_of(name, arguments).read())
 
 
-@dataclass(frozen=True, kw_only=True)
-class Options:
-    """A neural network that does column addition on a grid: solve sums with it, train it, measure it, and see it work.
-
-    'gridsum COMMAND --help' says more about each.
-
-    examples:
-      gridsum solve 523+102+9416
-      gridsum train --variant exact --setting small --out runs/small
-      gridsum evaluate --model base noGroups --suite 2x100 --out records.jsonl
-      gridsum table scores --records records.jsonl
-    """
-
-    lists: ClassVar = GROUPS
-    version: bool = flag("show the version and exit")
-    completion: Annotated[str | None, Value("SHELL", one_of("shell", ("bash", "zsh", "fish")))] = option(
-        "print what bash, zsh or fish completes by"
-    )
+def parser_of(name: str, arguments: Sequence[str] = ()) -> Parser:
+    """What reads the arguments of a command, and knows its help."""
+    command = importlib.import_module(f"gridsum.cli.{name}")
+    parser = Parser(name, command.__doc__ or "", arguments)
+    command.add_options(parser)
+    return parser
 
 
 def keep_freed_memory_for_a_while() -> None:
@@ -167,13 +147,8 @@ def _out_of_memory(error: Exception) -> bool:
 def _explain(error: OSError) -> str:
     where = f"{error.filename}: " if error.filename is not None else ""
     what = error.strerror or str(error)
-    hint = {
-        errno.ENOENT: "; check the path",
-        errno.ENOSPC: "; make room, or choose another place",
-        errno.EACCES: "; choose a place that you may read and write",
-        errno.EROFS: "; choose a place that can be written to",
-    }.get(error.errno or 0, "")
-    return f"{where}{what[:1].lower()}{what[1:]}{hint}"
+    hints = {errno.ENOENT: "check the path", errno.ENOSPC: "make room, or choose another place"}
+    return f"{where}{what[:1].lower()}{what[1:]}; {hints.get(error.errno or 0, 'choose another place')}"
 
 
 def _complain(message: str, status: int) -> int:
@@ -187,26 +162,15 @@ def _complain(message: str, status: int) -> int:
 
 def _close_quietly() -> None:
     """Nobody reads stdout any more: what is left in its buffer must not raise again when Python exits."""
-    try:
+    with suppress(OSError, ValueError):  # stdout may have been replaced by something without a descriptor
         devnull = os.open(os.devnull, os.O_WRONLY)
         os.dup2(devnull, sys.stdout.fileno())
         os.close(devnull)
-    except (OSError, ValueError):  # stdout has been replaced by something without a descriptor
-        pass
-
-
-class _Closed(io.TextIOBase):
-    """Standard output that was closed before we began: what would be printed there is an error, not a traceback."""
-
-    def write(self, _: str) -> int:
-        raise OSError(errno.EBADF, os.strerror(errno.EBADF), "standard output")
 
 
 def _prepare_streams() -> None:
     """Python has none where they are closed; a letter that a terminal cannot show, such as λ, becomes a '?'."""
-    if sys.stdout is None:
-        sys.stdout = _Closed()
-    if sys.stderr is None:
-        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")

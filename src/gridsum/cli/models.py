@@ -1,14 +1,22 @@
-"""`gridsum models`: what comes with the package."""
+"""List the models that come with gridsum: what to use each for, and how it scored. With NAME, all its scores. The
+scores of the baselines that ours are compared with: gridsum table baselines.
+
+examples:
+  gridsum models
+  gridsum models base
+  gridsum models --json
+"""
 
 import json
 import textwrap
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from gridsum.cli.options import UsageError, Value, flag, several
-from gridsum.cli.output import emit, print_text, terminal_width
+from gridsum.automaton.files import shipped_tasks
+from gridsum.cli.options import Options, Parser, UsageError
+from gridsum.cli.output import print_text, terminal_width
 from gridsum.config.variants import MEANINGS
 from gridsum.evaluation.records import NOTHING, Record, read
 from gridsum.evaluation.rendering import Table, to_text
@@ -20,21 +28,10 @@ from gridsum.model.store import configuration_of, facts, load_runs, shipped, shi
 _ANSWERS = "answers where no model is named"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Options:
-    """List the models that come with gridsum: what to use each for, and how it scored. With NAME, all its scores.
-    The scores of the baselines that ours are compared with: gridsum table baselines.
-
-    examples:
-      gridsum models
-      gridsum models base
-      gridsum models --json
-    """
-
-    names: tuple[Annotated[str, Value("NAME")], ...] = several(
-        "models to show in full (default: an overview of all)", argument=True
-    )
-    json: bool = flag("print a JSON list: name, variant, seed, parameters, epochs, use, file, configuration, records")
+def add_options(parser: Parser) -> None:
+    parser.option("names NAME...", "models to show in full (default: an overview of all)")
+    told = "print a JSON list: name, variant, seed, parameters, epochs, use, file, configuration, records"
+    parser.option("--json", told)
 
 
 def run(options: Options) -> int:
@@ -45,13 +42,13 @@ def run(options: Options) -> int:
         raise UsageError(f"no model {unknown!r} comes with gridsum; {hint}")
     models = {name: known[name] for name in options.names or known}
     if options.json:
-        emit(json.dumps([_described(name, path) for name, path in models.items()], indent=2))
+        print_text(json.dumps([_described(name, path) for name, path in models.items()], indent=2) + "\n")
     elif options.names:
         print_text("\n".join(_listed(name, path) for name, path in models.items()))
     elif models:
         print_text(to_text(_overview(models), terminal_width() or 100))
     else:
-        emit("no models come with this gridsum; train one: gridsum train --variant base --out runs/base")
+        print_text("no models come with this gridsum; train one: gridsum train --variant base --out runs/base\n")
     return 0
 
 
@@ -74,21 +71,15 @@ def _overview(models: Mapping[str, Path]) -> Table:
         scores = {record.suite: accuracy_text(record.seq) for record in _records(name)}
         trained = str(known["epochs"]), f"{known['parameters']:,}"
         rows.append((name, MODELS.get(name, NOTHING), *trained, *(scores.get(suite, NOTHING) for suite in suites)))
+    rules = ", ".join(task for task, name in shipped_tasks().items() if name not in MODELS)
     caption = (
         "The last columns: whole results right, from the records, of random digits, where carries are short; the very "
         f"last is of 9…9 + 1, where one carry runs through all columns. {ROUNDING} "
-        "`gridsum models NAME` shows all scores."
-        + (f" {DEFAULT_MODEL} {_ANSWERS}." if DEFAULT_MODEL in models else "")
-        + f" Proved rules for other tasks, without their networks: {_rules()}; gridsum solve --task NAME."
+        f"`gridsum models NAME` shows all scores. {DEFAULT_MODEL} {_ANSWERS}. "
+        f"Proved rules for other tasks, without their networks: {rules}; gridsum solve --task NAME."
     )
     header = ("model", "use this for", "epochs", "parameters", *suites)
     return Table("Models that come with gridsum", caption, header, tuple(rows))
-
-
-def _rules() -> str:
-    from gridsum.automaton.files import shipped_tasks
-
-    return ", ".join(task for task, name in shipped_tasks().items() if name not in MODELS)
 
 
 def _listed(name: str, path: Path) -> str:
@@ -103,14 +94,9 @@ def _listed(name: str, path: Path) -> str:
         "" if records else "no scores are kept of it",
     ]
     width = terminal_width() or max(map(len, lines)) + 2
-    title = "".join(
-        textwrap.fill(line, width, initial_indent="  " * (number > 0), subsequent_indent="  ") + "\n"
-        for number, line in enumerate(lines)
-        if line
-    )
-    if not records:
-        return title
-    scores = to_text(TABLES["scores"](records), terminal_width()).split("\n", 2)[2]  # without a title of its own
+    title = "\n  ".join(textwrap.fill(line, width - 2, subsequent_indent="  ") for line in lines if line)
+    # Scores without a title of their own.
+    scores = "\n" + to_text(TABLES["scores"](records), terminal_width()).split("\n", 2)[2] if records else ""
     return f"{title}\n{scores}"
 
 

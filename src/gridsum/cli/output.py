@@ -15,12 +15,8 @@ STANDARD = "-"
 """The name of standard output where a file is asked for."""
 
 
-def emit(line: str) -> None:
-    """A line on standard output, at once: whoever reads the other end of a pipe need not wait."""
-    print_text(line + "\n")
-
-
 def print_text(text: str) -> None:
+    """On standard output, at once: whoever reads the other end of a pipe need not wait."""
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -37,13 +33,10 @@ def terminal_width() -> int | None:
 
 def print_prose(paragraphs: Sequence[str]) -> None:
     """A line each, or as many as fit a terminal; what is indented stays so."""
-    width = terminal_width()
+    width = terminal_width() or max(map(len, paragraphs)) + 1
     for text in paragraphs:
-        if width is None:
-            emit(text)
-            continue
         margin = " " * (len(text) - len(text.lstrip()))
-        emit(textwrap.fill(text, width, subsequent_indent=margin, break_on_hyphens=False))
+        print_text(textwrap.fill(text, width, subsequent_indent=margin, break_on_hyphens=False) + "\n")
 
 
 def tell(line: str) -> None:
@@ -54,20 +47,14 @@ def tell(line: str) -> None:
 
 def check_writable(name: str) -> None:
     """Find out before any work whether a result can be kept in a file, without creating it."""
-    path = Path(name)
+    path = Path(name).absolute()
     if path.is_dir():
         raise UsageError(f"{name} is a folder; name a file in it")
-    if path.exists():
-        if not os.access(path, os.W_OK):
-            raise UsageError(f"{name} cannot be written to; choose another file")
-        return
-    place = path.absolute().parent
-    while not place.exists():
-        place = place.parent
-    if not place.is_dir():
+    place = next(part for part in (path, *path.parents) if part.exists())
+    if place != path and not place.is_dir():
         raise UsageError(f"{name} cannot be written: {place} is not a folder; choose another place")
-    if not os.access(place, os.W_OK | os.X_OK):
-        raise UsageError(f"{name} cannot be written: the folder {place} is read-only; choose another place")
+    if not os.access(place, os.W_OK):
+        raise UsageError(f"{name} cannot be written: {place} is read-only; choose another place")
 
 
 def write_result(name: str, result: str | bytes) -> None:

@@ -1,41 +1,43 @@
-"""`gridsum serve`: the page that shows a network at work, and its API."""
+"""Serve a page on which a network can be watched at work: how it lays a sum out on its grid, carries, and stops; where
+its attention looks; how its digits are represented. The API behind the page is described at /docs.
 
+A request beyond a limit is answered with a message that names it. Work whose
+client has gone is given up.
+
+examples:
+  gridsum serve
+  gridsum serve --port 9000 --model base runs/mine/seed-3
+  gridsum serve --host 0.0.0.0 --max-digits 50 --workers 4
+"""
+
+import dataclasses
 import ipaddress
-from dataclasses import dataclass
-from typing import Annotated
 
-from gridsum.cli.options import File, ModelName, OnCpu, UsageError, Value, option, several, whole_number
+from gridsum.cli.options import Options, Parser, UsageError, add_device, whole_number
 from gridsum.cli.output import tell
 from gridsum.serve.limits import Limits
 from gridsum.serve.server import TOKEN, listen, read_token, serve
 
 
-@dataclass(frozen=True, kw_only=True)
-class Options(OnCpu, Limits):
-    """Serve a page on which a network can be watched at work: how it lays a sum out on its grid, carries, and stops;
-    where its attention looks; how its digits are represented. The API behind the page is described at /docs.
-
-    A request beyond a limit is answered with a message that names it. Work whose
-    client has gone is given up.
-
-    examples:
-      gridsum serve
-      gridsum serve --port 9000 --model base runs/mine/seed-3
-      gridsum serve --host 0.0.0.0 --max-digits 50 --workers 4
-    """
-
-    host: Annotated[str, Value("ADDRESS")] = option("where to listen; 0.0.0.0 lets other machines in", "127.0.0.1")
-    port: Annotated[int, whole_number(0, 1 << 16)] = option("0 for a free one", 8000)
-    model: tuple[ModelName, ...] = several(
+def add_options(parser: Parser) -> None:
+    parser.option("--host ADDRESS", "where to listen; 0.0.0.0 lets other machines in", default="127.0.0.1")
+    parser.option("--port N", "0 for a free one", type=whole_number(0, 1 << 16), default=8000)
+    parser.option(
+        "--model MODEL...",
         "shipped models' names, folders of one trained seed, weights files or rules as JSON; the first is the default "
-        "(default: all shipped models)"
+        "(default: all shipped models)",
     )
-    host_name: tuple[Annotated[str, Value("NAME")], ...] = several(
-        "names that clients may ask this server by, beside localhost and numeric addresses"
+    told = "names that clients may ask this server by, beside localhost and numeric addresses"
+    parser.option("--host-name NAME...", told)
+    parser.option(
+        "--token-file FILE",
+        f"a file with a token that every request must carry; the variable {TOKEN} may hold it instead (default: none)",
     )
-    token_file: File | None = option(
-        f"a file with a token that every request must carry; the variable {TOKEN} may hold it instead (default: none)"
-    )
+    for limit in dataclasses.fields(Limits):
+        form, about = f"--{limit.name.replace('_', '-')} N", limit.metadata
+        bounds = whole_number(about["least"], about["most"] + 1)
+        parser.option(form, about["meaning"], type=bounds, default=limit.default)
+    add_device(parser, "cpu")
 
 
 def run(options: Options) -> int:
@@ -50,18 +52,19 @@ def run(options: Options) -> int:
     from gridsum.api.loading import load
     from gridsum.model.store import shipped
 
-    names = options.model or tuple(shipped())
+    limits = Limits(**{limit.name: getattr(options, limit.name) for limit in dataclasses.fields(Limits)})
+    names = options.model or list(shipped())
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise UsageError(f"model {twice!r} is named twice; name it once")
     with listen(options.host, options.port) as listener:
         models = [load(name, device=options.device) for name in names]
-        app = create_app(models, options, Access(options.host_name, token))
+        app = create_app(models, limits, Access(tuple(options.host_name), token))
         host, port = listener.getsockname()[:2]
         address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
         tell(f"gridsum serves {', '.join(names)} on {address} (Ctrl+C stops it)")
         if not ipaddress.ip_address(host).is_loopback:
             tell(f"other machines that {'have its token' if token else 'can reach this one'} may ask it, too")
-        serve(app, options, listener)
+        serve(app, limits, listener)
         tell("stopped")
     return 0

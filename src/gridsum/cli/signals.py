@@ -4,12 +4,10 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import FrameType
-from typing import Any
 
 # SIGTERM ends a service, SIGHUP comes from a terminal that has gone, SIGUSR1 is what batch systems warn with
 # (sbatch --signal=USR1@60).
-_NAMES = ("SIGTERM", "SIGHUP", "SIGUSR1")
+_NUMBERS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGUSR1") if hasattr(signal, name)]
 
 
 class Stopped(KeyboardInterrupt):
@@ -22,13 +20,10 @@ def stoppable() -> Iterator[None]:
 
     One that somebody ignores or handles already, as nohup does SIGHUP, is left alone.
     """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    wanted = [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]
-    taken = [number for number in wanted if signal.getsignal(number) is signal.SIG_DFL]
+    here = threading.current_thread() is threading.main_thread()  # the only one that may
+    taken = [number for number in _NUMBERS if here and signal.getsignal(number) is signal.SIG_DFL]
 
-    def stop(_number: int, _frame: FrameType | None) -> Any:
+    def stop(*_: object) -> None:
         for number in taken:
             signal.signal(number, signal.SIG_IGN)
         raise Stopped

@@ -1,62 +1,48 @@
-"""`gridsum sweep`: a fleet of seeds for each of many configurations."""
+"""Train a fleet of seeds for each of many configurations, measure them if asked, and list how good each became.
+Finished work is kept: after an interruption the same command continues.
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+examples:
+  gridsum sweep --out runs/rates --seeds 0-4 \\
+      --grid training.learning_rate=1e-3,3e-4 model.heads=8,64
+  gridsum sweep --out runs/beside --on processes:2 --grid model.heads=8,64
+  gridsum sweep --out runs/mine --list changes.jsonl --measure 2x100
+  gridsum sweep --variant exact --out runs/bits --grid rule.bits=6,7,8
+"""
+
 from pathlib import Path
-from typing import Annotated, Any
 
 from gridsum.api.progress import progress
 from gridsum.cli import FAILED
-from gridsum.cli.evaluate import source_commit
 from gridsum.cli.options import (
-    File,
-    Folder,
-    Jobs,
-    Samples,
-    Seeds,
-    Suite,
+    Options,
+    Parser,
     UsageError,
-    Value,
-    one_of,
-    option,
-    required,
-    several,
+    add_fields,
+    add_jobs,
+    folder,
+    kept_if_stopped,
+    samples,
+    seeds,
 )
-from gridsum.cli.output import emit
+from gridsum.cli.output import print_text
 from gridsum.cli.train import named
 from gridsum.config.registry import find as find_entry
 from gridsum.config.registry import names
+from gridsum.io.version import source_commit
 
 
-@dataclass(frozen=True, kw_only=True)
-class Options(Jobs):
-    """Train a fleet of seeds for each of many configurations, measure them if asked, and list how good each became.
-    Finished work is kept: after an interruption the same command continues.
-
-    examples:
-      gridsum sweep --out runs/rates --seeds 0-4 \\
-          --grid training.learning_rate=1e-3,3e-4 model.heads=8,64
-      gridsum sweep --out runs/beside --on processes:2 --grid model.heads=8,64
-      gridsum sweep --out runs/mine --list changes.jsonl --measure 2x100
-      gridsum sweep --variant exact --out runs/bits --grid rule.bits=6,7,8
-    """
-
-    out: Folder = required("where everything goes")
-    variant: Annotated[str, Value("NAME", one_of("variant", names()))] = option(
-        "the variant to change, as in gridsum train; it decides which options follow below", "base"
-    )
-    seeds: Seeds = option("such as 0-9 (default: 0)", (0,))
-    grid: tuple[Annotated[str, Value("FIELD=VALUES")], ...] = several(
-        "every combination of these values; values that hold commas are separated by ;"
-    )
-    list: File | None = option("one JSON object a line, of fields and values to change")
-    measure: tuple[Suite, ...] = several("measure all runs on these suites")
-    samples: Samples | None = option("problems per suite (default: the suite's own number)")
-    changes: Mapping[str, str] = field(default_factory=dict)
-
-    @staticmethod
-    def configuration(arguments: Sequence[str]) -> Any:
-        return named(arguments).configure()
+def add_options(parser: Parser) -> None:
+    parser.option("--out FOLDER", "where everything goes", type=folder, required=True)
+    told = "the variant to change, as in gridsum train; it decides which options follow below"
+    parser.option("--variant VARIANT", told, choices=names(), default="base")
+    parser.option("--seeds SEEDS", "such as 0-9", type=seeds, default=(0,))
+    told = "every combination of these values; values that hold commas are separated by ;"
+    parser.option("--grid FIELD=VALUES...", told)
+    parser.option("--list FILE", "one JSON object a line, of fields and values to change")
+    parser.option("--measure SUITE...", "measure all runs on these suites")
+    parser.option("--samples N", "problems per suite (default: the suite's own number)", type=samples)
+    add_jobs(parser)
+    add_fields(parser, named(parser.arguments).configure())
 
 
 def run(options: Options) -> int:
@@ -68,16 +54,15 @@ def run(options: Options) -> int:
     entry = find_entry(options.variant)
     if entry.outcome and options.measure:
         raise UsageError(f"what {entry.name} comes to is a proof; leave --measure out")
-    base = entry.configure(changes=dict(options.changes))
+    base = entry.configure(changes=options.changes)
     configs = configurations(base, changes_asked(base, options.grid, options.list))
     suites = [suite for name in options.measure for suite in find(name)]
     jobs, device = sweep_jobs(configs, options.seeds, suites, options.samples), pick_device(options.device)
-    folder = Path(options.out)
-    with options.working("sweep", options.out), progress() as shown:
-        write_sweep(folder, configs, options.seeds)
+    place = Path(options.out)
+    with kept_if_stopped(options, options.out), progress() as shown:
+        write_sweep(place, configs, options.seeds)
         share = options.gpus_per_job
-        waiting = do_jobs(jobs, folder, shown, options.on, device, source_commit(), gpus_per_job=share)
-        lines = listed(folder, configs, options.seeds)
-    for line in lines:
-        emit(line)
+        waiting = do_jobs(jobs, place, shown, options.on, device, source_commit(), gpus_per_job=share)
+        lines = listed(place, configs, options.seeds)
+    print_text("".join(f"{line}\n" for line in lines))
     return FAILED if waiting else 0

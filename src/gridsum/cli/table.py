@@ -1,12 +1,19 @@
-"""`gridsum table`: the paper's tables from records."""
+"""Print a table made of the records that gridsum evaluate kept, in the paper's order and with the paper's numbers
+beside ours. Without TABLE, list the tables.
+
+examples:
+  gridsum table
+  gridsum table comparison --records records.jsonl
+  gridsum table examples --records base noGroups
+  gridsum table ablation --records base.jsonl sasa.jsonl --format markdown
+"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import Any
 
-from gridsum.cli.options import File, Records, UsageError, Value, columns, option, several
-from gridsum.cli.output import STANDARD, check_writable, emit, terminal_width, write_result
+from gridsum.cli.options import Options, Parser, UsageError, columns
+from gridsum.cli.output import STANDARD, check_writable, print_text, terminal_width, write_result
 from gridsum.io.names import did_you_mean
 
 # These stand here too, to be told without loading what makes them.
@@ -19,52 +26,43 @@ TABLES = {
     "scores": "every record: accuracies, intervals and steps",
     "baselines": "baselines side by side: median, best and every training seed",
 }
-Format = Literal["text", "markdown"]
-RECORDS_BY_DEFAULT = "those of the shipped models"
+FORMAT = "--format text|markdown"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Options:
-    """Print a table made of the records that gridsum evaluate kept, in the paper's order and with the paper's numbers
-    beside ours. Without NAME, list the tables.
-
-    examples:
-      gridsum table
-      gridsum table comparison --records records.jsonl
-      gridsum table examples --records base noGroups
-      gridsum table ablation --records base.jsonl sasa.jsonl --format markdown
-    """
-
-    lists: ClassVar = {"tables": TABLES}
-    name: Annotated[str | None, Value("NAME")] = option("which table", argument=True)
-    records: tuple[Records, ...] = several(
+def add_options(parser: Parser) -> None:
+    parser.explain({"tables": TABLES})
+    parser.option("table TABLE", "which table", choices=TABLES)
+    parser.option(
+        "--records RECORDS...",
         "files of records, or names of shipped models for theirs; of several records for one line the last counts "
-        f"(default: {RECORDS_BY_DEFAULT}; for ablation, of all seeds of each variant; for baselines, theirs too)"
+        "(default: those of the shipped models; for ablation, of all seeds of each variant; for baselines, theirs too)",
     )
-    format: Format = option("how it is written", "text")
-    out: File = option("write to a file (default: - for standard output)", STANDARD)
+    parser.option(FORMAT, "how it is written", default="text")
+    parser.option("--out FILE", "where to write; - is standard output", default=STANDARD)
 
 
 def run(options: Options) -> int:
-    if options.name is None:
+    if options.table is None:
         if options.records:
             raise UsageError(f"which table? Name one of: {', '.join(TABLES)}")
-        emit(columns(TABLES, 0, terminal_width()))
+        print_text(columns(TABLES, width=terminal_width()) + "\n")
         return 0
-    if options.name not in TABLES:
-        hint = did_you_mean(options.name, TABLES, f"the tables are {', '.join(TABLES)}")
-        raise UsageError(f"unknown table {options.name!r}; {hint}")
     if options.out != STANDARD:
         check_writable(options.out)
 
-    from gridsum.evaluation import tables
     from gridsum.evaluation.records import read
+    from gridsum.evaluation.tables import TABLES as MAKERS
+
+    table = MAKERS[options.table](read(record_files(options.records, options.table)))
+    write_result(options.out, formatted(table, options.format, options.out == STANDARD))
+    return 0
+
+
+def formatted(table: Any, form: str, shown: bool = True) -> str:
+    """A table in a format; where it is `shown` as text, it fits the terminal."""
     from gridsum.evaluation.rendering import to_markdown, to_text
 
-    table = tables.TABLES[options.name](read(record_files(options.records, options.name)))
-    width = terminal_width() if options.out == STANDARD else None
-    write_result(options.out, to_markdown(table) if options.format == "markdown" else to_text(table, width))
-    return 0
+    return to_markdown(table) if form == "markdown" else to_text(table, terminal_width() if shown else None)
 
 
 def record_files(given: Sequence[str], table: str = "") -> list[str]:
@@ -72,17 +70,16 @@ def record_files(given: Sequence[str], table: str = "") -> list[str]:
     from gridsum.model.store import SEEDS, SHIPPED, baseline_records, shipped, shipped_records
 
     found = {name: str(shipped_records(name)) for name in shipped() if shipped_records(name).exists()}
+    unknown = next((name for name in given if name not in found and not Path(name).suffix), None)
+    if unknown is not None and not Path(unknown).exists():
+        hint = did_you_mean(unknown, found, f"shipped are {', '.join(found) or 'none'}")
+        raise UsageError(f"there is no file {unknown!r}, and no shipped model of that name has records; {hint}")
     if given:
-        unknown = next((name for name in given if name not in found and not Path(name).suffix), None)
-        if unknown is not None and not Path(unknown).exists():
-            hint = did_you_mean(unknown, found, f"shipped are {', '.join(found) or 'none'}")
-            raise UsageError(f"there is no file {unknown!r}, and no shipped model of that name has records; {hint}")
         return [found.get(name, name) for name in given]
     if table == "ablation" and (SHIPPED / SEEDS).exists():
         return [str(SHIPPED / SEEDS)]
-    usual, theirs = list(found.values()), baseline_records()
-    if table == "baselines" and theirs is not None:
-        usual.append(str(theirs))
+    theirs = baseline_records() if table == "baselines" else None
+    usual = [*found.values(), *([str(theirs)] if theirs is not None else [])]
     if not usual:
         raise UsageError("no records come with this gridsum; give some with --records FILE")
     return usual
