@@ -10,6 +10,7 @@ from gridsum.automaton.files import shipped_rule
 from gridsum.automaton.run import size_of
 from gridsum.automaton.solve import _SMALL, TOGETHER, answer_lines, solve, solve_many
 from gridsum.automaton.table import RuleTable
+from gridsum.data.answers import Answer
 from gridsum.tasks import find
 from tests.oracles.column_addition import column_addition, random_table
 
@@ -27,52 +28,43 @@ def drawn(table: RuleTable, count: int, seed: int = 0) -> list[Terms]:
     return found
 
 
-def alone(table: RuleTable, expressions: list[Terms]) -> list[tuple[str, int, bool]]:
-    return [(found.answer, found.steps, found.capped) for found in (solve(table, terms) for terms in expressions)]
-
-
-def together(table: RuleTable, expressions: list[Terms]) -> list[tuple[str, int, bool]]:
-    return [(found.answer, found.steps, found.capped) for found in solve_many(table, expressions)]
+def check(table: RuleTable, expressions: list[Terms]) -> list[Answer]:
+    """Together as alone."""
+    found = list(solve_many(table, expressions))
+    assert found == [solve(table, terms) for terms in expressions]
+    return found
 
 
 @pytest.mark.parametrize("name", ["add", "add:base=2", "add:base=16", "subtract"])
 def test_together_as_alone(name: str):
     table = construct(find(name))
-    expressions = drawn(table, 300)
-    assert together(table, expressions) == alone(table, expressions)
-    assert all(answer.correct for answer in solve_many(table, expressions[:50]) if name.startswith("add"))
+    found = check(table, drawn(table, 300))
+    assert all(answer.correct for answer in found if name.startswith("add"))
 
 
 def test_the_shipped_rule_together_as_alone():
     table = shipped_rule("exact")
     assert table is not None
-    expressions = [*drawn(table, 200), ("9" * 300, "1"), ("7" * 2000, "5"), *drawn(table, 50, 1)]
-    assert together(table, expressions) == alone(table, expressions)
-    assert list(solve_many(table, expressions[:9])) == [solve(table, terms) for terms in expressions[:9]]
+    check(table, [*drawn(table, 200), ("9" * 300, "1"), ("7" * 2000, "5"), *drawn(table, 50, 1)])
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_rules_that_never_rest_end_at_their_own_limit(seed: int):
     table = random_table(5, seed)
-    expressions = drawn(table, 60, seed)
-    found = together(table, expressions)
-    assert found == alone(table, expressions)
-    assert len({steps for _, steps, capped in found if capped}) > 1 or not any(capped for *_, capped in found)
+    limits = {answer.steps for answer in check(table, drawn(table, 60, seed)) if answer.capped}
+    assert len(limits) != 1
 
 
 def test_other_placements_are_worked_out_one_by_one():
     table = random_table(4, 0, (2, 2, *[0] * 9, 1, 2))
-    expressions = drawn(table, 20)
-    assert together(table, expressions) == alone(table, expressions)
+    check(table, drawn(table, 20))
     assert answer_lines(table, [b"1+2"]) is None
 
 
 def test_more_than_are_worked_out_at_once():
-    table = column_addition()
-    expressions = [(str(number), str(7 * number)) for number in range(TOGETHER + 5)]
-    assert [found.answer for found in solve_many(table, expressions)] == [
-        str(8 * number) for number in range(TOGETHER + 5)
-    ]
+    table, numbers = column_addition(), range(TOGETHER + 5)
+    found = solve_many(table, [(str(number), str(7 * number)) for number in numbers])
+    assert [answer.answer for answer in found] == [str(8 * number) for number in numbers]
     assert list(solve_many(table, [])) == []
 
 

@@ -249,12 +249,12 @@ def test_a_line_over_the_limit_is_named_and_the_others_are_answered(
     more: list[str], command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr("gridsum.automaton.run._LARGE", 1000)
-    monkeypatch.setattr("gridsum.automaton.run.MOST_CELLS", 1000)
+    monkeypatch.setenv("GRIDSUM_MEMORY", "100KB")
     file = tmp_path / "sums.txt"
     file.write_text("1+2\n" + "9" * 2000 + "+1\n30+4\n")
     status, out, err = command("solve", "--file", str(file), *more)
     assert status == 2
-    assert re.search(r"line 2: 2 terms of up to 2,000 digits need .* limit is 1,000 cells", err)
+    assert re.search(r"line 2: a grid of 3 rows × 2,002 columns takes about 120 KB of memory.*limit is 100 KB", err)
     if more:
         lines = [json.loads(line) for line in out.splitlines()]
         assert [line.get("answer") for line in lines] == ["3", None, "34"]

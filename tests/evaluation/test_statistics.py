@@ -72,8 +72,11 @@ def test_the_interval_is_students():
     assert student_interval(0.5, 0.0, 1) == (-math.inf, math.inf)
 
 
+OfVariants = Callable[[dict[str, float]], list[Record]]
+
+
 @pytest.fixture
-def of_variants(make_record: Callable[..., Record]) -> Callable[[dict[str, float]], list[Record]]:
+def of_variants(make_record: Callable[..., Record]) -> OfVariants:
     """Ten seeds a variant on every claimed suite, all near the accuracy given."""
 
     def make(accuracies: dict[str, float]) -> list[Record]:
@@ -97,7 +100,7 @@ def of_variants(make_record: Callable[..., Record]) -> Callable[[dict[str, float
     return make
 
 
-def test_claims_are_judged_by_all_their_comparisons(of_variants: Callable[[dict[str, float]], list[Record]]):
+def test_claims_are_judged_by_all_their_comparisons(of_variants: OfVariants):
     digits, terms, worst = CLAIMS
     found = findings(of_variants({"base": 0.5, "ponderReg": 0.5, "SASA": 0.4, "noGroups": 0.6, "fixedTime": 0.1}))
     judged = {claim: judgement.verdict for claim, judgement in judgements(found).items()}
@@ -143,7 +146,7 @@ def test_confirming_a_claim_that_is_false_in_one_comparison_errs_no_more_often_t
     assert 0 < confirmed <= trials * LEVEL
 
 
-def test_what_is_missing_is_said_and_not_counted(of_variants: Callable[[dict[str, float]], list[Record]]):
+def test_what_is_missing_is_said_and_not_counted(of_variants: OfVariants):
     partial = findings(of_variants({"base": 0.5, "fixedTime": 0.1}))
     assert judgements(partial)[CLAIMS[0]] == (None, None, "not measured")
     assert {(pair.better, pair.worse) for pair in partial} == {("base", "fixedTime")}
@@ -151,18 +154,13 @@ def test_what_is_missing_is_said_and_not_counted(of_variants: Callable[[dict[str
         assert finding.corrected == pytest.approx(2 * 2 / math.comb(20, 10))  # two suites, two comparisons
 
 
-def test_a_comparison_is_corrected_once_though_two_claims_share_it(
-    of_variants: Callable[[dict[str, float]], list[Record]],
-):
+def test_a_comparison_is_corrected_once_though_two_claims_share_it(of_variants: OfVariants):
     pairs = [pair for claim in CLAIMS for pair in pairs_of(claim)]
-    shared = Pair("base", "fixedTime", "[5,6]x[1,10]", "seq")
-    assert pairs.count(shared) == 2
+    assert pairs.count(Pair("base", "fixedTime", "[5,6]x[1,10]", "seq")) == 2
     assert len(findings(of_variants(dict.fromkeys(PAPER_VARIANTS, 0.5)))) == len(set(pairs)) < len(pairs)
 
 
-def test_of_several_records_of_a_seed_the_last_counts(of_variants: Callable[[dict[str, float]], list[Record]]):
-    old = of_variants({"base": 0.9, "fixedTime": 0.1})
-    new = of_variants({"base": 0.2})
-    finding = findings([*old, *new])[Pair("base", "fixedTime", "[5,6]x[1,10]", "seq")]
-    assert finding.seeds == (10, 10)
-    assert finding.means == pytest.approx((0.2045, 0.1045))
+def test_of_several_records_of_a_seed_the_last_counts(of_variants: OfVariants):
+    records = [*of_variants({"base": 0.9, "fixedTime": 0.1}), *of_variants({"base": 0.2})]
+    finding = findings(records)[Pair("base", "fixedTime", "[5,6]x[1,10]", "seq")]
+    assert (finding.seeds, finding.means) == ((10, 10), pytest.approx((0.2045, 0.1045)))

@@ -218,7 +218,7 @@ class Trace:
 
         if path is not None:
             animation.check_film(path)
-        film = Film(animation.to_bytes(self.inside, self.answer))
+        film = Film(animation.to_gif(list(animation.animation_frames(self.inside, self.answer))))
         if path is not None:
             film.save(path)
         return film

@@ -12,11 +12,9 @@ import numpy as np
 
 from gridsum.automaton.table import RuleTable, TableError
 from gridsum.data.answers import Answer
-from gridsum.io.limits import TooLargeError, check_bytes, check_seconds, memory_asked, memory_free
+from gridsum.io.limits import check_bytes, check_seconds, memory_asked, memory_free
 from gridsum.tasks import PAD, Task, find
 
-MOST_CELLS = 2 * 10**8
-"""The largest grid that is worked on, in cells."""
 FIXED_POINT = "fixed-point"
 """How a rule halts."""
 
@@ -32,10 +30,6 @@ _LARGE, _BYTES, _STEP, _HOUR = 10**6, 20, 6e-9, 3600.0
 _DEFAULT = find()
 
 
-class SizeError(TooLargeError):
-    """A sum that is too large; the message says what the limit is."""
-
-
 class GridSize(NamedTuple):
     height: int
     width: int
@@ -47,31 +41,18 @@ def grid_size(terms: int, digits: int, task: Task = _DEFAULT) -> GridSize:
 
 
 def size_of(terms: Sequence[str], task: Task = _DEFAULT) -> GridSize:
-    """The grid of a sum, refused if it is beyond a limit: on cells, on memory, or on time."""
-    digits = task.longest(terms)
-    size = grid_size(len(terms), digits, task)
+    """The grid of a sum, refused if memory or time is not enough for it.
+
+    Of random digits most cells change at most steps, of which there are as many as rows. So the slowest sums of a size
+    are meant; one carry through a grid that is at rest otherwise takes far less.
+    """
+    size = grid_size(len(terms), task.longest(terms), task)
     cells = size.height * size.width
     if cells > _LARGE:
         what = f"a grid of {size.height:,} rows × {size.width:,} columns"
-        if cells > MOST_CELLS:
-            raise SizeError(
-                f"{len(terms):,} terms of up to {digits:,} digits need {what}; the limit is {MOST_CELLS:,} cells. Add "
-                "fewer or shorter terms at once"
-            )
-        try:
-            check_bytes(what, _BYTES * cells, memory_asked() or memory_free())
-            check_seconds(what, seconds_for(size), _HOUR)
-        except TooLargeError as error:
-            raise SizeError(str(error)) from None
+        check_bytes(what, _BYTES * cells, memory_asked() or memory_free())
+        check_seconds(what, _STEP * cells * (size.height + 10), _HOUR)
     return size
-
-
-def seconds_for(size: GridSize) -> float:
-    """How long the slowest sums of this size take, about: of random digits, where most cells change at most steps.
-
-    As many steps as there are rows. One carry through a grid that is at rest otherwise takes far less.
-    """
-    return _STEP * size.height * size.width * (size.height + 10)
 
 
 def most_steps(size: GridSize) -> int:

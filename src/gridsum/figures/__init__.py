@@ -12,7 +12,6 @@ try:
 except ImportError:
     raise ImportError("figures need matplotlib; install it with: pip install '.[figures]'") from None
 
-from gridsum.figures.animation import animation_frames, save_animation
 from gridsum.figures.attention import plot_attention, plot_cell
 from gridsum.figures.baselines import plot_baselines, plot_learning
 from gridsum.figures.curves import plot_halting, plot_terms, plot_training
@@ -21,7 +20,6 @@ from gridsum.figures.steps import plot_placement, plot_steps
 from gridsum.figures.style import save
 
 __all__ = [
-    "animation_frames",
     "plot_attention",
     "plot_baselines",
     "plot_cell",
@@ -33,5 +31,4 @@ __all__ = [
     "plot_terms",
     "plot_training",
     "save",
-    "save_animation",
 ]

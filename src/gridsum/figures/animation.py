@@ -1,6 +1,6 @@
 """A computation as a film: the input written symbol by symbol, the steps, the answer."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,7 +13,6 @@ from gridsum.analysis.placement import written
 from gridsum.figures.cells import Cell, draw_cells, spelled
 from gridsum.figures.steps import ACTION_MEANINGS, cells_of, check_size, steps_of
 from gridsum.figures.style import INK, LINE, QUIET, RIGHT, SERIES, WRONG, FigureError, Picture, styled
-from gridsum.io.disk import write_atomically
 from gridsum.ops.placement.plain import ACTIONS, NOP
 
 if TYPE_CHECKING:
@@ -156,17 +155,9 @@ def check_film(name: str | Path) -> None:
         raise FigureError(f"cannot write {name}: use a name that ends in .gif")
 
 
-def save_animation(trace: "Trace", answer: "Answer", path: str | Path) -> None:
-    """Write a computation as GIF; whole or not at all."""
-    check_film(path)
-    write_atomically(Path(path).resolve(), to_bytes(trace, answer))
-
-
-def to_bytes(trace: "Trace", answer: "Answer") -> bytes:
-    """The film as a GIF."""
+def to_gif(frames: Sequence[Frame]) -> bytes:
     from PIL import Image
 
-    frames = list(animation_frames(trace, answer))
     # One palette for all frames, so that no colour flickers; made of some of them, side by side.
     some = [*frames[:: -(-len(frames) // _PALETTE_FRAMES)], frames[-1]]
     first = frames[0].image
