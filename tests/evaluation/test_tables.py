@@ -130,7 +130,7 @@ def test_text_fits_the_terminal_and_markdown_has_every_cell(name: str, make_reco
     words = {word for row in table.rows for cell in row for word in cell.split() if word.isprintable()}
     for width in (60, 200, None):
         text = to_text(table, width)
-        assert max(map(len, text.split("\n"))) <= (width or 105)
+        assert max(map(len, text.split("\n"))) <= (width or 140)
         assert all(word in text for word in words) or width == 60
         assert "\x1b" not in text
     lines = [line for line in to_markdown(table).split("\n") if line.startswith("|")]

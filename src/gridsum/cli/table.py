@@ -24,7 +24,7 @@ TABLES = {
     "examples": "the eight worked examples, answer by answer (Table V)",
     "ablation": "the variants, mean and spread over training seeds (Table VI)",
     "scores": "every record: accuracies, intervals and steps",
-    "baselines": "baselines side by side: median, best and every training seed",
+    "baselines": "baselines side by side: median and best training seed",
 }
 FORMAT = "--format text|markdown"
 

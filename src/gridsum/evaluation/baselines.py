@@ -46,24 +46,14 @@ def by_baseline(records: Iterable[Record]) -> Found:
 
 
 def baselines(records: list[Record]) -> Table:
-    """Whole results right by suite: median over the seeds, best seed with its interval, every seed."""
-    found, rows = by_baseline(records), []
-    met = dict.fromkeys(record.suite for record in records)
-    known = [suite.name for suite in COLLECTIONS["comparison"] if suite.name in met]
-    for suite in dict.fromkeys([*known, *met]):
-        measured = [(line, suites[suite]) for line, suites in found.items() if suite in suites]
-        for number, (line, seeds) in enumerate(measured):
-            rows.append(("" if number else suite, line.variant, line.given, *spread_of(seeds)))
-    caption = (
-        "Whole results right. Median over training seeds; in brackets the best seed's Wilson 95% interval; every seed "
-        f"in order. {_conditions(records)} A baseline that cannot be given such numbers at all has no line."
-    )
-    header = ("suite", "baseline", "was given", "seeds", "median", "best", "every seed")
-    return Table("Baselines side by side", caption, header, tuple(rows))
+    """On the suites of the paper's Table III, or where there are none of these on all."""
+    measured = dict.fromkeys(record.suite for record in records)
+    known = [suite.name for suite in COLLECTIONS["comparison"] if suite.name in measured]
+    return across(records, known or list(measured), "Baselines side by side")
 
 
 def across(records: list[Record], names: Sequence[str], title: str) -> Table:
-    """The same in brief: a line for each baseline, a column for each suite, with the median and the highest seed."""
+    """A line for each baseline, a column for each suite, with the median and the highest seed."""
     found = by_baseline(records)
     names = [name for name in names if any(name in suites for suites in found.values())]
     rows = []

@@ -50,19 +50,14 @@ class Part(NamedTuple):
     """R_H and R_W: the rows and columns that the grid has beyond the fewest."""
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What a subject is given: a part of a suite."""
+class Asked(NamedTuple):
+    """A part of a suite, by its number: all runs get the same problems, which lie in the suite's space."""
 
     space: Space
-    """Which all problems of the suite lie in."""
     batch: Batch
-    """Of one run: all runs get the same."""
-    drawn: tuple[int, int]
+    part: Part
     index: int
-    """The part's number."""
     seed: int
-    """The evaluation's."""
 
 
 @dataclass(frozen=True)
@@ -144,7 +139,7 @@ def evaluate(
         if only is not None and index not in only:
             continue
         batch = suite.problems(first, last, seed, subject.device, subject.task)
-        answers = subject.answer(Asked(suite.space, batch, part.drawn, index, seed))
+        answers = subject.answer(Asked(suite.space, batch, part, index, seed))
         counted.append(_sums(answers.predicted, batch))
         # What is counted is not kept, unless it is told.
         found.append(answers if suite.expressions else replace(answers, predicted=answers.predicted.new_empty(0)))
@@ -246,7 +241,7 @@ class PaperSubject(Subject):
 
     def answer(self, asked: Asked) -> Answers:
         network, problems = self.model.network, asked.batch.symbols.shape[1]
-        size = GridSize(*self.config.grid(asked.space, *asked.drawn))
+        size = GridSize(*self.config.grid(asked.space, *asked.part.drawn))
         symbols = asked.batch.symbols.expand(network.runs, -1, -1)
         stream = Stream.of_seeds(self.model.seeds, self.device).fold(asked.seed).fold(_HALTING).fold(asked.index)
         draws = stream.uniform(problems, network.config.max_evaluation_steps)

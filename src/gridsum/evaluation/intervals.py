@@ -56,42 +56,31 @@ def student_interval(mean: float, sd: float, count: int, confidence: float = 0.9
 
 def interval(record: Record, measure: Measure, confidence: float = 0.95) -> tuple[float, float]:
     """Of a record that does not keep its grids, characters and problems count as independent."""
-    right, total = (
-        (record.chars_right, record.chars_valid) if measure == "char" else (record.sequences_right, record.samples)
-    )
     if not record.batches:
-        return wilson(right, total, confidence)
+        pairs = {"char": (record.chars_right, record.chars_valid), "seq": (record.sequences_right, record.samples)}
+        return wilson(*pairs[measure], confidence)
     trials = independent_trials(record, measure)
-    return wilson(right / total * trials, trials, confidence)
+    return wilson(getattr(record, measure) * trials, trials, confidence)
 
 
 def independent_trials(record: Record, measure: Measure) -> float:
-    """How many independent trials a score is worth: never more than it has, and problems where nothing varies."""
-    share = getattr(record, measure)
-    variance = _variance(record, measure, share)
-    if variance <= 0:
-        return record.samples
-    most = record.chars_valid if measure == "char" else record.samples
-    return min(most, share * (1 - share) / variance)
+    """How many independent trials a score is worth: never more than it has, and problems where nothing varies.
 
-
-def _variance(record: Record, measure: Measure, share: float) -> float:
-    """Of a ratio of sums (linearised): right − share · valid varies from problem to problem within a grid."""
-    total, size = 0.0, 0
+    Its variance is that of a ratio of sums (linearised): right − share · valid varies from problem to problem within a
+    grid.
+    """
+    share, squares, size = getattr(record, measure), 0.0, 0
     for batch in record.batches or ():
-        count = batch.problems
-        if measure == "char":
-            right, valid = batch.chars_right, batch.chars_valid
-            squares = batch.right_right, batch.right_valid, batch.valid_valid
-        else:  # a whole result is a problem's one character
-            right, valid = batch.sequences_right, count
-            squares = right, right, count
+        count, right, valid = batch.problems, batch.chars_right, batch.chars_valid
+        right_right, right_valid, valid_valid = batch.right_right, batch.right_valid, batch.valid_valid
+        if measure == "seq":  # a whole result is a problem's one character
+            right = right_right = right_valid = batch.sequences_right
+            valid = valid_valid = count
         size += valid
         if count > 1:
-            right_right, right_valid, valid_valid = squares
             of_squares = right_right - 2 * share * right_valid + share**2 * valid_valid
-            total += (of_squares - (right - share * valid) ** 2 / count) * count / (count - 1)
-    return total / size**2
+            squares += (of_squares - (right - share * valid) ** 2 / count) * count / (count - 1)
+    return record.samples if squares <= 0 else min(size, share * (1 - share) * size**2 / squares)
 
 
 class Comparison(NamedTuple):

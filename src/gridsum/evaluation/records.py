@@ -33,7 +33,7 @@ class OnGrid(NamedTuple):
     chars_right: int
     chars_valid: int
     right_right: int
-    """Over problems, the sum of right characters squared; then of right times valid, and of valid squared."""
+    """Over problems, the sum of right characters squared; of right times valid; of valid squared."""
     right_valid: int
     valid_valid: int
 
@@ -67,7 +67,7 @@ class Record:
     failure: str | None = None
     """The first of these, and why."""
     grids: str = NOTHING
-    """Which grids it is of (`gridsum.evaluation.grids`), where there are grids to choose."""
+    """Which grids it is of (`gridsum.evaluation.evaluate.Grids`), where there are grids to choose."""
     batches: tuple[OnGrid, ...] | None = None
     """The counts grid by grid; None where they were not kept."""
     given: str | None = None
