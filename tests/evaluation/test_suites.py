@@ -53,7 +53,7 @@ def test_find_one(name: str, found: str, samples: int) -> None:
     [
         ("0x5", "terms must be an interval"),
         ("2x[9,3]", r"digits must be an interval .* not \[9, 3\]"),
-        ("2x", "not a problem space"),
+        ("2x", "not a problem set"),
         ("", "unknown suite ''"),
         ("comparision", r"unknown suite 'comparision'; did you mean 'comparison'\?.*hard-cases.*2x602"),
         ("nine+1:2x5", r"unknown family 'nine\+1'; did you mean 'nines\+1'\?"),

@@ -58,7 +58,7 @@ def test_a_dry_run_says_what_is_left_and_writes_nothing(reproduce: Reproduce, tm
     assert status == 0
     assert not (tmp_path / "new").exists()
     assert "train       noGroups                0 of 510 epochs     about " in out
-    assert "if it is as fast as an H200, or a core of a server" in out
+    assert "if it is as fast as an H200 or a server's cores" in out
     stages = [line.split()[0] for line in out.splitlines()]
     assert set(stages[:-1]) == {"train", "validate", "overtrain", "measure"}
 

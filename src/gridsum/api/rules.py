@@ -86,7 +86,7 @@ class RuleModel(Model):
     def check(self, options: SolveOptions) -> None:
         if options.halting is not None or options.placement != "auto":
             raise ModelError(
-                f"{self.name} always halts at a fixed point and uses hard placement; leave halting and placement out"
+                f"{self.name} always halts at a fixed point and uses hard placement; leave out halting and placement"
             )
 
     def answers(

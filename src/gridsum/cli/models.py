@@ -39,7 +39,7 @@ def run(options: Options) -> int:
     unknown = next((name for name in options.names if name not in known), None)
     if unknown is not None:
         hint = did_you_mean(unknown, known, f"the shipped models are {', '.join(known) or 'none'}")
-        raise UsageError(f"no model {unknown!r} comes with gridsum; {hint}")
+        raise UsageError(f"unknown model {unknown!r}; {hint}")
     models = {name: known[name] for name in options.names or known}
     if options.json:
         print_text(json.dumps([_described(name, path) for name, path in models.items()], indent=2) + "\n")

@@ -52,7 +52,7 @@ class RuleConfig:
 
 @dataclass(frozen=True)
 class Phase:
-    """A stretch of training. What has a start and an end changes evenly from one to the other."""
+    """The phases of training, one after another. A setting with a start and an end changes evenly between them."""
 
     steps: int = described(1000, "Training steps.")
     terms: tuple[int, int] = described((1, 4), "The fewest and the most terms of a sum.")
@@ -70,18 +70,18 @@ class Phase:
     corruption: float = described(
         0.0, "The share of cells randomised at each early step, in half of the problems.", most=1
     )
-    bit_cost: float = described(0.0, "What the mean share of bits that are on costs.")
+    bit_cost: float = described(0.0, "The cost of bits that are on, times their mean share.")
     rate_start: float = described(1e-3, "The learning rate at the start of the phase.")
     rate_end: float = described(1e-3, "The same at its end.")
     patience: int = described(
-        0, "After every so many steps, a run that answers too few problems right is drawn anew; 0: none is."
+        0, "Every N steps, a seed that answers too few problems right is restarted from new weights; 0: never."
     )
 
     def __post_init__(self) -> None:
         check_bounds(self, "a phase")
         require(1 <= self.recurrent[0] <= self.recurrent[1], "recurrent must be two numbers, the smaller first")
-        require(1 <= self.digits[0] <= self.digits[1], "digits must be two numbers from 1 upwards, the smaller first")
-        require(self.terms[0] >= 1, "terms must be two numbers from 1 upwards, the smaller first")
+        require(1 <= self.digits[0] <= self.digits[1], "digits must be two numbers of at least 1, the smaller first")
+        require(self.terms[0] >= 1, "terms must be two numbers of at least 1, the smaller first")
         require(self.terms[0] < self.terms[1], "terms must be two different numbers: a batch has two groups")
 
     @property
@@ -134,12 +134,14 @@ class Phases:
 class DiscoveryConfig:
     """What all phases share."""
 
-    batch: int = described(128, "Problems of a training step, half of them of either group.", least=4, multiple=4)
+    batch: int = described(128, "Problems of a training step, half of them from each bucket.", least=4, multiple=4)
     spare_rows: int = described(1, "Empty rows under the terms.")
     spare_columns: int = described(3, "Columns beyond the number of digits.")
-    random_rows: int = described(1, "Up to so many rows more, drawn at every step.")
-    random_columns: int = described(1, "Up to so many columns more, drawn at every step.")
-    few_digits: float = described(0.4, "The share of problems whose digits are all of three that the problem draws.")
+    random_rows: int = described(1, "The most extra rows, drawn at every step.")
+    random_columns: int = described(1, "The most extra columns, drawn at every step.")
+    few_digits: float = described(
+        0.4, "The share of problems that use at most three different digits, drawn for each problem."
+    )
     hard_share: float = described(0.25, "Share of a batch that is placed by the most probable actions.")
     harden_accuracy: float = described(
         0.9, "Character accuracy, under the most probable actions, at which placement becomes hard."
@@ -150,7 +152,7 @@ class DiscoveryConfig:
     epoch_steps: int = described(
         100, "Training steps from one line of the log, and one checkpoint, to the next.", least=1
     )
-    keep_epochs: int = described(0, "Weights of every so many such epochs stay, as weights-EPOCH.safetensors; 0: none.")
+    keep_epochs: int = described(0, "Keep the weights of every N-th epoch as weights-EPOCH.safetensors; 0: of none.")
 
     def __post_init__(self) -> None:
         check_bounds(self, "discovery")

@@ -25,11 +25,11 @@ def require(condition: bool, message: str) -> None:
 
 
 _LIMITS: dict[str, tuple[Callable[[float, float], bool], str]] = {
-    "least": (operator.ge, "from {:,} upwards"),
-    "most": (operator.le, "up to {:,}"),
+    "least": (operator.ge, "at least {:,}"),
+    "most": (operator.le, "at most {:,}"),
     "above": (operator.gt, "above {:,}"),
     "below": (operator.lt, "below {:,}"),
-    "multiple": (lambda number, of: number % of == 0, "that are multiples of {:,}"),
+    "multiple": (lambda number, of: number % of == 0, "a multiple of {:,}"),
 }
 _USUAL = {"least": 0, "most": 10**6}
 
@@ -46,7 +46,7 @@ def check_bounds(section: Any, name: str) -> None:
         for number in value if isinstance(value, tuple) else (value,):
             for limit, bound in limits.items() if isinstance(number, int | float) else ():
                 holds, told = _LIMITS[limit]
-                require(holds(number, bound), f"{name}.{item.name} takes numbers {told.format(bound)}, not {number:,}")
+                require(holds(number, bound), f"{name}.{item.name} must be {told.format(bound)}, not {number:,}")
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class TaskConfig:
         for name in ("terms", "digits"):
             low, high = getattr(self, name)
             require(
-                1 <= low <= high, f"task.{name} must be two numbers from 1 upwards, the smaller first: {low},{high}"
+                1 <= low <= high, f"task.{name} must be two numbers of at least 1, the smaller first, not {low},{high}"
             )
         bounds = (self.terms[0] - 1, *self.bucket_bounds, self.terms[1])
         require(
@@ -119,14 +119,16 @@ class ModelConfig:
     width: int = described(64, "d_emb, the features of a cell.", least=4, multiple=4)
     dropout: float = described(
         0.1,
-        "The share of features dropped on the input of the layers of FFN_3, FFN_ctx and of the output layer.",
+        "The share of features that dropout zeroes at the inputs of FFN_3, FFN_ctx and the output layer.",
         below=1,
     )
     placement_hidden: int = described(
         64, "Hidden features of the network that chooses a symbol's action.", least=4, multiple=4
     )
     kernel: int = described(3, "k, the side of the neighbourhood a cell attends to.", least=1)
-    groups: int = described(8, "g, into how many parts the projections to queries, keys and values are split.", least=1)
+    groups: int = described(
+        8, "g, the groups that the projections to queries, keys and values are split into.", least=1
+    )
     heads: int = described(64, "h, the heads of the local attention.", least=1)
     query_encoding: bool = described(True, "Whether the attention has the query encoding s.")
     step: str = described("attention", "The recurrent step, by the name that it is registered under.")
@@ -193,31 +195,31 @@ class TrainingConfig:
 
     epochs: int = described(510, "How many epochs a run is trained for.", least=1)
     steps_per_epoch: int = described(10, "Training steps of an epoch.", least=1)
-    batch: int = described(128, "Problems of a step, divided evenly among the task's groups.", least=1)
+    batch: int = described(128, "Problems of a training step, divided evenly among the buckets.", least=1)
     learning_rate: float = described(1e-3, "The first rate of every cosine.", above=0)
     final_learning_rate: float = described(5e-5, "The rate every cosine falls to.", above=0)
     restart_epochs: int = described(
-        30, "The cosine falls from the first rate to the final one over so many epochs, then starts again.", least=1
+        30, "The epochs in which the cosine falls from the first rate to the final one, and starts again.", least=1
     )
-    beta1: float = described(0.9, "How long AdamW remembers the gradient.", below=1)
-    beta2: float = described(0.999, "How long AdamW remembers the squared gradient.", below=1)
-    adam_epsilon: float = described(1e-8, "What is added to the denominator of an update.", above=0)
+    beta1: float = described(0.9, "AdamW's decay of the mean gradient.", below=1)
+    beta2: float = described(0.999, "AdamW's decay of the mean squared gradient.", below=1)
+    adam_epsilon: float = described(1e-8, "What AdamW adds to the denominator of an update.", above=0)
     weight_decay: float = described(
-        0.1, "Of weight matrices; biases, embeddings, norms and attention encodings do not decay."
+        0.1, "Weight decay of matrices; biases, embeddings, norms and attention encodings have none."
     )
     clip: float = described(10.0, "The largest norm of a run's gradient.", above=0)
     precision: Literal["auto", "fp32", "tf32", "bf16"] = described(
-        "auto", "Of the matrix products on a GPU. auto: bf16 where it has that, else fp32. A CPU multiplies in fp32."
+        "auto", "Of matrix multiplications on a GPU. auto: bf16 if it has that, else fp32. A CPU always uses fp32."
     )
     first_step: int = described(
         0,
-        "The number of the first training step: where an earlier training run ended, so problems are new.",
+        "The number of the first training step: where an earlier run ended, so that problems are new.",
         most=10**12,
     )
     checkpoint_epochs: int = described(
-        10, "Epochs from one checkpoint to the next; there is one at the end, too.", least=1
+        10, "Epochs from one checkpoint to the next; there is also one at the end.", least=1
     )
-    keep_epochs: int = described(0, "Weights of every so many epochs stay, as weights-EPOCH.safetensors; 0: none do.")
+    keep_epochs: int = described(0, "Keep the weights of every N-th epoch as weights-EPOCH.safetensors; 0: of none.")
 
     @property
     def epochs_in_all(self) -> int:

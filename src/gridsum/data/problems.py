@@ -42,7 +42,7 @@ class Space:
         number, interval = r"([0-9]+)", r"\[\s*([0-9]+)\s*,\s*([0-9]+)\s*\]"
         match = re.fullmatch(rf"\s*(?:{number}|{interval})\s*[x×,]\s*(?:{number}|{interval})\s*", text)
         if match is None:
-            raise ValueError(f"{text!r} is not a problem space; write one such as 2x602 or [1,4]x[1,10]")
+            raise ValueError(f"{text!r} is not a problem set; write one such as 2x602 or [1,4]x[1,10]")
         n, n1, n2, d, d1, d2 = match.groups()
         return cls((int(n or n1), int(n or n2)), (int(d or d1), int(d or d2)))
 

@@ -145,7 +145,7 @@ def find(name: str) -> tuple[Suite, ...]:
             raise SuiteError(str(error)) from None
     known = [*COLLECTIONS, *(suite.name for suites in COLLECTIONS.values() for suite in suites)]
     advice = (
-        f"use a collection ({', '.join(COLLECTIONS)}), a problem space such as 2x602 or [1,4]x[1,10], or a family of "
-        f"problems in a space, such as nines+1:2x100 ({', '.join(FAMILIES)})"
+        f"use a collection ({', '.join(COLLECTIONS)}), a problem set such as 2x602 or [1,4]x[1,10], or a family of "
+        "problems such as nines+1:2x100 (gridsum evaluate --help lists them)"
     )
     raise SuiteError(f"unknown suite {name!r}; {did_you_mean(name, known, advice)}")

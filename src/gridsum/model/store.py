@@ -184,7 +184,7 @@ def _explained(path: Path) -> Iterator[None]:
     except FileNotFoundError:
         raise StoreError(f"{path} does not exist") from None
     except SealError as error:
-        raise StoreError(f"{path} cannot be used: {error}; copy it again, or train the model anew") from None
+        raise StoreError(f"{path} cannot be used: {error}; copy it again, or train the model again") from None
 
 
 def check_state(path: Path, config: Any, state: dict[str, Tensor], shapes: nn.Module) -> None:

@@ -28,17 +28,21 @@ class Limits:
     max_digits: int = _limit(1000, "the most digits of one term")
     max_cells: int = _limit(20_000, "the most cells of one grid, rows × columns")
     max_answer: int = _limit(500_000, "the largest trace to return: cells of the grid × the most steps it may take")
-    max_waiting: int = _limit(256, "the most requests that may wait; then whoever has most of them gives one up", 0)
+    max_waiting: int = _limit(
+        256, "the most requests that may wait; beyond that, the client with the most waiting loses one", 0
+    )
     max_connections: int = _limit(
         800, "the most connections at once; one more takes the place of the one that waits longest for its client"
     )
     workers: int = _limit(
-        4, "how many requests of a client are worked on in turn, so that short ones overtake long ones", most=64
+        4, "how many requests of one client are worked on in turn, so that short ones overtake long ones", most=64
     )
     read_seconds: int = _limit(10, "how long a request may take to arrive")
     write_seconds: int = _limit(30, "how long an answer may take to be read by its client")
     keep_alive_seconds: int = _limit(5, "how long a connection may be idle between requests")
-    grace_seconds: int = _limit(10, "how long requests may go on when the server is stopped; then they are told so")
+    grace_seconds: int = _limit(
+        10, "how long requests may continue once the server is told to stop; then they get an error"
+    )
 
     @property
     def body(self) -> int:

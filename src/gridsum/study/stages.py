@@ -21,7 +21,7 @@ from gridsum.study.shipping import ship, ship_exact
 
 _SUBJECT_WIDTH = 24
 """Of the column of training runs in a plan, at least."""
-_MEASURED = "an H200, or a core of a server"
+_MEASURED = "an H200 or a server's cores"
 """What estimates are made for."""
 Tell = Callable[[str], None]
 

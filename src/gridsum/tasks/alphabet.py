@@ -24,7 +24,7 @@ class Alphabet:
 
     def __post_init__(self) -> None:
         if not 2 <= self.base <= len(LETTERS):
-            raise ValueError(f"a base lies between 2 and {len(LETTERS)}, not {self.base}")
+            raise ValueError(f"the base must lie between 2 and {len(LETTERS)}")
         if not self.signs or set(self.signs) & set(LETTERS + " =") or len(set(self.signs)) < len(self.signs):
             raise ValueError(
                 f"the signs between terms are letters, but not digits, a blank or '=', each once: not {self.signs!r}"

@@ -84,7 +84,7 @@ def find(name: str = DEFAULT) -> Task:
     kind, _, rest = name.partition(":")
     makers = _SHIPPED if kind in _SHIPPED else known()
     if kind not in makers:
-        yours = f"one of yours is offered by gridsum.tasks.register({kind!r}, its class)"
+        yours = f"add your own with gridsum.tasks.register({kind!r}, its class)"
         mend = did_you_mean(kind, makers, f"the tasks are {', '.join(makers)}; {yours}")
         raise TaskError(f"unknown task {kind!r}; {mend}")
     parameters = {}

@@ -139,7 +139,7 @@ class Addition(Mixed):
 
     def explain(self, character: str) -> str:
         if character == "-" or character in "−–":
-            only = "signs are not part of the task: only sums of non-negative whole numbers can be solved"
+            only = "minus signs are not allowed: only sums of non-negative whole numbers can be solved"
             return f"{only}. Differences are the task subtract: gridsum train --task subtract"
         return super().explain(character)
 
