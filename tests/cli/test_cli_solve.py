@@ -64,7 +64,7 @@ def test_a_bad_sum_leaves_an_empty_line_and_the_others_are_answered(command: Com
     assert (status, out.split("\n")) == (2, [first, "", third, "", ""])
     told = err.splitlines()
     assert told[0].startswith("gridsum: error: argument 2: a term is empty")
-    assert told[1].startswith("gridsum: error: argument 4: signs are not part")
+    assert told[1].startswith("gridsum: error: argument 4: minus signs are not allowed")
 
 
 def test_a_file_keeps_lines_and_answers_in_step(command: Command, model: str, tmp_path: Path):

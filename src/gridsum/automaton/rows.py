@@ -66,7 +66,9 @@ class Rows:
     @lru_cache(maxsize=16)
     def of(task: Task) -> "Rows":
         if task.row is None:
-            raise TaskError(f"the task {task.name} has no row rule, so nothing can be checked; add, subtract and times have one")
+            raise TaskError(
+                f"the task {task.name} has no row rule, so nothing can be checked; add, subtract and times have one"
+            )
         return (Adding if task.row.coq == "addition" else Rows)(task.alphabet.base, task.row)
 
     def value(self, place: Place) -> Meaning | None:

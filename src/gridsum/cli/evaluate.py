@@ -1,5 +1,5 @@
-"""Measure models on suites of problems and print how often they are right. With --out, a record of every run and suite
-is added to a file; gridsum table makes the paper's tables of them.
+"""Measure models on suites of problems and print how often they are right. With --out, a record for every seed and
+suite is added to a file, from which gridsum table makes the paper's tables.
 
 examples:
   gridsum evaluate --model base --suite 2x100 '[5,6]x[1,10]' --samples 1000
@@ -14,7 +14,7 @@ from gridsum.io.names import DEFAULT_MODEL
 
 # These stand here too, to be told without torch.
 SUITES = {
-    "2x602": "a problem space, terms x digits; or such as '[1,4]x[1,10]'",
+    "2x602": "a problem set, terms x digits; ranges as in '[1,4]x[1,10]'",
     "comparison": "Table III of the paper",
     "long-digits": "Table IV, left",
     "long-terms": "Table IV, right",
@@ -45,7 +45,7 @@ def add_options(parser: Parser) -> None:
     parser.explain({"suites": SUITES, families: FAMILIES})
     parser.option(
         "--model MODEL...",
-        "shipped models, weights files or folders; a training folder means all its seeds, which are computed at once. "
+        "shipped models, weights files or folders; a training folder means all its seeds, which are measured together. "
         "Or a Python function, package.module:function, that maps '12+34=' to '46' (or a list of problems to a list of "
         f"answers); an exception counts as a wrong answer (default: {DEFAULT_MODEL})",
     )

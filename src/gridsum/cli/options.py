@@ -192,9 +192,9 @@ def add_rules(parser: Parser, seed: str = "random seed for sampled halting") -> 
     """How a network halts and how its input is placed. The names stand here too, to be told without torch."""
     parser.option(
         "--halting sampled|median|fixed",
-        "when to stop. sampled: at step n with probability λ_n, as the paper does (seeded); median: at the first step "
-        "where having halted is more likely than not; fixed: after the number of steps the model was trained with "
-        "(default: what the model was trained for: fixed or sampled)",
+        "when to stop. sampled: at step n with probability λ_n, as the paper does (seeded); median: at the first "
+        "step by which it is more likely to have halted than not; fixed: after the number of steps the model was "
+        "trained with (default: what the model was trained for: fixed or sampled)",
     )
     parser.option(
         "--placement auto|soft|hard",
@@ -209,12 +209,12 @@ def add_jobs(parser: Parser) -> None:
     """Work in jobs that several machines can do."""
     parser.option(
         "--on WHERE",
-        "let others do the jobs, several at once: processes:N of this machine, which share its GPU, or a Ray cluster, "
-        "ray for one on this machine, ray://HOST:10001 or HOST:6379 for one elsewhere; --out must be a folder that all "
-        "of them see (default: this process)",
+        "run several jobs at once: in processes:N on this machine, which share its GPU, or on a Ray cluster (ray "
+        "for one on this machine, ray://HOST:10001 or HOST:6379 for one elsewhere); all of them must see the "
+        "folder --out (default: this process)",
         type=_workers,
     )
-    told = "what share of a GPU a job asks the cluster for (default: 1 where it has GPUs, else 0)"
+    told = "the share of a GPU that a job asks the cluster for (default: 1 where it has GPUs, else 0)"
     parser.option("--gpus-per-job X", told, type=float)
     add_device(parser)
 

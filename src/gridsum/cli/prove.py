@@ -1,6 +1,6 @@
 """Check, by enumeration of every local context, that a learned rule is right for any number of terms of any length. The
-checker knows what the task's columns do; the network was never shown it. docs/proof.md gives the argument. The exit
-status is 1 where a condition fails. With --certify the proof assistant Coq checks the argument and the rule.
+checker knows what the task's columns do; the network was never told. docs/proof.md gives the argument. The exit status
+is 1 if a condition fails. With --certify the proof assistant Coq checks the argument and the rule.
 
 examples:
   gridsum prove
@@ -28,7 +28,7 @@ _SEARCHED = 20_000
 
 def add_options(parser: Parser) -> None:
     add_rule(parser)
-    parser.option("--certify", "have the argument and the rule checked by Coq, which must be installed")
+    parser.option("--certify", "let Coq check the argument and the rule; it must be installed")
     parser.option("--json", "print what was found as a JSON object")
     parser.option("--out FILE", "also write that object to a file")
 

@@ -1,10 +1,10 @@
-"""Reproduce the paper: train every variant from ten seeds, choose the best runs on problems of their own, overtrain
-those, measure all of them on the paper's problems, and write a report. The same for exact, and for the baselines from
-other papers. Finished work is kept: after an interruption, even a kill, the same command continues.
+"""Reproduce the paper: train every variant from ten seeds, choose the best on separate problems, overtrain those,
+measure all of them on the paper's problems, and write a report. The same for exact, and for the baselines from other
+papers. Finished work is kept: after an interruption, even a kill, the same command continues.
 
 of base and noGroups, the best runs on digits and on terms are overtrained.
 
-exit status 3: the time limit came first; call again to go on
+exit status 3: the time limit came first; run the command again to continue
 
 examples:
   gridsum reproduce --dry-run
@@ -46,13 +46,13 @@ if TYPE_CHECKING:
     from gridsum.study.reproduction import Reproduction
 
 _STAGES = {
-    "train": "the seeds of every variant, each variant as one fleet",
+    "train": "the seeds of every variant, all seeds of a variant together",
     "validate": "runs to choose among, on problems that no table reports",
     "overtrain": "the best runs of base and noGroups, for 300 epochs more",
     "measure": "all runs on every suite: every grid size, and published draws",
     "extra-seeds": "seeds 10 to 19, for the orderings; only if asked for by --only",
     "figures": "the figures beside the report; left out without matplotlib",
-    "report": "the report and its appendices, from what is there by then",
+    "report": "the report and its appendices, from what has been measured",
     "ship": "the best runs into the package; only if asked for by --only",
 }
 _DEFAULT_STAGES = [stage for stage in _STAGES if stage not in ("extra-seeds", "ship")]
@@ -90,7 +90,7 @@ def add_options(parser: Parser) -> None:
     )
     told = "precision of matrix multiplications in training: auto is bf16 on a GPU that has it, else fp32"
     parser.option("--precision auto|fp32|tf32|bf16", told, default="auto")
-    parser.option("--only STAGE...", "do these stages alone (default: all but extra-seeds and ship)", choices=_STAGES)
+    parser.option("--only STAGE...", "do only these stages (default: all but extra-seeds and ship)", choices=_STAGES)
     parser.option(
         "--report FILE",
         "the report; its appendix lies in a folder beside it, and so does comparison.md, of the baselines (default: "
@@ -98,17 +98,17 @@ def add_options(parser: Parser) -> None:
     )
     told = "where ship puts models and scores, and --check finds them (default: the package itself)"
     parser.option("--ship-to FOLDER", told, type=folder)
-    told = "stop, with everything kept, when so much time has passed (default: none)"
+    told = "stop after this much time; everything is kept (default: none)"
     parser.option("--time-limit SECONDS", told, type=whole_number(1, 10**9))
     parser.option(
         "--check",
         "train nothing: measure the models of the package (or of --ship-to) again, part by part, and say which numbers "
         f"of their records that confirms; for {_CHECK_SECONDS} seconds, or --time-limit",
     )
-    parser.option("--dry-run", "print what is done, what is left and what that costs")
+    parser.option("--dry-run", "print what is done, what is left and what it will cost")
     parser.option(
         "--quick",
-        "the same in minutes on a CPU: two seeds, two epochs of little, two problems a suite; the results mean nothing "
+        "the same in minutes on a CPU: two seeds, two tiny epochs, two problems per suite; the results mean nothing "
         "(default --out: out/quick)",
     )
     told = "the commit that records name (default: that of the checkout the code runs from, if it is one)"

@@ -26,7 +26,7 @@ _SHOWN = 4
 
 
 def add_options(parser: Parser) -> None:
-    parser.option("--task TASK", "a rule made by hand, from what the columns of a task do", add_rule(parser))
+    parser.option("--task TASK", "a hand-written rule, made from what the columns of a task do", add_rule(parser))
     parser.option("--json", "print the whole table as a JSON object")
     parser.option("--out FILE", "also write that object to a file")
 

@@ -1,8 +1,8 @@
 """Serve a page on which a network can be watched at work: how it lays a sum out on its grid, carries, and stops; where
 its attention looks; how its digits are represented. The API behind the page is described at /docs.
 
-A request beyond a limit is answered with a message that names it. Work whose
-client has gone is given up.
+A request beyond a limit is answered with a message that names it. Work is
+abandoned when its client has gone.
 
 examples:
   gridsum serve
@@ -27,7 +27,7 @@ def add_options(parser: Parser) -> None:
         "shipped models' names, folders of one trained seed, weights files or rules as JSON; the first is the default "
         "(default: all shipped models)",
     )
-    told = "names that clients may ask this server by, beside localhost and numeric addresses"
+    told = "names under which clients may reach this server, beside localhost and numeric addresses"
     parser.option("--host-name NAME...", told)
     parser.option(
         "--token-file FILE",

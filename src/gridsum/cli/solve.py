@@ -1,4 +1,4 @@
-"""Answer sums of non-negative whole numbers with a trained network. The answers go to standard output, one a line, in
+"""Answer sums of non-negative whole numbers with a trained network. The answers go to standard output, one per line, in
 the order of the sums. They are what the network says, right or wrong; --json and --show compare them with the truth.
 
 A sum that cannot be read is explained on standard error, and an empty line
@@ -17,8 +17,8 @@ a trace is what --json prints and, for a grid of H rows × W columns:
     lambda       λ_n, the probability of halting now if still running
     p            p_n, the probability of halting at n
     cumulated    the probability of having halted by n
-                 (these three are null for models without halting network)
-    symbols      H × W, the symbol that the output layer reads in each cell
+                 (these three are null where halting is not learned)
+    symbols      H × W, the output symbol of each cell
     confidence   H × W, its probability
     states       H × W, the state of each cell, where the model is a rule
 
@@ -65,16 +65,16 @@ def add_options(parser: Parser) -> None:
     parser.option("expressions EXPR...", "a sum, such as 523+102 or '523 + 102 ='")
     add_model(parser)
     parser.option("--task TASK", "answer by the rule that ships for a task, such as add:base=12 (see gridsum models)")
-    parser.option("--file FILE", "read the sums from a file, one a line; - is standard input")
+    parser.option("--file FILE", "read the sums from a file, one per line; - is standard input")
     output = parser.add_mutually_exclusive_group()
     parser.option(
         "--json",
-        "print a JSON object a line: expression, answer, expected (the true sum), correct, steps, halting, placement, "
-        "capped (whether the limit on steps ended it), model",
+        "print one JSON object per line: expression, answer, expected (the true sum), correct, steps, halting, "
+        "placement, capped (whether the limit on steps ended it), model",
         output,
     )
-    parser.option("--show", "draw the grid as placed and what every cell reads after each step", output)
-    parser.option("--trace", "print what happens inside, a JSON object a line (see below)", output)
+    parser.option("--show", "draw the grid as placed, and every cell's output symbol after each step", output)
+    parser.option("--trace", "print what happens inside, one JSON object per line (see below)", output)
     parser.option("--network", "let the network itself answer, where its rule would (slow for long sums)")
     add_rules(parser)
     add_device(parser, "cpu")

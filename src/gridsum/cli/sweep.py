@@ -1,4 +1,4 @@
-"""Train a fleet of seeds for each of many configurations, measure them if asked, and list how good each became.
+"""Train a batch of seeds for each of many configurations, measure them if asked, and list how well each does.
 Finished work is kept: after an interruption the same command continues.
 
 examples:
@@ -38,7 +38,7 @@ def add_options(parser: Parser) -> None:
     parser.option("--seeds SEEDS", "such as 0-9", type=seeds, default=(0,))
     told = "every combination of these values; values that hold commas are separated by ;"
     parser.option("--grid FIELD=VALUES...", told)
-    parser.option("--list FILE", "one JSON object a line, of fields and values to change")
+    parser.option("--list FILE", "one JSON object per line: fields, and the values to give them")
     parser.option("--measure SUITE...", "measure all runs on these suites")
     parser.option("--samples N", "problems per suite (default: the suite's own number)", type=samples)
     add_jobs(parser)
@@ -53,7 +53,7 @@ def run(options: Options) -> int:
 
     entry = find_entry(options.variant)
     if entry.outcome and options.measure:
-        raise UsageError(f"what {entry.name} comes to is a proof; leave --measure out")
+        raise UsageError(f"{entry.name} is proved, not measured; leave out --measure")
     base = entry.configure(changes=options.changes)
     configs = configurations(base, changes_asked(base, options.grid, options.list))
     suites = [suite for name in options.measure for suite in find(name)]

@@ -66,8 +66,8 @@ def add_options(parser: Parser) -> None:
     )
     parser.option(
         "--setting NAME",
-        "a named way to train it. text, of the paper's variants: the paper read by its words alone; small, of exact: "
-        "for a CPU; native and matched, of a baseline: as in its own paper, or with our problems",
+        "a named way to train it. For the paper's variants, text: follow the words of the paper alone. For exact, "
+        "small: for a CPU. For a baseline, native: as in its own paper; matched: on our problems",
     )
     parser.option(
         "--task TASK",
@@ -76,7 +76,7 @@ def add_options(parser: Parser) -> None:
     )
     told = f"such as 3, 0-9 or 0,2,5-7; at most {MOST_SEEDS}, each below 2^63 (default: 0, or all of MODEL's)"
     parser.option("--seeds SEEDS", told, type=seeds)
-    told = "go on where FOLDER's training stopped, with its configuration and seeds; only how long it trains may change"
+    told = "continue FOLDER's training where it stopped, with its configuration and seeds; only its length may change"
     parser.option("--resume", told)
     add_device(parser)
     add_fields(parser, named(parser.arguments).configure())

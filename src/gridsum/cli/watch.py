@@ -1,10 +1,10 @@
-"""Show how a training run is doing: for each seed its loss, the share right in training, and the share of whole
-results right on problems that are held out, as numbers and as curves. For a reproduction or a sweep, show the jobs that
-are done, running (where, and for how much longer) or waiting. The display is renewed until all work is done. Start it
-before, during or after the work, on any machine that sees the folder.
+"""Show how a training run is doing: for each seed its loss, the share right in training, and the share of whole results
+right on problems that are held out, as numbers and as curves. For a reproduction or a sweep, show the jobs that are
+done, running (where, and for how much longer) or waiting. The display is updated until all work is done. It can be
+started before, during or after the work, on any machine that sees the folder.
 
 A curve goes from 0 (▁) to 1 (█). The numbers are those of
-FOLDER/seed-*/metrics.jsonl, a JSON object a line.
+FOLDER/seed-*/metrics.jsonl, one JSON object per line.
 
 examples:
   gridsum watch runs/base
@@ -25,7 +25,7 @@ _CLEAR = "\x1b[H\x1b[J"
 
 def add_options(parser: Parser) -> None:
     parser.option("folder FOLDER", "the --out of gridsum train, reproduce or sweep", type=folder, required=True)
-    parser.option("--once", "look once (the default when the output is a file or a pipe)")
+    parser.option("--once", "print once and exit (the default when the output is a file or a pipe)")
     parser.option("--all", "also show jobs that are done or wait")
     parser.option("--json", "print the state of a training run as JSON, once")
     parser.option("--every SECONDS", "between looks", type=seconds, default=2.0)
@@ -36,7 +36,7 @@ def run(options: Options) -> int:
 
     place = Path(options.folder)
     if not place.is_dir():
-        raise UsageError(f"there is no folder {options.folder}; name one that gridsum train --out has made")
+        raise UsageError(f"{options.folder}: no such folder; name the --out of gridsum train, reproduce or sweep")
     live = sys.stdout.isatty() and not options.once and not options.json
     while True:
         jobs = watch.jobs_in(place)
