@@ -43,7 +43,7 @@ def _inside(options: Options, beyond: int = 0) -> tuple[PaperModel, Any, Any]:
     """A network of the paper's, what happens in it until `beyond` steps after halting, and its answer."""
     model = load(options.model or INSIDE_MODEL, device=options.device)
     if not isinstance(model, PaperModel):
-        raise UsageError(f"the figure {options.figure} needs a network of the paper, which {model.name} is not; use base")
+        raise UsageError(f"the figure {options.figure} needs a network of the paper, not {model.name}; use base")
     from gridsum.evaluation.solving import trace_expression
 
     terms = model.read(options.expression or _EXPRESSION)
