@@ -39,8 +39,8 @@ def test_the_time_left_is_that_of_the_mean_pace(clock: list[float]):
     lines.update("other:", 5, 10, unit="problems")
     assert stream.getvalue().splitlines() == [
         "epoch 11 of 110",  # one update has no pace
-        "epoch 21 of 110  10.0 s each  0:14:50 left",
-        "epoch 22 of 110  3281.8 s each  80:13:20 left",
+        "epoch 21 of 110  0:14:50 left",
+        "epoch 22 of 110  80:13:20 left",
         "epoch 110 of 110",
         "other: 5 of 10 problems",  # other work has a pace of its own
     ]
@@ -58,9 +58,9 @@ def test_lines_come_at_once_then_more_and_more_rarely(clock: list[float]):
     lines.note("a warning")
     first, second, *rest, last = stream.getvalue().splitlines()
     assert first == "training step 1 of 1000"
-    assert second == "training step 3 of 1000  4.0 s each  1:06:28 left"
+    assert second == "training step 3 of 1000  1:06:28 left"
     assert len(rest) < 15
-    assert re.fullmatch(r"training step \d+ of 1000  4.0 s each  0:\d\d:\d\d left  epoch \d+: loss 1", rest[-1])
+    assert re.fullmatch(r"training step \d+ of 1000  0:\d\d:\d\d left  epoch \d+: loss 1", rest[-1])
     assert last == "a warning"
 
 
@@ -71,7 +71,7 @@ def test_the_time_left_is_that_of_all_the_work(clock: list[float]):
     for step in range(101):
         lines.update("training step", step, 100, part=(0, trained))
         clock[0] += 1
-    assert "training step 15 of 100  1.0 s each  0:02:05 left" in stream.getvalue()
+    assert "training step 15 of 100  0:02:05 left" in stream.getvalue()
     clock[0] += 19
     lines.update("consolidation:", 0, 2, "seed 0: looking", "runs", (trained, 1))
     assert lines.time() == "  0:00:20 left"
@@ -107,8 +107,8 @@ with progress() as shown:
 _NEWS = "epoch 200 of 510: loss 0.123 (best [red] 0.101, worst 0.155), accuracy 0.981, results right 0.914, steps 7.3"
 
 
-@pytest.mark.parametrize("columns", [60, 80, 120])
-def test_in_a_terminal_step_speed_and_time_left_stay_visible(columns: int):
+@pytest.mark.parametrize("columns", [48, 120])
+def test_in_a_terminal_step_and_time_left_stay_visible(columns: int):
     """Whatever its width; news have lines of their own, and names are not markup."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
@@ -131,8 +131,8 @@ def test_in_a_terminal_step_speed_and_time_left_stay_visible(columns: int):
     lines = re.split(r"[\r\n]+", drawn)
     assert max(map(len, lines)) <= columns
     steps = [line for line in lines if line.startswith("training step")]
-    assert re.fullmatch(r"training step( ━+)? 100\d of 5100  \d+\.\d a second  0:0\d:\d\d left", steps[-1]), steps[-1]
-    assert ("━" in steps[-1]) == (columns > 60)
+    assert re.fullmatch(r"training step( ━+)? 100\d of 5100  0:0\d:\d\d left", steps[-1]), steps[-1]
+    assert ("━" in steps[-1]) == (columns > 48)
     told = "".join(lines).replace(" ", "")
     assert _NEWS.replace(" ", "") in told
     assert "[note]" in lines

@@ -53,7 +53,7 @@ OPTIONS = {
     "train --out OUT --objective.regulariser l2": "one of explore-reinforce, kl, none",
     "train --out OUT --variant nogroup": "did you mean 'noGroups'?",
     "train --out OUT --setting txt": "base has no setting 'txt'; did you mean 'text'?",
-    "train --out OUT --setting text --resume": "leave out --start-from and --resume",
+    "train --out OUT --setting text --resume": "leave out start_from and resume",
     "train --out OUT --resume": "no training run to resume",
     "train --out OUT --seeds 9-1": "write it as 1-9",
     "train --out OUT --seeds 1,0-2": "seed 1 is named twice",

@@ -143,7 +143,7 @@ def test_what_training_cannot_start_from_is_told(command: Command, trained: Path
         "leave model.* as it is": [*start, "--model.max_steps", "7"],
         "no weights.safetensors in": ["--start-from", str(tmp_path)],
         "unknown model 'nowhere'": ["--start-from", "nowhere"],
-        "leave --start-from out": [*start, "--resume"],
+        "leave out start_from": [*start, "--resume"],
         "not allowed with argument": [*start, "--variant", "base"],
     }
     for message, options in wrong.items():

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gridsum.api.models import Model
-from gridsum.api.options import ModelError, Patch, as_device
+from gridsum.api.options import ModelError, Patch, check_seed
 from gridsum.api.rules import RuleModel
 from gridsum.api.traces import Trace
 from gridsum.io.names import DEFAULT_MODEL, MODELS
@@ -27,8 +27,13 @@ def load(name: str | Path = DEFAULT_MODEL, seed: int | None = None, device: str 
     """
     from gridsum.automaton.files import read_rule, shipped_rule
 
-    _check(name, seed)
+    if not isinstance(name, str | Path) or name == "":
+        raise ModelError(
+            f"{name!r} does not name a model; write {', '.join(map(repr, MODELS))}, or the path of a trained one"
+        )
     name = str(name)
+    if "+" in name and not Path(name).exists():
+        raise ModelError(f"{name!r} is a sum, not a model; the sum comes first: gridsum.solve({name!r}, 'exact')")
     if name.endswith(".json"):
         return RuleModel(name, None, read_rule(name))
     table = shipped_rule(name) if seed is None else None
@@ -40,12 +45,13 @@ def load(name: str | Path = DEFAULT_MODEL, seed: int | None = None, device: str 
 
     paths = locate(name)
     if seed is not None:
-        paths = [path for path in paths if path.parent.name == f"seed-{seed}"] or _no_such_seed(name, seed, paths)
+        check_seed(seed)
+        paths = [_of_seed(name, paths, seed)]
         name = str(paths[0].parent)
     if len(paths) > 1:
         raise ModelError(
-            f"{name} holds {len(paths)} trained seeds; name one of them, such as {paths[0].parent}, or choose one with "
-            f"{_seeds(paths)}"
+            f"{name} holds {len(paths)} trained seeds; name one of them, such as {paths[0].parent}, or choose one of "
+            f"seed={_seeds(paths)}"
         )
     entry = find(configuration_of(paths[0]).variant)
     if entry.has_rule:
@@ -58,27 +64,18 @@ def load(name: str | Path = DEFAULT_MODEL, seed: int | None = None, device: str 
     return PaperModel(load_runs(name, paths, pick_device(device)))
 
 
-def _check(name: Any, seed: Any) -> None:
-    if not isinstance(name, str | Path) or name == "":
-        raise ModelError(
-            f"{name!r} does not name a model; write {', '.join(map(repr, MODELS))}, or the path of a trained one"
-        )
-    if isinstance(name, str) and "+" in name and not Path(name).exists():
-        raise ModelError(f"{name!r} is a sum, not a model; the sum comes first: gridsum.solve({name!r}, 'exact')")
-    if not isinstance(seed, int | None):
-        raise ModelError(f"{seed!r} is not a seed; {as_device(seed) or 'write a whole number'}")
-
-
 def _seeds(paths: Sequence[Path]) -> str:
     found = [path.parent.name.removeprefix("seed-") for path in paths]
-    shown = ", ".join(found[:12]) + (f" and {len(found) - 12} more" if len(found) > 12 else "")
-    return f"seed={found[0]} (there are {shown})" if len(found) > 1 else f"seed={found[0]}"
+    return ", ".join(found[:12]) + (f" and {len(found) - 12} more" if len(found) > 12 else "")
 
 
-def _no_such_seed(name: str, seed: int, paths: Sequence[Path]) -> list[Path]:
+def _of_seed(name: str, paths: Sequence[Path], seed: int) -> Path:
+    known = {path.parent.name: path for path in paths}
     if len(paths) == 1 and not paths[0].parent.name.startswith("seed-"):
         raise ModelError(f"{name} is one run; leave seed out")
-    raise ModelError(f"{name} has no seed {seed}; use {_seeds(paths)}")
+    if f"seed-{seed}" not in known:
+        raise ModelError(f"{name} has no seed {seed}; use one of seed={_seeds(paths)}")
+    return known[f"seed-{seed}"]
 
 
 def as_model(model: str | Path | Model) -> Model:

@@ -15,7 +15,6 @@ from gridsum.api.options import (
     SolveOptions,
     read_expression,
     read_expressions,
-    solve_options,
     split_patch,
 )
 from gridsum.api.traces import Trace
@@ -112,7 +111,7 @@ class Model(ABC):
         """
         one = isinstance(expressions, str)
         terms = [self.read(expressions)] if one else read_expressions(expressions, self.task)
-        answers = list(self.answers(terms, solve_options(halting, placement, seed, network)))
+        answers = list(self.answers(terms, SolveOptions(halting, placement, seed, network)))
         return answers[0] if one else answers
 
     def trace(
@@ -140,7 +139,7 @@ class Model(ABC):
             >>> patched.text[1][0][3], patched.answer.answer
             ('1', '125')
         """
-        return self.traced(self.read(expression), solve_options(halting, placement, seed), patch)
+        return self.traced(self.read(expression), SolveOptions(halting, placement, seed), patch)
 
     def run_with_cache(
         self,
@@ -171,7 +170,7 @@ class Model(ABC):
         cells, parts = split_patch(patch)
         if cells:
             raise ModelError("cells are patched in a trace: model.trace(expression, patch)")
-        terms, options = self.read(expression), solve_options(halting, placement, seed, self.has_rule)
+        terms, options = self.read(expression), SolveOptions(halting, placement, seed, self.has_rule)
         with recorded(self.network, names, parts) as found:
             (answer,) = self.answers([terms], options)
         if names is not None and (silent := [name for name, outputs in found.items() if not outputs]):

@@ -1,7 +1,8 @@
 """Sums and options that a model is given, read and checked, with messages that say what to do."""
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from gridsum.io.names import MODELS
 from gridsum.tasks import ExpressionError, Task
@@ -22,7 +23,8 @@ class ModelError(ValueError):
     """A model that cannot be had or cannot do as asked; the message says what to do."""
 
 
-class SolveOptions(NamedTuple):
+@dataclass(frozen=True)
+class SolveOptions:
     """How a model solves; by default as it was trained to."""
 
     halting: "HaltingRule | None" = None
@@ -32,17 +34,13 @@ class SolveOptions(NamedTuple):
     network: bool = False
     """Whether the network itself answers, where its rule would."""
 
+    def __post_init__(self) -> None:
+        check_seed(self.seed)
 
-def solve_options(halting: Any, placement: Any, seed: Any, network: bool = False) -> SolveOptions:
+
+def check_seed(seed: Any) -> None:
     if not isinstance(seed, int):
-        raise ModelError(f"{seed!r} is not a seed; {as_device(seed) or 'write a whole number'}")
-    return SolveOptions(halting, placement, seed, network)
-
-
-def as_device(value: Any) -> str:
-    """What to say of a device that stands in another's place; nothing of anything else."""
-    device = isinstance(value, str) and value.partition(":")[0] in ("auto", "cpu", "cuda", "gpu")
-    return f"a device has a name: device={value!r}" if device else ""
+        raise ModelError(f"{seed!r} is not a seed; write a whole number. A device has a name: device='cuda'")
 
 
 def split_patch(patch: Patch | None) -> tuple[Cells, Parts]:
@@ -52,14 +50,11 @@ def split_patch(patch: Patch | None) -> tuple[Cells, Parts]:
     cells, parts = {}, {}
     for place, state in (patch or {}).items():
         kinds = tuple(map(type, place)) if isinstance(place, tuple) else ()
-        if kinds == (str, int):
-            parts[place] = state
-        elif kinds == (int, int, int):
-            cells[place] = state
-        else:
+        if kinds not in ((str, int), (int, int, int)):
             raise ModelError(
                 f"{place!r} is not a place for a patch; write (n, row, column): state, or (name, call): output"
             )
+        (parts if kinds == (str, int) else cells)[place] = state
     return cells, parts
 
 

@@ -13,31 +13,10 @@ _FIRST_WAIT, _LONGEST_WAIT = 5.0, 60.0
 _SHORTEST_BAR, _LONGEST_BAR = 8, 30
 
 
-class Progress:
-    """How far work has come, for a person to watch; this one says nothing."""
-
-    def update(
-        self,
-        label: str,
-        done: int,
-        total: int,
-        news: str | None = None,
-        unit: str = "",
-        part: tuple[float, float] = (0.0, 1.0),
-    ) -> None:
-        """`part` says from where to where in the whole work these `total` lie; `news` stay until there are others."""
-
-    def note(self, text: str) -> None:
-        """A line that stays."""
-
-
 @contextmanager
-def progress(quiet: bool = False) -> Iterator[Progress]:
+def progress(quiet: bool = False) -> "Iterator[Progress]":
     """A moving line on standard error if it is a terminal, otherwise a line now and then; or nothing."""
-    if quiet:
-        yield Progress()
-        return
-    if sys.stderr.isatty():
+    if sys.stderr.isatty() and not quiet:
         from rich.console import Console
 
         console = Console(file=sys.stderr, highlight=False)
@@ -45,11 +24,11 @@ def progress(quiet: bool = False) -> Iterator[Progress]:
             with Bar(console) as bar:
                 yield bar
             return
-    yield Lines(sys.stderr)
+    yield Progress() if quiet else Lines(sys.stderr)
 
 
-class _Work(Progress):
-    """What is known of the work, in words."""
+class Progress:
+    """How far work has come, in words. This one says nothing."""
 
     def __init__(self) -> None:
         self.label, self.news, self.count = "", "", ""
@@ -57,8 +36,6 @@ class _Work(Progress):
         """How much of the whole is done, and of what the label names."""
         self.begun: tuple[float, float] | None = None
         """When the whole was first heard of, and how much was done then: starting up is not part of its pace."""
-        self.label_begun = 0.0, 0
-        self.done = 0
         self.until: float | None = None
 
     def update(
@@ -70,23 +47,19 @@ class _Work(Progress):
         unit: str = "",
         part: tuple[float, float] = (0.0, 1.0),
     ) -> None:
+        """`part` says from where to where in the whole work these `total` lie; `news` stay until there are others."""
         now, before = time.monotonic(), self.share
-        self.done, self.label_share = done, done / max(1, total)
+        self.label, self.label_share, self.count = label, done / max(1, total), f"{done} of {total} {unit}".rstrip()
+        self.news = self.news if news is None else news
         self.share = part[0] + (part[1] - part[0]) * self.label_share
         if self.begun is None or self.share < before:  # other work
             self.begun, self.until = (now, self.share), None
-        if label != self.label:
-            self.label, self.label_begun = label, (now, done)
         since, start = self.begun
         if start < self.share != before:
             self.until = now + (now - since) / (self.share - start) * (1 - self.share)
-        self.count = f"{done} of {total} {unit}".rstrip()
-        self.news = self.news if news is None else news
 
-    def speed(self) -> str:
-        since, start = self.label_begun
-        each = (time.monotonic() - since) / (self.done - start) if self.done > start else 0
-        return "" if not each else f"  {1 / each:.1f} a second" if each < 1 else f"  {each:.1f} s each"
+    def note(self, text: str) -> None:
+        """A line that stays."""
 
     def time(self) -> str:
         """The time left; how long it has taken so far, while nobody can tell."""
@@ -101,7 +74,7 @@ def _clock(seconds: float) -> str:
     return f"{whole // 3600}:{whole // 60 % 60:02}:{whole % 60:02}"
 
 
-class Lines(_Work):
+class Lines(Progress):
     """A line for the beginning and the end of what a label names, and in between after twice as long each time, up to
     a line a minute."""
 
@@ -110,12 +83,12 @@ class Lines(_Work):
         self._stream, self._written, self._wait = stream, 0.0, _FIRST_WAIT
 
     def update(self, label: str, done: int, total: int, *others: Any, **more: Any) -> None:
-        fresh, now = label != self.label, time.monotonic()
+        edge, now = label != self.label or done == total, time.monotonic()
         super().update(label, done, total, *others, **more)
-        if fresh or done == total or now - self._written >= self._wait:
-            self._wait = self._wait if fresh or done == total else min(_LONGEST_WAIT, 2 * self._wait)
+        if edge or now - self._written >= self._wait:
+            self._wait = self._wait if edge else min(_LONGEST_WAIT, 2 * self._wait)
             self._written = now
-            told = "" if self.share == 1 or self.until is None else self.speed() + self.time()
+            told = "" if self.share == 1 or self.until is None else self.time()
             self.note(f"{label} {self.count}{told}" + (f"  {self.news}" if self.news else ""))
 
     def note(self, text: str) -> None:
@@ -123,8 +96,8 @@ class Lines(_Work):
         self._stream.flush()
 
 
-class Bar(_Work):
-    """A line with how much is done, how fast, and the time left, whatever the width; below it the news."""
+class Bar(Progress):
+    """A line with how much is done and the time left, whatever the width; below it the news."""
 
     def __init__(self, console: Any) -> None:
         from rich.live import Live
@@ -146,7 +119,7 @@ class Bar(_Work):
     def drawn(self) -> Any:
         from rich.text import Text
 
-        end = f" {self.count}{self.speed()}{self.time()}" if self.label else ""
+        end = f" {self.count}{self.time()}" if self.label else ""
         room = self._console.width - 1 - len(end)
         label = self.label if len(self.label) <= room else self.label[: max(0, room - 1)] + "…"
         bar = min(_LONGEST_BAR, room - len(label) - 1)

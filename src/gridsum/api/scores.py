@@ -3,14 +3,14 @@
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from itertools import accumulate, pairwise, product
 from pathlib import Path
 from typing import Any
 
 from gridsum.api.networks import PaperModel
-from gridsum.api.options import solve_options
+from gridsum.api.options import SolveOptions
 from gridsum.api.progress import Progress, progress
 from gridsum.api.rules import RuleModel
 from gridsum.evaluation.evaluate import FunctionSubject, RuleSubject, Subject
@@ -105,11 +105,11 @@ def evaluate(
     listed, chosen = what if isinstance(what, list | tuple) else [what], suites_of(suites)
     if not listed:
         raise SuiteError("there is nothing to measure; give a model, its name, or a function from '12+34=' to '46'")
-    solving, commit = solve_options(halting, placement, seed), source_commit()
+    solving, commit = SolveOptions(halting, placement, seed), source_commit()
 
     def of_rule(rule: RuleModel, training_seed: int | None = None) -> Subject:
         # Rules place in one way only, so models of both kinds can be measured under one placement.
-        rule.check(solving._replace(placement="auto"))
+        rule.check(replace(solving, placement="auto"))
         return RuleSubject(rule.name, rule.table, training_seed)
 
     def of_name(name: str) -> Iterator[Subject]:

@@ -1,22 +1,19 @@
 """Training from Python: the same runs as `gridsum train` makes."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gridsum.api.loading import load
 from gridsum.api.models import Model
-from gridsum.api.options import ModelError, as_device
+from gridsum.api.options import ModelError
 from gridsum.api.progress import Progress, progress
 from gridsum.config.fields import override, seeds_of
 from gridsum.config.registry import find
 from gridsum.ops.devices import describe, pick_device
 from gridsum.ops.forms import served
 from gridsum.tasks import Task, known_as
-
-if TYPE_CHECKING:
-    from gridsum.training.loop import Epoch
 
 VARIANT = "base"
 """What is trained where nothing is said, here as on the command line."""
@@ -25,8 +22,8 @@ VARIANT = "base"
 class TrainingRun(Sequence[Model]):
     """What a training run left in its folder: a model for each seed, their logs and, of `exact`, their proofs."""
 
-    def __init__(self, folder: Path, seeds: tuple[int, ...], results: Sequence[dict[str, Any]] = ()) -> None:
-        self.folder, self.seeds, self.results = folder, seeds, tuple(results)
+    def __init__(self, folder: Path, config: Any, seeds: tuple[int, ...], results: Sequence[dict[str, Any]]) -> None:
+        self.folder, self.config, self.seeds, self.results = folder, config, seeds, tuple(results)
 
     def __getitem__(self, index: Any) -> Any:
         """The models in the order of the seeds."""
@@ -54,7 +51,7 @@ class TrainingRun(Sequence[Model]):
 
 
 def train(
-    variant: str = VARIANT,
+    variant: str | None = None,
     seeds: "int | str | Iterable[int] | None" = None,
     out: "str | Path | None" = None,
     settings: Mapping[str, Any] | None = None,
@@ -68,12 +65,12 @@ def train(
 ) -> TrainingRun:
     """Train a run for each seed, all together, into the folder `out`.
 
-    `variant` is one of the paper's, `exact`, or a baseline such as "dngpu". `seeds` is a number, numbers, or text such
-    as "0-9" (default: 0). `settings` are fields by their dotted names, such as {"training.epochs": 3}; `gridsum train
-    --help` lists them. `setting` names several at once: "small" makes `exact` small enough for a CPU, "text" reads the
-    paper otherwise, "native" trains a baseline as its own paper does. `start_from` goes on with a trained model and its
-    seeds, `resume` with the folder itself. `task` is what to learn: a task, or the name of one such as "add:base=2".
-    Progress goes to standard error unless `quiet`.
+    `variant` is one of the paper's (default: "base"), `exact`, or a baseline such as "dngpu". `seeds` is a number,
+    numbers, or text such as "0-9" (default: 0). `settings` are fields by their dotted names, such as
+    {"training.epochs": 3}; `gridsum train --help` lists them. `setting` names several at once: "small" makes `exact`
+    small enough for a CPU, "text" reads the paper otherwise, "native" trains a baseline as its own paper does.
+    `start_from` goes on with a trained model and its seeds, `resume` with the folder itself. `task` is what to learn: a
+    task, or the name of one such as "add:base=2". Progress goes to standard error unless `quiet`.
 
     Examples:
         >>> import tempfile
@@ -85,82 +82,52 @@ def train(
         ...     len(training), len(training.log())
         (2, 2)
     """
-    _check(variant, out, settings)
+    if not isinstance(variant, str | None):
+        mend = "go on with a model by start_from=..." if isinstance(variant, Model) else "write 'base' or 'exact'"
+        raise ModelError(f"{variant!r} is not a variant; {mend}")
+    if not isinstance(out, str | Path):
+        raise ModelError("where should the training go? Name a folder: out='runs/mine'")
+    if not isinstance(settings, Mapping | None):
+        raise ModelError(f"{settings!r} are not settings; write them as {{'training.epochs': 3}}")
     if (start_from is not None or resume) and (setting or task):
         raise ModelError("setting and task are for a new training; leave out start_from and resume")
-    assert out is not None
-    begin = start_from.runs if isinstance(start_from, Model) else weights_of(start_from, _numbers(seeds))
-    folder, changes, named = Path(out), dict(settings or {}), None if task is None else known_as(task)
-    asked = None if resume else find(variant).configure(setting, named, changes)
-    config, numbers = planned(folder if resume else None, asked, _numbers(seeds), changes, begin)
-    with progress(quiet) as shown:
-        return run_training(config, numbers, folder, pick_device(device), shown, resume, begin)
-
-
-def planned(
-    resumed: Path | None, asked: Any, seeds: tuple[int, ...] | None, changes: Mapping[str, Any], start: Any
-) -> tuple[Any, tuple[int, ...]]:
-    """The configuration and the seeds of a training run: those of the weights to start with, or as asked; what is not
-    asked is as the folder has it that is resumed."""
-    if start is not None:
-        return override(start.kind.following(start.config), dict(changes)), start.seeds
-    if resumed is not None and (asked is None or seeds is None):
+    if start_from is not None and resume:
+        raise ModelError("resume continues with the weights of the folder; leave out start_from")
+    folder, changes, numbers = Path(out), dict(settings or {}), None if seeds is None else seeds_of(seeds)
+    start = None
+    if start_from is not None:
+        start = start_from.runs if isinstance(start_from, Model) else _weights_of(str(start_from), numbers)
+        config, numbers = override(start.kind.following(start.config), changes), start.seeds
+    elif resume:
         from gridsum.training.folders import read_setup
 
-        there, seeds_there = read_setup(resumed)
-        asked, seeds = asked or there, seeds or seeds_there
-    return override(asked, dict(changes)), seeds or (0,)
+        there, seeds_there = read_setup(folder)
+        if variant not in (None, there.variant):
+            raise ModelError(f"{folder} was started with variant {there.variant}, not {variant}")
+        config, numbers = override(there, changes), numbers or seeds_there
+    else:
+        config = find(variant or VARIANT).configure(setting, None if task is None else known_as(task), changes)
+    with progress(quiet) as shown:
+        return _run(config, numbers or (0,), folder, pick_device(device), shown, resume, start)
 
 
-def weights_of(name: "str | Path | None", seeds: tuple[int, ...] | None) -> Any:
+def _weights_of(name: str, seeds: tuple[int, ...] | None) -> Any:
     """A trained model to start with: all of its runs, or those with these seeds."""
-    if name is None:
-        return None
     from gridsum.model.store import load, load_runs
 
-    whole = load(str(name))
+    whole = load(name)
     paths = dict(zip(whole.seeds, whole.paths, strict=True))
     missing = next((seed for seed in seeds or () if seed not in paths), None)
     if missing is not None:
         raise ModelError(f"{name} has no seed {missing}, only {', '.join(map(str, paths))}; name some of these or none")
-    return whole if seeds is None else load_runs(str(name), [paths[seed] for seed in seeds])
+    return whole if seeds is None else load_runs(name, [paths[seed] for seed in seeds])
 
 
-def _check(variant: Any, out: Any, settings: Any) -> None:
-    if not isinstance(variant, str):
-        mend = "go on with a model by start_from=..." if isinstance(variant, Model) else "write 'base' or 'exact'"
-        raise ModelError(f"{variant!r} is not a variant; {mend}")
-    if isinstance(out, Mapping):
-        raise ModelError("settings stand where the folder belongs; name them: settings={...}, out='runs/mine'")
-    if out is None:
-        folder = variant if "/" in variant else "runs/mine"
-        raise ModelError(f"where should the training go? Name a folder: out={folder!r}")
-    if settings is not None and not isinstance(settings, Mapping):
-        raise ModelError(f"{settings!r} are not settings; write them as {{'training.epochs': 3}}")
-
-
-def _numbers(seeds: "int | str | Iterable[int] | None") -> tuple[int, ...] | None:
-    if seeds is None:
-        return None
-    if as_device(seeds):
-        raise ModelError(f"{seeds!r} is not a seed; {as_device(seeds)}")
-    if isinstance(seeds, str):
-        return seeds_of(seeds)
-    return seeds_of(",".join(map(str, seeds if isinstance(seeds, Iterable) else [seeds])))
-
-
-def run_training(
-    config: Any,
-    seeds: tuple[int, ...],
-    folder: Path,
-    device: Any,
-    shown: Progress,
-    resume: bool = False,
-    start: Any = None,
-    heard: "Callable[[Epoch], None] | None" = None,
+def _run(
+    config: Any, seeds: tuple[int, ...], folder: Path, device: Any, shown: Progress, resume: bool, start: Any
 ) -> TrainingRun:
-    """Train, with progress shown; `heard` is told of every epoch."""
-    from gridsum.training.loop import news
+    """Train, with progress shown."""
+    from gridsum.training.loop import Epoch, news
     from gridsum.training.loop import train as train_runs
 
     trained = 1 / (1 + find(config.variant).finish_share)
@@ -168,9 +135,7 @@ def run_training(
     beginning = [f"gridsum: {runs} of {config.label}, in {precision} on {describe(device).split(';')[0]}"]
     step = partial(shown.update, "training step", part=(0.0, trained))
 
-    def report(epoch: "Epoch") -> None:
-        if heard is not None:
-            heard(epoch)
+    def report(epoch: Epoch) -> None:
         told = f"{epoch.phase}: {news(epoch)}" if epoch.phase else news(epoch)
         step(epoch.number * config.steps // epoch.of, config.steps, f"epoch {epoch.number} of {epoch.of}: {told}")
 
@@ -187,4 +152,4 @@ def run_training(
         shown.note(f"gridsum: {text}")
 
     results = train_runs(config, seeds, folder, device, resume, report, warn, start, tick, finishing)
-    return TrainingRun(folder, seeds, results)
+    return TrainingRun(folder, config, seeds, results)

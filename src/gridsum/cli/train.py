@@ -21,20 +21,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from gridsum.api.progress import progress
-from gridsum.api.training import VARIANT, TrainingRun, planned, run_training, weights_of
+from gridsum.api.training import VARIANT, TrainingRun, train
 from gridsum.cli.options import Options, Parser, UsageError, add_device, add_fields, folder, seeds, task, written
 from gridsum.cli.output import print_text, tell, unwritable
 from gridsum.config.fields import MOST_SEEDS
 from gridsum.config.registry import BASELINES, Trainable, find, names
 from gridsum.config.variants import VARIANTS
 from gridsum.model.store import configuration_of, locate
-from gridsum.ops.devices import pick_device
-
-if TYPE_CHECKING:
-    from gridsum.training.loop import Epoch
 
 
 def add_options(parser: Parser) -> None:
@@ -99,24 +93,12 @@ def named(arguments: Sequence[str]) -> Trainable:
 def run(options: Options) -> int:
     if options.resume and options.out is None:
         raise UsageError("which training is to go on? Name its folder with --out")
-    if options.resume and options.start_from is not None:
-        raise UsageError("--resume continues with FOLDER's own weights; leave --start-from out")
-    for name in ("setting", "task"):
-        if getattr(options, name) is not None and (options.start_from or options.resume):
-            raise UsageError(f"--{name} is for a new training; leave out --start-from and --resume")
-    begin, asked = weights_of(options.start_from, options.seeds), None
-    if options.variant is not None or not options.resume:
-        asked = find(options.variant or VARIANT).configure(options.setting, options.task, options.changes)
-    resumed = Path(options.out) if options.resume else None
-    config, numbers = planned(resumed, asked, options.seeds, options.changes, begin)
-    place = Path(options.out or f"runs/{config.variant}")
-    epochs: list[Epoch] = []
+    place = Path(options.out or f"runs/{named(options.command[2:]).name}")
+    how = {name: getattr(options, name) for name in ("start_from", "resume", "setting", "task", "device")}
     try:
-        with progress() as shown:
-            device = pick_device(options.device)
-            training = run_training(config, numbers, place, device, shown, options.resume, begin, epochs.append)
+        training = train(options.variant, options.seeds, place, options.changes, **how)
     except KeyboardInterrupt:
-        tell(_how_to_resume(options, place, config.steps))
+        tell(f"gridsum: stopped {_saved(place)}; go on with: {_resuming(options, place)}")
         raise
     except BrokenPipeError:  # standard error, not the folder
         raise
@@ -126,36 +108,38 @@ def run(options: Options) -> int:
         said = "proved" if result["proved"] else "not proved"
         why = f" ({result['why']})" if "why" in result else ""
         print_text(f"seed {result['seed']}: {said}{why}, {len(result['rounds'])} rounds of consolidation\n")
-    tell(_farewell(config, training, epochs))
+    tell(_farewell(training))
     return 0
 
 
-def _how_to_resume(options: Options, place: Path, steps: int) -> str:
+def _saved(place: Path) -> str:
     from gridsum.training.checkpoints import last_of
+    from gridsum.training.folders import read_setup
 
     done = last_of(place, "step")
-    where = f"and saved after training step {done} of {steps}" if done else "before a training step was done"
-    command = ["gridsum", "train", "--out", str(place), "--resume"]
-    command += ["--device", options.device] if options.device != "auto" else []
-    return f"gridsum: stopped {where}; go on with: {shlex.join(command)}"
+    steps = read_setup(place)[0].steps if done else 0
+    return f"and saved after training step {done} of {steps}" if done else "before a training step was done"
 
 
-def _farewell(config: Any, training: TrainingRun, epochs: "list[Epoch]") -> str:
+def _resuming(options: Options, place: Path) -> str:
+    device = ["--device", options.device] if options.device != "auto" else []
+    return shlex.join(["gridsum", "train", "--out", str(place), "--resume", *device])
+
+
+def _farewell(training: TrainingRun) -> str:
     from gridsum.training.folders import seed_folder
-    from gridsum.training.loop import news
 
-    runs = [shlex.quote(str(seed_folder(training.folder, seed))) for seed in training.seeds]
+    config, seeds = training.config, training.seeds
+    runs = {seed: shlex.quote(str(seed_folder(training.folder, seed))) for seed in seeds}
+    first, others = runs[seeds[0]], f" … seed-{seeds[-1]} ({len(seeds)} runs)" if len(seeds) > 1 else ""
     lines = [
-        f"trained {config.label} to epoch {epochs[-1].number}: {news(epochs[-1])}"
-        if epochs
-        else "all epochs had been trained already (raise --training.epochs to go on)",
-        f"  it is in:       {runs[0]}" + (f" … seed-{training.seeds[-1]} ({len(runs)} runs)" if len(runs) > 1 else ""),
+        f"trained {config.label} to epoch {config.training.epochs} (raise --training.epochs and --resume to go on)",
+        f"  it is in:       {first}{others}",
     ]
     if training.results:
-        seen = training.seeds.index(training.proved[0]) if training.proved else 0
         lines.append(f"  proved:         {len(training.proved)} of {len(training.results)} runs")
-        lines.append(f"  look at one:    gridsum prove --model {runs[seen]}")
+        lines.append(f"  look at one:    gridsum prove --model {runs[(training.proved or training.seeds)[0]]}")
     if find(config.variant).solves:
-        lines.append(f"  solve with it:  gridsum solve {shlex.quote(config.learns.problem)} --model {runs[0]}")
+        lines.append(f"  solve with it:  gridsum solve {shlex.quote(config.learns.problem)} --model {first}")
     lines.append(f"  measure it:     gridsum evaluate --model {shlex.quote(str(training.folder))} --out records.jsonl")
     return "gridsum: " + "\n".join(lines)

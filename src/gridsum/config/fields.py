@@ -7,6 +7,7 @@ import dataclasses
 import json
 import re
 import typing
+from collections.abc import Iterable
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from gridsum.config.paper import ConfigError
@@ -131,12 +132,13 @@ def _checked(hint: Any, value: Any, path: str) -> Any:
     return value
 
 
-def seeds_of(text: str) -> tuple[int, ...]:
-    """`3`, `0-9` or `0,2,5-7` as numbers, in the order written.
+def seeds_of(asked: "str | int | Iterable[int]") -> tuple[int, ...]:
+    """A number, numbers, or text such as `3`, `0-9` or `0,2,5-7`, in the order written.
 
     >>> seeds_of("0,2,5-7")
     (0, 2, 5, 6, 7)
     """
+    text = ",".join(map(str, asked)) if isinstance(asked, Iterable) and not isinstance(asked, str) else str(asked)
     seeds: list[int] = []
     for part in text.split(","):
         match = re.fullmatch(r"\s*([0-9]{1,40})\s*(?:-\s*([0-9]{1,40})\s*)?", part)
