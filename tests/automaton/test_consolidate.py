@@ -16,7 +16,7 @@ from gridsum.automaton.observe import Observed
 from gridsum.automaton.rule import LearnedRule, agreement
 from gridsum.automaton.table import RuleTable
 from gridsum.automaton.targets import ANY, TargetTable, siblings
-from gridsum.config.exact import ConsolidationConfig, RuleConfig
+from gridsum.config.exact import PROVABLE, ConsolidationConfig, RuleConfig
 from gridsum.data import problems
 from gridsum.model.rule import RuleNetwork
 from gridsum.training import discovery, exact
@@ -43,6 +43,7 @@ class TableRule:
     """A table as consolidation sees a network's rule: codes are their numbers."""
 
     rule: RuleTable
+    places = PROVABLE
 
     def __post_init__(self) -> None:
         self.outside, self.device, self.task = self.rule.outside, torch.device("cpu"), self.rule.task
@@ -280,6 +281,28 @@ def test_a_network_learns_its_target_table():
     assert (found.entries, found.different) == (targets.size, 0)
     assert (table.steps[targets != ANY] == targets[targets != ANY]).all()
     assert torch.equal(network.reading.weight, frozen), "what a code reads as stays"
+
+
+def test_what_was_hard_at_one_look_is_not_forgotten_at_the_next(monkeypatch: pytest.MonkeyPatch):
+    """Else learning the one would undo the other, to and fro. Here a context is hard at each look, never the same."""
+    network = RuleNetwork(RuleConfig(bits=4, width=16, hidden=16, placement_hidden=8, groups=4), [0])
+    learnt = TargetTable(np.array([0, 5, 10]), np.zeros((len(CELL_SYMBOLS), 4, 4, 4), np.int64))
+    looks, drawn, loss = [], [], consolidate._Schooling.loss
+
+    def distances(_: consolidate._Schooling) -> torch.Tensor:
+        looks.append(F.one_hot(torch.tensor([len(looks)]), learnt.targets.size))
+        return 2.0 - looks[-1]
+
+    def watched(school: consolidate._Schooling, which: torch.Tensor, margin: float) -> torch.Tensor:
+        drawn.append(which)
+        return loss(school, which, margin)
+
+    monkeypatch.setattr(consolidate._Schooling, "distances", distances)
+    monkeypatch.setattr(consolidate._Schooling, "loss", watched)
+    fit(network, [learnt], ConsolidationConfig(steps=200, batch=64), [0])
+    before, after = (torch.cat(part, 1)[0].bincount()[:4].tolist() for part in (drawn[:100], drawn[100:]))
+    assert before[0] > 300 > 30 > max(before[1:])
+    assert after[1] > 300 > after[0] > 100 > 30 > max(after[2:])
 
 
 @pytest.mark.parametrize("module", [consolidate, minimise, observe, repair, targets])

@@ -38,8 +38,10 @@ from gridsum.model.rule import RuleNetwork
 from gridsum.ops.devices import Replayed, on_gpu
 
 _CONTEXTS = 1 << 16
-# A few hard contexts must not outweigh the rest: how often each comes in a batch at most.
-_COPIES = 4
+# What is hard comes more often: in this share of a batch, but each context so many times at most.
+_HARD, _COPIES = 0.25, 4
+# What was hard at a look counts so much at the next: else it is forgotten while others are learned, and comes back.
+_MEMORY = 0.5
 _WARM_UP = 20
 # Between two looks at all contexts.
 _LOOK = 100
@@ -232,14 +234,17 @@ def fit(
     update = Replayed(learn) if on_gpu(device) else learn
     done: dict[int, tuple[int, int]] = {}
     final = [parameter.detach().clone() for parameter in free]
-    hard, unsure, sizes = (torch.zeros_like(counts) for _ in range(3))
+    inside = torch.arange(max(school.counts), device=device) < counts
+    weights = torch.zeros(inside.shape, dtype=torch.float64, device=device)
+    listed = weights
     for step in range(config.steps + 1):
         if step % _LOOK == 0 or step == config.steps:
             distances = school.distances()
-            near = [row[:count] <= config.margin for row, count in zip(distances, school.counts, strict=True)]
-            for run, row in enumerate(near):
+            near = inside & (distances <= config.margin)
+            for run, (wrong, left) in enumerate(
+                zip((near & (distances <= 0)).sum(1).tolist(), near.sum(1).tolist(), strict=True)
+            ):
                 if run not in done:
-                    wrong, left = int((distances[run, : len(row)] <= 0).sum()), int(row.sum())
                     report(run, step, wrong)
                     if not left or step == config.steps:
                         done[run] = wrong, step
@@ -247,14 +252,13 @@ def fit(
                             kept[run] = parameter.detach()[run]
             if len(done) == len(tables):
                 break
-            found = [row.nonzero()[:, 0] for row in near]
-            hard = torch.tensor([[min(batch // 4, _COPIES * len(row))] for row in found], device=device)
-            unsure = torch.nn.utils.rnn.pad_sequence(found, batch_first=True)
-            unsure = unsure if unsure.shape[1] else torch.zeros_like(counts)
-            sizes = torch.tensor([[max(1, len(row))] for row in found], device=device)
+            weights = _MEMORY * weights + near
+            listed = weights.cumsum(1)
         drawn = torch.stack([torch.rand(batch, generator=generator, device=device) for generator in generators])
-        drawn = (drawn * counts).long().clamp_max(counts - 1)
-        drawn = torch.where(torch.arange(batch, device=device) < hard, unsure.gather(1, drawn % sizes), drawn)
+        hard = (_COPIES * listed[:, -1:]).clamp_max(_HARD * batch)
+        again = torch.searchsorted(listed, drawn * listed[:, -1:])
+        drawn = torch.where(torch.arange(batch, device=device) < hard, again, (drawn * counts).long())
+        drawn = drawn.clamp_max(counts - 1)
         warm = min(1.0, (step + 1) / _WARM_UP)
         rate.fill_(config.rate * warm * (1 + math.cos(math.pi * step / config.steps)) / 2)
         update(drawn)

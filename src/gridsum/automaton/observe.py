@@ -18,6 +18,8 @@ from gridsum.tasks import FIRST_DIGIT
 # With few terms at most the first of them is read right above the lowest row, as solving has it.
 _GRIDS = ((4, 1, 1, 1.0), (4, 1, 2, 1.0), (4, 2, 1, 1.0), (4, 1, 1, 0.0), (1, 1, 1, 1.0), (2, 1, 1, 1.0))
 _AT_ONCE = 25_000
+# Of more symbols than so many more sums are asked, because there are more triples of them to meet.
+_SYMBOLS = 12
 # Types that are told apart, so that a window is one integer of 63 bits: 3 types, 12 bits of its own, 6 of its symbol.
 _TYPES = 1 << 15
 # Kinds of cells: what placement does with the symbol that a cell holds; one with nothing is like one that is skipped.
@@ -50,11 +52,12 @@ def asked(rule: LearnedRule, config: ConsolidationConfig, seed: int) -> Iterator
     """Sums as they stand on grids [B,H,W], and the results that their top rows [B,W] should read."""
     actions = rule.actions()
     parts = max(len(_GRIDS), config.problems // _AT_ONCE)
+    more = max(1.0, len(rule.task.alphabet.cell_symbols) / _SYMBOLS) ** 3
     for part in range(parts):
         terms, rows, columns, few = _GRIDS[part % len(_GRIDS)]
         space = Space((1, min(terms, rule.task.most_terms or terms)), config.digits)
         stream = Stream.of_seeds([seed], rule.device).fold(part)
-        batch = sample(space, config.problems // parts, stream, few, rule.task)
+        batch = sample(space, round(more * config.problems) // parts, stream, few, rule.task)
         height, width = space.terms[1] + rows, max(space.columns_of(rule.task), space.digits[1] + 1) + columns
         yield cells(batch.symbols[0], actions, height, width), batch.targets_for(width)[0]
 
@@ -74,11 +77,11 @@ def observe(rule: LearnedRule, config: ConsolidationConfig, seed: int) -> Observ
         right = (outputs[state[:, 0]] == wanted).all(-1)
         solved, problems = solved + int(right.sum()), problems + len(x)
         x, state = x[right], state[right]
-        types = (kind[x] * side + state) * side + around(state, rule.outside)[2]
+        types = (kind[x] * side + state) * side + around(state, rule.outside, rule.places)[2]
         fresh = types[numbers[types] < 0].unique()[: _TYPES - known]
         numbers[fresh] = known + torch.arange(len(fresh), device=device)
         known += len(fresh)
-        left, beside, below = (numbers[part] for part in around(types, nowhere))
+        left, beside, below = (numbers[part] for part in around(types, nowhere, rule.places))
         noted = (rule.step(x, state) == state) & (numbers[types] >= 0) & (left >= 0) & (beside >= 0) & (below >= 0)
         key = (((x * side + state) * _TYPES + left) * _TYPES + beside) * _TYPES + below
         keys.append(torch.stack(key[noted].unique(return_counts=True)))

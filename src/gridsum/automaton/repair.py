@@ -51,7 +51,7 @@ class Trial:
     """
 
     def __init__(self, rule: LearnedRule, learnt: TargetTable) -> None:
-        self.device, self.n = rule.device, len(learnt.states)
+        self.device, self.n, self.places = rule.device, len(learnt.states), rule.places
         table = rule.table(learnt.states.tolist()).steps
         steps = np.where(learnt.targets == ANY, table, learnt.targets)
         steps = np.concatenate((steps, np.full_like(steps[:1], self.n)))
@@ -61,7 +61,7 @@ class Trial:
     def keys(self, x: Tensor, state: Tensor) -> Tensor:
         """The number of the table's entry for each cell [B,H,W]."""
         side = self.n + 1
-        left, right, below = around(state, self.n)
+        left, right, below = around(state, self.n, self.places)
         return ((x * side + left) * side + right) * side + below
 
     def rest(self, x: Tensor, start: Tensor, tables: Tensor | None = None) -> tuple[Tensor, Tensor]:

@@ -16,7 +16,7 @@ from torch.nn import functional as F
 
 from gridsum.automaton.run import answered, most_steps, size_of
 from gridsum.automaton.table import RuleTable
-from gridsum.config.exact import PROVABLE
+from gridsum.config.exact import POSITIONS, PROVABLE
 from gridsum.data.answers import Answer
 from gridsum.data.problems import Space, sample
 from gridsum.data.streams import Stream
@@ -57,8 +57,16 @@ def together(networks: Sequence[RuleNetwork]) -> RuleNetwork:
 class Rules:
     """The rules of R runs. z [R,N,m] is a function of symbols [R,N] and contexts [R,N,3]."""
 
+    places = PROVABLE
+    """Where the neighbours of a context stand, in their order."""
+
     def __init__(self, network: RuleNetwork) -> None:
-        _check_neighbours(network)
+        positions = network.config.positions
+        if set(positions) != set(self.places):
+            raise RuleError(
+                f"a rule can be taken from cells that see {', '.join(self.places)}; "
+                f"this run's see {', '.join(positions)}"
+            )
         self.network, self.task = network, network.task
         weight = network.embedding.weight
         self.device, self.dtype = weight.device, weight.dtype
@@ -82,7 +90,7 @@ class Rules:
     def all_logits(self, x: Tensor, contexts: Tensor, prepared: tuple[Tensor, ...] | None = None) -> Tensor:
         """z [R,N,m] for symbols x [R,N] and contexts [R,N,3]: left, right, below."""
         cell, query, keys, values = prepared or self.prepare()
-        seen = [contexts[..., PROVABLE.index(name)] for name in self.network.config.positions]
+        seen = [contexts[..., self.places.index(name)] for name in self.network.config.positions]
         around = [[_rows(part, state) for state in seen] for part in (keys, values)]
         return self.network.react(_rows(cell, x), _rows(query, x), *around)
 
@@ -114,7 +122,7 @@ class LearnedRule(Rules):
     def step(self, x: Tensor, state: Tensor) -> Tensor:
         """Whole grids [B,H,W] of symbols and states, one step on."""
         side = self.outside + 1
-        left, right, below = around(state, self.outside)
+        left, right, below = around(state, self.outside, self.places)
         key = ((x * side + left) * side + right) * side + below
         contexts = len(self.task.alphabet.cell_symbols) * side**3
         if contexts > _KEPT:
@@ -253,18 +261,13 @@ def _rows(part: Tensor, which: Tensor) -> Tensor:
     return F.embedding(which + first, part.flatten(0, 1))
 
 
-def around(state: Tensor, outside: int) -> tuple[Tensor, Tensor, Tensor]:
-    """The states left, right and below of every cell of grids [B,H,W]."""
-    padded = F.pad(state, (1, 1, 0, 1), value=outside)
-    return padded[:, :-1, :-2], padded[:, :-1, 2:], padded[:, 1:, 1:-1]
-
-
-def _check_neighbours(network: RuleNetwork) -> None:
-    positions = network.config.positions
-    if set(positions) != set(PROVABLE):
-        raise RuleError(
-            f"a rule can be taken from cells that see {', '.join(PROVABLE)}; this run's see {', '.join(positions)}"
-        )
+def around(state: Tensor, outside: int, places: Sequence[str]) -> list[Tensor]:
+    """The states at these places around every cell of grids [B,H,W]."""
+    padded, (_, height, width) = F.pad(state, (1, 1, 1, 1), value=outside), state.shape
+    return [
+        padded[:, 1 + down : 1 + down + height, 1 + across : 1 + across + width]
+        for down, across in map(POSITIONS.__getitem__, places)
+    ]
 
 
 def cells(symbols: Tensor, actions: Tensor, height: int, width: int) -> Tensor:

@@ -162,7 +162,7 @@ class DiscoveryConfig:
 class ConsolidationConfig:
     """How a run is made to do in one step what it settles to: it is its own teacher."""
 
-    problems: int = described(300_000, "Sums that it solves to collect states at rest; their results are known.")
+    problems: int = described(300_000, "Sums that it solves to collect states at rest, in bases above ten more.")
     digits: tuple[int, int] = described((1, 10), "The fewest and the most digits of their terms.")
     rounds: int = described(2, "How often it looks and learns at most.")
     steps: int = described(1500, "Training steps of a round at most.")
