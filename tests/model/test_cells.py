@@ -9,7 +9,6 @@ from torch import Tensor
 from gridsum.config.fields import override
 from gridsum.model.cells import Packed, Whole
 from gridsum.model.rule import RuleNetwork
-from gridsum.ops.looking import PackedLooking
 from gridsum.training import discovery
 from gridsum.training.loop import Fleet
 from tests.model.test_rule import MANY, SMALL
@@ -61,15 +60,6 @@ def test_every_cell_has_its_place():
     assert torch.equal(cells.grids(cells.take(grids)), grids * inside)
     shown = cells.take(grids) * cells.inside
     assert torch.equal(cells.top_rows(shown), (grids * inside)[:, :, 0])
-
-
-def test_the_gradient_of_attention_is_right():
-    network = RuleNetwork(SMALL, [0, 1]).double()
-    cells = Packed(network, inside_of([[(2, 3), (1, 2)], [(2, 2), (2, 2)]], torch.float64))
-    length = cells.order.shape[1]
-    query, shown = (torch.randn(2, length, size, dtype=torch.float64, requires_grad=True) for size in (4, 8))
-    relative = torch.randn(2, 3, 4, dtype=torch.float64, requires_grad=True)
-    assert torch.autograd.gradcheck(PackedLooking.apply, (query, shown, relative, cells.beside, cells.seen_by))
 
 
 @pytest.mark.parametrize("config", [TINY, OWN], ids=["three", "own"])

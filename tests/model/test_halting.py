@@ -106,14 +106,3 @@ def test_worked_distributions(halting, epsilon, p, truncation):
     ours, last = halting_distribution(torch.tensor(halting, dtype=torch.float64), epsilon)
     assert ours.tolist() == pytest.approx(p)
     assert last.item() == truncation
-
-
-@given(probabilities)
-def test_later_probabilities_do_not_matter_after_truncation(halting):
-    """So a rollout may stop as soon as every sample is truncated."""
-    first = torch.tensor([*halting, 0.99, 0.99], dtype=torch.float64)
-    p, truncation = halting_distribution(first, 0.05)
-    longer, same = halting_distribution(torch.cat((first, torch.tensor([0.2, 0.7], dtype=torch.float64))), 0.05)
-    assert truncation == same
-    torch.testing.assert_close(longer[:-2], p, rtol=0, atol=1e-15)
-    assert (longer[-2:] == 0).all()

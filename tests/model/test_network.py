@@ -118,55 +118,6 @@ def test_dropout_is_drawn_anew_at_every_site_and_step(config, monkeypatch):
     assert all(one != other for index, one in enumerate(drawn) for other in drawn[:index])
 
 
-@pytest.mark.parametrize("dropout", [False, True])
-def test_a_longer_rollout_costs_the_same(dropout):
-    """After every sample is truncated nothing counts: neither for the cost nor for its gradient."""
-    seeds = (0, 1)
-    batch = problems_of(seeds, 4)
-    source = Stream.of_seeds(seeds) if dropout else None
-    outcomes = []
-    for steps in (None, 12):
-        network = network_of(PONDER, seeds)
-        rollout = network(batch.symbols, GridSize(3, 5), source, steps)
-        spent = cost(rollout, batch.targets_for(5), ObjectiveConfig(success="expected"))
-        spent.total.sum().backward()
-        outcomes.append((rollout, spent, [parameter.grad for parameter in network.parameters()]))
-    (short, spent, gradients), (long, same, others) = outcomes
-    assert len(short.steps) < len(long.steps) == 13
-    assert len(short.steps) == short.truncation.max() + 1, "it stops as soon as it may"
-    torch.testing.assert_close(long.probability[: len(short.steps)], short.probability, rtol=1e-12, atol=1e-15)
-    assert (long.probability[len(short.steps) :] == 0).all()
-    torch.testing.assert_close(long.logits[: len(short.steps)], short.logits, rtol=1e-10, atol=1e-12)
-    torch.testing.assert_close(same.total, spent.total, rtol=1e-10, atol=1e-12)
-    for ours, theirs in zip(gradients, others, strict=True):
-        torch.testing.assert_close(theirs, ours, rtol=1e-8, atol=1e-12)
-
-
-@pytest.mark.parametrize("dropout", [False, True])
-@BOTH
-def test_a_fleet_is_its_runs_alone(config, dropout):
-    seeds = (4, 0, 7)
-    batch = problems_of(seeds)
-    size = GridSize(3, 5)
-
-    def gradients(seeds, symbols, targets) -> tuple[Readout, list[torch.Tensor]]:
-        network = network_of(config, seeds)
-        rollout = network(symbols, size, Stream.of_seeds(seeds) if dropout else None)
-        cost(rollout, targets, ObjectiveConfig(success="expected")).total.sum().backward()
-        return rollout, [parameter.grad for parameter in network.parameters() if parameter.grad is not None]
-
-    fleet, together = gradients(seeds, batch.symbols, batch.targets_for(5))
-    assert len(together) == len(list(network_of(config).parameters()))
-    for run, seed in enumerate(seeds):
-        rollout, alone = gradients((seed,), batch.symbols[run : run + 1], batch.targets_for(5)[run : run + 1])
-        readings = len(rollout.steps)
-        torch.testing.assert_close(fleet.logits[:readings, run], rollout.logits[:, 0], rtol=1e-9, atol=1e-10)
-        torch.testing.assert_close(fleet.probability[:readings, run], rollout.probability[:, 0], rtol=1e-9, atol=1e-12)
-        assert torch.equal(fleet.truncation[run], rollout.truncation[0])
-        for ours, theirs in zip(together, alone, strict=True):
-            torch.testing.assert_close(ours[run], theirs[0], rtol=1e-7, atol=1e-10)
-
-
 OF_EACH_RUN = GridSize(4, 6, torch.tensor([[2, 3], [4, 4], [3, 6]], dtype=torch.int32))
 
 

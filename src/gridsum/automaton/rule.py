@@ -91,7 +91,7 @@ class Rules:
         """z [R,N,m] for symbols x [R,N] and contexts [R,N,3]: left, right, below."""
         cell, query, keys, values = prepared or self.prepare()
         seen = [contexts[..., self.places.index(name)] for name in self.network.config.positions]
-        around = [[_rows(part, state) for state in seen] for part in (keys, values)]
+        around = [torch.stack([_rows(part, state) for state in seen]) for part in (keys, values)]
         return self.network.react(_rows(cell, x), _rows(query, x), *around)
 
 

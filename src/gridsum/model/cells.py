@@ -2,21 +2,18 @@
 
 `Whole` is the definition, `gridsum.model.rule` on grids that all runs share. `Packed` holds the cells inside each grid
 in one line, one after the other, and finds neighbours by their numbers: on a CPU nothing is computed that a mask would
-throw away, and attention is a function of its own gradient.
+throw away.
 
 Shapes: R runs, B problems, H rows, W columns, E features, m bits, K neighbours, n cells in a line.
 """
-
-from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from gridsum.model.rule import SHARPNESS, RuleNetwork, neighbours
+from gridsum.model.rule import RuleNetwork, neighbours
 from gridsum.model.runs import as_written
 from gridsum.ops.grids import linear
-from gridsum.ops.looking import PackedLooking
 
 
 def cells_of(network: RuleNetwork, inside: Tensor) -> "Whole | Packed":
@@ -54,49 +51,35 @@ class Packed:
     """The cells inside each run's grids in a line [R,n], and others where a run has fewer than another."""
 
     def __init__(self, network: RuleNetwork, inside: Tensor) -> None:
-        self.network, self.shape, self.view = network, inside.shape[:4], network.sight()
-        runs = len(inside)
+        self.network, self.shape, self.sight = network, inside.shape[:4], network.sight()
         flat = inside.flatten(1) > 0
         length = int(flat.sum(1).max())
         # the cells inside first, in their order
         self.order = flat.logical_not().to(torch.int8).argsort(dim=1, stable=True)[:, :length]
         self.inside = flat.gather(1, self.order)[..., None].to(inside.dtype)
-        # each cell's place in the line; that of all cells outside is one more, which holds zeros
-        place = torch.where(flat, flat.cumsum(1) - 1, length).view(self.shape)
-        run = torch.arange(runs, device=inside.device)[:, None]
-
-        def lines(places: Tensor) -> Tensor:
-            """Places of each run [R,...] in its line, as places in all lines, one after the other."""
-            return (places.flatten(1) + run * (length + 1)).flatten()
-
-        def beside(offsets: Sequence[tuple[int, int]]) -> Tensor:
-            """Who stands there as seen from every cell, neighbour by neighbour."""
-            around = neighbours(place[..., None], offsets, length)
-            found = [lines(part.flatten(1).gather(1, self.order)) for part in around]
-            return torch.stack(found).view(len(offsets), runs, length)
-
-        self.everywhere, self.top = lines(place), lines(place[:, :, 0])
-        self.beside = beside(network.places)
-        self.seen_by = beside([(-y, -x) for y, x in network.places])
+        # each cell's place in all lines, one after the other; that of cells outside is at the end of their line, and
+        # holds zeros
+        ends = torch.arange(1, len(flat) + 1, device=inside.device)[:, None] * (length + 1) - 1
+        self.place = torch.where(flat, ends - length + flat.cumsum(1) - 1, ends).view(self.shape)
+        around = neighbours(self.place[..., None], network.places, -1)
+        found = torch.stack([part.flatten(1).gather(1, self.order) for part in around])
+        self.beside = torch.where(found < 0, ends, found)
 
     def take(self, grids: Tensor) -> Tensor:
         index = self.order[..., None].expand(-1, -1, grids.shape[-1])
         return grids.flatten(1, 3).gather(1, index)
 
     def grids(self, cells: Tensor) -> Tensor:
-        return _at(cells * self.inside, self.everywhere).view(*self.shape, -1)
+        return _at(cells * self.inside, self.place)
 
     def top_rows(self, cells: Tensor) -> Tensor:
-        runs, problems, _, width = self.shape
-        return _at(cells, self.top).view(runs, problems, width, -1)
+        return _at(cells, self.place[:, :, 0])
 
     def step(self, cell: Tensor, query: Tensor, bits: Tensor) -> Tensor:
-        network = self.network
-        shown = linear(bits, *self.view) * self.inside
-        attended = PackedLooking.apply(query, shown, network.looking.relative, self.beside, self.seen_by)
-        return SHARPNESS * network.logits(network.transition(cell, attended))
+        shown = _at(linear(bits, *self.sight) * self.inside, self.beside)
+        return self.network.react(cell, query, *shown.chunk(2, -1))
 
 
 def _at(lines: Tensor, places: Tensor) -> Tensor:
-    """What stands at places of lines [R,n,F]: [places,F]; zeros one place after the end of a line."""
-    return F.pad(lines, (0, 0, 0, 1)).flatten(0, 1).index_select(0, places)
+    """What stands at places [...] of lines [R,n,F]: [...,F]; zeros one place after the end of a line."""
+    return F.pad(lines, (0, 0, 0, 1)).flatten(0, 1).index_select(0, places.flatten()).view(*places.shape, -1)

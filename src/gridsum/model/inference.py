@@ -22,10 +22,6 @@ _ABLE: dict[str, tuple[HaltingRule, ...]] = {
     "ponder": ("sampled", "median"),
     "fixed": ("fixed",),
 }
-_TRAINED: dict[str, str] = {
-    "ponder": "this model was trained to decide when to halt",
-    "fixed": "this model has no halting network",
-}
 
 Watch = Callable[[Moment], None]
 """Is shown every moment from G_0 on; may raise to give the work up."""
@@ -46,13 +42,12 @@ class HaltingError(ValueError):
 
 
 def check_rule(network: Network, rule: str) -> None:
-    """Refuse a rule that the network has no means to follow."""
     if rule not in HALTING_RULES:
         raise HaltingError(f"unknown halting rule {rule!r}; the rules are {', '.join(HALTING_RULES)}")
-    able = _ABLE[network.config.halting]
+    able = rules_of(network)
     if rule not in able:
         use = " or ".join(map(repr, able))
-        raise HaltingError(f"{_TRAINED[network.config.halting]}, so it cannot follow {rule!r}; use {use}")
+        raise HaltingError(f"a model with {network.config.halting} halting cannot follow {rule!r}; use {use}")
 
 
 def step_cap(config: ModelConfig) -> int:

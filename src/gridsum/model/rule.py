@@ -48,15 +48,14 @@ class Looking(RunModule):
         eye = torch.eye(groups, device=self.projection.device, dtype=self.projection.dtype)
         return torch.einsum("rpgab,gh->rpgahb", self.projection, eye).flatten(4, 5).flatten(2, 3)
 
-    def weights(self, query: Tensor, keys: Sequence[Tensor]) -> Tensor:
+    def weights(self, query: Tensor, keys: Tensor) -> Tensor:
         """The attention [K,R,...,E] that each feature pays to the places."""
-        shape = (-1, *[1] * (query.dim() - 2), query.shape[-1])
-        scores = [query * (key + self.relative[:, i].view(shape)) for i, key in enumerate(keys)]
-        return torch.stack(scores).softmax(0)
+        relative = self.relative.transpose(0, 1).unflatten(1, (-1, *[1] * (query.dim() - 2)))
+        return (query * (keys + relative)).softmax(0)
 
-    def forward(self, query: Tensor, keys: Sequence[Tensor], values: Sequence[Tensor]) -> Tensor:
-        """Queries [R,...,E]; keys and values of each place, [R,...,E]."""
-        return (self.weights(query, keys) * torch.stack(tuple(values))).sum(0)
+    def forward(self, query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+        """Queries [R,...,E]; keys and values of each place, [K,R,...,E]."""
+        return (self.weights(query, keys) * values).sum(0)
 
 
 @written
@@ -120,18 +119,18 @@ class RuleNetwork(RunsModule):
         keys, values = (shown if inside is None else shown * inside).chunk(2, -1)
         return keys, values
 
-    def react(self, cell: Tensor, query: Tensor, keys: Sequence[Tensor], values: Sequence[Tensor]) -> Tensor:
+    def react(self, cell: Tensor, query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
         """The logits [R,...,m] of cells with these neighbours: the rule."""
         return SHARPNESS * self.logits(self.transition(cell, self.looking(query, keys, values)))
 
     def step(self, cell: Tensor, query: Tensor, bits: Tensor, inside: Tensor | None = None) -> Tensor:
         """The logits of every cell of grids: bits [R,B,H,W,m], inside [R,B,H,W,1]."""
-        keys, values = (neighbours(part, self.places) for part in self.show(bits, inside))
+        keys, values = (torch.stack(neighbours(part, self.places)) for part in self.show(bits, inside))
         return self.react(cell, query, keys, values)
 
     def attention(self, query: Tensor, bits: Tensor) -> Tensor:
         """What cells of grids pay to their neighbours: [K,R,B,H,W,E]."""
-        return self.looking.weights(query, neighbours(self.show(bits)[0], self.places))
+        return self.looking.weights(query, torch.stack(neighbours(self.show(bits)[0], self.places)))
 
     def forward(self, symbols: Tensor, size: tuple[int, int] | None = None, steps: int | None = None) -> Readout:
         """Symbols [B,S], or [R,B,S] where each run has its own, to the logits of every step, until no bit changes.

@@ -102,19 +102,14 @@ def shipped_records(name: str) -> Path:
 
 def baseline_records() -> Path | None:
     """Where the records of the baselines that ours is compared with stand: in a checkout, or beside the models."""
-    place = _carried("results/records", BASELINES)
-    return place if place.exists() else None
+    places = (SHIPPED.parents[2] / "results/records" / BASELINES, SHIPPED / BASELINES)
+    return next((place for place in places if place.exists()), None)
 
 
 def seeds_record() -> Path:
-    """Where the record of what became of fresh seeds of `exact` stands."""
-    return _carried("benchmarks/records", EXACT_SEEDS)
-
-
-def _carried(folder: str, name: str) -> Path:
-    """A file of the checkout that a wheel carries beside the models."""
-    place = SHIPPED.parents[2] / folder / name
-    return place if place.exists() else SHIPPED / name
+    """Where the record of what became of fresh seeds of `exact` stands: the same."""
+    place = SHIPPED.parents[2] / "benchmarks/records" / EXACT_SEEDS
+    return place if place.exists() else SHIPPED / EXACT_SEEDS
 
 
 def locate(name: str) -> list[Path]:
