@@ -2,6 +2,7 @@
 
 import itertools
 from dataclasses import replace
+from statistics import fmean
 
 import pytest
 import torch
@@ -49,6 +50,16 @@ def small(base, name="base", runs=1):
     config = override(variant(name), SMALLEST | {"model.max_evaluation_steps": 30})
     seeds = tuple(range(runs))
     return replace(base, config=config, network=Network(config.model, seeds), seeds=seeds)
+
+
+def test_what_solving_delivers_is_what_is_measured():
+    """ponderReg often halts before a single term has lost its leading zeros: as often by `solve` as in evaluation."""
+    model, (suite,) = load("ponderReg"), find("leading-zeros:1x3")
+    problems = suite.problems(0, 64, 0).expressions()
+    solved = answers(model, *(problem.removesuffix("=") for problem in problems))
+    (record,) = evaluate(PaperSubject(model), suite, 64)
+    assert fmean(answer.steps for answer in solved) == pytest.approx(record.steps_mean, abs=1)
+    assert fmean(answer.correct for answer in solved) == pytest.approx(record.seq, abs=0.15)
 
 
 def test_parts_change_nothing(base, monkeypatch):

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby, islice
 from typing import Literal
+from zlib import crc32
 
 import torch
 from torch import Tensor
@@ -59,9 +60,10 @@ def solve(
         while some := list(islice(alike, _TOGETHER)):
             batch = batch_of(some, _device(network), task)
             chosen = choose_placement(placement, batch.symbols.shape[-1], size)
-            # Every expression gets the same draws, so that an answer does not depend on what else is asked.
-            draws = Stream.of_seeds([seed], batch.symbols.device).uniform(1, network.config.max_evaluation_steps)
-            draws = draws.expand(-1, len(some), -1)
+            # A sum has draws of its own: an answer does not depend on what else is asked, nor a score on one draw.
+            labels = torch.tensor([crc32(task.render(terms).encode()) for terms in some], device=batch.symbols.device)
+            stream = Stream.of_seeds([seed] * len(some), batch.symbols.device).fold(labels)
+            draws = stream.uniform(network.config.max_evaluation_steps)[None]
             outcome = infer_in_parts(network, batch.symbols, size, rule, draws, chosen == "hard", watch, change)
             for index, terms in enumerate(some):
                 yield Answer(

@@ -14,7 +14,6 @@ import numpy as np
 from gridsum.automaton.meaning import meaning_of
 from gridsum.automaton.proof import prove
 from gridsum.automaton.table import RuleTable
-from gridsum.data.streams import Stream
 from gridsum.io.version import __version__
 from gridsum.model.store import SHIPPED, Model, configuration_of, facts, seeds_record
 from gridsum.page.inside import Inside
@@ -97,8 +96,6 @@ def model_script(model: Model) -> str:
             "terms": config.task.terms,
             "digits": config.task.digits,
         },
-        # The draws that `gridsum solve` compares λ with.
-        "draws": Stream.of_seeds([0]).uniform(1, config.model.max_evaluation_steps)[0, 0].tolist(),
         "parts": parts,
         "weights": base64.b64encode(np.concatenate(arrays).astype("<f4").tobytes()).decode(),
     }

@@ -6,8 +6,8 @@
   const silu = (x) => x / (1 + Math.exp(-x));
 
   class PaperNetwork {
-    constructor({ weights, parts, model, task, draws, name }) {
-      Object.assign(this, { model, task, draws, name });
+    constructor({ weights, parts, model, task, name }) {
+      Object.assign(this, { model, task, name });
       // Computed in double precision: that is what JavaScript's numbers are, and it is twice as quick.
       const values = Float64Array.from(new Float32Array(gridsum.bytes(weights).buffer));
       this.part = (key) => {
@@ -273,6 +273,23 @@
 
   const asText = (symbols) => Array.from(symbols, (symbol) => " 0123456789+="[symbol]).join("").replaceAll(" ", "");
 
+  const WORD = (1n << 64n) - 1n, GOLDEN = 0x9e3779b97f4a7c15n, FIRST = 0xbf58476d1ce4e5b9n, SECOND = 0x94d049bb133111ebn;
+  const mixed = (x) => {
+    const half = ((x ^ (x >> 30n)) * FIRST) & WORD, whole = ((half ^ (half >> 27n)) * SECOND) & WORD;
+    return whole ^ (whole >> 31n);
+  };
+
+  // What `gridsum solve` compares the chance to halt at step n with: data/streams.py of seed 0 and the sum's checksum.
+  function drawsOf(terms) {
+    let crc = -1;
+    for (const letter of `${terms.join("+")}=`) {
+      crc ^= letter.charCodeAt(0);
+      for (let bit = 0; bit < 8; bit += 1) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0);
+    }
+    const key = mixed(((mixed(SECOND) ^ FIRST) + BigInt(~crc >>> 0) * GOLDEN) & WORD);
+    return (n) => Number(mixed((key + BigInt(n + 1) * GOLDEN) & WORD) >> 40n) * 2 ** -24;
+  }
+
   // A sum worked out until the network halts, as `gridsum solve` does it; every grid is kept.
   class PaperComputation {
     constructor(network, terms) {
@@ -282,6 +299,7 @@
       this.input = gridsum.encode(terms);
       this.exact = gridsum.exactSum(terms);
       this.halting = [];
+      this.draw = drawsOf(terms);
       this.grids = [network.place(this.input, this.size)];
       this.readings = [network.read(this.grids[0])];
       this.context = network.has("context.initial") ? network.part("context.initial") : null;
@@ -297,7 +315,7 @@
         const [context, chance] = network.ponder(this.context, grid, size);
         this.context = context;
         this.halting.push(chance);
-        if (n < cap && network.draws[n] < chance) return this.#finish();
+        if (n < cap && this.draw(n) < chance) return this.#finish();
       }
       if (n === cap) {
         this.capped = halting !== "fixed";
