@@ -14,15 +14,23 @@ from gridsum.model.store import WEIGHTS, load, locate, save_run
 
 Command = Callable[..., tuple[int, str, str]]
 BASE = Path(__file__).parents[2] / "results" / "base"
+_NEED_MORE = ("training", "numbers", "learning", "ring", "film")
 
 
-@pytest.mark.parametrize("name", [name for name in FIGURES if name not in ("training", "learning", "ring", "film")])
+@pytest.mark.parametrize("name", [name for name in FIGURES if name not in _NEED_MORE])
 def test_every_figure_of_the_shipped_model_is_drawn_without_options(name: str, command: Command, tmp_path: Path):
     path = tmp_path / f"{name}.png"
     status, out, err = command("figure", name, "--out", str(path))
     assert (status, out, err) == (0, "", f"gridsum: wrote {path}\n")
     with Image.open(path) as picture:
         assert min(picture.size) > 200
+
+
+def test_the_papers_numbers_stand_among_the_replications(command: Command, tmp_path: Path):
+    path = tmp_path / "numbers.svg"
+    assert command("figure", "numbers", "--runs", str(BASE.parent), "--out", str(path))[0] == 0
+    assert path.read_text().count("noGroups 2x") == 9
+    assert "--runs FOLDER" in command("figure", "numbers", "--out", str(path))[2]
 
 
 def test_a_seed_that_writes_no_digits_is_left_out_or_explained(

@@ -120,12 +120,13 @@ def test_standings(make_record: Make, right: int, value: float, standing: str):
 
 @pytest.mark.parametrize(
     ("ours", "sd", "standing"),
-    [(0.9, 0.05, "above"), (0.52, 0.1, "matched"), (0.44, 0.1, "inconclusive"), (0.2, 0.1, "below")],
+    [(0.9, 0.05, "above"), (0.56, 0.1, "matched"), (0.52, 0.1, "inconclusive"), (0.2, 0.1, "below")],
 )
-def test_a_mean_is_reached_if_it_is_shown_to_lie_within_the_papers_spread(ours: float, sd: float, standing: str):
+def test_a_mean_is_matched_if_the_sampling_error_of_both_leaves_it_within_the_margin(
+    ours: float, sd: float, standing: str
+):
     assert means_against_paper(Spread(ours, sd, 1.0), 10, Spread(0.5, 0.1, 0.7)).standing == standing
 
 
 def test_the_margin_is_never_more_than_half_the_number():
     assert (margin(0.9), margin(0.06), margin(0.0)) == (0.05, 0.03, 0.0)
-    assert (margin(0.7, 0.39), margin(0.7, 0.2), margin(0.7, 0.01)) == (0.35, 0.2, 0.05)

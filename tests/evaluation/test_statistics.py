@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import statistics
 from collections.abc import Callable
 from random import Random
 
@@ -12,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gridsum.config.variants import PAPER_VARIANTS
-from gridsum.evaluation.intervals import student_interval
+from gridsum.evaluation.intervals import CONFIDENCE, PAPER_SEEDS, means_against_paper
 from gridsum.evaluation.orderings import (
     CLAIMS,
     LEVEL,
@@ -27,7 +26,9 @@ from gridsum.evaluation.orderings import (
     pairs_of,
     rank_test,
 )
+from gridsum.evaluation.paper import Spread
 from gridsum.evaluation.records import Record
+from gridsum.evaluation.tables import spread
 
 small = st.integers(0, 4).map(float)
 different = st.lists(st.floats(-5, 5, width=32), min_size=2, max_size=14, unique=True)
@@ -63,13 +64,14 @@ def test_holm_follows_its_definition(p_values: list[float]):
         assert found == pytest.approx(min(1.0, max(steps)))
 
 
-def test_the_interval_is_students():
-    values = [0.7, 0.2, 0.5, 0.9, 0.6]
-    mean, sd = statistics.fmean(values), statistics.stdev(values)
-    expected = scipy.stats.ttest_1samp(values, 0).confidence_interval(0.9)
-    assert student_interval(mean, sd, 5, 0.9) == pytest.approx((expected.low, expected.high))
-    assert student_interval(0.5, 0.0, 10) == (0.5, 0.5)
-    assert student_interval(0.5, 0.0, 1) == (-math.inf, math.inf)
+def test_the_interval_of_a_mean_is_welchs():
+    ours, theirs = [0.7, 0.2, 0.5, 0.9, 0.6], [0.1 * n for n in range(PAPER_SEEDS)]
+    expected = scipy.stats.ttest_ind(ours, theirs, equal_var=False).confidence_interval(CONFIDENCE)
+    known = spread(theirs)
+    found = means_against_paper(spread(ours), len(ours), known)
+    assert (found.low - known.mean, found.high - known.mean) == pytest.approx((expected.low, expected.high))
+    same = means_against_paper(Spread(0.5, 0.0, 0.5), 5, Spread(0.5, 0.0, 0.5))
+    assert (same.standing, same.low, same.high) == ("matched", 0.5, 0.5)
 
 
 OfVariants = Callable[[dict[str, float]], list[Record]]

@@ -29,7 +29,7 @@ def test_the_documents_are_what_the_records_say():
     page, folder = ROOT / "docs" / "results.md", ROOT / "results"
     command = re.search(r"Made by `(.*?)`", page.read_text())
     assert command is not None
-    drawn = [(path, drawing.caption) for drawing, path in drawings_at(page).items() if path.exists()]
+    drawn = {one.name: (path, one.caption) for one, path in drawings_at(page).items() if path.exists()}
     assert drawn
     for path, text in write_pages(load_results(folder), page, command[1], drawn).items():
         assert path.read_text() == text, f"run: {command[1]}"
@@ -54,13 +54,27 @@ def test_links_lead_somewhere(quick: Path, tmp_path: Path):
 def test_the_brief_counts_what_the_tables_show(quick: Path):
     page, appendix = _pages(quick)
     standings = [line[-1] for line in table_lines(appendix, "Our means minus the paper's (Table VI)")]
-    single = [cell.comparison.standing for cell in tables.cells(load_results(quick))]
-    for start, found in (("Tables III and IV, one run", single), ("Table VI, means over seeds", standings)):
-        counts = ", ".join(f"{found.count(kind)} {kind}" for kind in STANDINGS)
-        (line,) = (line for line in page.splitlines() if line.startswith(f"- {start}, margin "))
-        assert f": of {len(found)} numbers, {counts}" in line, "a count has its rule in the same sentence"
+    verdicts = [number.verdict for number in tables.numbers([load_results(quick)])]
+    for start, found, kinds in (
+        ("Tables III and IV", verdicts, ("inside", "above", "below")),
+        ("Table VI", standings, tuple(STANDINGS)),
+    ):
+        counts = ", ".join(f"{found.count(kind)} {kind}" for kind in kinds)
+        assert f"- {start}: of {len(found)} numbers, {counts}.\n" in page
+        assert page.index(f"*{kinds[0]}*") < page.index(f"- {start}: of"), "definitions come first"
     told = "".join("".join(line) for line in table_lines(page, "The best models"))
-    assert [told.count(mark) for mark in "?↓"] == [single.count(kind) for kind in ("inconclusive", "below")]
+    assert [told.count(mark) for mark in "↑↓"] == [verdicts.count(kind) for kind in ("above", "below")]
+
+
+def test_a_number_is_inside_above_or_below_its_replications():
+    def verdict(known: float, *found: float) -> str:
+        return tables.Number("2x15", "base", "seq", known, list(found)).verdict
+
+    assert verdict(0.5, 0.4, 0.6) == "inside"
+    assert verdict(0.99, 0.95, 0.998) == "inside", "0.99 is printed for all that is not quite 1"
+    assert verdict(1.0, 0.98, 0.999) == "below"
+    assert verdict(0.5, 0.504, 0.3) == "inside", "the paper's number is rounded"
+    assert (verdict(0.5, 0.4, 0.494), verdict(0.5, 0.506, 0.9)) == ("below", "above")
 
 
 def test_a_part_of_the_variants_makes_a_page_that_says_what_is_missing(copied: Path):
@@ -117,7 +131,7 @@ def test_numbers_are_those_of_the_records(copied: Path):
     title = "Our means minus the paper's (Table VI)"
     page, appendix = _pages(copied)
     (line,) = (line for line in table_lines(appendix, title) if line[:3] == ["2x602", "SASA", "char"])
-    assert line[3] == "-0.20"  # 0.5 against the paper's 0.70
+    assert line[3:5] == ["2", "-0.20"]  # 0.5 against the paper's 0.70
     sd = statistics.stdev([0.3, 0.7])
     assert f"0.50±{sd:.2f} (0.70)" in appendix
     assert f"0.50±{sd:.2f} (0.70±0.39)" in page
@@ -131,16 +145,33 @@ def test_the_chosen_run_stands_beside_the_papers(copied: Path):
     seed = load_results(copied).chosen("base")["terms"]
     path = copied / "records" / "base-overtrained.jsonl"
     rewrite_records(path, {(seed, "[7,10]x[1,10]"): {"sequences_right": 2, "samples": 2}})
-    cells = [cell for cell in tables.cells(load_results(copied)) if cell.record.suite == "[7,10]x[1,10]"]
-    ours = next(cell for cell in cells if cell.record.variant == "base" and cell.measure == "seq")
-    assert (ours.record.seed, ours.record.seq, ours.known) == (seed, 1.0, 0.25)
-    assert ours.comparison.standing == next(iter(STANDINGS))
-    page, _ = _pages(copied)
-    assert f"| base-overtrained {seed} " in page
-    (line,) = (line for line in table_lines(page, "The best models") if line[0] == "[7,10]x[1,10]")
-    assert line[1].endswith("/1.0")
+
+    def shown() -> str:
+        (line,) = (line for line in table_lines(_pages(copied)[0], "The best models") if line[0] == "[7,10]x[1,10]")
+        return line[2]
+
+    assert shown() == "1.0 (0.25)↑"
     shutil.rmtree(copied / "base-overtrained")
     path.unlink()
+    assert shown() == "0.0 (0.25)↓", "the standard run stands in"
+
+
+def test_blocks_are_replications_of_the_whole(copied: Path):
+    """A second block with other counts gives every number a lowest and a highest; its seeds count as seeds."""
+    names = ("base", "base-overtrained")
+    for name in names:
+        shutil.copytree(copied / name, copied / "block-1" / name)
+        (copied / "block-1" / "records").mkdir(exist_ok=True)
+        shutil.copy(copied / "records" / f"{name}.jsonl", copied / "block-1" / "records")
+    seed = load_results(copied).chosen("base")["terms"]
+    rewrite_records(
+        copied / "block-1/records/base-overtrained.jsonl",
+        {(seed, "6x5"): {"sequences_right": 2, "samples": 2, "chars_right": 5, "chars_valid": 5}},
+    )
     page, _ = _pages(copied)
-    assert "not overtrained yet" in page
-    assert f"| base {seed} " in page, "the standard run stands in"
+    assert "There are 2, each of ten seeds" in page
+    (line,) = (line for line in table_lines(page, "The best models") if line[0] == "6x5")
+    assert line[2] == "0.0–0.50–1.0 (0.98)"
+    assert len(load_results(copied).of_all_seeds()) == len(load_results(copied / "block-1").of_all_seeds()) + sum(
+        record.variant != "base" for record in load_results(copied).of_all_seeds()
+    )

@@ -130,6 +130,22 @@ def _training(options: Options, figures: Any) -> Any:
     return figures.plot_training(training_curves([Path(place) for place in options.runs]))
 
 
+def _carries(options: Options, figures: Any) -> Any:
+    from gridsum.evaluation.records import read
+
+    return figures.plot_carries(read(record_files(options.records)))
+
+
+def _replications(options: Options, figures: Any) -> Any:
+    from gridsum.study.results import load_results
+    from gridsum.study.tables import numbers
+
+    found = [number for folder in options.runs for number in numbers(load_results(Path(folder)).replications())]
+    if not found:
+        raise UsageError("the figure numbers is made of the folder of gridsum reproduce; name it: --runs FOLDER")
+    return figures.plot_numbers(found)
+
+
 class Kind(NamedTuple):
     """What a figure shows, which of the options it is made of, and what draws it."""
 
@@ -149,6 +165,8 @@ FIGURES = {
     "terms": Kind("accuracy and steps against the number of terms (Fig. 2)", ("records",), _terms),
     "baselines": Kind("baselines side by side: results right against digits and terms", ("records",), _baselines),
     "learning": Kind("how baselines learned, from the logs that gridsum reproduce keeps", ("records",), _learning),
+    "carries": Kind("results right and steps against how far a carry runs", ("records",), _carries),
+    "numbers": Kind("the paper's numbers among our replications (--runs mine)", ("runs",), _replications),
     "training": Kind("mean steps during training, a curve for each folder (Fig. 3)", ("runs",), _training),
 }
 _SHOWN = {name: kind.shows for name, kind in FIGURES.items()}

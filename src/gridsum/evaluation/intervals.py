@@ -25,6 +25,7 @@ STANDINGS: dict[Standing, str] = {
     "below": "it begins below that line and ends below the paper's number",
 }
 MARGIN = 0.05
+PAPER_SEEDS = 10
 CONFIDENCE = 0.90
 """Of the two-sided intervals, so that each of their ends errs in 5 cases of 100."""
 
@@ -42,16 +43,6 @@ def wilson(right: float, total: float, confidence: float = 0.95) -> tuple[float,
     low = 0.0 if right == 0 else min(centre - reach, share)
     high = 1.0 if right == total else max(centre + reach, share)
     return low, high
-
-
-def student_interval(mean: float, sd: float, count: int, confidence: float = 0.95) -> tuple[float, float]:
-    """The interval of a mean of `count` values with this sample sd; of a single value it is everything."""
-    from scipy.special import stdtrit  # only tables that compare with the paper need scipy
-
-    if count < 2:
-        return -math.inf, math.inf
-    reach = float(stdtrit(count - 1, (1 + confidence) / 2)) * sd / math.sqrt(count)
-    return mean - reach, mean + reach
 
 
 def interval(record: Record, measure: Measure, confidence: float = 0.95) -> tuple[float, float]:
@@ -97,15 +88,20 @@ def against_paper(record: Record, measure: Measure, value: float) -> Comparison:
     return _compared(getattr(record, measure), interval(record, measure, CONFIDENCE), value, margin(value))
 
 
-def means_against_paper(ours: Spread, seeds: int, known: Spread, by_spread: bool = True) -> Comparison:
-    """A mean over seeds against the paper's over ten, `by_spread` with the paper's sd as margin if that is larger."""
-    found = student_interval(ours.mean, ours.sd, seeds, CONFIDENCE)
-    return _compared(ours.mean, found, known.mean, margin(known.mean, known.sd if by_spread else 0.0))
+def means_against_paper(ours: Spread, seeds: int, known: Spread) -> Comparison:
+    """A mean over seeds against the paper's; the interval has the sampling error of both in it (Welch's)."""
+    from scipy.special import stdtrit  # only tables that compare with the paper need scipy
+
+    variance, reach = ours.sd**2 / seeds + known.sd**2 / PAPER_SEEDS, 0.0
+    if variance:
+        parts = (ours.sd**2 / seeds) ** 2 / (seeds - 1) + (known.sd**2 / PAPER_SEEDS) ** 2 / (PAPER_SEEDS - 1)
+        reach = float(stdtrit(variance**2 / parts, (1 + CONFIDENCE) / 2)) * math.sqrt(variance)
+    return _compared(ours.mean, (ours.mean - reach, ours.mean + reach), known.mean, margin(known.mean))
 
 
-def margin(value: float, sd: float = 0.0) -> float:
+def margin(value: float) -> float:
     """How far below the paper's number ours may lie and still be as good: never more than half of it."""
-    return min(max(MARGIN, sd), value / 2)
+    return min(MARGIN, value / 2)
 
 
 def printed_range(value: float) -> tuple[float, float]:

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gridsum.model.store import WEIGHTS
+from gridsum.study.reproduction import OVERTRAINED
 from gridsum.study.results import Results
 from gridsum.training.folders import seed_folder
 
@@ -22,6 +23,11 @@ class Drawing(NamedTuple):
         if self.name == "terms":
             files = [folder / "records" / f"{name}.jsonl" for name in ("base-overtrained", "base")]
             return [option for path in files if path.exists() for option in ("--records", str(path))][:2]
+        if self.name == "numbers":
+            return ["--runs", str(folder)] if any(map(results.standing_for, OVERTRAINED)) else []
+        if self.name == "carries":
+            path = folder / STRUCTURED
+            return ["--records", str(path)] if path.exists() else []
         if self.name == "training":
             both = ("base", "ponderReg")
             return ["--runs", *(str(folder / name) for name in both)] if {*both} <= {*trained} else []
@@ -35,7 +41,11 @@ class Drawing(NamedTuple):
         return ["--model", str(place)] if any(place.rglob(WEIGHTS)) else []
 
 
+STRUCTURED = "records/structured.jsonl"
+"""Where records of the collection `structured` lie, if there are any; `gridsum evaluate` makes them."""
 DRAWINGS = (
+    Drawing("numbers", "svg", "All 52 numbers of Tables III and IV: the paper's, and every replication's."),
+    Drawing("carries", "svg", "Sums of two terms of ten digits in which one carry crosses so many columns."),
     Drawing("terms", "svg", "Steps and accuracy against the number of terms (Fig. 2)."),
     Drawing(
         "training", "svg", "Mean recurrent steps during training, Explore-Reinforce (base) and KL (ponderReg) (Fig. 3)."

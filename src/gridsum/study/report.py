@@ -5,11 +5,11 @@ A person's notes on them stand in FOLDER/notes.md, and are put into the report a
 
 import os
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from gridsum.config.variants import PAPER_VARIANTS
-from gridsum.evaluation.intervals import MARGIN
+from gridsum.evaluation.intervals import CONFIDENCE, MARGIN
 from gridsum.evaluation.orderings import Finding, Pair, findings, judgements
 from gridsum.evaluation.records import Record, read
 from gridsum.evaluation.rendering import TableError, to_markdown
@@ -19,7 +19,15 @@ from gridsum.study.reproduction import OVERTRAINED, REPORTED, overtrained_name
 from gridsum.study.results import Results, Trained
 
 NOTES, APPENDIX = "notes.md", "appendix/tables.md"
-_EVERY_SEED = f"{len(rule.SEEDS)} seeds, on every grid size"
+_DEFINED = """A *replication* is the paper's selection done once: seeds are trained, the best of them on validation
+problems is trained for 300 epochs more, and measured. There {}.
+
+- Of a number of Tables III and IV: *inside*, the paper's number, as it is rounded, lies between the lowest and the
+  highest replication; *above*, all replications exceed it; *below*, none reaches it.
+- Of a mean of Table VI, by Welch's {:.0%} interval of the difference, in which the paper's sampling error (ten seeds)
+  counts as well: *above*, ours is larger; *matched*, it is at most {} smaller; *below*, it is smaller; *inconclusive*,
+  the interval allows both.
+"""
 _BY_THE_RULE = (
     f"Decided once, by the rule in `gridsum/study/rule.py`, when all of seeds {rule.SEEDS[0]} to "
     f"{rule.SEEDS[-1]} of every variant are measured; until then nothing is tested.\n"
@@ -27,59 +35,66 @@ _BY_THE_RULE = (
 
 
 def write_pages(
-    results: Results, page: Path, command: str, figures: Iterable[tuple[Path, str]] = ()
+    results: Results, page: Path, command: str, figures: Mapping[str, tuple[Path, str]] | None = None
 ) -> dict[Path, str]:
-    """The page that will stand at `page`, and its appendix; `figures` are files with what they show."""
-    appendix = page.parent / APPENDIX
+    """The page that will stand at `page`, and its appendix; `figures` are files with what they show, by name."""
+    appendix, drawn = page.parent / APPENDIX, dict(figures or {})
 
     def made_from(at: Path) -> str:
         return f"Made by `{command}` from the records in [{results.folder.name}]({_link(results.folder, at)})"
 
+    def figure(name: str) -> str:
+        path, caption = drawn.pop(name, (None, ""))
+        return "" if path is None else f"![Figure]({_link(path, page)})\n\n{caption}\n"
+
     notes, blocks = results.folder / NOTES, results.replications()
-    standard = [record for trained in results.variants for record in trained.measured()]
+    single, over_seeds = tables.numbers(blocks), tables.means(results.of_all_seeds())
     words = f"; the words are those of [{NOTES}]({_link(notes, page)})" if notes.exists() else ""
     summary = [
         "# Results\n",
         f"{made_from(page)}{words}. Ours stand beside the numbers of the paper (arXiv 2207.02536).\n",
-        f"{tables.CRITERION}\n",
-        _brief(results, standard),
+        _DEFINED.format(_counted(blocks), CONFIDENCE, MARGIN),
+        _brief(results, single, over_seeds),
         _lacking(results),
+        figure("numbers"),
         notes.read_text() if notes.exists() else "",
         "## Tables III and IV: the best models\n",
-        _about_the_best(results),
-        to_markdown(tables.best_models(results)),
-        *([to_markdown(tables.replications(blocks))] if len(blocks) > 1 else []),
+        to_markdown(tables.best_models(single, "The best models")),
         "## Table VI: the variants over seeds\n",
-        to_markdown(tables.variants(standard)),
+        to_markdown(tables.variants(over_seeds)),
         "## The paper's orderings\n",
         _orderings(_tested(results)),
-        *(f"![Figure]({_link(path, page)})\n\n{caption}\n" for path, caption in figures),
+        *map(figure, list(drawn)),
         f"[The appendix]({APPENDIX}) has these tables with intervals, every mean, and every comparison.\n",
     ]
-    more = [
-        "# Every table\n",
-        f"{made_from(appendix)}; nothing here is written by hand.\n",
-        *_tables(results, standard),
-    ]
+    more = ["# Every table\n", f"{made_from(appendix)}; nothing here is written by hand.\n", *_tables(results, blocks)]
     return {path: "\n".join(filter(None, parts)) for path, parts in ((page, summary), (appendix, more))}
+
+
+def _counted(blocks: Sequence[Results]) -> str:
+    done = [one for one in blocks if any(map(one.overtrained, OVERTRAINED))]
+    return "is one" if len(done) == 1 else f"are {len(done)}, each of ten seeds of its own" if done else "is none yet"
 
 
 def _link(path: Path, page: Path) -> str:
     return Path(os.path.relpath(path, page.parent)).as_posix()
 
 
-def _tables(results: Results, standard: list[Record]) -> list[str]:
+def _tables(results: Results, blocks: Sequence[Results]) -> list[str]:
     runs = [run for run in map(results.standing_for, OVERTRAINED) if run is not None]
     best = [record for run in runs for record in run.measured()]
-    over_all = tables.means(decisive(results))
-    others = {path.parent.name: read([path]) for path in sorted(results.folder.glob("*/ablation.jsonl"))}
+    standard = [record for trained in results.variants for record in trained.measured()]
+    of_all, of_ten = tables.means(results.of_all_seeds()), tables.means(standard)
+    others = {path.parent.name: tables.means(read([path])) for path in sorted(results.folder.glob("*/ablation.jsonl"))}
+    hard = tables.numbers(blocks, "hard")
     return [
         *(_papers(name, best) for name in ("comparison", "long-digits", "long-terms", "examples")),
-        to_markdown(tables.overtrained_runs(results)),
+        to_markdown(tables.best_models(hard, f"base-hard and noGroups-hard: {tables.verdicts(hard)}")),
+        to_markdown(tables.overtrained_runs(blocks)),
         _papers("ablation", standard),
-        to_markdown(tables.mean_standings(tables.means(standard), "Our means minus the paper's (Table VI)")),
-        to_markdown(tables.mean_standings(over_all, f"The same over {_EVERY_SEED}")) if over_all else "",
-        *(to_markdown(tables.variants(records, f"Interpretation {name}")) for name, records in others.items()),
+        to_markdown(tables.mean_standings(of_all, "Our means minus the paper's (Table VI)")),
+        to_markdown(tables.mean_standings(of_ten, "The same of the first seeds, on the published grids")),
+        *(to_markdown(tables.variants(found, f"Interpretation {name}")) for name, found in others.items()),
         to_markdown(tables.comparisons(_tested(results))),
     ]
 
@@ -92,17 +107,15 @@ def _papers(name: str, records: list[Record]) -> str:
         return f"No table `{name}` yet: {why}.\n"
 
 
-def _brief(results: Results, standard: list[Record]) -> str:
+def _brief(results: Results, single: Sequence[tables.Number], over_seeds: Sequence[tables.Mean]) -> str:
     """The page in a few lines."""
-    single, every = tables.cells(results), decisive(results)
-    lines = [f"Tables III and IV, one run, margin {MARGIN}: {_tally(single)}. {_by_ceiling(single)}"] if single else []
-    for title, records in (("Table VI, means over seeds", standard), (f"The same over {_EVERY_SEED}", every)):
-        if found := tables.means(records):
-            strict = tables.means(records, by_spread=False)
-            matched = sum(one.comparison.standing in tables.MATCHED for one in strict)
-            lines.append(
-                f"{title}, margin the paper's sd: {_tally(found)}; within {MARGIN}, {matched} are above or matched."
-            )
+    lines = []
+    if single:
+        open_ones = [one for one in single if 0 < one.known < 0.99]
+        lines.append(f"Tables III and IV: {tables.verdicts(single)}.")
+        lines.append(f"The same without those that are 0 or at least 0.99: {tables.verdicts(open_ones)}.")
+    if over_seeds:
+        lines.append(f"Table VI: {tables.tally([mean.comparison.standing for mean in over_seeds])}.")
     steps = [mean_steps(results.trained[name]) for name in ("base", "ponderReg") if name in results.trained]
     if len(steps) == 2 and all(steps):
         explored, divergence = map(statistics.fmean, steps)
@@ -110,19 +123,6 @@ def _brief(results: Results, standard: list[Record]) -> str:
             f"Recurrent steps during training: {explored:.1f} under Explore-Reinforce, {divergence:.1f} under KL."
         )
     return "".join(f"- {line}\n" for line in lines)
-
-
-def _tally(found: Sequence[tables.Cell | tables.Mean]) -> str:
-    return tables.tally([one.comparison.standing for one in found])
-
-
-def _by_ceiling(found: Sequence[tables.Cell]) -> str:
-    """How many are matched of the numbers that leave nothing to reach, and of all others."""
-    told = []
-    for extreme in (True, False):
-        those = [one for one in found if (one.known == 0 or one.known >= 0.99) is extreme]
-        told += [sum(one.comparison.standing in tables.MATCHED for one in those), len(those)]
-    return "Above or matched are {} of the {} that are 0 or at least 0.99, and {} of the other {}.".format(*told)
 
 
 def mean_steps(trained: Trained) -> list[float]:
@@ -155,24 +155,6 @@ def missing(results: Results) -> list[str]:
 def _lacking(results: Results) -> str:
     lacking = missing(results)
     return "**Not whole yet.** Missing are:\n\n" + "".join(f"- {what}\n" for what in lacking) if lacking else ""
-
-
-def _about_the_best(results: Results) -> str:
-    lines = []
-    for variant, aim in OVERTRAINED.items():
-        chosen, further = results.chosen(variant), results.overtrained(variant)
-        if not chosen:
-            lines.append(f"- {variant}: its runs are not validated yet.\n")
-            continue
-        which = ", ".join(f"seed {seed} is best on {aim}" for aim, seed in chosen.items())
-        now = "They are not overtrained yet, so they are shown as the standard training left them."
-        if further is not None and further.measured():
-            epochs, weight = further.config.training.epochs, further.config.objective.weight
-            now = f"Both were trained for {epochs} epochs more at β = {weight:g}."
-        lines.append(
-            f"- {variant}: {which}, on validation problems. {now} Seed {chosen[aim]} stands beside the paper's.\n"
-        )
-    return "".join(lines)
 
 
 def decisive(results: Results) -> list[Record]:

@@ -25,13 +25,17 @@ MANIFEST = "manifest.json"
 class Trained:
     """A training folder, and the records of its runs."""
 
-    name: str
+    place: Path
     config: Config
     summary: Summary
     validation: list[Record]
     records: list[Record]
     extra: list[Record]
     """Records of other seeds: they are in no table of means, but the paper's orderings are decided by them too."""
+
+    @property
+    def name(self) -> str:
+        return self.place.name
 
     @property
     def seeds(self) -> tuple[int, ...]:
@@ -92,6 +96,14 @@ class Results:
         """These and those of every further block of seeds."""
         return [self, *map(load_results, sorted(self.folder.glob(f"{BLOCK}*")))]
 
+    def of_all_seeds(self) -> list[Record]:
+        """Of every seed that was trained by the standard, on every grid size; of one trained twice, its block's."""
+        found: dict[tuple[str, str, int | None], Record] = {}
+        for trained in (trained for results in self.replications() for trained in results.variants):
+            for record in (*trained.extra, *trained.measured(ON_EVERY_GRID)):
+                found[record.variant, record.suite, record.seed] = record
+        return list(found.values())
+
 
 def load_results(folder: Path) -> Results:
     names = [*PAPER_VARIANTS, *map(overtrained_name, OVERTRAINED)]
@@ -106,7 +118,7 @@ def _load(folder: Path, name: str) -> Trained:
     )
     ours, of_ours = [record for record in found if record.seed in seeds], [r for r in validation if r.seed in seeds]
     extra = [record for record in (*found, *others) if record.seed not in seeds]
-    return Trained(name, config, read_summary(folder / name), of_ours, ours, extra)
+    return Trained(folder / name, config, read_summary(folder / name), of_ours, ours, extra)
 
 
 def _last(path: Path) -> list[Record]:

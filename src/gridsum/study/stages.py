@@ -82,7 +82,7 @@ def write_report(folder: Path, page: Path, asked: Reproduction, tell: Tell) -> N
         results = _results(folder)
         for one in results.replications():
             keep(one)
-        drawn = [(path, drawing.caption) for drawing, path in drawings_at(page).items() if path.exists()]
+        drawn = {one.name: (path, one.caption) for one, path in drawings_at(page).items() if path.exists()}
         made = write_pages(results, page, f"gridsum reproduce --out {folder} --only figures report", drawn)
     if asked.baselines:
         ours = [shipped_records(name) for name in shipped() if shipped_records(name).exists()]

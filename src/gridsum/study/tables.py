@@ -1,8 +1,11 @@
 """Ours beside the paper's, as tables: pure functions of a reproduction's records."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from itertools import product
 from statistics import median
 from typing import NamedTuple
+
+import numpy as np
 
 from gridsum.evaluation import paper
 from gridsum.evaluation.intervals import (
@@ -21,18 +24,54 @@ from gridsum.evaluation.records import NOTHING, Record
 from gridsum.evaluation.rendering import Table
 from gridsum.evaluation.suites import COLLECTIONS
 from gridsum.evaluation.tables import ROUNDING, accuracy_text, spread, spread_text
-from gridsum.study.reproduction import LEAKY_DIGITS, OVERTRAINED, overtrained_name
+from gridsum.study.leakage import read_leakage
+from gridsum.study.reproduction import LEAKY_DIGITS, ON_EVERY_GRID, OVERTRAINED
 from gridsum.study.results import Results
 
 ABLATION_SUITES = tuple(suite.name for suite in COLLECTIONS["ablation"])
 _MEASURES: tuple[Measure, ...] = ("char", "seq")
 MATCHED = ("above", "matched")
-_MARKS: dict[Standing, str] = {"below": "↓", "inconclusive": "?"}
+_MARKS: dict[str, str] = {"below": "↓", "above": "↑"}
 CRITERION = (
-    f"Judged by our {CONFIDENCE:.0%} interval and a margin of {MARGIN}, or half the paper's number if that is less: "
+    f"By the {CONFIDENCE:.0%} interval of ours and a margin of {MARGIN}, or half the paper's number if that is less: "
     + "; ".join(f"*{name}*, {meaning}" for name, meaning in STANDINGS.items())
     + "."
 )
+
+
+class Number(NamedTuple):
+    """One number of the paper's Tables III and IV, and what every replication came to."""
+
+    suite: str
+    variant: str
+    measure: Measure
+    known: float
+    found: list[float]
+
+    @property
+    def verdict(self) -> str:
+        least, most = printed_range(self.known)
+        return "below" if max(self.found) < least else "above" if min(self.found) > most else "inside"
+
+    @property
+    def text(self) -> str:
+        """Lowest, median and highest of ours, and the paper's."""
+        ours = [accuracy_text(value) for value in (min(self.found), median(self.found), max(self.found))]
+        shown = "–".join(ours if len(set(ours)) > 1 else ours[:1])
+        return f"{shown} ({accuracy_text(self.known)}){_MARKS.get(self.verdict, '')}"
+
+
+def numbers(blocks: Sequence[Results], placement: str = "soft") -> list[Number]:
+    """Every number of Tables III and IV, by the best run of each block; by hard placement, terms of many digits are
+    placed so, and all others as before."""
+    found: dict[tuple[str, str, Measure], Number] = {}
+    for run in (run for results in blocks for run in map(results.standing_for, OVERTRAINED) if run is not None):
+        records = {r.suite: r for r in (*run.measured(), *run.measured(("published", placement)))}
+        for cell in _beside(run.training.config.variant, records):
+            key = cell.record.suite, cell.record.variant, cell.measure
+            number = found.setdefault(key, Number(*key, cell.known, []))
+            number.found.append(getattr(cell.record, cell.measure))
+    return list(found.values())
 
 
 class Cell(NamedTuple):
@@ -47,77 +86,41 @@ class Cell(NamedTuple):
         return against_paper(self.record, self.measure, self.known)
 
 
-def cells(results: Results) -> list[Cell]:
-    """Every number of Tables III and IV that our best runs have been measured for."""
-    runs = {name: results.standing_for(name) for name in OVERTRAINED}
-    return list(_beside({name: {r.suite: r for r in run.measured()} for name, run in runs.items() if run is not None}))
+def _beside(variant: str, records: Mapping[str, Record]) -> list[Cell]:
+    """The numbers of Tables III and IV for a variant beside records, which are by suite."""
+    published = (table.get(variant, {}) for table in (paper.COMPARISON, paper.LONG_DIGITS, paper.LONG_TERMS))
+    scores = {suite: score for table in published for suite, score in table.items() if suite in records}
+    return [Cell(records[suite], m, getattr(score, m)) for suite, score in scores.items() for m in _MEASURES]
 
 
-def _beside(records: Mapping[str, Mapping[str, Record]]) -> Iterator[Cell]:
-    """The numbers of Tables III and IV beside these records, which are by variant and suite."""
-    for published in (paper.COMPARISON, paper.LONG_DIGITS, paper.LONG_TERMS):
-        for name, scores in published.items():
-            for suite, score in scores.items():
-                if suite in records.get(name, {}):
-                    yield from (Cell(records[name][suite], m, getattr(score, m)) for m in _MEASURES)
-
-
-def best_models(results: Results) -> Table:
-    """Tables III and IV in one: a line for each suite, ours of each variant beside the paper's."""
-    found: dict[str, dict[str, tuple[str, str]]] = {}
-    both = cells(results)
-    for char, seq in zip(both[::2], both[1::2], strict=True):
-        record = char.record
-        ours = "/".join(
-            accuracy_text(getattr(record, cell.measure)) + _MARKS.get(cell.comparison.standing, "")
-            for cell in (char, seq)
-        )
-        known = f"{accuracy_text(char.known)}/{accuracy_text(seq.known)}"
-        found.setdefault(record.suite, {})[record.variant] = ours, known
-    runs = {name: run for name in OVERTRAINED if (run := results.standing_for(name)) is not None}
-    lines = [
-        (suite, *(text for name in runs for text in of_suite.get(name, (NOTHING, NOTHING))))
-        for suite, of_suite in found.items()
-    ]
-    caption = (
-        "Share of characters / of whole sums right, on the published grids. The number of a model is its seed. "
-        f"{ROUNDING} ↓ below, ? inconclusive."
+def verdicts(found: Sequence[Number]) -> str:
+    told = [number.verdict for number in found]
+    return (
+        f"of {len(found)} numbers, {', '.join(f'{told.count(kind)} {kind}' for kind in ('inside', 'above', 'below'))}"
     )
-    header = ("suite", *(text for run in runs.values() for text in (f"{run.training.name} {run.seed}", "paper")))
-    return Table("The best models", caption, header, tuple(lines))
 
 
-def replications(blocks: Sequence[Results]) -> Table:
-    """Tables III and IV beside what several times the paper's whole selection came to: overtrained runs alone."""
-    values: dict[tuple[str, str, Measure, float], list[float]] = {}
-    for cell in (cell for results in blocks for cell in cells(results)):
-        record = cell.record
-        if record.model == overtrained_name(record.variant):
-            of_one_number = values.setdefault((record.suite, record.variant, cell.measure, cell.known), [])
-            of_one_number.append(getattr(record, cell.measure))
-    rows, verdicts = [], []
-    for (suite, variant, measure, known), found in values.items():
-        least, most = printed_range(known)
-        verdicts.append("below" if max(found) < least else "above" if min(found) > most else "inside")
-        spread_over = (f"{value:.3f}" for value in (min(found), median(found), max(found)))
-        rows.append((suite, variant, measure, str(len(found)), *spread_over, accuracy_text(known), verdicts[-1]))
-    counts = ", ".join(f"{verdicts.count(kind)} {kind}" for kind in ("inside", "above", "below"))
+def best_models(found: Sequence[Number], title: str) -> Table:
+    """Tables III and IV in one: a line for each suite."""
+    texts = {(number.suite, number.variant, number.measure): number.text for number in found}
+    columns = [(variant, measure) for variant in OVERTRAINED for measure in _MEASURES]
+    suites = dict.fromkeys(number.suite for number in found)
+    rows = [(suite, *(texts.get((suite, *column), NOTHING) for column in columns)) for suite in suites]
     caption = (
-        f"Of {len(rows)} numbers: {counts}. Of every block of seeds the run that is best on validation problems was "
-        "overtrained and measured, as the paper does it once. Inside: the paper's number, as it is rounded, lies "
-        "between the lowest and the highest of ours. Above: all of ours exceed it. Below: none reaches it."
+        "Lowest, median and highest replication, in brackets the paper's number; ↑ above, ↓ below, otherwise inside. "
+        f"Shares of characters (char) and of whole sums (seq) right. {ROUNDING}"
     )
-    header = ("suite", "variant", "measure", "blocks", "lowest", "median", "highest", "paper", "ours")
-    return Table("The paper's selection, repeated", caption, header, tuple(rows))
+    return Table(title, caption, ("suite", *map(" ".join, columns)), tuple(rows))
 
 
-def overtrained_runs(results: Results) -> Table:
-    """How many of the paper's numbers each overtrained run reaches, by each placement."""
+def overtrained_runs(blocks: Sequence[Results]) -> Table:
+    """How many of the paper's numbers each overtrained run reaches by the margin; and its leakage against length."""
     rows = []
-    for name in OVERTRAINED:
+    for results, name in ((results, name) for name in OVERTRAINED for results in blocks):
         further, shown = results.overtrained(name), results.standing_for(name)
         if further is None or shown is None:
             continue
+        leaks = read_leakage(further.place)
         for seed in further.seeds:
             soft, hard = (
                 {record.suite: record for record in further.measured(("published", placement)) if record.seed == seed}
@@ -125,21 +128,47 @@ def overtrained_runs(results: Results) -> Table:
             )
             counts = []
             for records in (soft, soft | hard):
-                found = list(_beside({name: records}))
+                found = _beside(name, records)
                 matched = sum(cell.comparison.standing in MATCHED for cell in found)
-                counts.append(f"{matched} of {len(found)}")
-            rows.append((further.name, str(seed), *counts, "yes" if seed == shown.seed else ""))
+                counts += [f"{matched} of {len(found)}", longest_solved(records)]
+            lost = f"{leaks[seed].lost:.3f}" if seed in leaks else NOTHING
+            rows.append((name, str(seed), *counts[:2], lost, *counts[2:], "yes" if seed == shown.seed else ""))
     caption = (
-        "Of the numbers that the paper gives for the variant in Tables III and IV, those above or matched. Hard: "
-        f"terms of {LEAKY_DIGITS} digits or more are placed by the most probable action, all others as before."
+        f"Of the paper's numbers for the variant in Tables III and IV, those above or matched. {CRITERION} Longest: "
+        "the most digits of two terms of which half the sums are right. Lost: the positions that soft placement is "
+        f"expected to lose over 100 digits. Hard: terms of {LEAKY_DIGITS} digits or more are placed by the most "
+        "probable action; the paper does not do this. Rank correlation of what a run loses before overtraining with "
+        f"its whole sums right on {ABLATION_SUITES[0]}: {', '.join(leaks_against_length(blocks))}."
     )
-    header = ("training", "seed", "soft placement, as in the paper", "hard", "beside the paper's")
-    return Table("Every overtrained run", caption, header, tuple(rows))
+    header = ("overtrained", "seed", "soft", "longest", "lost", "hard", "longest, hard", "beside the paper's")
+    return Table("Every overtrained run, by the margin", caption, header, tuple(rows))
 
 
-def both_text(record: Record | None) -> str:
-    """Accuracy by characters / of whole results."""
-    return NOTHING if record is None else f"{accuracy_text(record.char)} / {accuracy_text(record.seq)}"
+def leaks_against_length(blocks: Sequence[Results]) -> list[str]:
+    """Spearman's correlation over the standard runs of all blocks, for each variant."""
+    from scipy.stats import rankdata
+
+    told = []
+    for name in OVERTRAINED:
+        pairs = []
+        for trained in (results.trained[name] for results in blocks if name in results.trained):
+            leaks = read_leakage(trained.place)
+            right = {one.seed: one.seq for one in trained.measured(ON_EVERY_GRID) if one.suite == ABLATION_SUITES[0]}
+            pairs += [(leaks[seed].lost, right[seed]) for seed in trained.seeds if seed in leaks and seed in right]
+        ranks = [rankdata(side) for side in zip(*pairs, strict=True)]
+        if ranks and all(len({*side}) > 1 for side in ranks):
+            told.append(f"{name} {np.corrcoef(*ranks)[0, 1]:+.2f} over {len(pairs)} runs")
+    return told or ["not measured"]
+
+
+def longest_solved(records: Mapping[str, Record]) -> str:
+    """The most digits of two terms of which half the sums are right."""
+    lengths = [
+        int(suite[2:])
+        for suite, record in records.items()
+        if suite[:2] == "2x" and suite[2:].isdigit() and record.seq >= 0.5
+    ]
+    return str(max(lengths, default=0))
 
 
 def tally(found: Sequence[Standing]) -> str:
@@ -152,54 +181,51 @@ class Mean(NamedTuple):
     suite: str
     variant: str
     measure: Measure
+    seeds: int
+    ours: paper.Spread
+    known: paper.Spread
     comparison: Comparison
 
 
-def means(records: Sequence[Record], by_spread: bool = True) -> list[Mean]:
-    """Every number of Table VI that has been measured for two seeds or more;
-    `by_spread`, with the paper's sd as margin."""
+def means(records: Sequence[Record]) -> list[Mean]:
+    """Every number of Table VI that has been measured for two seeds or more."""
     found = []
-    for suite in ABLATION_SUITES:
-        for variant, known in paper.ABLATION.items():
-            for measure in _MEASURES:
-                values = _values(records, variant, suite, measure)
-                if len(values) > 1:
-                    compared = means_against_paper(
-                        spread(values), len(values), getattr(known[suite], measure), by_spread
-                    )
-                    found.append(Mean(suite, variant, measure, compared))
+    for variant, suite, measure in product(paper.ABLATION, ABLATION_SUITES, _MEASURES):
+        values = [getattr(one, measure) for one in records if (one.variant, one.suite) == (variant, suite)]
+        if len(values) > 1:
+            ours, known = spread(values), getattr(paper.ABLATION[variant][suite], measure)
+            compared = means_against_paper(ours, len(values), known)
+            found.append(Mean(suite, variant, measure, len(values), ours, known, compared))
     return found
 
 
-def _values(records: Sequence[Record], variant: str, suite: str, measure: Measure) -> list[float]:
-    return [getattr(record, measure) for record in records if (record.variant, record.suite) == (variant, suite)]
-
-
-def variants(records: Sequence[Record], title: str = "The variants") -> Table:
+def variants(found: Sequence[Mean], title: str = "The variants") -> Table:
     """Table VI in brief: a line for each variant, ours beside the paper's."""
-    columns: list[tuple[str, Measure]] = [(suite, measure) for suite in ABLATION_SUITES for measure in _MEASURES]
-    rows = []
-    for variant, known in paper.ABLATION.items():
-        row = []
-        for suite, measure in columns:
-            values = _values(records, variant, suite, measure)
-            ours = spread_text(spread(values), best=False) if values else NOTHING
-            row.append(f"{ours} ({spread_text(getattr(known[suite], measure), best=False)})")
-        rows.append((variant, *row))
-    caption = "Mean ± sd over training seeds, in brackets the paper's over ten."
-    return Table(title, caption, ("variant", *map(" ".join, columns)), tuple(rows))
+    columns = list(product(ABLATION_SUITES, _MEASURES))
+    texts = {
+        (mean.variant, mean.suite, mean.measure): f"{spread_text(mean.ours, best=False)} "
+        f"({spread_text(mean.known, best=False)}){_MARKS.get(mean.comparison.standing, '')}"
+        for mean in found
+    }
+    seeds = {mean.variant: str(mean.seeds) for mean in found}
+    rows = [
+        (variant, seeds[variant], *(texts.get((variant, *column), NOTHING) for column in columns)) for variant in seeds
+    ]
+    caption = "Mean ± sd over training seeds, in brackets the paper's over ten. ↑ above, ↓ below."
+    return Table(title, caption, ("variant", "seeds", *map(" ".join, columns)), tuple(rows))
 
 
 def mean_standings(found: Sequence[Mean], title: str) -> Table:
     """Table VI: our means over seeds against the paper's."""
     rows = []
-    for suite, variant, measure, (standing, difference, low, high) in found:
-        rows.append((suite, variant, measure, f"{difference:+.2f}", f"{low:.2f} to {high:.2f}", standing))
+    for suite, variant, measure, seeds, _, _, (standing, difference, low, high) in found:
+        interval = f"{low:.2f} to {high:.2f}"
+        rows.append((suite, variant, measure, str(seeds), f"{difference:+.2f}", interval, standing))
     caption = (
-        f"By the paper's sd, where it is above {MARGIN}: {tally([mean.comparison.standing for mean in found])}. "
-        f"Minus the paper's: the difference of the means. The interval is Student's of our mean over seeds. {CRITERION}"
+        f"{tally([mean.comparison.standing for mean in found]).capitalize()}. Minus the paper's: the difference of the "
+        f"means. The interval is Welch's: the sampling error of the paper's ten seeds is in it. {CRITERION}"
     )
-    header = ("suite", "variant", "measure", "minus the paper's", f"{CONFIDENCE:.0%} interval", "standing")
+    header = ("suite", "variant", "measure", "seeds", "minus the paper's", f"{CONFIDENCE:.0%} interval", "standing")
     return Table(title, caption, header, tuple(rows))
 
 
