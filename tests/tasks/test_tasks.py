@@ -37,7 +37,6 @@ from gridsum.tasks import (
     Addition,
     Alphabet,
     ExpressionError,
-    Maximum,
     Subtraction,
     Task,
     TaskError,
@@ -178,7 +177,7 @@ def test_mistakes_are_told_in_the_tasks_own_terms():
 
 
 OWN = """
-from gridsum.tasks import Alphabet, Task
+from gridsum.tasks import Alphabet, RowRule, Task
 
 class Nim(Task):
     meaning = "sums without carries"
@@ -193,6 +192,9 @@ class Nim(Task):
         return digits
     def result(self, digits, columns):
         return [digits.sum(-2)[..., column] % self.alphabet.base for column in range(columns)]
+    @property
+    def row(self):
+        return RowRule(lambda own, below, carry: (((own or 0) + (below or 0)) % self.alphabet.base, 0))
 """
 
 
@@ -217,6 +219,16 @@ def test_a_task_of_ones_own_is_found_and_drawn(nim: str):
         terms = task.parse(batch.expression(0, problem))
         columns = zip(*(map(int, term.zfill(5)) for term in terms), strict=True)
         assert int(batch.answer(0, problem)) == int("".join(str(sum(column) % 4) for column in columns))
+
+
+def test_a_rule_by_hand_of_a_task_of_ones_own_is_proved(nim: str):
+    table = construct(find(nim))
+    assert prove(table).proved
+    assert [answer.answer for answer in solve_many(table, [("123", "311"), ("31", "13"), ("2", "3", "0")])] == [
+        "30",
+        "0",
+        "1",
+    ]
 
 
 def test_a_task_of_ones_own_is_trained_and_solved(nim: str, tmp_path: Path):
@@ -288,6 +300,8 @@ def test_addition_in_a_base_is_proved_and_a_mistake_is_found(base: int):
         ("times:base=2", 5),
         ("times:base=3", 13),
         ("times:base=4", 29),
+        ("max:base=4", 14),
+        ("max:base=2", 8),
     ],
 )
 def test_what_columns_do_makes_a_rule_that_is_proved_and_right(name: str, states: int):
@@ -315,9 +329,9 @@ def test_the_command_line_knows_tasks(tmp_path: Path, capsys: pytest.CaptureFixt
     assert main(["prove", "--table", str(tmp_path / "less.json")]) == 0
     assert main(["prove", "--certify", "--table", str(tmp_path / "less.json")]) == 2
     assert "Coq's theorems are not about the task subtract:base=2" in capsys.readouterr().err
-    (tmp_path / "more.json").write_text(dataclasses.replace(construct(Addition(2)), task=Maximum(2)).to_json())
+    (tmp_path / "more.json").write_text(dataclasses.replace(construct(Addition(2)), task=find("prefix")).to_json())
     assert main(["prove", "--table", str(tmp_path / "more.json")]) == 2
-    assert "its task, max:base=2, has no row rule" in capsys.readouterr().err
+    assert "its task, prefix, has no row rule" in capsys.readouterr().err
     assert main(["train", "--task", "ad", "--out", str(tmp_path / "run")]) == 2
     assert "did you mean 'add'" in capsys.readouterr().err
 

@@ -11,30 +11,32 @@ from gridsum.tasks import FIRST_DIGIT, PAD, Task
 
 
 def construct(task: Task) -> RuleTable:
-    """A state is a digit with what is carried to the left, shown or, where a 0 may lead a number, left blank."""
+    """A state is a digit with what is carried, shown or, where a 0 may lead a number, left blank."""
     rows, alphabet = Rows.of(task), task.alphabet
     row, base, blank = rows.row, rows.base, ((0, rows.row.nothing), True)
     states, after = [blank], {}
     known = 0
     while known < len(states):
         known = len(states)
-        # Outside on the right is None; what lies outside below is blank.
-        for own, right, below in product((*range(base), None), (*states, None), states[:]):
+        # Carries come from `beside`, None at the border; what lies outside below is blank.
+        for own, beside, below in product((*range(base), None), (*states, None), states[:]):
             digit = None if below[1] else below[0][0]
             # The first term is as it is; and where a rule says that something never happens, anything will do.
-            meaning = row.column(own, digit, right[0][1] if right else 0) or (own or 0, row.nothing)
-            leads = rows.none(meaning) and (own is None or right is not None)
-            after[own, right, below] = (meaning, False), (meaning, leads)
-            states += [state for state in dict.fromkeys(after[own, right, below]) if state not in states]
+            meaning = row.column(own, digit, beside[0][1] if beside else 0) or (own or 0, row.nothing)
+            leads = rows.none(meaning) and (row.rightward or own is None or beside is not None)
+            after[own, beside, below] = (meaning, False), (meaning, leads)
+            states += [state for state in dict.fromkeys(after[own, beside, below]) if state not in states]
     outside, number = len(states), {state: place for place, state in enumerate(states)}
     steps = np.zeros((len(alphabet.cell_symbols), *[outside + 1] * 3), np.uint8)
-    hidden = [*(place for place, state in enumerate(states) if state[1]), outside]
-    for x, (r, right), (b, below) in product(
+    # A 0 leads a number if nothing is left of it; where carries go right, its own carry says that, but for the last 0.
+    leads = range(outside) if row.rightward else [*(place for place, state in enumerate(states) if state[1]), outside]
+    by_carry = steps.swapaxes(1, 2) if row.rightward else steps
+    for x, (c, beside), (b, below) in product(
         range(len(steps)), enumerate((*states, None)), enumerate((*states, blank))
     ):
-        shown, leading = after[x if x < base else None, right, below]
-        steps[x, :, r, b] = number[shown]
-        steps[x, hidden, r, b] = number[leading]
+        shown, leading = after[x if x < base else None, beside, below]
+        by_carry[x, :, c, b] = number[shown]
+        by_carry[x, leads, c, b] = number[leading]
     outputs = (PAD if hides else FIRST_DIGIT + digit for (digit, _), hides in states)
     actions = (SKIP, *[WRITE] * base, *[OPEN] * len(alphabet.signs), SKIP)
     return RuleTable((outside - 1).bit_length(), tuple(range(outside)), steps, tuple(outputs), actions, task)

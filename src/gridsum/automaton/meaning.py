@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import NamedTuple
 
-from gridsum.automaton.proof import TERM_KINDS, Check, find_certificate
+from gridsum.automaton.proof import TERM_KINDS, check_of, find_certificate
 from gridsum.automaton.table import RuleTable
 
 
@@ -51,7 +51,7 @@ class Meaning:
 
 def meaning_of(table: RuleTable) -> Meaning:
     known, base = find_certificate(table), table.task.alphabet.base
-    check = Check(table, known)
+    check = check_of(table, known)
     carries: defaultdict[int, set[int]] = defaultdict(set)
     for kind in TERM_KINDS:
         for state, (_, carry) in known.meaning_of[kind].items():

@@ -77,7 +77,7 @@ class Check:
         self.contexts: set[Context] = set()
         """Those that were looked at."""
         self.states, self.nothing = range(self.outside), self.alphabet.empty_cell
-        self.held = range(self.nothing + 1)
+        self.held, self.at_border = range(self.nothing + 1), range(self.rule.base)
         neighbours = product(TERM_KINDS, self.states)
         self.lefts = [left for kind, state in neighbours for left in self.as_neighbour(kind, state)]
         self.is_blank = {state for state, (_, _, blank) in self.lefts if blank}
@@ -205,21 +205,26 @@ class Check:
     def cells(self) -> Iterator[tuple[Place, Cell, Context, Meaning, list[int] | None]]:
         """Of terms' rows: place, kind, context, what the cell must mean, the twins on its right; None in the last
         column."""
-        base = self.rule.base
         for first, low, below in product((True, False), (True, False), self.states):
             for digit in self.digit_below(first, True, low, below):
-                for x in range(base):
-                    place = Place(first, Shape.DIGIT, x, digit, 0)
+                for x in self.at_border:
+                    holds, own = self.held_by(x)
+                    place = Place(first, holds, own, digit, 0)
                     if meaning := self.rule.value(place):
-                        yield place, Cell(low, Shape.DIGIT), (x, self.outside, below), meaning, None
+                        yield place, Cell(low, holds), (x, self.outside, below), meaning, None
             for digit in self.digit_below(first, False, low, below):
                 for x in self.held:
-                    holds = Shape.DIGIT if x < base else Shape.NOTHING if x == self.nothing else Shape.SIGN
-                    kind, own = Cell(low, holds), x if x < base else None
-                    for _, right, (_, carry), twins in self.beside(first, kind):
+                    holds, own = self.held_by(x)
+                    for _, right, (_, carry), twins in self.beside(first, Cell(low, holds)):
                         place = Place(first, holds, own, digit, carry)
                         if meaning := self.rule.value(place):
-                            yield place, kind, (x, right, below), meaning, twins
+                            yield place, Cell(low, holds), (x, right, below), meaning, twins
+
+    def held_by(self, x: int) -> tuple[Shape, int | None]:
+        """The kind of a symbol, and its digit if it has one."""
+        if x < self.rule.base:
+            return Shape.DIGIT, x
+        return (Shape.NOTHING if x == self.nothing else Shape.SIGN), None
 
     def check_terms(self) -> Iterator[Failure]:
         for place, kind, context, meaning, twins in self.cells():
@@ -236,7 +241,55 @@ class Check:
     def failure(self, condition: str, context: Context, left: int, wanted: str) -> Failure:
         x, right, below = context
         holds = "nothing" if x == self.nothing else self.alphabet.cell_symbols[x]
-        return Failure(condition, holds, left, right, below, self.after(context)[left], wanted)
+        beside = (right, left) if self.rule.row.rightward else (left, right)
+        return Failure(condition, holds, *beside, below, self.after(context)[left], wanted)
+
+
+class RightwardCheck(Check):
+    """The same where carries go to the right: left and right change places, but for leading zeros.
+
+    A 0 with nothing carried to it leads its number, unless the last column is its own.
+    """
+
+    def __init__(self, table: RuleTable, certificate: Certificate) -> None:
+        super().__init__(table, certificate)
+        self.at_border = [self.nothing]
+
+    def after(self, context: Context) -> bytes:
+        """What follows, for every right neighbour; a context is own symbol, left, below."""
+        self.contexts.add(context)
+        x, left, below = context
+        return self.table.steps[x, left, :, below].tobytes()
+
+    def check_last(self, kind: Cell, context: Context, meaning: Meaning) -> Iterator[Failure]:
+        """A cell of the first column, which holds nothing."""
+        yield from self.digits(kind, context, meaning)
+        yield from self.reading(context, self.resting, None)
+
+    def check_inner(
+        self, place: Place, kind: Cell, context: Context, meaning: Meaning, twins: list[int]
+    ) -> Iterator[Failure]:
+        """Any other cell. Only digits stand in the last column."""
+        among = self.resting if place.own is None else [self.outside, *self.resting]
+        yield from self.digits(kind, context, meaning)
+        for twin in twins:
+            if twin != context[1]:
+                yield from self.rest(context, twin, among)
+        for right in among:
+            yield from self.reading(context, [right], self.wanted(meaning, right != self.outside))
+
+    def _beside(self, first: bool, kind: Cell) -> list[Right]:
+        """The left neighbours that a cell can have."""
+        return [left for left in self.rights if fits(first, left[0], kind)]
+
+    def digit_below(self, first: bool, last: bool, low: bool, state: int) -> Iterator[int | None]:
+        """In the first column, here `last`, nothing is below."""
+        if low or not last:
+            yield from super().digit_below(first, last and first, low, state)
+
+
+def check_of(table: RuleTable, certificate: Certificate) -> Check:
+    return (RightwardCheck if Rows.of(table.task).row.rightward else Check)(table, certificate)
 
 
 # What Coq is given
@@ -248,7 +301,7 @@ def find_certificate(table: RuleTable) -> Certificate:
     kinds: tuple[Kind, ...] = (GROUND, *TERM_KINDS)
     found, size = Certificate({kind: {} for kind in kinds}, set(), set()), -1
     while size != len(found):
-        size, check = len(found), Check(table, found)
+        size, check = len(found), check_of(table, found)
         last, *others = (
             check.after((check.nothing, right, check.outside)) for right in (check.outside, *check.ground_states)
         )
@@ -283,7 +336,7 @@ class Proof:
 
 def prove(table: RuleTable) -> Proof:
     """Find the certificate, and check the table with it."""
-    check = Check(table, find_certificate(table))
+    check = check_of(table, find_certificate(table))
     failures = list(dict.fromkeys(check.check()))
     # A state of two meanings makes others fail.
     first = [failure for failure in failures if failure.condition not in ("rest", "reading")]

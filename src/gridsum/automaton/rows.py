@@ -67,19 +67,19 @@ class Rows:
     def of(task: Task) -> "Rows":
         if task.row is None:
             raise TaskError(
-                f"the task {task.name} has no row rule, so nothing can be checked; add, subtract and times have one"
+                f"the task {task.name} has no row rule, so nothing can be checked; add, subtract, times and max do"
             )
         return (Adding if task.row.coq == "addition" else Rows)(task.alphabet.base, task.row)
 
     def value(self, place: Place) -> Meaning | None:
         """What a cell means: its own digit in the first term, else as the rule says; None where this never happens."""
-        if place.first:
+        if place.first and not self.row.rightward:
             return place.own or 0, self.row.nothing
         return self.row.column(place.own, place.below, place.carry)
 
     def none(self, meaning: Meaning) -> bool:
         """Whether a cell that means this is blank if nothing is left of it."""
-        return meaning[0] == 0 and meaning[1] in self._leading
+        return meaning[0] == 0 and meaning[1] in ({self.row.nothing} if self.row.rightward else self._leading)
 
     def beside_right(self, first: bool, kind: Cell, right: Cell, meaning: Meaning) -> bool:
         """Whether a right neighbour can mean this: in the first term no carry, and nothing left of its digits."""

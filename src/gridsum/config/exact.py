@@ -71,6 +71,7 @@ class Phase:
         0.0, "The share of cells randomised at each early step, in half of the problems.", most=1
     )
     bit_cost: float = described(0.0, "The cost of bits that are on, times their mean share.")
+    pad_weight: float = described(0.0, "The weight of the PAD class in this phase; 0: discovery.pad_weight.")
     rate_start: float = described(1e-3, "The learning rate at the start of the phase.")
     rate_end: float = described(1e-3, "The same at its end.")
     patience: int = described(

@@ -52,9 +52,10 @@ def cost(
     columns: Tensor,
     config: DiscoveryConfig,
     bit_cost: float | Tensor,
+    pad_weight: float = 0.0,
 ) -> Cost:
     """The cost of a rollout against targets [R,B,W]; `columns` [R,B,W] is 1 in those of each problem's grid."""
-    weight = class_weights(targets, config.pad_weight) * columns
+    weight = class_weights(targets, pad_weight or config.pad_weight) * columns
     halves = weight.unflatten(1, (2, -1)).sum((2, 3))
     readings = readings_loss(rollout.logits, targets, rollout.corrupted) * weight[:, None]
     losses = readings.unflatten(2, (2, -1)).sum((3, 4)) / halves[:, None]

@@ -6,7 +6,7 @@ from typing import Any
 from gridsum.tasks.alphabet import Alphabet
 from gridsum.tasks.rows import RowRule
 from gridsum.tasks.sums import DECIMAL
-from gridsum.tasks.task import ExpressionError, Task
+from gridsum.tasks.task import BLANKS_COUNT, ExpressionError, Task
 
 
 class Times(Task):
@@ -18,6 +18,7 @@ class Times(Task):
     """
 
     unwritten = -1  # a factor that is not there is not a 0
+    settings = BLANKS_COUNT
 
     def __init__(self, base: int = DECIMAL) -> None:
         self.alphabet = Alphabet(base, "*")
@@ -98,3 +99,28 @@ class Maximum(Task):
                 order = (own > before) * 1 - (own < before) * 1 + (own == before) * order
             found = [before + (order > 0) * (own - before) for before, own in zip(found, other, strict=True)]
         return found
+
+    def arrange(self, lengths: Any, digits: Any, *signs: Any) -> tuple[Any, Any]:  # noqa: ARG002
+        """Half of the terms begin as the first does: else the first digits would nearly always decide."""
+        for term in range(1, digits.shape[-2]):
+            drawn = digits[..., term, :].sum(-1) + lengths[..., term] + term
+            alike = (drawn % 2 == 0) & (lengths[..., term] > 0)
+            own = drawn // 2 % lengths[..., 0].clamp(min=1)  # so many of its last digits are its own
+            for place in range(digits.shape[-1]):
+                change = (alike & (place > own)) * (digits[..., 0, place] - digits[..., term, place])
+                digits[..., term, place] += change
+            lengths[..., term] += alike * (lengths[..., 0] - lengths[..., term])
+        return lengths, digits
+
+    @property
+    def row(self) -> RowRule:
+        """A carry says which number is larger by the digits so far: 1 its own, 2 the one below, 3 neither; 0 is before
+        the first digit that is not 0."""
+
+        def column(own: int | None, below: int | None, larger: int) -> tuple[int, int]:
+            one, other = own or 0, below or 0
+            if larger not in (1, 2):
+                larger = 1 if one > other else 2 if one < other else 3 if one else larger
+            return (one if larger == 1 else other), larger
+
+        return RowRule(column, rightward=True)

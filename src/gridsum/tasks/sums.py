@@ -5,7 +5,7 @@ from typing import Any
 
 from gridsum.tasks.alphabet import LETTERS, Alphabet
 from gridsum.tasks.rows import RowRule
-from gridsum.tasks.task import ExpressionError, Task
+from gridsum.tasks.task import BLANKS_COUNT, ExpressionError, Task
 
 DECIMAL = 10
 # Python refuses (and is slow at) conversions of very long integers, so sums are made in pieces of this size.
@@ -23,6 +23,7 @@ class Mixed(Task):
     """
 
     kind, signs, asks = "mixed", "+-", "sums and differences"
+    settings = BLANKS_COUNT
 
     def __init__(self, base: int = DECIMAL) -> None:
         self.alphabet = Alphabet(base, self.signs)
@@ -52,10 +53,13 @@ class Mixed(Task):
         """The longest term comes first. Where one that is taken away is too large, its digits are made smaller.
 
         Of some, the difference is taken away instead, which leaves what was drawn: else short results of long terms, in
-        which a borrow goes on over leading zeros, would hardly ever come.
+        which a borrow goes on over leading zeros, would hardly ever come. In others the first term has many zeros, and
+        the largest digit is taken from a 0 where it can be: there a borrow goes on.
         """
         lengths, digits = _longest_first(lengths, digits)
-        places, zero = range(digits.shape[-1]), lengths[..., 0] * 0
+        places, zero, most_of_all = range(digits.shape[-1]), lengths[..., 0] * 0, self.alphabet.base - 1
+        zeros = digits.sum((-1, -2)) % _SOME == 0
+        digits[..., 0, :] *= ~(zeros[..., None] & (2 * digits[..., 0, :] < most_of_all))
         left = [digits[..., 0, place] * (place < lengths[..., 0]) for place in places]
         left += [zero] * (self.columns(*digits.shape[-2:]) - len(left))
         for term in range(1, digits.shape[-2]):
@@ -65,6 +69,8 @@ class Mixed(Task):
             for place in reversed(places):
                 own, most = digits[..., term, place] * (place < lengths[..., term]), left[place]
                 own = own - tight * (own > most) * (own - own % most.clamp(min=1))
+                on = zeros & ~tight & (less == 1) & (most == 0) & (place < lengths[..., term])
+                own = own + on * (most_of_all - own)
                 digits[..., term, place] = own
                 tight = tight & (own == most)
             rest = left[:]
@@ -131,7 +137,7 @@ class Addition(Mixed):
     """
 
     kind, signs, asks = "add", "+", "sums"
-    check, arrange = Task.check, Task.arrange
+    check, arrange, settings = Task.check, Task.arrange, Task.settings
 
     @property
     def example(self) -> str:

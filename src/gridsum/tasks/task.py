@@ -3,8 +3,9 @@
 import itertools
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from gridsum.tasks.alphabet import LETTERS, Alphabet
@@ -13,6 +14,10 @@ from gridsum.tasks.rows import RowRule
 if TYPE_CHECKING:
     import numpy as np
 
+BLANKS_COUNT: Mapping[str, Any] = MappingProxyType(
+    {f"phases.{phase}.pad_weight": 1.0 for phase in ("soft", "anneal", "hard", "robust")}
+)
+"""Settings for a task whose results have leading zeros that its terms do not have: a blank counts as a digit does."""
 _THOUSANDS = re.compile(r"(?<![\d,])\d{1,3}(,\d{3})+(?![\d,])")
 
 
@@ -38,6 +43,8 @@ class Task(ABC):
     """What it is measured on, where nothing else is said; of those with too many terms, none."""
     unwritten: int = 0
     """What `result` is given where nothing is written."""
+    settings: Mapping[str, Any] = MappingProxyType({})
+    """What is different in the configuration of `exact` where it learns this task."""
 
     def answer(self, terms: Sequence[str]) -> str:
         """The exact answer, without leading zeros."""

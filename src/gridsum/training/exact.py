@@ -23,7 +23,7 @@ from gridsum.model.runs import as_written, flatten
 from gridsum.objective.exact import Cost, cost
 from gridsum.ops.devices import Replayed, on_gpu
 from gridsum.ops.forms import served
-from gridsum.tasks import DEFAULT, find
+from gridsum.tasks import DEFAULT
 from gridsum.training.discovery import (
     Problems,
     Setting,
@@ -59,7 +59,7 @@ class _Objective(nn.Module):
         problems = draw(phase, shared, stream, self.network.task)
         rollout, states = roll_out(self.network, shared, phase, stream, now, steps, before, problems)
         columns = problems.inside[:, :, 0, :, 0]
-        return cost(rollout, problems.targets, columns, shared, now.bit_cost), states
+        return cost(rollout, problems.targets, columns, shared, now.bit_cost, phase.pad_weight), states
 
 
 class ExactGradients(GradientSource):
@@ -176,9 +176,9 @@ class Exact(Trainable):
     def configure(
         self, setting: str | None = None, task: str | None = None, changes: Mapping[str, Any] | None = None
     ) -> ExactConfig:
-        """Phases have no more terms than the task takes."""
+        """As the task wants it. Phases have no more terms than it takes."""
         config = override(ExactConfig(task=task or DEFAULT), dict(self.chosen_setting(setting)))
-        most = find(config.task).most_terms
+        config, most = override(config, dict(config.learns.settings)), config.learns.most_terms
         shortened = {
             f"phases.{name}.terms": (1, min(most, phase.terms[1]))
             for name, phase in vars(config.phases).items()
