@@ -29,24 +29,13 @@ def base() -> Model:
 @pytest.fixture(scope="session")
 def right(base: Model) -> tuple[Answer, Trace]:
     """A sum that the shipped model gets right."""
-    answer, trace = traced(base, "523+102+9416")
-    assert answer.correct
-    return answer, trace
-
-
-@pytest.fixture(scope="session")
-def wrong(base: Model) -> tuple[Answer, Trace]:
-    answer, trace = traced(base, "11134+1+1+1+1+1")
-    assert not answer.correct
-    return answer, trace
+    return traced(base, "523+102+9416")
 
 
 @pytest.fixture(scope="session")
 def brief(base: Model) -> tuple[Answer, Trace]:
     """A short sum, for films: each of its frames is a picture."""
-    answer, trace = traced(base, "8+7")
-    assert answer.correct
-    return answer, trace
+    return traced(base, "8+7")
 
 
 @pytest.fixture(scope="session")

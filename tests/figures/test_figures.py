@@ -46,32 +46,25 @@ def heights(line: Line2D) -> np.ndarray:
     return np.array(line.get_xydata(), dtype=float)[:, 1]
 
 
-def test_a_figure_becomes_a_picture_of_every_kind(right, tmp_path):
-    answer, trace = right
-    figure = plot_steps(trace, answer)
+def test_a_figure_becomes_a_picture_of_every_kind(brief, tmp_path):
+    """And the same one each time; the settings of the caller stay."""
+    answer, trace = brief
+    with matplotlib.rc_context({"font.size": 31, "axes.grid": False}):
+        before = dict(matplotlib.rcParams)
+        figure = plot_steps(trace, answer)
+        assert dict(matplotlib.rcParams) == before
     for suffix in ("svg", "png", "pdf"):
         save(figure, tmp_path / f"steps.{suffix}")
     assert 0.01 < ink(tmp_path / "steps.png") < 0.9
     assert ElementTree.parse(tmp_path / "steps.svg").getroot().tag.endswith("svg")
     assert (tmp_path / "steps.pdf").read_bytes().startswith(b"%PDF")
-    assert (tmp_path / "steps.png").read_bytes() == plot_steps(trace, answer)._repr_png_(), "the same in a notebook"
-    save(plot_steps(trace, answer), tmp_path / "again.svg")
+    again = plot_steps(trace, answer)
+    assert (tmp_path / "steps.png").read_bytes() == again._repr_png_(), "the same in a notebook"
+    save(again, tmp_path / "again.svg")
     assert (tmp_path / "again.svg").read_bytes() == (tmp_path / "steps.svg").read_bytes()
-
-
-def test_the_callers_settings_stay(right):
-    answer, trace = right
-    with matplotlib.rc_context({"font.size": 31, "axes.grid": False}):
-        before = dict(matplotlib.rcParams)
-        plot_steps(trace, answer)
-        assert dict(matplotlib.rcParams) == before
-
-
-def test_a_name_that_says_no_kind_is_refused_and_nothing_written(right, tmp_path):
-    answer, trace = right
     with pytest.raises(FigureError, match=r"\.svg, \.png or \.pdf"):
-        save(plot_steps(trace, answer), tmp_path / "steps.jpg")
-    assert not list(tmp_path.iterdir())
+        save(figure, tmp_path / "steps.jpg")
+    assert not (tmp_path / "steps.jpg").exists()
 
 
 def test_placement_shows_every_symbol_and_probability(right, texts):
@@ -106,9 +99,10 @@ def test_steps_show_what_changed(right, texts):
     assert f"reads {ADD.decode(codes[-1, 0].tolist())}" in said
 
 
-def test_a_wrong_answer_is_called_wrong(wrong, texts):
-    answer, trace = wrong
-    assert any(f"✗ wrong: it is {answer.expected}" in text for text in texts(plot_steps(trace, answer)))
+def test_a_wrong_answer_is_called_wrong(brief, texts):
+    answer, trace = brief
+    figure = plot_steps(trace, dataclasses.replace(answer, expected="16"))
+    assert any("✗ wrong: it is 16" in text for text in texts(figure))
 
 
 def test_grids_too_large_for_a_picture_are_refused(base):

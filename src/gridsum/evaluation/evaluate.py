@@ -56,7 +56,7 @@ class Asked(NamedTuple):
     space: Space
     batch: Batch
     part: Part
-    index: int
+    number: int
     seed: int
 
 
@@ -243,7 +243,7 @@ class PaperSubject(Subject):
         network, problems = self.model.network, asked.batch.symbols.shape[1]
         size = GridSize(*self.config.grid(asked.space, *asked.part.drawn))
         symbols = asked.batch.symbols.expand(network.runs, -1, -1)
-        stream = Stream.of_seeds(self.model.seeds, self.device).fold(asked.seed).fold(_HALTING).fold(asked.index)
+        stream = Stream.of_seeds(self.model.seeds, self.device).fold(asked.seed).fold(_HALTING).fold(asked.number)
         draws = stream.uniform(problems, network.config.max_evaluation_steps)
         placement = choose_placement(self.placement, symbols.shape[-1], size)
         # Runs go one after the other where one is work enough: each is done when its own last sample halts.
