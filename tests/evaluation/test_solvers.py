@@ -91,16 +91,13 @@ def test_what_comes_after_a_failure_counts() -> None:
     suite = Suite.of_expressions("three", ["12+34", "1+1", "2+2"])
 
     def weak(expression: str) -> str:
-        if expression != "1+1=":
-            return right(expression)
-        raise KeyError("weights")
+        return right(expression) if expression != "1+1=" else {}["weights"]
 
     record = measured("weak", weak, suite)
-    assert measured("exact", right, find("2x3")[0], 2).answers is None, "they are kept of fixed expressions alone"
     assert (record.sequences_right, record.failed, record.answers) == (2, 1, ("46", "", "4"))
     long = measured("weak", lambda _: 4.5, find("2x602")[0], 1)
-    assert long.failure is not None
-    assert len(long.failure) < 200
+    assert long.answers is None, "they are kept of fixed expressions alone"
+    assert len(long.failure or "") < 200
 
 
 def test_interrupting_is_not_answering() -> None:
@@ -130,8 +127,7 @@ def test_a_solver_says_by_its_type_what_it_takes(kind: Any, takes: bool) -> None
 
     solver.__annotations__["problems"] = kind
     assert takes_list(solver) == takes
-    assert not takes_list(right.__call__)
-    assert not takes_list(print)
+    assert not takes_list(dict), "it is silent about its parameters"
 
 
 def test_a_list_of_the_wrong_length_is_no_answer() -> None:
@@ -140,8 +136,7 @@ def test_a_list_of_the_wrong_length_is_no_answer() -> None:
 
     record = measured("short", short, find("2x3")[0], 4)
     assert (record.sequences_right, record.failed) == (0, 4)
-    assert record.failure is not None
-    assert "gave no list of 4 answers" in record.failure
+    assert "gave no list of 4 answers" in str(record.failure)
 
 
 HOSTILE = """
