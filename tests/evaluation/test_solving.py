@@ -84,22 +84,24 @@ def test_a_fleets_records_are_those_of_its_runs_however_the_work_is_divided(name
     """In parts, run by run where one is work enough, and of runs that are loaded alone."""
     config = override(variant(name), SMALLEST | {"model.max_evaluation_steps": 12, "model.fixed_steps": 4})
     model = replace(base, config=config, network=Network(config.model, (0, 1)), seeds=(0, 1))
-    suite, taken, infer = find("[1,3]x[1,5]")[0], [], solving.infer
+    (suite,), taken, infer = find("[1,3]x[1,5]"), [], solving.infer
     monkeypatch.setattr(solving, "infer", lambda net, *rest: taken.append(net.runs) or infer(net, *rest))
-    together = evaluate(PaperSubject(model), suite, 24)
+    fleet = PaperSubject(model, grids="published")
+    together = evaluate(fleet, suite, 15)
     assert [record.seed for record in together] == [0, 1]
-    assert taken == [2] * 16
+    assert taken == [2] * 5
     with monkeypatch.context() as patch:
         patch.setattr(solving, "_CELLS_AT_ONCE", 50)
-        assert evaluate(PaperSubject(model), suite, 24) == together
+        assert evaluate(fleet, suite, 15) == together
+    assert len(taken) > 2 * 5
     with monkeypatch.context() as patch:
         patch.setattr("gridsum.evaluation.evaluate._CELLS_OF_A_RUN", 1)
-        assert evaluate(PaperSubject(model), suite, 24) == together
-    assert taken[-32:] == [1] * 32
+        assert evaluate(fleet, suite, 15) == together
+    assert taken[-10:] == [1] * 10
     for seed, record in enumerate(together):
         path = tmp_path / f"{seed}.safetensors"
         save_run(path, model.network, seed, model.config, seed)
-        assert evaluate(PaperSubject(load_runs("base", [path])), suite, 24) == [record]
+        assert evaluate(PaperSubject(load_runs("base", [path]), grids="published"), suite, 15) == [record]
     assert model.network.alone(1).output.weight.data_ptr() == model.network.output.weight[1].data_ptr()
 
 
