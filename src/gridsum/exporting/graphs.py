@@ -54,20 +54,13 @@ class _Step(nn.Module):
         super().__init__()
         self.network = network
 
-    def forward(self, grid: Tensor, context: Tensor) -> tuple[Tensor, ...]:
-        assert self.network.context is not None
+    def forward(self, grid: Tensor, context: Tensor | None = None) -> tuple[Tensor, ...]:
         grids = grid[None]
-        after, halting = self.network.context(context[None], grids)
-        return self.network.step(grids)[0], after[0], halting[0], self.network.read(grids)[0]
-
-
-class _FixedStep(nn.Module):
-    def __init__(self, network: Network) -> None:
-        super().__init__()
-        self.network = network
-
-    def forward(self, grid: Tensor) -> tuple[Tensor, ...]:
-        return self.network.step(grid[None])[0], self.network.read(grid[None])[0]
+        after, logits = self.network.step(grids)[0], self.network.read(grids)[0]
+        if self.network.context is None or context is None:
+            return after, logits
+        following, halting = self.network.context(context[None], grids)
+        return after, following[0], halting[0], logits
 
 
 class _RuleStep(nn.Module):
@@ -94,48 +87,43 @@ def write_graphs(network: Network | RuleNetwork, folder: Path) -> list[Path]:
             f"ONNX needs {error.name}, which is not installed; install it with: pip install '.[onnx]'"
         ) from None
     network = network.float().cpu().eval()
-    width, letters = network.config.width, network.embedding.weight.shape[1]
-    grid = {0: "problems", 1: "rows", 2: "columns"}
+    letters = network.embedding.weight.shape[1]
 
-    def symbols(problems: int, length: int, *_: int) -> dict[str, Tensor]:
+    def input_of(problems: int, length: int, *_: int) -> dict[str, Tensor]:
         return {"symbols": torch.randint(letters, (problems, length))}
 
-    _write(_Input(network), folder / "input.onnx", symbols, {"symbols": {0: "problems", 1: "length"}},
-           ["vectors", "actions"])  # fmt: skip
+    def step_of(problems: int, _: int, *shape: int) -> dict[str, Tensor]:
+        if isinstance(network, RuleNetwork):
+            bits = torch.randint(2, (problems, *shape, network.config.bits)) * 2.0 - 1
+            return {"symbols": torch.randint(letters - 1, (problems, *shape)), "bits": bits}
+        width, length = network.config.width, network.config.context_length
+        context = {} if network.context is None else {"context": torch.randn(problems, length, width)}
+        return {"grid": torch.randn(problems, *shape, width), **context}
+
     if isinstance(network, RuleNetwork):
-
-        def cells(problems: int, _: int, rows: int, columns: int) -> dict[str, Tensor]:
-            bits = torch.randint(2, (problems, rows, columns, network.config.bits)) * 2.0 - 1
-            return {"symbols": torch.randint(letters - 1, (problems, rows, columns)), "bits": bits}
-
-        _write(_RuleStep(network), folder / "step.onnx", cells, {"symbols": grid, "bits": grid},
-               ["next_bits", "logits"])  # fmt: skip
-    elif network.context is None:
-
-        def plain(problems: int, _: int, rows: int, columns: int) -> dict[str, Tensor]:
-            return {"grid": torch.randn(problems, rows, columns, width)}
-
-        _write(_FixedStep(network), folder / "step.onnx", plain, {"grid": grid}, ["next_grid", "logits"])
+        step, outputs = _RuleStep(network), ["next_bits", "logits"]
     else:
-
-        def both(problems: int, _: int, rows: int, columns: int) -> dict[str, Tensor]:
-            context = torch.randn(problems, network.config.context_length, width)
-            return {"grid": torch.randn(problems, rows, columns, width), "context": context}
-
-        axes = {"grid": grid, "context": {0: "problems"}}
-        _write(_Step(network), folder / "step.onnx", both, axes, ["next_grid", "next_context", "halting", "logits"])
-    return [folder / "input.onnx", folder / "step.onnx"]
+        halting = [] if network.context is None else ["next_context", "halting"]
+        step, outputs = _Step(network), ["next_grid", *halting, "logits"]
+    return [
+        _write(_Input(network), folder / "input.onnx", input_of, ["vectors", "actions"]),
+        _write(step, folder / "step.onnx", step_of, outputs),
+    ]
 
 
-def _write(module: nn.Module, path: Path, make: Any, axes: dict[str, dict[int, str]], outputs: list[str]) -> None:
+def _write(module: nn.Module, path: Path, make: Any, outputs: list[str]) -> Path:
     """Make a graph, and keep it once it was compared with torch on grids of several sizes."""
     with torch.random.fork_rng(), torch.no_grad(), warnings.catch_warnings():
         torch.manual_seed(0)
         warnings.simplefilter("ignore")  # what the exporter says of itself
         logging.getLogger("torch.onnx").setLevel(logging.ERROR)
         example = make(*_SIZES[0])
+        labels = {"context": ["problems"]} if path.stem == "step" else {"symbols": ["problems", "length"]}
         dynamic = {
-            name: {axis: torch.export.Dim(label, min=1, max=1 << 20) for axis, label in axes[name].items()}
+            name: {
+                axis: torch.export.Dim(label, min=1, max=1 << 20)
+                for axis, label in enumerate(labels.get(name, ["problems", "rows", "columns"]))
+            }
             for name in example
         }
         made = torch.onnx.export(
@@ -147,6 +135,7 @@ def _write(module: nn.Module, path: Path, make: Any, axes: dict[str, dict[int, s
         for size in _SIZES:
             compare(module, graph, make(*size))
     write_atomically(path, graph)
+    return path
 
 
 def compare(module: nn.Module, graph: bytes, inputs: dict[str, Tensor]) -> None:

@@ -5,8 +5,7 @@ so nothing is built from it before its checksum, shapes, types and values have b
 """
 
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,14 +57,9 @@ class Model:
         return self.config.learns
 
 
-def run_state(network: nn.Module, run: int) -> dict[str, Tensor]:
-    """The parameters of one run, without the run dimension."""
-    return {name: tensor[run].detach().cpu().contiguous() for name, tensor in network.state_dict().items()}
-
-
 def save_run(path: Path, network: nn.Module, run: int, config: Any, seed: int) -> None:
     about = {"format": _FORMAT, "seed": seed, "config": json.loads(to_json(config))}
-    write_atomically(path, seal(run_state(network, run), about))
+    write_atomically(path, seal({name: tensor[run] for name, tensor in network.state_dict().items()}, about))
 
 
 def load_runs(name: str, paths: Sequence[Path], device: torch.device | str = "cpu", of: type[Any] = object) -> Model:
@@ -150,36 +144,25 @@ def facts(model: Model) -> dict[str, Any]:
 
 def configuration_of(path: Path) -> Any:
     """The configuration of a weights file."""
-    with _explained(path):
-        return _configuration(path, about_file(path, _FORMAT))
+    return _read(path, whole=False)[1]
 
 
-def _configuration(path: Path, about: dict[str, Any]) -> Any:
+def _read(path: Path, whole: bool = True) -> tuple[dict[str, Tensor], Any, int]:
+    """The tensors of a weights file, if the whole is wanted, the configuration and the seed of its run."""
+    try:
+        state, about = unseal(path, _FORMAT) if whole else ({}, about_file(path, _FORMAT))
+    except FileNotFoundError:
+        raise StoreError(f"{path} does not exist") from None
+    except SealError as error:
+        raise StoreError(f"{path} cannot be used: {error}; copy it again, or train the model again") from None
     try:
         if not isinstance(about.get("config"), dict) or type(about.get("seed")) is not int:
             raise ValueError("its seed or its configuration is missing")
         config = read_config(about["config"])
         assert config.learns  # a task that does not exist is told here, too
-        return config
     except ValueError as error:
         raise StoreError(f"{path} holds a configuration that this version cannot read: {error}") from None
-
-
-def _read(path: Path) -> tuple[dict[str, Tensor], Any, int]:
-    """The tensors of a weights file, the configuration and the seed of its run."""
-    with _explained(path):
-        state, about = unseal(path, _FORMAT)
-    return state, _configuration(path, about), about["seed"]
-
-
-@contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except FileNotFoundError:
-        raise StoreError(f"{path} does not exist") from None
-    except SealError as error:
-        raise StoreError(f"{path} cannot be used: {error}; copy it again, or train the model again") from None
+    return state, config, about["seed"]
 
 
 def check_state(path: Path, config: Any, state: dict[str, Tensor], shapes: nn.Module) -> None:
