@@ -32,7 +32,6 @@ OPTIONS = {
     "solve 1+1 --file sums.txt": "not both",
     "solve 1+1 --json --show": "not allowed with",
     "solve 1+1 --modle x": "did you mean --model?",
-    "solve 1+1 --model": "expected one argument",
     "solve 1+1 --halting medain": "did you mean 'median'?",
     "solve 1+1 --halting median": "exact always halts at a fixed point and uses hard placement; leave out halting",
     "solve 1+1 --model base --network": "base is a network already; the option network is for",
@@ -41,31 +40,24 @@ OPTIONS = {
     "solve 1=2=": "more than one '='",
     "solve １+2": "U+FF11",
     "solve -5+3": "minus signs are not allowed",
-    "solve 1+1 --seed -1": "'-1' is not a whole number",
     "solve 1+1 --seed 9223372036854775808": "from 0 to 9223372036854775807",
     "solve --file NOWHERE": "no such file",
     "solve --file .": "is a directory",
     "solve 1+1 --model NOWHERE": "unknown model 'NOWHERE'",
-    "table scores 2": "'2' is one argument too many",
     "train --resume": "which training is to go on? Name its folder with --out",
     "train --out OUT --training.epoch 3": "did you mean --training.epochs?",
-    "train --out OUT --training.epochs three": "training.epochs takes a whole number",
     "train --out OUT --objective.regulariser l2": "one of explore-reinforce, kl, none",
     "train --out OUT --variant nogroup": "did you mean 'noGroups'?",
     "train --out OUT --setting txt": "base has no setting 'txt'; did you mean 'text'?",
     "train --out OUT --setting text --resume": "leave out start_from and resume",
     "train --out OUT --resume": "no training run to resume",
     "train --out OUT --seeds 9-1": "write it as 1-9",
-    "train --out OUT --seeds 1,0-2": "seed 1 is named twice",
     "evaluate --suite comparsion": "did you mean 'comparison'?",
-    "evaluate --suite 3x": "is not a problem set",
     "evaluate --samples 0": "from 1 to",
     "evaluate --out .": "is a folder",
     "evaluate --model no_such_module:f --suite 2x2": "No module named 'no_such_module'; install it",
     "table scors": "did you mean 'scores'?",
-    "table scores --format markdwon": "did you mean 'markdown'?",
     "table --records r.jsonl": "which table?",
-    "models --jsn": "did you mean --json?",
     "figure rings --out a.svg": "did you mean 'ring'?",
     "figure steps": "no file to write to; add --out steps.svg",
     "figure --out a.svg": "Name one of: placement",
@@ -75,22 +67,17 @@ OPTIONS = {
     "figure training --runs . --out a.svg": "is not a training folder",
     "figure steps --out a.bmp": "use a name that ends in .svg, .png or .pdf",
     "figure steps 12-3 --out a.svg": "only sums of non-negative",
-    "figure steps --halting fixed --model base --out a.svg": "use 'sampled' or 'median'",
     "figure halting --model exact --out a.svg": "needs a network of the paper",
     f"figure steps {'1' * 90} --out a.svg": "too large for a picture",
     "figure film 58+67": "no file to write to; add --out film.gif",
-    "figure film 58+67 --out sum.mov": "use a name that ends in .gif",
     "page": "required: --out",
     "page --out site --address example.org": "does not begin with https:// or http://",
     f"page --out {__file__}": "is a file; name a folder",
     "rule --table none.json": "none.json",
     "rule --model base": "its cells hold vectors, not bits, so no finite table describes it; use exact",
-    "prove --model base": "base has no rule to print or prove: its cells hold vectors",
     "watch none": "none: no such folder",
     "watch .": "no training run, reproduction or sweep in",
-    "serve --prot 1": "did you mean --port?",
     "serve --port 65536": "from 0 to 65535",
-    "serve --port 0 --host nowhere.invalid": "there is no address 'nowhere.invalid' here; use 127.0.0.1",
     "serve --port 0 --host 192.0.2.1": "cannot listen on port 0 of 192.0.2.1",
     "serve --port 0 --model base --model base": "model 'base' is named twice",
 }
@@ -102,29 +89,21 @@ NATURAL = {
     "base 12+34": "write: gridsum solve --model base 12+34",
     "solve base 12+34": "'base' is not a sum; write --model base",
     "solve -m base 12+34": "unknown option -m; did you mean --model?",
-    "solve 12+34 --model no-groups": "did you mean 'noGroups'?",
     "solve 12+34 --verbose": "unknown option --verbose; see gridsum solve --help",
     "solve 5-3": "Differences are the task subtract",
     "solve 12+34 --device 0": "or cuda:0 for the first of several",
     "train base": "'base' is one argument too many; write --variant base",
     "train --seeds 0 1 2": "write several seeds as 0,1,2 or 0-2",
-    "train --seeds cuda": "'cuda' does not name seeds; write them as 3, 0-9 or 0,2,5-7",
     "train --device 0-9": "unknown device '0-9'; use auto, cpu, cuda",
     "train --seed 3": "did you mean --seeds?",
     "train --lr 0.1": "did you mean --training.learning_rate?",
     "train --precision bf16": "did you mean --training.precision?",
     "train --variant exact --small": "did you mean --setting small?",
     "train --task sub": "did you mean 'subtract'?",
-    "train --task.terms 6": "task.terms takes two whole numbers, such as 1,4",
-    "train --training.precision fp16": "one of auto, fp32, tf32, bf16",
-    "evaluate base 2x15": "'base' is one argument too many; write --model base",
     "evaluate 2x15": "'2x15' is one argument too many; write --suite 2x15",
     "evaluate --suite base": "'base' is a model, not a suite; name it with --model",
     "evaluate --suite (2,15)": "did you mean '2x15'?",
-    "evaluate --suite nines+1": "did you mean 'nines+1:2x1000'?",
     "evaluate --samples 1e3": "'1e3' is not a whole number",
-    "table comparison base": "'base' is one argument too many; write --records base",
-    "rule base": "'base' is one argument too many; write --model base",
 }
 
 
@@ -159,22 +138,15 @@ def test_a_page_without_its_packages(name: str, command: Command, monkeypatch: p
 @pytest.mark.parametrize(
     "line", ["train --out {}", "evaluate --suite 2x2 --out {}", "figure steps --out {}.svg", "table scores --out {}"]
 )
-def test_a_place_below_a_file(line: str, command: Command, tmp_path: Path):
+def test_a_place_below_a_file_or_in_a_read_only_folder(line: str, command: Command, tmp_path: Path):
     (tmp_path / "file").write_text("here already")
     told = refused(command(*line.format(tmp_path / "file" / "below" / "deeper").split()))
     assert str(tmp_path / "file") in told
     assert (tmp_path / "file").read_text() == "here already"
-
-
-@pytest.mark.parametrize(
-    "line", ["train --out {}/run", "evaluate --suite 2x2 --out {}/r", "figure steps --out {}/t.svg"]
-)
-def test_a_read_only_folder(line: str, command: Command, tmp_path: Path):
     locked = tmp_path / "locked"
     locked.mkdir(mode=0o500)
-    if os.access(locked, os.W_OK):
-        pytest.skip("whoever runs this may write anywhere")
-    assert str(locked) in refused(command(*line.format(locked).split()))
+    if not os.access(locked, os.W_OK):  # unless whoever runs this may write anywhere
+        assert str(locked) in refused(command(*line.format(locked / "below").split()))
 
 
 def test_a_full_disk(command: Command, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

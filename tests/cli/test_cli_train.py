@@ -100,27 +100,19 @@ def test_a_signal_to_stop_loses_nothing_either(training: list[str], tmp_path: Pa
             signal.raise_signal(number)
 
 
-def test_overrides_reach_the_run(command: Command, tiny_options: list[str], tmp_path: Path):
+def test_a_setting_and_overrides_reach_the_run(command: Command, tiny_options: list[str], tmp_path: Path):
     folder = tmp_path / "run"
-    given = ["--variant", "SASA", "--seeds", "5", "--training.epochs", "1", "--task.digits", "1,2"]
-    status, out, err = command("train", "--out", str(folder), *given, *tiny_options, "--model.query_encoding", "no")
+    given = ["--variant", "SASA", "--setting", "text", "--seeds", "5", "--training.epochs", "1", "--task.digits", "1,2"]
+    more = ["--task.spare_rows", "2", "--model.query_encoding", "no"]
+    status, out, err = command("train", "--out", str(folder), *given, *tiny_options, *more)
     assert (status, out) == (0, "")
     setup = json.loads((folder / "config.json").read_text())
     assert setup["seeds"] == [5]
     assert (setup["variant"], setup["model"]["width"], setup["task"]["digits"]) == ("SASA", 16, [1, 2])
     assert setup["model"]["query_encoding"] is False
+    assert (setup["objective"]["normalise"], setup["objective"]["success"]) == ("batch", "expected")
+    assert (setup["task"]["spare_rows"], setup["task"]["spare_columns"]) == (2, 2), "what is overridden counts last"
     assert f"gridsum solve 523+102 --model {folder}/seed-5" in err
-
-
-def test_a_variant_may_be_trained_under_another_reading(command: Command, tiny_options: list[str], tmp_path: Path):
-    given = ["--setting", "text", "--task.spare_rows", "2", "--training.epochs", "1", "--task.digits", "1,2"]
-    for name, variant, options in (("named", "noGroups", ["--variant", "noGroups"]), ("default", "base", [])):
-        status, _, err = command("train", "--out", str(tmp_path / name), *options, *given, *tiny_options)
-        assert status == 0, err
-        setup = json.loads((tmp_path / name / "config.json").read_text())
-        assert setup["variant"] == variant
-        assert (setup["objective"]["normalise"], setup["objective"]["success"]) == ("batch", "expected")
-        assert (setup["task"]["spare_rows"], setup["task"]["spare_columns"]) == (2, 2), "what is overridden counts last"
 
 
 def test_training_goes_on_from_another_training_s_weights(command: Command, trained: Path, tmp_path: Path):

@@ -14,30 +14,15 @@ from gridsum.model.runs import parameter_count
         ({"model.width": 66}, "a multiple of 4"),
         ({"model.width": 0}, "model.width must be at least 4"),
         ({"model.groups": 3}, "model.groups is 3, which does not divide"),
-        ({"model.heads": 0}, "model.heads must be at least 1"),
-        ({"model.context_heads": 5}, "model.context_heads"),
         ({"training.batch": 10**12}, r"training\.batch must be at most 1,000,000"),
-        ({"task.digits": (1, 10**9)}, r"task\.digits must be at most"),
-        ({"model.max_evaluation_steps": 10**12}, r"max_evaluation_steps must be at most 100,000"),
         ({"objective.weight": float("nan")}, r"objective\.weight must be"),
         ({"variant": "\x1b[31mred"}, "letters that can be read"),
         ({"model.kernel": 2}, "odd"),
-        ({"model.kernel": -1}, "model.kernel must be at least 1"),
         ({"model.dropout": 1.0}, "model.dropout"),
-        ({"model.dropout": -0.1}, "model.dropout"),
-        ({"model.dropout": "nan"}, "model.dropout"),
         ({"model.epsilon": 0.0}, "model.epsilon"),
-        ({"model.max_steps": 0}, "model.max_steps"),
-        ({"model.step_hidden": 10}, "model.step_hidden"),
-        ({"model.halting": "converge"}, "model.halting takes one of ponder, fixed"),
-        ({"objective.prior": 1.0}, "objective.prior"),
-        ({"objective.weight": -1.0}, "objective.weight"),
-        ({"training.batch": 0}, "training.batch"),
         ({"training.batch": 127}, "cannot be divided among 2 groups"),
-        ({"training.clip": 0.0}, "training.clip"),
         ({"task.terms": (4, 1)}, "task.terms must be two numbers"),
         ({"task.bucket_bounds": (4,)}, "task.bucket_bounds"),
-        ({"task.random_rows": -1}, "task.random_rows"),
     ],
 )
 def test_impossible_values(changes, complaint):
@@ -81,12 +66,12 @@ def test_variants_are_the_table_s(name, groups, heads, query_encoding, halting, 
     assert config.objective.regulariser == regulariser
     assert model.fixed_steps == 12
     changed = {
+        "variant",
         "model.groups",
         "model.heads",
         "model.query_encoding",
         "model.halting",
         "objective.regulariser",
-        "variant",
     }
     base = fields_of(variant("base"))
     assert {path for path, leaf in fields_of(config).items() if leaf != base[path]} <= changed

@@ -42,9 +42,7 @@ def test_missing_fields_have_their_defaults():
     ("data", "nearest"),
     [
         ({"modle": {}}, "model"),
-        ({"model": {"widht": 32}}, "model.width"),
         ({"training": {"learningrate": 1e-3}}, "training.learning_rate"),
-        ({"objective": {"regularizer": "kl"}}, "objective.regulariser"),
     ],
 )
 def test_an_unknown_field_names_the_nearest(data, nearest):
@@ -61,16 +59,11 @@ def test_a_field_like_no_other_lists_what_there_is():
     ("data", "complaint"),
     [
         ({"model": {"width": "64"}}, "model.width takes a whole number, not '64'"),
-        ({"model": {"width": 64.0}}, "model.width takes a whole number"),
         ({"model": {"width": True}}, "model.width takes a whole number"),
-        ({"model": {"width": None}}, "model.width takes a whole number"),
         ({"model": {"dropout": "0.1"}}, "model.dropout takes a number"),
-        ({"model": {"dropout": True}}, "model.dropout takes a number"),
         ({"model": {"query_encoding": 1}}, "model.query_encoding takes true or false"),
         ({"model": {"halting": "never"}}, "model.halting takes one of ponder, fixed, not 'never'"),
-        ({"model": {"halting": ["ponder"]}}, "model.halting takes one of"),
         ({"task": {"terms": [1, 2, 3]}}, "task.terms takes two whole numbers"),
-        ({"task": {"terms": 4}}, "task.terms takes two whole numbers"),
         ({"task": {"bucket_bounds": [1.5]}}, "task.bucket_bounds takes whole numbers"),
         ({"variant": 3}, "variant takes text"),
         ({"model": 3}, "model must be an object"),
@@ -92,14 +85,11 @@ def test_a_whole_number_may_stand_for_a_number():
     [
         ("model.groups", "1", 1),
         ("training.learning_rate", "5e-4", 5e-4),
-        ("objective.weight", "1", 1.0),
         ("model.query_encoding", "false", False),
         ("model.query_encoding", "Yes", True),
         ("model.halting", "fixed", "fixed"),
         ("task.terms", "[2,5]", (2, 5)),
-        ("task.terms", "2, 5", (2, 5)),
         ("task.bucket_bounds", "", ()),
-        ("task.bucket_bounds", "3", (3,)),
         ("variant", "mine", "mine"),
     ],
 )
@@ -114,11 +104,8 @@ def test_override_reads_strings(path, text, value):
     ("path", "text"),
     [
         ("model.groups", "one"),
-        ("model.groups", "1.5"),
         ("model.query_encoding", "maybe"),
-        ("model.dropout", "0,1"),
         ("model.halting", "soon"),
-        ("task.terms", "1-4"),
         ("task.terms", "1,2,3"),
     ],
 )
