@@ -1,43 +1,49 @@
 """Which neighbours a rule needs, learned by deletion: runs that see more than three are narrowed, taught and proved.
 
-    gridsum train --variant exact --setting small --rule.neighbours "left right below above" --consolidation.rounds 0 \
-        --seeds 0-4 --out FOLDER
-    python benchmarks/neighbourhood.py FOLDER [--json FILE]
+    gridsum train --variant exact --setting small --rule.neighbours "left right below above own" \
+        --consolidation.rounds 0 --seeds 0-4 --out FOLDER
+    python benchmarks/neighbourhood.py FOLDER [--seeds 0-4] [--json FILE]
 
-States are minimised from what stands to the left, to the right and below at rest, as if a cell saw nothing else. If
-the target table that follows answers as many sums right as the run itself, what else the run sees is not needed: it is
-deleted, the narrowed network keeps its other weights and learns the table, and its rule is proved. How well the states
-are explained without each of the three says whether it is needed. Nothing but the proof knows addition.
+At rest a cell's own state tells nothing but itself: `own` is deleted first. For any three of the other neighbours, in
+any order, states are minimised as if a cell saw nothing else, and the target table that follows solves sums. The three
+whose table has most of them right are kept: what else the run sees is not needed. It is deleted, the narrowed network
+keeps its other weights and learns the table, and its rule is consolidated and proved as any is. Nothing but the proof
+knows addition.
 """
 
 import argparse
 import json
 from dataclasses import replace
+from itertools import permutations
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from gridsum.automaton.consolidate import draw, fit
-from gridsum.automaton.minimise import minimise
-from gridsum.automaton.observe import observe
-from gridsum.automaton.rule import LearnedRule, alone, together
+from gridsum.automaton.rule import LearnedRule, alone
 from gridsum.automaton.settle import settle
+from gridsum.automaton.targets import TargetTable
 from gridsum.config.exact import PROVABLE, ConsolidationConfig
+from gridsum.config.fields import seeds_of
 from gridsum.model.rule import RuleNetwork
 from gridsum.model.store import load_runs
 from gridsum.ops.devices import describe, pick_device
 
 AT_ONCE = 10_000
 """Grids that are stepped at a time."""
+GLANCE = 12_000
+"""Sums by which three neighbours are compared with three others."""
 
 
 class Wide(LearnedRule):
     """The rule of a run that sees more, on grids; of contexts it knows what the narrowed network makes of them."""
 
     def __init__(self, network: RuleNetwork, narrow: RuleNetwork) -> None:
+        self.wide, self.places = network, narrow.config.positions
         super().__init__(narrow)
-        self.wide = network
 
     @torch.no_grad()
     def step(self, x: Tensor, state: Tensor) -> Tensor:
@@ -50,6 +56,18 @@ class Wide(LearnedRule):
         )
 
 
+class Remembering(Wide):
+    """It shows the same grids at rest, whichever of its neighbours are looked at."""
+
+    known: dict[bytes, tuple[Tensor, Tensor]]
+
+    def rest(self, x: Tensor, limit: int, start: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        key = x.cpu().numpy().tobytes()
+        if key not in self.known:
+            self.known[key] = super().rest(x, limit, start)
+        return self.known[key]
+
+
 def narrowed(network: RuleNetwork, kept: tuple[str, ...]) -> RuleNetwork:
     """The network with these neighbours alone."""
     positions = network.config.positions
@@ -60,47 +78,61 @@ def narrowed(network: RuleNetwork, kept: tuple[str, ...]) -> RuleNetwork:
     return part.to(network.decided.device)
 
 
-def explained(rule: LearnedRule, config: ConsolidationConfig, seed: int) -> dict[str, float]:
-    """The share of cells that hold what most in their context hold, with the three neighbours and without each."""
-    counts = minimise(observe(rule, config, seed), rule.outputs().cpu().numpy(), config.rare).counts
-    without = {f"without {name}": counts.sum(1 + axis) for axis, name in enumerate(PROVABLE)}
-    return {name: float(part.max(-1).sum() / part.sum()) for name, part in {"all three": counts, **without}.items()}
+def compared(network: RuleNetwork, config: ConsolidationConfig, seed: int) -> dict[tuple[str, ...], float]:
+    """The share of sums that a target table from any three neighbours has right, the best first."""
+    look, known = replace(config, problems=min(GLANCE, config.problems), repair=False), {}
+    shares = dict[tuple[str, ...], float]()
+    for kept in permutations([name for name in network.config.positions if name != "own"], len(PROVABLE)):
+        rule = Remembering(network, narrowed(network, kept))
+        rule.known = known
+        shares[kept] = draw(rule, look, seed, lambda _: None)[0].targets_right
+    return dict(sorted(shares.items(), key=lambda item: -item[1]))
+
+
+def in_order(table: TargetTable, kept: tuple[str, ...]) -> TargetTable:
+    """The table with its neighbours in the order of the proof's."""
+    axes = [1 + kept.index(name) for name in PROVABLE]
+    return TargetTable(table.states, np.ascontiguousarray(table.targets.transpose(0, *axes)))
+
+
+def deleted(network: RuleNetwork, config: ConsolidationConfig, seed: int) -> dict[str, Any]:
+    """What one run comes to with the three neighbours that it needs."""
+    shares = compared(network, config, seed)
+    kept = next(iter(shares))
+    found: dict[str, Any] = {"seed": seed, "right": {" ".join(places): share for places, share in shares.items()}}
+    for places, share in list(shares.items())[:3]:
+        print(f"seed {seed}: {share:.4f} right from {', '.join(places)}", flush=True)
+    narrow = narrowed(network, kept)
+    round_, table = draw(Wide(network, narrow), config, seed * 1000, lambda news: print("  ", news, flush=True))
+    found |= {"kept": kept, "round": vars(round_)}
+    if table is not None and set(kept) == set(PROVABLE):
+        narrow.requires_grad_(True)
+        fit(narrow, [in_order(table, kept)], config, [seed])
+        ((_, found["proof"]),) = settle(narrow, config, [seed], lambda news: print("  ", news, flush=True))
+    print(f"seed {seed}: kept {', '.join(kept)};", "proved" if found.get("proof", {}).get("proved") else "not proved")
+    return found
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="of trained runs that are not consolidated")
+    parser.add_argument("--seeds", type=seeds_of, help="some of them")
     parser.add_argument("--json", type=Path, metavar="FILE", help="the record")
     parser.add_argument("--problems", type=int, help="sums that are looked at")
     parser.add_argument("--device", default="auto")
     options = parser.parse_args()
     device = pick_device(options.device)
     model = load_runs("exact", sorted(options.folder.glob("seed-*/weights.safetensors")), device)
-    seen, config = model.network.config.positions, model.config.consolidation
-    config = replace(config, problems=options.problems or config.problems)
-    runs, taught, tables = [], [], []
-    for run, seed in enumerate(model.seeds):
-        network = alone(model.network, run)
-        narrow = narrowed(network, PROVABLE)
-        rule = Wide(network, narrow)
-        found = {"seed": seed, "explained": explained(rule, replace(config, problems=config.problems // 10), seed)}
-        runs.append(found)
-        print(f"seed {seed}: explained by", {name: round(share, 4) for name, share in found["explained"].items()})
-        found["round"], table = draw(rule, config, seed * 1000, lambda news: print("  ", news, flush=True))
-        found["round"] = vars(found["round"])
-        if table is not None:
-            taught.append((found, narrow))
-            tables.append(table)
-    if tables:
-        fleet = together([narrow for _, narrow in taught]).requires_grad_(True)
-        seeds = [found["seed"] for found, _ in taught]
-        fit(fleet, tables, config, seeds)
-        for run, result in settle(fleet, replace(config, rounds=1), seeds, lambda news: print("  ", news, flush=True)):
-            taught[run][0]["proof"] = result
-    for found in runs:
-        print("seed", found["seed"], "proved" if found.get("proof", {}).get("proved") else "not proved", flush=True)
+    usual = ConsolidationConfig()
+    config = replace(model.config.consolidation, rounds=usual.rounds, problems=options.problems or usual.problems)
+    runs = [
+        deleted(alone(model.network, run), config, seed)
+        for run, seed in enumerate(model.seeds)
+        if options.seeds is None or seed in options.seeds
+    ]
     if options.json:
-        record = {"command": f"python benchmarks/neighbourhood.py ({' '.join(seen)})", "device": describe(device)}
+        seen = " ".join(model.network.config.positions)
+        record = {"command": f"python benchmarks/neighbourhood.py FOLDER ({seen})", "device": describe(device)}
         options.json.write_text(json.dumps(record | {"runs": runs}, indent=1) + "\n")
 
 

@@ -18,7 +18,7 @@ from gridsum.tasks import FIRST_DIGIT
 # With few terms at most the first of them is read right above the lowest row, as solving has it.
 _GRIDS = ((4, 1, 1, 1.0), (4, 1, 2, 1.0), (4, 2, 1, 1.0), (4, 1, 1, 0.0), (1, 1, 1, 1.0), (2, 1, 1, 1.0))
 _AT_ONCE = 25_000
-# Of more symbols than so many more sums are asked, because there are more triples of them to meet.
+# Of more symbols than so many more sums are asked: there are more triples of them to meet, and each is rarer.
 _SYMBOLS = 12
 # Types that are told apart, so that a window is one integer of 63 bits: 3 types, 12 bits of its own, 6 of its symbol.
 _TYPES = 1 << 15
@@ -52,7 +52,7 @@ def asked(rule: LearnedRule, config: ConsolidationConfig, seed: int) -> Iterator
     """Sums as they stand on grids [B,H,W], and the results that their top rows [B,W] should read."""
     actions = rule.actions()
     parts = max(len(_GRIDS), config.problems // _AT_ONCE)
-    more = max(1.0, len(rule.task.alphabet.cell_symbols) / _SYMBOLS) ** 3
+    more = max(1.0, len(rule.task.alphabet.cell_symbols) / _SYMBOLS) ** 4
     for part in range(parts):
         terms, rows, columns, few = _GRIDS[part % len(_GRIDS)]
         space = Space((1, min(terms, rule.task.most_terms or terms)), config.digits)
