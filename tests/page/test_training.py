@@ -9,7 +9,6 @@ from playwright.sync_api import Browser, expect
 
 from gridsum.automaton.files import read_rule
 from gridsum.automaton.rule import LearnedRule
-from gridsum.config.exact import ExactConfig
 from gridsum.config.registry import find
 from gridsum.model.store import SHIPPED, WEIGHTS, configuration_of, load_runs, save_run
 from gridsum.page.data import PageError, facts_of
@@ -65,7 +64,9 @@ def test_the_run_that_ships_learns_to_carry_and_stays_right_when_rounded(node: N
     assert 12 <= len(told["moments"]) <= 20
     assert told["heldOut"][0] < 0.1
     assert told["heldOut"][-1] == 1
-    sums = ["99999+1", *held_out_problems(ExactConfig(), torch.device("cpu"))[0].expressions()][:16]
+    config = find("exact").configure("small")
+    assert told["command"].startswith("gridsum train --variant exact --setting small --seeds 0 ")
+    sums = ["99999+1", *held_out_problems(config, torch.device("cpu"))[0].expressions()][:32]
     chosen = [0, len(told["at"]) // 2 + 1, len(told["at"]) - 1]
     solve = """
       for (const index of input.chosen) {

@@ -104,8 +104,8 @@
     }
 
     // A map of one symbol, a square of `size` pixels for each case; the current case has a frame.
-    paint(context, x, size, left = 0) {
-      const { place, current } = this, { ink } = theme(), gap = size > DOT ? size / 8 : 0; // small squares would show a pattern that is not there
+    paint(context, x, size, left = 0, gap = size / 8) {
+      const { place, current } = this, { ink } = theme();
       this.list?.forEach((one, index) => {
         if (one.x !== x) return;
         context.fillStyle = this.colourOf(index);
@@ -121,7 +121,7 @@
       this.small.forEach(({ canvas, button }, x) => {
         const context = canvas.getContext("2d");
         context.clearRect(0, 0, canvas.width, canvas.height);
-        this.paint(context, x, DOT);
+        this.paint(context, x, DOT, 0, 0); // as it is scaled, gaps would make a pattern
         button.setAttribute("aria-pressed", String(x === this.symbol));
       });
       this.title.textContent = t("proof.cell", { symbol: symbolName(this.rule, this.symbol) });

@@ -45,7 +45,7 @@
       this.line = html("p");
       this.bits = html("div", { class: "bits", role: "group", "aria-label": t("cell.bits") });
       this.map = html("canvas", { width: 1, height: 1, "aria-hidden": "true" });
-      this.way = html("a", { href: "#proof", class: "cell-map", "aria-label": t("cell.proof") }, this.map);
+      this.way = html("a", { href: "#proof", class: "cell-map" }, this.map, t("cell.proof"));
       this.card = html("div", { class: "cell-card", hidden: true }, html("div", {}, this.title, this.sum, this.line, this.bits), this.way);
       element.append(this.card);
     }
