@@ -28,6 +28,9 @@ _SHIFTS = """
     .observe({ type: "layout-shift", buffered: true });
 """
 
+# A page that was opened as a file may not read its own style sheet.
+_AXE = "axe.run({ preload: false }).then((told) => told.violations.map(({ id, nodes }) => [id, nodes[0].html]))"
+
 
 @pytest.fixture(scope="session")
 def axe(pytestconfig: pytest.Config) -> str:
@@ -62,11 +65,7 @@ def test_axe_finds_nothing(browser: Browser, address: str, axe: str, viewport: V
         page.locator("#race").scroll_into_view_if_needed()
         expect(page.locator("#race-note")).to_contain_text("Both are right.")
         page.evaluate(axe)
-        # A page that was opened as a file may not read its own style sheet.
-        found = page.evaluate(
-            "axe.run({ preload: false }).then((told) => told.violations.map(({ id, nodes }) => [id, nodes[0].html]))"
-        )
-        assert found == []
+        assert page.evaluate(_AXE) == []
 
 
 def luminance(colour: str) -> float:
@@ -193,11 +192,13 @@ def talking(port: int) -> Iterator[ClientConnection]:
 
 
 @pytest.mark.slow
-def test_firefox_plays_damages_heals_and_races(address: str, tmp_path: Path):
+@pytest.mark.parametrize("scheme", ["dark", "light"])
+def test_firefox_plays_damages_heals_and_races(address: str, axe: str, tmp_path: Path, scheme: str):
     program = shutil.which("firefox-esr") or shutil.which("firefox")
     if program is None:
         pytest.skip("Firefox is not installed here (apt-get install firefox-esr)")
-    port = 9333
+    port, theme = 9333, ["dark", "light"].index(scheme)
+    (tmp_path / "user.js").write_text(f'user_pref("layout.css.prefers-color-scheme.content-override", {theme});\n')
     running = subprocess.Popen(
         [program, "--headless", "--profile", tmp_path, "--remote-debugging-port", str(port), "about:blank"],
         stdout=subprocess.DEVNULL,
@@ -225,4 +226,9 @@ def test_firefox_plays_damages_heals_and_races(address: str, tmp_path: Path):
             " await race.open(['999999', '1'], false); return document.querySelector('#race-note').textContent; })()"
         )
         assert "it halts before the carry arrives" in verdict
+        assert firefox.evaluate(f"matchMedia('(prefers-color-scheme: {scheme})').matches")
+        firefox.evaluate(f"{axe}; 0")
+        for viewport in (WIDE, NARROW):
+            firefox("browsingContext.setViewport", context=firefox.context, viewport=viewport)
+            assert firefox.evaluate(f"{_AXE}.then(JSON.stringify)") == "[]"
         assert firefox.errors == []
