@@ -223,7 +223,7 @@ def test_firefox_plays_damages_heals_and_races(address: str, axe: str, tmp_path:
         assert "It has healed. The top row holds the answer: 10041." in healed
         verdict = firefox.evaluate(
             f"(async () => {{ {soon} const race = gridsum.app.figures.find((one) => one.watchers);"
-            " await race.open(['999999', '1'], false); return document.querySelector('#race-note').textContent; })()"
+            " await race.open(['9999999', '1'], false); return document.querySelector('#race-note').textContent; })()"
         )
         assert "it halts before the carry arrives" in verdict
         assert firefox.evaluate(f"matchMedia('(prefers-color-scheme: {scheme})').matches")
