@@ -38,7 +38,7 @@ def check(table: RuleTable, expressions: list[Terms]) -> list[Answer]:
 @pytest.mark.parametrize("name", ["add", "add:base=2", "add:base=16", "subtract"])
 def test_together_as_alone(name: str):
     table = construct(find(name))
-    found = check(table, drawn(table, 300))
+    found = check(table, drawn(table, 150))
     assert all(answer.correct for answer in found if name.startswith("add"))
 
 

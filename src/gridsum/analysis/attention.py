@@ -46,8 +46,8 @@ def score_terms(attention: LocalAttention, grid: Tensor) -> Tensor:
     [4,k²,H,W,h]: each of `TERMS` for every neighbour, cell and head. Outside the grid K is zero. Without a query
     encoding s, the terms with s are zero.
     """
-    if grid.dim() != 3 or attention.relative.shape[0] != 1:
-        raise ValueError("score_terms takes one grid [rows, columns, features] and a model of one run")
+    assert grid.dim() == 3, "one grid [rows, columns, features]"
+    assert attention.relative.shape[0] == 1, "a model of one run"
     batch = grid[None, None]
     query, key, _ = attention.project(batch).chunk(3, -1)
     bias = torch.zeros_like(query) if attention.query is None else attention.query[:, None, None, None].expand_as(query)
