@@ -65,7 +65,7 @@ def test_amounts_and_times():
 
 
 def test_what_does_not_fit_is_refused_before_anything_is_made(tmp_path, monkeypatch):
-    monkeypatch.setenv("GRIDSUM_MEMORY", "20MB")
+    monkeypatch.setenv("GRIDSUM_MEMORY", "20M")
     for config in (Config(), ExactConfig()):
         with pytest.raises(TooLargeError, match=f"training 1000 runs of {config.variant} at once takes about"):
             train(config, range(1000), tmp_path / "run", CPU)

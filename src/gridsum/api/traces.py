@@ -2,7 +2,6 @@
 
 import base64
 import sys
-from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -200,27 +199,25 @@ class Trace:
         if self.attention.numel() == 0:
             raise TraceError(f"{self.model.name} attends to nothing here: it takes no step, or has one of another kind")
         height, width, heads = self.attention.shape[2:]
-        place = (0, -1) if cell is None else tuple(cell) if isinstance(cell, Iterable) else (cell,)
-        asked, limits = (*place, head or 0), (height, width, heads)
-        fits = len(asked) == 3 and all(
-            isinstance(index, int) and -limit <= index < limit for index, limit in zip(asked, limits, strict=True)
-        )
-        if not fits:
+        try:
+            row, column = (0, -1) if cell is None else cell
+            return (range(height)[row], range(width)[column]), head and range(heads)[head]
+        except (IndexError, TypeError, ValueError):
             raise TraceError(
                 f"there is no cell {cell!r} with a head {head!r}; write cell=(row, column) of {height} × {width}, and "
                 f"a head of {heads}, all counted from 0"
-            )
-        return (asked[0] % height, asked[1] % width), head
+            ) from None
 
     def film(self, path: str | Path | None = None) -> "Film":
         """A film, which shows itself in a notebook; with `path` (.gif) it is written there, too."""
         from gridsum.figures import animation
+        from gridsum.io.disk import write_atomically
 
         if path is not None:
             animation.check_film(path)
         film = Film(animation.to_gif(list(animation.animation_frames(self.inside, self.answer))))
         if path is not None:
-            film.save(path)
+            write_atomically(Path(path).resolve(), film)
         return film
 
 
@@ -228,20 +225,11 @@ def _rounded(values: Any) -> Any:
     return values.double().round(decimals=_DECIMALS).tolist()
 
 
-class Film:
-    """A film as the content of a GIF."""
-
-    def __init__(self, content: bytes) -> None:
-        self.content = content
-
-    def save(self, path: str | Path) -> None:
-        from gridsum.model.store import write_atomically
-
-        write_atomically(Path(path).resolve(), self.content)
+class Film(bytes):
+    """The content of a GIF."""
 
     def __repr__(self) -> str:
-        return f"<film: {len(self.content):,} bytes>"
+        return f"<film: {len(self):,} bytes>"
 
     def _repr_html_(self) -> str:
-        data = base64.b64encode(self.content).decode()
-        return f'<img alt="a sum being worked out" src="data:image/gif;base64,{data}">'
+        return f'<img alt="a sum being worked out" src="data:image/gif;base64,{base64.b64encode(self).decode()}">'

@@ -51,17 +51,12 @@ def _inside(options: Options, beyond: int = 0) -> tuple[PaperModel, Any, Any]:
     return model, trace_expression(model.runs, terms, answer.steps + beyond, options.placement), answer
 
 
-def _steps(options: Options, figures: Any) -> Any:
-    trace = _trace(options)
-    plot = figures.plot_steps if options.figure == "steps" else figures.plot_placement
-    return plot(trace.inside, trace.answer)
+def _steps(options: Options, _: Any) -> Any:
+    return _trace(options).plot(options.figure)
 
 
 def _film(options: Options, _: Any) -> bytes:
-    from gridsum.figures import animation
-
-    trace = _trace(options)
-    return animation.to_gif(list(animation.animation_frames(trace.inside, trace.answer)))
+    return _trace(options).film()
 
 
 def _halting(options: Options, figures: Any) -> Any:

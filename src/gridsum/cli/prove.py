@@ -16,6 +16,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from gridsum.api.loading import rule_model
+from gridsum.api.rules import RuleModel
 from gridsum.cli.options import Options, Parser, UsageError, add_model
 from gridsum.cli.output import print_prose, print_text, tell, write_result
 from gridsum.io.names import DEFAULT_MODEL
@@ -41,30 +42,22 @@ def add_rule(parser: Parser) -> Any:
     return one
 
 
-def rule_of(options: Options) -> "tuple[str, RuleTable]":
-    """A rule, from a file or of a model, and what to call it."""
+def rule_of(options: Options) -> RuleModel:
+    """A rule, from a file or of a model."""
     if options.table is not None:
         from gridsum.automaton.files import read_rule
 
-        return options.table, read_rule(options.table)
-    name = options.model or DEFAULT_MODEL
-    return name, rule_model(name).table
+        return RuleModel(options.table, None, read_rule(options.table))
+    return rule_model(options.model or DEFAULT_MODEL)
 
 
 def run(options: Options) -> int:
-    from gridsum.automaton.proof import prove
-
-    name, table = rule_of(options)
-    if table.task.row is None:
-        raise UsageError(
-            f"nothing can be proved of {name}: its task, {table.task.name}, has no row rule. "
-            f"Measure it instead: gridsum evaluate --model {name if options.table is None else 'FOLDER'}"
-        )
-    if options.certify and not table.task.row.coq:
+    model = rule_of(options)
+    table, proof = model.table, model.prove()
+    if options.certify and not getattr(table.task.row, "coq", False):
         raise UsageError(f"Coq's theorems are not about the task {table.task.name}; leave --certify out")
-    proof = prove(table)
     certify = options.certify and proof.proved
-    network = _of_network(name, table) if proof.proved and options.table is None else {}
+    network = _of_network(model) if proof.proved and options.table is None else {}
     found: dict[str, Any] = {
         "proved": proof.proved,
         "contexts": proof.contexts,
@@ -72,7 +65,7 @@ def run(options: Options) -> int:
         "states": len(proof.states),
         "failures": [str(failure) for failure in proof.failures],
         "network": network,
-        "rounding": _of_rounding(name, table) if certify and network else {},
+        "rounding": _of_rounding(model) if certify and network else {},
         "coq": _by_coq(table, proof.certificate) if certify else {},
     }
     differs = any(part["different"] for part in network.values())
@@ -88,22 +81,21 @@ def run(options: Options) -> int:
     return 0 if found["proved"] else 1
 
 
-def _of_network(name: str, table: "RuleTable") -> dict[str, dict[str, Any]]:
+def _of_network(model: RuleModel) -> dict[str, dict[str, Any]]:
     """Whether the network itself does what the table says, in every entry and in two precisions."""
     from gridsum.automaton.rule import LearnedRule, agreement
 
-    network = rule_model(name).network
-    single = agreement(LearnedRule(network), table)
-    double = agreement(LearnedRule(network.double()), table)
+    single = agreement(LearnedRule(model.network), model.table)
+    double = agreement(LearnedRule(model.network.double()), model.table)
     return {"float32": asdict(single), "float64": asdict(double)}
 
 
-def _of_rounding(name: str, table: "RuleTable") -> dict[str, Any]:
+def _of_rounding(model: RuleModel) -> dict[str, Any]:
     """Whether the network can do anything else in float32, in whatever order sums are rounded."""
     from gridsum.automaton.rounding import certainty
     from gridsum.automaton.rule import LearnedRule
 
-    return asdict(certainty(LearnedRule(rule_model(name).network.double()), table))
+    return asdict(certainty(LearnedRule(model.network.double()), model.table))
 
 
 def _by_coq(table: "RuleTable", certificate: Any) -> dict[str, Any]:

@@ -38,7 +38,8 @@ def run(options: Options) -> int:
 
         name, table = f"{options.task}, by hand", construct(find(options.task))
     else:
-        name, table = rule_of(options)
+        model = rule_of(options)
+        name, table = model.name, model.table
     if options.out is not None:
         write_result(options.out, table.to_json() + "\n")
         tell(f"gridsum: wrote {options.out}")

@@ -60,10 +60,11 @@ def _asked(variable: str, units: dict[str, int], example: str) -> float | None:
     text = os.environ.get(variable)
     if not text:
         return None
-    match = re.fullmatch(rf"\s*(\d+(?:\.\d+)?)\s*({'|'.join(units)})\s*", text, re.IGNORECASE)
-    if match is None:
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Z]+)\s*", text.upper())
+    unit = match and (units.get(match[2]) or units.get(f"{match[2]}B"))  # 2G is 2GB
+    if match is None or unit is None:
         raise TooLargeError(f"{variable} is {text!r}; write {example}")
-    return float(match[1]) * units[match[2].upper()]
+    return float(match[1]) * unit
 
 
 def told(count: int) -> str:
