@@ -1,6 +1,7 @@
 """What many runs came to: the paper's numbers among ours, and carries through more and more columns."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import PurePath
 from typing import Any, Protocol
 
 import numpy as np
@@ -62,15 +63,17 @@ def plot_numbers(numbers: Sequence[Number]) -> Picture:
 
 @styled
 def plot_carries(records: Sequence[Record]) -> Picture:
-    """Whole sums right, and steps until halting, against how many columns one carry crosses; a line a variant.
+    """Whole sums right, and steps until halting, against how many columns one carry crosses.
 
-    A line is the median over the runs of a variant, its band the middle half of them.
+    A line is the median over the runs of a model, its band the middle half of them.
     """
     found: dict[str, dict[int, list[Record]]] = {}
     for record in records:
         family, _, _ = record.suite.partition(":")
         if family.startswith("carry-"):
-            found.setdefault(record.variant, {}).setdefault(int(family.removeprefix("carry-")), []).append(record)
+            found.setdefault(PurePath(record.model).name, {}).setdefault(int(family.removeprefix("carry-")), []).append(
+                record
+            )
     if not found:
         raise FigureError(
             "the records hold no carries of a known length; evaluate them first: "
@@ -78,10 +81,15 @@ def plot_carries(records: Sequence[Record]) -> Picture:
         )
     figure = Picture(figsize=(7.4, 3.2), layout="constrained")
     right, steps = figure.subplots(1, 2, sharex=True)
-    for index, (variant, lengths) in enumerate(found.items()):
-        style = {"color": SERIES[index], "marker": MARKERS[index], "linestyle": DASHES[index], "markersize": 4}
+    for index, (model, lengths) in enumerate(sorted(found.items())):
+        style = {
+            "color": SERIES[index % 8],
+            "marker": MARKERS[index % 8],
+            "linestyle": DASHES[index % 7],
+            "markersize": 4,
+        }
         runs = max(map(len, lengths.values()))
-        _band(right, {n: [one.seq for one in lengths[n]] for n in sorted(lengths)}, f"{variant} ({runs})", style)
+        _band(right, {n: [one.seq for one in lengths[n]] for n in sorted(lengths)}, f"{model} ({runs})", style)
         _band(steps, {n: [one.steps_mean or 0.0 for one in lengths[n]] for n in sorted(lengths)}, "", style)
     right.set_ylim(-0.03, 1.03)
     right.set_ylabel("share of whole sums right")
@@ -91,7 +99,7 @@ def plot_carries(records: Sequence[Record]) -> Picture:
         axes.set_xlabel("columns that one carry crosses, in sums of 2x10")
         axes.set_xticks(sorted({n for lengths in found.values() for n in lengths}))
     figure.legend(
-        loc="outside lower center", ncols=5, fontsize=7.5, title="median over (so many) runs; bands: the middle half"
+        loc="outside lower center", ncols=4, fontsize=7.5, title="median over (so many) runs; bands: the middle half"
     )
     return figure
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gridsum.model.store import WEIGHTS
-from gridsum.study.reproduction import OVERTRAINED
+from gridsum.study.reproduction import OVERTRAINED, STRUCTURED
 from gridsum.study.results import Results
 from gridsum.training.folders import seed_folder
 
@@ -41,8 +41,6 @@ class Drawing(NamedTuple):
         return ["--model", str(place)] if any(place.rglob(WEIGHTS)) else []
 
 
-STRUCTURED = "records/structured.jsonl"
-"""Where records of the collection `structured` lie, if there are any; `gridsum evaluate` makes them."""
 DRAWINGS = (
     Drawing("numbers", "svg", "All 52 numbers of Tables III and IV: the paper's, and every replication's."),
     Drawing("carries", "svg", "Sums of two terms of ten digits in which one carry crosses so many columns."),

@@ -15,7 +15,7 @@ from gridsum.evaluation.records import Record, read
 from gridsum.evaluation.rendering import TableError, to_markdown
 from gridsum.evaluation.tables import TABLES
 from gridsum.study import rule, tables
-from gridsum.study.reproduction import OVERTRAINED, REPORTED, overtrained_name
+from gridsum.study.reproduction import OVERTRAINED, REPORTED, STRUCTURED, overtrained_name
 from gridsum.study.results import Results, Trained
 
 NOTES, APPENDIX = "notes.md", "appendix/tables.md"
@@ -28,10 +28,7 @@ problems is trained for 300 epochs more, and measured. There {}.
   counts as well: *above*, ours is larger; *matched*, it is at most {} smaller; *below*, it is smaller; *inconclusive*,
   the interval allows both.
 """
-_BY_THE_RULE = (
-    f"Decided once, by the rule in `gridsum/study/rule.py`, when all of seeds {rule.SEEDS[0]} to "
-    f"{rule.SEEDS[-1]} of every variant are measured; until then nothing is tested.\n"
-)
+_BY_THE_RULE = "Decided once, by the rule in `gridsum/study/rule.py`, of seeds {} to {} of every variant{}.\n"
 
 
 def write_pages(
@@ -47,7 +44,7 @@ def write_pages(
         path, caption = drawn.pop(name, (None, ""))
         return "" if path is None else f"![Figure]({_link(path, page)})\n\n{caption}\n"
 
-    notes, blocks = results.folder / NOTES, results.replications()
+    notes, structured, blocks = results.folder / NOTES, results.folder / STRUCTURED, results.replications()
     single, over_seeds = tables.numbers(blocks), tables.means(results.of_all_seeds())
     words = f"; the words are those of [{NOTES}]({_link(notes, page)})" if notes.exists() else ""
     summary = [
@@ -64,6 +61,11 @@ def write_pages(
         to_markdown(tables.variants(over_seeds)),
         "## The paper's orderings\n",
         _orderings(_tested(results)),
+        *(
+            []
+            if not structured.exists()
+            else ["## Structured sums\n", to_markdown(tables.structured(read([structured])))]
+        ),
         *map(figure, list(drawn)),
         f"[The appendix]({APPENDIX}) has these tables with intervals, every mean, and every comparison.\n",
     ]
@@ -178,4 +180,5 @@ def _orderings(tested: dict[Pair, Finding]) -> str:
             else f" (p {tables.p_text(found.p)}, corrected {tables.p_text(found.corrected)})"
         )
         lines.append(f"- {claim.text}: **{found.verdict}**{p}\n")
-    return f"{''.join(lines)}\n{_BY_THE_RULE}"
+    until = "" if tested else "; until all of them are measured, nothing is tested"
+    return f"{''.join(lines)}\n{_BY_THE_RULE.format(rule.SEEDS[0], rule.SEEDS[-1], until)}"

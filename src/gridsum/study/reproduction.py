@@ -58,6 +58,8 @@ VALIDATION_SEED = 7
 """Of the problems that models are chosen by, which no table reports."""
 
 BASELINE_RECORDS = "records/baselines.jsonl"
+STRUCTURED = "records/structured.jsonl"
+"""Where records of the collection `structured` lie, if there are any; `gridsum evaluate` makes them."""
 _FILE, EXTRA_FOLDER, BLOCK = "reproduction.json", "extra-seeds", "block-"
 _QUICK_SAMPLES = 2
 _QUICK_EPOCHS = {"training.epochs": 2, "training.steps_per_epoch": 1, "training.batch": 8}

@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import product
+from pathlib import PurePath
 from statistics import median
 from typing import NamedTuple
 
 import numpy as np
 
 from gridsum.evaluation import paper
+from gridsum.evaluation.families import CHAINS
 from gridsum.evaluation.intervals import (
     CONFIDENCE,
     MARGIN,
@@ -107,8 +109,8 @@ def best_models(found: Sequence[Number], title: str) -> Table:
     suites = dict.fromkeys(number.suite for number in found)
     rows = [(suite, *(texts.get((suite, *column), NOTHING) for column in columns)) for suite in suites]
     caption = (
-        "Lowest, median and highest replication, in brackets the paper's number; ↑ above, ↓ below, otherwise inside. "
-        f"Shares of characters (char) and of whole sums (seq) right. {ROUNDING}"
+        "Lowest, median and highest replication, in brackets the paper's number; ↑ above, ↓ below. Characters (char) "
+        f"and whole sums (seq) right. {ROUNDING}"
     )
     return Table(title, caption, ("suite", *map(" ".join, columns)), tuple(rows))
 
@@ -227,6 +229,30 @@ def mean_standings(found: Sequence[Mean], title: str) -> Table:
     )
     header = ("suite", "variant", "measure", "seeds", "minus the paper's", f"{CONFIDENCE:.0%} interval", "standing")
     return Table(title, caption, header, tuple(rows))
+
+
+def structured(records: Sequence[Record]) -> Table:
+    """Sums within the range of training whose digits are not random; a line for each training, over its runs."""
+    found: dict[str, dict[str, list[Record]]] = {}
+    for record in records:
+        family = record.suite.partition(":")[0]
+        found.setdefault(PurePath(record.model).name, {}).setdefault(family, []).append(record)
+    families, (first, *_, last) = ("nines+1", "0+nines", "broken"), (f"carry-{n}" for n in CHAINS)
+    rows = []
+    for name, suites in sorted(found.items()):
+        seqs = {family: median(record.seq for record in of_family) for family, of_family in suites.items()}
+        crossed = max((n for n in CHAINS if seqs.get(f"carry-{n}", 0) >= 0.5), default=0)
+        steps = (
+            median(r.steps_mean or 0 for r in suites.get(one, ())) if one in suites else 0 for one in (first, last)
+        )
+        scores = (accuracy_text(seqs[family]) if family in seqs else NOTHING for family in families)
+        rows.append((name, str(max(map(len, suites.values()))), *scores, str(crossed), "{:.1f}–{:.1f}".format(*steps)))
+    caption = (
+        "Whole sums of two terms of up to ten digits right, median over runs: 9…9 + 1; 0 + 9…9; columns that hand a "
+        "carry on, broken at random. Crossed: the most columns that a carry crosses with half the sums right. Steps: "
+        "where it crosses 1, and 10."
+    )
+    return Table("Structured sums", caption, ("training", "runs", *families, "crossed", "steps"), tuple(rows))
 
 
 def comparisons(tested: Mapping[Pair, Finding]) -> Table:
