@@ -12,7 +12,6 @@ from gridsum.baselines.fleet import answers
 from gridsum.baselines.learning import learning
 from gridsum.cli import main
 from gridsum.config.fields import override
-from gridsum.config.paper import ConfigError
 from gridsum.config.registry import BASELINES
 from gridsum.data.problems import Batch, Space, batch_of, sample
 from gridsum.data.streams import Stream
@@ -238,13 +237,6 @@ def test_median_and_best_seed(make_record):
     )
 
 
-def test_an_unknown_baseline_is_named(capsys: pytest.CaptureFixture[str]):
-    with pytest.raises(ConfigError, match="did you mean 'dngpu'"):
-        find_baseline("dngp")
-    assert main(["train", "--variant", "dngp", "--out", "nowhere"]) == 2
-    assert "did you mean 'dngpu'" in capsys.readouterr().err
-
-
 def test_partial_sums_are_told_where_the_setting_says_so():
     for setting, told in (("native", [2, 3]), ("matched", [3])):
         changes = {"network.width": 8, "task.terms": (1, 3), "task.digits": (1, 2)}
@@ -266,19 +258,6 @@ def test_prefix_sums():
         bits = batch.expression(0, problem).rstrip("=")
         odd = "".join(str(bits[: end + 1].count("1") % 2) for end in range(6)).lstrip("0") or "0"
         assert batch.answer(0, problem).strip() == odd == task.answer((bits,))
-
-
-def test_a_shipped_run_is_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
-    train(small("lstm-act"), (4,), tmp_path / "run", CPU)
-    (tmp_path / "run" / "seed-4" / "weights.safetensors").rename(tmp_path / "lstm-act.safetensors")
-    monkeypatch.setattr("gridsum.model.store.SHIPPED", tmp_path)
-    assert main(["models", "--json"]) == 0
-    (known,) = json.loads(capsys.readouterr().out)
-    assert (known["variant"], known["seed"], known["epochs"]) == ("lstm-act/matched", 4, 2)
-    assert known["parameters"] == sum(part.numel() for part in stacked(small("lstm-act"), (0,)).parameters())
-    assert known["configuration"]["network"]["width"] == 32
-    assert main(["models"]) == 0
-    assert "lstm-act" in capsys.readouterr().out
 
 
 def test_the_curves_of_baselines_are_drawn(make_record, tmp_path: Path):

@@ -142,14 +142,12 @@ def test_batch_of_given_problems(expressions):
         assert PAD not in batch.targets[0, problem].tolist()[-len(result) :]
 
 
-def test_targets_for_a_wider_grid_stay_at_the_right():
+def test_targets_stay_at_the_right_and_a_narrower_grid_loses_only_padding():
     batch = batch_of([("99", "1"), ("7",)])
     wide = batch.targets_for(5)
     assert wide[0].tolist() == [[PAD, PAD, 2, 1, 1], [PAD, PAD, PAD, PAD, 8]]
     assert torch.equal(batch.targets_for(3), batch.targets)
 
-
-def test_targets_for_a_narrower_grid_lose_only_padding():
     batch = Batch(torch.zeros(1, 1, 1, dtype=torch.int64), torch.tensor([[[PAD, PAD, 3, 4]]]))
     assert batch.targets_for(2).tolist() == [[[3, 4]]]
 

@@ -33,16 +33,11 @@ def test_encode_gives_positions_in_the_alphabet():
     assert ADD.encode(("90", "1")) == [10, 1, 11, 2, 12]
 
 
-@given(expressions)
-def test_round_trip(terms):
-    codes = ADD.encode(terms)
-    assert ADD.decode(codes) == ADD.render(terms)
-    assert ADD.parse(ADD.decode(codes)) == terms
-
-
 @given(expressions, st.integers(0, 5))
-def test_decode_leaves_padding_out(terms, padding):
-    assert ADD.decode(ADD.encode(terms) + [PAD] * padding) == ADD.render(terms)
+def test_round_trip_without_padding(terms, padding):
+    text = ADD.decode(ADD.encode(terms) + [PAD] * padding)
+    assert text == ADD.render(terms)
+    assert ADD.parse(text) == terms
 
 
 @given(expressions, st.booleans(), st.data())

@@ -70,25 +70,16 @@ def test_static_shapes_and_a_number_of_steps_change_nothing(name):
         torch.testing.assert_close(static.gradient, own.gradient, rtol=1e-4, atol=1e-6)
 
 
-@pytest.fixture(params=[True, False], ids=["oneDNN", "no oneDNN"])
-def onednn(request, monkeypatch):
-    """Whether torch may multiply by oneDNN before a step; and it has no MKL."""
+@pytest.mark.parametrize("onednn", [True, False], ids=["oneDNN", "no oneDNN"])
+def test_without_mkl_onednn_takes_no_part_in_a_step_and_its_gradient(onednn, monkeypatch):
     monkeypatch.setattr(torch.backends.mkl, "is_available", lambda: False)
-    monkeypatch.setattr(torch.backends.mkldnn, "enabled", request.param)
-    return request.param
-
-
-def test_without_mkl_onednn_takes_no_part_in_a_step_and_its_gradient(onednn):
+    monkeypatch.setattr(torch.backends.mkldnn, "enabled", onednn)
     config, seen = tiny("base"), []
     network = Network(config.model)
     for weight in (network.embedding.weight, network.output.weight):  # the last gradient, and the first
         weight.register_hook(lambda _: seen.append(torch.backends.mkldnn.enabled))
     part_gradient(network, config, Stream.of_seeds((0,)), 0, None, static=False)
     assert seen == [False, False]
-    assert torch.backends.mkldnn.enabled == onednn, "as it was"
-
-
-def test_onednn_is_left_alone_where_there_is_mkl(onednn, monkeypatch):
     with pytest.raises(ZeroDivisionError), by_blas_alone():
         raise ZeroDivisionError
     assert torch.backends.mkldnn.enabled == onednn, "as it was, after an error too"
@@ -145,13 +136,8 @@ def test_grids_are_as_large_as_the_paper_says():
     run = int(((rows == 5) & (columns == 13)).nonzero()[0])
     assert size.inside[run, :5, 3:].all()
     assert int(size.inside[run].sum()) == 65
-
-
-def test_a_lone_run_s_grid_has_no_mask():
-    size = draw_grid(Space((1, 2), (1, 10)), variant("base").task, Stream.of_seeds([2]), static=False)
-    assert size.inside is None
-    assert 3 <= size.height <= 6
-    assert 13 <= size.width <= 16
+    alone = draw_grid(space, config.task, Stream.of_seeds([2]), static=False)
+    assert alone.inside is None, "a lone run's grid fills the whole"
 
 
 @pytest.mark.parametrize("most", [1, 5, 40, 100])

@@ -146,16 +146,6 @@ class Rollout:
         return halting
 
 
-def begin(start: Start) -> Rollout:
-    """The symbols on their grids, before the first step."""
-    chosen = start.form or form_of(start.network)
-    if chosen == "triton":
-        from gridsum.model.kernel_rollout import KernelRollout
-
-        return KernelRollout(start)
-    return Rollout(start, chosen)
-
-
 class Moment(NamedTuple):
     """A computation after n steps."""
 
@@ -180,7 +170,13 @@ def unroll(start: Start, change: Change | None = None, going: Going | None = Non
     Where samples are truncated, it ends when all of them are, unless `exactly` so many steps are to be taken. `change`
     makes another grid of each one to go on with. With `going`, moments are of the problems that go on.
     """
-    rollout = begin(start)
+    chosen = start.form or form_of(start.network)
+    if chosen == "triton":
+        from gridsum.model.kernel_rollout import KernelRollout
+
+        rollout = KernelRollout(start)
+    else:
+        rollout = Rollout(start, chosen)
     for n in range(start.steps + 1):
         if n:
             if going is not None and (problems := going()) is not None:
@@ -192,11 +188,6 @@ def unroll(start: Start, change: Change | None = None, going: Going | None = Non
         yield Moment(n, rollout.grid, top, halting)
         if rollout.done:
             return
-
-
-def most_steps(config: ModelConfig) -> int:
-    """The most steps that a rollout takes in training."""
-    return config.fixed_steps if config.halting == "fixed" else config.max_steps
 
 
 @written
@@ -240,7 +231,8 @@ class Network(RunsModule):
         if not isinstance(size, GridSize):
             size = GridSize(*(size or self.task.solving_grid(*extent(symbols, self.task.task))))
         symbols = symbols.expand(self.runs, *symbols.shape[-2:])
-        most, fixed = most_steps(config), config.halting == "fixed"
+        fixed = config.halting == "fixed"
+        most = config.fixed_steps if fixed else config.max_steps
         assert steps is None or steps <= most, "training takes no more steps than the configuration says"
         limit = most if steps is None or fixed else steps
         drops = dropout and dropouts(dropout, config, symbols.shape[1], size, limit, chosen)

@@ -1,6 +1,5 @@
 """Parameters of R runs at once: how they are drawn, loaded and laid side by side. Each leads with the run."""
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -97,4 +96,4 @@ def flatten(tensors: Iterable[Tensor]) -> Tensor:
 
 def parameter_count(network: nn.Module) -> int:
     """The parameters of one run."""
-    return sum(math.prod(parameter.shape[1:]) for parameter in network.parameters())
+    return sum(parameter[0].numel() for parameter in network.parameters())
