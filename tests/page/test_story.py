@@ -78,15 +78,15 @@ def test_where_motion_is_not_wanted_nothing_moves(window: Visit):
     assert page.evaluate("!gridsum.app.hero.playing && gridsum.app.hero.moment > 0")
 
 
-def test_a_typo_is_explained_and_the_address_keeps_what_is_shown(window: Visit):
-    page = window.open()
-    window.ask("58+67")
+def test_a_typo_is_explained_and_the_address_keeps_what_is_shown(desktop: Visit):
+    page = desktop.open()
+    desktop.ask("58+67")
     expect(sentence(page)).to_contain_text("The top row holds the answer: 125.")
-    window.ask("58+6x")
+    desktop.ask("58+6x")
     expect(page.get_by_role("alert")).to_have_text("“x” is not allowed. A sum holds the digits 0 to 9 and “+”.")
     expect(sentence(page)).to_contain_text("125")
     assert "sum=58%2B67" in page.url
-    window.ask("999+1")
+    desktop.ask("999+1")
     expect(page.get_by_role("alert")).to_be_hidden()
     expect(sentence(page)).to_contain_text("1000")
     page.go_back()
@@ -96,9 +96,9 @@ def test_a_typo_is_explained_and_the_address_keeps_what_is_shown(window: Visit):
     expect(sentence(page)).to_contain_text("1000")
 
 
-def test_a_link_plays_and_holds_sum_model_damage_and_view(window: Visit):
-    page = window.open()
-    window.ask("99+1")
+def test_a_link_plays_and_holds_sum_model_damage_and_view(desktop: Visit):
+    page = desktop.open()
+    desktop.ask("99+1")
     expect(sentence(page)).to_contain_text("100")
     page.evaluate("navigator.clipboard.writeText = text => { window.copied = text; return Promise.resolve(); }")
     page.evaluate("gridsum.app.hero.damage([1, 2, 6], [3, 4, 5])")
@@ -107,7 +107,7 @@ def test_a_link_plays_and_holds_sum_model_damage_and_view(window: Visit):
     page.get_by_role("button", name="link", exact=True).click()
     expect(page.locator("#shared")).to_have_text("link copied")
     link = page.evaluate("window.copied")
-    window.open("#" + link.split("#")[1])
+    desktop.open("#" + link.split("#")[1])
     assert page.evaluate("[...gridsum.app.hero.film.computation.at(0)]") == damaged
     page.get_by_label("Who adds?").select_option("base")
     expect(sentence(page)).to_contain_text("base stops after")
@@ -115,9 +115,9 @@ def test_a_link_plays_and_holds_sum_model_damage_and_view(window: Visit):
     page.evaluate("location.hash = '#proof'")  # a link to a section keeps the sum
     page.wait_for_url(re.compile("sum=99.*model=base.*view=proof"))
     expect(sentence(page)).to_contain_text("base stops after")
-    window.open("#sum=7%2B8&model=gone&base=77&damage=zz.zz*1&view=nowhere")
+    desktop.open("#sum=7%2B8&model=gone&base=77&damage=zz.zz*1&view=nowhere")
     expect(sentence(page)).to_contain_text("15")
-    window.open("#sum=12%2Bx")
+    desktop.open("#sum=12%2Bx")
     expect(page.get_by_role("alert")).to_contain_text("“x” is not allowed")
     expect(sentence(page)).to_contain_text("10041")
 
@@ -204,8 +204,8 @@ def test_what_is_copied_from_frame_to_frame_looks_as_if_drawn_anew(desktop: Visi
     assert copied > 10
 
 
-def test_by_keyboard_alone(window: Visit):
-    page = window.open()
+def test_by_keyboard_alone(desktop: Visit):
+    page = desktop.open()
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")  # the link that skips to the sum
     expect(page.get_by_label("Your sum")).to_be_focused()
