@@ -17,7 +17,6 @@ import gridsum
 from gridsum.api.options import ModelError
 from gridsum.api.rules import RuleModel
 from gridsum.api.traces import TraceError
-from gridsum.cli import main
 from gridsum.tasks import Addition
 from tests.oracles.sizes import SMALLEST
 
@@ -127,15 +126,6 @@ def test_a_trained_folder_is_loaded_by_path_or_text(training: gridsum.TrainingRu
     assert [line["epoch"] for line in again.log()] == [1, 2]
 
 
-def test_what_is_trained_in_python_is_what_the_command_trains(tmp_path: Path):
-    options = [part for name, value in TINY.items() for part in (f"--{name}", str(value))]
-    assert main(["train", "--out", str(tmp_path / "theirs"), "--seeds", "7", "--device", "cpu", *options]) == 0
-    (ours,) = gridsum.train("base", 7, tmp_path / "ours", TINY, device="cpu", quiet=True)
-    theirs = gridsum.load(tmp_path / "theirs", seed=7)
-    for name, value in ours.network.state_dict().items():
-        assert torch.equal(value, theirs.network.state_dict()[name])
-
-
 def test_a_trace_of_a_rule_and_of_a_network():
     rule, network = (gridsum.trace("58+67", model) for model in ("exact", "base"))
     for trace in (rule, network):
@@ -211,14 +201,6 @@ def test_scores_have_three_forms():
 
 def _wrong(text: str) -> str:
     return text[:0]
-
-
-def test_scores_are_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    scores = gridsum.evaluate("exact", "2x3", samples=4)
-    assert main(["evaluate", "--suite", "2x3", "--samples", "4"]) == 0
-    assert capsys.readouterr().out == str(scores)
-    scores.save(tmp_path / "records.jsonl")
-    assert main(["table", "scores", "--records", str(tmp_path / "records.jsonl")]) == 0
 
 
 def test_a_model_in_hand_is_measured(training: gridsum.TrainingRun):

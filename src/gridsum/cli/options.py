@@ -41,7 +41,8 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
 
     def _get_help_string(self, action: argparse.Action) -> str:
         told, default = action.help or "", action.default
-        usual = default not in (None, False, [], argparse.SUPPRESS) and "(default" not in told
+        usual = not any(default is none for none in (None, False, argparse.SUPPRESS)) and default != []
+        usual = usual and "(default" not in told
         return f"{told} (default: {written(default)})".replace("%", "%%") if usual else told.replace("%", "%%")
 
 
