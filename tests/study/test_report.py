@@ -8,9 +8,13 @@ import shutil
 import statistics
 from pathlib import Path
 
+import pytest
+
 from gridsum.config.variants import PAPER_VARIANTS
 from gridsum.evaluation.intervals import STANDINGS
 from gridsum.evaluation.records import append, read
+from gridsum.figures import plot_carries
+from gridsum.figures.style import FigureError
 from gridsum.study import tables
 from gridsum.study.drawings import drawings_at
 from gridsum.study.report import NOTES, missing, write_pages
@@ -75,6 +79,25 @@ def test_a_number_is_inside_above_or_below_its_replications():
     assert verdict(1.0, 0.98, 0.999) == "below"
     assert verdict(0.5, 0.504, 0.3) == "inside", "the paper's number is rounded"
     assert (verdict(0.5, 0.4, 0.494), verdict(0.5, 0.506, 0.9)) == ("below", "above")
+
+
+def test_structured_sums_tell_how_far_a_carry_runs(make_record):
+    """The median over the runs of a training, wherever its folder lies."""
+    rights = {
+        "nines+1:2x[1,10]": (64, 192),
+        "carry-1:2x10": (640, 640),
+        "carry-6:2x10": (320, 330),
+        "carry-7:2x10": (0, 9),
+    }
+    records = [
+        make_record(model=f"block-{seed}/base", seed=seed, suite=suite, sequences_right=right, steps_mean=10.0 + seed)
+        for suite, found in rights.items()
+        for seed, right in enumerate(found)
+    ]
+    (row,) = tables.structured(records).rows
+    assert row == ("base", "2", "0.20", "–", "–", "6", "10.5–0.0")
+    with pytest.raises(FigureError, match="gridsum evaluate --suite structured"):
+        plot_carries(records[:2])
 
 
 def test_a_part_of_the_variants_makes_a_page_that_says_what_is_missing(copied: Path):

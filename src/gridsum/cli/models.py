@@ -20,7 +20,7 @@ from gridsum.cli.output import print_text, terminal_width
 from gridsum.config.variants import MEANINGS
 from gridsum.evaluation.records import NOTHING, Record, read
 from gridsum.evaluation.rendering import Table, to_text
-from gridsum.evaluation.suites import COLLECTIONS, NINES
+from gridsum.evaluation.suites import COLLECTIONS
 from gridsum.evaluation.tables import ROUNDING, TABLES, accuracy_text
 from gridsum.io.names import DEFAULT_MODEL, EXACT_STORY, MODELS, did_you_mean
 from gridsum.model.store import configuration_of, facts, load_runs, shipped, shipped_records
@@ -64,21 +64,24 @@ def _described(name: str, path: Path) -> dict[str, Any]:
 
 def _overview(models: Mapping[str, Path]) -> Table:
     """A line for each model, with the scores that tell the paper's variants apart."""
-    suites = [*(suite.name for suite in COLLECTIONS["ablation"]), NINES]
+    random, structured = (
+        [suite.name for suite in suites] for suites in (COLLECTIONS["ablation"], COLLECTIONS["structured"][:3])
+    )
     rows = []
     for name, path in models.items():
         known = facts(load_runs(name, [path]))
         scores = {record.suite: accuracy_text(record.seq) for record in _records(name)}
         trained = str(known["epochs"]), f"{known['parameters']:,}"
-        rows.append((name, MODELS.get(name, NOTHING), *trained, *(scores.get(suite, NOTHING) for suite in suites)))
+        shown = [[scores.get(suite, NOTHING) for suite in suites] for suites in (random, structured)]
+        rows.append((name, MODELS.get(name, NOTHING), *trained, *shown[0], "/".join(shown[1])))
     rules = ", ".join(task for task, name in shipped_tasks().items() if name not in MODELS)
     caption = (
         "The last columns: whole results right, from the records, of random digits, where carries are short; the very "
-        f"last is of 9…9 + 1, where one carry runs through all columns. {ROUNDING} "
+        f"last is of structured sums: {', '.join(structured)}. {ROUNDING} "
         f"`gridsum models NAME` shows all scores. {DEFAULT_MODEL} {_ANSWERS}. "
         f"Proved rules for other tasks, without their networks: {rules}; gridsum solve --task NAME."
     )
-    header = ("model", "use this for", "epochs", "parameters", *suites)
+    header = ("model", "use this for", "epochs", "parameters", *random, "structured")
     return Table("Models that come with gridsum", caption, header, tuple(rows))
 
 
