@@ -1,4 +1,3 @@
-import math
 from itertools import islice
 
 import pytest
@@ -7,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from gridsum.data import streams
 from gridsum.data.streams import Stream, lane_index
 from tests.oracles import splitmix
 
@@ -127,15 +125,3 @@ def test_lanes_are_the_quarters_of_the_hashes():
         for place, cell in ((place, int(cells[place])) for place in [(0, 0), (0, 1), (1, 0), (1, 1)]):
             expected = [hashes[cell * 2 + word] >> 16 * lane & 0xFFFF for word in range(2) for lane in range(4)]
             assert [number % 2**16 for number in lanes[run, *place].tolist()] == expected
-
-
-@pytest.mark.parametrize("part", [1, 7, 60, 61, 1000])
-def test_lanes_may_be_drawn_some_at_a_time(monkeypatch, part):
-    stream = Stream.of_seeds([0, 1])
-    index = lane_index(torch.arange(30).view(3, 10), 8)
-    monkeypatch.setattr(streams, "_PART", part)
-    places, lanes = zip(*stream.lane_parts(index), strict=True)
-    whole = stream.lanes(index).flatten(1)
-    assert len(places) == (1 if part >= 120 else 60 if part < 4 else math.ceil(60 / (part // 2)))
-    assert torch.equal(torch.cat(lanes, 1), whole)
-    assert all(torch.equal(whole[:, place], some) for place, some in zip(places, lanes, strict=True))

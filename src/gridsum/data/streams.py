@@ -10,7 +10,7 @@ products wrap around modulo 2^64, which is what the mixer needs.
 
 import functools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -19,9 +19,6 @@ from torch import Tensor
 _GOLDEN = 0x9E3779B97F4A7C15 - 2**64
 _MIX_1 = 0xBF58476D1CE4E5B9 - 2**64
 _MIX_2 = 0x94D049BB133111EB - 2**64
-
-# How many numbers are hashed at a time: enough for two threads, few enough for their caches.
-_PART = 2**16
 
 
 def _wrap(number: int) -> int:
@@ -94,13 +91,6 @@ class Stream:
         """Gaussian float32 on 2^16 values, four from each hash: [R, ..., 4·words] of `lane_index`'s [..., words]."""
         lanes = self.lanes(index)
         return _quantiles(index.device).index_select(0, lanes.flatten().int() + 2**15).view(lanes.shape)
-
-    def lane_parts(self, index: Tensor) -> Iterator[tuple[slice, Tensor]]:
-        """Some lanes at a time, as the mixer goes over its numbers twelve times: which of a run's, and these [R,n]."""
-        size = max(1, _PART // self.key.shape[0])
-        for number, part in enumerate(index.flatten().split(size)):
-            lanes = _mix(self.key[:, None] + part).view(torch.int16)
-            yield slice(number * size * 4, number * size * 4 + lanes.shape[1]), lanes
 
 
 @functools.cache

@@ -76,8 +76,9 @@ class Packed:
         return _at(cells, self.place[:, :, 0])
 
     def step(self, cell: Tensor, query: Tensor, bits: Tensor) -> Tensor:
-        shown = _at(linear(bits, *self.sight) * self.inside, self.beside)
-        return self.network.react(cell, query, *shown.chunk(2, -1))
+        shown = linear(bits, *self.sight) * self.inside
+        keys, values = (_at(part, self.beside) for part in shown.chunk(2, -1))
+        return self.network.react(cell, query, keys, values)
 
 
 def _at(lines: Tensor, places: Tensor) -> Tensor:
