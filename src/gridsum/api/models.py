@@ -224,7 +224,7 @@ class Model(ABC):
     ) -> Trace:
         """As `trace`, of terms."""
 
-    def answer_lines(self, lines: Sequence[bytes], options: SolveOptions) -> bytes | None:  # noqa: ARG002
+    def answer_lines(self, lines: Sequence[bytes], options: SolveOptions) -> bytes | None:
         """What is answered to lines of a file, a line each, where that is quicker than one by one; None elsewhere."""
         return None
 

@@ -91,7 +91,7 @@ class PaperModel(Model):
     def size(self, terms: tuple[str, ...]) -> tuple[int, int]:
         return self.config.task.solving_grid(len(terms), self.task.longest(terms))
 
-    def most_steps(self, terms: tuple[str, ...]) -> int:  # noqa: ARG002
+    def most_steps(self, terms: tuple[str, ...]) -> int:
         from gridsum.model.inference import step_cap
 
         return step_cap(self.network.config)

@@ -90,10 +90,7 @@ class RuleModel(Model):
             )
 
     def answers(
-        self,
-        expressions: Sequence[tuple[str, ...]],
-        options: SolveOptions,
-        between: Between | None = None,  # noqa: ARG002
+        self, expressions: Sequence[tuple[str, ...]], options: SolveOptions, between: Between | None = None
     ) -> Iterator[Answer]:
         self.check(options)
         if options.network:
@@ -113,11 +110,7 @@ class RuleModel(Model):
         return answer_lines(self.table, lines)
 
     def traced(
-        self,
-        terms: tuple[str, ...],
-        options: SolveOptions,
-        patch: Patch | None = None,
-        between: Between | None = None,  # noqa: ARG002
+        self, terms: tuple[str, ...], options: SolveOptions, patch: Patch | None = None, between: Between | None = None
     ) -> Trace:
         import numpy as np
 

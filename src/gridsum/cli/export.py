@@ -15,7 +15,7 @@ from gridsum.io.names import DEFAULT_MODEL
 
 def add_options(parser: Parser) -> None:
     add_model(parser, "model MODEL")
-    parser.option("--to hf|onnx|json", "the format", required=True)
+    parser.option("--to FORMAT", "hf, onnx or json", choices=("hf", "onnx", "json"), required=True)
     parser.option("--out PLACE", "a folder for hf and onnx, a file for json", required=True)
     told = "for hf: the scores to show, as gridsum evaluate --out keeps them (default: those of a shipped model)"
     parser.option("--records FILE...", told)

@@ -68,24 +68,16 @@ class TaskConfig:
         check_bounds(self, "task")
         for name in ("terms", "digits"):
             low, high = getattr(self, name)
-            require(
-                1 <= low <= high, f"task.{name} must be two numbers of at least 1, the smaller first, not {low},{high}"
-            )
-        bounds = (self.terms[0] - 1, *self.bucket_bounds, self.terms[1])
-        require(
-            all(low < high for low, high in pairwise(bounds)),
-            f"task.bucket_bounds {self.bucket_bounds} must rise and lie below the most terms, {self.terms[1]}",
-        )
-        most = self.task.most_terms
-        require(
-            most is None or self.terms[1] <= most,
-            f"{self.name} takes at most {most} terms, and task.terms says {self.terms[1]}",
-        )
-        needed = self.task.columns(self.terms[1], self.digits[1])
-        require(
-            self.digits[1] + self.spare_columns >= needed,
-            f"task.spare_columns is {self.spare_columns}, but results can have {needed} digits",
-        )
+            told = f"task.{name} must be two numbers of at least 1, the smaller first, not {low},{high}"
+            require(1 <= low <= high, told)
+        (least, most), known = self.terms, self.task.most_terms
+        told = f"task.bucket_bounds {self.bucket_bounds} must rise and lie below the most terms, {most}"
+        require(all(low < high for low, high in pairwise((least - 1, *self.bucket_bounds, most))), told)
+        told = f"{self.name} takes at most {known} terms, and task.terms says {most}"
+        require(known is None or most <= known, told)
+        needed = self.task.columns(most, self.digits[1])
+        told = f"task.spare_columns is {self.spare_columns}, but results can have {needed} digits"
+        require(self.digits[1] + self.spare_columns >= needed, told)
 
     @property
     def task(self) -> Task:
@@ -268,11 +260,10 @@ class Config(OfProblems):
     training: TrainingConfig = field(default_factory=TrainingConfig)
 
     def __post_init__(self) -> None:
+        readable = self.variant.isprintable() and len(self.variant) <= 64
+        require(readable, "a variant's name is a few letters that can be read")
+        batch, groups = self.training.batch, len(self.task.groups)
         require(
-            self.variant.isprintable() and len(self.variant) <= 64, "a variant's name is a few letters that can be read"
-        )
-        groups = len(self.task.groups)
-        require(
-            self.training.batch % groups == 0,
+            batch % groups == 0,
             f"training.batch is {self.training.batch}, which cannot be divided among {groups} groups of problems",
         )

@@ -57,11 +57,11 @@ class GradientSource(ABC):
     def rate(self, step: int) -> "Tensor":
         """The learning rate of a step, a double."""
 
-    def phase(self, step: int) -> str:  # noqa: ARG002
+    def phase(self, step: int) -> str:
         """The part of the training that a step belongs to."""
         return ""
 
-    def hopeless(self, step: int) -> Sequence[int]:  # noqa: ARG002
+    def hopeless(self, step: int) -> Sequence[int]:
         """The runs that begin again at a step, from other random weights."""
         return ()
 
@@ -136,11 +136,7 @@ class Trainable(ABC):
         """What is measured of a loaded model (`gridsum.evaluation.evaluate.Subject`): its runs together, or each."""
 
     def finish(
-        self,
-        network: Any,  # noqa: ARG002
-        config: Any,  # noqa: ARG002
-        seeds: Sequence[int],  # noqa: ARG002
-        report: Callable[[str], None],  # noqa: ARG002
+        self, network: Any, config: Any, seeds: Sequence[int], report: Callable[[str], None]
     ) -> Iterator[tuple[int, dict[str, Any]]]:
         """What is done with a trained network of these seeds, in place: the index of every run, and what it came to.
 
@@ -148,11 +144,11 @@ class Trainable(ABC):
         """
         return iter(())
 
-    def memory(self, config: Any, runs: int) -> int:  # noqa: ARG002
+    def memory(self, config: Any, runs: int) -> int:
         """Bytes that a training step takes, about; 0 where nobody knows."""
         return 0
 
-    def work(self, config: Any, runs: int, epochs: int, device: "torch.device") -> float:  # noqa: ARG002
+    def work(self, config: Any, runs: int, epochs: int, device: "torch.device") -> float:
         """The floating-point operations of so many epochs of training, and of what comes after; 0 if unknown."""
         return 0.0
 

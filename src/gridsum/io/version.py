@@ -1,6 +1,5 @@
 """Which code this is, as records name it."""
 
-import subprocess
 from pathlib import Path
 
 __version__ = "0.2.0"
@@ -8,6 +7,7 @@ __version__ = "0.2.0"
 
 def source_commit() -> str | None:
     """The commit of the checkout that this code runs from, marked if it was changed since; or None."""
+    import subprocess  # which would make every command start later
 
     def git(*arguments: str) -> str | None:
         command = ["git", "-C", str(Path(__file__).parent), *arguments]
