@@ -136,58 +136,39 @@ def test_models_have_files_of_their_own_on_the_page():
 
 
 REFUSED = [
-    ("/solve", {"expression": "1+x"}, 422, "'x' is not allowed", None),
-    ("/solve", {"expression": "\ud800"}, 422, "", None),
-    ("/solve", {"expression": ""}, 422, "is empty", None),
-    ("/solve", {}, 422, "expression: Field required", None),
-    ("/solve", {"expression": "1", "modle": "base"}, 422, "modle: Extra inputs are not permitted", None),
-    ("/solve", {"expression": 12}, 422, "expression: Input should be a valid string", None),
-    (
-        "/solve",
-        {"expression": "1", "model": "big"},
-        422,
-        "unknown model 'big'; the models are: base, exact",
-        None,
-    ),
-    (
-        "/solve",
-        {"expression": "1", "model": "exact", "halting": "median"},
-        422,
-        "exact always halts at a fixed point",
-        None,
-    ),
-    ("/solve", {"expression": "1", "model": "../../etc/passwd"}, 422, "unknown model", None),
-    ("/solve", {"expression": "1", "halting": "fixed"}, 422, "use 'sampled' or 'median'", None),
-    ("/solve", {"expression": "1", "seed": True}, 422, "seed: Input should be a valid integer", None),
-    ("/solve", {"expression": "1", "seed": -1}, 422, "seed: Input should be greater than or equal to 0", None),
-    ("/solve", {"expression": "1" + "+1" * 12}, 413, "13 terms, but this server allows 12 (max-terms)", "max_terms"),
-    ("/trace", {"expression": "1" * 41}, 413, "41 digits, but this server allows 40 (max-digits)", "max_digits"),
-    ("/trace", {"expression": "+".join(["1" * 20] * 10)}, 413, "253 cells, but this server allows 200", "max_cells"),
-    (
-        "/trace",
-        {"expression": "+".join(["1234567890"] * 4)},
-        413,
-        "this server allows 3,000 (max-answer)",
-        "max_answer",
-    ),
-    ("/solve", {"expression": " " * 9000}, 413, "ask for less at once", None),
+    ("solve", {"expression": "1+x"}, 422, "'x' is not allowed"),
+    ("solve", {"expression": "\ud800"}, 422, ""),
+    ("solve", {"expression": ""}, 422, "is empty"),
+    ("solve", {}, 422, "expression: Field required"),
+    ("solve", {"expression": "1", "modle": "base"}, 422, "modle: Extra inputs are not permitted"),
+    ("solve", {"expression": 12}, 422, "expression: Input should be a valid string"),
+    ("solve", {"expression": "1", "model": "big"}, 422, "unknown model 'big'; the models are: base, exact"),
+    ("solve", {"expression": "1", "model": "exact", "halting": "median"}, 422, "exact always halts at a fixed point"),
+    ("solve", {"expression": "1", "halting": "fixed"}, 422, "use 'sampled' or 'median'"),
+    ("solve", {"expression": "1", "seed": True}, 422, "seed: Input should be a valid integer"),
+    ("solve", {"expression": "1", "seed": -1}, 422, "seed: Input should be greater than or equal to 0"),
+    ("solve", {"expression": "1" + "+1" * 12}, 413, "13 terms, but this server allows 12 (max-terms)"),
+    ("trace", {"expression": "1" * 41}, 413, "41 digits, but this server allows 40 (max-digits)"),
+    ("trace", {"expression": "+".join(["1" * 20] * 10)}, 413, "253 cells, but this server allows 200 (max-cells)"),
+    ("trace", {"expression": "+".join(["1234567890"] * 4)}, 413, "this server allows 3,000 (max-answer)"),
+    ("solve", {"expression": " " * 9000}, 413, "ask for less at once"),
+    ("solve", "{", 400, "the body is not JSON:"),
 ]
 
 
-@pytest.mark.parametrize(("path", "body", "status", "told", "limit"), REFUSED)
-def test_refusals_say_why(address: str, path: str, body: dict[str, object], status: int, told: str, limit: str | None):
-    answer = httpx.post(
-        address + path, content=json.dumps(body).encode(), headers={"content-type": "application/json"}, timeout=600
-    )
+@pytest.mark.parametrize(("path", "body", "status", "told"), REFUSED)
+def test_refusals_say_why(address: str, path: str, body: dict[str, object] | str, status: int, told: str):
+    content = body if isinstance(body, str) else json.dumps(body)
+    headers = {"content-type": "application/json"}
+    answer = httpx.post(f"{address}/{path}", content=content.encode(), headers=headers, timeout=600)
     assert answer.status_code == status
     problem = answer.json()
     assert told in problem["error"]
-    assert problem["limit"] == limit
+    limit = re.search(r"\((max-\w+)\)", told)
+    assert problem["limit"] == (limit and limit[1].replace("-", "_"))
 
 
-def test_a_body_that_is_no_json(address: str):
-    answer = httpx.post(f"{address}/solve", content=b"{", headers={"content-type": "application/json"}, timeout=600)
-    assert (answer.status_code, answer.json()["error"][:21]) == (400, "the body is not JSON:")
+def test_other_addresses_are_refused(address: str):
     assert httpx.get(f"{address}/solve", timeout=600).status_code == 405
     assert httpx.get(f"{address}/../app.py", timeout=600).status_code == 404
 
@@ -204,13 +185,6 @@ def test_a_body_without_end_is_not_read_to_its_end(address: str):
     with suppress(httpx.WriteError):  # the server may have hung up already
         assert httpx.post(f"{address}/solve", content=forever(), timeout=600).status_code == 413
     assert sent < 1 << 25
-
-
-def test_the_page_may_load_nothing_from_outside(address: str):
-    for path in ("/", "/docs", "/main.js", "/models/base.js"):
-        answer = httpx.get(address + path, timeout=600)
-        assert answer.status_code == 200
-        assert "default-src 'self'" in answer.headers["content-security-policy"]
 
 
 @pytest.mark.parametrize("path", ["/models/base.js", "/preview.png"], ids=["large", "small"])
@@ -231,17 +205,6 @@ def test_a_client_that_goes_away_stops_its_work(endless: Model):
     with serving([endless]) as (address, taken):
         with pytest.raises(httpx.ReadTimeout):
             httpx.post(f"{address}/trace", json={"expression": "1+1"}, timeout=httpx.Timeout(600, read=0.5))
-        wait_until(lambda: taken() == 0)
-
-
-def test_one_slow_request_does_not_hold_up_the_others(base: Model, endless: Model):
-    with serving([base, endless], Limits(workers=2, grace_seconds=1)) as (address, taken):
-        with asking(address, "endless"):
-            wait_until(lambda: taken() == 1)
-            for _ in range(3):
-                assert post(address, "/solve", expression="58+67").json()["answer"] == "125"
-            wait_until(lambda: taken() == 1)  # a worker is free a moment after its answer
-            assert httpx.get(f"{address}/health", timeout=600).json() == {"status": "ok", "taken": 1}
         wait_until(lambda: taken() == 0)
 
 

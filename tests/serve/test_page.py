@@ -28,16 +28,6 @@ def test_every_served_model_adds_on_the_page(browser: Browser, server: str, untr
         assert len(visit.requests) > 20
 
 
-def test_what_is_measured_is_shown_as_under_way(browser: Browser, server: str):
-    with visiting(browser, f"{server}/") as visit:
-        page = visit.open("#view=race")
-        expect(page.locator("#race-note")).to_contain_text("Both are right.")
-        page.get_by_text("Look inside the paper’s network").click()
-        expect(page.locator("#attention button")).to_have_count(64)
-        expect(page.locator("#inside-note")).to_be_empty()
-        expect(page.locator("#ring svg text")).to_have_count(10)
-
-
 def test_the_documentation_has_every_operation(browser: Browser, server: str):
     with urllib.request.urlopen(f"{server}/openapi.json") as answer:
         paths = json.load(answer)["paths"]
