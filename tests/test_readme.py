@@ -20,27 +20,18 @@ from gridsum.evaluation.records import read
 from gridsum.evaluation.tables import accuracy_text
 from gridsum.io.names import MODELS
 from gridsum.model.store import shipped_records
+from tests.test_documents import commands
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
 PICTURES = (ROOT / "docs" / "pictures.md").read_text()
 COSTS = (ROOT / "docs" / "performance.md").read_text()
-DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("**/*.md")]
+COMMANDS = commands(ROOT / "README.md")
 TINY = {"training.epochs": 1, "training.steps_per_epoch": 1, "training.batch": 4}
 
 
-def blocks(language: str, document: str = README) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", document, re.DOTALL)
-
-
-def commands() -> list[list[str]]:
-    """The shell's commands, without their comments."""
-    text = re.sub(r" +#.*", "", "".join(blocks("sh"))).replace("\\\n", " ")
-    return [shlex.split(line)[1:] for line in text.splitlines() if line.startswith("gridsum ")]
-
-
 def test_solving_prints_what_the_readme_prints(capsys: pytest.CaptureFixture[str]):
-    shown = re.split(r"^\$ ", "".join(blocks("console")), flags=re.MULTILINE)[1:]
+    shown = re.split(r"^\$ ", "".join(re.findall(r"```console\n(.*?)```", README, re.DOTALL)), flags=re.MULTILINE)[1:]
     assert len(shown) == 2
     for command in shown:
         line, printed = command.split("\n", 1)
@@ -58,7 +49,7 @@ def test_training_commands_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     """At toy size: fewer epochs and samples, otherwise as written."""
     monkeypatch.chdir(tmp_path)
     short, watch, proving, first, again, evaluate, table = (
-        command for command in commands() if command[0] != "reproduce"
+        command for command in COMMANDS if command[0] != "reproduce"
     )
     none = [f"--phases.{phase}.steps=0" for phase in ("soft", "anneal", "hard", "robust")]
     few = ["--phases.place.steps=2", "--discovery.epoch_steps=1", "--discovery.batch=4", "--consolidation.rounds=0"]
@@ -88,7 +79,7 @@ def test_the_campaigns_commands_work(
 ):
     """A piece of each, otherwise as written."""
     monkeypatch.chdir(tmp_path)
-    planned, quick, whole, check = (command for command in commands() if command[0] == "reproduce")
+    planned, quick, whole, check = (command for command in COMMANDS if command[0] == "reproduce")
     assert main(planned) == 0
     assert "0 of 510 epochs" in capsys.readouterr().out
     assert main([*quick, "--variants", "fixedTime", "--seeds", "0", "--only", "train", "report"]) == 0
@@ -160,12 +151,6 @@ def test_the_costs_of_commands_are_those_of_their_records():
         assert min(abs(60 * int(minutes) + int(seconds or 0) - time) for time in times) < (1 if seconds else 30), (
             command
         )
-
-
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-def test_links_lead_somewhere(document: Path):
-    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", document.read_text()):
-        assert target.startswith("http") or (document.parent / target).exists(), target
 
 
 def test_the_film_is_made_by_its_command(tmp_path: Path):

@@ -76,7 +76,7 @@ def train(
         >>> import tempfile
         >>> steps = {f"phases.{phase}.steps": 0 for phase in ("soft", "anneal", "hard", "robust")}
         >>> short = {**steps, "phases.place.steps": 2, "discovery.epoch_steps": 1, "consolidation.rounds": 0}
-        >>> short["rule.bits"] = 5
+        >>> short |= {"rule.bits": 5, "discovery.batch": 4}
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     training = train("exact", seeds=[0, 1], out=folder, settings=short, quiet=True)
         ...     len(training), len(training.log())
