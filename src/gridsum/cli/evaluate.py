@@ -7,7 +7,7 @@ examples:
   gridsum evaluate --model exact my_solvers:add --suite all --out my.jsonl
 """
 
-from gridsum.cli.options import Options, Parser, add_device, add_rules, samples, seconds
+from gridsum.cli.options import Options, Parser, add_device, add_rules, samples
 from gridsum.cli.output import check_writable, print_text, tell, unwritable
 from gridsum.cli.table import FORMAT, formatted
 from gridsum.io.names import DEFAULT_MODEL
@@ -49,7 +49,7 @@ def add_options(parser: Parser) -> None:
         "Or a Python function, package.module:function, that maps '12+34=' to '46' (or a list of problems to a list of "
         f"answers); an exception counts as a wrong answer (default: {DEFAULT_MODEL})",
     )
-    parser.option("--timeout SECONDS", "how long a function may take for a problem, or for a list", type=seconds)
+    parser.option("--timeout SECONDS", "how long a function may take for a problem, or for a list")
     parser.option("--suite SUITE...", "what to measure on (default: comparison)")
     parser.option(
         "--samples N",

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gridsum.api.loading import load
 from gridsum.api.networks import PaperModel
 from gridsum.api.options import SolveOptions
-from gridsum.cli.options import Options, Parser, UsageError, add_device, add_rules, columns, folder
+from gridsum.cli.options import Options, Parser, UsageError, add_device, add_rules, columns
 from gridsum.cli.output import check_writable, print_text, tell, terminal_width, write_result
 from gridsum.cli.table import record_files
 from gridsum.io.names import DEFAULT_MODEL, INSIDE_MODEL
@@ -183,7 +183,7 @@ def add_options(parser: Parser) -> None:
         "for terms, baselines, learning: files that gridsum evaluate kept, or names of shipped models for theirs "
         "(default: those of the shipped models)",
     )
-    parser.option("--runs FOLDER...", "for training: folders made by gridsum train --out", type=folder)
+    parser.option("--runs FOLDER...", "for training: folders made by gridsum train --out")
     add_rules(parser)
     add_device(parser, "cpu")
 

@@ -64,9 +64,11 @@ class Parser(argparse.ArgumentParser):
 
     def option(self, form: str, meaning: str, within: Any = None, **how: Any) -> None:
         """An option in the form that help shows: "--json", "--out FILE", "--placement soft|hard", "--model MODEL..."
-        for one or more. Without dashes, "name FORM" is an argument, which may be left out unless it is `required`."""
+        for one or more. Without dashes, "name FORM" is an argument, which may be left out unless it is `required`. What
+        help calls a value says how it is read, such as FOLDER or SEEDS."""
         name, _, value = form.partition(" ")
-        about: dict[str, Any] = {"metavar": value.removesuffix("..."), "help": meaning}
+        metavar = value.removesuffix("...")
+        about: dict[str, Any] = {"metavar": metavar, "help": meaning, "type": _READERS.get(metavar)}
         if not value:
             about = {"action": "store_true", "help": meaning}
         elif "|" in value:
@@ -78,7 +80,7 @@ class Parser(argparse.ArgumentParser):
         shown = f"[{value}]" if about.get("nargs") in ("*", "?") else value
         self._needed += [shown] if not name.startswith("--") else [form] if how.get("required") else []
         self.usage = " ".join([*self._needed, "[options]"])
-        (within or self).add_argument(name, **about, **how)
+        (within or self).add_argument(name, **(about | how))
 
     def explain(self, lists: Mapping[str, Mapping[str, str]]) -> None:
         """Lists of names and what they mean, below the options."""
@@ -181,7 +183,7 @@ def written(value: Any) -> str:
 def add_device(parser: Parser, default: str = "auto") -> None:
     told = "; the CPU starts faster and is quick enough for all but very long sums" if default == "cpu" else ""
     told = f"auto (a GPU if there is one), cpu, cuda or cuda:N{told}"
-    parser.option("--device DEVICE", told, type=device, default=default)
+    parser.option("--device DEVICE", told, default=default)
 
 
 def add_model(parser: Parser, form: str = "--model MODEL", within: Any = None) -> None:
@@ -213,7 +215,6 @@ def add_jobs(parser: Parser) -> None:
         "run several jobs at once: in processes:N on this machine, which share its GPU, or on a Ray cluster (ray "
         "for one on this machine, ray://HOST:10001 or HOST:6379 for one elsewhere); all of them must see the "
         "folder --out (default: this process)",
-        type=_workers,
     )
     told = "the share of a GPU that a job asks the cluster for (default: 1 where it has GPUs, else 0)"
     parser.option("--gpus-per-job X", told, type=float)
@@ -286,8 +287,12 @@ def task(text: str) -> str:
     return find(text).name
 
 
-def _workers(text: str) -> str:
+def workers(text: str) -> str:
     kind, _, most = text.partition(":")
     if kind == "processes" and not (most.isdecimal() and int(most) > 0):
         raise UsageError(f"{text!r} does not say how many processes; write processes:4 for four")
     return text
+
+
+_READERS = {"DEVICE": device, "FOLDER": folder, "SECONDS": seconds, "SEEDS": seeds, "TASK": task, "WHERE": workers}
+"""By what help calls a value, how it is read; another is text, unless its option says `type`."""

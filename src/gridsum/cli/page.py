@@ -10,13 +10,13 @@ examples:
 
 from pathlib import Path
 
-from gridsum.cli.options import Options, Parser, UsageError, folder
+from gridsum.cli.options import Options, Parser, UsageError
 from gridsum.cli.output import tell
 from gridsum.io.names import DEFAULT_MODEL, INSIDE_MODEL
 
 
 def add_options(parser: Parser) -> None:
-    parser.option("--out FOLDER", "where to write; created if it does not exist", type=folder, required=True)
+    parser.option("--out FOLDER", "where to write; created if it does not exist", required=True)
     told = f"networks of the paper to race {DEFAULT_MODEL} against and to look into (default: {INSIDE_MODEL})"
     parser.option("--model MODEL...", told)
     told = "where the page will be found; previews of links to it then have a picture"

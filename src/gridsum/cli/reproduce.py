@@ -26,17 +26,7 @@ from typing import TYPE_CHECKING, Any
 from gridsum.api.progress import progress
 from gridsum.cli import FAILED, for_users
 from gridsum.cli import run as run_command
-from gridsum.cli.options import (
-    Options,
-    Parser,
-    UsageError,
-    add_jobs,
-    folder,
-    go_on,
-    kept_if_stopped,
-    seeds,
-    whole_number,
-)
+from gridsum.cli.options import Options, Parser, UsageError, add_jobs, go_on, kept_if_stopped, whole_number
 from gridsum.cli.output import check_writable, print_text, tell, terminal_width
 from gridsum.config.variants import INTERPRETATIONS, PAPER_VARIANTS
 from gridsum.io.version import source_commit
@@ -68,7 +58,7 @@ class OutOfTime(RuntimeError):
 
 def add_options(parser: Parser) -> None:
     parser.explain({"stages, in order": _STAGES})
-    parser.option("--out FOLDER", "where everything goes (default: results)", type=folder)
+    parser.option("--out FOLDER", "where everything goes (default: results)")
     parser.option(
         "--variants NAME...",
         f"which of {', '.join(PAPER_VARIANTS)} (default: all of these); or exact, whose runs are proved and "
@@ -80,7 +70,7 @@ def add_options(parser: Parser) -> None:
         "paper alone; needs an --out of its own",
         choices=list(INTERPRETATIONS),
     )
-    parser.option("--seeds SEEDS", "such as 0-9 or 0,2,5-7 (default: 0-9)", type=seeds)
+    parser.option("--seeds SEEDS", "such as 0-9 or 0,2,5-7 (default: 0-9)")
     parser.option(
         "--blocks N",
         "repeat the paper's selection N times: train N times as many seeds of base and noGroups, and overtrain "
@@ -97,7 +87,7 @@ def add_options(parser: Parser) -> None:
         "docs/results.md; with --quick, or of baselines alone, OUT/results.md)",
     )
     told = "where ship puts models and scores, and --check finds them (default: the package itself)"
-    parser.option("--ship-to FOLDER", told, type=folder)
+    parser.option("--ship-to FOLDER", told)
     told = "stop after this much time; everything is kept (default: none)"
     parser.option("--time-limit SECONDS", told, type=whole_number(1, 10**9))
     parser.option(

@@ -13,17 +13,7 @@ from pathlib import Path
 
 from gridsum.api.progress import progress
 from gridsum.cli import FAILED
-from gridsum.cli.options import (
-    Options,
-    Parser,
-    UsageError,
-    add_fields,
-    add_jobs,
-    folder,
-    kept_if_stopped,
-    samples,
-    seeds,
-)
+from gridsum.cli.options import Options, Parser, UsageError, add_fields, add_jobs, kept_if_stopped, samples
 from gridsum.cli.output import print_text
 from gridsum.cli.train import named
 from gridsum.config.registry import find as find_entry
@@ -32,10 +22,10 @@ from gridsum.io.version import source_commit
 
 
 def add_options(parser: Parser) -> None:
-    parser.option("--out FOLDER", "where everything goes", type=folder, required=True)
+    parser.option("--out FOLDER", "where everything goes", required=True)
     told = "the variant to change, as in gridsum train; it decides which options follow below"
     parser.option("--variant VARIANT", told, choices=names(), default="base")
-    parser.option("--seeds SEEDS", "such as 0-9", type=seeds, default=(0,))
+    parser.option("--seeds SEEDS", "such as 0-9", default=(0,))
     told = "every combination of these values; values that hold commas are separated by ;"
     parser.option("--grid FIELD=VALUES...", told)
     parser.option("--list FILE", "one JSON object per line: fields, and the values to give them")

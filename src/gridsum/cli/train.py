@@ -23,7 +23,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from gridsum.api.training import VARIANT, TrainingRun, train
-from gridsum.cli.options import Options, Parser, UsageError, add_device, add_fields, folder, seeds, task, written
+from gridsum.cli.options import Options, Parser, UsageError, add_device, add_fields, written
 from gridsum.cli.output import print_text, tell, unwritable
 from gridsum.config.fields import MOST_SEEDS
 from gridsum.config.registry import BASELINES, Trainable, find, names
@@ -43,7 +43,7 @@ def add_options(parser: Parser) -> None:
             "baselines, networks of other papers that ours are compared with": baselines,
         }
     )
-    parser.option("--out FOLDER", "where weights, logs and checkpoint go (default: runs/VARIANT)", type=folder)
+    parser.option("--out FOLDER", "where weights, logs and checkpoint go (default: runs/VARIANT)")
     start = parser.add_mutually_exclusive_group()
     parser.option(
         "--variant VARIANT",
@@ -66,10 +66,9 @@ def add_options(parser: Parser) -> None:
     parser.option(
         "--task TASK",
         "what to learn: add, add:base=B (2 to 36), a task of docs/tasks.md or of an installed package (default: add)",
-        type=task,
     )
     told = f"such as 3, 0-9 or 0,2,5-7; at most {MOST_SEEDS}, each below 2^63 (default: 0, or all of MODEL's)"
-    parser.option("--seeds SEEDS", told, type=seeds)
+    parser.option("--seeds SEEDS", told)
     told = "continue FOLDER's training where it stopped, with its configuration and seeds; only its length may change"
     parser.option("--resume", told)
     add_device(parser)

@@ -17,18 +17,18 @@ import sys
 import time
 from pathlib import Path
 
-from gridsum.cli.options import Options, Parser, UsageError, folder, seconds
+from gridsum.cli.options import Options, Parser, UsageError
 from gridsum.cli.output import print_text, terminal_width
 
 _CLEAR = "\x1b[H\x1b[J"
 
 
 def add_options(parser: Parser) -> None:
-    parser.option("folder FOLDER", "the --out of gridsum train, reproduce or sweep", type=folder, required=True)
+    parser.option("folder FOLDER", "the --out of gridsum train, reproduce or sweep", required=True)
     parser.option("--once", "print once and exit (the default when the output is a file or a pipe)")
     parser.option("--all", "also show jobs that are done or wait")
     parser.option("--json", "print the state of a training run as JSON, once")
-    parser.option("--every SECONDS", "between looks", type=seconds, default=2.0)
+    parser.option("--every SECONDS", "between looks", default=2.0)
 
 
 def run(options: Options) -> int:
