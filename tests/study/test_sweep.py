@@ -70,7 +70,7 @@ def test_a_sweep_of_exact_lists_what_is_proved(tmp_path: Path, capsys: pytest.Ca
     ("arguments", "said"),
     [
         ([], "say what to sweep over"),
-        (["--variant", "exact", "--grid", "rule.bits=2", "--measure", "2x15"], "leave --measure out"),
+        (["--variant", "exact", "--grid", "rule.bits=2", "--measure", "2x15"], "leave out --measure"),
         *(
             (["--grid", "model.heads=8", "--on", on], "write processes:4 for four")
             for on in ("processes", "processes:0")

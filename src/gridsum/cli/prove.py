@@ -55,7 +55,7 @@ def run(options: Options) -> int:
     model = rule_of(options)
     table, proof = model.table, model.prove()
     if options.certify and not getattr(table.task.row, "coq", False):
-        raise UsageError(f"Coq's theorems are not about the task {table.task.name}; leave --certify out")
+        raise UsageError(f"Coq's theorems are not about the task {table.task.name}; leave out --certify")
     certify = options.certify and proof.proved
     network = _of_network(model) if proof.proved and options.table is None else {}
     found: dict[str, Any] = {
