@@ -1,1 +1,1 @@
-"""The paper's whole study as one resumable campaign: train, choose, overtrain, measure, report."""
+"""The paper's whole study, which can be resumed at any moment: train, choose, overtrain, measure, report."""

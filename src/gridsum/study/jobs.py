@@ -106,15 +106,15 @@ class Sheet:
 
 
 @dataclass(frozen=True)
-class Training:
-    """Some seeds of one configuration, trained together in a folder of their own."""
+class PlannedRun:
+    """A training run that a study asks for: some seeds of one configuration, in a folder of their own."""
 
     name: str
     """Of its folder."""
     config: Any
     seeds: tuple[int, ...]
     sheets: tuple[Sheet, ...] = ()
-    follows: "Training | None" = None
+    follows: "PlannedRun | None" = None
     """It goes on with the best runs of this one. Until they are chosen, its own seeds are a guess."""
     stage: str = "train"
     keep_checkpoint: bool = True
@@ -141,7 +141,7 @@ class Training:
     def total(self) -> int:
         return len(self.seeds) if self.kind.outcome else self.config.training.epochs
 
-    def resolved(self, folder: Path) -> "Training | None":
+    def resolved(self, folder: Path) -> "PlannedRun | None":
         """With the seeds that it really has; None while the training that it follows is not done or not validated."""
         if self.follows is None:
             return self
@@ -218,7 +218,7 @@ class State:
 
 @dataclass(frozen=True)
 class Job(ABC):
-    training: Training
+    training: PlannedRun
 
     @property
     @abstractmethod
@@ -390,10 +390,10 @@ def outcomes_of(place: Path, config: Any, seeds: Sequence[int]) -> list[dict[str
     return [read_outcome(path) for path in paths if path.is_file()]
 
 
-def jobs_of(trainings: Iterable[Training]) -> list[Job]:
+def jobs_of(planned: Iterable[PlannedRun]) -> list[Job]:
     """The training runs, then what is measured of them."""
-    trainings = list(trainings)
-    return [*map(Train, trainings), *(Measure(training, sheet) for training in trainings for sheet in training.sheets)]
+    planned = list(planned)
+    return [*map(Train, planned), *(Measure(training, sheet) for training in planned for sheet in training.sheets)]
 
 
 def _listed(seeds: Sequence[int]) -> str:

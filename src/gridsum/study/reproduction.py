@@ -24,7 +24,7 @@ from gridsum.config.variants import PAPER_VARIANTS, variant
 from gridsum.evaluation.suites import COLLECTIONS, Suite
 from gridsum.io.disk import write_atomically
 from gridsum.io.names import did_you_mean
-from gridsum.study.jobs import Asked, Job, Measure, Sheet, Train, Training, Way, jobs_of
+from gridsum.study.jobs import Asked, Job, Measure, PlannedRun, Sheet, Train, Way, jobs_of
 from gridsum.study.rule import EXTRA_SEEDS
 from gridsum.training.folders import FolderError
 
@@ -156,8 +156,8 @@ class Reproduction:
         standard = [*first, *(training for training in again if training.subject in OVERTRAINED)]
         overtrained = [self._overtrained(training) for training in standard if training.subject in OVERTRAINED]
 
-        def measured(stage: str, trainings: Sequence[Training]) -> list[Job]:
-            return [Measure(one, sheet) for one in trainings for sheet in one.sheets if sheet.stage == stage]
+        def measured(stage: str, planned: Sequence[PlannedRun]) -> list[Job]:
+            return [Measure(one, sheet) for one in planned for sheet in one.sheets if sheet.stage == stage]
 
         found = [*map(Train, standard), *measured("validate", standard)]
         found += [*map(Train, overtrained), *measured("validate", overtrained)]
@@ -167,11 +167,11 @@ class Reproduction:
             found += jobs_of([self._exact()])
         return found + jobs_of(self._baseline(*name.split("/")) for name in self.baselines)
 
-    def _standard(self, name: str) -> Training:
+    def _standard(self, name: str) -> PlannedRun:
         changes = {"training.precision": self.precision, **(_QUICK_PAPER if self.quick else {})}
         config = override(variant(name, self.interpretation), changes)
         # Overtraining goes on with the optimiser's moments.
-        return Training(name, config, self.seeds, self._sheets(name), keep_checkpoint=name in OVERTRAINED)
+        return PlannedRun(name, config, self.seeds, self._sheets(name), keep_checkpoint=name in OVERTRAINED)
 
     def _sheets(self, name: str) -> tuple[Sheet, ...]:
         validation = self._asked(COLLECTIONS["validation"], _on_every_grid)
@@ -180,7 +180,7 @@ class Reproduction:
             Sheet("measure", records_of(name), self._asked(REPORTED, _all_ways), leaks=True),
         )
 
-    def _block(self, standard: Training, number: int) -> Training:
+    def _block(self, standard: PlannedRun, number: int) -> PlannedRun:
         """The same from other seeds. Those that are not overtrained are measured for Table VI alone."""
         name = f"{BLOCK}{number}/{standard.name}"
         validate, measure = self._sheets(name)
@@ -188,25 +188,25 @@ class Reproduction:
         seeds = tuple(seed + number * len(self.seeds) for seed in self.seeds)
         return replace(standard, name=name, seeds=seeds, sheets=(validate, measure))
 
-    def _overtrained(self, standard: Training) -> Training:
+    def _overtrained(self, standard: PlannedRun) -> PlannedRun:
         name = overtrained_name(standard.name)
         epochs = 1 if self.quick else OVERTRAINING_EPOCHS
         config = override(standard.config, {"objective.weight": OVERTRAINING_WEIGHT, "training.epochs": epochs})
         sheets, a_seed_for_each_aim = self._sheets(name), standard.seeds[:2]
-        return Training(name, config, a_seed_for_each_aim, sheets, standard, "overtrain", False)
+        return PlannedRun(name, config, a_seed_for_each_aim, sheets, standard, "overtrain", False)
 
-    def _extra(self, standard: Training) -> Training:
+    def _extra(self, standard: PlannedRun) -> PlannedRun:
         path = f"{EXTRA_FOLDER}/records/{standard.name}.jsonl"
         sheet = Sheet(EXTRA_FOLDER, path, self._asked(COLLECTIONS["ablation"], _on_every_grid))
         name, seeds = f"{EXTRA_FOLDER}/{standard.name}", tuple(EXTRA_SEEDS)
         return replace(standard, name=name, seeds=seeds, sheets=(sheet,), stage=EXTRA_FOLDER, keep_checkpoint=False)
 
-    def _exact(self) -> Training:
+    def _exact(self) -> PlannedRun:
         config = find(EXACT).configure(changes=_QUICK_EXACT if self.quick else {})
         sheet = Sheet("measure", f"records/{EXACT}.jsonl", self._asked(OF_EXACT), proved_alone=True)
-        return Training(EXACT, config, self.seeds, (sheet,))
+        return PlannedRun(EXACT, config, self.seeds, (sheet,))
 
-    def _baseline(self, name: str, setting: str) -> Training:
+    def _baseline(self, name: str, setting: str) -> PlannedRun:
         config = find(name).configure(setting, changes=_QUICK_EPOCHS if self.quick else {})
         suites = [
             replace(suite, samples=128 if suite.space.digits[1] > 300 else 256)
@@ -214,7 +214,7 @@ class Reproduction:
         ]
         folder = f"{name}-{setting}"
         sheet = Sheet("measure", BASELINE_RECORDS, self._asked(suites), model=folder)
-        return Training(folder, config, self.seeds, (sheet,))
+        return PlannedRun(folder, config, self.seeds, (sheet,))
 
     def _asked(
         self, suites: Iterable[Suite], ways: Callable[[Suite], tuple[Way | None, ...]] = lambda _: (None,)

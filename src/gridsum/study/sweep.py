@@ -17,7 +17,7 @@ from gridsum.config.fields import fields_of, override, to_json
 from gridsum.config.registry import find, read_config
 from gridsum.evaluation.suites import Suite
 from gridsum.io.disk import write_atomically
-from gridsum.study.jobs import Asked, Job, Sheet, Training, jobs_of, outcomes_of
+from gridsum.study.jobs import Asked, Job, PlannedRun, Sheet, jobs_of, outcomes_of
 from gridsum.training.folders import read_metrics
 
 _SETUP = "sweep.json"
@@ -74,7 +74,7 @@ def sweep_jobs(
 ) -> list[Job]:
     asked = tuple(Asked(suite, samples or suite.samples) for suite in suites)
     return jobs_of(
-        Training(name, config, seeds, (Sheet("measure", f"records/{name}.jsonl", asked),) if asked else ())
+        PlannedRun(name, config, seeds, (Sheet("measure", f"records/{name}.jsonl", asked),) if asked else ())
         for name, config in configs.items()
     )
 
