@@ -27,6 +27,7 @@ from gridsum.model.runs import as_written, flatten
 from gridsum.objective.paper import cost
 from gridsum.ops.grids import GridSize
 from gridsum.training.gradients import EagerGradients, draw_grid, part_gradient
+from gridsum.training.optimiser import AdamW
 from tests.model.test_rule import SMALL, vectors_of
 from tests.training.test_gradients import tiny
 
@@ -227,6 +228,7 @@ def test_three_steps_of_training_with_another_step_are_autograd_s():
         for network in (ours, theirs):
             stack.enter_context(class_set(network, "step", altered))
         gradients = EagerGradients(ours, config, SEEDS)
+        optimisers = [AdamW(network, config.training) for network in (ours, theirs)]
         for number in range(3):
             found, total = gradients(number).gradient, torch.zeros(())
             for group, space in enumerate(config.task.groups):
@@ -241,13 +243,8 @@ def test_three_steps_of_training_with_another_step_are_autograd_s():
                 total = total + cost(readout, batch.targets_for(size.width), config.objective, columns).total.sum() / 2
             expected = torch.autograd.grad(total, list(theirs.parameters()))
             torch.testing.assert_close(found, flatten(expected))
-            for network, by in ((ours, found), (theirs, flatten(expected))):
-                with torch.no_grad():
-                    at = 0
-                    for parameter in network.parameters():
-                        size_of_one = parameter[0].numel()
-                        parameter -= 0.1 * by[:, at : at + size_of_one].view_as(parameter)
-                        at += size_of_one
+            for optimiser, by in zip(optimisers, (found, flatten(expected)), strict=True):
+                optimiser.update(by, torch.tensor(0.01, dtype=torch.float64), torch.ones(2, dtype=torch.bool))
 
 
 # The network of bits
