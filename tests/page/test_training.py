@@ -81,6 +81,7 @@ def test_the_run_that_ships_learns_to_carry_and_stays_right_when_rounded(node: N
     assert all(found[-1])
 
 
+@pytest.mark.parametrize("run", ["add:base=2"], indirect=True)
 def test_a_slider_shows_it(run: Path, browser: Browser, tmp_path: Path):
     script = training_script(run)
     for name, content in site((), training=script).items():

@@ -122,7 +122,7 @@ def test_networks_of_the_page_are_measured_once(address: str):
     inside = httpx.get(f"{address}/models/base.inside.js", timeout=600)
     assert weights.headers["content-type"].startswith("text/javascript")
     assert weights.text.startswith('(gridsum.models["base"] ??= {}).weights = {')
-    assert '"mean_attention"' in inside.text
+    assert '"centroids"' in inside.text
     for file in ("exact.js", "base", "base.other.js", "../app.js"):
         assert httpx.get(f"{address}/models/{file}", timeout=600).status_code == 404
 

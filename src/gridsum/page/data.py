@@ -16,7 +16,7 @@ from gridsum.automaton.proof import prove
 from gridsum.automaton.table import RuleTable
 from gridsum.io.version import __version__
 from gridsum.model.store import SHIPPED, Model, configuration_of, facts, seeds_record
-from gridsum.page.inside import Inside
+from gridsum.page.inside import inside
 
 _SHAPE = ("width", "kernel", "groups", "heads", "context_length", "context_heads")
 _SHAPE += ("halting", "fixed_steps", "max_evaluation_steps")
@@ -102,9 +102,9 @@ def model_script(model: Model) -> str:
     return _assigned(model.name, "weights", content)
 
 
-def inside_script(inside: Inside) -> str:
+def inside_script(model: Model) -> str:
     """`gridsum.models.NAME.inside`: what was measured on it, which takes longer than a visitor waits."""
-    return _assigned(inside.model.name, "inside", {"heads": inside.heads(), "plane": inside.plane() | inside.axes()})
+    return _assigned(model.name, "inside", inside(model))
 
 
 def _assigned(name: str, part: str, content: Mapping[str, Any]) -> str:

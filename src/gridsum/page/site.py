@@ -16,7 +16,6 @@ from gridsum.io.names import DEFAULT_MODEL, EXACT_STORY
 from gridsum.io.version import __version__
 from gridsum.model.store import SHIPPED, Model, shipped_records
 from gridsum.page.data import PageError, facts_of, inside_script, model_script, rule_script
-from gridsum.page.inside import Inside
 
 WEB = Path(__file__).parent / "web"
 LANGUAGES = ("en", "de", "fr", "es", "zh")
@@ -41,7 +40,7 @@ def site(
 
 def script(model: Model, part: str = "") -> str:
     """What the page loads of a network: its weights, or what is `inside`."""
-    return inside_script(Inside(model)) if part else model_script(model)
+    return inside_script(model) if part else model_script(model)
 
 
 def file_of(name: str) -> str:
@@ -79,7 +78,9 @@ def static_files(
     about = {
         "version": __version__,
         "facts": facts,
-        "models": [described(model) for model in models],
+        "models": [
+            {"name": model.name, "file": file_of(model.name), "variant": model.config.variant} for model in models
+        ],
         "scores": {name: _scores(name) for name in (DEFAULT_MODEL, *(model.name for model in models))},
         "api": api,
         "address": address,
@@ -115,15 +116,6 @@ def filled(page: str, texts: Mapping[str, str], facts: Mapping[str, Any]) -> str
 
 def _quoted(text: str) -> str:
     return text.replace("&", "&amp;").replace('"', "&quot;")
-
-
-def described(model: Model) -> dict[str, Any]:
-    """What a visitor is told of a network before it is loaded."""
-    return {
-        "name": model.name,
-        "file": file_of(model.name),
-        "variant": model.config.variant,
-    }
 
 
 def _scores(name: str) -> dict[str, int] | None:

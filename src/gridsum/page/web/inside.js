@@ -23,7 +23,7 @@
         note(error.message);
         return;
       }
-      head = measured.heads.heads.reduce((best, one) => (one.position > best.position ? one : best)).head;
+      head = measured.heads.reduce((best, { position }, index, all) => (position > all[best].position ? index : best), 0);
       draw();
     }
 
@@ -53,7 +53,7 @@
       $("attention").replaceChildren(html("div", { class: "heads" }, ...tiles), drawTerms(computation, q, k, row, column));
       if (focused) tiles[head].focus();
       const of = Array.from({ length: kernel * kernel }, (_, place) => weights[place * heads + head]);
-      const best = of.indexOf(Math.max(...of)), { label } = measured.heads.heads[head];
+      const best = of.indexOf(Math.max(...of)), { label } = measured.heads[head];
       $("attention-caption").textContent = t("inside.attention", {
         heads, row: row + 1, column: size.width - column, step: from + 1, head, share: Math.round(100 * of[best]),
         place: t(`inside.place-${best}`), kind: t(`inside.${label}`),
