@@ -112,6 +112,7 @@ def test_what_is_watched_is_the_computation(base):
     assert [answer] == answers(base, "58+67", seed=3)
     assert len(seen) == answer.steps + 1
     again = trace_expression(base, ADD.parse("58+67"), answer.steps)
+    assert again.halting is not None
     for n, grid, _, halting in seen:
         assert torch.equal(grid[0, 0], trace.grids[n])
         assert torch.allclose(trace.grids[n], again.grids[n], rtol=1e-3, atol=1e-3)
