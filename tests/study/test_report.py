@@ -95,7 +95,7 @@ def test_structured_sums_tell_how_far_a_carry_runs(make_record):
         for seed, right in enumerate(found)
     ]
     (row,) = tables.structured(records).rows
-    assert row == ("base", "2", "0.20", "–", "–", "6", "10.5–0.0")
+    assert row == ("base", "2", "0.20", "–", "–", "6", "10.5")
     with pytest.raises(FigureError, match="gridsum evaluate --suite structured"):
         plot_carries(records[:2])
 

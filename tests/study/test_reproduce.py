@@ -15,11 +15,10 @@ from gridsum.automaton.files import read_rule, shipped_rule
 from gridsum.baselines.learning import learning
 from gridsum.cli import main
 from gridsum.cli.reproduce import OUT_OF_TIME
-from gridsum.evaluation.intervals import printed_range
 from gridsum.evaluation.records import read
 from gridsum.evaluation.suites import Suite
 from gridsum.model.store import SHIPPED
-from gridsum.study import reproduction
+from gridsum.study import reproduction, tables
 from gridsum.study.reproduction import Reproduction, named
 from gridsum.study.results import load_results
 from gridsum.training.folders import create, read_metrics, read_setup, write_outcome
@@ -173,16 +172,15 @@ def test_the_paper_s_selection_is_repeated_block_by_block(reproduce: Reproduce, 
     assert "block-1/base: best on validation are seed" in err
     runs = [one.standing_for("base") for one in load_results(copied).replications()]
     assert [run.training.name for run in runs if run] == ["base-overtrained"] * 2
-    records = {(r.suite, run.seed): r for run in runs if run for r in run.measured()}
-    seeds = [run.seed for run in runs if run]
-    lines = table_lines((copied / "results.md").read_text(), "The paper's selection, repeated")
-    assert [line[:3] for line in lines if line[1] == "base"][:2] == [["2x15", "base", "char"], ["2x15", "base", "seq"]]
-    for suite, _, measure, blocks, *spread, known, verdict in (line for line in lines if line[1] == "base"):
-        low, high = sorted(getattr(records[suite, seed], measure) for seed in seeds)
-        assert (blocks, spread) == ("2", [f"{value:.3f}" for value in (low, (low + high) / 2, high)])
-        least, most = printed_range(float(known))
-        assert verdict == ("below" if high < least else "above" if low > most else "inside")
-    assert {line[3] for line in lines if line[1] == "noGroups"} == {"1"}
+    found = [{record.suite: record for record in run.measured()} for run in runs if run]
+    numbers = [one for one in tables.numbers(load_results(copied).replications()) if one.variant == "base"]
+    for number in numbers:
+        assert number.found == [getattr(records[number.suite], number.measure) for records in found]
+    page = (copied / "results.md").read_text()
+    assert "There are 2, each of ten seeds" in page
+    for line in table_lines(page, "The best models"):
+        shown = {one.measure: one.text for one in numbers if one.suite == line[0]}
+        assert line[1:3] == [shown.get("char", "–"), shown.get("seq", "–")]
 
 
 def test_of_the_results_of_the_repository_nothing_is_left_to_do(reproduce: Reproduce, monkeypatch):

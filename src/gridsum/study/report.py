@@ -61,11 +61,7 @@ def write_pages(
         to_markdown(tables.variants(over_seeds)),
         "## The paper's orderings\n",
         _orderings(_tested(results)),
-        *(
-            []
-            if not structured.exists()
-            else ["## Structured sums\n", to_markdown(tables.structured(read([structured])))]
-        ),
+        to_markdown(tables.structured(read([structured]))) if structured.exists() else "",
         *map(figure, list(drawn)),
         f"[The appendix]({APPENDIX}) has these tables with intervals, every mean, and every comparison.\n",
     ]
@@ -86,7 +82,7 @@ def _tables(results: Results, blocks: Sequence[Results]) -> list[str]:
     runs = [run for run in map(results.standing_for, OVERTRAINED) if run is not None]
     best = [record for run in runs for record in run.measured()]
     standard = [record for trained in results.variants for record in trained.measured()]
-    of_all, of_ten = tables.means(results.of_all_seeds()), tables.means(standard)
+    of_all = tables.means(results.of_all_seeds())
     others = {path.parent.name: tables.means(read([path])) for path in sorted(results.folder.glob("*/ablation.jsonl"))}
     hard = tables.numbers(blocks, "hard")
     return [
@@ -94,8 +90,7 @@ def _tables(results: Results, blocks: Sequence[Results]) -> list[str]:
         to_markdown(tables.best_models(hard, f"base-hard and noGroups-hard: {tables.verdicts(hard)}")),
         to_markdown(tables.overtrained_runs(blocks)),
         _papers("ablation", standard),
-        to_markdown(tables.mean_standings(of_all, "Our means minus the paper's (Table VI)")),
-        to_markdown(tables.mean_standings(of_ten, "The same of the first seeds, on the published grids")),
+        to_markdown(tables.mean_standings(of_all)),
         *(to_markdown(tables.variants(found, f"Interpretation {name}")) for name, found in others.items()),
         to_markdown(tables.comparisons(_tested(results))),
     ]

@@ -1,6 +1,6 @@
 """Ours beside the paper's, as tables: pure functions of a reproduction's records."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import PurePath
 from statistics import median
@@ -32,7 +32,6 @@ from gridsum.study.results import Results
 
 ABLATION_SUITES = tuple(suite.name for suite in COLLECTIONS["ablation"])
 _MEASURES: tuple[Measure, ...] = ("char", "seq")
-MATCHED = ("above", "matched")
 _MARKS: dict[str, str] = {"below": "↓", "above": "↑"}
 CRITERION = (
     f"By the {CONFIDENCE:.0%} interval of ours and a margin of {MARGIN}, or half the paper's number if that is less: "
@@ -69,30 +68,18 @@ def numbers(blocks: Sequence[Results], placement: str = "soft") -> list[Number]:
     found: dict[tuple[str, str, Measure], Number] = {}
     for run in (run for results in blocks for run in map(results.standing_for, OVERTRAINED) if run is not None):
         records = {r.suite: r for r in (*run.measured(), *run.measured(("published", placement)))}
-        for cell in _beside(run.training.config.variant, records):
-            key = cell.record.suite, cell.record.variant, cell.measure
-            number = found.setdefault(key, Number(*key, cell.known, []))
-            number.found.append(getattr(cell.record, cell.measure))
+        for record, measure, known in _beside(run.training.config.variant, records):
+            key = record.suite, record.variant, measure
+            found.setdefault(key, Number(*key, known, [])).found.append(getattr(record, measure))
     return list(found.values())
 
 
-class Cell(NamedTuple):
-    """One number of the paper's Tables III and IV beside ours."""
-
-    record: Record
-    measure: Measure
-    known: float
-
-    @property
-    def comparison(self) -> Comparison:
-        return against_paper(self.record, self.measure, self.known)
-
-
-def _beside(variant: str, records: Mapping[str, Record]) -> list[Cell]:
+def _beside(variant: str, records: Mapping[str, Record]) -> Iterator[tuple[Record, Measure, float]]:
     """The numbers of Tables III and IV for a variant beside records, which are by suite."""
-    published = (table.get(variant, {}) for table in (paper.COMPARISON, paper.LONG_DIGITS, paper.LONG_TERMS))
-    scores = {suite: score for table in published for suite, score in table.items() if suite in records}
-    return [Cell(records[suite], m, getattr(score, m)) for suite, score in scores.items() for m in _MEASURES]
+    published = [table.get(variant, {}) for table in (paper.COMPARISON, paper.LONG_DIGITS, paper.LONG_TERMS)]
+    for suite, score in (item for table in published for item in table.items() if item[0] in records):
+        for measure in _MEASURES:
+            yield records[suite], measure, getattr(score, measure)
 
 
 def verdicts(found: Sequence[Number]) -> str:
@@ -130,9 +117,9 @@ def overtrained_runs(blocks: Sequence[Results]) -> Table:
             )
             counts = []
             for records in (soft, soft | hard):
-                found = _beside(name, records)
-                matched = sum(cell.comparison.standing in MATCHED for cell in found)
-                counts += [f"{matched} of {len(found)}", longest_solved(records)]
+                standings = [against_paper(*beside).standing for beside in _beside(name, records)]
+                matched = sum(standing in ("above", "matched") for standing in standings)
+                counts += [f"{matched} of {len(standings)}", longest_solved(records)]
             lost = f"{leaks[seed].lost:.3f}" if seed in leaks else NOTHING
             rows.append((name, str(seed), *counts[:2], lost, *counts[2:], "yes" if seed == shown.seed else ""))
     caption = (
@@ -217,7 +204,7 @@ def variants(found: Sequence[Mean], title: str = "The variants") -> Table:
     return Table(title, caption, ("variant", "seeds", *map(" ".join, columns)), tuple(rows))
 
 
-def mean_standings(found: Sequence[Mean], title: str) -> Table:
+def mean_standings(found: Sequence[Mean]) -> Table:
     """Table VI: our means over seeds against the paper's."""
     rows = []
     for suite, variant, measure, seeds, _, _, (standing, difference, low, high) in found:
@@ -228,7 +215,7 @@ def mean_standings(found: Sequence[Mean], title: str) -> Table:
         f"means. The interval is Welch's: the sampling error of the paper's ten seeds is in it. {CRITERION}"
     )
     header = ("suite", "variant", "measure", "seeds", "minus the paper's", f"{CONFIDENCE:.0%} interval", "standing")
-    return Table(title, caption, header, tuple(rows))
+    return Table("Our means minus the paper's (Table VI)", caption, header, tuple(rows))
 
 
 def structured(records: Sequence[Record]) -> Table:
@@ -242,11 +229,10 @@ def structured(records: Sequence[Record]) -> Table:
     for name, suites in sorted(found.items()):
         seqs = {family: median(record.seq for record in of_family) for family, of_family in suites.items()}
         crossed = max((n for n in CHAINS if seqs.get(f"carry-{n}", 0) >= 0.5), default=0)
-        steps = (
-            median(r.steps_mean or 0 for r in suites.get(one, ())) if one in suites else 0 for one in (first, last)
-        )
+        steps = [median(one.steps_mean or 0 for one in suites[chain]) for chain in (first, last) if chain in suites]
         scores = (accuracy_text(seqs[family]) if family in seqs else NOTHING for family in families)
-        rows.append((name, str(max(map(len, suites.values()))), *scores, str(crossed), "{:.1f}–{:.1f}".format(*steps)))
+        told = "–".join(f"{mean:.1f}" for mean in steps)
+        rows.append((name, str(max(map(len, suites.values()))), *scores, str(crossed), told))
     caption = (
         "Whole sums of two terms of up to ten digits right, median over runs: 9…9 + 1; 0 + 9…9; columns that hand a "
         "carry on, broken at random. Crossed: the most columns that a carry crosses with half the sums right. Steps: "
