@@ -77,7 +77,7 @@ def _described(name: str, table: "RuleTable", meaning: "Meaning", width: int | N
         *([(line, "changed")] for line in bits or ["No single bit is the carry: several bits together tell it."]),
         [],
         [("A column", "title"), ("   own digit ↓, digit below →; a 1 before the digit is a carry", "quiet")],
-        *_columns(meaning, width),
+        *_columns(meaning, "left" if table.task.row and table.task.row.rightward else "right", width),
         [],
         verdict,
     ]
@@ -103,20 +103,23 @@ def _states(table: "RuleTable", meaning: "Meaning") -> "list[Line]":
         found.setdefault(name, ([], []))[carry].append(f"{state.pattern:0{table.bits}b}")
     told = {name: [" ".join(patterns[:_SHOWN]) for patterns in both] for name, both in found.items()}
     width = max(len("no carry"), *(len(plain) for plain, _ in told.values())) + 3
-    rows = [[(f"  {name:<16}", "answer"), (f"{plain:<{width}}{carry}", "")] for name, (plain, carry) in told.items()]
-    return [[(f"  {'digit':<16}{'no carry':<{width}}carry", "quiet")], *rows]
+    names = max(14, *map(len, told)) + 2
+    rows = [
+        [(f"  {name:<{names}}", "answer"), (f"{plain:<{width}}{carry}", "")] for name, (plain, carry) in told.items()
+    ]
+    return [[(f"  {'digit':<{names}}{'no carry':<{width}}carry", "quiet")], *rows]
 
 
-def _columns(meaning: "Meaning", width: int | None) -> "list[Line]":
-    """What a column becomes, without and with a carry: side by side where there is room."""
-    plain, carried = (_column(meaning, carry) for carry in (0, 1))
+def _columns(meaning: "Meaning", side: str, width: int | None) -> "list[Line]":
+    """What a column becomes, without and with a carry from a side: beside each other where there is room."""
+    plain, carried = (_column(meaning, side, carry) for carry in (0, 1))
     apart = max(map(len, plain)) + 6
     if width is not None and 2 + apart + max(map(len, carried)) > width:
         return [[(f"  {line}", "")] for line in (*plain, "", *carried)]
     return [[(f"  {left:<{apart}}{right}", "")] for left, right in zip(plain, carried, strict=True)]
 
 
-def _column(meaning: "Meaning", carry: int) -> list[str]:
+def _column(meaning: "Meaning", side: str, carry: int) -> list[str]:
     from gridsum.tasks.alphabet import LETTERS
 
     def cell(own: int, below: int) -> str:
@@ -128,7 +131,7 @@ def _column(meaning: "Meaning", carry: int) -> list[str]:
 
     digits = range(meaning.base)
     return [
-        f"   {'a carry' if carry else 'no carry'} from the right",
+        f"   {'a carry' if carry else 'no carry'} from the {side}",
         "   " + "".join(f"{LETTERS[digit]:>3}" for digit in digits),
         *(f"{LETTERS[own]:<3}" + "".join(cell(own, below) for below in digits) for own in digits),
     ]
