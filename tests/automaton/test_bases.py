@@ -26,7 +26,7 @@ def consolidated(table: RuleTable, look: ConsolidationConfig = LOOK) -> RuleTabl
     rule = TableRule(table)
     observed = observe.observe(rule, look, 0)  # type: ignore[arg-type]
     shown = targets.target_table(minimise.minimise(observed, np.array(table.outputs), look.rare))
-    found = repair.repair(rule, shown, look, 0).table  # type: ignore[arg-type]
+    found, *_ = repair.repair(rule, shown, look, 0)  # type: ignore[arg-type]
     assert found.states.tolist() == list(range(table.outside))
     return replace(table, steps=np.where(found.targets == ANY, table.steps, found.targets).astype(np.uint8))
 

@@ -17,7 +17,6 @@ results of training problems. Whether it needs another round is for the checker 
 """
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
@@ -75,9 +74,8 @@ class Round:
 
 def draw(rule: LearnedRule, config: ConsolidationConfig, seed: int, report: Report) -> tuple[Round, TargetTable | None]:
     """The target table that a run's own results teach, if there is one that is worth learning."""
-    started = time.monotonic()
     observed = observe(rule, config, seed)
-    found, seconds = Round(observed.right), [time.monotonic() - started]
+    found = Round(observed.right)
     if observed.right < config.enough:
         found.why = f"training failed: {observed.right:.4f} of the sums are right, too few to learn from"
         return found, None
@@ -88,20 +86,13 @@ def draw(rule: LearnedRule, config: ConsolidationConfig, seed: int, report: Repo
         return found, None
     learnt = target_table(behaviour)
     found.states, found.contexts = len(behaviour.states), int((learnt.targets != ANY).any(1).sum())
-    seconds.append(time.monotonic() - started)
-    news = f"{found.right:.4f} of the sums right, {found.states} states, {found.contexts} contexts seen"
     if config.repair:
-        repaired = repair(rule, learnt, config, seed)
-        learnt, found.tried, found.found = repaired.table, repaired.tried, repaired.found
-        if repaired.tried:
-            news += (
-                f"; {repaired.wrong} sums wrong by these, {found.tried} contexts tried, a state found for {found.found}"
-            )
-    seconds.append(time.monotonic() - started)
+        learnt, found.tried, found.found = repair(rule, learnt, config, seed)
     found.targets_right, learnt = judge(rule, learnt, config, seed)
-    seconds.append(time.monotonic() - started)
-    took = ", ".join(f"{at:.1f}" for at in seconds)
-    report(f"{news}; {found.targets_right:.4f} right by its targets (seen, minimised, repaired, judged after {took} s)")
+    report(
+        f"{found.right:.4f} of the sums right, {found.states} states, {found.contexts} contexts seen, {found.tried} "
+        f"tried, a state found for {found.found}; {found.targets_right:.4f} right by its target table"
+    )
     if found.targets_right < found.right:
         found.why = "its target table would answer fewer sums right, so it keeps its weights"
         return found, None

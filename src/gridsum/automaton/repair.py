@@ -30,19 +30,6 @@ _SUSPECT = 4.0
 _CONVINCING = 0.4
 
 
-@dataclass(frozen=True)
-class Repaired:
-    """A target table with what was found, and how much that is."""
-
-    table: TargetTable
-    wrong: int
-    """Sums that the target table alone would answer wrong."""
-    tried: int
-    """Contexts."""
-    found: int
-    """Those for which another state makes more results right."""
-
-
 class Trial:
     """Grids that step by a table, which may be tried with changes.
 
@@ -110,11 +97,14 @@ def judge(rule: LearnedRule, learnt: TargetTable, config: ConsolidationConfig, s
 
 
 @torch.no_grad()
-def repair(rule: LearnedRule, learnt: TargetTable, config: ConsolidationConfig, seed: int) -> Repaired:
-    """The target table, and where sums stay wrong by it what trying finds."""
+def repair(
+    rule: LearnedRule, learnt: TargetTable, config: ConsolidationConfig, seed: int
+) -> tuple[TargetTable, int, int]:
+    """The target table, and where sums stay wrong by it what trying finds; how many contexts were tried, and for how
+    many another state makes more results right."""
     trial, targets = Trial(rule, learnt), learnt.targets.copy()
     of_wrong, of_all = (torch.zeros(trial.steps.numel(), dtype=torch.int64, device=trial.device) for _ in range(2))
-    parts, wrong = list[_Sums](), 0
+    parts = list[_Sums]()
     generator = torch.Generator(trial.device).manual_seed(seed)
     for part, (x, wanted) in enumerate(asked(rule, config, seed)):
         start = torch.randint(trial.n, x.shape, generator=generator, device=trial.device) * (part % 2)
@@ -123,9 +113,8 @@ def repair(rule: LearnedRule, learnt: TargetTable, config: ConsolidationConfig, 
         of_all += torch.bincount(keys.flatten(), minlength=len(of_all))
         of_wrong += torch.bincount(keys[~right].flatten(), minlength=len(of_all))
         parts.append(_Sums(x, start, wanted, keys, right).some(torch.ones_like(right), _KEPT))
-        wrong += int((~right).sum())
-    if not wrong:
-        return Repaired(learnt, 0, 0, 0)
+    if not of_wrong.any():
+        return learnt, 0, 0
     sums = _together(parts, trial, generator)
     share = of_wrong / of_all.clamp_min(1)
     usual = float(of_wrong.sum() / of_all.sum())
@@ -144,7 +133,7 @@ def repair(rule: LearnedRule, learnt: TargetTable, config: ConsolidationConfig, 
             targets[own, entries[1].cpu().numpy(), right, below] = better
             found, in_vain = found + 1, 0
             sums.look(trial)
-    return Repaired(TargetTable(learnt.states, targets), wrong, tried, found)
+    return TargetTable(learnt.states, targets), tried, found
 
 
 @dataclass
