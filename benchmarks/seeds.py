@@ -1,6 +1,6 @@
 """What became of every run of trained fleets of `exact`: a table, and a record with every seed.
 
-python benchmarks/seeds.py [--json FILE --commit COMMIT] --fleet NAME FOLDER [--fleet ...]
+python benchmarks/seeds.py [--json FILE --commit COMMIT --note TEXT] --fleet NAME FOLDER [--fleet ...]
 """
 
 import argparse
@@ -49,10 +49,12 @@ def main() -> None:
     parser.add_argument("--fleet", nargs=2, action="append", required=True, metavar=("NAME", "FOLDER"))
     parser.add_argument("--json", type=Path, metavar="FILE", help="the record")
     parser.add_argument("--commit", help="of the code that trained them")
+    parser.add_argument("--note", help="what else is to be known of them")
     options = parser.parse_args()
     fleets = [fleet_of(name, Path(folder)) for name, folder in options.fleet]
     if options.json:
-        options.json.write_text(json.dumps({"commit": options.commit, "fleets": fleets}, indent=1) + "\n")
+        record = {"commit": options.commit, "note": options.note, "fleets": fleets}
+        options.json.write_text(json.dumps(record, indent=1) + "\n")
     print(table(fleets))
 
 

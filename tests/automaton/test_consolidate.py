@@ -246,11 +246,12 @@ def test_a_grid_that_goes_to_and_fro_is_wrong(seen: Observed):
 
 
 def test_a_network_learns_its_target_table():
-    """A small table with entries that are free: the network ends within its codes and does what is asked."""
+    """A small table with entries that are free: the network ends within the codes that are at rest, which the start is
+    not, and does what is asked."""
     network = RuleNetwork(RuleConfig(bits=4, width=16, hidden=16, placement_hidden=8, groups=4), [0])
     codes = np.array([0, 5, 10])
     numbers = np.random.default_rng(0)
-    targets = numbers.integers(0, 3, (1, 1, 4, 4)).repeat(len(CELL_SYMBOLS), 0).repeat(4, 1)
+    targets = numbers.integers(1, 3, (1, 1, 4, 4)).repeat(len(CELL_SYMBOLS), 0).repeat(4, 1)
     targets[numbers.random(targets.shape) < 0.3] = ANY
     learnt, looks = TargetTable(codes, targets), []
     config = ConsolidationConfig(steps=600, batch=128, rate=1e-2)
@@ -264,6 +265,7 @@ def test_a_network_learns_its_target_table():
     found = agreement(rule, table)
     assert (found.entries, found.different) == (targets.size, 0)
     assert (table.steps[targets != ANY] == targets[targets != ANY]).all()
+    assert table.steps.all()
     assert torch.equal(network.reading.weight, frozen), "what a code reads as stays"
 
 

@@ -147,22 +147,25 @@ def consolidate(
 class _Schooling:
     """A target table for each run: its contexts one by one, and how far the run's logits are from what each wants.
 
-    Shorter tables, and lists of states, are filled up with their first.
+    Where any state will do, it is one that some cell comes to rest in: the start may be none of these. Shorter tables,
+    and lists of states, are filled up with their first.
     """
 
     def __init__(self, rules: Rules, tables: Sequence[TargetTable]) -> None:
         self.rules, device = rules, rules.device
         self.counts = [learnt.targets.size for learnt in tables]
-        contexts, targets, patterns = [], [], []
+        contexts, targets, patterns, resting = [], [], [], []
         for learnt in tables:
             places = np.append(learnt.states, rules.outside)
             indices = np.indices(learnt.targets.shape).reshape(4, -1).T
             indices[:, 1:] = places[indices[:, 1:]]
             contexts.append(_filled(indices, max(self.counts)))
             targets.append(_filled(learnt.targets.reshape(-1), max(self.counts)))
-            patterns.append(_filled(learnt.states, max(len(other.states) for other in tables)))
-        self.contexts, self.targets, states = (
-            torch.tensor(np.stack(part), device=device) for part in (contexts, targets, patterns)
+            most = max(len(other.states) for other in tables)
+            patterns.append(_filled(learnt.states, most))
+            resting.append(np.isin(np.arange(most), learnt.targets))
+        self.contexts, self.targets, states, self.resting = (
+            torch.tensor(np.stack(part), device=device) for part in (contexts, targets, patterns, resting)
         )
         self.patterns = rules.patterns[states]
 
@@ -177,7 +180,8 @@ class _Schooling:
         on = (self.patterns > 0).to(z.dtype).mT
         cost = F.softplus(2 * margin - z) @ on + F.softplus(2 * margin + z) @ (1 - on)
         taught = cost.gather(2, target.clamp_min(0)[..., None])[..., 0]
-        return torch.where(target == ANY, -torch.logsumexp(-cost, 2), taught).mean(1)
+        free = -torch.logsumexp((-cost).masked_fill(~self.resting[:, None], -math.inf), 2)
+        return torch.where(target == ANY, free, taught).mean(1)
 
     @torch.no_grad()
     def distances(self) -> Tensor:
@@ -188,7 +192,8 @@ class _Schooling:
             target = self.targets.gather(1, which)
             least = (self.logits(which, prepared)[:, :, None] * self.patterns[:, None]).amin(-1)
             taught = least.gather(2, target.clamp_min(0)[..., None])[..., 0]
-            found.append(torch.where(target == ANY, least.amax(2), taught))
+            free = least.masked_fill(~self.resting[:, None], -math.inf).amax(2)
+            found.append(torch.where(target == ANY, free, taught))
         return torch.cat(found, 1)
 
 
