@@ -80,8 +80,8 @@ def judge(rule: LearnedRule, learnt: TargetTable, config: ConsolidationConfig, s
     """The share of the sums asked that the target table answers right, and the table without the gaps it stood on.
 
     Where the target table is silent, the run's own step fills in here, and fitting may choose any state. So what filled
-    in where right sums came to rest becomes part of the table. (Cells that nobody reads may never rest in the run
-    itself, and then it shows nothing of them.)
+    in where right sums came to rest becomes part of the table, unless it is a start that else is never at rest. (Cells
+    that nobody reads may never rest in the run itself, and then it shows nothing of them.)
     """
     trial, right, problems = Trial(rule, learnt), 0, 0
     met = torch.zeros(trial.steps.numel(), dtype=torch.int64, device=trial.device)
@@ -92,8 +92,8 @@ def judge(rule: LearnedRule, learnt: TargetTable, config: ConsolidationConfig, s
         right, problems = right + int(fine.sum()), problems + len(x)
     seen, steps = (part.view_as(trial.steps)[:-1].cpu().numpy() for part in (met, trial.steps))
     usual = np.take_along_axis(steps, seen.argmax(1)[:, None], 1)
-    silent = (learnt.targets == ANY).all(1) & seen.any(1)
-    return right / problems, TargetTable(learnt.states, np.where(silent[:, None], usual, learnt.targets))
+    silent = ((learnt.targets == ANY).all(1) & seen.any(1))[:, None] & np.isin(usual, learnt.targets)
+    return right / problems, TargetTable(learnt.states, np.where(silent, usual, learnt.targets))
 
 
 @torch.no_grad()
