@@ -96,8 +96,10 @@ def test_a_signal_to_stop_loses_nothing_either(training: list[str], tmp_path: Pa
     assert f"stopped and saved after training step {held.step} of " in ended.err.splitlines()[-1]
     assert held.epoch == 5, "checkpoints are due every three epochs"
     for number in (signal.SIGHUP, signal.SIGUSR1):
+        before = signal.signal(number, signal.SIG_DFL)  # under nohup, SIGHUP is ignored
         with pytest.raises(Stopped), stoppable():
             signal.raise_signal(number)
+        signal.signal(number, before)
 
 
 def test_a_setting_and_overrides_reach_the_run(command: Command, tiny_options: list[str], tmp_path: Path):
