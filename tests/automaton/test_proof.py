@@ -162,8 +162,8 @@ def test_wrong_placement_is_named(symbol, action, wanted):
     assert failure.wanted == wanted
     assert symbol in str(failure)
     assert {ADD.alphabet.symbols.index("+"), ADD.alphabet.symbols.index("=")} == {
-        ADD.alphabet.sign_code,
-        ADD.alphabet.equals_code,
+        ADD.alphabet.sign_symbol,
+        ADD.alphabet.equals_symbol,
     }
 
 

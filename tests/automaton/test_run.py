@@ -79,13 +79,15 @@ def test_a_rule_that_never_rests_is_stopped_and_says_so():
     st.integers(0, 99),
 )
 def test_placement_follows_any_actions(sum_, actions, seed):
-    actions[ADD.alphabet.equals_code] = 2
+    actions[ADD.alphabet.equals_symbol] = 2
     table = random_table(3, seed, actions)
     assert [state.tolist() for state in frames(table, sum_, 8)] == every_state(table, sum_, 8)
 
 
 def test_a_placement_that_writes_the_equals_sign_is_refused():
-    actions = tuple(0 if symbol == ADD.alphabet.equals_code else action for symbol, action in enumerate(USUAL_ACTIONS))
+    actions = tuple(
+        0 if symbol == ADD.alphabet.equals_symbol else action for symbol, action in enumerate(USUAL_ACTIONS)
+    )
     with pytest.raises(TableError, match="'='"):
         solve(RuleTable(RULE.bits, RULE.states, RULE.steps, RULE.outputs, actions), ("1", "2"))
 
@@ -93,7 +95,7 @@ def test_a_placement_that_writes_the_equals_sign_is_refused():
 def test_the_top_row_holds_the_last_term_with_its_plus():
     rows = run.placed(RULE, ("523", "7"), grid_size(2, 3))
     assert rows == [b"   +7", b"  523", b"     "]
-    assert USUAL_ACTIONS[ADD.alphabet.sign_code] == run.OPEN
+    assert USUAL_ACTIONS[ADD.alphabet.sign_symbol] == run.OPEN
 
 
 def test_a_carry_through_ten_thousand_nines_takes_as_many_steps():

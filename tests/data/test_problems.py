@@ -59,7 +59,7 @@ def test_sampled_problems_are_of_the_space_and_solved(space, seed):
     assert batch.symbols.shape == (2, 4, space.symbols)
     assert batch.targets.shape == (2, 4, space.columns)
     for symbols, target in zip(batch.symbols.flatten(0, 1).tolist(), batch.targets.flatten(0, 1).tolist(), strict=True):
-        length = symbols.index(ADD.alphabet.equals_code) + 1
+        length = symbols.index(ADD.alphabet.equals_symbol) + 1
         assert symbols[length:] == [PAD] * (space.symbols - length), "PAD on the right and nowhere else"
         terms = ADD.parse(ADD.decode(symbols))
         assert symbols[:length] == ADD.encode(terms)

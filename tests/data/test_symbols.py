@@ -25,7 +25,7 @@ def long_integers():
 
 def test_alphabet_is_the_paper_s():
     assert ADD.alphabet.symbols == (" ", "0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "+", "=")
-    codes = (PAD, FIRST_DIGIT, ADD.alphabet.sign_code, ADD.alphabet.equals_code)
+    codes = (PAD, FIRST_DIGIT, ADD.alphabet.sign_symbol, ADD.alphabet.equals_symbol)
     assert [ADD.alphabet.symbols[code] for code in codes] == [" ", "0", "+", "="]
 
 

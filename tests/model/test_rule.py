@@ -25,7 +25,7 @@ BITS = torch.arange(SMALL.bits)
 
 def vectors_of(network: RuleNetwork, symbols: torch.Tensor) -> torch.Tensor:
     """The vectors [R,B,H,W,E] of symbols of cells [B,H,W]."""
-    table = F.pad(network.vectors()[:, FIRST_DIGIT : ADD.alphabet.sign_code + 1], (0, 0, 0, 1))
+    table = F.pad(network.vectors()[:, FIRST_DIGIT : ADD.alphabet.sign_symbol + 1], (0, 0, 0, 1))
     return table[:, symbols]
 
 

@@ -17,7 +17,7 @@ BLANK = 0
 CODES = 1 + 2 * TEN
 OUTSIDE = CODES
 USUAL_ACTIONS = tuple(
-    1 if symbol == ADD.alphabet.sign_code else 2 if symbol in (PAD, ADD.alphabet.equals_code) else 0
+    1 if symbol == ADD.alphabet.sign_symbol else 2 if symbol in (PAD, ADD.alphabet.equals_symbol) else 0
     for symbol in range(len(ADD.alphabet.symbols))
 )
 
@@ -88,7 +88,7 @@ def place_slowly(table: RuleTable, terms: Sequence[str], height: int, width: int
     grid = [[EMPTY_CELL] * width for _ in range(height)]
     for letter in ADD.render(terms):
         symbol = ADD.alphabet.symbols.index(letter)
-        cell = PLUS_CELL if symbol == ADD.alphabet.sign_code else symbol - FIRST_DIGIT
+        cell = PLUS_CELL if symbol == ADD.alphabet.sign_symbol else symbol - FIRST_DIGIT
         if table.actions[symbol] == 0:
             grid[0] = [*grid[0][1:], cell]
         elif table.actions[symbol] == 1:

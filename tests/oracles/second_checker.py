@@ -349,7 +349,7 @@ class SecondChecker:
 
 
 def placement_is_right(table: RuleTable) -> bool:
-    wanted = {ADD.alphabet.sign_code: 1, PAD: 2, ADD.alphabet.equals_code: 2}
+    wanted = {ADD.alphabet.sign_symbol: 1, PAD: 2, ADD.alphabet.equals_symbol: 2}
     return all(table.actions[symbol] == wanted.get(symbol, 0) for symbol in range(len(ADD.alphabet.symbols)))
 
 

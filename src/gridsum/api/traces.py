@@ -112,7 +112,7 @@ class Trace:
             from gridsum.automaton.run import Run
 
             symbols = Run(self.model.table, self.terms).symbols  # type: ignore[attr-defined]
-            return symbols, [*letters[FIRST_DIGIT : self.model.task.alphabet.equals_code], _BLANK]
+            return symbols, [*letters[FIRST_DIGIT : self.model.task.alphabet.equals_symbol], _BLANK]
         from gridsum.analysis.placement import written
 
         # Under soft placement a cell that several symbols share has the number −1: the last letter.

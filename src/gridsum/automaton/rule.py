@@ -84,7 +84,7 @@ class Rules:
 
     def vectors(self) -> Tensor:
         """What a cell meets by what it holds [R,x,E]; digits and signs follow each other in Σ."""
-        written = self.network.vectors()[:, FIRST_DIGIT : self.task.alphabet.equals_code]
+        written = self.network.vectors()[:, FIRST_DIGIT : self.task.alphabet.equals_symbol]
         return F.pad(written, (0, 0, 0, 1))
 
     def all_logits(self, x: Tensor, contexts: Tensor, prepared: tuple[Tensor, ...] | None = None) -> Tensor:

@@ -23,7 +23,7 @@ class Layout(NamedTuple):
 
 def layout(batch: Batch) -> Layout:
     symbols = batch.symbols
-    ends = symbols >= batch.task.alphabet.sign_code  # the sign and the = come last in every alphabet
+    ends = symbols >= batch.task.alphabet.sign_symbol  # the sign and the = come last in every alphabet
     position = torch.arange(symbols.shape[-1], device=symbols.device)
     end = torch.where(ends, position, symbols.shape[-1]).flip(-1).cummin(-1).values.flip(-1)
     return Layout(ends.cumsum(-1) - ends.long(), end - position - 1, (symbols != PAD) & ~ends)
@@ -31,7 +31,7 @@ def layout(batch: Batch) -> Layout:
 
 def terms_of(batch: Batch) -> Tensor:
     """How many terms each problem has, [R,B]."""
-    return (batch.symbols >= batch.task.alphabet.sign_code).sum(-1)
+    return (batch.symbols >= batch.task.alphabet.sign_symbol).sum(-1)
 
 
 def table_of(batch: Batch, space: Space) -> Tensor:

@@ -92,7 +92,7 @@ class CoupledDecoder(BaselineNetwork):
         term, place = (torch.arange(size, device=table.device) for size in (terms, digits))
         used = (term < count[..., None])[..., None] & (place < longest[..., None, None])
         written = torch.where(used & (table == PAD), FIRST_DIGIT, table).flip(-1)
-        sign = torch.where(term < count[..., None] - 1, self.task.alphabet.sign_code, PAD)
+        sign = torch.where(term < count[..., None] - 1, self.task.alphabet.sign_symbol, PAD)
         room = self.shape.positions - 1 - torch.maximum(longest, torch.full_like(longest, columns - 1))
         start = 1 + (room // 2 if draws is None else (draws.uniform(longest.shape[-1]) * (room + 1)).long())
         ids = torch.cat((place.flip(0) + 1, torch.zeros_like(place[:1])))
@@ -108,7 +108,7 @@ class CoupledDecoder(BaselineNetwork):
 
     def forward(self, inputs: dict[str, Tensor], draws: Stream | None) -> Read:  # noqa: ARG002
         given = inputs["given"]
-        equals = torch.full_like(given[:, :1], self.task.alphabet.equals_code)
+        equals = torch.full_like(given[:, :1], self.task.alphabet.equals_symbol)
         symbols = torch.cat((inputs["terms"], equals, given[:, :-1]), 1)
         result = torch.arange(given.shape[1], device=given.device) + inputs["start"][:, None]
         ids = torch.cat((inputs["positions"], result), 1)

@@ -84,7 +84,7 @@ class UniversalTransformer(BaselineNetwork):
 
     def forward(self, inputs: dict[str, Tensor], draws: Stream | None) -> Read:
         tape, given = inputs["tape"], inputs["given"]
-        equals = torch.full_like(given[:, :1], self.task.alphabet.equals_code)
+        equals = torch.full_like(given[:, :1], self.task.alphabet.equals_symbol)
         symbols = torch.cat((tape, equals, given[:, :-1]), 1)
         length, columns, shape = tape.shape[1], given.shape[1], self.shape
         position = torch.arange(length + columns, device=tape.device)

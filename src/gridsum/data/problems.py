@@ -147,8 +147,8 @@ def lay_out(
 
     # A term's last symbol (its '+' or '=') stands where the lengths so far, and a sign each, end.
     signs_at = torch.cumsum(lengths + 1, -1) - 1
-    following = task.alphabet.sign_code + signs.roll(-1, -1)
-    sign = torch.where(term == terms[..., None] - 1, task.alphabet.equals_code, following)
+    following = task.alphabet.sign_symbol + signs.roll(-1, -1)
+    sign = torch.where(term == terms[..., None] - 1, task.alphabet.equals_symbol, following)
     # What is not written goes to one position past the end, which is cut off.
     digits_at = torch.where(written, signs_at[..., None] - 1 - place, symbols_max)
     symbols = torch.full((runs, problems, symbols_max + 1), PAD, dtype=torch.int64, device=device)

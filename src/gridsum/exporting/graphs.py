@@ -67,7 +67,7 @@ class _RuleStep(nn.Module):
     def __init__(self, network: RuleNetwork) -> None:
         super().__init__()
         self.network = network
-        written = network.embedding.weight[:, FIRST_DIGIT : network.task.alphabet.equals_code]
+        written = network.embedding.weight[:, FIRST_DIGIT : network.task.alphabet.equals_symbol]
         cell, query = network.meet(torch.nn.functional.pad(written, (0, 0, 0, 1)))
         self.cell, self.query = (nn.Parameter(part[0].detach(), requires_grad=False) for part in (cell, query))
 

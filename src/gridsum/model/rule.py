@@ -143,7 +143,7 @@ class RuleNetwork(RunsModule):
             terms, digits = extent(symbols, self.task)
             size = terms + 1, max(self.task.columns(terms, digits), digits + 1) + 1
         table, held = self.vectors(), torch.arange(len(alphabet), device=symbols.device)[:, None]
-        table = torch.where((held >= FIRST_DIGIT) & (held < alphabet.equals_code), table, 0.0)
+        table = torch.where((held >= FIRST_DIGIT) & (held < alphabet.equals_symbol), table, 0.0)
         grid = place_hard(look_up(table, symbols), look_up(self.actions(hard=True), symbols), *size)
         cell, query = self.meet(grid)
         bits = -grid.new_ones(*grid.shape[:-1], self.config.bits)

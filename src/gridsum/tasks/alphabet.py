@@ -42,13 +42,13 @@ class Alphabet:
         return self.base + len(self.signs) + 2
 
     @property
-    def sign_code(self) -> int:
+    def sign_symbol(self) -> int:
         """The first sign's."""
         return FIRST_DIGIT + self.base
 
     @property
-    def equals_code(self) -> int:
-        return self.sign_code + len(self.signs)
+    def equals_symbol(self) -> int:
+        return self.sign_symbol + len(self.signs)
 
     @cached_property
     def cell_symbols(self) -> tuple[str, ...]:
