@@ -371,7 +371,8 @@ def test_a_rollout_by_kernels_is_the_plain_one(name, changes, group, exactly):
     expected = part_gradient(network, config, stream, group, None, False, "plain")
     steps = config.model.max_steps if exactly and network.context is not None else None
     found = part_gradient(network, config, stream, group, steps, exactly, "triton")
-    assert found.truncation is not None and expected.truncation is not None
+    assert found.truncation is not None
+    assert expected.truncation is not None
     assert torch.equal(found.truncation, expected.truncation)
     difference = (found.gradient - expected.gradient).norm(dim=1) / expected.gradient.norm(dim=1)
     assert float(difference.max()) < 1e-4
