@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from gridsum.model.store import shipped
 from tests.faults.clients import crowds, slow_clients
@@ -89,6 +90,7 @@ def _row(row: dict[str, Any]) -> str:
 
 
 def main() -> int:
+    torch.set_num_threads(1)  # a process forked while torch has threads hangs
     parser = argparse.ArgumentParser(prog="make faults", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--minutes", type=float, default=30, help="after which nothing new is begun (default: 30)")
     parser.add_argument("--only", default="", metavar="TEXT", help="the kinds of faults with this in their name")
