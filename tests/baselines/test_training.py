@@ -1,6 +1,7 @@
 """Baselines in training and measured: fleets, resuming, masks, records."""
 
 import json
+import pickle
 from pathlib import Path
 
 import pytest
@@ -105,6 +106,8 @@ def test_a_problem_of_training_is_asked_as_in_training(name: str, setting: str, 
     """Whatever suite it stands in, and whatever longer problems it stands beside."""
     config = override(find_baseline(name).configure(setting), SMALL[name])
     network, trained = stacked(config, (0,)), config.space
+    assert setting == "native" or trained == Space((1, 4), (1, 10))
+    assert pickle.loads(pickle.dumps(config)) == config, "it is sent to other processes"
     task, digits = config.task.task, sum(trained.digits) // 2
     problem = tuple(str(1 + place % (task.alphabet.base - 1)) * digits for place in range(trained.terms[0]))
     given: list[Problem] = []

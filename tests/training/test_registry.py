@@ -37,11 +37,6 @@ class Shape:
     width: int = described(8, "Features.")
 
 
-@dataclass(frozen=True)
-class Config(BaselineConfig):
-    network: Shape = field(default_factory=Shape)
-
-
 class Copier(BaselineNetwork):
     """Reads each place of the tape by itself."""
 
@@ -64,7 +59,7 @@ class Copier(BaselineNetwork):
 
 
 BRIEF = Setting(("order",), schedule(4, 8, 1e-2, every=2))
-COPIER = Baseline("copier", "Copier", "a test", Copier, Config, native=BRIEF, matched=BRIEF)
+COPIER = Baseline("copier", "Copier", "a test", Copier, native=BRIEF, matched=BRIEF, shape=Shape)
 
 
 class Larger(Task):
@@ -88,7 +83,7 @@ def test_a_baseline_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(registry, "_registered", {})
     registry.register(COPIER)
     with pytest.raises(ConfigError, match="comes with gridsum"):
-        registry.register(Baseline("exact", "", "", Copier, Config, COPIER.native, COPIER.matched))
+        registry.register(Baseline("exact", "", "", Copier, COPIER.native, COPIER.matched))
     assert main(["train", "--variant", "copier", "--network.width", "4", "--seeds", "0,3", "--out", str(tmp_path)]) == 0
     scores = gridsum.evaluate(tmp_path, "2x1", samples=8)
     assert [(score.variant, score.seed, score.given) for score in scores] == [

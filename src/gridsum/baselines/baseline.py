@@ -7,7 +7,8 @@ its paper has it; a fleet of seeds is the same function mapped over stacked weig
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, make_dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
@@ -15,7 +16,7 @@ from torch import Tensor, nn
 
 from gridsum.config.fields import override
 from gridsum.config.paper import ConfigError, OfProblems, TaskConfig, TrainingConfig, described
-from gridsum.config.registry import BASELINES, Trainable, find
+from gridsum.config.registry import BASELINES, Trainable, find, read_config
 from gridsum.data.problems import Batch, Space
 from gridsum.data.streams import Stream
 from gridsum.tasks import PAD
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class BaselineConfig(OfProblems):
-    """One run of a baseline, but for its seed. Each adds `network`, the shape of its own."""
+    """One run of a baseline, but for its seed. `network` is of the baseline's own `shape`."""
 
     variant: str = ""
     setting: str = described("matched", "Which of the baseline's settings it is: native or matched.")
@@ -38,6 +39,10 @@ class BaselineConfig(OfProblems):
     def label(self) -> str:
         """What its records are called, such as dngpu/native."""
         return f"{self.variant}/{self.setting}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Its class is made when its baseline is first asked for, so another process has to make it anew."""
+        return read_config, (asdict(self),)
 
 
 class Problem(NamedTuple):
@@ -89,7 +94,7 @@ class BaselineNetwork(nn.Module, ABC):
         """One run; without `draws` nothing is dropped."""
 
     def written(self, predicted: Tensor, problem: Problem) -> Tensor:  # noqa: ARG002
-        """What it writes, [R,B,P], as a row of columns with the units last."""
+        """What it writes, [R,B,P], as a row of columns with the units last. The problem is that of one run for all."""
         return predicted
 
     def fits(self, space: Space) -> bool:  # noqa: ARG002
@@ -141,11 +146,17 @@ class Baseline(Trainable):
     title: str
     source: str
     network: type[BaselineNetwork]
-    config: type[BaselineConfig]
     native: Setting
     matched: Setting
+    shape: type | None = None
+    """A frozen dataclass: the section `network` of its configuration."""
     numbers: tuple[tuple[str, float, str], ...] = ()
     """Suites with the share of whole results that its native setting has to reach, and where that comes from."""
+
+    @cached_property
+    def config(self) -> type[BaselineConfig]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        section = [] if self.shape is None else [("network", self.shape, field(default_factory=self.shape))]
+        return make_dataclass("Config", section, bases=(BaselineConfig,), frozen=True)
 
     @property
     def meaning(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -181,7 +192,7 @@ class Baseline(Trainable):
         return answers(network, len(next(network.parameters())), batch, config.space)[0]
 
     def subjects(self, model: Any, halting: Any = None, placement: Any = "auto", grids: Any = "every") -> Iterator[Any]:  # noqa: ARG002
-        from gridsum.baselines.evaluation import BaselineSubject
+        from gridsum.baselines.fleet import BaselineSubject
 
         yield BaselineSubject(model)
 

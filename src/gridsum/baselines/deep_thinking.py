@@ -5,7 +5,7 @@ of convolutions are applied again and again, and see the problem anew each time 
 without a gradient, then k with one, so that a state does not know how many steps have led to it.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -30,11 +30,6 @@ class Shape:
     blocks: int = described(2, "Residual blocks of a step.")
     steps: int = described(20, "The most steps in training.")
     spare_columns: int = described(1, "Columns beyond those of the result.")
-
-
-@dataclass(frozen=True)
-class Config(BaselineConfig):
-    network: Shape = field(default_factory=Shape)
 
 
 class Residual(nn.Module):
@@ -111,7 +106,7 @@ BASELINE = Baseline(
     title="Deep Thinking with recall",
     source="Bansal et al. 2022",
     network=DeepThinking,
-    config=Config,
+    shape=Shape,
     native=Setting(
         (),
         {

@@ -5,7 +5,7 @@ diagonal gates, and hard nonlinearities with a cost for saturation.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -29,11 +29,6 @@ class Shape:
     maps: int = described(96, "m, the features of a cell; a third of them moves left, a third right.")
     dropout: float = described(0.1, "The share of a new value's features that is dropped.")
     saturation: float = described(1e-3, "The weight of the saturation cost.")
-
-
-@dataclass(frozen=True)
-class Config(BaselineConfig):
-    network: Shape = field(default_factory=Shape)
 
 
 class DiagonalUnit(nn.Module):
@@ -119,7 +114,7 @@ BASELINE = Baseline(
     title="Neural GPU (DNGPU)",
     source="Freivalds & Liepins 2017",
     network=NeuralGPU,
-    config=Config,
+    shape=Shape,
     native=Setting(("reversed digits",), {"task.terms": (2, 2), "task.digits": (1, 20), **schedule(5000, 128, 3e-3)}),
     matched=Setting(("reversed digits",), schedule(5000, 128, 3e-3)),
     numbers=(("2x20", 0.99, "all its lengths at once"), ("2x100", 0.99, "Price et al. 2016, with a curriculum")),

@@ -1,10 +1,13 @@
-"""A fleet of runs of a baseline: its function mapped over stacked weights.
+"""A fleet of runs of a baseline, trained and measured: its function mapped over stacked weights.
 
 A run computes in a fleet what it computes alone, because its problems and what is dropped are functions of its seed and
 of the step, and nothing mixes runs.
 """
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -16,10 +19,13 @@ from gridsum.baselines.layout import sized_for, within
 from gridsum.config.registry import GradientSource
 from gridsum.data.problems import Batch, Space, sample
 from gridsum.data.streams import Stream
-from gridsum.model.runs import flatten
+from gridsum.evaluation.evaluate import Answers, Asked, Subject
+from gridsum.model.runs import flatten, parameter_count
+from gridsum.model.store import Model
 from gridsum.objective.paper import Cost
 from gridsum.ops.devices import Replayed, on_gpu
 from gridsum.tasks import PAD
+from gridsum.training.folders import read_metrics
 from gridsum.training.gradients import Gradients
 from gridsum.training.optimiser import learning_rate
 
@@ -29,25 +35,16 @@ _PASSES = 32
 """How often at most an answer is read back, where it is too long to be read back digit by digit."""
 _TOGETHER = 256
 """Runs that attend to all symbols are asked together up to so many of them, one by one beyond."""
+_COSTS = len(fields(Cost))
 
 
-class _Costs(NamedTuple):
-    """Of one run."""
-
-    total: Tensor
-    loss: Tensor
-    regulariser: Tensor
-    accuracy: Tensor
-    steps: Tensor
-
-
-def cost(read: Read, targets: Tensor, weight: Tensor) -> _Costs:
-    """Cross-entropy over the places that count, and what the baseline adds to it."""
+def cost(read: Read, targets: Tensor, weight: Tensor) -> tuple[Tensor, ...]:
+    """`Cost` of one run: cross-entropy over the places that count, and what the baseline adds to it."""
     losses = -read.logits.log_softmax(-1).gather(-1, targets[..., None])[..., 0]
     loss = (losses * weight).sum() / weight.sum()
     right = (read.logits.detach().argmax(-1) == targets) & (targets != PAD)
     accuracy = (right * (weight > 0)).sum() / ((targets != PAD) & (weight > 0)).sum().clamp_min(1)
-    return _Costs(loss + read.regulariser, loss.detach(), read.regulariser.detach(), accuracy, read.steps.detach())
+    return loss + read.regulariser, loss, read.regulariser, accuracy, read.steps
 
 
 class MappedGradients(GradientSource):
@@ -65,8 +62,7 @@ class MappedGradients(GradientSource):
     def __call__(self, step: int) -> Gradients:
         step = step + self.config.training.first_step
         rows = self.rows(torch.full((), step, dtype=torch.int64, device=self.device))
-        costs = Cost(*rows[:, -len(_Costs._fields) :].unbind(1))
-        return Gradients(rows[:, : -len(_Costs._fields)], costs, 0.0)
+        return Gradients(rows[:, :-_COSTS], Cost(*rows[:, -_COSTS:].unbind(1)), 0.0)
 
     def _rows(self, step: Tensor) -> Tensor:
         """The gradient of every run, and its costs behind it: [R,P+5]."""
@@ -78,13 +74,13 @@ class MappedGradients(GradientSource):
 
         def of_run(
             weights: dict[str, Tensor], inputs: dict[str, Tensor], targets: Tensor, weight: Tensor, key: Tensor
-        ) -> tuple[Tensor, _Costs]:
+        ) -> tuple[Tensor, Tensor]:
             read = functional_call(self.network, weights, (inputs, Stream(key[None])))
             costs = cost(read, targets, weight)
-            return costs.total, _Costs(costs.total.detach(), *costs[1:])
+            return costs[0], torch.stack(costs).detach()
 
         gradients, costs = vmap(grad(of_run, has_aux=True))(named, *problem, stream.fold(_INSIDE).key)
-        return torch.cat((flatten(gradients[name] for name in named), torch.stack(costs, 1)), 1)
+        return torch.cat((flatten(gradients[name] for name in named), costs), 1)
 
 
 @torch.no_grad()
@@ -130,7 +126,7 @@ def _answered(network: BaselineNetwork, runs: int, batch: Batch, space: Space) -
         predicted, steps = _asked(network, problem, given)
     if given is not None:
         predicted = torch.where(settled, until_blank(predicted), PAD)
-    return network.written(predicted, Problem(*_expanded(problem, runs))), steps
+    return network.written(predicted, problem), steps
 
 
 def _asked(network: BaselineNetwork, problem: Problem, given: Tensor | None) -> tuple[Tensor, Tensor]:
@@ -148,9 +144,39 @@ def _asked(network: BaselineNetwork, problem: Problem, given: Tensor | None) -> 
     return vmap(of_run, chunk_size=1 if network.feeds_back and longest > _TOGETHER else None)(named, written)
 
 
-def _expanded(problem: Problem, runs: int) -> tuple[dict[str, Tensor], Tensor, Tensor]:
-    def all_runs(value: Tensor) -> Tensor:
-        return value.expand(runs, *value.shape[1:])
+class BaselineSubject(Subject):
+    """Trained runs of a baseline; its records say what it was given and what it took."""
 
-    inputs = {name: all_runs(value) for name, value in problem.inputs.items()}
-    return inputs, all_runs(problem.targets), all_runs(problem.weight)
+    def __init__(self, model: Model) -> None:
+        self.model, self.name, self.variant, self.seeds = model, model.name, model.config.label, model.seeds
+        self.task, self.device = model.task, next(model.network.parameters()).device
+        self.seconds, self.held_out = _logged(model.paths, model.seeds)
+
+    def fits(self, space: Space) -> bool:
+        return self.model.network.fits(space)
+
+    def answer(self, asked: Asked) -> Answers:
+        predicted, steps = answers(self.model.network, len(self.seeds), asked.batch, asked.space)
+        return Answers(predicted, steps[:, None].expand(predicted.shape[:2]))
+
+    def about(self, run: int) -> dict[str, Any]:
+        config = self.model.config
+        return {
+            "given": self.model.kind.given[config.label],
+            "parameters": parameter_count(self.model.network),
+            "problems_seen": config.steps * config.training.batch,
+            "training_seconds": self.seconds,
+            "held_out": self.held_out[run],
+        }
+
+
+def _logged(paths: Sequence[Path], seeds: Sequence[int]) -> tuple[float | None, tuple[float | None, ...]]:
+    """Seconds and held-out shares. Runs of a fleet log the same times, each of them the whole fleet's."""
+    try:
+        folder = paths[0].parent.parent
+        logs = [read_metrics(folder, seed) for seed in seeds]
+        seconds = sum(line["seconds"] for line in logs[0]) / len(list(folder.glob("seed-*")))
+        asked = [[line["held_out"] for line in log if "held_out" in line] for log in logs]
+        return round(seconds, 2), tuple(shares[-1] if shares else None for shares in asked)
+    except (OSError, KeyError, ValueError, ZeroDivisionError, IndexError):
+        return None, (None,) * len(seeds)

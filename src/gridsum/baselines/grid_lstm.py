@@ -6,7 +6,7 @@ time. The layers work as an assembly line: at tick n, layer l is at time n - l, 
 """
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -43,11 +43,6 @@ class Shape:
     layers: int = described(18, "How deep it is; all layers have the same weights.")
 
 
-@dataclass(frozen=True)
-class Config(BaselineConfig):
-    network: Shape = field(default_factory=Shape)
-
-
 class Block(nn.Module):
     """Section 3.1: both LSTMs read H = [h_time, h_depth], each keeps a memory of its own."""
 
@@ -58,10 +53,6 @@ class Block(nn.Module):
             nn.init.uniform_(layer.weight, -2 / math.sqrt(2 * width), 2 / math.sqrt(2 * width))
             nn.init.constant_(layer.bias[width : 2 * width], _KEEPS)
 
-    def forward(self, time: tuple[Tensor, Tensor], depth: tuple[Tensor, Tensor]) -> tuple[tuple, tuple]:
-        """Each is (h, m), [...,E]."""
-        return self.step(self.both(), time, depth)
-
     def both(self) -> tuple[Tensor, Tensor]:
         """Weights and bias of both LSTMs as those of one whose memory is [m_time, m_depth]."""
         parts = [(layer.weight.chunk(4), layer.bias.chunk(4)) for layer in (self.time, self.depth)]
@@ -70,7 +61,7 @@ class Block(nn.Module):
         return torch.cat(weight), torch.cat([row for pair in zip(time_bias, depth_bias, strict=True) for row in pair])
 
     def step(self, both: tuple[Tensor, Tensor], time: tuple, depth: tuple) -> tuple[tuple, tuple]:
-        """The same with what `both` gave, once for all ticks."""
+        """Both LSTMs with what `both` gave, once for all ticks; time and depth are (h, m), [...,E]."""
         h, m = (torch.cat(parts, -1) for parts in zip(time, depth, strict=True))
         (h_time, h_depth), (m_time, m_depth) = (part.chunk(2, -1) for part in grid_lstm(F.linear(h, *both), m))
         return (h_time, m_time), (h_depth, m_depth)
@@ -127,7 +118,7 @@ BASELINE = Baseline(
     title="Grid LSTM (2-LSTM)",
     source="Kalchbrenner et al. 2015",
     network=GridLSTM,
-    config=Config,
+    shape=Shape,
     native=Setting((), {"task.terms": (2, 2), "task.digits": (15, 15), **schedule(30000, 16, 2e-3, every=500)}),
     matched=Setting((), schedule(30000, 16, 2e-3, every=500)),
     numbers=(("2x15", 0.99, "as our paper quotes it"),),

@@ -1,7 +1,5 @@
 """Where the symbols of a problem stand: in which term, at which place. What baselines are given is made of it."""
 
-from typing import NamedTuple
-
 import torch
 from torch import Tensor
 from torch.nn import functional as F
@@ -10,36 +8,24 @@ from gridsum.data.problems import Batch, Space
 from gridsum.tasks import PAD
 
 
-class Layout(NamedTuple):
-    """Of every symbol, [R,B,S]."""
-
-    term: Tensor
-    """The number of its term, from 0."""
-    place: Tensor
-    """The digits behind it in its term: 0 for the units, -1 for a sign."""
-    digit: Tensor
-    """Whether it is a digit."""
-
-
-def layout(batch: Batch) -> Layout:
-    symbols = batch.symbols
-    ends = symbols >= batch.task.alphabet.sign_symbol  # the sign and the = come last in every alphabet
-    position = torch.arange(symbols.shape[-1], device=symbols.device)
-    end = torch.where(ends, position, symbols.shape[-1]).flip(-1).cummin(-1).values.flip(-1)
-    return Layout(ends.cumsum(-1) - ends.long(), end - position - 1, (symbols != PAD) & ~ends)
-
-
 def terms_of(batch: Batch) -> Tensor:
     """How many terms each problem has, [R,B]."""
-    return (batch.symbols >= batch.task.alphabet.sign_symbol).sum(-1)
+    return _ends(batch).sum(-1)
+
+
+def _ends(batch: Batch) -> Tensor:
+    """Which symbols end a term: the sign and the = come last in every alphabet."""
+    return batch.symbols >= batch.task.alphabet.sign_symbol
 
 
 def table_of(batch: Batch, space: Space) -> Tensor:
     """The digits by term and place, the units first, as symbols: [R,B,N,D], PAD where there is none."""
-    where, (terms, digits) = layout(batch), (space.terms[1], space.digits[1])
-    index = torch.where(where.digit, where.term * digits + where.place, terms * digits)
-    table = batch.symbols.new_full((*batch.symbols.shape[:-1], terms * digits + 1), PAD)
-    return table.scatter(-1, index, batch.symbols)[..., :-1].unflatten(-1, (terms, digits))
+    symbols, ends, (terms, digits) = batch.symbols, _ends(batch), (space.terms[1], space.digits[1])
+    position = torch.arange(symbols.shape[-1], device=symbols.device)
+    end = torch.where(ends, position, symbols.shape[-1]).flip(-1).cummin(-1).values.flip(-1)
+    index = torch.where((symbols != PAD) & ~ends, ends.cumsum(-1) * digits + end - position - 1, terms * digits)
+    table = symbols.new_full((*symbols.shape[:-1], terms * digits + 1), PAD)
+    return table.scatter(-1, index, symbols)[..., :-1].unflatten(-1, (terms, digits))
 
 
 def within(batch: Batch, space: Space, inner: Space) -> Tensor:

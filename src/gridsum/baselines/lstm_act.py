@@ -4,7 +4,7 @@ Each number is one input, its digits one-hot side by side, so numbers have a fix
 as many steps as it likes. After a number it writes the sum so far.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -27,11 +27,6 @@ class Shape:
     ponder: int = described(10, "The most steps for a number.")
     ponder_cost: float = described(1e-3, "τ, what a step costs.")
     partial_sums: bool = described(False, "Whether it is told the sum after every number, or after the last alone.")
-
-
-@dataclass(frozen=True)
-class Config(BaselineConfig):
-    network: Shape = field(default_factory=Shape)
 
 
 class PonderingLSTM(BaselineNetwork):
@@ -71,11 +66,10 @@ class PonderingLSTM(BaselineNetwork):
         numbers, count = inputs["numbers"], inputs["count"]
         x = one_hot(numbers, self.symbols)[..., 1:]
         x = torch.cat((torch.zeros_like(x[..., :1]), x), -1).flatten(-2)  # no digit is no input
-        entering, first, back = self.parts_of_gates(x)
         h = m = x.new_zeros(len(x), self.shape.width)
         shown, costs = [], []
         for number in range(numbers.shape[1]):
-            h, m, cost = self.ponder(entering[:, number], first, back, h, m)
+            h, m, cost = self.ponder(x[:, number], h, m)
             shown.append(h)
             costs.append(cost)
         counted = torch.arange(numbers.shape[1], device=x.device) < count[:, None]
@@ -83,14 +77,7 @@ class PonderingLSTM(BaselineNetwork):
         logits = self.output(torch.stack(shown, 1)).unflatten(-1, (self.columns, self.symbols)).flatten(1, 2)
         return Read(logits, self.shape.ponder_cost * ponder.mean(), (ponder / count).mean())
 
-    def parts_of_gates(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """The gates are a product with [x, whether it is the first step, h]: of all x, of the flag, and h's weights."""
-        to_x, to_first, to_h = self.gates.weight.split((x.shape[-1], 1, self.shape.width), 1)
-        return F.linear(x, to_x, self.gates.bias), to_first[:, 0], to_h
-
-    def ponder(
-        self, entering: Tensor, first: Tensor, back: Tensor, h: Tensor, m: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor]:
+    def ponder(self, x: Tensor, h: Tensor, m: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Section 2 for one input: the state is the mean under p_n; and what pondering cost [B].
 
         Halting does not touch the steps, so it is decided for all of them at the end. The output is linear in the
@@ -98,8 +85,7 @@ class PonderingLSTM(BaselineNetwork):
         """
         states = []
         for n in range(self.shape.ponder):
-            gates = F.linear(h, back) + (entering + first if n == 0 else entering)
-            h, m = lstm(gates, m)
+            h, m = lstm(self.gates(torch.cat((x, torch.full_like(x[:, :1], n == 0), h), -1)), m)
             states.append((h, m))
         hidden, memory = (torch.stack(part, 1) for part in zip(*states, strict=True))
         p, _, cost = pondered(self.halt(hidden)[..., 0].sigmoid())
@@ -116,7 +102,7 @@ BASELINE = Baseline(
     title="LSTM + ACT",
     source="Graves 2016",
     network=PonderingLSTM,
-    config=Config,
+    shape=Shape,
     native=Setting(
         ("alignment", "partial sums"),
         {

@@ -5,7 +5,7 @@ training all positions of a problem are moved by a random number, so that each o
 zeros to one length, the result is written from its units on.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -38,11 +38,6 @@ class Shape:
     hidden: int = described(1024, "Hidden features of the gated feed-forward network.")
     layers: int = described(1, "How deep it is.")
     positions: int = described(128, "The largest position there is, which limits the digits that it can be asked for.")
-
-
-@dataclass(frozen=True)
-class Config(BaselineConfig):
-    network: Shape = field(default_factory=Shape)
 
 
 class Layer(nn.Module):
@@ -129,7 +124,7 @@ BASELINE = Baseline(
     title="Position coupling",
     source="Cho et al. 2024",
     network=CoupledDecoder,
-    config=Config,
+    shape=Shape,
     native=Setting(
         ("alignment by position labels", "reversed digits"),
         {

@@ -5,21 +5,18 @@ new row (NLP), do nothing (NOP). The grid that they make goes through residual b
 read from the top row.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from gridsum.baselines.baseline import Baseline, BaselineConfig, BaselineNetwork, Problem, Read, Setting, schedule
 from gridsum.baselines.layers import Convolution, dropped, one_hot
 from gridsum.config.paper import described
 from gridsum.data.problems import Batch, Space
 from gridsum.data.streams import Stream
+from gridsum.ops.placement.plain import ACTIONS, NOP, seq2grid
 from gridsum.tasks import PAD
-
-ACTIONS = 3
-"""TLU, NLP, NOP, in this order."""
 
 
 @dataclass(frozen=True)
@@ -32,11 +29,6 @@ class Shape:
     dropout: float = described(0.2, "The share of a cell's features that is dropped before every block.")
     rows: int = described(3, "The fewest rows of the grid.")
     columns: int = described(14, "The fewest columns of the grid.")
-
-
-@dataclass(frozen=True)
-class Config(BaselineConfig):
-    network: Shape = field(default_factory=Shape)
 
 
 class GRU(nn.Module):
@@ -57,20 +49,6 @@ class GRU(nn.Module):
             h = torch.lerp((new + r * new_h).tanh(), h, z)
             shown.append(h)
         return torch.stack(shown, 1)
-
-
-def place(symbols: Tensor, actions: Tensor, height: int, width: int) -> Tensor:
-    """Symbols [B,S,V] under action probabilities [B,S,3] on a grid [B,H,W,V], symbol by symbol."""
-    grid = symbols.new_zeros(len(symbols), height, width, symbols.shape[-1])
-    for symbol, chosen in zip(
-        symbols[:, :, None, None].unbind(1), actions[..., None, None, None].unbind(1), strict=True
-    ):
-        top, rest = grid.split((1, height - 1), 1)
-        written = torch.cat((torch.cat((top[:, :, 1:], symbol), 2), rest), 1)
-        begun = torch.cat((F.pad(symbol, (0, 0, width - 1, 0)), grid[:, :-1]), 1)
-        write, begin, nothing = chosen.unbind(1)
-        grid = write * written + begin * begun + nothing * grid
-    return grid
 
 
 class Bottleneck(nn.Module):
@@ -96,7 +74,7 @@ class SequenceToGrid(BaselineNetwork):
         self.controller = nn.Sequential(
             *(GRU(self.symbols if layer == 0 else width, width) for layer in range(self.shape.layers))
         )
-        self.action = nn.Linear(width, ACTIONS)
+        self.action = nn.Linear(width, len(ACTIONS))
         self.embedding = nn.Linear(self.symbols, width, bias=False)
         self.blocks = nn.ModuleList(
             Bottleneck(width if block == 0 else 4 * width, width) for block in range(self.shape.blocks)
@@ -113,8 +91,8 @@ class SequenceToGrid(BaselineNetwork):
 
     def forward(self, inputs: dict[str, Tensor], draws: Stream | None) -> Read:
         symbols = one_hot(inputs["symbols"], self.symbols)
-        grid = place(symbols, self.actions(symbols), inputs["rows"].shape[-1], inputs["columns"].shape[-1])
-        x = self.embedding(grid)
+        height, width = inputs["rows"].shape[-1], inputs["columns"].shape[-1]
+        x = self.embedding(seq2grid(symbols[None], self.actions(symbols)[None], height, width)[0])
         for site, block in enumerate(self.blocks):
             x = block(dropped(x, self.shape.dropout, draws, site))
         logits = self.output(x[:, 0])
@@ -123,7 +101,7 @@ class SequenceToGrid(BaselineNetwork):
     def actions(self, symbols: Tensor) -> Tensor:
         """The probabilities of the three actions [B,S,3]; behind the end, nothing is done."""
         chosen = self.action(self.controller(symbols)).softmax(-1)
-        nothing = one_hot(torch.full_like(chosen[..., 0], ACTIONS - 1), ACTIONS)
+        nothing = one_hot(torch.full_like(chosen[..., 0], NOP), len(ACTIONS))
         return torch.where(symbols[..., :1] > 0, nothing, chosen)
 
 
@@ -132,7 +110,7 @@ BASELINE = Baseline(
     title="Seq2Grid CNN",
     source="Kim et al. 2021",
     network=SequenceToGrid,
-    config=Config,
+    shape=Shape,
     native=Setting((), {"task.terms": (2, 2), "task.digits": (1, 5), **schedule(5000, 128, 1e-3, clip=2.0)}),
     matched=Setting((), schedule(5000, 128, 1e-3, clip=2.0)),
     numbers=(("2x5", 0.954, "of number sequences, not of sums"), ("2x8", 0.975, "the same, longer ones")),

@@ -6,7 +6,7 @@ the result see the sum and what has been written.
 """
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -39,11 +39,6 @@ class Shape:
     steps: int = described(8, "The most steps of a position.")
     dropout: float = described(0.1, "The share of features dropped after attention and transition.")
     ponder_cost: float = described(1e-3, "What a step costs.")
-
-
-@dataclass(frozen=True)
-class Config(BaselineConfig):
-    network: Shape = field(default_factory=Shape)
 
 
 def coordinates(positions: int, step: int, width: int, like: Tensor) -> Tensor:
@@ -115,7 +110,7 @@ BASELINE = Baseline(
     title="Universal Transformer",
     source="Dehghani et al. 2019",
     network=UniversalTransformer,
-    config=Config,
+    shape=Shape,
     native=Setting(("reversed digits",), {"task.terms": (2, 2), "task.digits": (1, 20), **schedule(8000, 128, 1e-3)}),
     matched=Setting(("reversed digits",), schedule(8000, 128, 1e-3)),
     numbers=(("2x200", 0.02, "second-hand, not checked against its text"),),
