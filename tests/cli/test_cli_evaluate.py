@@ -1,8 +1,6 @@
 """`gridsum evaluate`, `table` and `models`."""
 
-import json
-import re
-import shutil
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +9,6 @@ import pytest
 import gridsum.automaton.files
 import gridsum.model.store
 from gridsum.config.exact import ExactConfig, RuleConfig
-from gridsum.config.variants import MEANINGS
 from gridsum.evaluation.evaluate import PaperSubject, evaluate
 from gridsum.evaluation.records import append, read
 from gridsum.evaluation.suites import find
@@ -84,53 +81,17 @@ def test_a_table_is_printed_or_written_and_a_link_stays_a_link(command: Command,
     assert "evaluate them first" in err
 
 
-@pytest.fixture
-def shipped(model: str, records: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A package that ships four models, three of them without scores; the rule of `exact` is made by hand."""
-    folder = tmp_path / "shipped"
-    folder.mkdir()
-    for name in ("base", "SASA", "other"):
-        shutil.copy(Path(model) / "weights.safetensors", folder / f"{name}.safetensors")
-    shutil.copy(records, folder / "base.jsonl")
-    config = ExactConfig(rule=RuleConfig(bits=3, width=8, hidden=8, groups=2))
-    save_run(folder / "exact.safetensors", RuleNetwork(config.rule, [6]), 0, config, 6)
-    (folder / "exact.rule.json").write_text(column_addition().to_json())
-    monkeypatch.setattr(gridsum.model.store, "SHIPPED", folder)
-    monkeypatch.setattr(gridsum.automaton.files, "_SHIPPED", folder)
-    return folder
-
-
-def test_the_shipped_models_are_listed(command: Command, shipped: Path):
-    status, out, err = command("models", "base", "exact", "other")
-    assert (status, err) == (0, "")
-    first, second, third = re.split(r"\n(?:exact|other): ", out)
-    assert re.match(r"base: variant base, seed 0, [\d,]+ parameters, trained for 1 epochs\n", first)
-    assert MEANINGS["base"] in first
-    assert f"use it for {MODELS['base']}" in first
-    assert any(line.split()[:1] == ["2x3"] for line in first.splitlines())
-    assert ["where no model is named" in listed for listed in (first, second, third)] == [False, True, False]
-    assert second.startswith("variant exact, seed 6, ")
-    assert "no scores are kept of it" in third
-    exact, base, *others = json.loads(command("models", "--json")[1])
-    assert (exact["name"], exact["configuration"]["rule"]["bits"]) == ("exact", 3)
-    assert (base["file"], [entry["name"] for entry in others]) == (str(shipped / "base.safetensors"), ["SASA", "other"])
-    assert base["parameters"] == sum(tensor.numel() for tensor in load("base").network.parameters())
-    assert [entry["suite"] for entry in base["records"]] == ["2x3", "2x3", "examples", "examples"]
-    assert others[0]["records"] == []
-    status, out, err = command("models", "sassa")
-    assert (status, out) == (2, "")
-    assert "did you mean 'SASA'? The shipped models are exact, base, SASA, other" in err
-
-
 def test_the_overview_has_the_scores_of_the_records(command: Command):
-    out = command("models")[1]
-    header = next(line for line in out.splitlines() if line.startswith("model "))
-    rows = {line.split()[0]: line for line in out.splitlines() if line[:1].isalpha()}
-    for name in ("base", "noGroups", "SASA"):
+    header, *lines = command("models")[1].splitlines()[2:]
+    rows = {line.split()[0]: line for line in lines if line[:1].isalpha()}
+    assert all(name in rows for name in MODELS)
+    shown = 0
+    for name in MODELS:
         for record in read([gridsum.model.store.shipped_records(name)]):
             if record.suite in header.split():
-                start = header.index(record.suite)
-                assert rows[name][start:].split()[0] == accuracy_text(record.seq)
+                shown += 1
+                assert rows[name][header.index(record.suite) :].split()[0] == accuracy_text(record.seq)
+    assert shown == 4 * len(MODELS)
 
 
 def test_records_are_those_of_a_shipped_model_by_its_name(command: Command):
@@ -144,11 +105,19 @@ def test_records_are_those_of_a_shipped_model_by_its_name(command: Command):
     assert len(counts) == 5 * 3, "ten seeds of each variant on each suite"
 
 
-def test_a_rule_is_measured_as_networks_are(command: Command, shipped: Path, tmp_path: Path):
-    out = tmp_path / "records.jsonl"
-    arguments = ["evaluate", "--suite", "2x30", "examples", "--samples", "20", "--seed", "3"]
-    assert command(*arguments, "--out", str(out))[0] == 0
-    first, second = read([out])
+def test_a_rule_is_measured_as_networks_are(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """One that adds, and one that reads every digit one too small, whose records say so."""
+    config = ExactConfig(rule=RuleConfig(bits=3, width=8, hidden=8, groups=2))
+    save_run(tmp_path / "exact.safetensors", RuleNetwork(config.rule, [6]), 0, config, 6)
+    monkeypatch.setattr(gridsum.model.store, "SHIPPED", tmp_path)
+    monkeypatch.setattr(gridsum.automaton.files, "_SHIPPED", tmp_path)
+    adds, out = column_addition(), tmp_path / "records.jsonl"
+    reading = tuple(max(1, symbol - 1) if symbol else 0 for symbol in adds.outputs)
+    for table in (adds, dataclasses.replace(adds, outputs=reading)):
+        (tmp_path / "exact.rule.json").write_text(table.to_json())
+        arguments = ["evaluate", "--suite", "2x30", "examples", "--samples", "20", "--seed", "3"]
+        assert command(*arguments, "--out", str(out))[0] == 0
+    first, second, wrong, _ = read([out])
     assert (first.model, first.variant, first.seed, first.halting, first.placement) == (
         "exact", "exact", 6, "fixed-point", "hard"
     )  # fmt: skip
@@ -156,21 +125,4 @@ def test_a_rule_is_measured_as_networks_are(command: Command, shipped: Path, tmp
     assert first.chars_right == first.chars_valid >= 20 * 30
     assert second.answers is not None
     assert second.sequences_right == second.samples == len(second.answers)
-    # A rule that reads every digit one too small is wrong, and its records say so.
-    table = json.loads(column_addition().to_json())
-    steps, reading = column_addition().steps, tuple(max(1, symbol - 1) if symbol else 0 for symbol in table["outputs"])
-    wrong = type(column_addition())(table["bits"], tuple(table["states"]), steps, reading, tuple(table["actions"]))
-    (shipped / "exact.rule.json").write_text(wrong.to_json())
-    assert command(*arguments, "--out", str(out))[0] == 0
-    assert read([out])[2].sequences_right == 0
-
-
-def test_nothing_is_shipped(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(gridsum.model.store, "SHIPPED", tmp_path)
-    assert command("models")[:2] == (
-        0, "no models come with this gridsum; train one: gridsum train --variant base --out runs/base\n"
-    )  # fmt: skip
-    assert json.loads(command("models", "--json")[1]) == []
-    status, _, err = command("table", "scores")
-    assert status == 2
-    assert "--records" in err
+    assert wrong.sequences_right == 0

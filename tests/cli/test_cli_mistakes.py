@@ -52,6 +52,7 @@ OPTIONS = {
     "train --out OUT --setting text --resume": "leave out start_from and resume",
     "train --out OUT --resume": "no training run to resume",
     "train --out OUT --seeds 9-1": "write it as 1-9",
+    f"train --out {__file__}": "that is a file; name a folder",
     "evaluate --suite comparsion": "did you mean 'comparison'?",
     "evaluate --samples 0": "from 1 to",
     "evaluate --out .": "is a folder",
@@ -142,6 +143,7 @@ def test_a_place_below_a_file_or_in_a_read_only_folder(line: str, command: Comma
     (tmp_path / "file").write_text("here already")
     told = refused(command(*line.format(tmp_path / "file" / "below" / "deeper").split()))
     assert str(tmp_path / "file") in told
+    assert "choose another place" in told
     assert (tmp_path / "file").read_text() == "here already"
     locked = tmp_path / "locked"
     locked.mkdir(mode=0o500)
@@ -151,11 +153,11 @@ def test_a_place_below_a_file_or_in_a_read_only_folder(line: str, command: Comma
 
 def test_a_full_disk(command: Command, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     arguments = ["evaluate", "--model", model, "--suite", "2x2", "--samples", "2", "--out"]
-    told = f"could not be written ({os.strerror(errno.ENOSPC)}); make room"
+    told = f"{os.strerror(errno.ENOSPC).lower()}; make room, or choose another place"
     if Path("/dev/full").exists():
         status, out, err = command(*arguments, "/dev/full")
         assert (status, out) == (2, "")
-        assert f"gridsum: error: /dev/full {told}" in err
+        assert f"gridsum: error: /dev/full: {told}" in err
 
     def full(_path: Path, _content: bytes) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -166,7 +168,7 @@ def test_a_full_disk(command: Command, model: str, tmp_path: Path, monkeypatch: 
     place = str(tmp_path / "result")
     lines = [("figure", "steps", "--out", f"{place}.svg"), ("table", "scores", "--records", records, "--out", place)]
     for line in lines:
-        assert f"{line[-1]} {told}" in refused(command(*line))
+        assert f"{line[-1]}: {told}" in refused(command(*line))
     assert not list(tmp_path.glob("result*"))
 
 

@@ -17,7 +17,6 @@ COMMANDS = [
     "table ablation",
     "table scores",
     "models",
-    "models noGroups exact",
     "rule",
     "prove",
     "solve --show 523+102+9416",

@@ -10,7 +10,7 @@ from gridsum.cli import main
 from gridsum.evaluation.records import append, read
 from gridsum.model.store import load
 from gridsum.ops.placement.plain import NLP, NOP
-from gridsum.study.check import Checked, check, parts
+from gridsum.study.check import check, parts
 from gridsum.study.leakage import leakage, read_leakage
 from gridsum.study.results import load_results
 from gridsum.study.shipping import ship
@@ -46,8 +46,8 @@ def test_a_number_that_is_not_so_is_found(shipped: Path):
     for other in shipped.glob("*.jsonl"):
         other.unlink()
     append(path, records[2:5])
-    found = check(shipped, CPU, lambda *_: True)
-    assert [checked.part.whole for checked in found if checked.verdict == "differs"] == [records[3]]
+    found = check(shipped, CPU)
+    assert [checked.part.whole for checked, _ in found if checked.verdict == "differs"] == [records[3]]
     assert main(["reproduce", "--check", "--ship-to", str(shipped), "--device", "cpu"]) == 1
 
 
@@ -59,17 +59,6 @@ def test_every_record_is_looked_at_before_any_twice(shipped: Path):
     order = [(part.whole.sequences_right in (0, part.whole.samples), part.cost) for part in first]
     assert order == sorted(order), "those that tell most, then the cheap ones"
     assert len(asked) == sum(len(record.batches or ()) for record in records)
-
-
-def test_it_ends_when_it_is_told_to(shipped: Path):
-    seen: list[Checked] = []
-
-    def three(checked: Checked, _: int) -> bool:
-        seen.append(checked)
-        return len(seen) < 3
-
-    assert check(shipped, CPU, three) == seen
-    assert len(seen) == 3
 
 
 def test_an_empty_folder_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

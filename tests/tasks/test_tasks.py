@@ -384,11 +384,6 @@ def test_a_difference_names_the_task_that_has_it():
         find("add").parse("5-3")
 
 
-@pytest.mark.parametrize(("text", "columns"), [("9999+1", 3), ("523+102", 0), ("5+5", 0), ("95+5", 1), ("999+999", 0)])
-def test_how_far_a_carry_is_passed_on(text: str, columns: int):
-    assert Addition().carried(text.split("+")) == columns
-
-
 def fuzz(name: str, count: int) -> None:
     """A shipped rule against Python's integers."""
     table = shipped_rule(name)

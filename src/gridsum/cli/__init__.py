@@ -104,7 +104,12 @@ def _dispatch(arguments: list[str]) -> int:
 
 def run(name: str, *arguments: str) -> int:
     """A command with its arguments."""
-    return importlib.import_module(f"gridsum.cli.{name}").run(parser_of(name, arguments).read())
+    options = parser_of(name, arguments).read()
+    try:
+        return importlib.import_module(f"gridsum.cli.{name}").run(options)
+    except OSError as error:
+        error.filename = error.filename or getattr(options, "out", None)
+        raise
 
 
 def parser_of(name: str, arguments: Sequence[str] = ()) -> Parser:
@@ -144,11 +149,18 @@ def _out_of_memory(error: Exception) -> bool:
     return isinstance(error, MemoryError | OverflowError) or type(error).__name__ == "OutOfMemoryError"
 
 
+_HINTS = {
+    errno.ENOENT: "check the path",
+    errno.ENOSPC: "make room, or choose another place",
+    errno.EEXIST: "that is a file; name a folder",
+    errno.ENOTDIR: "a file stands where a folder is needed; choose another place",
+}
+
+
 def _explain(error: OSError) -> str:
     where = f"{error.filename}: " if error.filename is not None else ""
     what = error.strerror or str(error)
-    hints = {errno.ENOENT: "check the path", errno.ENOSPC: "make room, or choose another place"}
-    return f"{where}{what[:1].lower()}{what[1:]}; {hints.get(error.errno or 0, 'choose another place')}"
+    return f"{where}{what[:1].lower()}{what[1:]}; {_HINTS.get(error.errno or 0, 'choose another place')}"
 
 
 def _complain(message: str, status: int) -> int:

@@ -8,7 +8,7 @@ examples:
 """
 
 from gridsum.cli.options import Options, Parser, add_device, add_rules, samples
-from gridsum.cli.output import check_writable, print_text, tell, unwritable
+from gridsum.cli.output import check_writable, kept_if_stopped, print_text, tell
 from gridsum.cli.table import FORMAT, formatted
 from gridsum.io.names import DEFAULT_MODEL
 
@@ -75,16 +75,10 @@ def run(options: Options) -> int:
     from gridsum.api.scores import evaluate
 
     how = {name: getattr(options, name) for name in ("halting", "placement", "grids", "device", "timeout", "out")}
-    try:
+    with kept_if_stopped(lambda: f"; what was done is kept in {options.out}" if options.out else ""):
         scores = evaluate(
             options.model or [DEFAULT_MODEL], options.suite or "comparison", options.samples, options.seed, **how
         )
-    except KeyboardInterrupt:
-        if options.out is not None:
-            tell(f"gridsum: stopped; what was done is kept in {options.out}")
-        raise
-    except OSError as error:
-        raise unwritable(error.filename or options.out or "a record", error) from None
     print_text(formatted(scores.table, options.format))
     count = f"{len(scores)} record{'' if len(scores) == 1 else 's'}"
     kept = f"added {count} to {options.out}" if options.out else "nothing was kept; add --out FILE to keep the records"

@@ -9,7 +9,7 @@ examples:
 """
 
 from gridsum.cli.options import Options, Parser, add_model
-from gridsum.cli.output import check_writable, tell, unwritable
+from gridsum.cli.output import check_writable, tell
 from gridsum.io.names import DEFAULT_MODEL
 
 
@@ -26,10 +26,6 @@ def run(options: Options) -> int:
 
     if options.to == "json":
         check_writable(options.out)
-    try:
-        written = export(options.model or DEFAULT_MODEL, options.out, options.to, options.records)
-    except OSError as error:
-        raise unwritable(error.filename or options.out, error) from None
-    for path in written:
+    for path in export(options.model or DEFAULT_MODEL, options.out, options.to, options.records):
         tell(f"gridsum: wrote {path}")
     return 0

@@ -10,162 +10,53 @@ examples:
   gridsum figure training --runs runs/base runs/ponderReg --out training.svg
 """
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from gridsum.api.loading import load
 from gridsum.api.networks import PaperModel
 from gridsum.api.options import SolveOptions
-from gridsum.cli.options import Options, Parser, UsageError, add_device, add_rules, columns
+from gridsum.cli.options import Options, Parser, UsageError, add_device, columns
 from gridsum.cli.output import check_writable, print_text, tell, terminal_width, write_result
 from gridsum.cli.table import record_files
 from gridsum.io.names import DEFAULT_MODEL, INSIDE_MODEL
-
-if TYPE_CHECKING:
-    from gridsum.api.traces import Trace
 
 _EXPRESSION = "523+102+9416"
 # How many steps past halting are shown, where the subject is how the network decides to halt.
 _BEYOND = 6
 
 
-def _solving(options: Options) -> SolveOptions:
-    return SolveOptions(options.halting, options.placement, options.seed)
-
-
-def _trace(options: Options) -> "Trace":
-    model = load(options.model or DEFAULT_MODEL, device=options.device)
-    return model.traced(model.read(options.expression or _EXPRESSION), _solving(options))
-
-
-def _inside(options: Options, beyond: int = 0) -> tuple[PaperModel, Any, Any]:
-    """A network of the paper's, what happens in it until `beyond` steps after halting, and its answer."""
-    model = load(options.model or INSIDE_MODEL, device=options.device)
-    if not isinstance(model, PaperModel):
-        raise UsageError(f"the figure {options.figure} needs a network of the paper, not {model.name}; use base")
-    from gridsum.evaluation.solving import trace_expression
-
-    terms = model.read(options.expression or _EXPRESSION)
-    (answer,) = model.answers([terms], _solving(options))
-    return model, trace_expression(model.runs, terms, answer.steps + beyond, options.placement), answer
-
-
-def _steps(options: Options, _: Any) -> Any:
-    return _trace(options).plot(options.figure)
-
-
-def _film(options: Options, _: Any) -> bytes:
-    return _trace(options).film()
-
-
-def _halting(options: Options, figures: Any) -> Any:
-    _, trace, answer = _inside(options, _BEYOND)
-    return figures.plot_halting(trace, answer)
-
-
-def _attention(options: Options, figures: Any) -> Any:
-    from gridsum.analysis.attention import head_rules
-
-    model, trace, _ = _inside(options)
-    return figures.plot_attention(trace, head_rules(model.network.step.attention, [trace]))
-
-
-def _ring(options: Options, figures: Any) -> Any:
-    from gridsum.analysis.ring import RingError, digit_vectors, ring
-    from gridsum.model.store import load as load_runs
-    from gridsum.ops.devices import pick_device
-
-    model = load_runs(options.model or INSIDE_MODEL, pick_device(options.device))
-    found = digit_vectors(model, seed=options.seed)
-    # Of a single network there is room to show a second ring, which lies on the next two components.
-    planes = ((1, 2), (3, 4)) if len(found) == 1 else ((1, 2),)
-    rings = []
-    for seed, vectors in zip(model.seeds, found, strict=True):
-        try:
-            rings += [ring(seed, vectors, plane) for plane in planes]
-        except RingError as error:
-            if not rings and seed == model.seeds[-1]:
-                raise
-            tell(f"gridsum: left out: {error}")
-    return figures.plot_rings(rings)
-
-
-def _terms(options: Options, figures: Any) -> Any:
-    from gridsum.analysis.curves import terms_curves
-    from gridsum.evaluation.paper import LONG_TERMS
-    from gridsum.evaluation.records import read
-
-    return figures.plot_terms(terms_curves(read(record_files(options.records))), LONG_TERMS)
-
-
-def _baselines(options: Options, figures: Any) -> Any:
-    from gridsum.evaluation.baselines import curves
-    from gridsum.evaluation.records import read
-
-    return figures.plot_baselines(curves(read(record_files(options.records, "baselines"))))
-
-
-def _learning(options: Options, figures: Any) -> Any:
-    from gridsum.baselines.learning import learning
-
-    if not options.records:
-        raise UsageError(
-            "the figure learning is made of what gridsum reproduce --variants baselines writes; name it: "
-            "--records FOLDER/records/baselines-learning.jsonl"
-        )
-    return figures.plot_learning(learning(record_files(options.records)))
-
-
-def _training(options: Options, figures: Any) -> Any:
-    from gridsum.analysis.curves import training_curves
-
-    if not options.runs:
-        raise UsageError("the figure training is made of training folders; name them with --runs FOLDER")
-    return figures.plot_training(training_curves([Path(place) for place in options.runs]))
-
-
-def _carries(options: Options, figures: Any) -> Any:
-    from gridsum.evaluation.records import read
-
-    return figures.plot_carries(read(record_files(options.records)))
-
-
-def _replications(options: Options, figures: Any) -> Any:
-    from gridsum.study.results import load_results
-    from gridsum.study.tables import numbers
-
-    found = [number for folder in options.runs for number in numbers(load_results(Path(folder)).replications())]
-    if not found:
-        raise UsageError("the figure numbers is made of the folder of gridsum reproduce; name it: --runs FOLDER")
-    return figures.plot_numbers(found)
-
-
 class Kind(NamedTuple):
-    """What a figure shows, which of the options it is made of, and what draws it."""
+    """What a figure shows, and which of the options it is made of."""
 
     shows: str
     made_of: tuple[str, ...]
-    draw: Callable[[Options, Any], Any]
 
 
 _OF_A_SUM = ("expression", "model")
 FIGURES = {
-    "placement": Kind("the action chosen for each symbol, and the grid it makes (Fig. 4)", _OF_A_SUM, _steps),
-    "steps": Kind("the grid from step to step, changed cells marked", _OF_A_SUM, _steps),
-    "film": Kind("a sum being worked out, as .gif", _OF_A_SUM, _film),
-    "halting": Kind("when it halts: λ_n and p_n, or how much still changes", _OF_A_SUM, _halting),
-    "attention": Kind("a position-based and a content-based rule (Fig. 5)", _OF_A_SUM, _attention),
-    "ring": Kind("digit vectors on principal components (Fig. 6); all seeds of MODEL", ("model",), _ring),
-    "terms": Kind("accuracy and steps against the number of terms (Fig. 2)", ("records",), _terms),
-    "baselines": Kind("baselines side by side: results right against digits and terms", ("records",), _baselines),
-    "learning": Kind("how baselines learned, from the logs that gridsum reproduce keeps", ("records",), _learning),
-    "carries": Kind("results right and steps against how far a carry runs", ("records",), _carries),
-    "numbers": Kind("the paper's numbers among our replications (--runs mine)", ("runs",), _replications),
-    "training": Kind("mean steps during training, a curve for each folder (Fig. 3)", ("runs",), _training),
+    "placement": Kind("the action chosen for each symbol, and the grid it makes (Fig. 4)", _OF_A_SUM),
+    "steps": Kind("the grid from step to step, changed cells marked", _OF_A_SUM),
+    "film": Kind("a sum being worked out, as .gif", _OF_A_SUM),
+    "halting": Kind("when it halts: λ_n and p_n, or how much still changes", _OF_A_SUM),
+    "attention": Kind("a position-based and a content-based rule (Fig. 5)", _OF_A_SUM),
+    "ring": Kind("digit vectors on principal components (Fig. 6); all seeds of MODEL", ("model",)),
+    "terms": Kind("accuracy and steps against the number of terms (Fig. 2)", ("records",)),
+    "baselines": Kind("baselines side by side: results right against digits and terms", ("records",)),
+    "learning": Kind("how baselines learned, from the logs that gridsum reproduce keeps", ("records",)),
+    "carries": Kind("results right and steps against how far a carry runs", ("records",)),
+    "numbers": Kind("the paper's numbers among our replications (--runs mine)", ("runs",)),
+    "training": Kind("mean steps during training, a curve for each folder (Fig. 3)", ("runs",)),
 }
 _SHOWN = {name: kind.shows for name, kind in FIGURES.items()}
 _WRITTEN = {"expression": "EXPR", "model": "--model", "records": "--records", "runs": "--runs"}
+# What some figures cannot do without.
+_NEEDED = {
+    "training": "training folders; name them with --runs FOLDER",
+    "numbers": "the folder of gridsum reproduce; name it: --runs FOLDER",
+    "learning": "what gridsum reproduce --variants baselines writes; name it: "
+    "--records FOLDER/records/baselines-learning.jsonl",
+}
 
 
 def add_options(parser: Parser) -> None:
@@ -184,7 +75,6 @@ def add_options(parser: Parser) -> None:
         "(default: those of the shipped models)",
     )
     parser.option("--runs FOLDER...", "for training: folders made by gridsum train --out")
-    add_rules(parser)
     add_device(parser, "cpu")
 
 
@@ -195,11 +85,13 @@ def run(options: Options) -> int:
             raise UsageError(f"which figure? Name one of: {', '.join(FIGURES)}")
         print_text(columns(_SHOWN, width=terminal_width()) + "\n")
         return 0
-    name, (_, made_of, draw) = options.figure, FIGURES[options.figure]
+    name, made_of = options.figure, FIGURES[options.figure].made_of
     wrong = next((_WRITTEN[part] for part in given if part not in made_of), None)
     if wrong is not None:
         needs = ", ".join(_WRITTEN[needed] for needed in made_of)
         raise UsageError(f"the figure {name} takes no {wrong}; it is made of {needs}")
+    if name in _NEEDED and not given:
+        raise UsageError(f"the figure {name} is made of {_NEEDED[name]}")
     if options.out is None:
         raise UsageError(f"no file to write to; add --out {name}.{'gif' if name == 'film' else 'svg'}")
     check_writable(options.out)
@@ -210,10 +102,82 @@ def run(options: Options) -> int:
         raise UsageError(str(error)) from None
     if name == "film":
         animation.check_film(options.out)
-        content = draw(options, figures)
+        content: bytes = _of_a_sum(options, figures)
     else:
         suffix = style.check_format(options.out)
+        draw = _of_a_sum if made_of == _OF_A_SUM else _of_many
         content = style.to_bytes(draw(options, figures), suffix)
     write_result(options.out, content)
     tell(f"gridsum: wrote {options.out}")
     return 0
+
+
+def _of_a_sum(options: Options, figures: Any) -> Any:
+    """A figure of what happens in a model while it works out a sum."""
+    looks_inside = options.figure in ("halting", "attention")
+    model = load(options.model or (INSIDE_MODEL if looks_inside else DEFAULT_MODEL), device=options.device)
+    terms = model.read(options.expression or _EXPRESSION)
+    if not looks_inside:
+        trace = model.traced(terms, SolveOptions())
+        return trace.film() if options.figure == "film" else trace.plot(options.figure)
+    if not isinstance(model, PaperModel):
+        raise UsageError(f"the figure {options.figure} needs a network of the paper, not {model.name}; use base")
+    from gridsum.analysis.attention import head_rules
+    from gridsum.evaluation.solving import trace_expression
+
+    (answer,) = model.answers([terms], SolveOptions())
+    if options.figure == "halting":
+        return figures.plot_halting(trace_expression(model.runs, terms, answer.steps + _BEYOND), answer)
+    inside = trace_expression(model.runs, terms, answer.steps)
+    return figures.plot_attention(inside, head_rules(model.network.step.attention, [inside]))
+
+
+def _of_many(options: Options, figures: Any) -> Any:
+    """A figure of many sums: of a model's digits, of records, or of training runs."""
+    from gridsum.analysis.curves import terms_curves, training_curves
+    from gridsum.baselines.learning import learning
+    from gridsum.evaluation.baselines import curves
+    from gridsum.evaluation.paper import LONG_TERMS
+    from gridsum.evaluation.records import read
+    from gridsum.study.results import load_results
+    from gridsum.study.tables import numbers
+
+    folders = [Path(place) for place in options.runs]
+    match options.figure:
+        case "terms":
+            return figures.plot_terms(terms_curves(read(record_files(options.records))), LONG_TERMS)
+        case "baselines":
+            return figures.plot_baselines(curves(read(record_files(options.records, "baselines"))))
+        case "learning":
+            return figures.plot_learning(learning(record_files(options.records)))
+        case "carries":
+            return figures.plot_carries(read(record_files(options.records)))
+        case "numbers":
+            found = [number for place in folders for number in numbers(load_results(place).replications())]
+            if not found:
+                raise UsageError(f"the figure numbers is made of {_NEEDED['numbers']}")
+            return figures.plot_numbers(found)
+        case "training":
+            return figures.plot_training(training_curves(folders))
+        case _:
+            return figures.plot_rings(_rings(options))
+
+
+def _rings(options: Options) -> list[Any]:
+    from gridsum.analysis.ring import RingError, digit_vectors, ring
+    from gridsum.model.store import load as load_runs
+    from gridsum.ops.devices import pick_device
+
+    model = load_runs(options.model or INSIDE_MODEL, pick_device(options.device))
+    found = digit_vectors(model)
+    # Of a single network there is room to show a second ring, which lies on the next two components.
+    planes = ((1, 2), (3, 4)) if len(found) == 1 else ((1, 2),)
+    rings = []
+    for seed, vectors in zip(model.seeds, found, strict=True):
+        try:
+            rings += [ring(seed, vectors, plane) for plane in planes]
+        except RingError as error:
+            if not rings and seed == model.seeds[-1]:
+                raise
+            tell(f"gridsum: left out: {error}")
+    return rings

@@ -10,8 +10,7 @@ import re
 import shlex
 import textwrap
 import typing
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from gridsum.io.names import DEFAULT_MODEL, MODELS, did_you_mean, meant
@@ -222,23 +221,7 @@ def add_jobs(parser: Parser) -> None:
 
 
 def go_on(options: Options) -> str:
-    return f"what is done is kept; go on with: {shlex.join(options.command)}"
-
-
-@contextmanager
-def kept_if_stopped(options: Options, out: str) -> Iterator[None]:
-    """Around jobs: who interrupts is told how to go on."""
-    from gridsum.cli.output import tell, unwritable
-
-    try:
-        yield
-    except KeyboardInterrupt:
-        tell(f"gridsum: stopped; {go_on(options)}")
-        raise
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise unwritable(error.filename or out, error) from None
+    return f"; what is done is kept; go on with: {shlex.join(options.command)}"
 
 
 # How values are read. What is raised here becomes the parser's own message.
@@ -255,12 +238,6 @@ def whole_number(low: int, below: int) -> Callable[[str], int]:
 
 
 samples = whole_number(1, 10**9)
-
-
-def seconds(text: str) -> float:
-    if re.fullmatch(r"[0-9]{1,9}(\.[0-9]+)?", text) and float(text) > 0:
-        return float(text)
-    raise UsageError(f"{text.strip()!r} is not a length of time; write a number such as 2.5")
 
 
 def device(text: str) -> str:
@@ -294,5 +271,5 @@ def workers(text: str) -> str:
     return text
 
 
-_READERS = {"DEVICE": device, "FOLDER": folder, "SECONDS": seconds, "SEEDS": seeds, "TASK": task, "WHERE": workers}
+_READERS = {"DEVICE": device, "FOLDER": folder, "SECONDS": float, "SEEDS": seeds, "TASK": task, "WHERE": workers}
 """By what help calls a value, how it is read; another is text, unless its option says `type`."""

@@ -1,11 +1,11 @@
 """Where results go: standard output, or a file that is written whole or not at all."""
 
-import errno
 import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from gridsum.cli.options import UsageError
@@ -20,10 +20,9 @@ def print_text(text: str) -> None:
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
-    except BrokenPipeError:  # whoever read it has enough, which is no error
-        raise
     except OSError as error:
-        raise unwritable("standard output", error) from None
+        error.filename = "standard output"
+        raise
 
 
 def terminal_width() -> int | None:
@@ -43,6 +42,16 @@ def tell(line: str) -> None:
     """A line for the person, beside the results."""
     sys.stderr.write(printable(line) + "\n")
     sys.stderr.flush()
+
+
+@contextmanager
+def kept_if_stopped(kept: Callable[[], str]) -> Iterator[None]:
+    """Around long work: who interrupts it is told what is kept."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        tell(f"gridsum: stopped{kept()}")
+        raise
 
 
 def check_writable(name: str) -> None:
@@ -66,15 +75,7 @@ def write_result(name: str, result: str | bytes) -> None:
 
     path = Path(name)
     content = result.encode() if isinstance(result, str) else result
-    try:
-        if path.exists() and not path.is_file():
-            path.write_bytes(content)  # a pipe or a device, which must not be replaced by a file
-        else:
-            write_atomically(path.resolve(), content)  # resolved: a link stays a link
-    except OSError as error:
-        raise unwritable(name, error) from None
-
-
-def unwritable(name: str | Path, error: OSError) -> UsageError:
-    hint = "make room, or choose another place" if error.errno == errno.ENOSPC else "choose another place"
-    return UsageError(f"{name} could not be written ({error.strerror or error}); {hint}")
+    if path.exists() and not path.is_file():
+        path.write_bytes(content)  # a pipe or a device, which must not be replaced by a file
+    else:
+        write_atomically(path.resolve(), content)  # resolved: a link stays a link

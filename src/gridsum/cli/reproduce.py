@@ -26,13 +26,12 @@ from typing import TYPE_CHECKING, Any
 from gridsum.api.progress import progress
 from gridsum.cli import FAILED, for_users
 from gridsum.cli import run as run_command
-from gridsum.cli.options import Options, Parser, UsageError, add_jobs, go_on, kept_if_stopped, whole_number
-from gridsum.cli.output import check_writable, print_text, tell, terminal_width
+from gridsum.cli.options import Options, Parser, UsageError, add_jobs, go_on, whole_number
+from gridsum.cli.output import check_writable, kept_if_stopped, print_text, tell, terminal_width
 from gridsum.config.variants import INTERPRETATIONS, PAPER_VARIANTS
 from gridsum.io.version import source_commit
 
 if TYPE_CHECKING:
-    from gridsum.study.check import Checked
     from gridsum.study.reproduction import Reproduction
 
 _STAGES = {
@@ -118,12 +117,13 @@ def run(options: Options) -> int:
         if options.time_limit is not None and time.monotonic() - started >= options.time_limit:
             raise OutOfTime
 
-    asked, out = _asked(options), options.out or ("out/quick" if options.quick else "results")
+    asked = _asked(options)
+    options.out = options.out or ("out/quick" if options.quick else "results")
     try:
-        with kept_if_stopped(options, out):
-            return _reproduce(options, asked, Path(out), device, in_time)
+        with kept_if_stopped(lambda: go_on(options)):
+            return _reproduce(options, asked, Path(options.out), device, in_time)
     except OutOfTime:
-        tell(f"gridsum: the time limit is reached; {go_on(options)}")
+        tell(f"gridsum: the time limit is reached{go_on(options)}")
         return OUT_OF_TIME
 
 
@@ -194,18 +194,13 @@ def _check(options: Options, device: Any, started: float) -> int:
     from gridsum.study.check import account, check, in_brief
 
     place, limit = Path(options.ship_to or SHIPPED), options.time_limit or _CHECK_SECONDS
-    found: list[Checked] = []
-    total = 0
+    found, total = [], 0
     with progress() as shown:
-
-        def goes_on(done: "Checked", of: int) -> bool:
-            nonlocal total
-            total = of
+        for done, total in check(place, device):
             found.append(done)
-            shown.update(f"{done.now.model} on {done.now.suite}:", len(found), of, unit="parts")
-            return time.monotonic() - started < limit
-
-        check(place, device, goes_on)
+            shown.update(f"{done.now.model} on {done.now.suite}:", len(found), total, unit="parts")
+            if time.monotonic() - started >= limit:
+                break
     if not found:
         raise UsageError(f"no models with records in {place}")
     print_text(to_text(account(found), terminal_width()))

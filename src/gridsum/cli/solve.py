@@ -37,19 +37,15 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache, partial
 from typing import NamedTuple
 
 from gridsum.api.loading import load
-from gridsum.api.models import Model
-from gridsum.api.networks import PaperModel
 from gridsum.api.options import SolveOptions
 from gridsum.cli.options import Options, Parser, UsageError, add_device, add_model, add_rules
 from gridsum.cli.output import STANDARD, print_text, tell
-from gridsum.data.answers import shortened
 from gridsum.io.limits import TooLargeError
 from gridsum.io.names import DEFAULT_MODEL, MODELS
-from gridsum.tasks import Addition, ExpressionError, Task
+from gridsum.tasks import ExpressionError
 
 # Lines of a file that a network solves together, at most: more would only make the first answer wait.
 _LINES_AT_ONCE = 64
@@ -57,8 +53,6 @@ _LINES_AT_ONCE = 64
 _PLAIN_LINES = 2000
 _READ_SIZE = 1 << 18
 _SIGNS = ("+", "-", "−")
-# So many columns in a row pass a carry on in one random sum of two hundred.
-_LONG_CARRY, _SHOWN = 3, 40
 
 
 def add_options(parser: Parser) -> None:
@@ -89,29 +83,30 @@ class Asked(NamedTuple):
 
 
 def run(options: Options) -> int:
-    solver = _Solver(options)
-    if options.expressions:
-        if options.file is not None:
-            raise UsageError("give sums as arguments or with --file, not both")
-        for text in options.expressions:
-            option = "--model" if text in MODELS else "--file" if os.path.isfile(text) else None
-            if option is not None:
-                raise UsageError(f"{text!r} is not a sum; write {option} {text}")
-        asked = [Asked("argument", number, text) for number, text in enumerate(_joined(options.expressions), 1)]
-        return solver.answer(asked)
+    for text in options.expressions:
+        option = "--model" if text in MODELS else "--file" if os.path.isfile(text) else None
+        if option is not None:
+            raise UsageError(f"{text!r} is not a sum; write {option} {text}")
+    if options.expressions and options.file is not None:
+        raise UsageError("give sums as arguments or with --file, not both")
     nothing = UsageError("there is nothing to solve; give a sum such as 523+102, or --file FILE")
-    if options.file is None and (sys.stdin is None or sys.stdin.isatty()):
+    if not options.expressions and options.file is None and (sys.stdin is None or sys.stdin.isatty()):
         raise nothing
-    standard = options.file in (None, STANDARD)
-    status = number = 0
-    # Unbuffered, a read returns what is there: a line typed into a terminal is answered at once.
-    with open(0 if standard else str(options.file), "rb", buffering=0, closefd=not standard) as file:
-        for lines in _lines(file.read):
-            status = max(status, solver.answer_lines(lines, number))
-            number += len(lines)
-    if options.file is None and not number:
-        raise nothing
-    return status
+    solver, number = _Solver(options), 0
+    if options.expressions:
+        solver.answer([Asked("argument", one, text) for one, text in enumerate(_joined(options.expressions), 1)])
+    else:
+        standard = options.file in (None, STANDARD)
+        # Unbuffered, a read returns what is there: a line typed into a terminal is answered at once.
+        with open(0 if standard else str(options.file), "rb", buffering=0, closefd=not standard) as file:
+            for lines in _lines(file.read):
+                solver.answer_lines(lines, number)
+                number += len(lines)
+        if options.file is None and not number:
+            raise nothing
+    if solver.wrong:
+        tell(f"gridsum: wrong: {solver.wrong} of {solver.answered} answers; --json says which")
+    return solver.status
 
 
 def _joined(arguments: Sequence[str]) -> list[str]:
@@ -140,68 +135,59 @@ def _lines(read: Callable[[int], bytes | None]) -> Iterator[list[bytes]]:
 
 
 class _Solver:
-    """A model that answers as the options say. It is loaded when there is a sum for it."""
+    """A model that answers as the options say, and how that went."""
 
     def __init__(self, options: Options) -> None:
         name = options.model or DEFAULT_MODEL if options.task is None else _rule_for(options.task)
-        self._load: Callable[[], Model] = cache(partial(load, name, device=options.device))
-        self._shipped, self._warned = name in MODELS, False
-        self._options = options
+        self._model, self._options = load(name, device=options.device), options
         self._solving = SolveOptions(options.halting, options.placement, options.seed, options.network)
         self._plain = not (options.json or options.show or options.trace)
+        self.status = self.answered = self.wrong = 0
 
-    @property
-    def task(self) -> Task:
-        return Addition() if self._shipped else self._load().task
-
-    def answer_lines(self, lines: list[bytes], before: int) -> int:
-        """Answer lines of a file, so many of which came before; returns the exit status."""
-        said = self._load().answer_lines(lines, self._solving) if self._plain else None
+    def answer_lines(self, lines: list[bytes], before: int) -> None:
+        """Answer lines of a file, so many of which came before."""
+        said = self._model.answer_lines(lines, self._solving) if self._plain else None
         if said is not None:
             print_text(said.decode())
-            return 0
+            return
         if not before:
             lines[0] = lines[0].removeprefix(codecs.BOM_UTF8)
         texts = (line.decode(errors="replace") for line in lines)
         asked = [Asked("line", number, text) for number, text in enumerate(texts, before + 1)]
-        parts = [asked[low : low + _LINES_AT_ONCE] for low in range(0, len(asked), _LINES_AT_ONCE)]
-        return max(map(self.answer, parts))
+        for low in range(0, len(asked), _LINES_AT_ONCE):
+            self.answer(asked[low : low + _LINES_AT_ONCE])
 
-    def answer(self, asked: list[Asked]) -> int:
-        """Answer what can be answered, in order; returns the exit status."""
-        status, found = 0, [self._read(one) for one in asked]
+    def answer(self, asked: list[Asked]) -> None:
+        """Answer what can be answered, in order."""
+        found = [self._read(one) for one in asked]
         printed = self._printed([terms for terms in found if isinstance(terms, tuple)])
         for one, terms in zip(asked, found, strict=True):
             if isinstance(terms, tuple):
                 print_text(next(printed))
                 continue
             if terms is not None:
-                status = 2
+                self.status = 2
                 alone = one.place == "argument" and len(asked) == 1
                 tell(f"gridsum: error: {'' if alone else f'{one.place} {one.number}: '}{terms}")
                 if not self._plain and not self._options.show:
                     print_text(json.dumps({one.place: one.number, "error": str(terms)}) + "\n")
             if self._plain:
                 print_text("\n")
-        return status
 
     def _read(self, asked: Asked) -> tuple[str, ...] | ValueError | None:
         """The terms, or what is wrong; None for a line of a file with nothing on it."""
         if asked.place == "line" and not asked.text.strip():
             return None
         try:
-            terms = self.task.parse(asked.text)
-            self._load().size(terms)
+            terms = self._model.task.parse(asked.text)
+            self._model.size(terms)
         except (ExpressionError, TooLargeError) as error:
             return error
         return terms
 
     def _printed(self, expressions: list[tuple[str, ...]]) -> Iterator[str]:
         """What is printed of each answer."""
-        if not expressions:
-            return
-        model, options = self._load(), self._options
-        self._warn_of_carries(model, expressions)
+        model, options = self._model, self._options
         if options.trace or options.show:
             from gridsum.api.terminal import draw, render
 
@@ -209,18 +195,10 @@ class _Solver:
                 trace = model.traced(terms, self._solving)
                 yield json.dumps(trace.to_dict()) + "\n" if options.trace else render(draw(trace), sys.stdout)
             return
-        for answer in model.answers(expressions, self._solving):
+        for answer in model.answers(expressions, self._solving) if expressions else ():
+            self.answered += 1
+            self.wrong += self._plain and not answer.correct
             yield (json.dumps(answer.described(model.name)) if options.json else answer.answer) + "\n"
-
-    def _warn_of_carries(self, model: Model, expressions: list[tuple[str, ...]]) -> None:
-        """Say, once, that a carry goes further than those of the random digits that a shipped network learned."""
-        if self._warned or not self._shipped or not isinstance(model, PaperModel):
-            return
-        long = next((terms for terms in expressions if Addition().carried(terms) >= _LONG_CARRY), None)
-        if long is not None:
-            self._warned = True
-            shown = shortened(model.task.render(long), _SHOWN)
-            tell(f"gridsum: long carries, as in {shown}, are outside what {model.name} learned; exact has them all")
 
 
 def _rule_for(task: str) -> str:

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from gridsum.api.progress import progress
 from gridsum.cli import FAILED
-from gridsum.cli.options import Options, Parser, UsageError, add_fields, add_jobs, kept_if_stopped, samples
-from gridsum.cli.output import print_text
+from gridsum.cli.options import Options, Parser, UsageError, add_fields, add_jobs, go_on, samples
+from gridsum.cli.output import kept_if_stopped, print_text
 from gridsum.cli.train import named
 from gridsum.config.registry import find as find_entry
 from gridsum.config.registry import names
@@ -49,7 +49,7 @@ def run(options: Options) -> int:
     suites = [suite for name in options.measure for suite in find(name)]
     jobs, device = sweep_jobs(configs, options.seeds, suites, options.samples), pick_device(options.device)
     place = Path(options.out)
-    with kept_if_stopped(options, options.out), progress() as shown:
+    with kept_if_stopped(lambda: go_on(options)), progress() as shown:
         write_sweep(place, configs, options.seeds)
         share = options.gpus_per_job
         waiting = do_jobs(jobs, place, shown, options.on, device, source_commit(), gpus_per_job=share)

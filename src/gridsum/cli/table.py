@@ -72,14 +72,11 @@ def record_files(given: Sequence[str], table: str = "") -> list[str]:
     found = {name: str(shipped_records(name)) for name in shipped() if shipped_records(name).exists()}
     unknown = next((name for name in given if name not in found and not Path(name).suffix), None)
     if unknown is not None and not Path(unknown).exists():
-        hint = did_you_mean(unknown, found, f"shipped are {', '.join(found) or 'none'}")
+        hint = did_you_mean(unknown, found, f"shipped are {', '.join(found)}")
         raise UsageError(f"there is no file {unknown!r}, and no shipped model of that name has records; {hint}")
     if given:
         return [found.get(name, name) for name in given]
     if table == "ablation" and (SHIPPED / SEEDS).exists():
         return [str(SHIPPED / SEEDS)]
     theirs = baseline_records() if table == "baselines" else None
-    usual = [*found.values(), *([str(theirs)] if theirs is not None else [])]
-    if not usual:
-        raise UsageError("no records come with this gridsum; give some with --records FILE")
-    return usual
+    return [*found.values(), *([str(theirs)] if theirs is not None else [])]

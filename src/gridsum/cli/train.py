@@ -24,11 +24,13 @@ from pathlib import Path
 
 from gridsum.api.training import VARIANT, TrainingRun, train
 from gridsum.cli.options import Options, Parser, UsageError, add_device, add_fields, written
-from gridsum.cli.output import print_text, tell, unwritable
+from gridsum.cli.output import kept_if_stopped, print_text, tell
 from gridsum.config.fields import MOST_SEEDS
 from gridsum.config.registry import BASELINES, Trainable, find, names
 from gridsum.config.variants import VARIANTS
 from gridsum.model.store import configuration_of, locate
+from gridsum.training.checkpoints import last_of
+from gridsum.training.folders import FolderError, read_setup, seed_folder
 
 
 def add_options(parser: Parser) -> None:
@@ -82,8 +84,6 @@ def named(arguments: Sequence[str]) -> Trainable:
     if name is None and "--start-from" in given:
         name = configuration_of(locate(given["--start-from"])[0]).variant
     elif name is None and "--resume" in arguments and "--out" in given:
-        from gridsum.training.folders import FolderError, read_setup
-
         with suppress(FolderError):  # what is wrong is said where it is resumed
             name = read_setup(Path(given["--out"]))[0].variant
     return find(name or VARIANT)
@@ -92,17 +92,10 @@ def named(arguments: Sequence[str]) -> Trainable:
 def run(options: Options) -> int:
     if options.resume and options.out is None:
         raise UsageError("which training is to go on? Name its folder with --out")
-    place = Path(options.out or f"runs/{named(options.command[2:]).name}")
+    options.out = options.out or f"runs/{named(options.command[2:]).name}"
     how = {name: getattr(options, name) for name in ("start_from", "resume", "setting", "task", "device")}
-    try:
-        training = train(options.variant, options.seeds, place, options.changes, **how)
-    except KeyboardInterrupt:
-        tell(f"gridsum: stopped {_saved(place)}; go on with: {_resuming(options, place)}")
-        raise
-    except BrokenPipeError:  # standard error, not the folder
-        raise
-    except OSError as error:
-        raise unwritable(error.filename or place, error) from None
+    with kept_if_stopped(lambda: _saved(options)):
+        training = train(options.variant, options.seeds, options.out, options.changes, **how)
     for result in training.results:
         said = "proved" if result["proved"] else "not proved"
         why = f" ({result['why']})" if "why" in result else ""
@@ -111,34 +104,22 @@ def run(options: Options) -> int:
     return 0
 
 
-def _saved(place: Path) -> str:
-    from gridsum.training.checkpoints import last_of
-    from gridsum.training.folders import read_setup
-
+def _saved(options: Options) -> str:
+    place = Path(options.out)
     done = last_of(place, "step")
     steps = read_setup(place)[0].steps if done else 0
-    return f"and saved after training step {done} of {steps}" if done else "before a training step was done"
-
-
-def _resuming(options: Options, place: Path) -> str:
+    said = f"and saved after training step {done} of {steps}" if done else "before a training step was done"
     device = ["--device", options.device] if options.device != "auto" else []
-    return shlex.join(["gridsum", "train", "--out", str(place), "--resume", *device])
+    return f" {said}; go on with: {shlex.join(['gridsum', 'train', '--out', options.out, '--resume', *device])}"
 
 
 def _farewell(training: TrainingRun) -> str:
-    from gridsum.training.folders import seed_folder
-
     config, seeds = training.config, training.seeds
-    runs = {seed: shlex.quote(str(seed_folder(training.folder, seed))) for seed in seeds}
-    first, others = runs[seeds[0]], f" … seed-{seeds[-1]} ({len(seeds)} runs)" if len(seeds) > 1 else ""
-    lines = [
-        f"trained {config.label} to epoch {config.training.epochs} (raise --training.epochs and --resume to go on)",
-        f"  it is in:       {first}{others}",
-    ]
+    one = shlex.quote(str(seed_folder(training.folder, (training.proved or seeds)[0])))
+    lines = [f"gridsum: trained {config.label} to epoch {config.training.epochs}, in {training.folder}"]
     if training.results:
-        lines.append(f"  proved:         {len(training.proved)} of {len(training.results)} runs")
-        lines.append(f"  look at one:    gridsum prove --model {runs[(training.proved or training.seeds)[0]]}")
+        lines.append(f"  proved:         {len(training.proved)} of {len(seeds)} runs; see: gridsum prove --model {one}")
     if find(config.variant).solves:
-        lines.append(f"  solve with it:  gridsum solve {shlex.quote(config.learns.problem)} --model {first}")
+        lines.append(f"  solve with it:  gridsum solve {shlex.quote(config.learns.problem)} --model {one}")
     lines.append(f"  measure it:     gridsum evaluate --model {shlex.quote(str(training.folder))} --out records.jsonl")
-    return "gridsum: " + "\n".join(lines)
+    return "\n".join(lines)

@@ -20,7 +20,7 @@ from pathlib import Path
 from gridsum.cli.options import Options, Parser, UsageError
 from gridsum.cli.output import print_text, terminal_width
 
-_CLEAR = "\x1b[H\x1b[J"
+_CLEAR, _SECONDS = "\x1b[H\x1b[J", 2.0
 
 
 def add_options(parser: Parser) -> None:
@@ -28,7 +28,6 @@ def add_options(parser: Parser) -> None:
     parser.option("--once", "print once and exit (the default when the output is a file or a pipe)")
     parser.option("--all", "also show jobs that are done or wait")
     parser.option("--json", "print the state of a training run as JSON, once")
-    parser.option("--every SECONDS", "between looks", default=2.0)
 
 
 def run(options: Options) -> int:
@@ -51,4 +50,4 @@ def run(options: Options) -> int:
         print_text((_CLEAR if live else "") + shown)
         if not live or ended:
             return 0
-        time.sleep(options.every)
+        time.sleep(_SECONDS)

@@ -10,8 +10,8 @@ INSIDE_MODEL = "base"
 
 MODELS: dict[str, str] = {
     "exact": "any sum: proved to add any number of terms of any length",
-    "base": "the paper's network: up to 4 terms of up to 10 random digits, 5 or 6 mostly; carries over 5 nines at most",
-    "noGroups": "two long terms, up to 600 random digits: the paper's best on digits; carries over 3 nines at most",
+    "base": "the paper's network: up to 4 terms of up to 10 random digits, and most sums of 5 or 6 terms",
+    "noGroups": "two long terms, up to 600 random digits: the paper's best on digits",
     "SASA": "comparing: attention as originally defined",
     "fixedTime": "comparing: always 12 steps",
     "ponderReg": "comparing: PonderNet's own regulariser",
@@ -27,7 +27,7 @@ EXACT_STORY: dict[str, str] = {
     "kind, then learns to reach in one step the states that it settled on (consolidation). No network is proved before "
     "this",
 }
-"""What `exact` did not have to find out, what it did, and what was done to it; told in these words everywhere."""
+"""What `exact` did not have to find out, what it did, and what was done to it; the same words are in the documents."""
 
 
 def did_you_mean(name: str, known: Iterable[str], advice: str) -> str:

@@ -53,7 +53,7 @@ def training_script(folder: Path) -> str:
     steps = [int(path.stem.rpartition("-")[2]) * config.training.steps_per_epoch for path in paths]
     about = {
         "command": command(config, seed),
-        "device": read_outcome(outcome).get("device", "not recorded").partition(";")[0],
+        "device": read_outcome(outcome)["device"].partition(";")[0],
         "steps": config.steps,
         "batch": config.discovery.batch,
         "phases": _phases(config),

@@ -5,7 +5,7 @@ Every record gets one part looked at before any gets a second, for as long as th
 results are right and some are not, because they tell most, and of these the cheap ones.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -71,21 +71,17 @@ def parts(records: Iterable[Record]) -> list[Part]:
     return sorted(found, key=lambda part: (part.number or 0, part.whole.seq in (0, 1), part.cost))
 
 
-def check(folder: Path, device: torch.device, goes_on: Callable[[Checked, int], bool]) -> list[Checked]:
-    """Measure the models of a folder again; `goes_on` hears of each part and how many there are, and may end it."""
+def check(folder: Path, device: torch.device) -> Iterator[tuple[Checked, int]]:
+    """Measure the models of a folder again, part by part; with each, how many parts there are."""
     weights = {path.stem: path.with_suffix(".safetensors") for path in sorted(folder.glob("*.jsonl"))}
     known = [r for name, path in weights.items() if path.exists() for r in read([folder / f"{name}.jsonl"])]
     models: dict[str, Model] = {}
-    found: list[Checked] = []
     asked = parts(known)
     for part in asked:
         name = part.whole.model
         if part.whole.variant != "exact" and name not in models:
             models[name] = load_runs(name, [weights[name]], device)
-        found.append(Checked(part, _measured(part, models.get(name), folder)))
-        if not goes_on(found[-1], len(asked)):
-            break
-    return found
+        yield Checked(part, _measured(part, models.get(name), folder)), len(asked)
 
 
 def _measured(part: Part, model: Model | None, folder: Path) -> Record:

@@ -149,16 +149,6 @@ class Addition(Mixed):
             return f"{only}. Differences are the task subtract: gridsum train --task subtract"
         return super().explain(character)
 
-    def carried(self, terms: Sequence[str]) -> int:
-        """How many columns in a row pass on a carry that they would not have made by themselves; of 9999+1 it is 3."""
-        carry = run = longest = 0
-        for place in range(1, max(map(len, terms)) + 1):
-            own = sum(LETTERS.index(term[-place]) for term in terms if place <= len(term))
-            out = (own + carry) // self.alphabet.base
-            run = run + 1 if out > own // self.alphabet.base else 0
-            longest, carry = max(longest, run), out
-        return longest
-
     def answer(self, terms: Sequence[str]) -> str:
         """The true sum without leading zeros, in time linear in the number of digits."""
         base = self.alphabet.base
