@@ -5,7 +5,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 import torch
 
 from gridsum.automaton.rule import LearnedRule
@@ -36,35 +35,6 @@ def test_what_lies_above_its_bound_is_named():
 
 def test_every_measure_has_a_bound():
     assert set(json.loads(check.BOUNDS.read_text())) == set(check.MEASURES)
-
-
-def test_a_ratio_is_that_of_what_is_computed(monkeypatch):
-    """One side three times as much as the other, of a clock that counts calls."""
-    spent = {"seconds": 0.0}
-    monkeypatch.setattr(check, "_spent", lambda: spent["seconds"])
-
-    def work(seconds: float):
-        return lambda: spent.update(seconds=spent["seconds"] + seconds)
-
-    assert check.ratio(work(3.0), work(1.0), 3) == pytest.approx(3)
-
-
-def test_its_end_tells(monkeypatch, capsys):
-    monkeypatch.setattr("sys.argv", ["check.py", "--rounds", "1"])
-    monkeypatch.setattr(check, "MEASURES", {"start": lambda: (lambda: None, lambda: None)})
-    monkeypatch.setattr(check, "ratio", lambda *_: 2.0)
-    for bound, status in ((3.0, 0), (1.0, 1)):
-        monkeypatch.setattr(check, "BOUNDS", _Bounds({"start": bound}))
-        assert check.main() == status
-    assert "slower than its bound: start" in capsys.readouterr().err
-
-
-class _Bounds:
-    def __init__(self, bounds):
-        self.bounds = bounds
-
-    def read_text(self):
-        return json.dumps(self.bounds)
 
 
 def test_a_training_step_is_measured_kept_and_profiled(tmp_path, monkeypatch, capsys):

@@ -1,10 +1,8 @@
 """What the README and the page of pictures show is run."""
 
 import json
-import os
 import re
 import shlex
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -88,19 +86,6 @@ def test_the_campaigns_commands_work(
     capsys.readouterr()
     assert main([*check, "--time-limit", "1"]) == 0
     assert "0 differs" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("target", ["demo", "serve", "test"])
-def test_make_knows_its_targets(target: str):
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("MAKE")}
-    result = subprocess.run(
-        ["make", "--dry-run", target], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
-    )
-    assert result.returncode == 0, result.stderr
-    assert "gridsum" in result.stdout or "pytest" in result.stdout
-    models = [name for told in re.findall(r"--model ((?:\w[\w-]* )+)", result.stdout) for name in told.split()]
-    assert set(models) <= set(MODELS)
-    assert models or target != "demo"
 
 
 def test_the_table_is_what_the_records_and_the_paper_say(capsys: pytest.CaptureFixture[str]):

@@ -13,8 +13,8 @@ from pathlib import Path
 import httpx
 
 from tests.faults.injection import Tries
-from tests.serve.conftest import request, served
-from tests.serve.test_network import slow, solve
+from tests.serve.conftest import request, served, solve
+from tests.serve.test_network import slow
 
 _BEGINNINGS = (
     b"",

@@ -1,6 +1,5 @@
 """The server on a network: slow clients, many connections, other hosts, tokens, a stop while it works."""
 
-import dataclasses
 import os
 import re
 import signal
@@ -9,32 +8,14 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-import httpx
 import pytest
 
-from gridsum.config.paper import Config
-from gridsum.model.rollout import Network
-from gridsum.model.store import save_run
 from gridsum.serve.guard import Access
 from gridsum.serve.server import TOKEN, ServeError, read_token
-from tests.serve.conftest import SMALL, request, served, wait_until
-
-
-@pytest.fixture(scope="module")
-def endless(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A model that computes for minutes."""
-    folder = tmp_path_factory.mktemp("endless")
-    config = dataclasses.replace(SMALL, halting="fixed", fixed_steps=10**5)
-    whole = dataclasses.replace(Config(), variant="fixedTime", model=config)
-    save_run(folder / "weights.safetensors", Network(config, (0,)), 0, whole, 0)
-    return str(folder)
-
-
-def solve(port: int, expression: str = "58+67", **headers: str) -> httpx.Response:
-    return httpx.post(f"http://127.0.0.1:{port}/solve", json={"expression": expression}, headers=headers, timeout=600)
+from tests.serve.conftest import get, request, served, solve, wait_until
 
 
 def slow(port: int, sent: bytes = b"POST /solve HTTP/1.1\r\nhost: local") -> socket.socket:
@@ -43,13 +24,13 @@ def slow(port: int, sent: bytes = b"POST /solve HTTP/1.1\r\nhost: local") -> soc
     return connection
 
 
-def metrics(port: int) -> str:
-    return httpx.get(f"http://127.0.0.1:{port}/metrics", timeout=600).text
-
-
 def counted(port: int, name: str) -> float:
-    found = re.findall(rf"^{re.escape(name)} (\S+)$", metrics(port), re.MULTILINE)
+    found = re.findall(rf"^{re.escape(name)} (\S+)$", get(port, "/metrics").text, re.MULTILINE)
     return float(found[0]) if found else 0.0
+
+
+def taken(port: int) -> int:
+    return get(port, "/health").json()["taken"]
 
 
 @pytest.fixture(scope="module")
@@ -60,27 +41,13 @@ def guarded() -> Iterator[int]:
         yield port
 
 
-@pytest.fixture(scope="module")
-def impatient() -> Iterator[int]:
-    """A second to send a request."""
-    with served("--model", "exact", "--read-seconds", "1") as (port, _):
-        yield port
-
-
-@pytest.mark.parametrize(
-    "sent",
-    [
-        b"",
-        b"POST /solve HTTP/1.1\r\nhost: local",
-        b"POST /solve HTTP/1.1\r\nhost: localhost\r\ncontent-length: 20\r\n\r\n{",
-    ],
-    ids=["nothing", "half a head", "half a body"],
-)
-def test_a_request_has_to_arrive_in_time(impatient: int, sent: bytes):
-    with slow(impatient, sent) as connection:
-        connection.settimeout(600)
-        with suppress(ConnectionResetError):
-            assert connection.recv(4096) == b"", "it is closed without an answer"
+def test_a_request_has_to_arrive_in_time():
+    half = b"POST /solve HTTP/1.1\r\nhost: localhost\r\ncontent-length: 20\r\n\r\n{"
+    with served("--model", "exact", "--read-seconds", "1") as (port, _), ExitStack() as held:
+        for connection in [held.enter_context(slow(port, sent)) for sent in (b"", half[:30], half)]:
+            connection.settimeout(250)
+            with suppress(ConnectionResetError):
+                assert connection.recv(4096) == b"", "it is closed without an answer"
 
 
 def test_slow_connections_do_not_keep_others_out(guarded: int):
@@ -94,12 +61,12 @@ def test_slow_connections_do_not_keep_others_out(guarded: int):
         assert counted(guarded, 'gridsum_request_seconds_count{status="200"}') >= 1
 
 
-def unread(port: int, requests: int = 1) -> socket.socket:
+def unread(port: int, requests: int = 1, path: bytes = b"/preview.png", head: bytes = b"") -> socket.socket:
     """A client that asks for much, and reads nothing."""
     connection = socket.socket()
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     connection.connect(("127.0.0.1", port))
-    connection.sendall(b"GET /preview.png HTTP/1.1\r\nhost: localhost\r\n\r\n" * requests)
+    connection.sendall((b"GET " + path + b" HTTP/1.1\r\nhost: localhost\r\n" + head + b"\r\n") * requests)
     return connection
 
 
@@ -109,7 +76,16 @@ def test_clients_that_never_read_do_not_keep_others_out(guarded: int, requests: 
         for _ in range(60):
             held.enter_context(unread(guarded, requests))
         for _ in range(30):
-            assert httpx.get(f"http://127.0.0.1:{guarded}/health", timeout=60).status_code == 200
+            assert get(guarded, "/health").status_code == 200
+
+
+def test_an_answer_has_to_be_taken_in_time():
+    """Closing a connection waits for its client to read; a small answer stops no writing by itself."""
+    with served("--model", "base", "--read-seconds", "600", "--write-seconds", "1") as (port, _), ExitStack() as held:
+        for path in (b"/models/base.js", b"/preview.png"):
+            for close in (b"", b"connection: close\r\n"):
+                held.enter_context(unread(port, path=path, head=close))
+        wait_until(lambda: counted(port, 'gridsum_connections_ended_total{why="stalled"}') == 4)
 
 
 def test_further_requests_before_an_answer_are_bounded(endless: str):
@@ -120,16 +96,15 @@ def test_further_requests_before_an_answer_are_bounded(endless: str):
             connection.sendall(request("1+1") * 1_000_000)
 
 
-def test_an_upgrade_leaves_no_connection_behind():
+def test_an_upgrade_leaves_no_connection_behind(guarded: int):
     pytest.importorskip("websockets", reason="without one, uvicorn takes no upgrades anyway")
     upgrade = b"GET / HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: websocket\r\n"
     upgrade += b"sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
-    with served("--model", "exact", "--read-seconds", "600") as (port, _):
-        before = counted(port, "gridsum_connections_open")
-        for _ in range(20):
-            with slow(port, upgrade) as connection:
-                assert connection.recv(12) == b"HTTP/1.1 200", "it is answered as any other request"
-        wait_until(lambda: counted(port, "gridsum_connections_open") <= before)
+    before = counted(guarded, "gridsum_connections_open")
+    for _ in range(20):
+        with slow(guarded, upgrade) as connection:
+            assert connection.recv(12) == b"HTTP/1.1 200", "it is answered as any other request"
+    wait_until(lambda: counted(guarded, "gridsum_connections_open") <= before)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +121,7 @@ def test_an_upgrade_leaves_no_connection_behind():
     ],
 )
 def test_a_host_that_is_not_this_one_is_refused(guarded: int, host: str, status: int):
-    answer = httpx.get(f"http://127.0.0.1:{guarded}/limits", headers={"host": host}, timeout=600)
+    answer = get(guarded, "/limits", headers={"host": host})
     assert answer.status_code == status
     assert "content-security-policy" in answer.headers
     if status == 421:
@@ -158,15 +133,13 @@ def test_a_token_is_asked_for(tmp_path: Path):
     file.write_text("open-sesame\n")
     file.chmod(0o600)
     with served("--model", "exact", "--token-file", str(file)) as (port, _):
-        page = f"http://127.0.0.1:{port}/"
-        assert httpx.get(page, timeout=600).status_code == 401
+        assert get(port, "/").status_code == 401
         assert "Bearer TOKEN" in solve(port).json()["error"]
-        assert solve(port, authorization="Bearer wrong-token").status_code == 401
-        assert solve(port, authorization="Bearer open-sesame").json()["answer"] == "125"
-        assert httpx.get(f"{page}health", timeout=600).status_code == 200
-        assert httpx.get(page, auth=("anybody", "open-sesame"), timeout=600).status_code == 200, "as a browser asks"
-        for wrong in (b"Basic b3Blbi1zZXNhbWU=", b"Basic \xff", b"Basic", b"open-sesame", b"Bearer \xff"):
-            assert httpx.get(page, headers=[(b"authorization", wrong)], timeout=600).status_code == 401
+        assert solve(port, headers={"authorization": "Bearer open-sesame"}).json()["answer"] == "125"
+        assert get(port, "/health").status_code == 200
+        assert get(port, "/", auth=("anybody", "open-sesame")).status_code == 200, "as a browser asks"
+        for wrong in (b"Basic b3Blbi1zZXNhbWU=", b"Basic \xff", b"Basic", b"open-sesame", b"Bearer \xff", b"Bearer x"):
+            assert get(port, "/", headers=[(b"authorization", wrong)]).status_code == 401
 
 
 def test_tokens_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch):
@@ -202,25 +175,18 @@ def test_long_headers_are_refused_before_anybody_reads_them(guarded: int):
     """The standard library takes 12 s for 60 kB of a cookie."""
     for cookie, status in (('a="' + "\\1" * 6_000 + '"', 200), ('a="' + "\\1" * 30_000 + '"', 431)):
         began = time.monotonic()
-        answer = httpx.get(f"http://127.0.0.1:{guarded}/limits", headers={"cookie": cookie}, timeout=600)
-        assert answer.status_code == status
+        assert get(guarded, "/limits", headers={"cookie": cookie}).status_code == status
         assert time.monotonic() - began < 5
-    assert httpx.get(f"http://127.0.0.1:{guarded}/{'a' * 20_000}", timeout=600).status_code == 431
+    assert get(guarded, f"/{'a' * 20_000}").status_code == 431
 
 
 def test_requests_in_flight_end_or_are_told_when_the_server_is_stopped(endless: str):
     with served("--model", "base", "--model", endless, "--grace-seconds", "5") as (port, server):
-        address = f"http://127.0.0.1:{port}"
-
-        def taken() -> int:
-            return httpx.get(f"{address}/health", timeout=600).json()["taken"]
-
         with ThreadPoolExecutor(2) as clients:
-            body = {"expression": "1+1", "model": endless}
-            going = clients.submit(httpx.post, f"{address}/solve", json=body, timeout=600)
-            wait_until(lambda: taken() == 1)
+            going = clients.submit(solve, port, model=endless)
+            wait_until(lambda: taken(port) == 1)
             short = clients.submit(solve, port)
-            wait_until(lambda: taken() == 2 or short.done())
+            wait_until(lambda: taken(port) == 2 or short.done())
             server.signal(signal.SIGTERM)
             assert going.result().status_code == 503
             assert "being stopped" in going.result().json()["error"]
@@ -229,15 +195,26 @@ def test_requests_in_flight_end_or_are_told_when_the_server_is_stopped(endless: 
         assert "Traceback" not in server.said.read()
 
 
-def test_short_sums_by_a_rule_do_not_wait_for_workers(endless: str):
-    options = ("--model", "exact", "--model", endless, "--workers", "1", "--max-waiting", "1")
-    with served(*options) as (port, server), ExitStack() as held:
-        for taken in (1, 2):
-            held.enter_context(slow(port, request("1+1", endless)))
-            wait_until(lambda taken=taken: counted(port, "gridsum_requests_taken") == taken)
-        assert solve(port, "999+1").json()["answer"] == "1000"
-        assert solve(port, "+".join(["123456789"] * 40)).status_code == 429, "a long one finds all places taken"
-        server.signal(signal.SIGKILL)
+@contextmanager
+def asking(port: int, model: str, now: int) -> Iterator[None]:
+    """A request that nobody reads the answer of, and that is hung up on in the end."""
+    with slow(port, request("1+1", model)):
+        wait_until(lambda: taken(port) == now)
+        yield
+
+
+def test_who_finds_all_places_taken_is_told_and_who_goes_leaves_a_place(endless: str):
+    options = ("--model", "exact", "--model", "base", "--model", endless, "--workers", "1", "--max-waiting", "1")
+    with served(*options) as (port, _):
+        with asking(port, endless, 1):
+            with asking(port, "base", 2):
+                assert solve(port, "999+1").json()["answer"] == "1000", "a short sum by a rule waits for nobody"
+                answer = solve(port, "+".join(["123456789"] * 40))
+                assert (answer.status_code, answer.headers["retry-after"]) == (429, "1")
+                assert "1 requests wait already (max-waiting); try again" in answer.json()["error"]
+            wait_until(lambda: taken(port) == 1)
+        wait_until(lambda: taken(port) == 0)
+        assert solve(port, model="base").json()["answer"] == "125"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the loopback has one address")

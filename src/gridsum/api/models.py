@@ -219,9 +219,7 @@ class Model(ABC):
         """The answers to sums given as their terms, as they come."""
 
     @abstractmethod
-    def traced(
-        self, terms: tuple[str, ...], options: SolveOptions, patch: Patch | None = None, between: Between | None = None
-    ) -> Trace:
+    def traced(self, terms: tuple[str, ...], options: SolveOptions, patch: Patch | None = None) -> Trace:
         """As `trace`, of terms."""
 
     def answer_lines(self, lines: Sequence[bytes], options: SolveOptions) -> bytes | None:
@@ -231,10 +229,6 @@ class Model(ABC):
     @abstractmethod
     def size(self, terms: tuple[str, ...]) -> tuple[int, int]:
         """The rows and columns of the grid that a sum is worked out on."""
-
-    @abstractmethod
-    def most_steps(self, terms: tuple[str, ...]) -> int:
-        """No more are taken for a sum."""
 
     @property
     @abstractmethod

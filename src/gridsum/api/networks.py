@@ -54,19 +54,16 @@ class PaperModel(Model):
         watch = None if between is None else lambda _: between()
         return solve(self.runs, expressions, options.halting, options.seed, options.placement, watch)
 
-    def traced(
-        self, terms: tuple[str, ...], options: SolveOptions, patch: Patch | None = None, between: Between | None = None
-    ) -> Trace:
+    def traced(self, terms: tuple[str, ...], options: SolveOptions, patch: Patch | None = None) -> Trace:
         from gridsum.evaluation.solving import solve_watched
         from gridsum.model.inside import recorded
 
         self.check(options)
         cells, parts = split_patch(patch)
-        watch = (lambda _: None) if between is None else lambda _: between()
         change = _change(cells) if cells else None
         with recorded(self.network, (), parts) if parts else nullcontext():
             answer, inside = solve_watched(
-                self.runs, terms, watch, options.halting, options.seed, options.placement, change
+                self.runs, terms, lambda _: None, options.halting, options.seed, options.placement, change
             )
         late = next((place for place in cells if place[0] > answer.steps), None)
         if late is not None:
@@ -90,11 +87,6 @@ class PaperModel(Model):
 
     def size(self, terms: tuple[str, ...]) -> tuple[int, int]:
         return self.config.task.solving_grid(len(terms), self.task.longest(terms))
-
-    def most_steps(self, terms: tuple[str, ...]) -> int:
-        from gridsum.model.inference import step_cap
-
-        return step_cap(self.network.config)
 
 
 def _change(cells: Cells) -> "Change":

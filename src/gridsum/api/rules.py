@@ -109,9 +109,7 @@ class RuleModel(Model):
         self.check(options)
         return answer_lines(self.table, lines)
 
-    def traced(
-        self, terms: tuple[str, ...], options: SolveOptions, patch: Patch | None = None, between: Between | None = None
-    ) -> Trace:
+    def traced(self, terms: tuple[str, ...], options: SolveOptions, patch: Patch | None = None) -> Trace:
         import numpy as np
 
         from gridsum.automaton.run import frames, patched
@@ -150,10 +148,6 @@ class RuleModel(Model):
         from gridsum.automaton.run import size_of
 
         return size_of(terms, self.task)
-
-    def most_steps(self, terms: tuple[str, ...]) -> int:
-        """Exactly as many as it takes: the rule is quick enough to be asked."""
-        return next(self.answers([terms], SolveOptions())).steps
 
 
 def _number(state: Any) -> int:

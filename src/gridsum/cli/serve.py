@@ -7,7 +7,7 @@ abandoned when its client has gone.
 examples:
   gridsum serve
   gridsum serve --port 9000 --model base runs/mine/seed-3
-  gridsum serve --host 0.0.0.0 --max-digits 50 --workers 4
+  gridsum serve --host 0.0.0.0 --max-cells 2000 --workers 4
 """
 
 import dataclasses

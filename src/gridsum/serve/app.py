@@ -1,7 +1,6 @@
 """The API and the page's files, as one ASGI application."""
 
 import dataclasses
-import json
 import math
 import mimetypes
 import time
@@ -25,9 +24,9 @@ from gridsum.model.inference import UnsoundError
 from gridsum.page.site import file_of, script, static_files
 from gridsum.serve.connections import Connections
 from gridsum.serve.guard import Access, Guard
-from gridsum.serve.limits import LimitError, Limits
+from gridsum.serve.limits import BusyError, LimitError, Limits
 from gridsum.serve.scheduler import GoOn, Scheduler, Work
-from gridsum.serve.schemas import AnswerView, Health, LimitView, ModelView, Problem, SumRequest, TraceView
+from gridsum.serve.schemas import AnswerView, Health, LimitView, ModelView, Problem, SumRequest
 from gridsum.tasks import ExpressionError
 
 # Cells of a grid up to which a sum is a short one.
@@ -51,7 +50,7 @@ def create_app(models: Sequence[Model], limits: Limits | None = None, access: Ac
     app = FastAPI(
         title="gridsum",
         version=__version__,
-        summary="A neural network that does column addition on a grid, and what happens inside while it does.",
+        summary="A neural network that does column addition on a grid.",
         docs_url=None,  # FastAPI's own pages load their scripts from elsewhere
         redoc_url=None,
     )
@@ -66,10 +65,10 @@ def create_app(models: Sequence[Model], limits: Limits | None = None, access: Ac
             raise ModelError(f"unknown model {asked.model!r}; the models are: {', '.join(by_name)}")
         model = models[0] if asked.model is None else by_name[asked.model]
         terms, options = model.read(asked.expression), SolveOptions(asked.halting, asked.placement, asked.seed)
-        longest, cells = max(map(len, terms)), math.prod(model.size(terms))
-        limits.check("max_terms", len(terms), "the sum has {} terms")
-        limits.check("max_digits", longest, "the longest term has {} digits")
-        limits.check("max_cells", cells, "the grid would have {} cells")
+        cells = math.prod(model.size(terms))
+        if cells > limits.max_cells:
+            allowed = f"this server allows {limits.max_cells:,} (max-cells)"
+            raise LimitError(f"the grid would have {cells:,} cells, but {allowed}")
         model.check(options)
         return model, terms, options, cells
 
@@ -81,27 +80,15 @@ def create_app(models: Sequence[Model], limits: Limits | None = None, access: Ac
         """The answer to a sum."""
         model, terms, options, cells = read(asked)
 
-        def work(batch: Sequence[tuple[str, ...]], go_on: GoOn) -> list[str]:
+        def work(batch: Sequence[tuple[str, ...]], go_on: GoOn) -> list[dict[str, Any]]:
             began = time.perf_counter()
-            answers = list(model.answers(batch, options, go_on))
-            return [_timed(answer.described(model.name), began) for answer in answers]
+            told = [answer.described(model.name) for answer in model.answers(batch, options, go_on)]
+            return [one | {"milliseconds": round(1000 * (time.perf_counter() - began), 1)} for one in told]
 
         if model.has_rule and cells <= _SHORT:  # it takes a millisecond or two, so it need not wait
-            return _json(work([terms], lambda: None)[0])
+            return JSONResponse(work([terms], lambda: None)[0])
         alike = (model.name, len(terms), max(map(len, terms)), options) if cells <= _SHORT else None
-        return _json(await scheduled(request, work, asked=terms, kind=alike))
-
-    @app.post("/trace", response_model=TraceView, responses=_REFUSALS, tags=["sums"])
-    async def trace(asked: SumRequest, request: Request) -> Response:
-        """The whole computation of a sum: placement, the grid after every step, halting."""
-        model, terms, options, cells = read(asked)
-
-        def work(_: Any, go_on: GoOn) -> list[str]:
-            limits.check("max_answer", cells * (model.most_steps(terms) + 1), "the trace could hold {} cells")
-            began = time.perf_counter()
-            return [_timed(model.traced(terms, options, between=go_on).to_dict(), began)]
-
-        return _json(await scheduled(request, work))
+        return JSONResponse(await scheduled(request, work, asked=terms, kind=alike))
 
     @app.get("/models", tags=["server"])
     async def models_() -> list[ModelView]:
@@ -143,18 +130,10 @@ def create_app(models: Sequence[Model], limits: Limits | None = None, access: Ac
     return app
 
 
-def _timed(told: dict[str, Any], began: float) -> str:
-    return json.dumps(told | {"milliseconds": round(1000 * (time.perf_counter() - began), 1)})
-
-
-def _json(text: str) -> Response:
-    return Response(text, media_type="application/json")
-
-
 async def _explain(_: Request, error: Any) -> Response:
     """Every refusal is a `Problem`: one sentence for a person."""
     status = next(status for kind, status in _STATUS.items() if isinstance(error, kind))
-    why, limit, headers = str(error), getattr(error, "limit", None), None
+    why, headers = str(error), {"retry-after": "1"} if status == 429 else None
     if isinstance(error, HTTPException):
         status, why, headers = error.status_code, error.detail, error.headers
     elif isinstance(error, RequestValidationError):
@@ -162,10 +141,8 @@ async def _explain(_: Request, error: Any) -> Response:
         why = f"{'.'.join(map(str, first['loc'][1:])) or 'the body'}: {first['msg']}"
         if first["type"] == "json_invalid":
             status, why = 400, f"the body is not JSON: {first['ctx']['error']}"
-    elif limit == "max_waiting":
-        status, headers = 429, {"retry-after": "1"}
-    return JSONResponse(Problem(error=why, limit=limit).model_dump(), status, headers)
+    return JSONResponse({"error": why}, status, headers)
 
 
-_STATUS: dict[type[Exception], int] = {HTTPException: 0, LimitError: 413, TooLargeError: 413}
+_STATUS: dict[type[Exception], int] = {HTTPException: 0, LimitError: 413, TooLargeError: 413, BusyError: 429}
 _STATUS |= dict.fromkeys((RequestValidationError, ExpressionError, ModelError, UnsoundError), 422)

@@ -115,6 +115,4 @@ class Guard:
 
 
 def _refused(status: int, why: str, **headers: str) -> ASGIApp:
-    return JSONResponse(
-        {"error": why, "limit": None}, status, {name.replace("_", "-"): told for name, told in headers.items()}
-    )
+    return JSONResponse({"error": why}, status, {name.replace("_", "-"): told for name, told in headers.items()})

@@ -11,9 +11,9 @@ from typing import Any
 class LimitError(ValueError):
     """A request beyond a limit; the message names it."""
 
-    def __init__(self, limit: str, message: str) -> None:
-        super().__init__(message)
-        self.limit = limit
+
+class BusyError(ValueError):
+    """A request for which there is no room now."""
 
 
 def _limit(default: int, meaning: str, least: int = 1, most: int = 2**31 - 1) -> Any:
@@ -24,10 +24,7 @@ def _limit(default: int, meaning: str, least: int = 1, most: int = 2**31 - 1) ->
 class Limits:
     """Each is also an option of `gridsum serve`."""
 
-    max_terms: int = _limit(100, "the most terms of one sum")
-    max_digits: int = _limit(1000, "the most digits of one term")
     max_cells: int = _limit(20_000, "the most cells of one grid, rows × columns")
-    max_answer: int = _limit(500_000, "the largest trace to return: cells of the grid × the most steps it may take")
     max_waiting: int = _limit(
         256, "the most requests that may wait; beyond that, the client with the most waiting loses one", 0
     )
@@ -37,9 +34,8 @@ class Limits:
     workers: int = _limit(
         4, "how many requests of one client are worked on in turn, so that short ones overtake long ones", most=64
     )
-    read_seconds: int = _limit(10, "how long a request may take to arrive")
+    read_seconds: int = _limit(10, "how long a request, or the next on its connection, may take to arrive")
     write_seconds: int = _limit(30, "how long an answer may take to be read by its client")
-    keep_alive_seconds: int = _limit(5, "how long a connection may be idle between requests")
     grace_seconds: int = _limit(
         10, "how long requests may continue once the server is told to stop; then they get an error"
     )
@@ -47,11 +43,4 @@ class Limits:
     @property
     def body(self) -> int:
         """Bytes of a request that can still be within the limits, with some room for spaces."""
-        return 2 * min(self.max_terms * (self.max_digits + 1), self.max_cells + self.max_terms) + 4096
-
-    def check(self, limit: str, found: int, what: str) -> None:
-        """Refuse a sum, a grid or a trace that goes beyond a limit, before any work is done for it."""
-        most = getattr(self, limit)
-        if found > most:
-            told = what.format(f"{found:,}")
-            raise LimitError(limit, f"{told}, but this server allows {most:,} ({limit.replace('_', '-')})")
+        return 2 * self.max_cells + 4096

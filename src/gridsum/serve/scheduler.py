@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from gridsum.serve.limits import LimitError
+from gridsum.serve.limits import BusyError
 
 _SLICE_SECONDS = 0.1
 """Work gives its turn away once it has computed so much longer than one that waits. Short sums end before that."""
@@ -96,10 +96,8 @@ class Scheduler:
         wanted = [job for job in self._jobs if not job.result.done()]
         if len(wanted) < self._workers + self._waiting:
             return
-        refusal = LimitError(
-            "max_waiting",
-            f"all workers are busy and {self._waiting:,} requests wait already (max-waiting); try again in a moment",
-        )
+        waiting = f"{self._waiting:,} requests wait already (max-waiting)"
+        refusal = BusyError(f"all workers are busy and {waiting}; try again in a moment")
         counts = Counter(job.client for job in wanted)
         greedy, most = counts.most_common(1)[0]
         if most <= counts[client] + 1:

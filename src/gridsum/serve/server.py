@@ -35,7 +35,7 @@ def make_server(app: "FastAPI", limits: Limits) -> "uvicorn.Server":
         ws="none",
         log_level="error",  # so that no client can fill a disk
         access_log=False,
-        timeout_keep_alive=limits.keep_alive_seconds,
+        timeout_keep_alive=limits.read_seconds,
         timeout_graceful_shutdown=limits.grace_seconds,
         backlog=_BACKLOG,
     )
