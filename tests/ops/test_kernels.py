@@ -17,12 +17,13 @@ import torch
 
 from gridsum.config.fields import override
 from gridsum.config.variants import variant
-from gridsum.data.streams import Stream, lane_threshold
+from gridsum.data.streams import Stream
 from gridsum.model.paper import ContextTransformer, Linear, Transition
 from gridsum.model.rollout import Network, Start, unroll
 from gridsum.model.runs import generators
 from gridsum.ops.attention import plain as definition
 from gridsum.ops.dropout.plain import Dropout, NumberedCells
+from gridsum.ops.forms import computed_in
 from gridsum.ops.grids import GridSize, linear, only_inside
 from gridsum.ops.placement import cpu as placement
 from gridsum.training.gradients import EagerGradients, part_gradient
@@ -33,8 +34,7 @@ if importlib.util.find_spec("triton") is None:
     pytest.skip("Triton is not installed here (Linux on x86 has it)", allow_module_level=True)
 
 from gridsum.ops.attention.triton import KernelAttention, packed_encodings
-from gridsum.ops.context.triton import KernelContext, Reading, Readings
-from gridsum.ops.dropout.triton import PackedDropout, keep_bits
+from gridsum.ops.context.triton import KernelContext, Readings
 from gridsum.ops.kernels.cells import everyone, leave
 from gridsum.ops.placement.triton import KernelEnds
 from gridsum.ops.transition import products
@@ -74,6 +74,12 @@ def no_number_in_fresh_memory():
 def random(*shape, seed=0):
     values = torch.randn(*shape, generator=torch.Generator().manual_seed(seed)).to(DEVICE)
     return values.requires_grad_()
+
+
+def drops_of(count, *cells):
+    """Dropout at so many sites."""
+    numbers = torch.arange(math.prod(cells), device=DEVICE).view(cells)
+    return [Dropout(stream, NumberedCells(numbers), 0.1) for stream in Stream.of_seeds((0, 1), DEVICE).children(count)]
 
 
 def assert_zero_for_those_who_left(size, gradient):
@@ -215,25 +221,19 @@ def test_context(shape, name, kind, dropout):
         random(2, 3, config.context_length, config.width),
         *(random(2, 3, *shape, config.width, seed=seed) for seed in (1, 2)),
     )
-    drops = [[], []]
-    if dropout:
-        numbers = torch.arange(3 * config.context_length, device=DEVICE).view(3, -1)
-        keys = [stream.key for stream in Stream.of_seeds((0, 1), DEVICE).children(4)]
-        bits = [
-            keep_bits(key, numbers, features, lane_threshold(0.1))
-            for key, features in zip(keys, 2 * (config.width, config.context_hidden), strict=True)
-        ]
-        drops = [[PackedDropout(some, 0.1) for some in part] for part in (bits[:2], bits[2:])]
+    drops = drops_of(4, 3, config.context_length) if dropout else []
     with torch.autocast("cuda", torch.bfloat16, enabled=not INTERPRETED):
         readings = Readings.of(reader, 4, 3)
     ledger, plain, fast, before = readings.begin(), context, context, context
     found, expected, shown = [], [], []
-    for n, (size, grid, drop) in enumerate(zip(sizes, given, drops, strict=True), 1):
+    for n, (size, grid, drop) in enumerate(zip(sizes, given, (drops[:2], drops[2:]), strict=True), 1):
         before = fast
         plain, halting = reader(plain, only(size, grid), size.size, drop or None)
         expected.append(only_present(size, halting)[..., None])
         shown.append(only(size, grid))
-        fast, halting, *ledger = KernelContext.apply(fast, shown[-1], readings, Reading(n, size.sizes, drop), *ledger)
+        fast, halting, *ledger = KernelContext.apply(
+            fast, shown[-1], readings, readings.reading(n, size.sizes, drop), *ledger
+        )
         found.append(only_present(size, halting)[..., None])
     expected, found = (
         torch.cat([*parts, only_present(sizes[1], last).flatten(2)], -1)
@@ -248,12 +248,12 @@ def test_context(shape, name, kind, dropout):
 
 def test_packed_dropout_drops_the_same():
     numbers = torch.randperm(3 * 7 * 15, generator=torch.Generator().manual_seed(0)).view(3, 7, 15).to(DEVICE)
+    dropout = Dropout(Stream.of_seeds((3, 4), DEVICE), NumberedCells(numbers), 0.1)
     for features in (8, 64, 256):
-        stream = Stream.of_seeds((3, 4), DEVICE)
-        bits = keep_bits(stream.key, numbers, features, lane_threshold(0.1))
         x = random(2, 3, 7, 15, features).detach()
-        expected = Dropout(stream, NumberedCells(numbers), 0.1)(x)
-        assert torch.equal(PackedDropout(bits, 0.1)(x), expected)
+        expected = dropout(x)
+        with computed_in("triton"):
+            assert torch.equal(dropout(x), expected)
         assert 0.05 < float((expected == 0).float().mean()) < 0.15
 
 
@@ -278,13 +278,8 @@ def test_transition(shape, features, hidden, kind, dropout):
     size = sized(*shape, kind)
     given = random(2, 3, *shape, features), random(2, 3, *shape, features, seed=1)
     grid, attended = (only(size, part) for part in given)
-    drops, bits = None, None
-    if dropout:
-        numbers = torch.arange(3 * math.prod(shape), device=DEVICE).view(3, *shape)
-        keys = [stream.key for stream in Stream.of_seeds((0, 1), DEVICE).children(3)]
-        sizes = (features, hidden, hidden)
-        bits = tuple(keep_bits(key, numbers, n, lane_threshold(0.1)) for key, n in zip(keys, sizes, strict=True))
-        drops = [PackedDropout(some, 0.1) for some in bits]
+    drops = drops_of(3, 3, *shape) if dropout else []
+    bits = tuple(drop.bits(n) for drop, n in zip(drops, (features, hidden, hidden), strict=False)) or None
     matrix = random(2, features, 3 * features, seed=2)
     with torch.autocast("cuda", low, enabled=low != torch.float32):
         parameters = packed_transition(module, matrix, 3 * math.prod(shape))

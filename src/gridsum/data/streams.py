@@ -77,7 +77,7 @@ class Stream:
 
     def children(self, count: int) -> list["Stream"]:
         """`count` independent streams, made in one go."""
-        return [Stream(key) for key in self.bits(count).unbind(1)]
+        return [Stream(key) for key in self.bits(count).T.contiguous()]
 
     def words(self, index: Tensor) -> Tensor:
         """The hashes of `lane_index`'s [..., words]: int64 [R, ..., words]."""

@@ -5,17 +5,13 @@ run, which samples are left. And what lies between large products is bound by me
 everything once. Where sizes do not fit a kernel, that part is computed by its module.
 """
 
-from collections.abc import Sequence
-from typing import cast
-
 import torch
 from torch import Tensor
 
 from gridsum.model.rollout import Rollout, Start
 from gridsum.ops.attention import block_matrix
 from gridsum.ops.attention.triton import KernelAttention, packed_encodings
-from gridsum.ops.context.triton import KernelContext, Reading, Readings, fits_context
-from gridsum.ops.dropout.triton import PackedDropout, PackedDropouts
+from gridsum.ops.context.triton import KernelContext, Readings, fits_context
 from gridsum.ops.grids import linear, only_inside
 from gridsum.ops.kernels.cells import everyone, leave
 from gridsum.ops.kernels.gathering import Parameters
@@ -31,16 +27,15 @@ class KernelRollout(Rollout):
         self.sizes = start.size.own
         """Which cells the kernels compute: each run's own, then those of the samples that are left."""
         context, step = self.network.context, self.network.step
-        in_bits = self.drops is None or isinstance(self.drops, PackedDropouts)
         self.readings: Readings | None = None
-        if context is not None and in_bits and fits_context(context, start.size.height * start.size.width):
+        if context is not None and fits_context(context, start.size.height * start.size.width):
             self.readings = Readings.of(context, start.steps + 1, self.problems)
             self.ledger = self.readings.begin()
         # Solving may have more cells than the kernels' 32-bit offsets reach. And who reads the grid must be a kernel:
         # cells that are not computed have no meaning.
         reads = context is None or self.readings is not None
         self.transition: Parameters | None = None
-        if start.epsilon is not None and reads and in_bits and fits_transition(step.transition):
+        if start.epsilon is not None and reads and fits_transition(step.transition):
             cells = self.problems * start.size.height * start.size.width
             self.matrix = block_matrix(step.attention.projection)
             self.encodings = packed_encodings(step.attention.query, step.attention.relative, cells)
@@ -76,9 +71,11 @@ class KernelRollout(Rollout):
         attended, *self.encodings.ways = KernelAttention.apply(
             projected, *self.encodings.ways, self.encodings.packed, attention.heads, self.sizes
         )
-        sites = cast("Sequence[PackedDropout]", self.drops.step(n) if self.drops else ())
-        bits, factor = tuple(site.bits for site in sites) or None, sites[0].factor if sites else 1.0
-        hidden = self.network.step.transition.feed_forward.layers[0].weight.shape[-1]
+        width, hidden = self.network.step.transition.feed_forward.layers[0].weight.shape[1:]
+        sites, bits, factor = self.drops.step(n) if self.drops else (), None, 1.0
+        if sites:
+            bits = tuple(site.bits(size) for site, size in zip(sites, (width, hidden, hidden), strict=True))
+            factor = sites[0].factor
         given = (self.grid, attended, *self.transition.ways, self.transition.packed, self.transition.low)
         self.grid, self.projected, self.seen, self.top, *self.transition.ways = KernelTransition.apply(
             *given, hidden, self.sizes, bits, factor, (self.tops[n - 1],), n == self.steps
@@ -90,8 +87,8 @@ class KernelRollout(Rollout):
             return torch.ones_like(self.context[..., 0, 0])  # the last step takes what remains, whatever λ is
         if self.readings is None:
             return super().decide(n)
-        drops = cast("Sequence[PackedDropout]", self.drops.context(n) if self.drops else ())
+        reading = self.readings.reading(n, self.sizes, self.drops and self.drops.context(n))
         self.context, halting, *self.ledger = KernelContext.apply(
-            self.context, self.seen, self.readings, Reading(n, self.sizes, drops), *self.ledger
+            self.context, self.seen, self.readings, reading, *self.ledger
         )
         return halting

@@ -21,7 +21,6 @@ from gridsum.model.paper import (
     make_step,
 )
 from gridsum.model.runs import RunsModule, as_written, generators, written
-from gridsum.ops.dropout import AnyDropouts, dropouts
 from gridsum.ops.dropout.plain import Dropouts
 from gridsum.ops.forms import Form, Kept, computed_in, fastest_form, full_precision
 from gridsum.ops.forms import form as current_form
@@ -46,7 +45,7 @@ class Start:
     """The most there can be."""
     hard: bool = False
     """Whether symbols are placed by their most probable actions."""
-    drops: AnyDropouts | None = None
+    drops: Dropouts | None = None
     epsilon: float | Tensor | None = None
     """Of all samples or of each [R,B], where they are truncated as in training: after the first n before which a sample
     has halted with a probability above 1 − ε, its top row and λ have no meaning."""
@@ -121,7 +120,7 @@ class Rollout:
         """Problems of which step n is the last, bool [b], leave with their top rows, once they are many enough."""
         if int(last.sum()) < len(self.present) * (1 - WORTH_LEAVING):
             return
-        step, drops = self.network.step, isinstance(self.drops, Dropouts) and self.drops.of_problems(last, 1)
+        step, drops = self.network.step, self.drops and self.drops.of_problems(last, 1)
         grid = self.grid[:, last][:, :, : step.attention.kernel // 2 + 1]
         attended = step.attention(grid)[:, :, :1]
         rows = step.transition(grid[:, :, :1], attended, self.size.top, drops.step(n) if drops else None).squeeze(2)
@@ -131,8 +130,7 @@ class Rollout:
     def select(self, problems: Tensor) -> None:
         """Go on with some of the problems alone: bool [b]."""
         self.present = self.present[problems]
-        if isinstance(self.drops, Dropouts):
-            self.drops = self.drops.of_problems(problems)
+        self.drops = self.drops and self.drops.of_problems(problems)
         self.context = None if self.context is None else self.context[:, problems]
         self.show(self.grid[:, problems])
 
@@ -235,7 +233,7 @@ class Network(RunsModule):
         most = config.fixed_steps if fixed else config.max_steps
         assert steps is None or steps <= most, "training takes no more steps than the configuration says"
         limit = most if steps is None or fixed else steps
-        drops = dropout and dropouts(dropout, config, symbols.shape[1], size, limit, chosen)
+        drops = dropout and Dropouts.of(dropout, config, symbols.shape[1], size, limit)
         threshold = config.epsilon if epsilon is None else epsilon
         first = limit if fixed else 0
         start = Start(self, symbols, size, limit, False, drops, threshold, steps is not None, chosen)

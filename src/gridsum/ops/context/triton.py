@@ -17,7 +17,7 @@ from torch.autograd import Function
 from torch.nn import functional as F
 
 from gridsum.ops.context.reading import read_context, read_context_back
-from gridsum.ops.dropout.triton import PackedDropout
+from gridsum.ops.dropout.plain import Dropout
 from gridsum.ops.kernels.cells import entries
 from gridsum.ops.kernels.gathering import nothing, side_by_side, summands
 from gridsum.ops.kernels.layers import fits, reduced_kind
@@ -78,14 +78,20 @@ class Readings:
         """An empty ledger."""
         return Ledger.apply(self.packed, self)
 
+    def reading(self, n: int, sizes: Tensor | None, drops: Sequence[Dropout] | None) -> "Reading":
+        """Number n, with this dropout."""
+        if not drops:
+            return Reading(n, sizes, [self.low.view(torch.uint8)] * 2, 1.0)  # something to point at
+        bits = [drop.bits(size) for drop, size in zip(drops, (self.width, self.hidden), strict=True)]
+        return Reading(n, sizes, bits, drops[0].factor)
+
     def launch(self, kernel: Any, context: Tensor, grid: Tensor, reading: "Reading", *rest: Any) -> None:
         precision = "tf32" if torch.backends.cuda.matmul.allow_tf32 else "ieee"
         in_fp32 = precision == "ieee" or self.low.dtype == torch.float32
         tile = max(16, triton.next_power_of_2(grid.shape[2] * grid.shape[3]))
-        bits = [site.bits for site in reading.drops] or [self.low.view(torch.uint8)] * 2  # something to point at
         kernel[context.shape[1], context.shape[0]](
-            context, grid, self.packed, self.low, self.packed.shape[1], *bits,
-            reading.drops[0].factor if reading.drops else 1.0, grid if reading.sizes is None else reading.sizes,
+            context, grid, self.packed, self.low, self.packed.shape[1], *reading.bits, reading.factor,
+            grid if reading.sizes is None else reading.sizes,
             1 / math.sqrt(self.width // self.heads), *grid.shape[1:4], *rest,
             E=self.width, F=self.hidden, D=self.decision, HEADS=self.heads, LENGTH=self.length,
             ROWS=max(16, triton.next_power_of_2(self.heads * self.length)),
@@ -101,7 +107,8 @@ class Reading:
 
     n: int
     sizes: Tensor | None
-    drops: Sequence[PackedDropout]
+    bits: Sequence[Tensor]
+    factor: float
 
 
 class Ledger(Function):

@@ -13,11 +13,11 @@ from torch import Tensor
 
 from gridsum.config.paper import ModelConfig
 from gridsum.data.streams import Stream, lane_index, lane_threshold
+from gridsum.ops.forms import form
 from gridsum.ops.grids import GridSize
 
-# Sites of one step: the three layers of FFN_3 and the two of FFN_ctx.
-STEP_SITES, CONTEXT_SITES = 3, 2
-SITES = STEP_SITES + CONTEXT_SITES
+# Sites of one step: the three layers of FFN_3, and with the two of FFN_ctx.
+_STEP_SITES, _SITES = 3, 5
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,17 @@ class Dropout:
 
     def kept(self, x: Tensor) -> Tensor:
         """1 for the features of x that are kept, 0 for the others."""
+        if form() == "triton" and x.shape[-1] % 8 == 0:
+            bits = self.bits(x.shape[-1])[..., None] >> torch.arange(8, dtype=torch.uint8, device=x.device)
+            return (bits & 1).flatten(-2).to(x.dtype)
         lanes = self.stream.lanes(self.cells.lanes(x.shape[-1]))
         return (lanes >= lane_threshold(self.probability)).view(x.shape).to(x.dtype)
+
+    def bits(self, features: int) -> Tensor:
+        """The same by a kernel, eight features in a byte: uint8 [R, *cells, F / 8]."""
+        from gridsum.ops.dropout.triton import keep_bits
+
+        return keep_bits(self.stream.key, self.cells.numbers, features, lane_threshold(self.probability))
 
 
 @dataclass(frozen=True)
@@ -80,7 +89,7 @@ class Dropouts:
         # One stream more than the most steps need, whatever `steps` is: the readings' dropout must not depend on it.
         most = max(config.max_steps, config.fixed_steps)
         return cls(
-            stream.children((most + 1) * SITES + 1),
+            stream.children((most + 1) * _SITES + 1),
             NumberedCells(numbers(problems, height, width)[:, : size.height, width - size.width :]),
             NumberedCells(numbers(problems, config.context_length)),
             NumberedCells(numbers(steps + 1, problems, width)[..., width - size.width :]),
@@ -88,13 +97,13 @@ class Dropouts:
         )
 
     def _at(self, step: int, sites: range, cells: NumberedCells) -> list[Dropout]:
-        return [Dropout(self.streams[step * SITES + site], cells, self.probability) for site in sites]
+        return [Dropout(self.streams[step * _SITES + site], cells, self.probability) for site in sites]
 
     def step(self, n: int) -> Sequence[Dropout]:
-        return self._at(n - 1, range(STEP_SITES), self.grid)
+        return self._at(n - 1, range(_STEP_SITES), self.grid)
 
     def context(self, n: int) -> Sequence[Dropout]:
-        return self._at(n, range(STEP_SITES, SITES), self.contexts)
+        return self._at(n, range(_STEP_SITES, _SITES), self.contexts)
 
     def of_problems(self, problems: Tensor, rows: int | None = None) -> "Dropouts":
         """For some of the problems, and of their grids for so many rows alone; the readings stay those of all."""
