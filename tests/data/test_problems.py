@@ -1,12 +1,9 @@
-import doctest
-
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-import gridsum.data.problems
 from gridsum.data.problems import Batch, Space, batch_of, grid_shape, sample
 from gridsum.data.streams import Stream
 from gridsum.tasks import FIRST_DIGIT, PAD, Addition
@@ -53,23 +50,6 @@ def test_empty_intervals(text, name):
         Space.parse(text)
 
 
-@given(spaces, st.integers(0, 2**40))
-def test_sampled_problems_are_of_the_space_and_solved(space, seed):
-    batch = sample(space, 4, Stream.of_seeds([seed, seed + 1]))
-    assert batch.symbols.shape == (2, 4, space.symbols)
-    assert batch.targets.shape == (2, 4, space.columns)
-    for symbols, target in zip(batch.symbols.flatten(0, 1).tolist(), batch.targets.flatten(0, 1).tolist(), strict=True):
-        length = symbols.index(ADD.alphabet.equals_symbol) + 1
-        assert symbols[length:] == [PAD] * (space.symbols - length), "PAD on the right and nowhere else"
-        terms = ADD.parse(ADD.decode(symbols))
-        assert symbols[:length] == ADD.encode(terms)
-        assert space.terms[0] <= len(terms) <= space.terms[1]
-        assert all(space.digits[0] <= len(term) <= space.digits[1] for term in terms)
-        result = str(sum(map(int, terms)))
-        expected = [FIRST_DIGIT + int(digit) for digit in result]
-        assert target == [PAD] * (space.columns - len(expected)) + expected
-
-
 @pytest.mark.parametrize("space", ["2x100", "[1,3]x[90,120]", "101x1", "120x2"])
 def test_large_problems_are_solved(space):
     batch = sample(Space.parse(space), 3, Stream.of_seeds([5]))
@@ -90,38 +70,26 @@ def test_problems_are_uniform():
         assert stats.chisquare(observed.numpy()).pvalue > 1e-3
 
 
-def test_a_run_meets_the_same_problems_alone_or_in_a_fleet():
-    space = Space((1, 4), (1, 10))
-    fleet = sample(space, 5, Stream.of_seeds([7, 3, 9]))
-    for run, seed in enumerate([7, 3, 9]):
-        alone = sample(space, 5, Stream.of_seeds([seed]))
-        assert torch.equal(fleet.symbols[run], alone.symbols[0])
-        assert torch.equal(fleet.targets[run], alone.targets[0])
-    assert not torch.equal(fleet.symbols[0], fleet.symbols[1])
-
-
 probabilities = st.one_of(st.sampled_from([0.0, 1.0]), st.floats(0, 1))
 
 
-def expressions_of(batch):
-    runs, problems, _ = batch.symbols.shape
-    return [[batch.expression(run, problem) for problem in range(problems)] for run in range(runs)]
-
-
 @given(spaces, st.integers(0, 2**40), probabilities)
-def test_problems_of_few_digits_are_of_the_space_and_solved(space, seed, share):
-    """The same terms and lengths as without; a problem has at most three digits, or is what it would be without."""
+def test_sampled_problems_are_of_the_space_and_solved(space, seed, share):
+    """With few digits the same terms and lengths as without; at most three digits, or what it would be without."""
     stream = Stream.of_seeds([seed, seed + 1])
     plain, batch = sample(space, 4, stream), sample(space, 4, stream, share)
-    assert batch.symbols.shape == plain.symbols.shape
-    assert batch.targets.shape == plain.targets.shape
+    assert batch.symbols.shape == (2, 4, space.symbols)
+    assert batch.targets.shape == (2, 4, space.columns)
     for run in range(2):
         for problem in range(4):
             terms, before = ADD.parse(batch.expression(run, problem)), ADD.parse(plain.expression(run, problem))
             assert [len(term) for term in terms] == [len(term) for term in before]
             assert terms == before or len(set("".join(terms))) <= 3
-            assert batch.symbols[run, problem].tolist()[: len(ADD.encode(terms))] == ADD.encode(terms)
-            assert ADD.decode(batch.targets[run, problem].tolist()) == str(sum(map(int, terms)))
+            assert space.terms[0] <= len(terms) <= space.terms[1]
+            assert all(space.digits[0] <= len(term) <= space.digits[1] for term in terms)
+            written, result = ADD.encode(terms), [FIRST_DIGIT + int(digit) for digit in str(sum(map(int, terms)))]
+            assert batch.symbols[run, problem].tolist() == written + [PAD] * (space.symbols - len(written))
+            assert batch.targets[run, problem].tolist() == [PAD] * (space.columns - len(result)) + result
 
 
 @given(
@@ -150,12 +118,6 @@ def test_targets_stay_at_the_right_and_a_narrower_grid_loses_only_padding():
 
     batch = Batch(torch.zeros(1, 1, 1, dtype=torch.int64), torch.tensor([[[PAD, PAD, 3, 4]]]))
     assert batch.targets_for(2).tolist() == [[[3, 4]]]
-
-
-def test_the_examples_of_the_documentation():
-    outcome = doctest.testmod(gridsum.data.problems)
-    assert outcome.attempted > 0
-    assert outcome.failed == 0
 
 
 def test_grids_have_the_rows_and_columns_of_the_formula_and_hold_the_result():

@@ -42,33 +42,6 @@ def test_a_label_may_be_a_number_or_a_tensor(key, label):
 
 
 @pytest.mark.parametrize(
-    "draw",
-    [
-        lambda stream: stream.bits(7, 3),
-        lambda stream: stream.integers(0, 9, 50),
-        lambda stream: stream.uniform(50),
-        lambda stream: stream.chance(0.4, 50),
-        lambda stream: stream.fold(4).fold(2).bits(5),
-        lambda stream: torch.stack([child.bits(4) for child in stream.children(3)], 1),
-        lambda stream: stream.lanes(lane_index(torch.arange(6).view(2, 3), 8)),
-    ],
-    ids=["bits", "integers", "uniform", "chance", "fold", "children", "lanes"],
-)
-def test_a_run_draws_the_same_alone_or_in_a_fleet(draw):
-    fleet = draw(Stream.of_seeds([1, 3, 8]))
-    for run, seed in enumerate([1, 3, 8]):
-        torch.testing.assert_close(fleet[run : run + 1], draw(Stream.of_seeds([seed])), rtol=0, atol=0)
-
-
-def test_keys_differ():
-    """Seeds, what is folded out of them and their children never meet; so a seed is no child of another."""
-    streams = [Stream.of_seeds([seed]) for seed in range(30)]
-    streams += [stream.fold(label) for stream in streams for label in range(30)]
-    streams += [child for stream in streams[:30] for child in stream.children(30)]
-    assert len({stream.key.item() for stream in streams}) == len(streams)
-
-
-@pytest.mark.parametrize(
     "pair",
     [
         lambda: (Stream.of_seeds([0]), Stream.of_seeds([1])),

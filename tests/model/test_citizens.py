@@ -23,14 +23,9 @@ def test_the_weights_of_one_run_load(name: str):
         assert torch.equal(value, network.state_dict()[key])
 
 
-def test_a_network_begins_from_its_seed_and_says_its_shapes():
-    one, again, other = (Network(variant("base").model, [seed]) for seed in (3, 3, 4))
-    assert torch.equal(one.embedding.weight, again.embedding.weight)
-    assert not torch.equal(one.embedding.weight, other.embedding.weight)
-    assert all(parameter.isfinite().all() for parameter in one.parameters())
-    assert "weight [1, 13, 64]" in repr(one)
-    assert "projection [1, 3, 8, 8, 8], relative [1, 3, 3, 64], query [1, 64]" in repr(one)
-    assert "projection [1, 3, 8, 8, 8]" in repr(RuleNetwork(RuleConfig(), [0]))
+def test_a_network_says_its_shapes():
+    shown = repr(Network(variant("base").model))
+    assert "projection [1, 3, 8, 8, 8], relative [1, 3, 3, 64], query [1, 64]" in shown
 
 
 @pytest.mark.parametrize("name", ["base", "fixedTime"])

@@ -146,13 +146,3 @@ def test_a_trace_shows_the_computation_itself(hard):
         grid = net.step(grid)
     torch.testing.assert_close(seen.attention.sum(1), torch.ones(3, 3, 6, 4))
     torch.testing.assert_close(seen.actions.sum(-1), torch.ones(batch.shape[-1]))
-
-
-@pytest.mark.parametrize(("name", "rule"), [("base", "median"), ("fixedTime", "fixed")])
-def test_a_watch_sees_the_first_grid_and_every_step(name, rule):
-    net, seen = network(name), []
-    outcome = infer(net, symbols("12+34"), SIZE, rule, watch=seen.append)
-    assert len(seen) == int(outcome.steps) + 1
-    assert all((moment.halting is None) == (name == "fixedTime") for moment in seen)
-    traced = trace(net, symbols("12+34")[0, 0], SIZE, int(outcome.steps))
-    torch.testing.assert_close(traced.grids, torch.stack([moment.grid[0, 0] for moment in seen]))

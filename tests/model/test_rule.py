@@ -132,17 +132,6 @@ def test_soft_bits(dtype):
     assert mixed.tolist() == [(hard if k % 2 == 0 else soft)[k].item() for k in range(5)]
 
 
-@pytest.mark.parametrize("config", [SMALL, MANY], ids=["three", "five"])
-def test_a_seed_draws_the_same_weights_alone_and_in_a_fleet(config):
-    fleet = RuleNetwork(config, [4, 0, 9])
-    for run, seed in enumerate((4, 0, 9)):
-        single = RuleNetwork(config, [seed])
-        for name, tensor in single.state_dict().items():
-            assert torch.equal(fleet.state_dict()[name][run : run + 1], tensor), name
-    weights = fleet.embedding.weight
-    assert not torch.equal(weights[0], weights[1])
-
-
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_one_run_of_a_fleet_alone(dtype):
     fleet = RuleNetwork(MANY, [4, 7]).to(dtype)

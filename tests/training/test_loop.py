@@ -418,15 +418,6 @@ def test_a_network_learns(tmp_path):
     assert last["accuracy"] > 0.5
 
 
-def test_new_problems_follow_the_old_ones():
-    """Step n of a training run whose first step is k sees the problems of step k + n."""
-    config = short(**{"model.dropout": 0.0, "training.epochs": 1, "training.steps_per_epoch": 1})
-    later = override(config, {"training.first_step": 1})
-    costs = [Fleet(given, (3,), CPU).train_step(step)[0] for given, step in ((config, 1), (later, 0), (config, 0))]
-    assert torch.equal(costs[0], costs[1])
-    assert not torch.equal(costs[0], costs[2])
-
-
 def test_a_training_that_follows_another_begins_a_cosine_of_its_own(monkeypatch):
     """The problems go on from its first step; the rate does not."""
     rates = []
