@@ -6,7 +6,8 @@ say when they are called one by one.
 
 import copy
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any
 from unittest import mock
@@ -26,7 +27,7 @@ from gridsum.model.rule import RuleNetwork
 from gridsum.model.runs import as_written, flatten
 from gridsum.objective.paper import cost
 from gridsum.ops.grids import GridSize
-from gridsum.training.gradients import EagerGradients, draw_grid, part_gradient
+from gridsum.training.gradients import EagerGradients, draw, part_gradient
 from gridsum.training.optimiser import AdamW
 from tests.model.test_rule import SMALL, vectors_of
 from tests.training.test_gradients import tiny
@@ -223,28 +224,21 @@ def test_a_model_answers_and_traces_as_its_step_says(way):
 def test_three_steps_of_training_with_another_step_are_autograd_s():
     """Gradients of a fleet whose step was changed, against a loop over its modules and the loss."""
     config = tiny("fixedTime", **{"model.dropout": 0.0})
-    ours, theirs = (Network(config.model, SEEDS).double() for _ in range(2))
-    with ExitStack() as stack:
-        for network in (ours, theirs):
-            stack.enter_context(class_set(network, "step", altered))
-        gradients = EagerGradients(ours, config, SEEDS)
-        optimisers = [AdamW(network, config.training) for network in (ours, theirs)]
+    network = Network(config.model, SEEDS).double()
+    gradients, optimiser = EagerGradients(network, config, SEEDS), AdamW(network, config.training)
+    with class_set(network, "step", altered):
         for number in range(3):
             found, total = gradients(number).gradient, torch.zeros(())
-            for group, space in enumerate(config.task.groups):
-                source = Stream.of_seeds(SEEDS).fold(number).fold(group)
-                size, batch = draw_grid(space, config.task, source, static=False), sample(space, 4, source.fold(0))
-                grid = theirs.place(batch.symbols, size)
+            for group in range(2):
+                drawn = draw(config, Stream.of_seeds(SEEDS).fold(number), group)
+                grid = network.place(drawn.symbols, drawn.size)
                 for _ in range(config.model.fixed_steps):
-                    grid = theirs.step(grid, size)
-                readout = theirs(batch.symbols, size, form="plain")
-                torch.testing.assert_close(readout.logits[0], theirs.read(grid[:, :, 0]))
-                columns = None if size.inside is None else size.inside[:, 0]
-                total = total + cost(readout, batch.targets_for(size.width), config.objective, columns).total.sum() / 2
-            expected = torch.autograd.grad(total, list(theirs.parameters()))
-            torch.testing.assert_close(found, flatten(expected))
-            for optimiser, by in zip(optimisers, (found, flatten(expected)), strict=True):
-                optimiser.update(by, torch.tensor(0.01, dtype=torch.float64), torch.ones(2, dtype=torch.bool))
+                    grid = network.step(grid, drawn.size)
+                readout = network(drawn.symbols, drawn.size, form="plain")
+                readout = replace(readout, logits=network.read(grid[:, :, 0])[None])
+                total = total + cost(readout, drawn.targets, config.objective, drawn.columns).total.sum() / 2
+            torch.testing.assert_close(found, flatten(torch.autograd.grad(total, list(network.parameters()))))
+            optimiser.update(found, torch.tensor(0.01, dtype=torch.float64), torch.ones(2, dtype=torch.bool))
 
 
 # The network of bits

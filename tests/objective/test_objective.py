@@ -91,21 +91,29 @@ def test_expected_loss_is_the_definition(normalise, columns, pad_weight):
 
 
 @pytest.mark.parametrize("columns", [None, NARROWER], ids=["whole", "masked"])
-@pytest.mark.parametrize("weight", [0.05, 5e-4])
-def test_explore_reinforce_in_the_cost(columns, weight):
-    """β times the mean of −(1 − a)·H(p) + a·E[log(1 + N_h)], a being the accuracy expected under p."""
+@pytest.mark.parametrize(("success", "weight"), [("expected", 0.05), ("sampled", 5e-4)])
+def test_explore_reinforce_in_the_cost(columns, success, weight):
+    """β times the mean of −(1 − a)·H(p) + a·E[log(1 + N_h)].
+
+    a is the accuracy expected under p, or that of a reading drawn from p, over the columns of a run's own grid.
+    """
     rollout, targets = rollout_of(*logits_and_halting()), targets_of()
-    spent = cost(rollout, targets, ObjectiveConfig(weight=weight, success="expected"), columns)
+    numbers = Stream.of_seeds([3, 4]).uniform(PROBLEMS)
+    sampled = sampled_success(rollout, targets, numbers, columns)
+    spent = cost(rollout, targets, ObjectiveConfig(weight=weight, success=success), columns, sampled)
     for run in range(RUNS):
-        accuracies = accuracies_of(rollout, targets, run, inside_of(columns, run))
-        success = [expected_accuracy(rollout, accuracies, run, b) for b in range(PROBLEMS)]
-        assert 0 < max(success) < 1
-        regulariser = (
-            sum(oracle.explore_reinforce(p_of(rollout, run, b), success[b]) for b in range(PROBLEMS)) / PROBLEMS
-        )
+        accuracies, regulariser = accuracies_of(rollout, targets, run, inside_of(columns, run)), 0.0
+        for b in range(PROBLEMS):
+            p, a = p_of(rollout, run, b), expected_accuracy(rollout, accuracies, run, b)
+            if success == "sampled":
+                a = accuracies[next(n for n in range(READINGS) if sum(p[: n + 1]) > numbers[run, b])][b]
+                assert sampled[run, b].item() == pytest.approx(a)
+            regulariser += oracle.explore_reinforce(p, a) / PROBLEMS
+        expected = sum(expected_accuracy(rollout, accuracies, run, b) for b in range(PROBLEMS)) / PROBLEMS
         steps = sum(n * x for b in range(PROBLEMS) for n, x in enumerate(p_of(rollout, run, b))) / PROBLEMS
+        assert 0 < expected < 1
         assert spent.regulariser[run].item() == pytest.approx(regulariser, rel=1e-5)
-        assert spent.accuracy[run].item() == pytest.approx(sum(success) / PROBLEMS, rel=1e-5)
+        assert spent.accuracy[run].item() == pytest.approx(expected, rel=1e-5)
         assert spent.steps[run].item() == pytest.approx(steps, rel=1e-6)
     torch.testing.assert_close(spent.total, spent.expected_loss + weight * spent.regulariser)
 
@@ -234,24 +242,6 @@ def test_readings_after_truncation_have_no_gradient(normalise):
     assert (logits.grad[last + 1 :] == 0).all()
     assert (scores.grad[last + 1 :] == 0).all()
     assert (logits.grad[0] != 0).any()
-
-
-@pytest.mark.parametrize("columns", [None, NARROWER], ids=["whole", "masked"])
-def test_sampled_success_is_the_accuracy_of_a_reading_drawn_from_p(columns):
-    """Over the columns of a run's own grid alone."""
-    rollout, targets = rollout_of(*logits_and_halting()), targets_of()
-    numbers = Stream.of_seeds([3, 4]).uniform(PROBLEMS)
-    found = sampled_success(rollout, targets, numbers, columns)
-    spent = cost(rollout, targets, ObjectiveConfig(), columns, found)
-    for run in range(RUNS):
-        accuracies = accuracies_of(rollout, targets, run, inside_of(columns, run))
-        total = 0.0
-        for b in range(PROBLEMS):
-            p = p_of(rollout, run, b)
-            drawn = next(n for n in range(READINGS) if sum(p[: n + 1]) > numbers[run, b])
-            assert found[run, b].item() == pytest.approx(accuracies[drawn][b])
-            total += oracle.explore_reinforce(p, accuracies[drawn][b])
-        assert spent.regulariser[run].item() == pytest.approx(total / PROBLEMS, rel=1e-5)
 
 
 def test_the_highest_draw_is_the_last_reading():
