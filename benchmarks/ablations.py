@@ -18,8 +18,7 @@ from gridsum.ops.devices import pick_device
 from gridsum.training.loop import Epoch, news, train
 
 LATE = ("anneal", "hard", "robust")
-ABLATIONS: dict[str, dict[str, Any]] = {
-    "the whole recipe": {},
+PARTS: dict[str, dict[str, Any]] = {
     "bits at once, no annealing": {
         **{f"phases.{phase}.hard_start": 1.0 for phase in ("anneal", "hard")},
         "phases.anneal.hard_end": 1.0,
@@ -28,6 +27,11 @@ ABLATIONS: dict[str, dict[str, Any]] = {
     "no random starts": {f"phases.{phase}.random_starts": 0.0 for phase in LATE},
     "no corruption": {"phases.robust.corruption": 0.0},
     "bits cost nothing": {f"phases.{phase}.bit_cost": 0.0 for phase in LATE},
+}
+ABLATIONS: dict[str, dict[str, Any]] = {
+    "the whole recipe": {},
+    **PARTS,
+    "none of these four": {key: value for part in PARTS.values() for key, value in part.items()},
     "no short sums first": {"phases.place.steps": 0, "phases.soft.steps": 3800},
     **{f"{bits} bits": {"rule.bits": bits} for bits in (6, 7, 10)},
     **{f"{steps} robust steps": {"phases.robust.steps": steps} for steps in (400, 2000)},

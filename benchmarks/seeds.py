@@ -12,7 +12,7 @@ from typing import Any
 from gridsum.evaluation.intervals import wilson
 from gridsum.training.folders import read_metrics
 
-LOGGED = ("epoch", "draws", "results", "held_out", "states", "hardened")
+LOGGED = ("epoch", "draws", "results", "held_out", "hardened")
 
 
 def fleet_of(name: str, folder: Path) -> dict[str, Any]:

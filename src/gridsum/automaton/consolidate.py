@@ -17,7 +17,7 @@ results of training problems. Whether it needs another round is for the checker 
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -100,9 +100,9 @@ def draw(rule: LearnedRule, config: ConsolidationConfig, seed: int, report: Repo
 
 
 def consolidate(
-    network: RuleNetwork, config: ConsolidationConfig, seeds: Sequence[int], report: Callable[[int, str], None]
-) -> list[Round]:
-    """One round of looking and learning for each run, in place. `report` is told of which run it is."""
+    network: RuleNetwork, config: ConsolidationConfig, seeds: Mapping[int, int], report: Callable[[int, str], None]
+) -> dict[int, Round]:
+    """One round of looking and learning, in place, for each run whose seed is given; `report` hears the run."""
 
     def look(run: int) -> tuple[Round, TargetTable | None]:
         stream = torch.cuda.stream(torch.cuda.Stream(device)) if on_gpu(device) else nullcontext()
@@ -115,15 +115,14 @@ def consolidate(
     device = network.decided.device
     if on_gpu(device):
         torch.cuda.synchronize(device)
-        with ThreadPoolExecutor(min(network.runs, _SIDE_BY_SIDE)) as pool:
-            drawn = list(pool.map(look, range(network.runs)))
+        with ThreadPoolExecutor(_SIDE_BY_SIDE) as pool:
+            drawn = dict(zip(seeds, pool.map(look, seeds), strict=True))
     else:  # without threads, whose end an interrupt would wait for
-        drawn = list(map(look, range(network.runs)))
-    tables = {run: learnt for run, (_, learnt) in enumerate(drawn) if learnt is not None}
-    rounds = [found for found, _ in drawn]
-    for run, found in enumerate(rounds):
+        drawn = {run: look(run) for run in seeds}
+    for run, (found, _) in drawn.items():
         if found.why:
             report(run, found.why)
+    tables = {run: learnt for run, (_, learnt) in drawn.items() if learnt is not None}
     if tables:
         runs = list(tables)
         part = alone(network, *runs).requires_grad_(True)
@@ -140,8 +139,9 @@ def consolidate(
             for name, tensor in network.state_dict().items():
                 tensor[runs] = part.state_dict()[name]
         for run, (wrong, steps) in zip(runs, taught, strict=True):
-            rounds[run].fitted, rounds[run].wrong, rounds[run].steps = True, wrong, steps
-    return rounds
+            found = drawn[run][0]
+            found.fitted, found.wrong, found.steps = True, wrong, steps
+    return {run: found for run, (found, _) in drawn.items()}
 
 
 class _Schooling:

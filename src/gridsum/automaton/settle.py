@@ -6,9 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-import torch
-
-from gridsum.automaton.consolidate import Round, consolidate
+from gridsum.automaton.consolidate import consolidate
 from gridsum.automaton.proof import prove
 from gridsum.automaton.rule import LearnedRule, RuleError, agreement, alone
 from gridsum.config.exact import ConsolidationConfig
@@ -26,63 +24,50 @@ def settle(
     was proved, 0 where it was before the first.
     """
     started = time.monotonic()
+
+    def tell(run: int, news: str) -> None:
+        report(f"seed {seeds[run]}: {news}")
+
+    def ended(run: int, result: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        return run, result | {"seconds": round(time.monotonic() - started, 1)}
+
     going: dict[int, dict[str, Any]] = {}
     for run, seed in enumerate(seeds):
         found = _examine(alone(network, run))
         result = {"seed": seed, "rounds": [], "proved_before": found["proved"], **found}
         result["round"] = 0 if found["proved"] else None
         if result["proved"] or "entries" not in result or not config.rounds:
-            yield run, result | {"seconds": round(time.monotonic() - started, 1)}
+            yield ended(run, result)
         else:
             going[run] = result
     for number in range(1, config.rounds + 1):
         if not going:
             break
-        runs = list(going)
-        part = alone(network, *runs)
-        rounds = consolidate(
-            part,
-            config,
-            [seeds[run] * 1000 + number - 1 for run in runs],
-            lambda k, news, runs=runs: report(f"seed {seeds[runs[k]]}: {news}"),
-        )
-        with torch.no_grad():
-            for name, tensor in network.state_dict().items():
-                tensor[runs] = part.state_dict()[name]
-        for run, found in zip(runs, rounds, strict=True):
+        rounds = consolidate(network, config, {run: seeds[run] * 1000 + number - 1 for run in going}, tell)
+        for run, found in rounds.items():
             before = going.pop(run)
-            result = _after(before, found, alone(network, run), number)
-            report(f"seed {seeds[run]}: {_verdict(result)}")
-            if (
-                result["proved"]
-                or number == config.rounds
-                or not _may_bring_more(before, result, network.task.row is not None)
-            ):
-                yield run, result | {"seconds": round(time.monotonic() - started, 1)}
+            result = {**before, "rounds": [*before["rounds"], asdict(found)], "why": found.why}
+            if found.fitted:
+                result |= {"why": "", **_examine(alone(network, run))}
+            result["round"] = number if result["proved"] else None
+            tell(run, _verdict(result))
+            if result["proved"] or number == config.rounds or not _brought_something(before, result):
+                yield ended(run, result)
             else:
                 going[run] = result
 
 
-def _after(result: dict[str, Any], found: Round, network: RuleNetwork, number: int) -> dict[str, Any]:
-    """What a run has come to with this round."""
-    result = {**result, "rounds": [*result["rounds"], asdict(found)]}
-    if not found.fitted:
-        return {**result, "why": found.why}
-    result = {key: value for key, value in result.items() if key != "why"} | _examine(network)
-    return {**result, "round": number if result["proved"] else None}
+def _brought_something(before: dict[str, Any], after: dict[str, Any]) -> bool:
+    """Whether the last round did, so that another may."""
+    *earlier, last = after["rounds"]
+    if not earlier or not last["fitted"]:
+        return last["fitted"]
+    fewer = _open(after) < _open(before)
+    return fewer or last["right"] > earlier[-1]["right"]
 
 
-def _may_bring_more(before: dict[str, Any], after: dict[str, Any], provable: bool) -> bool:
-    """Whether another round may bring what the last one did not."""
-    *_, last = after["rounds"]
-    if not last["fitted"]:
-        return False
-    if not provable:
-        return bool(last["right"] < 1 or after["leaves"])
-    if not before["rounds"]:
-        return True
-    fewer = after["failures"] + after["leaves"] < before["failures"] + before["leaves"]
-    return fewer or last["right"] > before["rounds"][-1]["right"]
+def _open(result: dict[str, Any]) -> int:
+    return result.get("failures", 0) + result["leaves"]
 
 
 def _examine(network: RuleNetwork) -> dict[str, Any]:

@@ -17,10 +17,6 @@ POSITIONS: dict[str, tuple[int, int]] = {
     "below": (1, 0),
     "own": (0, 0),
     "above": (-1, 0),
-    "above-left": (-1, -1),
-    "above-right": (-1, 1),
-    "below-left": (1, -1),
-    "below-right": (1, 1),
 }
 """Where a neighbour stands: rows down, columns to the right."""
 PROVABLE = ("left", "right", "below")

@@ -32,13 +32,10 @@ _WARM_UP = 50
 
 
 class Setting(NamedTuple):
-    """Where a phase stands at one of its steps: numbers, or tensors of one where a graph reads them."""
+    """What changes within a phase, at one of its steps: numbers, or tensors of one where a graph reads them."""
 
     noise: Any
     hard: Any
-    random_starts: Any
-    corruption: Any
-    bit_cost: Any
     rate: Any
 
 
@@ -51,14 +48,7 @@ def setting(phase: Phase, index: int) -> Setting:
         return start + (end - start) * along
 
     rate = between("rate") * min(1.0, (index % (phase.patience or phase.steps) + 1) / _WARM_UP)
-    return Setting(
-        between("noise"),
-        between("hard"),
-        phase.random_starts,
-        phase.corruption,
-        phase.bit_cost,
-        rate,
-    )
+    return Setting(between("noise"), between("hard"), rate)
 
 
 def at_step(config: ExactConfig, number: int) -> tuple[str, Phase, int]:
@@ -163,9 +153,9 @@ def roll_out(
     others = torch.where(
         each_cell(stream.fold(_WHERE)) < of_cells(each(stream.fold(_SHARE))), scattered, cells.take(before)
     )
-    chance, starts = of_cells(each(stream.fold(_START))), now.random_starts
+    chance, starts = of_cells(each(stream.fold(_START))), phase.random_starts
     state = torch.where(chance < starts / 2, scattered, torch.where(chance < starts, others, -1.0)) * cells.inside
-    corrupted = (each(stream.fold(_CORRUPTED)) < 0.5) & (torch.as_tensor(now.corruption) > 0)
+    corrupted = each(stream.fold(_CORRUPTED)) < (0.5 if phase.corruption else 0.0)
     corrupted_cells = of_cells(corrupted)
     # of every recurrent step at once: [steps,R,B,H,W,m]
     numbered = torch.arange(1, steps + 1, device=inside.device)
@@ -177,7 +167,7 @@ def roll_out(
         between = soft_bits(z, cells.take(drawn[n - 1]), hard)
         state = (2 * between - 1) * cells.inside
         if 2 * n <= steps and phase.corruption:
-            hit = corrupted_cells & (each_cell(stream.fold(_CORRUPTION + n)) < now.corruption)
+            hit = corrupted_cells & (each_cell(stream.fold(_CORRUPTION + n)) < phase.corruption)
             state = torch.where(hit, random_bits(stream.fold(_CORRUPT_BITS + n)) * cells.inside, state)
         rows.append(cells.top_rows(state))
         bits_on = bits_on + (between * cells.inside).flatten(1).sum(1)

@@ -16,7 +16,7 @@ from gridsum.config.fields import override
 from gridsum.config.paper import ConfigError
 from gridsum.config.registry import GradientSource, Trainable
 from gridsum.config.variants import SMALL
-from gridsum.data.problems import Batch, Space
+from gridsum.data.problems import Batch
 from gridsum.data.streams import Stream
 from gridsum.model.rule import RuleNetwork
 from gridsum.model.runs import as_written, flatten
@@ -24,17 +24,7 @@ from gridsum.objective.exact import Cost, cost
 from gridsum.ops.devices import Replayed, on_gpu
 from gridsum.ops.forms import served
 from gridsum.tasks import DEFAULT
-from gridsum.training.discovery import (
-    Problems,
-    Setting,
-    at_step,
-    draw,
-    grid_of,
-    place,
-    recurrent_steps,
-    roll_out,
-    setting,
-)
+from gridsum.training.discovery import Setting, at_step, draw, grid_of, recurrent_steps, roll_out, setting
 from gridsum.training.gradients import Gradients
 from gridsum.training.optimiser import named_rows
 
@@ -59,7 +49,7 @@ class _Objective(nn.Module):
         problems = draw(phase, shared, stream, self.network.task)
         rollout, states = roll_out(self.network, shared, phase, stream, now, steps, before, problems)
         columns = problems.inside[:, :, 0, :, 0]
-        return cost(rollout, problems.targets, columns, shared, now.bit_cost, phase.pad_weight), states
+        return cost(rollout, problems.targets, columns, shared, phase.bit_cost, phase.pad_weight), states
 
 
 class ExactGradients(GradientSource):
@@ -148,21 +138,6 @@ class ExactGradients(GradientSource):
         self.pool = torch.cuda.graph_pool_handle() if on_gpu(self.device) else None
 
 
-@torch.no_grad()
-def at_rest(network: RuleNetwork, batch: Batch, space: Space) -> tuple[Tensor, Tensor]:
-    """As runs would solve problems: by certain actions and with bits. The rows read [R,B,W], the states [R,B,H,W]."""
-    count, device = batch.symbols.shape[1], batch.symbols.device
-    height, width = space.terms[1] + 1, max(space.columns_of(network.task), space.digits[1] + 1) + 1
-    symbols = batch.symbols.expand(network.runs, -1, -1)
-    inside = torch.ones(network.runs, count, height, width, 1, device=device)
-    cell, query = network.meet(place(network, Problems(symbols, batch.targets, inside), count))
-    bits = -torch.ones(*inside.shape[:-1], network.config.bits, device=device)
-    for _ in range(2 * (height + width)):
-        bits = torch.where(network.step(cell, query, bits, inside) > 0, 1.0, -1.0)
-    states = ((bits > 0).long() << torch.arange(network.config.bits, device=device)).sum(-1)
-    return network.read(bits[:, :, 0]).argmax(-1), states
-
-
 class Exact(Trainable):
     name = "exact"
     meaning = "a network of bits whose rule is proved to add any number of terms of any length"
@@ -196,14 +171,14 @@ class Exact(Trainable):
         return ExactGradients(network, config, seeds)
 
     def answer(self, network: RuleNetwork, config: ExactConfig, batch: Batch, draws: Stream) -> Tensor:  # noqa: ARG002
-        return at_rest(network, batch, config.space)[0]
+        """As they are solved: by certain actions, and with bits, until nothing changes."""
+        most = 2 * (config.space.terms[1] + config.space.columns_of(network.task))
+        with torch.no_grad():
+            return network(batch.symbols, steps=most).logits[-1].argmax(-1)
 
-    def held_out(self, network: RuleNetwork, config: ExactConfig, batch: Batch, draws: Stream) -> dict[str, Tensor]:  # noqa: ARG002
-        """Beside results right at rest, in how many states cells rest, and whether placement has hardened."""
-        read, states = at_rest(network, batch, config.space)
-        right = (read == batch.targets_for(read.shape[-1])).all(-1).double().mean(1)
-        used = torch.tensor([len(of_run.unique()) for of_run in states])
-        return {"held_out": right, "states": used, "hardened": network.decided}
+    def held_out(self, network: RuleNetwork, config: ExactConfig, batch: Batch, draws: Stream) -> dict[str, Tensor]:
+        """Beside results right, whether placement has hardened."""
+        return super().held_out(network, config, batch, draws) | {"hardened": network.decided}
 
     def subjects(self, model: Any, halting: Any = None, placement: Any = "auto", grids: Any = "every") -> Iterator[Any]:  # noqa: ARG002
         """By the rule of each run, until it is at rest."""

@@ -56,7 +56,6 @@ _NEWS = {
     "results": "results right {:.3f}",
     "steps": "steps {:.1f}",
     "held_out": "held-out results right {:.3f}",
-    "states": "{:.0f} states in use",
     "hardened": "placement hard in {:.0%}",
 }
 """What is told of an epoch, of that which is logged: the mean over the runs."""
