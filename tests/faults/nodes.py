@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from gridsum.cli import main
-from gridsum.study.heartbeat import beats, last_beats
+from gridsum.study.heartbeat import RUNS, beats, last_beats
 from tests.faults.injection import Tries, counts
 from tests.faults.trainings import outcome
 
@@ -43,7 +43,7 @@ def _workers(folder: Path) -> list[int]:
 
 def epochs_computed(folder: Path, job: str) -> list[int]:
     """The epochs of a training run in the order they were computed in, all tries together."""
-    return [beat.done for beat in beats(folder, job) if beat.total and not beat.ended]
+    return [beat.done for beat in beats(folder, job) if beat.state == RUNS and beat.total]
 
 
 def killed_cluster(

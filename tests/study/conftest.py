@@ -42,10 +42,10 @@ def copied(quick: Path, tmp_path: Path) -> Path:
 def quick_jobs(*variants: str) -> dict[tuple[str, str], Job]:
     """The jobs of `reproduce --quick`, by stage and subject."""
     asked = Reproduction(variants or tuple(PAPER_VARIANTS), (0, 1), "fp32", quick=True)
-    return {(job.stage, job.training.subject): job for job in asked.jobs() if job.stage != "extra-seeds"}
+    return {(job.stage, job.training.subject): job for job in asked.jobs()}
 
 
-CALLBACKS = Callbacks(torch.device("cpu"), lambda *_: None)
+CALLBACKS = Callbacks(torch.device("cpu"))
 """They listen to nothing."""
 
 

@@ -69,18 +69,18 @@ def test_an_empty_folder_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[s
 def test_what_leaks_is_what_the_most_probable_action_does_not_get(quick: Path):
     model = load(str(quick / "base"))
     found = leakage(model)
-    assert [one.seed for one in found] == [0, 1]
+    assert [one["seed"] for one in found] == [0, 1]
     actions = model.network.actions(torch.tensor([[[4]], [[4]]]))[:, 0, 0].detach()  # the digit 3
     for one, of_three in zip(found, actions, strict=True):
-        assert one.leak["3"] == pytest.approx(1 - float(of_three.max()), abs=1e-6)
-        assert set(one.leak) == set("0123456789+=")
-    assert read_leakage(quick / "base") == {one.seed: one for one in found}
+        assert one["leak"]["3"] == pytest.approx(1 - float(of_three.max()), abs=1e-6)
+        assert set(one["leak"]) == set("0123456789+=")
+    assert read_leakage(quick / "base") == {one["seed"]: one for one in found}
 
 
 def test_lost_positions_are_those_of_digits_that_are_not_appended():
     model = load("base")
     (one,) = leakage(model)
     digits = model.network.actions(torch.arange(1, 11)[None, None])[0, 0].detach().double()
-    assert one.lost == pytest.approx(100 * float((digits[:, NLP] + digits[:, NOP]).mean()), rel=1e-4)
-    assert {one.actions[str(digit)] for digit in range(10)} == {"TLU"}
-    assert one.actions["+"] == "NLP"
+    assert one["lost"] == pytest.approx(100 * float((digits[:, NLP] + digits[:, NOP]).mean()), rel=1e-4)
+    assert {one["actions"][str(digit)] for digit in range(10)} == {"TLU"}
+    assert one["actions"]["+"] == "NLP"

@@ -86,7 +86,7 @@ def test_a_full_reproduction_has_the_papers_numbers():
 
 
 def test_another_interpretation_changes_every_variant_alike():
-    both = [Reproduction(tuple(PAPER_VARIANTS), (0,), interpretation=name).jobs() for name in (None, "text")]
+    both = [Reproduction(tuple(PAPER_VARIANTS), (0,), setting=name).jobs() for name in (None, "text")]
     for ours, theirs in zip(*both, strict=True):
         if ours.stage == "train":
             assert theirs.training.config == override(ours.training.config, INTERPRETATIONS["text"])
@@ -154,12 +154,12 @@ def test_an_evaluation_stopped_goes_on_with_what_is_missing(copied: Path, quick:
     path.unlink()
     job = quick_jobs("SASA")["measure", "SASA"]
 
-    def stop() -> None:
+    def stop(*_: object) -> None:
         if path.exists() and len(read([path])) >= 6:
             raise Stop
 
     with pytest.raises(Stop):
-        job.run(copied, dataclasses.replace(CALLBACKS, check=stop))
+        job.run(copied, dataclasses.replace(CALLBACKS, progress=stop))
     assert job.state(copied).done == 1, "stopped among the ways of the second suite"
     job.run(copied, CALLBACKS)
     assert _without_origin(path) == _without_origin(quick / "records" / "SASA.jsonl")

@@ -14,8 +14,8 @@ import pytest
 from gridsum.cli import main
 from gridsum.config.fields import override
 from gridsum.io.disk import LockedError, locked
-from gridsum.study.heartbeat import heartbeat, last_beats
-from gridsum.study.reproduction import Reproduction, read_reproduction, write_reproduction
+from gridsum.study.heartbeat import heartbeat, last_beats, tell_state
+from gridsum.study.reproduction import Reproduction
 from gridsum.study.sweep import configurations, grid, sweep_jobs
 from gridsum.study.workers import WorkersError, cluster, do_job, processes, run_by
 from tests.children import Beside
@@ -38,11 +38,10 @@ def wait_for_port(port: int) -> None:
 
 
 def test_a_reproduction_is_watched(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    asked = Reproduction(("SASA",), (0, 1), "fp32", quick=True)
-    write_reproduction(tmp_path, asked)
-    assert read_reproduction(tmp_path) == asked
-    with heartbeat(tmp_path, "train SASA") as heart:
-        heart.beat(1, 2, at_once=True)
+    for job in Reproduction(("SASA",), (0, 1), "fp32", quick=True).jobs():
+        tell_state(tmp_path, job)
+    with heartbeat(tmp_path, "train SASA") as beat:
+        beat(1, 2, "")
         assert main(["watch", str(tmp_path), "--all"]) == 0
     out = capsys.readouterr().out
     assert f"(process {os.getpid()})" in out

@@ -268,6 +268,8 @@ def workers(text: str) -> str:
     kind, _, most = text.partition(":")
     if kind == "processes" and not (most.isdecimal() and int(most) > 0):
         raise UsageError(f"{text!r} does not say how many processes; write processes:4 for four")
+    if not re.fullmatch(r"processes:\d+|ray|(ray://)?\S+:\d+", text):
+        raise UsageError(f"unknown workers {text!r}; there are processes:4, ray, ray://HOST:10001 and HOST:6379")
     return text
 
 

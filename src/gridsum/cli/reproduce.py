@@ -11,8 +11,8 @@ examples:
   gridsum reproduce --quick
   gridsum reproduce --variants noGroups --only train --time-limit 3000
   gridsum reproduce --on ray --out mine
-  gridsum reproduce --interpretation text --out out/text
-  gridsum reproduce --variants base noGroups --blocks 6 --out mine
+  gridsum reproduce --setting text --out out/text
+  gridsum reproduce --variants base noGroups --blocks 0-5 --out mine
   gridsum reproduce --variants exact --out mine
   gridsum reproduce --variants baselines --out mine --on processes:5
   gridsum reproduce --only report
@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 from gridsum.api.progress import progress
 from gridsum.cli import FAILED, for_users
 from gridsum.cli import run as run_command
-from gridsum.cli.options import Options, Parser, UsageError, add_jobs, go_on, whole_number
+from gridsum.cli.options import Options, Parser, UsageError, add_jobs, go_on, seeds, whole_number
 from gridsum.cli.output import check_writable, kept_if_stopped, print_text, tell, terminal_width
 from gridsum.config.variants import INTERPRETATIONS, PAPER_VARIANTS
 from gridsum.io.version import source_commit
@@ -39,12 +39,11 @@ _STAGES = {
     "validate": "runs to choose among, on problems that no table reports",
     "overtrain": "the best runs of base and noGroups, for 300 epochs more",
     "measure": "all runs on every suite: every grid size, and published draws",
-    "extra-seeds": "seeds 10 to 19, for the orderings; only if asked for by --only",
     "figures": "the figures beside the report; left out without matplotlib",
     "report": "the report and its appendices, from what has been measured",
     "ship": "the best runs into the package; only if asked for by --only",
 }
-_DEFAULT_STAGES = [stage for stage in _STAGES if stage not in ("extra-seeds", "ship")]
+_DEFAULT_STAGES = [stage for stage in _STAGES if stage != "ship"]
 OUT_OF_TIME = 3
 """The exit status when the time limit ended the work before it was done."""
 _CHECK_SECONDS = 540
@@ -64,22 +63,23 @@ def add_options(parser: Parser) -> None:
         "the chosen one measured; or baselines, or one of them, such as dngpu or dngpu/native",
     )
     parser.option(
-        "--interpretation NAME",
-        "how to settle what the paper leaves open, other than by its published code: text follows the words of the "
-        "paper alone; needs an --out of its own",
+        "--setting NAME",
+        "a named way to train the paper's variants, as in gridsum train; text: follow the words of the paper alone, "
+        "not its published code; needs an --out of its own",
         choices=list(INTERPRETATIONS),
     )
     parser.option("--seeds SEEDS", "such as 0-9 or 0,2,5-7 (default: 0-9)")
     parser.option(
-        "--blocks N",
-        "repeat the paper's selection N times: train N times as many seeds of base and noGroups, and overtrain "
-        "and measure the best of each block",
-        type=whole_number(1, 100),
-        default=1,
+        "--blocks NUMBERS",
+        "repeat the paper's selection: block 1 has the seeds that follow those of --seeds, block 2 those after them; "
+        "of each block the best are overtrained and measured. 0-5 are six replications; 0-1 of all variants decide the "
+        "paper's orderings (default: 0)",
+        type=seeds,
+        default=(0,),
     )
     told = "precision of matrix multiplications in training: auto is bf16 on a GPU that has it, else fp32"
     parser.option("--precision auto|fp32|tf32|bf16", told, default="auto")
-    parser.option("--only STAGE...", "do only these stages (default: all but extra-seeds and ship)", choices=_STAGES)
+    parser.option("--only STAGE...", "do only these stages (default: all but ship)", choices=_STAGES)
     parser.option(
         "--report FILE",
         "the report; its appendix lies in a folder beside it, and so does comparison.md, of the baselines (default: "
@@ -130,20 +130,19 @@ def run(options: Options) -> int:
 def _asked(options: Options) -> "Reproduction":
     from gridsum.study.reproduction import Reproduction, named
 
-    if options.interpretation is not None and options.out is None:
-        raise UsageError(f"results is for the default interpretation; add --out out/{options.interpretation}")
+    if options.setting is not None and options.out is None:
+        raise UsageError(f"results is for the default setting; add --out out/{options.setting}")
     if options.out is not None and Path(options.out).is_file():
         raise UsageError(f"{options.out} is a file; --out takes a folder")
     if "ship" in options.only and options.quick and options.ship_to is None:
         raise UsageError("the models of --quick are not trained; name a folder for them with --ship-to")
     numbers = options.seeds or tuple(range(2 if options.quick else 10))
     variants = named(options.variants or PAPER_VARIANTS)
-    return Reproduction(variants, numbers, options.precision, options.quick, options.interpretation, options.blocks)
+    return Reproduction(variants, numbers, options.precision, options.quick, options.setting, options.blocks)
 
 
 def _reproduce(options: Options, asked: "Reproduction", place: Path, device: Any, in_time: Any) -> int:
     from gridsum.study import stages
-    from gridsum.study.reproduction import write_reproduction
     from gridsum.study.workers import do_jobs
 
     wanted = options.only or _DEFAULT_STAGES
@@ -159,8 +158,6 @@ def _reproduce(options: Options, asked: "Reproduction", place: Path, device: Any
     if jobs:
         tell(plan)
         with progress() as shown:
-            if not all(state.finished or state.waits_for for state in [job.state(place) for job in jobs]):
-                write_reproduction(place, asked)
             commit = options.commit or source_commit()
             waiting = do_jobs(jobs, place, shown, options.on, device, commit, in_time, options.gpus_per_job)
         tell(f"gridsum: it is in {place}")

@@ -38,7 +38,7 @@ def add_options(parser: Parser) -> None:
 def run(options: Options) -> int:
     from gridsum.evaluation.suites import find
     from gridsum.ops.devices import pick_device
-    from gridsum.study.sweep import changes_asked, configurations, listed, sweep_jobs, write_sweep
+    from gridsum.study.sweep import changes_asked, configurations, listed, sweep_jobs
     from gridsum.study.workers import do_jobs
 
     entry = find_entry(options.variant)
@@ -50,9 +50,7 @@ def run(options: Options) -> int:
     jobs, device = sweep_jobs(configs, options.seeds, suites, options.samples), pick_device(options.device)
     place = Path(options.out)
     with kept_if_stopped(lambda: go_on(options)), progress() as shown:
-        write_sweep(place, configs, options.seeds)
         share = options.gpus_per_job
         waiting = do_jobs(jobs, place, shown, options.on, device, source_commit(), gpus_per_job=share)
-        lines = listed(place, configs, options.seeds)
-    print_text("".join(f"{line}\n" for line in lines))
+    print_text(listed(place, configs, options.seeds))
     return FAILED if waiting else 0

@@ -32,16 +32,15 @@ def add_options(parser: Parser) -> None:
 
 def run(options: Options) -> int:
     from gridsum.study import watch
+    from gridsum.study.heartbeat import last_beats
 
     place = Path(options.folder)
     if not place.is_dir():
         raise UsageError(f"{options.folder}: no such folder; name the --out of gridsum train, reproduce or sweep")
     live = sys.stdout.isatty() and not options.once and not options.json
     while True:
-        jobs = watch.jobs_in(place)
-        if jobs:
-            lines, ended = watch.status(place, jobs, options.all)
-            shown = "\n".join(lines) + "\n"
+        if jobs := last_beats(place):
+            shown, ended = watch.status(jobs, options.all)
         else:
             seen = watch.look(place)
             shown, ended = watch.drawn(place, seen, terminal_width()), seen.ended

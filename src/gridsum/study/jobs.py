@@ -8,16 +8,14 @@
 There is no state beside these: what is done is read from the folders and records themselves. Weights and logs need not
 be kept of a training run that has been measured: it counts as done.
 
-A job can be stopped at any moment by an exception from a callback; what it has done stays done.
+A job can be stopped at any moment by an exception from `Callbacks.progress`; what it has done stays done.
 """
 
 import gc
 import json
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
@@ -55,11 +53,9 @@ class Callbacks:
     """What a job works with, and whom it tells."""
 
     device: torch.device
-    progress: Callable[[str, int, int, str, str], None]
-    """Hears a label, how much is done, of how much, of what, and news."""
+    progress: Callable[[str, int, int, str, str], None] = lambda *_: None
+    """Hears a label, how much is done, of how much, of what, and news; raises to stop."""
     note: Callable[[str], None] = lambda _: None
-    check: Callable[[], None] = lambda: None
-    """Called between parts that have been kept; raises to stop."""
     commit: str | None = None
 
 
@@ -89,11 +85,9 @@ class Sheet:
     def records(self, folder: Path, seeds: Iterable[int]) -> dict[tuple[str, Way | None, int], Record]:
         """The records that count, by suite, way and seed: of these runs, with problems enough; of several, the last."""
         path, seeds = folder / self.path, set(seeds)
-        if not path.exists():
-            return {}
         wanted = {(asked.suite.name, asked.way): asked.samples for asked in self.asked}
         found: dict[tuple[str, Way | None, int], Record] = {}
-        for record in read([path]):
+        for record in read([path]) if path.exists() else []:
             ours = record.model == (self.model or record.model)
             if ours and record.seed in seeds and record.evaluation_seed == self.evaluation_seed:
                 way = record.way if (record.suite, record.way) in wanted else None
@@ -101,8 +95,11 @@ class Sheet:
                     found[record.suite, way, record.seed] = record
         return found
 
-    def complete(self, folder: Path, seeds: Sequence[int]) -> bool:
-        return len(self.records(folder, seeds)) == len(seeds) * len(self.asked)
+    def missing(self, folder: Path, seeds: Sequence[int]) -> dict[Asked, list[int]]:
+        """What is asked and the runs that lack a record of it."""
+        found = self.records(folder, seeds)
+        lacking = {one: [s for s in seeds if (one.suite.name, one.way, s) not in found] for one in self.asked}
+        return {asked: runs for asked, runs in lacking.items() if runs}
 
 
 @dataclass(frozen=True)
@@ -123,10 +120,6 @@ class PlannedRun:
     def subject(self) -> str:
         """What its models are called."""
         return PurePath(self.name).name
-
-    @property
-    def label(self) -> str:
-        return self.name.removeprefix(f"{self.stage}/")
 
     @property
     def kind(self) -> Trainable:
@@ -156,9 +149,8 @@ class PlannedRun:
     def chosen(self, folder: Path) -> dict[str, int]:
         """The best seed for each aim; empty while not all runs are validated."""
         validation = next(sheet for sheet in self.sheets if sheet.stage == "validate")
-        if not validation.complete(folder, self.seeds):
-            return {}
-        return choose([*validation.records(folder, self.seeds).values()])
+        whole = not validation.missing(folder, self.seeds)
+        return choose([*validation.records(folder, self.seeds).values()]) if whole else {}
 
     def finished(self, folder: Path) -> bool:
         return self.done(folder) == self.total
@@ -173,7 +165,7 @@ class PlannedRun:
             return 0
         self._check(place)
         done = len(self.outcomes(folder)) if self.kind.outcome else trained_epochs(place)
-        measured = self.sheets and all(sheet.complete(folder, self.seeds) for sheet in self.sheets)
+        measured = self.sheets and not any(sheet.missing(folder, self.seeds) for sheet in self.sheets)
         return self.total if not done and measured else min(done, self.total)
 
     def outcomes(self, folder: Path) -> list[dict[str, Any]]:
@@ -201,8 +193,7 @@ class PlannedRun:
             )
 
 
-@dataclass(frozen=True)
-class State:
+class State(NamedTuple):
     """How far a job has come."""
 
     done: int
@@ -217,38 +208,23 @@ class State:
 
 
 @dataclass(frozen=True)
-class Job(ABC):
-    training: PlannedRun
-
-    @property
-    @abstractmethod
-    def stage(self) -> str: ...
-
-    @property
-    def name(self) -> str:
-        return f"{self.stage} {self.training.label}"
-
-    def memory(self) -> int:
-        """Bytes it takes, about."""
-        return _PROCESS_BYTES
-
-    @abstractmethod
-    def state(self, folder: Path) -> State: ...
-
-    @abstractmethod
-    def seconds(self, folder: Path, device: torch.device, precision: str) -> float:
-        """How long what is left takes, about; 0 where nobody knows."""
-
-    @abstractmethod
-    def run(self, folder: Path, callbacks: Callbacks) -> None: ...
-
-
-class Train(Job):
+class Train:
     """Train the runs, or go on with them."""
+
+    training: PlannedRun
 
     @property
     def stage(self) -> str:
         return self.training.stage
+
+    @property
+    def name(self) -> str:
+        return f"{self.stage} {self.training.name}"
+
+    @property
+    def memory(self) -> int:
+        """Bytes it takes, about."""
+        return _PROCESS_BYTES + self.training.kind.memory(self.training.config, len(self.training.seeds))
 
     def state(self, folder: Path) -> State:
         training, unit = self.training.resolved(folder), self.training.unit
@@ -258,18 +234,16 @@ class Train(Job):
         return State(training.done(folder), training.total, unit)
 
     def seconds(self, folder: Path, device: torch.device, precision: str) -> float:
+        """How long what is left takes, about; 0 where nobody knows."""
         training, state = self.training.resolved(folder) or self.training, self.state(folder)
         left = state.total - state.done
         work = training.kind.work(training.config, len(training.seeds), left, device) if left else 0.0
         return training_seconds(work, device, precision)
 
-    def memory(self) -> int:
-        return _PROCESS_BYTES + self.training.kind.memory(self.training.config, len(self.training.seeds))
-
     def run(self, folder: Path, callbacks: Callbacks) -> None:
         training = self.training.resolved(folder)
         assert training is not None, "runs are validated before they are overtrained"
-        place, label = folder / training.name, training.label
+        place, label, device = folder / training.name, training.name, callbacks.device
         config, seeds, start = training.config, training.seeds, None
         if resume := (place / "config.json").exists():
             config, seeds = read_setup(place)
@@ -279,29 +253,28 @@ class Train(Job):
             callbacks.note(f"{training.follows.name}: best on validation are {told}")
             start = training.follows.load(folder, seeds)
 
-        def progress(what: str, done: int, of: int, told: str) -> None:
-            callbacks.progress(f"{label}: {what}", done, of, "", told)
-            callbacks.check()
-
         def report(epoch: Epoch) -> None:
-            progress(f"{epoch.phase}, epoch" if epoch.phase else "epoch", epoch.number, epoch.of, news(epoch))
+            what = f"{epoch.phase}, epoch" if epoch.phase else "epoch"
+            callbacks.progress(f"{label}: {what}", epoch.number, epoch.of, "", news(epoch))
+
+        def finishing(done: int, of: int, told: str) -> None:
+            callbacks.progress(f"{label}: consolidate", done, of, "", told)
 
         def note(text: str) -> None:
             callbacks.note(f"{label}: {text}")
 
         first, began = training.done(folder), time.monotonic()
         try:
-            finishing = partial(progress, "consolidate")
-            train(config, seeds, place, callbacks.device, resume, report, note, start, finishing=finishing)
+            train(config, seeds, place, device, resume, report, note, start, finishing=finishing)
         finally:
             last, seconds = training.done(folder), round(time.monotonic() - began, 1)
             if last > first:
-                about = {training.unit: [first + 1, last], "seconds": seconds}
-                about |= {"precision": served(read_setup(place)[0].training.precision, callbacks.device)}
-                about |= {"device": describe(callbacks.device), "version": __version__, "commit": callbacks.commit}
+                about = {training.unit: [first + 1, last], "seconds": seconds, "device": describe(device)}
+                about |= {"precision": served(read_setup(place)[0].training.precision, device)}
+                about |= {"version": __version__, "commit": callbacks.commit}
                 append_lines(place / MACHINES, json.dumps(about).encode() + b"\n")
             gc.collect()
-            if on_gpu(callbacks.device):
+            if on_gpu(device):
                 torch.cuda.empty_cache()
         if not training.keep_checkpoint:
             drop_checkpoints(place)
@@ -310,23 +283,20 @@ class Train(Job):
 
 
 @dataclass(frozen=True)
-class Measure(Job):
+class Measure:
     """Records of a training run's runs on a sheet of suites."""
 
+    training: PlannedRun
     sheet: Sheet
+    memory = _PROCESS_BYTES
 
     @property
     def stage(self) -> str:
         return self.sheet.stage
 
-    def _missing(self, folder: Path, seeds: Sequence[int]) -> dict[Asked, list[int]]:
-        """What is asked and the runs that lack a record of it."""
-        found = self.sheet.records(folder, seeds)
-        lacking = {
-            asked: [seed for seed in seeds if (asked.suite.name, asked.way, seed) not in found]
-            for asked in self.sheet.asked
-        }
-        return {asked: runs for asked, runs in lacking.items() if runs}
+    @property
+    def name(self) -> str:
+        return f"{self.stage} {self.training.name}"
 
     def _seeds(self, folder: Path) -> tuple[int, ...] | None:
         """The runs that are measured; None while that cannot be told."""
@@ -343,15 +313,15 @@ class Measure(Job):
         if seeds is None:
             done = self.sheet.proved_alone and self.training.finished(folder)
             what = "a proof of a run" if done else "the training"
-            return State(0, total, "suites", f"{what} of {self.training.label}")
-        return State(total - len({asked.suite for asked in self._missing(folder, seeds)}), total, "suites")
+            return State(0, total, "suites", f"{what} of {self.training.name}")
+        return State(total - len({asked.suite for asked in self.sheet.missing(folder, seeds)}), total, "suites")
 
     def seconds(self, folder: Path, device: torch.device, precision: str) -> float:  # noqa: ARG002
         if not isinstance(self.training.config, Config):
             return 0.0
         model, seeds = self.training.config.model, (self.training.resolved(folder) or self.training).seeds
         total = 0.0
-        for asked, runs in self._missing(folder, seeds).items():
+        for asked, runs in self.sheet.missing(folder, seeds).items():
             space = asked.suite.space
             cells = round((space.terms[1] + 1.5) * (space.columns + 2.5) * asked.samples * len(runs))
             placement = 2.0 * model.width * space.symbols
@@ -362,26 +332,30 @@ class Measure(Job):
         if on_gpu(callbacks.device):
             # A training run before this one may have allowed less; records are of full precision.
             torch.backends.cuda.matmul.allow_tf32 = False
-        seeds, place, name = self._seeds(folder), folder / self.training.name, self.training.label
+        seeds, place, training = self._seeds(folder), folder / self.training.name, self.training
         assert seeds is not None, "runs are trained before they are measured"
         known = read_leakage(place)
         if unknown := [seed for seed in seeds if self.sheet.leaks and seed not in known]:
-            append_leakage(place, leakage(self.training.load(folder, unknown, callbacks.device)))
+            append_leakage(place, leakage(training.load(folder, unknown, callbacks.device)))
         model, loaded = None, []
-        for asked, missing in self._missing(folder, seeds).items():
+        for asked, missing in self.sheet.missing(folder, seeds).items():
             if model is None or loaded != missing:
-                model, loaded = self.training.load(folder, missing, callbacks.device), missing
+                model, loaded = training.load(folder, missing, callbacks.device), missing
 
-            def report(done: int, total: int, label: str = f"{name} on {asked.suite.name}:") -> None:
-                callbacks.progress(label, done, total, "problems measured", "")
-                if done < total:  # at the end the record is kept first
-                    callbacks.check()
+            def report(done: int, total: int, kept: bool = False, on: str = asked.suite.name) -> None:
+                if kept or done < total:  # at the end the record is kept first
+                    callbacks.progress(f"{training.name} on {on}:", done, total, "problems measured", "")
 
             how = {"grids": asked.way[0], "placement": asked.way[1]} if asked.way else {}
-            (subject,), seed = self.training.kind.subjects(model, **how), self.sheet.evaluation_seed
-            records = evaluate(subject, asked.suite, asked.samples, seed, callbacks.commit, report)
-            append(folder / self.sheet.path, records)
-            callbacks.check()
+            (subject,), seed = training.kind.subjects(model, **how), self.sheet.evaluation_seed
+            append(
+                folder / self.sheet.path,
+                evaluate(subject, asked.suite, asked.samples, seed, callbacks.commit, report),
+            )
+            report(asked.samples, asked.samples, kept=True)
+
+
+Job = Train | Measure
 
 
 def outcomes_of(place: Path, config: Any, seeds: Sequence[int]) -> list[dict[str, Any]]:

@@ -2,12 +2,14 @@
 
 An action hangs on the symbol alone, so this is a number for each symbol of a run: no problems are needed.
 
-    FOLDER/NAME/leakage.jsonl     a line for each run of a training run
+    FOLDER/NAME/leakage.jsonl     a line for each run: `actions`, the most probable of every symbol but PAD; `leak`,
+                                  1 − p of that action; `lost`, the positions that a term is expected to lose over 100
+                                  of its digits, each of which should move what stands before it
 """
 
 import json
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 
@@ -18,48 +20,29 @@ from gridsum.ops.placement.plain import ACTIONS, TLU
 _LEAKAGE = "leakage.jsonl"
 
 
-class Leakage(NamedTuple):
-    """Of one run."""
-
-    seed: int
-    actions: dict[str, str]
-    """The most probable action of every symbol but PAD."""
-    leak: dict[str, float]
-    """1 − p of that action."""
-    lost: float
-    """Positions that a term is expected to lose over 100 of its digits: each should move what stands before it."""
-
-
-def leakage(model: Model) -> list[Leakage]:
-    """Of every run of a model."""
-    alphabet = model.config.task.task.alphabet
-    device = next(model.network.parameters()).device
-    codes = torch.arange(1, len(alphabet.symbols), device=device)
-    with torch.no_grad():
-        actions = model.network.actions(codes.expand(model.network.runs, 1, -1))[:, 0].double().cpu()
-    symbols = alphabet.symbols[1:]
+@torch.no_grad()
+def leakage(model: Model) -> list[dict[str, Any]]:
+    """A line for every run of a model."""
+    symbols = model.config.task.task.alphabet.symbols[1:]
+    codes = torch.arange(1, len(symbols) + 1, device=next(model.network.parameters()).device)
+    runs = model.network.actions(codes.expand(model.network.runs, 1, -1))[:, 0].double().cpu()
     digits = [index for index, symbol in enumerate(symbols) if symbol.isdigit()]
-    found = []
-    for seed, run in zip(model.seeds, actions, strict=True):
-        chosen = run.argmax(-1).tolist()
-        found.append(
-            Leakage(
-                seed,
-                {symbol: ACTIONS[action] for symbol, action in zip(symbols, chosen, strict=True)},
-                {symbol: 1 - float(row.max()) for symbol, row in zip(symbols, run, strict=True)},
-                100 * float((1 - run[digits, TLU]).mean()),
-            )
-        )
-    return found
+    return [
+        {
+            "seed": seed,
+            "actions": {symbol: ACTIONS[int(row.argmax())] for symbol, row in zip(symbols, run, strict=True)},
+            "leak": {symbol: 1 - float(row.max()) for symbol, row in zip(symbols, run, strict=True)},
+            "lost": 100 * float((1 - run[digits, TLU]).mean()),
+        }
+        for seed, run in zip(model.seeds, runs, strict=True)
+    ]
 
 
-def append_leakage(folder: Path, found: list[Leakage]) -> None:
-    lines = "".join(json.dumps(one._asdict()) + "\n" for one in found)
-    append_lines(folder / _LEAKAGE, lines.encode())
+def append_leakage(folder: Path, lines: list[dict[str, Any]]) -> None:
+    append_lines(folder / _LEAKAGE, "".join(json.dumps(line) + "\n" for line in lines).encode())
 
 
-def read_leakage(folder: Path) -> dict[int, Leakage]:
-    """By seed; of several for one, the last."""
+def read_leakage(folder: Path) -> dict[int, dict[str, Any]]:
+    """The lines by seed; of several for one, the last."""
     path = folder / _LEAKAGE
-    rows: list[dict[str, Any]] = list(read_objects(path)) if path.exists() else []
-    return {row["seed"]: Leakage(**row) for row in rows}
+    return {line["seed"]: line for line in read_objects(path)} if path.exists() else {}

@@ -8,14 +8,13 @@ import statistics
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from gridsum.config.variants import PAPER_VARIANTS
 from gridsum.evaluation.intervals import CONFIDENCE, MARGIN
 from gridsum.evaluation.orderings import Finding, Pair, findings, judgements
 from gridsum.evaluation.records import Record, read
 from gridsum.evaluation.rendering import TableError, to_markdown
 from gridsum.evaluation.tables import TABLES
 from gridsum.study import rule, tables
-from gridsum.study.reproduction import OVERTRAINED, REPORTED, STRUCTURED, overtrained_name
+from gridsum.study.reproduction import OVERTRAINED, STRUCTURED
 from gridsum.study.results import Results, Trained
 
 NOTES, APPENDIX = "notes.md", "appendix/tables.md"
@@ -32,9 +31,16 @@ _BY_THE_RULE = "Decided once, by the rule in `gridsum/study/rule.py`, of seeds {
 
 
 def write_pages(
-    results: Results, page: Path, command: str, figures: Mapping[str, tuple[Path, str]] | None = None
+    results: Results,
+    page: Path,
+    command: str,
+    figures: Mapping[str, tuple[Path, str]] | None = None,
+    lacking: Sequence[str] = (),
 ) -> dict[Path, str]:
-    """The page that will stand at `page`, and its appendix; `figures` are files with what they show, by name."""
+    """The page that will stand at `page`, and its appendix; `figures` are files with what they show, by name.
+
+    `lacking` are jobs that are not done.
+    """
     appendix, drawn = page.parent / APPENDIX, dict(figures or {})
 
     def made_from(at: Path) -> str:
@@ -52,7 +58,7 @@ def write_pages(
         f"{made_from(page)}{words}. Ours stand beside the numbers of the paper (arXiv 2207.02536).\n",
         _DEFINED.format(_counted(blocks), CONFIDENCE, MARGIN),
         _brief(results, single, over_seeds),
-        _lacking(results),
+        f"**Not whole yet.** Missing are: {', '.join(lacking)}.\n" if lacking else "",
         figure("numbers"),
         notes.read_text() if notes.exists() else "",
         "## Tables III and IV: the best models\n",
@@ -60,7 +66,7 @@ def write_pages(
         "## Table VI: the variants over seeds\n",
         to_markdown(tables.variants(over_seeds)),
         "## The paper's orderings\n",
-        _orderings(_tested(results)),
+        _orderings(findings(results.decisive())),
         to_markdown(tables.structured(read([structured]))) if structured.exists() else "",
         *map(figure, list(drawn)),
         f"[The appendix]({APPENDIX}) has these tables with intervals, every mean, and every comparison.\n",
@@ -92,7 +98,7 @@ def _tables(results: Results, blocks: Sequence[Results]) -> list[str]:
         _papers("ablation", standard),
         to_markdown(tables.mean_standings(of_all)),
         *(to_markdown(tables.variants(found, f"Interpretation {name}")) for name, found in others.items()),
-        to_markdown(tables.comparisons(_tested(results))),
+        to_markdown(tables.comparisons(findings(results.decisive()))),
     ]
 
 
@@ -125,44 +131,6 @@ def _brief(results: Results, single: Sequence[tables.Number], over_seeds: Sequen
 def mean_steps(trained: Trained) -> list[float]:
     """By seed, over all epochs."""
     return [statistics.fmean(run.steps) for run in trained.summary.runs.values() if run.steps]
-
-
-def missing(results: Results) -> list[str]:
-    """What a whole reproduction has and this one lacks, in words."""
-    found = []
-    for name in [*PAPER_VARIANTS, *map(overtrained_name, OVERTRAINED)]:
-        trained = results.trained.get(name)
-        if trained is None:
-            found.append(f"the training of {name}")
-            continue
-        # The log of a run that diverged ends before the others'.
-        done = max((run.epochs for run in trained.summary.runs.values()), default=0)
-        if done < trained.config.training.epochs:
-            found.append(f"epochs {done + 1} to {trained.config.training.epochs} of {name}")
-        suites = [suite.name for suite in REPORTED]
-        found_on = [record.suite for record in trained.measured()]
-        lacking = [suite for suite in suites if found_on.count(suite) < len(trained.seeds)]
-        if lacking:
-            found.append(f"records of {name} on {'all suites' if lacking == suites else ', '.join(lacking)}")
-        if not results.chosen(name):
-            found.append(f"the validation of {name}")
-    return found
-
-
-def _lacking(results: Results) -> str:
-    lacking = missing(results)
-    return "**Not whole yet.** Missing are:\n\n" + "".join(f"- {what}\n" for what in lacking) if lacking else ""
-
-
-def decisive(results: Results) -> list[Record]:
-    """The records that the rule is about, of all its seeds; none while one of them is lacking."""
-    every = [r for trained in results.variants for r in (*trained.measured(rule.WAY), *trained.extra)]
-    records = rule.counting(every)
-    return records if rule.decidable(records) else []
-
-
-def _tested(results: Results) -> dict[Pair, Finding]:
-    return findings(decisive(results))
 
 
 def _orderings(tested: dict[Pair, Finding]) -> str:

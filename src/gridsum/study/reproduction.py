@@ -4,17 +4,13 @@ is measured of each.
     FOLDER/NAME/                  a variant, or one with -overtrained; exact; a baseline with its setting
     FOLDER/NAME/validation.jsonl  records of the problems that models are chosen by
     FOLDER/NAME/summary.json      its logs in few numbers (see `gridsum.training.summary`)
-    FOLDER/block-N/               the same of base and noGroups once more, from seeds of its own
-    FOLDER/extra-seeds/           more seeds of the variants, by which the paper's orderings are decided
-    FOLDER/manifest.json          checksums of all of these, and of the weights
-    FOLDER/reproduction.json      what was asked for last; `gridsum watch` reads it
+    FOLDER/block-N/               the same of the variants once more, from seeds of its own
+    FOLDER/manifest.json          checksums of the weights
 """
 
-import json
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
-from pathlib import Path, PurePath
-from typing import Any
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from pathlib import PurePath
 
 from gridsum.baselines.baseline import find_baseline
 from gridsum.config.fields import override
@@ -22,11 +18,8 @@ from gridsum.config.paper import ConfigError
 from gridsum.config.registry import BASELINES, find
 from gridsum.config.variants import PAPER_VARIANTS, variant
 from gridsum.evaluation.suites import COLLECTIONS, Suite
-from gridsum.io.disk import write_atomically
 from gridsum.io.names import did_you_mean
-from gridsum.study.jobs import Asked, Job, Measure, PlannedRun, Sheet, Train, Way, jobs_of
-from gridsum.study.rule import EXTRA_SEEDS
-from gridsum.training.folders import FolderError
+from gridsum.study.jobs import Asked, Job, PlannedRun, Sheet, Way, jobs_of
 
 OVERTRAINED = {"base": "terms", "noGroups": "digits"}
 """The variants whose best runs the paper overtrains, and what it shows each of them for."""
@@ -60,7 +53,7 @@ VALIDATION_SEED = 7
 BASELINE_RECORDS = "records/baselines.jsonl"
 STRUCTURED = "records/structured.jsonl"
 """Where records of the collection `structured` lie, if there are any; `gridsum evaluate` makes them."""
-_FILE, EXTRA_FOLDER, BLOCK = "reproduction.json", "extra-seeds", "block-"
+BLOCK = "block-"
 _QUICK_SAMPLES = 2
 _QUICK_EPOCHS = {"training.epochs": 2, "training.steps_per_epoch": 1, "training.batch": 8}
 _QUICK_PAPER = {
@@ -136,10 +129,10 @@ class Reproduction:
     seeds: tuple[int, ...]
     precision: str = "auto"
     quick: bool = False
-    interpretation: str | None = None
+    setting: str | None = None
     """Another interpretation of the paper than the default."""
-    blocks: int = 1
-    """How often the best of as many seeds are chosen and overtrained; each time from the seeds that follow."""
+    blocks: tuple[int, ...] = (0,)
+    """Block N has the seeds N times as far on; the best runs of each block are chosen and overtrained."""
 
     @property
     def paper(self) -> tuple[str, ...]:
@@ -151,42 +144,31 @@ class Reproduction:
 
     def jobs(self) -> list[Job]:
         """All but the report, in the order they are done."""
-        first = [self._standard(name) for name in self.paper]
-        again = [self._block(training, number) for number in range(1, self.blocks) for training in first]
-        standard = [*first, *(training for training in again if training.subject in OVERTRAINED)]
+        standard = [self._standard(name, block) for block in self.blocks for name in self.paper]
         overtrained = [self._overtrained(training) for training in standard if training.subject in OVERTRAINED]
-
-        def measured(stage: str, planned: Sequence[PlannedRun]) -> list[Job]:
-            return [Measure(one, sheet) for one in planned for sheet in one.sheets if sheet.stage == stage]
-
-        found = [*map(Train, standard), *measured("validate", standard)]
-        found += [*map(Train, overtrained), *measured("validate", overtrained)]
-        found += measured("measure", [*standard, *overtrained])
-        found += [job for training in map(self._extra, first) for job in jobs_of([training])]
+        jobs = [*jobs_of(standard), *jobs_of(overtrained)]
+        found = sorted(jobs, key=lambda job: job.stage == "measure")  # which nothing waits for
         if EXACT in self.variants:
             found += jobs_of([self._exact()])
         return found + jobs_of(self._baseline(*name.split("/")) for name in self.baselines)
 
-    def _standard(self, name: str) -> PlannedRun:
+    def _standard(self, variant_name: str, block: int) -> PlannedRun:
         changes = {"training.precision": self.precision, **(_QUICK_PAPER if self.quick else {})}
-        config = override(variant(name, self.interpretation), changes)
+        config = override(variant(variant_name, self.setting), changes)
+        name = f"{BLOCK}{block}/{variant_name}" if block else variant_name
+        validate, measure = self._sheets(name)
+        if block:  # of what is not overtrained there, Table VI alone is told
+            measure = replace(measure, asked=self._asked(COLLECTIONS["ablation"], _on_every_grid))
+        seeds = tuple(seed + block * len(self.seeds) for seed in self.seeds)
         # Overtraining goes on with the optimiser's moments.
-        return PlannedRun(name, config, self.seeds, self._sheets(name), keep_checkpoint=name in OVERTRAINED)
+        return PlannedRun(name, config, seeds, (validate, measure), keep_checkpoint=variant_name in OVERTRAINED)
 
-    def _sheets(self, name: str) -> tuple[Sheet, ...]:
+    def _sheets(self, name: str) -> tuple[Sheet, Sheet]:
         validation = self._asked(COLLECTIONS["validation"], _on_every_grid)
         return (
             Sheet("validate", f"{name}/validation.jsonl", validation, VALIDATION_SEED),
             Sheet("measure", records_of(name), self._asked(REPORTED, _all_ways), leaks=True),
         )
-
-    def _block(self, standard: PlannedRun, number: int) -> PlannedRun:
-        """The same from other seeds. Those that are not overtrained are measured for Table VI alone."""
-        name = f"{BLOCK}{number}/{standard.name}"
-        validate, measure = self._sheets(name)
-        measure = replace(measure, asked=self._asked(COLLECTIONS["ablation"], _on_every_grid))
-        seeds = tuple(seed + number * len(self.seeds) for seed in self.seeds)
-        return replace(standard, name=name, seeds=seeds, sheets=(validate, measure))
 
     def _overtrained(self, standard: PlannedRun) -> PlannedRun:
         name = overtrained_name(standard.name)
@@ -194,12 +176,6 @@ class Reproduction:
         config = override(standard.config, {"objective.weight": OVERTRAINING_WEIGHT, "training.epochs": epochs})
         sheets, a_seed_for_each_aim = self._sheets(name), standard.seeds[:2]
         return PlannedRun(name, config, a_seed_for_each_aim, sheets, standard, "overtrain", False)
-
-    def _extra(self, standard: PlannedRun) -> PlannedRun:
-        path = f"{EXTRA_FOLDER}/records/{standard.name}.jsonl"
-        sheet = Sheet(EXTRA_FOLDER, path, self._asked(COLLECTIONS["ablation"], _on_every_grid))
-        name, seeds = f"{EXTRA_FOLDER}/{standard.name}", tuple(EXTRA_SEEDS)
-        return replace(standard, name=name, seeds=seeds, sheets=(sheet,), stage=EXTRA_FOLDER, keep_checkpoint=False)
 
     def _exact(self) -> PlannedRun:
         config = find(EXACT).configure(changes=_QUICK_EXACT if self.quick else {})
@@ -235,21 +211,3 @@ def records_of(name: str) -> str:
 
 def overtrained_name(name: str) -> str:
     return f"{name}-overtrained"
-
-
-def write_reproduction(folder: Path, asked: Reproduction) -> None:
-    """Keep what was asked for last, for whoever looks at how far it is."""
-    write_atomically(folder / _FILE, json.dumps(asdict(asked)).encode() + b"\n")
-
-
-def holds_reproduction(folder: Path) -> bool:
-    return (folder / _FILE).is_file()
-
-
-def read_reproduction(folder: Path) -> Reproduction:
-    try:
-        about: dict[str, Any] = json.loads((folder / _FILE).read_text())
-        variants, seeds = tuple(about.pop("variants")), tuple(about.pop("seeds"))
-        return Reproduction(variants, seeds, **about)
-    except (ValueError, KeyError, TypeError) as error:
-        raise FolderError(f"{folder / _FILE} cannot be read: {error!r}") from None

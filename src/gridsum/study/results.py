@@ -2,23 +2,24 @@
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
 from gridsum.config.paper import Config
 from gridsum.config.variants import PAPER_VARIANTS
-from gridsum.evaluation.records import Record, read
+from gridsum.evaluation.records import Record, append, read
 from gridsum.evaluation.suites import COLLECTIONS
 from gridsum.io.disk import write_atomically
 from gridsum.model.store import WEIGHTS
+from gridsum.study import rule
 from gridsum.study.jobs import Way
-from gridsum.study.reproduction import AS_PUBLISHED, BLOCK, EXTRA_FOLDER, ON_EVERY_GRID, OVERTRAINED, overtrained_name
+from gridsum.study.reproduction import AS_PUBLISHED, BLOCK, ON_EVERY_GRID, OVERTRAINED, overtrained_name
 from gridsum.study.selection import best, choose
 from gridsum.training.folders import read_setup, seed_folder
 from gridsum.training.summary import Summary, read_summary, write_summary
 
-MANIFEST = "manifest.json"
+MANIFEST, ORDERINGS = "manifest.json", "records/orderings.jsonl"
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,6 @@ class Trained:
     summary: Summary
     validation: list[Record]
     records: list[Record]
-    extra: list[Record]
-    """Records of other seeds: they are in no table of means, but the paper's orderings are decided by them too."""
 
     @property
     def name(self) -> str:
@@ -97,12 +96,15 @@ class Results:
         return [self, *map(load_results, sorted(self.folder.glob(f"{BLOCK}*")))]
 
     def of_all_seeds(self) -> list[Record]:
-        """Of every seed that was trained by the standard, on every grid size; of one trained twice, its block's."""
-        found: dict[tuple[str, str, int | None], Record] = {}
-        for trained in (trained for results in self.replications() for trained in results.variants):
-            for record in (*trained.extra, *trained.measured(ON_EVERY_GRID)):
-                found[record.variant, record.suite, record.seed] = record
-        return list(found.values())
+        """Of every seed that was trained by the standard, on every grid size."""
+        paths = [path for name in PAPER_VARIANTS for path in sorted(self.folder.glob(f"**/records/{name}.jsonl"))]
+        return [record for path in paths for record in _last(path) if record.way == ON_EVERY_GRID]
+
+    def decisive(self) -> list[Record]:
+        """The records that the paper's orderings are decided by: those kept, else those that do now; or none."""
+        kept = self.folder / ORDERINGS
+        found = read([kept]) if kept.exists() else rule.counting(self.of_all_seeds())
+        return found if rule.decidable(found) else []
 
 
 def load_results(folder: Path) -> Results:
@@ -112,13 +114,11 @@ def load_results(folder: Path) -> Results:
 
 def _load(folder: Path, name: str) -> Trained:
     config, seeds = read_setup(folder / name)
-    validation, found, others = (
-        _last(folder / path)
-        for path in (f"{name}/validation.jsonl", f"records/{name}.jsonl", f"{EXTRA_FOLDER}/records/{name}.jsonl")
+    validation, records = (
+        [record for record in _last(folder / path) if record.seed in seeds]
+        for path in (f"{name}/validation.jsonl", f"records/{name}.jsonl")
     )
-    ours, of_ours = [record for record in found if record.seed in seeds], [r for r in validation if r.seed in seeds]
-    extra = [record for record in (*found, *others) if record.seed not in seeds]
-    return Trained(folder / name, config, read_summary(folder / name), of_ours, ours, extra)
+    return Trained(folder / name, config, read_summary(folder / name), validation, records)
 
 
 def _last(path: Path) -> list[Record]:
@@ -128,7 +128,12 @@ def _last(path: Path) -> list[Record]:
 
 
 def keep(results: Results) -> None:
-    """Keep of every training a summary of its logs, and the checksums of its weights: neither need stay themselves."""
+    """Keep of every training a summary of its logs, and the checksums of its weights: neither need stay themselves.
+
+    And the records that the paper's orderings are decided by, once all of them are there.
+    """
+    if (decisive := results.decisive()) and not (results.folder / ORDERINGS).exists():
+        append(results.folder / ORDERINGS, [replace(record, batches=None) for record in decisive])
     path = results.folder / MANIFEST
     known = json.loads(path.read_text()) if path.exists() else {}
     for name, trained in results.trained.items():

@@ -9,7 +9,7 @@ from gridsum.evaluation.records import read
 from gridsum.io.disk import write_atomically
 from gridsum.io.limits import duration
 from gridsum.model.store import SHIPPED, shipped, shipped_records
-from gridsum.ops.devices import describe
+from gridsum.ops.devices import describe, on_gpu
 from gridsum.ops.forms import served
 from gridsum.study import baselines
 from gridsum.study.drawings import drawings_at
@@ -21,8 +21,6 @@ from gridsum.study.shipping import ship, ship_exact
 
 _SUBJECT_WIDTH = 24
 """Of the column of training runs in a plan, at least."""
-_MEASURED = "an H200 or a server's cores"
-"""What estimates are made for."""
 Tell = Callable[[str], None]
 
 
@@ -35,19 +33,18 @@ def plan(jobs: Sequence[Job], folder: Path, device: torch.device, precision: str
     if not jobs:
         return "  nothing of this has a cost"
     lines, total, served_as = [], 0.0, served(precision, device)
-    width = max(_SUBJECT_WIDTH, *(len(job.training.label) + 2 for job in jobs))
+    width = max(_SUBJECT_WIDTH, *(len(job.training.name) + 2 for job in jobs))
     for job in jobs:
         state = job.state(folder)
         seconds = 0.0 if state.finished else job.seconds(folder, device, served_as)
         total += seconds
         left = "done" if state.finished else f"about {duration(seconds)}" if seconds else "not estimated"
         amount = f"{state.done} of {state.total} {state.unit}"
-        lines.append(f"  {job.stage:<11} {job.training.label:<{width}}{amount:<20}{left}")
-    machine = describe(device).split(";")[0]
-    done = all(line.endswith("done") for line in lines)
-    left = f"left: about {duration(total)} on {machine}, if it is as fast as {_MEASURED}"
-    end = "nothing is left to do" if done else left
-    return "\n".join([*lines, f"  {end}"])
+        lines.append(f"  {job.stage:<11} {job.training.name:<{width}}{amount:<20}{left}")
+    done, threads = all(line.endswith("done") for line in lines), torch.get_num_threads()
+    rate = "the rate of an H200" if on_gpu(device) else f"the rate of a server's cores, of which it uses {threads}"
+    left = f"left: about {duration(total)} on {describe(device).split(';')[0]}, by {rate}"
+    return "\n".join([*lines, f"  {'nothing is left to do' if done else left}"])
 
 
 def draw_figures(
@@ -83,7 +80,8 @@ def write_report(folder: Path, page: Path, asked: Reproduction, tell: Tell) -> N
         for one in results.replications():
             keep(one)
         drawn = {one.name: (path, one.caption) for one, path in drawings_at(page).items() if path.exists()}
-        made = write_pages(results, page, f"gridsum reproduce --out {folder} --only figures report", drawn)
+        lacking = [job.name for job in asked.jobs() if not job.state(folder).finished]
+        made = write_pages(results, page, f"gridsum reproduce --out {folder} --only figures report", drawn, lacking)
     if asked.baselines:
         ours = [shipped_records(name) for name in shipped() if shipped_records(name).exists()]
         made |= baselines.pages([*read(ours), *baselines.baseline_records(folder)], folder, page.parent)

@@ -1,7 +1,6 @@
 """A sweep: one fleet of seeds for each of many configurations, and how good each became.
 
-FOLDER/sweep.json             the configurations, by name
-FOLDER/NAME/                  a training folder
+FOLDER/NAME/                  a training folder, whose name says what is changed
 FOLDER/records/NAME.jsonl     records of its runs, if suites were asked for
 """
 
@@ -13,14 +12,12 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, TypeVar
 
-from gridsum.config.fields import fields_of, override, to_json
-from gridsum.config.registry import find, read_config
+from gridsum.config.fields import fields_of, override
+from gridsum.config.registry import find
 from gridsum.evaluation.suites import Suite
-from gridsum.io.disk import write_atomically
 from gridsum.study.jobs import Asked, Job, PlannedRun, Sheet, jobs_of, outcomes_of
 from gridsum.training.folders import read_metrics
 
-_SETUP = "sweep.json"
 _MOST = 10_000
 Configuration = TypeVar("Configuration")
 
@@ -47,28 +44,6 @@ def configurations(base: Configuration, changes: Sequence[Mapping[str, Any]]) ->
     return found
 
 
-def write_sweep(folder: Path, configs: Mapping[str, Any], seeds: Sequence[int]) -> None:
-    """Keep what a sweep is; refuse a folder that holds another one."""
-    setup = {"seeds": list(seeds), "configurations": {name: json.loads(to_json(c)) for name, c in configs.items()}}
-    path = folder / _SETUP
-    if path.exists() and json.loads(path.read_text()) != setup:
-        raise SweepError(f"{folder} holds another sweep; call it as it was begun, or choose another --out")
-    write_atomically(path, json.dumps(setup, indent=1).encode() + b"\n")
-
-
-def read_sweep(folder: Path) -> tuple[dict[str, Any], tuple[int, ...]]:
-    try:
-        setup = json.loads((folder / _SETUP).read_text())
-        configs = {name: read_config(data) for name, data in setup["configurations"].items()}
-        return configs, tuple(setup["seeds"])
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise SweepError(f"{folder / _SETUP} cannot be read as a sweep: {error}") from None
-
-
-def holds_sweep(folder: Path) -> bool:
-    return (folder / _SETUP).is_file()
-
-
 def sweep_jobs(
     configs: Mapping[str, Any], seeds: tuple[int, ...], suites: Sequence[Suite] = (), samples: int | None = None
 ) -> list[Job]:
@@ -79,23 +54,21 @@ def sweep_jobs(
     )
 
 
-def listed(folder: Path, configs: Mapping[str, Any], seeds: Sequence[int]) -> list[str]:
-    """How good each configuration became at the end of its training, the best first, as lines."""
-    rows: list[tuple[float, int, str, str]] = []
+def listed(folder: Path, configs: Mapping[str, Any], seeds: Sequence[int]) -> str:
+    """How good each configuration became at the end of its training, a line for each, the best first."""
+    rows: list[tuple[float, str]] = []
     proofs = all(find(config.variant).outcome for config in configs.values())
     for name in configs:
         if proofs:
             results = outcomes_of(folder / name, configs[name], seeds)
             proved = sum(result["proved"] for result in results)
-            rows.append((proved, len(results), f"{proved:>7}", name))
-            continue
-        ends = [log[-1] for log in (read_metrics(folder / name, seed) for seed in seeds) if log]
-        if ends:
+            rows.append((proved, f"{proved:>7} {len(results):>5}  {name}\n"))
+        elif ends := [log[-1] for log in (read_metrics(folder / name, seed) for seed in seeds) if log]:
             accuracy, loss = (fmean(line[part] for line in ends) for part in ("accuracy", "total"))
-            rows.append((accuracy, len(ends), f"{accuracy:>9.4f} {loss:>8.4f}", name))
+            rows.append((accuracy, f"{accuracy:>9.4f} {loss:>8.4f} {len(ends):>5}  {name}\n"))
     header = f"{'proved':>7}" if proofs else f"{'accuracy':>9} {'loss':>8}"
     ordered = sorted(rows, key=lambda row: -row[0])
-    return [f"{header} {'runs':>5}  configuration", *(f"{told} {runs:>5}  {name}" for _, runs, told, name in ordered)]
+    return f"{header} {'runs':>5}  configuration\n" + "".join(told for _, told in ordered)
 
 
 def changes_asked(base: Any, axes: Sequence[str], listing: str | None) -> list[dict[str, Any]]:

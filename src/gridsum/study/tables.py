@@ -6,8 +6,6 @@ from pathlib import PurePath
 from statistics import median
 from typing import NamedTuple
 
-import numpy as np
-
 from gridsum.evaluation import paper
 from gridsum.evaluation.families import CHAINS
 from gridsum.evaluation.intervals import (
@@ -120,7 +118,7 @@ def overtrained_runs(blocks: Sequence[Results]) -> Table:
                 standings = [against_paper(*beside).standing for beside in _beside(name, records)]
                 matched = sum(standing in ("above", "matched") for standing in standings)
                 counts += [f"{matched} of {len(standings)}", longest_solved(records)]
-            lost = f"{leaks[seed].lost:.3f}" if seed in leaks else NOTHING
+            lost = f"{leaks[seed]['lost']:.3f}" if seed in leaks else NOTHING
             rows.append((name, str(seed), *counts[:2], lost, *counts[2:], "yes" if seed == shown.seed else ""))
     caption = (
         f"Of the paper's numbers for the variant in Tables III and IV, those above or matched. {CRITERION} Longest: "
@@ -135,7 +133,7 @@ def overtrained_runs(blocks: Sequence[Results]) -> Table:
 
 def leaks_against_length(blocks: Sequence[Results]) -> list[str]:
     """Spearman's correlation over the standard runs of all blocks, for each variant."""
-    from scipy.stats import rankdata
+    from scipy.stats import spearmanr
 
     told = []
     for name in OVERTRAINED:
@@ -143,10 +141,10 @@ def leaks_against_length(blocks: Sequence[Results]) -> list[str]:
         for trained in (results.trained[name] for results in blocks if name in results.trained):
             leaks = read_leakage(trained.place)
             right = {one.seed: one.seq for one in trained.measured(ON_EVERY_GRID) if one.suite == ABLATION_SUITES[0]}
-            pairs += [(leaks[seed].lost, right[seed]) for seed in trained.seeds if seed in leaks and seed in right]
-        ranks = [rankdata(side) for side in zip(*pairs, strict=True)]
-        if ranks and all(len({*side}) > 1 for side in ranks):
-            told.append(f"{name} {np.corrcoef(*ranks)[0, 1]:+.2f} over {len(pairs)} runs")
+            pairs += [(leaks[seed]["lost"], right[seed]) for seed in trained.seeds if seed in leaks and seed in right]
+        lost, solved = [one for one, _ in pairs], [one for _, one in pairs]
+        if len({*lost}) > 1 and len({*solved}) > 1:  # else there is no order to compare
+            told.append(f"{name} {spearmanr(lost, solved)[0]:+.2f} over {len(pairs)} runs")
     return told or ["not measured"]
 
 

@@ -7,10 +7,8 @@ from typing import Any, NamedTuple
 
 from gridsum.config.registry import find
 from gridsum.evaluation.rendering import Table, to_text
-from gridsum.study.heartbeat import last_beats
-from gridsum.study.jobs import Job, outcomes_of
-from gridsum.study.reproduction import EXTRA_FOLDER, holds_reproduction, read_reproduction
-from gridsum.study.sweep import holds_sweep, read_sweep, sweep_jobs
+from gridsum.study.heartbeat import DONE, Beat
+from gridsum.study.jobs import outcomes_of
 from gridsum.training.folders import FolderError, read_metrics, read_setup
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
@@ -29,38 +27,26 @@ class Seen(NamedTuple):
     ended: bool
 
 
-def jobs_in(folder: Path) -> list[Job]:
-    """The jobs of a reproduction or a sweep; none where a folder holds neither."""
-    if holds_sweep(folder):
-        return sweep_jobs(*read_sweep(folder))
-    if not holds_reproduction(folder):
-        return []
-    extra = (folder / EXTRA_FOLDER).exists()
-    return [job for job in read_reproduction(folder).jobs() if extra or job.stage != EXTRA_FOLDER]
-
-
-def status(folder: Path, jobs: Sequence[Job], everything: bool = False) -> tuple[list[str], bool]:
+def status(last: dict[str, Beat], everything: bool = False) -> tuple[str, bool]:
     """A line for each job that runs or could run, or for every one, and their counts; and whether all are done."""
-    last = last_beats(folder)
     counts = {"done": 0, "running": 0, "waiting": 0, "ready": 0}
     lines = []
-    for job in jobs:
-        state, beat = job.state(folder), last.get(job.name)
-        told = ""
-        if state.finished:
-            kind, told = "done", "done" if everything else ""
-        elif beat is not None and beat.current:
+    for name, beat in last.items():
+        told = beat.state
+        if beat.state == DONE:
+            kind = "done"
+        elif beat.current:
             kind, told = "running", f"runs on {beat.machine} (process {beat.process})"
             told += "" if beat.seconds_left is None else f", about {beat.seconds_left / 60:.0f} min left"
-        elif state.waits_for:
-            kind, told = "waiting", f"waits for {state.waits_for}" if everything else ""
+        elif beat.state.startswith("waits"):
+            kind = "waiting"
         else:
             kind, told = "ready", "not running"
         counts[kind] += 1
-        if told:
-            lines.append(f"{job.name:<44} {state.done:>5} of {state.total} {state.unit:<8} {told}")
-    lines.append("; ".join(f"{count} {name}" for name, count in counts.items()))
-    return lines, counts["done"] == sum(counts.values())
+        if everything or kind in ("running", "ready"):
+            lines.append(f"{name:<44} {beat.done:>5} of {beat.total} {beat.unit:<8} {told}\n")
+    lines.append("; ".join(f"{count} {name}" for name, count in counts.items()) + "\n")
+    return "".join(lines), counts["done"] == len(last)
 
 
 def look(folder: Path) -> Seen:

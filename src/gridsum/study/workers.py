@@ -1,4 +1,4 @@
-"""Jobs done by several workers at once: processes of this machine, or tasks of a Ray cluster.
+"""Jobs done by workers: this process, several processes of this machine, or tasks of a Ray cluster.
 
 A job keeps what it has done in its folder, which all workers see, and goes on from there. So a job whose worker dies is
 simply done again; and a driver that dies is started again by the same command.
@@ -25,7 +25,7 @@ import torch
 from gridsum.api.progress import Progress
 from gridsum.io.disk import LockedError
 from gridsum.io.limits import told
-from gridsum.study.heartbeat import heartbeat
+from gridsum.study.heartbeat import heartbeat, tell_state
 from gridsum.study.jobs import Callbacks, Job
 
 _PATIENCE = 120.0
@@ -53,7 +53,7 @@ class Workers(NamedTuple):
 
     described: str
     submit: Callable[..., "Future[Done]"]
-    """Takes the arguments of `do_job`."""
+    """Takes a job, its folder and the commit that records name."""
 
 
 def do_jobs(
@@ -73,34 +73,27 @@ def do_jobs(
 
     def progress(label: str, done: int, total: int, unit: str, news: str) -> None:
         shown.update(label, done, total, news, unit=unit)
+        check()
+
+    def submit(job: Job, folder: Path, _: str | None) -> "Future[Done]":
+        future: Future[Done] = Future()
+        future.set_result(do_job(job, folder, callbacks=Callbacks(device, progress, note, commit)))
+        return future
 
     if on is None:
-        return run_here(jobs, folder, Callbacks(device, progress, note, check, commit))
+        return run_by(Workers("this process", submit), jobs, folder, commit, note)
     kind, _, most = on.partition(":")
     with processes(int(most)) if kind == "processes" else cluster(on, gpus_per_job, note) as workers:
         note(f"{len(jobs)} jobs on {workers.described}; gridsum watch {folder} says how far")
         return run_by(workers, jobs, folder, commit, note, check)
 
 
-def run_here(jobs: Sequence[Job], folder: Path, callbacks: Callbacks) -> list[Job]:
-    """Do all jobs in this process; returns those that wait for others."""
-    waiting = []
-    for job in jobs:
-        state = job.state(folder)
-        if state.waits_for and not state.finished:
-            callbacks.note(f"{job.name} is left out: it waits for {state.waits_for}")
-            waiting.append(job)
-        elif not state.finished:
-            job.run(folder, callbacks)
-    return waiting
-
-
 def run_by(
     workers: Workers,
     jobs: Sequence[Job],
     folder: Path,
-    commit: str | None,
-    note: Callable[[str], None],
+    commit: str | None = None,
+    note: Callable[[str], None] = lambda _: None,
     check: Callable[[], None] = lambda: None,
 ) -> list[Job]:
     """Do all jobs by workers, each as soon as what it waits for is done; returns those that still wait in the end."""
@@ -117,6 +110,9 @@ def run_by(
         elif not state.finished:
             running[workers.submit(job, folder, commit)] = job
 
+    if any(not (state.finished or state.waits_for) for state in [job.state(folder) for job in jobs]):
+        for job in jobs:
+            tell_state(folder, job)
     for job in jobs:
         look(job)
     while running:
@@ -125,7 +121,7 @@ def run_by(
         for future in done:
             job, result = running.pop(future), _result(future)
             note(f"{job.name}: done on {result.machine} in {result.seconds:.0f} s")
-            for other in [other for other, what in waiting.items() if what.endswith(f" {job.training.label}")]:
+            for other in [other for other, what in waiting.items() if what.endswith(f" {job.training.name}")]:
                 look(other)
     for job in waiting:
         note(f"{job.name} is left out: it waits for {job.state(folder).waits_for}")
@@ -143,23 +139,26 @@ def _result(future: "Future[Done]") -> Done:
     raise cause
 
 
-def do_job(job: Job, folder: Path, commit: str | None) -> Done:
+def do_job(job: Job, folder: Path, commit: str | None = None, callbacks: Callbacks | None = None) -> Done:
     """Do a job in this process; if another one works on it at that moment, wait for that."""
     began = time.monotonic()
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    with heartbeat(folder, job.name) as heart:
+    callbacks = callbacks or Callbacks(torch.device("cuda" if torch.cuda.is_available() else "cpu"), commit=commit)
+    with heartbeat(folder, job.name) as beat:
 
-        def progress(_: str, done: int, total: int, unit: str, __: str) -> None:
-            heart.beat(done, total, at_once=not unit)
+        def progress(label: str, done: int, total: int, unit: str, news: str) -> None:
+            beat(done, total, unit)
+            callbacks.progress(label, done, total, unit, news)
 
+        heard = Callbacks(callbacks.device, progress, callbacks.note, callbacks.commit)
         while not job.state(folder).finished:
             try:
-                job.run(folder, Callbacks(device, progress, commit=commit))
+                job.run(folder, heard)
                 break
             except LockedError:
                 if time.monotonic() > began + _PATIENCE:
                     raise
                 time.sleep(_LOOK_SECONDS)
+    tell_state(folder, job)
     return Done(socket.gethostname(), time.monotonic() - began)
 
 
@@ -224,10 +223,7 @@ def _work(*asked: Any) -> Done:
 
 @contextmanager
 def cluster(
-    where: str,
-    gpus_per_job: float | None = None,
-    note: Callable[[str], None] = lambda _: None,
-    cpus: int | None = None,
+    where: str, gpus_per_job: float | None = None, note: Callable[[str], None] = lambda _: None, cpus: int | None = None
 ) -> Iterator[Workers]:
     """A cluster of Ray's: that at an address, or one on this machine that ends with it.
 
@@ -257,13 +253,13 @@ def cluster(
     task, lacked = ray.remote(max_retries=-1, retry_exceptions=False)(do_job), set()
 
     def submit(job: Job, *asked: Any) -> "Future[Done]":
-        wanted = {"CPU": 1.0, "GPU": gpus, "memory": job.memory()}
+        wanted = {"CPU": 1.0, "GPU": gpus, "memory": job.memory}
         machines = [node["Resources"] for node in ray.nodes() if node["Alive"]]
-        lacking = f"1 core, {gpus:g} GPUs and {told(job.memory())} of memory"
+        lacking = f"1 core, {gpus:g} GPUs and {told(job.memory)} of memory"
         if lacking not in lacked and not any(all(one.get(n, 0) >= wanted[n] for n in wanted) for one in machines):
             lacked.add(lacking)
             note(f"{job.name} waits for a machine with {lacking}; the cluster has none now")
-        asking = task.options(name=job.name, num_cpus=1, num_gpus=gpus, memory=job.memory())
+        asking = task.options(name=job.name, num_cpus=1, num_gpus=gpus, memory=job.memory)
         return asking.remote(job, *asked).future()
 
     machines = sum(node["Alive"] for node in ray.nodes())
