@@ -69,13 +69,6 @@ def test_the_json_of_a_rule_is_a_model_without_its_network(tmp_path: Path):
         model.solve("58+67", network=True)
 
 
-def test_a_folder_of_several_seeds_needs_one_named(training: gridsum.TrainingRun):
-    with pytest.raises(ModelError, match=r"holds 2 trained seeds; name one of them, .* or choose one of seed=0, 7"):
-        gridsum.load(training.folder)
-    with pytest.raises(ModelError, match="has no seed 3"):
-        gridsum.load(training.folder, seed=3)
-
-
 def test_keywords_can_be_completed():
     offered = [getattr(gridsum, name) for name in gridsum.__all__ if callable(getattr(gridsum, name))]
     offered.remove(gridsum.Answer)  # which nobody makes by hand
@@ -119,8 +112,9 @@ def test_a_proof_and_an_export(tmp_path: Path):
 def test_a_trained_folder_is_loaded_by_path_or_text(training: gridsum.TrainingRun):
     assert len(training) == 2
     assert [model.name for model in training] == [str(training.folder / "seed-0"), str(training.folder / "seed-7")]
-    assert gridsum.load(training.folder, seed=7).solve("1+2").answer is not None
     assert gridsum.load(str(training.folder / "seed-7")).name == training[1].name
+    with pytest.raises(ModelError, match=r"holds 2 trained seeds; name one of them, such as .*seed-0"):
+        gridsum.load(training.folder)
     assert [line["epoch"] for line in training.log(7)] == [1]
     again = gridsum.train(out=training.folder, resume=True, settings={"training.epochs": 2}, device="cpu", quiet=True)
     assert [line["epoch"] for line in again.log()] == [1, 2]
@@ -184,7 +178,7 @@ def test_pictures_and_films(tmp_path: Path):
     assert repr(film) == f"<film: {len(film):,} bytes>"
 
 
-def test_scores_have_three_forms():
+def test_scores_show_themselves():
     scores = gridsum.evaluate(["exact", _wrong], ["2x3", "examples"], samples=4)
     assert [(record.model, record.suite) for record in scores] == [
         ("exact", "2x3"),
@@ -196,7 +190,6 @@ def test_scores_have_three_forms():
     assert scores[2].seq == 0.0
     assert "exact" in str(scores)
     assert "| exact" in scores.to_markdown() == scores._repr_markdown_()
-    assert scores.to_dataframe()["seq"].tolist() == [1.0, 1.0, 0.0, 0.0]
 
 
 def _wrong(text: str) -> str:

@@ -100,7 +100,7 @@ def test_solving_loads_only_what_solving_needs(model: str):
     loaded = set(done.err.split())
     assert done.status == 0
     assert "gridsum.evaluation.solving" in loaded
-    assert not {"rich", "gridsum.api.terminal", "gridsum.evaluation.evaluate", "gridsum.training.loop"} & loaded
+    assert not {"rich", "gridsum.evaluation.evaluate", "gridsum.training.loop"} & loaded
 
 
 def test_a_command_tells_torch_s_allocator_before_torch_is_loaded(monkeypatch):

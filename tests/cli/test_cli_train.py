@@ -105,7 +105,7 @@ def test_a_signal_to_stop_loses_nothing_either(training: list[str], tmp_path: Pa
 def test_a_setting_and_overrides_reach_the_run(command: Command, tiny_options: list[str], tmp_path: Path):
     folder = tmp_path / "run"
     given = ["--variant", "SASA", "--setting", "text", "--seeds", "5", "--training.epochs", "1", "--task.digits", "1,2"]
-    more = ["--task.spare_rows", "2", "--model.query_encoding", "no"]
+    more = ["--task.spare_rows", "2", "--model.query_encoding", "false"]
     status, out, err = command("train", "--out", str(folder), *given, *tiny_options, *more)
     assert (status, out) == (0, "")
     setup = json.loads((folder / "config.json").read_text())

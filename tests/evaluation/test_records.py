@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gridsum.api.scores import Scores
-from gridsum.evaluation.records import Record, RecordError, append, read
+from gridsum.evaluation.records import Record, RecordError, append, check_file, read
 from gridsum.io.disk import LineError
 
 Make = Callable[..., Record]
@@ -107,12 +106,12 @@ def test_what_a_crash_left_is_passed_over_and_mended_by_appending(
 
 
 @pytest.mark.parametrize("content", ["my notes\nwithout a last newline", '{"weights": 1}', "[1]\n", '{"model": "ba'])
-def test_a_file_that_is_not_ours_is_left_alone(tmp_path: Path, make_record: Make, content: str) -> None:
+def test_a_file_that_is_not_ours_is_left_alone(tmp_path: Path, content: str) -> None:
     """Nor is one whose first record was torn: nothing says that it is a record."""
     path = tmp_path / "notes.txt"
     path.write_text(content)
     with pytest.raises(RecordError, match=r"notes.txt does not begin with a record.*name another file"):
-        Scores([make_record()]).save(path)
+        check_file(path)
     assert path.read_text() == content
 
 

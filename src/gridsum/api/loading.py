@@ -1,25 +1,21 @@
-"""Models by their names: a shipped one, the folder of a training run, a weights file, or the JSON of a rule."""
+"""Models by their names: a shipped one, the folder of a trained seed, a weights file, or the JSON of a rule."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gridsum.api.models import Model
-from gridsum.api.options import ModelError, Patch, check_seed
+from gridsum.api.options import ModelError, Patch
 from gridsum.api.rules import RuleModel
 from gridsum.api.traces import Trace
 from gridsum.io.names import DEFAULT_MODEL, MODELS
 
 if TYPE_CHECKING:
     from gridsum.automaton.proof import Proof
-    from gridsum.evaluation.solving import PlacementRule
-    from gridsum.model.inference import HaltingRule
 
 
-def load(name: str | Path = DEFAULT_MODEL, seed: int | None = None, device: str = "cpu") -> Model:
-    """A model by the name of a shipped one, by the folder of a training run, by a weights file or the JSON of a rule.
-
-    A folder of several seeds needs `seed` to say which.
+def load(name: str | Path = DEFAULT_MODEL, device: str = "cpu") -> Model:
+    """A model by the name of a shipped one, by the folder of a trained seed, by a weights file or the JSON of a rule.
 
     Examples:
         >>> load("base")
@@ -36,7 +32,7 @@ def load(name: str | Path = DEFAULT_MODEL, seed: int | None = None, device: str 
         raise ModelError(f"{name!r} is a sum, not a model; the sum comes first: gridsum.solve({name!r}, 'exact')")
     if name.endswith(".json"):
         return RuleModel(name, None, read_rule(name))
-    table = shipped_rule(name) if seed is None else None
+    table = shipped_rule(name)
     if table is not None:  # without torch
         weights = Path(__file__).parents[1] / "shipped" / f"{name}.safetensors"
         return RuleModel(name, weights if weights.is_file() else None, table)
@@ -44,15 +40,8 @@ def load(name: str | Path = DEFAULT_MODEL, seed: int | None = None, device: str 
     from gridsum.model.store import configuration_of, load_runs, locate
 
     paths = locate(name)
-    if seed is not None:
-        check_seed(seed)
-        paths = [_of_seed(name, paths, seed)]
-        name = str(paths[0].parent)
     if len(paths) > 1:
-        raise ModelError(
-            f"{name} holds {len(paths)} trained seeds; name one of them, such as {paths[0].parent}, or choose one of "
-            f"seed={_seeds(paths)}"
-        )
+        raise ModelError(f"{name} holds {len(paths)} trained seeds; name one of them, such as {paths[0].parent}")
     entry = find(configuration_of(paths[0]).variant)
     if entry.has_rule:
         return RuleModel(name, paths[0])
@@ -62,20 +51,6 @@ def load(name: str | Path = DEFAULT_MODEL, seed: int | None = None, device: str 
     from gridsum.ops.devices import pick_device
 
     return PaperModel(load_runs(name, paths, pick_device(device)))
-
-
-def _seeds(paths: Sequence[Path]) -> str:
-    found = [path.parent.name.removeprefix("seed-") for path in paths]
-    return ", ".join(found[:12]) + (f" and {len(found) - 12} more" if len(found) > 12 else "")
-
-
-def _of_seed(name: str, paths: Sequence[Path], seed: int) -> Path:
-    known = {path.parent.name: path for path in paths}
-    if len(paths) == 1 and not paths[0].parent.name.startswith("seed-"):
-        raise ModelError(f"{name} is one run; leave seed out")
-    if f"seed-{seed}" not in known:
-        raise ModelError(f"{name} has no seed {seed}; use one of seed={_seeds(paths)}")
-    return known[f"seed-{seed}"]
 
 
 def as_model(model: str | Path | Model) -> Model:
@@ -104,33 +79,18 @@ def prove(model: str | Path | Model = DEFAULT_MODEL) -> "Proof":
     return rule_model(model).prove()
 
 
-def solve(
-    expressions: str | Iterable[str],
-    model: str | Path | Model = DEFAULT_MODEL,
-    *,
-    halting: "HaltingRule | None" = None,
-    placement: "PlacementRule" = "auto",
-    seed: int = 0,
-    network: bool = False,
-) -> Any:
+def solve(expressions: str | Iterable[str], model: str | Path | Model = DEFAULT_MODEL) -> Any:
     """The answer of a model, by default `exact`, to a sum; or the list of its answers to several.
+
+    `load(model).solve` takes more: how to halt, how to place.
 
     Examples:
         >>> solve("523+102+9416")
         <523+102+9416=10041, right, ... steps>
     """
-    how = {"halting": halting, "placement": placement, "seed": seed, "network": network}
-    return as_model(model).solve(expressions, **how)
+    return as_model(model).solve(expressions)
 
 
-def trace(
-    expression: str,
-    model: str | Path | Model = DEFAULT_MODEL,
-    patch: Patch | None = None,
-    *,
-    halting: "HaltingRule | None" = None,
-    placement: "PlacementRule" = "auto",
-    seed: int = 0,
-) -> Trace:
-    """All that happens inside a model, by default `exact`, while it works out a sum."""
-    return as_model(model).trace(expression, patch, halting=halting, placement=placement, seed=seed)
+def trace(expression: str, model: str | Path | Model = DEFAULT_MODEL, patch: Patch | None = None) -> Trace:
+    """All that happens inside a model, by default `exact`, while it works out a sum; `load(model).trace` takes more."""
+    return as_model(model).trace(expression, patch)

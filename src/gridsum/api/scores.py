@@ -2,17 +2,17 @@
 
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import accumulate, pairwise, product
 from pathlib import Path
 from typing import Any
 
 from gridsum.api.networks import PaperModel
-from gridsum.api.options import SolveOptions
-from gridsum.api.progress import Progress, progress
+from gridsum.api.options import ModelError, check_seed
+from gridsum.api.progress import progress
 from gridsum.api.rules import RuleModel
+from gridsum.automaton.files import shipped_rule
 from gridsum.evaluation.evaluate import FunctionSubject, RuleSubject, Subject
 from gridsum.evaluation.evaluate import evaluate as evaluate_one
 from gridsum.evaluation.records import Record, append, check_file
@@ -22,6 +22,8 @@ from gridsum.evaluation.suites import Suite, SuiteError, find
 from gridsum.evaluation.tables import TABLES
 from gridsum.io.names import MODELS
 from gridsum.io.version import source_commit
+from gridsum.model.store import load_runs, locate
+from gridsum.ops.devices import pick_device
 
 
 class Scores(tuple[Record, ...]):
@@ -54,19 +56,6 @@ class Scores(tuple[Record, ...]):
         return to_markdown(self.table)
 
     _repr_markdown_ = to_markdown  # in a notebook
-
-    def to_dataframe(self) -> Any:
-        """A pandas DataFrame, a row for each record, with the two accuracies."""
-        try:
-            import pandas  # type: ignore[import-not-found]
-        except ImportError:
-            raise ImportError("a DataFrame needs pandas; install it with: pip install pandas") from None
-        return pandas.DataFrame([{**asdict(record), "char": record.char, "seq": record.seq} for record in self])
-
-    def save(self, path: str | Path) -> None:
-        """Add the records to a file, as `gridsum evaluate --out` does; `gridsum table` reads it."""
-        check_file(path)
-        append(path, self)
 
 
 def evaluate(
@@ -105,26 +94,8 @@ def evaluate(
     listed, chosen = what if isinstance(what, list | tuple) else [what], suites_of(suites)
     if not listed:
         raise SuiteError("there is nothing to measure; give a model, its name, or a function from '12+34=' to '46'")
-    solving, commit = SolveOptions(halting, placement, seed), source_commit()
-
-    def of_rule(rule: RuleModel, training_seed: int | None = None) -> Subject:
-        # Rules place in one way only, so models of both kinds can be measured under one placement.
-        rule.check(replace(solving, placement="auto"))
-        return RuleSubject(rule.name, rule.table, training_seed)
-
-    def of_name(name: str) -> Iterator[Subject]:
-        from gridsum.automaton.files import shipped_rule
-        from gridsum.config.registry import find as find_entry
-        from gridsum.model.store import configuration_of, load_runs, locate
-        from gridsum.ops.devices import pick_device
-
-        paths = locate(name)
-        if find_entry(configuration_of(paths[0]).variant).has_rule:
-            rules = [RuleModel(name, path, shipped_rule(name)) for path in paths]
-            yield from (of_rule(rule, rule.runs.seeds[0]) for rule in rules)
-        else:
-            runs = load_runs(name, paths, pick_device(device))
-            yield from runs.kind.subjects(runs, halting, placement, grids)
+    check_seed(seed)
+    commit = source_commit()
 
     def subjects_of(one: Any) -> Iterator[Subject]:
         """One for each fleet of networks, rule or function, loaded and checked."""
@@ -132,11 +103,14 @@ def evaluate(
         if named and ":" in str(one) and not Path(one).exists():
             yield FunctionSubject(str(one), SolverProcess(str(one), timeout))
         elif named:
-            yield from of_name(str(one).rstrip("/") or str(one))
+            name = str(one).rstrip("/") or str(one)
+            runs, rule = load_runs(name, locate(name), pick_device(device)), shipped_rule(name)
+            of_networks = runs.kind.subjects(runs, halting, placement, grids)
+            yield from of_networks if rule is None else [RuleSubject(name, rule, runs.seeds[0])]
         elif isinstance(one, PaperModel):
             yield from one.runs.kind.subjects(one.runs, halting, placement, grids)
         elif isinstance(one, RuleModel):
-            yield of_rule(one)
+            yield RuleSubject(one.name, one.table, None)
         elif not callable(one):
             raise SuiteError(f"{one!r} cannot be measured; give a model, its name, or a function from '12+34=' to '46'")
         elif timeout is not None:
@@ -147,9 +121,20 @@ def evaluate(
             yield FunctionSubject(getattr(one, "__name__", type(one).__name__), one)
 
     subjects = [subject for one in listed for subject in subjects_of(one)]
+    ruled = next((subject.name for subject in subjects if isinstance(subject, RuleSubject)), None)
+    if ruled is not None and halting is not None:
+        raise ModelError(f"{ruled} always halts at a fixed point; leave out halting")
+    pairs = list(product(subjects, chosen))
+    # Each pair takes about as long as its grids have cells.
+    cells = [
+        len(subject.seeds) * suite.size(samples) * (suite.space.terms[1] + 1) * suite.space.digits[1]
+        for subject, suite in pairs
+    ]
+    ends = [end / sum(cells) for end in accumulate(cells, initial=0)]
     records: list[Record] = []
     with progress(quiet) as shown:
-        for subject, suite, heard in _shown(subjects, chosen, samples, shown):
+        for (subject, suite), part in zip(pairs, pairwise(ends), strict=True):
+            heard = partial(shown.update, f"{subject.name} on {suite.name}:", unit="problems", part=part)
             found = evaluate_one(subject, suite, samples, seed, commit, heard)
             if not found:
                 shown.note(f"gridsum: {suite.name} is left out: its numbers are too long for this baseline")
@@ -179,17 +164,3 @@ def suites_of(names: "str | Suite | Iterable[str | Suite]") -> list[Suite]:
             raise SuiteError(f"{names!r} does not name a suite; {mend}")
     found = [suite for name in listed for suite in ([name] if isinstance(name, Suite) else find(name))]
     return list({suite.name: suite for suite in found}.values())
-
-
-def _shown(
-    subjects: Sequence[Subject], suites: Sequence[Suite], samples: int | None, shown: Progress
-) -> Iterator[tuple[Subject, Suite, Any]]:
-    """Every subject with every suite, and what shows its progress: each takes about as long as its grids have cells."""
-    pairs = list(product(subjects, suites))
-    cells = [
-        len(subject.seeds) * suite.size(samples) * (suite.space.terms[1] + 1) * suite.space.digits[1]
-        for subject, suite in pairs
-    ]
-    ends = [end / sum(cells) for end in accumulate(cells, initial=0)]
-    for (subject, suite), part in zip(pairs, pairwise(ends), strict=True):
-        yield subject, suite, partial(shown.update, f"{subject.name} on {suite.name}:", unit="problems", part=part)

@@ -44,9 +44,10 @@ def draw(trace: "Trace", width: int | None = None) -> list[Line]:
     rows, shown = _kept(height, _MOST_ROWS), _kept(columns, max(3, (width - _MARGIN) // _CELL))
 
     def seen(grid: "np.ndarray", letters: Sequence[str]) -> list[list[str]]:
-        kept = grid[[row for row in rows if row is not None]][:, [column for column in shown if column is not None]]
-        codes: list[list[int]] = kept.tolist()
-        return [[letters[code] for code in row] for row in codes]
+        def row(number: int) -> list[str]:
+            return [ELIDED if column < 0 else letters[int(grid[number, column])] for column in shown]
+
+        return [[ELIDED_ROWS] if number < 0 else row(number) for number in rows]
 
     start, rules = seen(placed, placed_letters), f"{answer.halting} halting, {answer.placement} placement, model "
     lines: list[Line] = [
@@ -56,30 +57,28 @@ def draw(trace: "Trace", width: int | None = None) -> list[Line]:
     ]
     if any(UNSURE in row for row in start):
         lines.append([(f"{UNSURE} several symbols share the cell", "quiet")])
-    if None in rows or None in shown:
+    if min(*rows, *shown) < 0:
         left_out = f"{ELIDED} and {ELIDED_ROWS} stand for what is left out of {height} rows × {columns} columns"
         lines.append([(left_out, "quiet")])
-    lines += [[], [("placed on the grid", "title")], *_grid(start, start, rows, shown)]
-    grid, last, drawn = None, -1, True
+    lines += [[], [("placed on the grid", "title")], *_grid(start, start)]
+    still = False
     for n in _kept(answer.steps + 1, _MOST_STEPS):
-        if n is None:
+        if n < 0:
             lines += [[], [(f"{ELIDED_ROWS}  {answer.steps + 1 - (_MOST_STEPS - 1)} steps are left out", "quiet")]]
             continue
-        before = frames[n - 1] if n > last + 1 else grid
-        grid, last = frames[n], n
+        grid, before = frames[n], frames[max(n - 1, 0)]
         title: Line = [(f"step {n}" if n else "before any step", "title"), (f"   {_halting(trace, n)}", "quiet")]
-        if before is not None and (grid == before).all():
-            lines += [[]] * drawn
+        if n and (grid == before).all():
+            lines += [[]] * (not still)
             lines.append([*title, ("no symbol has changed", "quiet")])
-            drawn = False
+            still = True
             continue
+        still = False
         top: list[int] = grid[0].tolist()
         read = "".join(letters[code] for code in top).replace(BLANK, "")
         room = width - sum(len(text) for text, _ in title) - len("reads ")
         title.append((f"reads {shortened(read or 'nothing', room)}", "answer"))
-        now = seen(grid, letters)
-        lines += [[], title, *_grid(now, now if before is None else seen(before, letters), rows, shown)]
-        drawn = True
+        lines += [[], title, *_grid(seen(grid, letters), seen(before, letters))]
     return [*lines, [], *_verdict(answer, width), []]
 
 
@@ -103,35 +102,24 @@ def _verdict(answer: "Answer", width: int) -> list[Line]:
     ]
 
 
-def _grid(
-    symbols: list[list[str]], before: list[list[str]], rows: list[int | None], columns: list[int | None]
-) -> list[Line]:
-    """The rows and columns that are kept, with a mark where others are left out."""
+def _grid(symbols: list[list[str]], before: list[list[str]]) -> list[Line]:
+    """The rows, with brackets where a symbol is another than before."""
     lines: list[Line] = []
-    kept = iter(zip(symbols, before, strict=True))
-    for row in rows:
-        if row is None:
-            lines.append([(" " * _MARGIN + f" {ELIDED_ROWS}", "quiet")])
-            continue
-        cells = iter(zip(*next(kept), strict=True))
-        line: Line = [("  > " if row == 0 else " " * _MARGIN, "quiet")]
-        for column in columns:
-            if column is None:
-                line.append((f" {ELIDED} ", "quiet"))
-                continue
-            text, was = next(cells)
-            plain = "quiet" if text == BLANK else "answer" if row == 0 else ""
-            line.append((f"[{text}]", "changed") if text != was else (f" {text} ", plain))
+    for number, cells in enumerate(zip(symbols, before, strict=True)):
+        line: Line = [(" " * _MARGIN if number else "  > ", "quiet")]
+        for text, was in zip(*cells, strict=True):
+            style = "quiet" if text in (BLANK, ELIDED, ELIDED_ROWS) else "" if number else "answer"
+            line.append((f"[{text}]", "changed") if text != was else (f" {text} ", style))
         lines.append(line)
     return lines
 
 
-def _kept(count: int, most: int) -> list[int | None]:
-    """All of 0 … count−1, or both ends with None between where they are more than `most`."""
+def _kept(count: int, most: int) -> list[int]:
+    """All of 0 … count−1, or both ends with −1 between where they are more than `most`."""
     if count <= most:
         return list(range(count))
     first = (most - 1) // 2
-    return [*range(first), None, *range(count - (most - 1 - first), count)]
+    return [*range(first), -1, *range(count - (most - 1 - first), count)]
 
 
 def _end_of(path: str, room: int) -> str:

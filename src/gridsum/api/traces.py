@@ -1,12 +1,15 @@
 """A computation to look at: every grid, what it reads as, and what made the network go on or halt."""
 
 import base64
+import html
 import sys
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gridsum.api.terminal import BLANK, UNSURE, draw, plain, render
 from gridsum.data.answers import Answer
+from gridsum.io.names import did_you_mean
 from gridsum.tasks import FIRST_DIGIT, PAD
 
 if TYPE_CHECKING:
@@ -17,7 +20,6 @@ if TYPE_CHECKING:
     from gridsum.model.inside import Trace as Inside
 
 _PLOTS = ("steps", "placement", "halting", "attention")
-_BLANK, _UNSURE = "·", "?"
 # float32 holds about seven digits; more of them would be noise, and double the output.
 _DECIMALS = 6
 
@@ -57,10 +59,6 @@ class Trace:
 
         assert self.states is not None
         return trace_of_rule(self.model.table, self.terms, self.states)  # type: ignore[attr-defined]
-
-    @property
-    def input(self) -> str:
-        return self.model.task.render(self.terms)
 
     @property
     def grids(self) -> "Tensor":
@@ -112,15 +110,15 @@ class Trace:
             from gridsum.automaton.run import Run
 
             symbols = Run(self.model.table, self.terms).symbols  # type: ignore[attr-defined]
-            return symbols, [*letters[FIRST_DIGIT : self.model.task.alphabet.equals_symbol], _BLANK]
+            return symbols, [*letters[FIRST_DIGIT : self.model.task.alphabet.equals_symbol], BLANK]
         from gridsum.analysis.placement import written
 
         # Under soft placement a cell that several symbols share has the number −1: the last letter.
-        return written(self.inside, self.answer.placement).symbols.cpu().numpy(), [*letters, _UNSURE]
+        return written(self.inside, self.answer.placement).symbols.cpu().numpy(), [*letters, UNSURE]
 
     @property
     def _letters(self) -> list[str]:
-        return [_BLANK if code == PAD else symbol for code, symbol in enumerate(self.model.task.alphabet.symbols)]
+        return [BLANK if code == PAD else symbol for code, symbol in enumerate(self.model.task.alphabet.symbols)]
 
     def to_dict(self) -> dict[str, Any]:
         """What happened inside, but for `grids` and `attention`, as `gridsum solve --trace` prints it."""
@@ -158,19 +156,13 @@ class Trace:
         return f"<trace of {said}: {len(self)} grids of {height} × {width} cells, model {self.model.name}>"
 
     def __str__(self) -> str:
-        from gridsum.api.terminal import draw, plain
-
         return plain(draw(self))
 
     def _repr_html_(self) -> str:
-        import html
-
         return f"<pre>{html.escape(str(self))}</pre>"
 
     def show(self) -> None:
         """Print every step, as `gridsum solve --show` does."""
-        from gridsum.api.terminal import draw, render
-
         sys.stdout.write(render(draw(self), sys.stdout))
 
     def plot(self, what: str = "steps", *, cell: tuple[int, int] | None = None, head: int | None = None) -> Any:
@@ -179,8 +171,6 @@ class Trace:
         The attention is that of one `cell`, its row and column (default: that of the answer's units), and of one `head`
         (default: the mean of all); of `exact`, features stand in for heads.
         """
-        from gridsum.io.names import did_you_mean
-
         if what not in _PLOTS:
             mend = did_you_mean(str(what), _PLOTS, f"use {', '.join(_PLOTS)}")
             raise TraceError(f"unknown plot {what!r}; {mend}")

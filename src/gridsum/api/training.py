@@ -11,9 +11,14 @@ from gridsum.api.options import ModelError
 from gridsum.api.progress import Progress, progress
 from gridsum.config.fields import override, seeds_of
 from gridsum.config.registry import find
+from gridsum.model.store import load as load_all
+from gridsum.model.store import load_runs
 from gridsum.ops.devices import describe, pick_device
 from gridsum.ops.forms import served
 from gridsum.tasks import Task, known_as
+from gridsum.training.folders import read_metrics, read_setup, seed_folder
+from gridsum.training.loop import Epoch, news
+from gridsum.training.loop import train as train_runs
 
 VARIANT = "base"
 """What is trained where nothing is said, here as on the command line."""
@@ -28,8 +33,8 @@ class TrainingRun(Sequence[Model]):
     def __getitem__(self, index: Any) -> Any:
         """The models in the order of the seeds."""
         if isinstance(index, slice):
-            return [load(self.folder, seed) for seed in self.seeds[index]]
-        return load(self.folder, self.seeds[index])
+            return [self[number] for number in range(len(self))[index]]
+        return load(seed_folder(self.folder, self.seeds[index]))
 
     def __len__(self) -> int:
         return len(self.seeds)
@@ -41,8 +46,6 @@ class TrainingRun(Sequence[Model]):
 
     def log(self, seed: int | None = None) -> list[dict[str, Any]]:
         """The lines of a run's log, one an epoch, by default of the first seed."""
-        from gridsum.training.folders import read_metrics
-
         return read_metrics(self.folder, self.seeds[0] if seed is None else seed)
 
     def __repr__(self) -> str:
@@ -99,8 +102,6 @@ def train(
         start = start_from.runs if isinstance(start_from, Model) else _weights_of(str(start_from), numbers)
         config, numbers = override(start.kind.following(start.config), changes), start.seeds
     elif resume:
-        from gridsum.training.folders import read_setup
-
         there, seeds_there = read_setup(folder)
         if variant not in (None, there.variant):
             raise ModelError(f"{folder} was started with variant {there.variant}, not {variant}")
@@ -113,9 +114,7 @@ def train(
 
 def _weights_of(name: str, seeds: tuple[int, ...] | None) -> Any:
     """A trained model to start with: all of its runs, or those with these seeds."""
-    from gridsum.model.store import load, load_runs
-
-    whole = load(name)
+    whole = load_all(name)
     paths = dict(zip(whole.seeds, whole.paths, strict=True))
     missing = next((seed for seed in seeds or () if seed not in paths), None)
     if missing is not None:
@@ -127,9 +126,6 @@ def _run(
     config: Any, seeds: tuple[int, ...], folder: Path, device: Any, shown: Progress, resume: bool, start: Any
 ) -> TrainingRun:
     """Train, with progress shown."""
-    from gridsum.training.loop import Epoch, news
-    from gridsum.training.loop import train as train_runs
-
     trained = 1 / (1 + find(config.variant).finish_share)
     runs, precision = f"{len(seeds)} run{'s' if len(seeds) > 1 else ''}", served(config.training.precision, device)
     beginning = [f"gridsum: {runs} of {config.label}, in {precision} on {describe(device).split(';')[0]}"]

@@ -38,7 +38,10 @@ def run(options: Options) -> int:  # noqa: ARG001
         f"no model is named. Proved rules for other tasks, without their networks: {rules}; gridsum solve --task NAME."
     )
     table = Table(
-        "Models that come with gridsum", caption, ("model", "use this for", "epochs", "parameters", *suites), rows
+        "Models that come with gridsum",
+        caption,
+        ("model", "use this for", "epochs", "parameters", *suites),
+        tuple(rows),
     )
     print_text(to_text(table, terminal_width() or 100))
     return 0

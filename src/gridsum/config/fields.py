@@ -3,11 +3,14 @@
 A configuration travels as JSON. A name that does not exist is an error that names the nearest one.
 """
 
+import ast
 import dataclasses
 import json
+import operator
 import re
 import typing
 from collections.abc import Iterable
+from functools import reduce
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from gridsum.config.paper import ConfigError
@@ -76,12 +79,9 @@ def override(config: Dataclass, changes: dict[str, Any]) -> Dataclass:
     for path, value in changes.items():
         if path not in known:
             raise ConfigError(_unknown(path, list(known)))
-        hint = known[path][0]
         *parents, leaf = path.split(".")
-        place = data
-        for parent in parents:
-            place = place[parent]
-        place[leaf] = _read(hint, value, path) if isinstance(value, str) else value
+        place = reduce(operator.getitem, parents, data)
+        place[leaf] = _read(known[path].type, value) if isinstance(value, str) else value
     return from_dict(type(config), data)
 
 
@@ -100,16 +100,16 @@ def describe_type(hint: Any) -> str:
     return {int: "a whole number", float: "a number", bool: "true or false", str: "text"}[hint]
 
 
-def _read(hint: Any, text: str, path: str) -> Any:
-    """A field's value from the command line."""
+def _read(hint: Any, text: str) -> Any:
+    """A field's value from the command line; what cannot be read stays text, which no other field takes."""
+    if hint is str or typing.get_origin(hint) is Literal:
+        return text
+    if typing.get_origin(hint) is tuple:
+        text = f"[{text.strip('()[] ')}]"
     try:
-        if hint is bool:
-            return {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}[text.lower()]
-        if typing.get_origin(hint) is tuple:
-            return [int(part) for part in text.strip("()[] ").split(",") if part.strip()]
-        return hint(text) if hint in (int, float) else text
-    except (ValueError, KeyError):
-        raise ConfigError(f"{path} takes {describe_type(hint)}, not {text!r}") from None
+        return ast.literal_eval(text.strip().capitalize() if hint is bool else text.strip())
+    except (ValueError, SyntaxError):
+        return text
 
 
 def _checked(hint: Any, value: Any, path: str) -> Any:

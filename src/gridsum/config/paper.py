@@ -56,9 +56,7 @@ class TaskConfig:
     name: str = described("add", "The task, such as add, add:base=2 or subtract; --task says the same.")
     terms: tuple[int, int] = described((1, 4), "The fewest and the most terms of a sum.")
     digits: tuple[int, int] = described((1, 10), "The fewest and the most digits of a term.")
-    bucket_bounds: tuple[int, ...] = described(
-        (2,), "The most terms of each bucket of problems but the last: 2 makes the buckets [1,2] and [3,4]."
-    )
+    bucket_bounds: tuple[int, ...] = described((2,), "The most terms of all buckets but the last: 2 is [1,2], [3,4].")
     spare_rows: int = described(1, "F_H, rows beyond the number of terms.")
     spare_columns: int = described(3, "F_W, columns beyond the number of digits.")
     random_rows: int = described(3, "R_H is uniform in {0..random_rows}.")
@@ -109,41 +107,23 @@ class ModelConfig:
     """The network's shape."""
 
     width: int = described(64, "d_emb, the features of a cell.", least=4, multiple=4)
-    dropout: float = described(
-        0.1,
-        "The share of features that dropout zeroes at the inputs of FFN_3, FFN_ctx and the output layer.",
-        below=1,
-    )
-    placement_hidden: int = described(
-        64, "Hidden features of the network that chooses a symbol's action.", least=4, multiple=4
-    )
+    dropout: float = described(0.1, "The share of features dropped before FFN_3, FFN_ctx and the output.", below=1)
+    placement_hidden: int = described(64, "Hidden features where a symbol's action is chosen.", least=4, multiple=4)
     kernel: int = described(3, "k, the side of the neighbourhood a cell attends to.", least=1)
-    groups: int = described(
-        8, "g, the groups that the projections to queries, keys and values are split into.", least=1
-    )
+    groups: int = described(8, "g, the groups that projections to queries, keys and values are split into.", least=1)
     heads: int = described(64, "h, the heads of the local attention.", least=1)
     query_encoding: bool = described(True, "Whether the attention has the query encoding s.")
     step: str = described("attention", "The recurrent step, by the name that it is registered under.")
     step_hidden: int = described(256, "Hidden features of a step's feed-forward network, FFN_3.", least=4, multiple=4)
-    halting: Literal["ponder", "fixed"] = described(
-        "ponder", "Whether the network decides when to halt, or takes a fixed number of steps."
-    )
+    halting: Literal["ponder", "fixed"] = described("ponder", "Whether it decides when to halt, or takes fixed_steps.")
     fixed_steps: int = described(12, "The steps taken under fixed halting.", least=1, most=10**5)
     max_steps: int = described(40, "The most steps taken in training under ponder halting.", least=1, most=10**5)
-    epsilon: float = described(
-        0.05, "Training stops a sample once it has halted with probability 1 - epsilon.", above=0, below=1
-    )
-    max_evaluation_steps: int = described(
-        50, "The most steps taken in evaluation and solving under ponder halting.", least=1, most=10**5
-    )
+    epsilon: float = described(0.05, "Training stops a sample halted with probability 1 - epsilon.", above=0, below=1)
+    max_evaluation_steps: int = described(50, "The same in evaluation and solving.", least=1, most=10**5)
     context_length: int = described(3, "S_C, the vectors of the context.", least=1)
     context_heads: int = described(8, "The heads of the context's attention to the grid.", least=1)
-    context_hidden: int = described(
-        64, "Hidden features of the context's feed-forward network, FFN_ctx.", least=4, multiple=4
-    )
-    halting_hidden: int = described(
-        128, "Hidden features of the network that turns the context into λ.", least=4, multiple=4
-    )
+    context_hidden: int = described(64, "Hidden features of the context's FFN_ctx.", least=4, multiple=4)
+    halting_hidden: int = described(128, "Hidden features where the context becomes λ.", least=4, multiple=4)
 
     def __post_init__(self) -> None:
         check_bounds(self, "model")
@@ -164,17 +144,13 @@ class ObjectiveConfig:
     weight: float = described(5e-2, "β, the weight of the regulariser.")
     prior: float = described(0.1, "λ_p of the geometric distribution that `kl` compares with.", above=0, below=1)
     pad_weight: float = described(0.1, "The weight of the PAD class in the cross-entropy.")
-    truncate_prior: bool = described(
-        False, "Whether the last step of `kl`'s geometric distribution takes what remains of it, as p's does."
-    )
+    truncate_prior: bool = described(False, "Whether the last step of that distribution takes what remains of it.")
     success: Literal["expected", "sampled"] = described(
         "sampled",
-        "The measure a of Explore-Reinforce: the accuracy of one halting step drawn from p, in a pass of its own "
-        "without dropout, or the accuracy expected under p in the pass of training.",
+        "a of Explore-Reinforce: accuracy of one step drawn from p, without dropout, or expected under p.",
     )
     normalise: Literal["batch", "running"] = described(
-        "running",
-        "The class weight that a step's loss is divided by: that of samples still running, or the whole batch's.",
+        "running", "The class weight a step's loss is divided by: of samples still running, or of the whole batch."
     )
 
     def __post_init__(self) -> None:
@@ -190,27 +166,17 @@ class TrainingConfig:
     batch: int = described(128, "Problems of a training step, divided evenly among the buckets.", least=1)
     learning_rate: float = described(1e-3, "The first rate of every cosine.", above=0)
     final_learning_rate: float = described(5e-5, "The rate every cosine falls to.", above=0)
-    restart_epochs: int = described(
-        30, "The epochs in which the cosine falls from the first rate to the final one, and starts again.", least=1
-    )
+    restart_epochs: int = described(30, "The epochs of a cosine, from the first rate to the final one.", least=1)
     beta1: float = described(0.9, "AdamW's decay of the mean gradient.", below=1)
     beta2: float = described(0.999, "AdamW's decay of the mean squared gradient.", below=1)
     adam_epsilon: float = described(1e-8, "What AdamW adds to the denominator of an update.", above=0)
-    weight_decay: float = described(
-        0.1, "Weight decay of matrices; biases, embeddings, norms and attention encodings have none."
-    )
+    weight_decay: float = described(0.1, "Weight decay of matrices, but not of embeddings and attention encodings.")
     clip: float = described(10.0, "The largest norm of a run's gradient.", above=0)
     precision: Literal["auto", "fp32", "tf32", "bf16"] = described(
         "auto", "Of matrix multiplications on a GPU. auto: bf16 if it has that, else fp32. A CPU always uses fp32."
     )
-    first_step: int = described(
-        0,
-        "The number of the first training step: where an earlier run ended, so that problems are new.",
-        most=10**12,
-    )
-    checkpoint_epochs: int = described(
-        10, "Epochs from one checkpoint to the next; there is also one at the end.", least=1
-    )
+    first_step: int = described(0, "The number of the first training step: where an earlier run ended.", most=10**12)
+    checkpoint_epochs: int = described(10, "Epochs between checkpoints; there is also one at the end.", least=1)
     keep_epochs: int = described(0, "Keep the weights of every N-th epoch as weights-EPOCH.safetensors; 0: of none.")
 
     @property
