@@ -14,11 +14,12 @@ import pytest
 
 import gridsum
 from gridsum.cli.solve import _lines
-from gridsum.evaluation.solving import solve, trace_expression
+from gridsum.evaluation.solving import solve
 from gridsum.model.store import load
 from gridsum.tasks import Addition
 from tests.children import command as work_of
 from tests.children import in_child
+from tests.oracles.traces import trace_expression
 
 ADD = Addition()
 

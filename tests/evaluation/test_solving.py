@@ -10,7 +10,7 @@ from gridsum.config.fields import override
 from gridsum.config.variants import variant
 from gridsum.evaluation import solving
 from gridsum.evaluation.evaluate import PaperSubject, evaluate
-from gridsum.evaluation.solving import choose_placement, solve, solve_watched, trace_expression
+from gridsum.evaluation.solving import choose_placement, solve, solve_watched
 from gridsum.evaluation.suites import find
 from gridsum.model.inference import UnsoundError
 from gridsum.model.rollout import Network
@@ -18,6 +18,7 @@ from gridsum.model.store import load, load_runs, save_run
 from gridsum.ops.grids import GridSize
 from gridsum.tasks import Addition
 from tests.oracles.sizes import SMALLEST
+from tests.oracles.traces import trace_expression
 
 ADD = Addition()
 

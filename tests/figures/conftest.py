@@ -6,11 +6,13 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from gridsum.evaluation.solving import Answer, solve, trace_expression
+from gridsum.data.answers import Answer
+from gridsum.evaluation.solving import solve
 from gridsum.figures.animation import Frame, animation_frames
 from gridsum.model.inside import Trace
 from gridsum.model.store import Model, load
 from gridsum.tasks import Addition
+from tests.oracles.traces import trace_expression
 
 ADD = Addition()
 

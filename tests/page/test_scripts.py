@@ -14,10 +14,10 @@ from gridsum.automaton.proof import prove
 from gridsum.automaton.run import Run, frames
 from gridsum.automaton.solve import solve
 from gridsum.evaluation.solving import solve as solve_by_network
-from gridsum.evaluation.solving import trace_expression
 from gridsum.model.store import SHIPPED, load
 from gridsum.page.data import model_script
 from gridsum.tasks import Addition, ExpressionError
+from tests.oracles.traces import trace_expression
 from tests.page.conftest import Node
 
 ADD = Addition()

@@ -14,12 +14,13 @@ from gridsum.automaton.files import read_rule
 from gridsum.automaton.proof import prove
 from gridsum.automaton.run import frames as frames_of
 from gridsum.automaton.solve import solve as solve_by_rule
-from gridsum.evaluation.solving import solve, trace_expression
+from gridsum.evaluation.solving import solve
 from gridsum.io.names import EXACT_STORY
 from gridsum.io.version import __version__
 from gridsum.model.store import SHIPPED, load, seeds_record
 from gridsum.tasks import Addition
 from tests.browser import DESKTOP, PHONE, Visit, visiting
+from tests.oracles.traces import trace_expression
 
 ADD = Addition()
 

@@ -60,13 +60,6 @@ def score_terms(attention: LocalAttention, grid: Tensor) -> Tensor:
     return torch.stack([product(a, b) for b in (around, encoding) for a in (query, bias)])
 
 
-class Offset(NamedTuple):
-    """A neighbour, from the cell that looks: rows down and columns to the right."""
-
-    down: int
-    right: int
-
-
 class Place(NamedTuple):
     """A cell in a step of one of the computations looked at; the step is that from n to n+1."""
 
@@ -88,8 +81,6 @@ class HeadRule:
     content: float
     mean_attention: tuple[float, ...]
     """Ā, over the k² offsets row by row."""
-    favourite: Offset
-    """The offset that gets most of Ā."""
     example: Place
     """Where the rule shows best: the attention nearest to Ā for a position-based head, farthest from it for others."""
     term_shares: tuple[float, float, float, float]
@@ -126,7 +117,6 @@ def head_rules(attention: LocalAttention, traces: Sequence[Trace]) -> list[HeadR
                 border=bits[1],
                 content=bits[2],
                 mean_attention=tuple(mean[:, head].tolist()),
-                favourite=offset_of(int(mean[:, head].argmax()), attention.kernel),
                 example=looked.places[int(best)],
                 term_shares=looked.shares[head],
             )
@@ -142,12 +132,6 @@ def clearest(rules: Sequence[HeadRule], part: Literal["position", "content"]) ->
     selective = [rule for rule in rules if rule.label != "unselective"]
     of_a_kind = [rule for rule in rules if rule.label == f"{part}-based"]
     return max(of_a_kind or selective or rules, key=lambda rule: 2 * getattr(rule, part) - rule.selectivity)
-
-
-def offset_of(neighbour: int, kernel: int) -> Offset:
-    """The offset of a neighbour counted row by row."""
-    row, column = divmod(neighbour, kernel)
-    return Offset(row - kernel // 2, column - kernel // 2)
 
 
 def _label(position: float, border: float, content: float) -> HeadLabel:

@@ -10,6 +10,7 @@ examples:
   gridsum figure training --runs runs/base runs/ponderReg --out training.svg
 """
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,8 +23,6 @@ from gridsum.cli.table import record_files
 from gridsum.io.names import DEFAULT_MODEL, INSIDE_MODEL
 
 _EXPRESSION = "523+102+9416"
-# How many steps past halting are shown, where the subject is how the network decides to halt.
-_BEYOND = 6
 
 
 class Kind(NamedTuple):
@@ -38,7 +37,7 @@ FIGURES = {
     "placement": Kind("the action chosen for each symbol, and the grid it makes (Fig. 4)", _OF_A_SUM),
     "steps": Kind("the grid from step to step, changed cells marked", _OF_A_SUM),
     "film": Kind("a sum being worked out, as .gif", _OF_A_SUM),
-    "halting": Kind("when it halts: λ_n and p_n, or how much still changes", _OF_A_SUM),
+    "halting": Kind("how likely it is to halt at each step: λ_n and p_n", _OF_A_SUM),
     "attention": Kind("a position-based and a content-based rule (Fig. 5)", _OF_A_SUM),
     "ring": Kind("digit vectors on principal components (Fig. 6); all seeds of MODEL", ("model",)),
     "terms": Kind("accuracy and steps against the number of terms (Fig. 2)", ("records",)),
@@ -114,21 +113,18 @@ def run(options: Options) -> int:
 
 def _of_a_sum(options: Options, figures: Any) -> Any:
     """A figure of what happens in a model while it works out a sum."""
-    looks_inside = options.figure in ("halting", "attention")
-    model = load(options.model or (INSIDE_MODEL if looks_inside else DEFAULT_MODEL), device=options.device)
-    terms = model.read(options.expression or _EXPRESSION)
-    if not looks_inside:
-        trace = model.traced(terms, SolveOptions())
-        return trace.film() if options.figure == "film" else trace.plot(options.figure)
+    name, inside_by_default = options.figure, options.figure in ("halting", "attention")
+    model = load(options.model or (INSIDE_MODEL if inside_by_default else DEFAULT_MODEL), device=options.device)
+    trace = model.traced(model.read(options.expression or _EXPRESSION), SolveOptions())
+    if name == "film":
+        return trace.film()
+    if name != "attention":
+        return trace.plot(name)
     if not isinstance(model, PaperModel):
-        raise UsageError(f"the figure {options.figure} needs a network of the paper, not {model.name}; use base")
+        raise UsageError(f"the figure attention needs a network of the paper, not {model.name}; use base")
     from gridsum.analysis.attention import head_rules
-    from gridsum.evaluation.solving import trace_expression
 
-    (answer,) = model.answers([terms], SolveOptions())
-    if options.figure == "halting":
-        return figures.plot_halting(trace_expression(model.runs, terms, answer.steps + _BEYOND), answer)
-    inside = trace_expression(model.runs, terms, answer.steps)
+    inside = replace(trace.inside, attention=trace.attention)
     return figures.plot_attention(inside, head_rules(model.network.step.attention, [inside]))
 
 

@@ -1,6 +1,9 @@
 """The numbers that the paper prints (arXiv 2207.02536), as data, by variant and suite."""
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
+
+Numbers = TypeVar("Numbers")
 
 
 class Score(NamedTuple):
@@ -23,30 +26,42 @@ class Spreads(NamedTuple):
     seq: Spread
 
 
-def _scores(suites: str, *scores: tuple[float, float]) -> dict[str, Score]:
-    """A row of Tables III and IV: the characters and the sequences of every suite."""
-    return {suite: Score(*score) for suite, score in zip(suites.split(), scores, strict=True)}
+def _table(text: str, of: Callable[..., Numbers]) -> dict[str, dict[str, Numbers]]:
+    """A header of suites, then a line for each variant, with equally many numbers for each suite."""
+    header, *lines = (line.split() for line in text.strip().splitlines())
+    each = len(lines[0]) // len(header)
+    return {
+        variant: {suite: of(*map(float, numbers[each * i : each * (i + 1)])) for i, suite in enumerate(header)}
+        for variant, *numbers in lines
+    }
 
 
-_SPACES = "2x15 2x100 2x602 [1,4]x[1,10] [1,5]x[1,5] [5,6]x[1,10] [7,10]x[1,10]"
-COMPARISON: dict[str, dict[str, Score]] = {
-    "base": _scores(_SPACES, (1.0, 1.0), (0.99, 0.99), (0.98, 0.0), (1.0, 1.0), (1.0, 1.0), (0.99, 0.93), (0.72, 0.25)),
-    "noGroups": _scores(
-        _SPACES, (1.0, 1.0), (0.99, 0.99), (0.99, 0.99), (0.99, 0.99), (0.99, 0.99), (0.98, 0.86), (0.54, 0.1)
-    ),
-}
+COMPARISON = _table(
+    """
+          2x15      2x100      2x602      [1,4]x[1,10]  [1,5]x[1,5]  [5,6]x[1,10]  [7,10]x[1,10]
+base      1.0 1.0   0.99 0.99  0.98 0.0   1.0 1.0       1.0 1.0      0.99 0.93     0.72 0.25
+noGroups  1.0 1.0   0.99 0.99  0.99 0.99  0.99 0.99     0.99 0.99    0.98 0.86     0.54 0.1
+""",
+    Score,
+)
 """Table III: the best models, after overtraining."""
 
-_DIGITS = "2x[1,1000] 2x1000 2x[1,2000] 2x2000 2x[1,4000] 2x4000"
-LONG_DIGITS: dict[str, dict[str, Score]] = {
-    "noGroups": _scores(_DIGITS, (0.99, 0.99), (0.99, 0.99), (0.99, 0.99), (0.99, 0.81), (0.99, 0.58), (0.86, 0.0)),
-}
+LONG_DIGITS = _table(
+    """
+          2x[1,1000]  2x1000     2x[1,2000]  2x2000     2x[1,4000]  2x4000
+noGroups  0.99 0.99   0.99 0.99  0.99 0.99   0.99 0.81  0.99 0.58   0.86 0.0
+""",
+    Score,
+)
 """Table IV, left."""
 
-_TERMS = "5x5 6x5 7x5 8x5 9x5 10x5"
-LONG_TERMS: dict[str, dict[str, Score]] = {
-    "base": _scores(_TERMS, (1.0, 1.0), (0.99, 0.98), (0.98, 0.86), (0.84, 0.40), (0.66, 0.09), (0.48, 0.03)),
-}
+LONG_TERMS = _table(
+    """
+      5x5      6x5        7x5        8x5        9x5        10x5
+base  1.0 1.0  0.99 0.98  0.98 0.86  0.84 0.40  0.66 0.09  0.48 0.03
+""",
+    Score,
+)
 """Table IV, right."""
 
 EXAMPLES: dict[str, str] = {
@@ -61,40 +76,15 @@ EXAMPLES: dict[str, str] = {
 }
 """Table V: what the paper's network answered; three of the eight are right."""
 
-
-def _spreads(*numbers: float) -> dict[str, Spreads]:
-    """A row of Table VI, as its columns follow each other."""
-    suites = ("2x602", "[5,6]x[1,10]", "[7,10]x[1,10]")
-    triples = [Spread(*numbers[first : first + 3]) for first in range(0, len(numbers), 3)]
-    return {suite: Spreads(*triples[2 * i : 2 * i + 2]) for i, suite in enumerate(suites)}
-
-
-# Each line is a suite: mean, sd and best of the characters, then of the sequences.
-ABLATION: dict[str, dict[str, Spreads]] = {
-    "base": _spreads(
-        *(0.23, 0.27, 0.98, 0.00, 0.00, 0.00),
-        *(0.93, 0.09, 0.98, 0.72, 0.24, 0.90),
-        *(0.51, 0.14, 0.66, 0.09, 0.05, 0.16),
-    ),
-    "noGroups": _spreads(
-        *(0.99, 0.00, 0.99, 0.63, 0.34, 0.93),
-        *(0.74, 0.26, 0.96, 0.40, 0.27, 0.75),
-        *(0.29, 0.13, 0.51, 0.02, 0.02, 0.06),
-    ),
-    "SASA": _spreads(
-        *(0.70, 0.39, 0.99, 0.20, 0.33, 0.95),
-        *(0.81, 0.29, 0.98, 0.60, 0.30, 0.85),
-        *(0.45, 0.17, 0.64, 0.05, 0.04, 0.12),
-    ),
-    "fixedTime": _spreads(
-        *(0.44, 0.40, 0.99, 0.12, 0.25, 0.70),
-        *(0.76, 0.16, 0.95, 0.36, 0.27, 0.74),
-        *(0.27, 0.11, 0.42, 0.01, 0.01, 0.04),
-    ),
-    "ponderReg": _spreads(
-        *(0.19, 0.14, 0.52, 0.00, 0.00, 0.00),
-        *(0.93, 0.06, 0.99, 0.69, 0.21, 0.90),
-        *(0.54, 0.16, 0.72, 0.09, 0.08, 0.21),
-    ),
-}
-"""Table VI: ten seeds of every variant after standard training."""
+ABLATION = _table(
+    """
+           2x602                               [5,6]x[1,10]                       [7,10]x[1,10]
+base       0.23 0.27 0.98  0.00 0.00 0.00    0.93 0.09 0.98  0.72 0.24 0.90    0.51 0.14 0.66  0.09 0.05 0.16
+noGroups   0.99 0.00 0.99  0.63 0.34 0.93    0.74 0.26 0.96  0.40 0.27 0.75    0.29 0.13 0.51  0.02 0.02 0.06
+SASA       0.70 0.39 0.99  0.20 0.33 0.95    0.81 0.29 0.98  0.60 0.30 0.85    0.45 0.17 0.64  0.05 0.04 0.12
+fixedTime  0.44 0.40 0.99  0.12 0.25 0.70    0.76 0.16 0.95  0.36 0.27 0.74    0.27 0.11 0.42  0.01 0.01 0.04
+ponderReg  0.19 0.14 0.52  0.00 0.00 0.00    0.93 0.06 0.99  0.69 0.21 0.90    0.54 0.16 0.72  0.09 0.08 0.21
+""",
+    lambda *numbers: Spreads(Spread(*numbers[:3]), Spread(*numbers[3:])),
+)
+"""Table VI: mean, sd and best of the characters, then of the sequences, over ten seeds after standard training."""

@@ -13,10 +13,10 @@ from gridsum.data.answers import Answer
 from gridsum.data.problems import batch_of
 from gridsum.data.streams import Stream
 from gridsum.model.inference import HaltingRule, Outcome, Watch, check_rule, default_rule, infer
-from gridsum.model.inside import Trace, trace, trace_of
+from gridsum.model.inside import Trace, trace_of
 from gridsum.model.rollout import Change, Moment, Network
 from gridsum.model.store import Model
-from gridsum.ops.costs import check_memory, check_time, solving_bytes, solving_seconds, solving_work, trace_bytes
+from gridsum.ops.costs import check_memory, check_time, solving_bytes, solving_seconds, solving_work
 from gridsum.ops.devices import on_gpu
 from gridsum.ops.grids import GridSize
 
@@ -76,17 +76,6 @@ def solve(
                     bool(outcome.capped[0, index]),
                     task.alphabet.base,
                 )
-
-
-def trace_expression(model: Model, terms: tuple[str, ...], steps: int, placement: PlacementRule = "auto") -> Trace:
-    """Every internal of `steps` steps on one expression."""
-    batch = batch_of([terms], _device(model.network), model.config.task.task)
-    size = GridSize(*model.config.task.solving_grid(*_shape(terms)))
-    hard = choose_placement(placement, batch.symbols.shape[-1], size) == "hard"
-    what = f"a trace of {steps:,} steps on {size.height:,} rows × {size.width:,} columns"
-    check_memory(what, trace_bytes(model.config.model, size.height * size.width, steps), batch.symbols.device)
-    found = trace(model.network, batch.symbols[0, 0], size, steps, hard)
-    return replace(found, alphabet=model.config.task.task.alphabet.symbols)
 
 
 def solve_watched(

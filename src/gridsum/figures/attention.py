@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.patheffects import withStroke
 from torch import Tensor
 
-from gridsum.analysis.attention import TERMS, HeadRule, Offset, clearest
+from gridsum.analysis.attention import TERMS, HeadRule, clearest
 from gridsum.figures.steps import check_size
 from gridsum.figures.style import INK, LINE, QUIET, SERIES, Picture, bare, square, styled, write
 from gridsum.tasks import PAD
@@ -31,25 +31,17 @@ def plot_attention(trace: "Trace", rules: Sequence[HeadRule]) -> Picture:
     """
     check_size(trace)
     kernel = math.isqrt(len(rules[0].mean_attention))
-    position, content = clearest(rules, "position"), clearest(rules, "content")
     height, width = trace.grids.shape[1:3]
     grid_width, row_height = max(3.0, 0.62 * width), max(1.9, 0.62 * height)
-    total_width, total_height = grid_width + 6.0, 2 * (row_height + 0.95) + 0.55
-    figure = Picture(figsize=(total_width, total_height))
+    figure = Picture(figsize=(grid_width + 6.0, 2 * (row_height + 0.95) + 0.55), layout="constrained")
     labels = [rule.label for rule in rules]
     counted = ", ".join(f"{labels.count(label)} {label}" for label in _LABELS if label in labels)
-    figure.text(0.2 / total_width, 1 - 0.22 / total_height, f"{len(rules)} heads: {counted}", fontsize=10, va="center")
-
-    def place(row: int, left: float, width: float) -> Axes:
-        bottom = total_height - 0.4 - row * (row_height + 0.95) - 0.5 - row_height
-        return figure.add_axes(
-            (left / total_width, bottom / total_height, width / total_width, row_height / total_height)
-        )
-
-    for row, rule in enumerate((position, content)):
-        _draw_mean(place(row, 0.2, 1.9), rule, kernel)
-        _draw_field(place(row, 2.5, grid_width), trace, rule, kernel)
-        _draw_parts(place(row, grid_width + 3.5, 2.1), rule)
+    figure.suptitle(f"{len(rules)} heads: {counted}", x=0.01, ha="left", fontsize=10)
+    panels = figure.subplots(2, 3, width_ratios=(1.9, grid_width, 2.1))
+    for row, rule in zip(panels, (clearest(rules, "position"), clearest(rules, "content")), strict=True):
+        _draw_mean(row[0], rule, kernel)
+        _draw_field(row[1], trace, rule, kernel)
+        _draw_parts(row[2], rule)
     return figure
 
 
@@ -63,28 +55,23 @@ def plot_cell(
     the mean of all.
     """
     (row, column), (height, width) = cell, trace.grids.shape[1:3]
-    weights = attention[:, :, row, column]
+    weights = attention[:_PANELS, :, row, column]
     weights = weights.mean(-1) if head is None else weights[..., head]
     reach = max(max(abs(down), abs(right)) for down, right in neighbours)
-    side, panels = 2 * reach + 1, min(len(weights), _PANELS)
-    across = min(panels, _PANELS_A_ROW)
-    rows = -(-panels // across)
-    panel = 0.5 * side
-    total_width, total_height = max(across * (panel + 0.3) + 0.3, 5.5), rows * (panel + 0.5) + 0.65
-    figure = Picture(figsize=(total_width, total_height))
+    side, across = 2 * reach + 1, min(len(weights), _PANELS_A_ROW)
+    rows = -(-len(weights) // across)
+    size = max(across * (0.5 * side + 0.3) + 0.3, 5.5), rows * (0.5 * side + 0.4) + 0.8
+    figure = Picture(figsize=size, layout="constrained")
     whose = f"all {attention.shape[-1]} heads, on average" if head is None else f"head {head}"
-    title = f"Where the cell in row {row}, column {column} looks: {whose}"
-    figure.text(0.2 / total_width, 1 - 0.2 / total_height, title, fontsize=10, va="center")
+    figure.suptitle(f"Where the cell in row {row}, column {column} looks: {whose}", x=0.01, ha="left", fontsize=10)
     told = "Large: what a neighbour reads as. Small: its share of the attention. Hatched: outside the grid."
-    figure.text(0.2 / total_width, 1 - 0.43 / total_height, told, fontsize=7, color=QUIET, va="center")
+    figure.supxlabel(told, x=0.01, ha="left", fontsize=7, color=QUIET)
     symbols = ["" if code == PAD else symbol for code, symbol in enumerate(trace.alphabet)]
     codes = trace.decoded.argmax(-1).tolist()
-    for n in range(panels):
-        line, place = divmod(n, across)
-        left, top = 0.2 + place * (panel + 0.3), total_height - 0.65 - line * (panel + 0.5)
-        axes = figure.add_axes(
-            (left / total_width, (top - panel - 0.25) / total_height, panel / total_width, panel / total_height)
-        )
+    for n, axes in enumerate(figure.subplots(rows, across, squeeze=False).flat):
+        if n >= len(weights):
+            axes.remove()
+            continue
         for (down, right), weight in zip(neighbours, weights[n].tolist(), strict=True):
             i, j = row + down, column + right
             inside = 0 <= i < height and 0 <= j < width
@@ -116,15 +103,15 @@ def _draw_mean(axes: Axes, rule: HeadRule, kernel: int) -> None:
     square(axes, middle, middle, edge=INK, thick=1.6)
     bare(axes, kernel, kernel)
     axes.set_anchor("NW")
-    axes.set_title(f"head {rule.head}: {rule.label}\non average, mostly {_direction(rule.favourite)}")
+    axes.set_title(f"head {rule.head}: {rule.label}\non average, mostly {_direction(rule, kernel)}")
 
 
-def _direction(offset: Offset) -> str:
-    if offset == (0, 0):
-        return "on itself"
-    ways = ((offset.down, "down", "up"), (offset.right, "right", "left"))
+def _direction(rule: HeadRule, kernel: int) -> str:
+    """The way to the neighbour that gets most, in words."""
+    row, column = divmod(max(range(kernel**2), key=rule.mean_attention.__getitem__), kernel)
+    ways = ((row - kernel // 2, "down", "up"), (column - kernel // 2, "right", "left"))
     words = [(ahead if by > 0 else back) + (f" {abs(by)}" if abs(by) > 1 else "") for by, ahead, back in ways if by]
-    return " ".join(words)
+    return " ".join(words) or "on itself"
 
 
 def _draw_field(axes: Axes, trace: "Trace", rule: HeadRule, kernel: int) -> None:

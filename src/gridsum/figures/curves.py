@@ -11,17 +11,14 @@ from gridsum.analysis.curves import TermsCurve, TrainingCurve
 from gridsum.figures.style import DASHES, INK, MARKERS, QUIET, SERIES, Picture, styled
 
 if TYPE_CHECKING:
+    from gridsum.data.answers import Answer
     from gridsum.evaluation.paper import Score
-    from gridsum.evaluation.solving import Answer
     from gridsum.model.inside import Trace
 
 _LABELS_INSIDE = 2
 """Of more curves than this, labels would cover some."""
 _LINE_OF_LABELS = 0.16
 """Inches."""
-_BAR = 0.75
-_ROOM_FOR_WORDS = 0.35
-"""What a few words take of the width."""
 _REGULARISERS = {"explore-reinforce": "Explore-Reinforce", "kl": "KL to a geometric", "none": "no regulariser"}
 
 
@@ -104,32 +101,21 @@ def plot_training(curves: Sequence[TrainingCurve]) -> Picture:
 
 @styled
 def plot_halting(trace: "Trace", answer: "Answer") -> Picture:
-    """λ_n, p_n and the probability of having halted, along one computation; or how much each step changes the grid, for
-    networks that do not decide when to halt. The trace may go on past the step at which the answer was given."""
+    """λ_n, p_n and the probability of having halted, along one computation of a network that decides when to halt."""
+    assert trace.halting is not None
+    assert trace.probability is not None
     figure = Picture(figsize=(6.4, 3.2), layout="constrained")
     axes: Axes = figure.subplots()
-    if trace.halting is None or trace.probability is None:
-        moved = (trace.grids[1:] - trace.grids[:-1]).square().mean((1, 2, 3)).sqrt().tolist()
-        axes.plot(range(1, len(moved) + 1), moved, color=SERIES[0], marker="o", markersize=4)
-        axes.set_ylabel("change of the grid")
-        axes.set_ylim(0, 1.05 * max(moved, default=1))
-    else:
-        n, halted = range(len(trace.halting)), trace.probability.double().cumsum(0).clamp(max=1)
-        axes.bar(n, trace.probability.tolist(), color=SERIES[4], width=_BAR, label="$p_n$: halts at n")
-        conditional = "$λ_n$: halts at n if still running"
-        axes.plot(n, trace.halting.tolist(), color=SERIES[0], marker="o", markersize=4, label=conditional)
-        axes.plot(
-            n, halted.tolist(), color=SERIES[1], linestyle="--", marker="s", markersize=3, label="has halted by n"
-        )
-        axes.set_ylabel("probability")
-        axes.set_ylim(0, 1.05)
-        axes.legend(loc="upper left", fontsize=8)
-    axes.axvline(answer.steps, color=QUIET, linestyle=":", linewidth=1)
+    n, halted = range(len(trace.halting)), trace.probability.double().cumsum(0).clamp(max=1)
+    axes.bar(n, trace.probability.tolist(), color=SERIES[4], width=0.75, label="$p_n$: halts at n")
+    conditional = "$λ_n$: halts at n if still running"
+    axes.plot(n, trace.halting.tolist(), color=SERIES[0], marker="o", markersize=4, label=conditional)
+    axes.plot(n, halted.tolist(), color=SERIES[1], linestyle="--", marker="s", markersize=3, label="has halted by n")
     end = "stopped by the limit" if answer.capped else "halted here"
-    first, last = axes.get_xlim()
-    side = 1 if last - answer.steps > _ROOM_FOR_WORDS * (last - first) else -1
-    x, y, words = answer.steps + side * _BAR, 0.55 * axes.get_ylim()[1], f"{end} ({answer.halting})"
-    axes.text(x, y, words, color=QUIET, fontsize=8, ha="left" if side > 0 else "right", va="center")
+    axes.axvline(answer.steps, color=QUIET, linestyle=":", linewidth=1, label=f"{end} ({answer.halting})")
+    axes.set_ylabel("probability")
+    axes.set_ylim(0, 1.05)
+    axes.legend(loc="upper left", fontsize=8)
     axes.set_title(f"{answer.expression}{answer.answer}")
     axes.set_xlabel("step n")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))

@@ -1,5 +1,6 @@
 """One computation: the input written onto the grid, and the grid from step to step."""
 
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 import torch
@@ -10,7 +11,7 @@ from gridsum.figures.style import INK, QUIET, FigureError, Picture, styled, writ
 from gridsum.ops.placement.plain import ACTIONS
 
 if TYPE_CHECKING:
-    from gridsum.evaluation.solving import Answer
+    from gridsum.data.answers import Answer
     from gridsum.model.inside import Trace
 
 _MOST_COLUMNS = 60
@@ -31,11 +32,9 @@ def plot_placement(trace: "Trace", answer: "Answer") -> Picture:
     check_size(trace)
     height, width = trace.grids.shape[1:3]
     count = len(trace.symbols)
-    table, grid = 0.42 * count, 0.42 * width
-    total, tall = table + grid + 2.7, max(1.26, 0.42 * height)
-    bottom, body = 0.42 / (tall + 0.85), tall / (tall + 0.85)
-    figure = Picture(figsize=(total, tall + 0.85))
-    left = figure.add_axes((1.55 / total, bottom, table / total, body))
+    size = 0.42 * (count + width) + 2.7, max(1.26, 0.42 * height) + 0.85
+    figure = Picture(figsize=size, layout="constrained")
+    left, right = figure.subplots(1, 2, width_ratios=(count, width))
     probabilities = trace.actions.T.double().cpu().numpy()
     left.imshow(probabilities, cmap="Blues", vmin=0, vmax=1, aspect="auto")
     for action, symbol in ((a, s) for a in range(len(ACTIONS)) for s in range(count)):
@@ -47,10 +46,8 @@ def plot_placement(trace: "Trace", answer: "Answer") -> Picture:
     left.tick_params(length=0)
     left.grid(False)
     left.set_title("Probability of each action, symbol by symbol")
-    right = figure.add_axes(((table + 2.0) / total, bottom, grid / total, body))
     placed = written(trace, answer.placement)
     draw_cells(right, [[Cell(code) for code in row] for row in placed.symbols.tolist()], 12, trace.alphabet)
-    right.set_anchor("NW")
     shared = "\n?: several symbols share the cell" if (placed.symbols == SHARED).any() else ""
     right.set_title(f"The grid it makes ({answer.placement}){shared}")
     return figure
@@ -61,32 +58,29 @@ def plot_steps(trace: "Trace", answer: "Answer") -> Picture:
     """The grid before any step and after every step that changed a symbol, up to the answer."""
     check_size(trace)
     readings = cells_of(trace)
-    shown = [n for n, cells in enumerate(readings) if n == 0 or any(cell.changed for row in cells for cell in row)]
     last = len(readings) - 1
-    if shown[-1] != last:
-        shown.append(last)
+    shown = [n for n, cells in enumerate(readings) if n in (0, last) or changed(cells)]
     height, width = trace.grids.shape[1:3]
     columns = min(_PANELS_A_ROW, len(shown))
     rows = -(-len(shown) // columns)
-    panel_width, panel_height = max(_CELL * width, 1.35) + 0.3, _CELL * height + 0.75
-    total_width, total_height = max(panel_width * columns + 0.2, 6.5), panel_height * rows + 0.85
-    figure = Picture(figsize=(total_width, total_height))
-    figure.text(0.15 / total_width, 1 - 0.22 / total_height, verdict(answer), fontsize=11, va="center")
-    figure.text(0.15 / total_width, 1 - 0.53 / total_height, _LEGEND, fontsize=7, color=QUIET, va="center")
-    for index, n in enumerate(shown):
-        row, column = divmod(index, columns)
-        left = (0.15 + column * panel_width) / total_width
-        bottom = 1 - (0.85 + row * panel_height + 0.42 + _CELL * height) / total_height
-        axes = figure.add_axes((left, bottom, _CELL * width / total_width, _CELL * height / total_height))
+    size = max((max(_CELL * width, 1.35) + 0.3) * columns, 6.5), (_CELL * height + 0.6) * rows + 0.8
+    figure = Picture(figsize=size, layout="constrained")
+    figure.suptitle(verdict(answer), x=0.01, ha="left", fontsize=11)
+    figure.supxlabel(_LEGEND, x=0.01, ha="left", fontsize=7, color=QUIET)
+    for n, axes in zip_longest(shown, figure.subplots(rows, columns, squeeze=False).flat):
+        if n is None:
+            axes.remove()
+            continue
         draw_cells(axes, readings[n], 11, trace.alphabet)
-        axes.set_anchor("NW")
         name = "before any step" if n == 0 else f"step {n}" + (": halts" if n == last else "")
         halting = "" if trace.halting is None else f"  λ = {float(trace.halting[n]):.2f}"
         read = spelled(readings[n][0], trace.alphabet) or "nothing"
-        top = bottom + _CELL * height / total_height
-        figure.text(left, top + 0.25 / total_height, name, fontsize=8, fontweight="bold")
-        figure.text(left, top + 0.08 / total_height, f"reads {read}{halting}", fontsize=7, color=QUIET)
+        axes.set_title(f"{name}\nreads {read}{halting}", fontsize=7.5)
     return figure
+
+
+def changed(cells: list[list[Cell]]) -> bool:
+    return any(cell.changed for row in cells for cell in row)
 
 
 def cells_of(trace: "Trace") -> list[list[list[Cell]]]:

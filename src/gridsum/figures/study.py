@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -17,26 +17,10 @@ _VERDICTS = {"inside": ("D", INK), "above": ("v", RIGHT), "below": ("^", WRONG)}
 """How the paper's number is marked: a triangle points to where ours lie."""
 
 
-class Number(Protocol):
-    """A number of the paper's, and what each replication came to."""
-
-    @property
-    def suite(self) -> str: ...
-    @property
-    def variant(self) -> str: ...
-    @property
-    def measure(self) -> str: ...
-    @property
-    def known(self) -> float: ...
-    @property
-    def found(self) -> Sequence[float]: ...
-    @property
-    def verdict(self) -> str: ...
-
-
 @styled
-def plot_numbers(numbers: Sequence[Number]) -> Picture:
-    """Every number of Tables III and IV on a line of its own: the paper's, and those of the replications."""
+def plot_numbers(numbers: Sequence[Any]) -> Picture:
+    """Every number of Tables III and IV on a line of its own: the paper's, and those of the replications
+    (`gridsum.study.tables.Number`)."""
     rows = list(dict.fromkeys((number.variant, number.suite) for number in numbers))
     figure = Picture(figsize=(7.4, 1.2 + _ROW * len(rows)), layout="constrained")
     panels: dict[str, Axes] = dict(zip(_MEANS, figure.subplots(1, 2, sharey=True), strict=True))
@@ -71,9 +55,8 @@ def plot_carries(records: Sequence[Record]) -> Picture:
     for record in records:
         family, _, _ = record.suite.partition(":")
         if family.startswith("carry-"):
-            found.setdefault(PurePath(record.model).name, {}).setdefault(int(family.removeprefix("carry-")), []).append(
-                record
-            )
+            lengths = found.setdefault(PurePath(record.model).name, {})
+            lengths.setdefault(int(family.removeprefix("carry-")), []).append(record)
     if not found:
         raise FigureError(
             "the records hold no carries of a known length; evaluate them first: "
