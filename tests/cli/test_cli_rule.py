@@ -1,6 +1,7 @@
 """`gridsum rule` and `gridsum prove`: a rule as text, file and picture; a theorem, or what fails and a sum to try."""
 
 import dataclasses
+import itertools
 import json
 import re
 from collections.abc import Callable
@@ -11,14 +12,16 @@ import numpy as np
 import pytest
 
 from gridsum.automaton.certify import NO_AXIOMS, Certified
+from gridsum.automaton.construct import construct
 from gridsum.automaton.rounding import Certainty
 from gridsum.automaton.solve import solve
 from gridsum.automaton.table import RuleTable
 from gridsum.cli.prove import _checked
 from gridsum.config.exact import ExactConfig, RuleConfig
+from gridsum.figures.rule import plot_rule
 from gridsum.model.rule import RuleNetwork
 from gridsum.model.store import save_run
-from gridsum.tasks import Addition
+from gridsum.tasks import Addition, find
 from tests.oracles.column_addition import carry_of, code, column_addition, random_table
 
 ADD = Addition()
@@ -54,11 +57,11 @@ def test_a_person_sees_column_addition(write: Write, command: Command):
     assert "Bit 5 is the carry" in out
     assert "This is column addition" in out
     lines = [line.split() for line in out.splitlines()]
-    assert ["7", "010111", "110111"] in lines
+    assert ["digit", "7", "010111"] in lines
+    assert ["digit", "7,", "carry", "1", "110111"] in lines
     assert ["blank", "000000"] in lines
-    for x in range(10):
-        plain, carried = ([str(x + below + carry) for below in range(10)] for carry in (0, 1))
-        assert [str(x), *plain, str(x), *carried] in lines
+    for x, carry in itertools.product(range(10), (0, 1)):
+        assert [str(number) for number in (x, x + carry, *(x + below + carry for below in range(10)))] in lines
     assert ["+", "the", "start", "of", "a", "new", "top", "row"] in lines
 
 
@@ -75,6 +78,35 @@ def test_the_file_is_the_rule(write: Write, tmp_path: Path, command: Command):
     assert (status, err) == (0, f"gridsum: wrote {copy}\n")
     assert np.array_equal(RuleTable.from_json(copy.read_text()).steps, column_addition().steps)
     assert command("rule", "--table", table, "--json") == (0, copy.read_text(), "")
+
+
+@pytest.mark.parametrize(
+    ("task", "problem", "cells"),
+    [
+        ("subtract:base=4", "320-1-13", ["3", "0", "0", "3", "1", "3", "3", "2", "0"]),
+        ("times:base=3", "12*2*2", ["2", "0", "2", "1", "0", "1", "1", "2"]),
+        ("max:base=3", "12^21", ["2", "1", "1", "2"]),
+    ],
+)
+def test_a_rule_by_hand_is_drawn(task: str, problem: str, cells: list[str]):
+    """Of the picture, the grid at rest: each row's digits, those of the answer first."""
+    found = find(task)
+    picture = plot_rule(construct(found), found.parse(problem))
+    rest = [text for text in picture.axes[0].texts if text.get_fontsize() == 10 and text.get_position()[0] < 7]
+    assert [text.get_text() for text in rest if text.get_text()] == cells
+
+
+def test_a_picture_is_written_and_what_is_too_large_is_told(command: Command, tmp_path: Path):
+    status, _, err = command("rule", "--task", "max:base=2", "--out", str(tmp_path / "max.png"))
+    assert (status, err) == (0, f"gridsum: wrote {tmp_path / 'max.png'}\n")
+    assert (tmp_path / "max.png").read_bytes().startswith(b"\x89PNG")
+    status, _, err = command("rule", "--task", "max:base=2", "1" * 600, "--out", str(tmp_path / "max.png"))
+    assert (status, "choose a smaller base, such as max:base=3, or a shorter problem" in " ".join(err.split())) == (
+        2,
+        True,
+    )
+    status, _, err = command("rule", "--task", "times")
+    assert (status, "times takes 461 states, and a table has 255" in " ".join(err.split())) == (2, True)
 
 
 def test_what_is_no_rule_as_it_was_written_is_refused(command: Command, tmp_path: Path):

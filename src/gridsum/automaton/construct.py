@@ -6,7 +6,7 @@ import numpy as np
 
 from gridsum.automaton.proof import OPEN, SKIP, WRITE
 from gridsum.automaton.rows import Rows
-from gridsum.automaton.table import RuleTable
+from gridsum.automaton.table import MOST_STATES, RuleTable, TableError
 from gridsum.tasks import FIRST_DIGIT, PAD, Task
 
 
@@ -26,6 +26,10 @@ def construct(task: Task) -> RuleTable:
             leads = rows.none(meaning) and (row.rightward or own is None or beside is not None)
             after[own, beside, below] = (meaning, False), (meaning, leads)
             states += [state for state in dict.fromkeys(after[own, beside, below]) if state not in states]
+    if len(states) > MOST_STATES:
+        raise TableError(
+            f"by hand, {task.name} takes {len(states)} states, and a table has {MOST_STATES}; choose a smaller base"
+        )
     outside, number = len(states), {state: place for place, state in enumerate(states)}
     steps = np.zeros((len(alphabet.cell_symbols), *[outside + 1] * 3), np.uint8)
     # A 0 leads a number if nothing is left of it; where carries go right, its own carry says that, but for the last 0.

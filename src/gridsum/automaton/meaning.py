@@ -1,16 +1,19 @@
 """What the states of a rule mean: what the check of its proof says of them, and what a column becomes."""
 
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 from typing import NamedTuple
 
-from gridsum.automaton.proof import TERM_KINDS, check_of, find_certificate
+from gridsum.automaton.proof import TERM_KINDS, Certificate, Check, check_of, find_certificate
+from gridsum.automaton.rows import Cell
 from gridsum.automaton.table import RuleTable
+from gridsum.tasks.alphabet import LETTERS
 
 
 class Sum(NamedTuple):
-    """A digit, with a carry or without: what a state stands for, and what a column adds up to."""
+    """A digit and what is carried: what a state stands for, and what a column comes to."""
 
     digit: int
     carry: int
@@ -33,58 +36,85 @@ class CarryBit:
     on: int
 
 
+Case = tuple[int, int | None, int]
+"""Own symbol, the digit below or None over a blank, the carry that comes in."""
+
+
 @dataclass(frozen=True)
 class Meaning:
-    base: int
+    check: Check
     states: tuple[State, ...]
     carry_bits: tuple[CarryBit, ...]
-    sums: dict[tuple[int, int, int], set[Sum]]
-    """(own symbol, digit below, carry from the right) → what the cell becomes, whatever else it sees; a blank is 0."""
-    cases: dict[tuple[int, int, int], Sum]
-    """Own digit, digit below, carry from the right → what the task's columns do."""
+    sums: dict[Case, set[Sum]]
+    """What the cell becomes, whatever else it sees."""
+    cases: dict[Case, Sum]
+    """What the task's columns do with an own digit; over a blank, where that can be."""
 
     @property
     def wrong(self) -> int:
         """In how many cases a cell does not become what it should."""
         return sum(self.sums.get(case) != {wanted} for case, wanted in self.cases.items())
 
+    def columns(self) -> Iterator[tuple[str, dict[str, list[set[Sum]]]]]:
+        """A heading for every carry that comes in; by own digit, what a cell becomes over a blank and over each digit.
+        Where cells of one carry hold no digit, there is one such table for all of these carries."""
+        rule, others = self.check.rule, dict[str, list[set[Sum]]]()
+        side = "left" if rule.row.rightward else "right"
+        for carry in sorted({carry for *_, carry in self.sums}):
+            held = sorted({x for x, _, its in self.sums if its == carry})
+            rows = {x: [self.sums.get((x, below, carry), set()) for below in (None, *range(rule.base))] for x in held}
+            if held[0] < rule.base:
+                name = f"{rule.row.name(carry) or carry} from the {side}" if carry else f"no carry from the {side}"
+                yield name, {LETTERS[x]: row for x, row in rows.items() if x < rule.base}
+            else:
+                others[rule.row.name(carry) or "0"] = rows[held[-1]]
+        if others:
+            yield f"no digit, but this from the {side}", others
+
+    def carry(self, symbol: int, low: bool, state: int) -> int | None:
+        """What a cell at rest carries on; it is low over a blank."""
+        found = self.check.certificate.meaning_of[Cell(low, self.check.held_by(symbol)[0])].get(state)
+        return found and found[1]
+
 
 def meaning_of(table: RuleTable) -> Meaning:
-    known, base = find_certificate(table), table.task.alphabet.base
+    known = find_certificate(table)
     check = check_of(table, known)
-    carries: defaultdict[int, set[int]] = defaultdict(set)
-    for kind in TERM_KINDS:
-        for state, (_, carry) in known.meaning_of[kind].items():
-            carries[state].add(carry)
-    sums: defaultdict[tuple[int, int, int], set[Sum]] = defaultdict(set)
+    sums: defaultdict[Case, set[Sum]] = defaultdict(set)
     for place, kind, context, _, _ in check.cells():
         if not place.first:
             for state in set(check.after(context)):
                 found = Sum(check.reads[state] or 0, known.meaning_of[kind][state][1])
-                sums[context[0], place.below or 0, place.carry].add(found)
+                sums[context[0], place.below, place.carry].add(found)
+    states = tuple(_state(check, known, number, pattern) for number, pattern in enumerate(table.states))
+    digits, row = range(check.rule.base), check.rule.row
+    cases, carries = dict[Case, Sum](), [0]
+    for carry in carries:  # which grow as they are found
+        for own, below in product((*digits, None), (None, *digits)):
+            if wanted := row.column(own, below, carry):
+                carries += {wanted[1]} - set(carries)
+                if own is not None and (below is not None or (own, below, carry) in sums):
+                    cases[own, below, carry] = Sum(*wanted)
+    return Meaning(check, states, _carry_bits(table.bits, states, check.rule.base), dict(sums), cases)
 
-    def state_of(number: int, pattern: int) -> State:
-        reads, found = check.reads[number], carries[number]
-        if not found:
-            return State(number, pattern, None, "empty row" if number in known.ground | known.corner else "on the way")
-        if reads is None:
-            return State(number, pattern, None, "blank" if found == {0} else "blank, carry 1")
-        carry = min(found) if len(found) == 1 else None
-        value = Sum(reads, carry) if reads < base and carry in (0, 1) else None
-        kind = "digit" if reads < base else "reads"
-        told = f"{kind} {table.text(number)}, carry {'?' if carry is None else carry}"
-        return State(number, pattern, value, told)
 
-    states = tuple(state_of(number, pattern) for number, pattern in enumerate(table.states))
-    column = check.rule.row.column
-    every = ((case, column(*case)) for case in product(range(base), range(base), (0, 1)))
-    cases: dict[tuple[int, int, int], Sum] = {case: Sum(*wanted) for case, wanted in every if wanted is not None}
-    return Meaning(base, states, _carry_bits(table.bits, states, base), dict(sums), cases)
+def _state(check: Check, known: Certificate, number: int, pattern: int) -> State:
+    reads, row = check.reads[number], check.rule.row
+    carries = {means[number][1] for kind in TERM_KINDS if number in (means := known.meaning_of[kind])}
+    carry = min(carries) if len(carries) == 1 else None
+    told = "" if carry == row.nothing else f", carry {'?' if carry is None else row.name(carry)}"
+    if not carries:
+        return State(number, pattern, None, "empty row" if number in known.ground | known.corner else "on the way")
+    if reads is None:
+        return State(number, pattern, None, f"blank{told}")
+    digit = reads < check.rule.base
+    value = Sum(reads, carry) if digit and carry is not None else None
+    return State(number, pattern, value, f"{'digit' if digit else 'reads'} {check.table.text(number)}{told}")
 
 
 def _carry_bits(bits: int, states: tuple[State, ...], base: int) -> tuple[CarryBit, ...]:
     valued = {state.pattern: state.value for state in states if state.value is not None}
-    if len(set(valued.values())) < 2 * base:
+    if set(valued.values()) != {Sum(digit, carry) for digit in range(base) for carry in (0, 1)}:
         return ()
     found = []
     for bit in range(bits):

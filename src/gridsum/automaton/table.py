@@ -20,8 +20,8 @@ from gridsum.tasks import PAD, Task, TaskError, find
 
 _DEFAULT = find()
 FORMAT = "gridsum-rule-1"
-MOST_BITS = 12
-"""Of a cell."""
+MOST_BITS, MOST_STATES = 12, 255
+"""Of a cell, and of a table, whose entries are bytes; one stands for `outside`."""
 
 
 class TableError(ValueError):
@@ -50,7 +50,7 @@ class RuleTable:
         fits = (
             all(type(number) is int for number in numbers)
             and 0 < self.bits <= MOST_BITS
-            and 0 < states < 256
+            and 0 < states <= MOST_STATES
             and len(set(self.states)) == states
             and all(0 <= pattern < 2**self.bits for pattern in self.states)
             and self.steps.shape == (len(alphabet.cell_symbols), side, side, side)
@@ -117,7 +117,7 @@ class RuleTable:
             task = find(content.get("task", _DEFAULT.name))
             states, outputs, actions = (tuple(content[key]) for key in ("states", "outputs", "actions"))
             shape = (len(task.alphabet.cell_symbols), *[len(states) + 1] * 3)
-            if not 0 < len(states) < 256:
+            if not 0 < len(states) <= MOST_STATES:
                 raise TableError(
                     f"the rule has {len(states)} states; write it again with: gridsum rule --out FILE.json"
                 )

@@ -1,34 +1,32 @@
-"""Show the rule that a network of bits has learned: what each state of a cell means, and what a cell becomes for every
-symbol and every state around it. The meanings are those of its proof.
+"""Show the rule that a network of bits has learned: what each state of a cell means, and what a column becomes. The
+meanings are those of its proof. With --task, show what cells of this kind can do at all: a rule by hand.
 
 examples:
   gridsum rule
   gridsum rule --model runs/exact/seed-3 --out rule.json
-  gridsum rule --table rule.json
-  gridsum rule --task subtract
+  gridsum rule --task subtract 900-1-23 --out subtract.svg
 """
 
 import sys
 from typing import TYPE_CHECKING
 
 from gridsum.cli.options import Options, Parser
-from gridsum.cli.output import print_text, tell, terminal_width, write_result
+from gridsum.cli.output import print_text, tell, write_result
 from gridsum.cli.prove import add_rule, rule_of
 
 if TYPE_CHECKING:
     from gridsum.api.terminal import Line
-    from gridsum.automaton.meaning import Meaning
+    from gridsum.automaton.meaning import Meaning, Sum
     from gridsum.automaton.table import RuleTable
 
 _DOES = ("written at the right end of the top row", "the start of a new top row", "skipped")
-_SHOWN = 4
-"""So many bit patterns of one meaning are shown."""
 
 
 def add_options(parser: Parser) -> None:
-    parser.option("--task TASK", "a hand-written rule, made from what the columns of a task do", add_rule(parser))
+    parser.add_argument("expression", nargs="?", metavar="EXPR", help="a problem for the picture")
+    parser.option("--task TASK", "a rule by hand, made from what the columns of a task do", add_rule(parser))
     parser.option("--json", "print the whole table as a JSON object")
-    parser.option("--out FILE", "also write that object to a file")
+    parser.option("--out FILE", "also write a file: that object, or a picture if its name ends in .svg, .png or .pdf")
 
 
 def run(options: Options) -> int:
@@ -41,7 +39,13 @@ def run(options: Options) -> int:
         model = rule_of(options)
         name, table = model.name, model.table
     if options.out is not None:
-        write_result(options.out, table.to_json() + "\n")
+        if options.out.endswith((".svg", ".png", ".pdf")):
+            from gridsum.figures.rule import plot_rule
+            from gridsum.figures.style import save
+
+            save(plot_rule(table, table.task.parse(options.expression or table.task.problem)), options.out)
+        else:
+            write_result(options.out, table.to_json() + "\n")
         tell(f"gridsum: wrote {options.out}")
     if options.json:
         print_text(table.to_json() + "\n")
@@ -49,21 +53,28 @@ def run(options: Options) -> int:
         from gridsum.api.terminal import render
         from gridsum.automaton.meaning import meaning_of
 
-        print_text(render(_described(name, table, meaning_of(table), terminal_width()), sys.stdout))
+        print_text(render(_described(name, table, meaning_of(table)), sys.stdout))
     return 0
 
 
-def _described(name: str, table: "RuleTable", meaning: "Meaning", width: int | None) -> "list[Line]":
-    """All that a person needs to see what the rule does, on a terminal of so many columns."""
-    bits = [f"Bit {found.bit} is the carry ({found.on} is a carry)." for found in meaning.carry_bits]
+def _described(name: str, table: "RuleTable", meaning: "Meaning") -> "list[Line]":
+    """All that a person needs to see what the rule does."""
     known = "column addition" if table.task.name.startswith("add") else f"what a column of {table.task.name} does"
+    cases, wrong = len(meaning.cases), meaning.wrong
     verdict: Line = [
-        (f"This is {known}", "right"),
-        (f" in all {len(meaning.cases)} cases. gridsum prove checks the rest.", ""),
+        (f"This is {'not ' * bool(wrong)}{known}", "wrong" if wrong else "right"),
+        (
+            f": {wrong} of {cases} cases differ."
+            if wrong
+            else f" in all {cases} cases. gridsum prove checks the rest.",
+            "",
+        ),
     ]
-    if meaning.wrong:
-        verdict = [(f"This is not {known}", "wrong"), (f": {meaning.wrong} of {len(meaning.cases)} cases differ.", "")]
-    return [
+    patterns: dict[str, list[str]] = {}
+    for state in meaning.states:
+        patterns.setdefault(state.meaning, []).append(f"{state.pattern:0{table.bits}b}")
+    wide = max(map(len, patterns)) + 3
+    lines: list[Line] = [
         [(f"The rule of {name}", "title")],
         [(f"{len(table.states)} states of {table.bits} bits. A cell sees its own symbol and the states of its", "")],
         [(f"left, right and lower neighbour, or the border: {table.steps.size:,} entries.", "")],
@@ -72,15 +83,13 @@ def _described(name: str, table: "RuleTable", meaning: "Meaning", width: int | N
         *_placement(table),
         [],
         [("States", "title"), (f"   bits {table.bits - 1} … 0", "quiet")],
-        *_states(table, meaning),
-        [],
-        *([(line, "changed")] for line in bits or ["No single bit is the carry: several bits together tell it."]),
-        [],
-        [("A column", "title"), ("   own digit ↓, digit below →; a 1 before the digit is a carry", "quiet")],
-        *_columns(meaning, "left" if table.task.row and table.task.row.rightward else "right", width),
-        [],
-        verdict,
+        *([(f"  {told:<{wide}}", "answer"), (" ".join(found), "")] for told, found in sorted(patterns.items())),
+        *([(f"Bit {found.bit} is the carry ({found.on} is a carry).", "changed")] for found in meaning.carry_bits),
     ]
+    for heading, rows in meaning.columns():
+        lines += [[], [("A column", "title"), (f"   own digit ↓, digit or blank below →; {heading}", "quiet")]]
+        lines += [[(line, "")] for line in _column(table, meaning, rows)]
+    return [*lines, [], verdict]
 
 
 def _placement(table: "RuleTable") -> "list[Line]":
@@ -95,43 +104,15 @@ def _placement(table: "RuleTable") -> "list[Line]":
     return [[(f"  {text:<12}", "answer"), (does, "")] for text, does in zip(shown, _DOES, strict=True) if text]
 
 
-def _states(table: "RuleTable", meaning: "Meaning") -> "list[Line]":
-    """The bit patterns of every meaning; of a digit without a carry, then with one."""
-    found: dict[str, tuple[list[str], list[str]]] = {letter: ([], []) for letter in table.task.alphabet.digits}
-    for state in meaning.states:
-        name, carry = (state.meaning, 0) if state.value is None else (table.text(state.number), state.value.carry)
-        found.setdefault(name, ([], []))[carry].append(f"{state.pattern:0{table.bits}b}")
-    told = {name: [" ".join(patterns[:_SHOWN]) for patterns in both] for name, both in found.items()}
-    width = max(len("no carry"), *(len(plain) for plain, _ in told.values())) + 3
-    names = max(14, *map(len, told)) + 2
-    rows = [
-        [(f"  {name:<{names}}", "answer"), (f"{plain:<{width}}{carry}", "")] for name, (plain, carry) in told.items()
-    ]
-    return [[(f"  {'digit':<{names}}{'no carry':<{width}}carry", "quiet")], *rows]
+def _column(table: "RuleTable", meaning: "Meaning", rows: "dict[str, list[set[Sum]]]") -> list[str]:
+    """A carry stands before its digit."""
+    letters, row = table.task.alphabet.digits, meaning.check.rule.row
 
+    def cell(values: "set[Sum]") -> str:
+        names = ["" if value.carry == row.nothing else row.name(value.carry) for value in values]
+        told = [name + " " * (len(name) > 1) + letters[value.digit] for name, value in zip(names, values, strict=True)]
+        return told[0] if len(told) == 1 else "?" * bool(told)
 
-def _columns(meaning: "Meaning", side: str, width: int | None) -> "list[Line]":
-    """What a column becomes, without and with a carry from a side: beside each other where there is room."""
-    plain, carried = (_column(meaning, side, carry) for carry in (0, 1))
-    apart = max(map(len, plain)) + 6
-    if width is not None and 2 + apart + max(map(len, carried)) > width:
-        return [[(f"  {line}", "")] for line in (*plain, "", *carried)]
-    return [[(f"  {left:<{apart}}{right}", "")] for left, right in zip(plain, carried, strict=True)]
-
-
-def _column(meaning: "Meaning", side: str, carry: int) -> list[str]:
-    from gridsum.tasks.alphabet import LETTERS
-
-    def cell(own: int, below: int) -> str:
-        found = meaning.sums.get((own, below, carry), set())
-        values = [
-            (LETTERS[value.carry] if value.carry else "") + LETTERS[value.digit % meaning.base] for value in found
-        ]
-        return f"{values[0] if len(values) == 1 else '?':>3}"
-
-    digits = range(meaning.base)
-    return [
-        f"   {'a carry' if carry else 'no carry'} from the {side}",
-        "   " + "".join(f"{LETTERS[digit]:>3}" for digit in digits),
-        *(f"{LETTERS[own]:<3}" + "".join(cell(own, below) for below in digits) for own in digits),
-    ]
+    lines = [("", "·", *letters), *((name, *map(cell, cells)) for name, cells in rows.items())]
+    wide = max(len(text) for line in lines for text in line) + 2
+    return ["  " + "".join(f"{text:>{wide}}" for text in line) for line in lines]

@@ -72,7 +72,11 @@ class Times(Task):
             rest = factor and (below is not None or carried)
             return digit, 2 + factor * base + carried if rest else zero
 
-        return RowRule(column, zero)
+        def name(carry: int) -> str:
+            factor, carried = divmod(carry - 2, base)
+            return f"×{factor}" + (f"+{carried}" if carried else "") if carry > zero else ""
+
+        return RowRule(column, zero, name=name)
 
 
 class Maximum(Task):
@@ -123,4 +127,4 @@ class Maximum(Task):
                 larger = 1 if one > other else 2 if one < other else 3 if one else larger
             return (one if larger == 1 else other), larger
 
-        return RowRule(column, rightward=True)
+        return RowRule(column, rightward=True, name=("", ">", "<", "=").__getitem__)

@@ -19,5 +19,7 @@ class RowRule:
     """The carry of a digit of the first term, and of a blank."""
     rightward: bool = False
     """Whether carries go to the right. Then the first term is treated as the others are."""
+    name: Callable[[int], str] = str
+    """What a carry is called, in a few letters."""
     coq: str = ""
     """What the theorem about it is called in `proof/`, and the rule there; empty where there is none."""

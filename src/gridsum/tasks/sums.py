@@ -120,7 +120,7 @@ class Subtraction(Mixed):
             borrow, digit = divmod((below or 0) - (own or 0) - borrow, self.alphabet.base)
             return None if below is None and borrow else (digit, -borrow)
 
-        return RowRule(column)
+        return RowRule(column, name=lambda borrow: "−" * borrow)
 
     def _signed(self, digits: Any, *signs: Any) -> Any:  # noqa: ARG002
         less = digits * -1
