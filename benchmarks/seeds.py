@@ -27,19 +27,20 @@ def fleet_of(name: str, folder: Path) -> dict[str, Any]:
 
 
 def table(fleets: list[dict[str, Any]]) -> str:
-    """A line for each fleet, with the 95% interval of how many of its seeds are proved."""
+    """A line for each fleet: of its consolidated seeds how many are proved, with the 95% interval."""
     lines = [
-        "| fleet | seeds | placement certain | sums right before consolidation | proved in round 1 | in two (95%) |",
+        "| fleet | consolidated | placement certain | sums right before | proved in round 1 | in two (95%) |",
         "|---|---|---|---|---|---|",
     ]
     for fleet in fleets:
         runs = fleet["runs"]
-        right = sorted(run["rounds"][0]["right"] if run["rounds"] else 0.0 for run in runs)
-        placed, proved = sum(run["log"].get("hardened", False) for run in runs), sum(run["proved"] or 0 for run in runs)
-        first, (low, high) = sum(run["round"] in (0, 1) for run in runs), wilson(proved, len(runs))
+        done = [run for run in runs if run["rounds"] or run["proved"]]
+        right = [run["rounds"][0]["right"] for run in done if run["rounds"]] or [0.0]
+        placed, proved = sum(run["log"].get("hardened", False) for run in runs), sum(run["proved"] for run in done)
+        first, (low, high) = sum(run["round"] in (0, 1) for run in done), wilson(proved, max(1, len(done)))
         lines.append(
-            f"| {fleet['fleet']} | {len(runs)} | {placed} | {right[0]:.3f} to {right[-1]:.3f}, median "
-            f"{median(right):.3f} | {first} | {proved} ({low * len(runs):.1f}–{high * len(runs):.1f}) |"
+            f"| {fleet['fleet']} | {len(done)} of {len(runs)} | {placed} | {min(right):.3f} to {max(right):.3f}, "
+            f"median {median(right):.3f} | {first} | {proved} ({low * len(done):.1f}–{high * len(done):.1f}) |"
         )
     return "\n".join(lines)
 

@@ -63,9 +63,9 @@ class TableRule:
         around = F.pad(state, (1, 1, 0, 1), value=self.outside)
         return self.steps[x, around[:, :-1, :-2], around[:, :-1, 2:], around[:, 1:, 1:-1]]
 
-    def rest(self, x: torch.Tensor, limit: int) -> tuple[torch.Tensor, torch.Tensor]:
+    def rest(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         state = torch.zeros_like(x)
-        for _ in range(limit):
+        for _ in range(4 * sum(x.shape[1:])):
             before, state = state, self.step(x, state)
             if torch.equal(before, state):
                 break

@@ -124,9 +124,9 @@ class Shown(TableRule):
     def outputs(self) -> torch.Tensor:
         return self.read
 
-    def rest(self, x: torch.Tensor, limit: int) -> tuple[torch.Tensor, torch.Tensor]:
+    def rest(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         plain = TableRule(self.rule)
-        state, resting = plain.rest(x, limit)
+        state, resting = plain.rest(x)
         below = F.pad(state, (0, 0, 0, 1), value=self.rule.outside)[:, 1:]
         chance = torch.rand(x.shape, generator=self.numbers)
         return self.recode(state, below, chance), resting

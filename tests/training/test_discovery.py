@@ -203,15 +203,6 @@ def test_what_is_held_out_is_solved_as_it_would_be_asked():
     assert (right["held_out"].item(), right["hardened"].item()) == (1.0, True), "what is proved"
 
 
-def test_the_small_recipe_is_for_short_sums():
-    small, whole = find("exact").configure("small"), find("exact").configure()
-    assert all(
-        a.digits[1] <= b.digits[1]
-        for a, b in zip(vars(small.phases).values(), vars(whole.phases).values(), strict=True)
-    )
-    assert small.rule.hidden < whole.rule.hidden
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A whole training of two seeds."""

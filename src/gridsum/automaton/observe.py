@@ -73,7 +73,7 @@ def observe(rule: LearnedRule, config: ConsolidationConfig, seed: int) -> Observ
     numbers[nowhere] = 0  # outside; types follow in the order in which they are seen
     known, keys, solved, problems = 1, [], 0, 0
     for x, wanted in asked(rule, config, seed):
-        state, _ = rule.rest(x, 4 * sum(x.shape[1:]))
+        state, _ = rule.rest(x)
         right = (outputs[state[:, 0]] == wanted).all(-1)
         solved, problems = solved + int(right.sum()), problems + len(x)
         x, state = x[right], state[right]

@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from gridsum.automaton.observe import asked
-from gridsum.automaton.rule import LearnedRule, around
+from gridsum.automaton.rule import LearnedRule, around, come_to_rest
 from gridsum.automaton.targets import ANY, TargetTable
 from gridsum.config.exact import ConsolidationConfig
 from gridsum.tasks import PAD
@@ -52,27 +52,19 @@ class Trial:
         return ((x * side + left) * side + right) * side + below
 
     def rest(self, x: Tensor, start: Tensor, tables: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """The states that grids come to by the table, or an equal share of the grids by each of these tables; and which
-        grids [B] go on changing."""
-        state = start.clone()
+        """What grids come to by the table, or an equal share of the grids by each of these tables."""
         flat = (self.steps if tables is None else tables).flatten()
         count = len(flat) // self.steps.numel()
         first = torch.arange(count, device=self.device).repeat_interleave(len(x) // count)[:, None, None]
-        moving, now, first = torch.arange(len(x), device=self.device), state, first * self.steps.numel()
-        for _ in range(4 * sum(x.shape[1:])):
-            after = flat[self.keys(x, now) + first].long()
-            changed = (after != now).flatten(1).any(1)
-            state[moving] = after
-            x, now, first, moving = x[changed], after[changed], first[changed], moving[changed]
-            if not len(moving):
-                break
-        restless = torch.zeros(len(state), dtype=torch.bool, device=self.device)
-        restless[moving] = True
-        return state, restless
 
-    def right(self, state: Tensor, restless: Tensor, wanted: Tensor) -> Tensor:
+        def step(which: Tensor, state: Tensor) -> Tensor:
+            return flat[self.keys(x[which], state) + first[which] * self.steps.numel()].long()
+
+        return come_to_rest(step, start)
+
+    def right(self, state: Tensor, resting: Tensor, wanted: Tensor) -> Tensor:
         """A grid that goes to and fro may read right at one step and wrong at the next, so it counts as wrong."""
-        return (self.outputs[state[:, 0]] == wanted).all(-1) & ~restless
+        return (self.outputs[state[:, 0]] == wanted).all(-1) & resting
 
 
 @torch.no_grad()
@@ -86,8 +78,8 @@ def judge(rule: LearnedRule, learnt: TargetTable, config: ConsolidationConfig, s
     trial, right, problems = Trial(rule, learnt), 0, 0
     met = torch.zeros(trial.steps.numel(), dtype=torch.int64, device=trial.device)
     for x, wanted in asked(rule, config, seed):
-        state, restless = trial.rest(x, torch.zeros_like(x))
-        fine = trial.right(state, restless, wanted)
+        state, resting = trial.rest(x, torch.zeros_like(x))
+        fine = trial.right(state, resting, wanted)
         met += torch.bincount(trial.keys(x, state)[fine].flatten(), minlength=len(met))
         right, problems = right + int(fine.sum()), problems + len(x)
     seen, steps = (part.view_as(trial.steps)[:-1].cpu().numpy() for part in (met, trial.steps))
@@ -108,8 +100,8 @@ def repair(
     generator = torch.Generator(trial.device).manual_seed(seed)
     for part, (x, wanted) in enumerate(asked(rule, config, seed)):
         start = torch.randint(trial.n, x.shape, generator=generator, device=trial.device) * (part % 2)
-        state, restless = trial.rest(x, start)
-        right, keys = trial.right(state, restless, wanted), trial.keys(x, state)
+        state, resting = trial.rest(x, start)
+        right, keys = trial.right(state, resting, wanted), trial.keys(x, state)
         of_all += torch.bincount(keys.flatten(), minlength=len(of_all))
         of_wrong += torch.bincount(keys[~right].flatten(), minlength=len(of_all))
         parts.append(_Sums(x, start, wanted, keys, right).some(torch.ones_like(right), _KEPT))
@@ -155,8 +147,8 @@ class _Sums:
 
     def look(self, trial: Trial) -> None:
         """What the sums come to by the table as it is now."""
-        state, restless = trial.rest(self.x, self.start)
-        self.keys, self.right = trial.keys(self.x, state), trial.right(state, restless, self.wanted)
+        state, resting = trial.rest(self.x, self.start)
+        self.keys, self.right = trial.keys(self.x, state), trial.right(state, resting, self.wanted)
 
     def worst(self, weights: Tensor) -> tuple[int, int, int] | None:
         """The context that stands in the largest share of wrong sums, by how often they show it times its weight."""

@@ -6,7 +6,7 @@ contexts instead of grids, so that what is enumerated and what is solved with ar
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -143,20 +143,9 @@ class LearnedRule(Rules):
         contexts = torch.stack((key // side**2 % side, key // side % side, key % side), 1)
         return self(key // side**3, contexts)
 
-    def rest(self, x: Tensor, limit: int, start: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """The states [B,H,W] that grids come to within `limit` steps, and which of them [B] are at rest by then."""
-        state = torch.zeros_like(x) if start is None else start.clone()
-        moving = torch.arange(len(x), device=x.device)
-        for _ in range(limit):
-            after = self.step(x[moving], state[moving])
-            changed = (after != state[moving]).flatten(1).any(1)
-            state[moving] = after
-            moving = moving[changed]
-            if not len(moving):
-                break
-        resting = torch.ones(len(x), dtype=torch.bool, device=x.device)
-        resting[moving] = False
-        return state, resting
+    def rest(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """The states [B,H,W] that grids come to, and which of them [B] are at rest."""
+        return come_to_rest(lambda which, state: self.step(x[which], state), torch.zeros_like(x))
 
     @torch.no_grad()
     def answer(self, terms: Sequence[str]) -> Answer:
@@ -225,7 +214,7 @@ class LearnedRule(Rules):
             stream = Stream.of_seeds([index], self.device)
             symbols = sample(space, _SUMS // len(_SHAPES), stream, 0.5, self.task).symbols[0]
             x = cells(symbols, self.actions(), most + 1, max(space.columns_of(self.task), digits + 1) + 1)
-            state, resting = self.rest(x, 4 * sum(x.shape[1:]))
+            state, resting = self.rest(x)
             counts += torch.bincount(state[resting].flatten(), minlength=self.outside)
         return (counts > _RARE * counts.sum()).nonzero().squeeze(1)
 
@@ -259,6 +248,23 @@ def _rows(part: Tensor, which: Tensor) -> Tensor:
     """Some rows [R,N] of [R,n,E]. The gradient of plain indexing would add up the copies of a row one by one."""
     first = torch.arange(len(part), device=part.device)[:, None] * part.shape[1]
     return F.embedding(which + first, part.flatten(0, 1))
+
+
+def come_to_rest(step: Callable[[Tensor, Tensor], Tensor], start: Tensor) -> tuple[Tensor, Tensor]:
+    """The states [B,H,W] that grids come to from a start, and which of them [B] are at rest.
+
+    `step` is told the numbers of the grids that still change, and their states.
+    """
+    state, moving = start.clone(), torch.arange(len(start), device=start.device)
+    for _ in range(4 * sum(start.shape[1:])):
+        now = state[moving]
+        state[moving] = after = step(moving, now)
+        moving = moving[(after != now).flatten(1).any(1)]
+        if not len(moving):
+            break
+    resting = torch.ones(len(start), dtype=torch.bool, device=start.device)
+    resting[moving] = False
+    return state, resting
 
 
 def around(state: Tensor, outside: int, places: Sequence[str]) -> list[Tensor]:
