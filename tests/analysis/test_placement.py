@@ -25,14 +25,6 @@ def test_the_papers_example_is_written_as_columns(traces):
         assert [line.removeprefix("+") for line in lines] == ["9416", "102", "523", ""], "a row is to spare"
 
 
-def test_it_grows_symbol_by_symbol(traces):
-    trace = traces[0]
-    grids = [written(trace, "soft", count).symbols for count in range(len(trace.symbols) + 1)]
-    assert (grids[0] == PAD).all()
-    assert [shown(grid)[0] for grid in grids[1:4]] == ["5", "52", "523"]
-    assert torch.equal(grids[-1], written(trace, "soft").symbols)
-
-
 @given(st.integers(0, 10**6), st.integers(0, 6))
 def test_shares_are_the_papers_recurrence_on_symbols(seed, count):
     generator = torch.Generator().manual_seed(seed)

@@ -79,6 +79,9 @@ def test_a_table_is_printed_or_written_and_a_link_stays_a_link(command: Command,
     status, out, err = command("table", "comparison", "--records", str(records))
     assert (status, out) == (2, "")
     assert "evaluate them first" in err
+    torn = tmp_path / "torn.jsonl"
+    torn.write_bytes(records.read_bytes() + records.read_bytes()[:-9])
+    assert "torn.jsonl ends within a record, which is left out" in command("table", "scores", "--records", str(torn))[2]
 
 
 def test_the_overview_has_the_scores_of_the_records(command: Command):

@@ -15,11 +15,9 @@ from gridsum.evaluation.intervals import (
     independent_trials,
     interval,
     margin,
-    means_against_paper,
     printed_range,
     wilson,
 )
-from gridsum.evaluation.paper import Spread
 from gridsum.evaluation.records import OnGrid, Record
 from gridsum.evaluation.tables import accuracy_text
 
@@ -102,30 +100,6 @@ def test_standings_follow_from_the_interval(make_record: Make, right: int, value
         assert compared.high < least
     if compared.standing == "inconclusive":
         assert compared.low < least - margin(value) <= least <= compared.high
-
-
-@pytest.mark.parametrize(
-    ("right", "value", "standing"),
-    [
-        (640, 1.0, "matched"),
-        (590, 1.0, "below"),
-        (30, 0.0, "above"),
-        (141, 0.25, "inconclusive"),
-        (12, 0.03, "matched"),
-    ],
-)
-def test_standings(make_record: Make, right: int, value: float, standing: str):
-    assert against_paper(make_record(sequences_right=right), "seq", value).standing == standing
-
-
-@pytest.mark.parametrize(
-    ("ours", "sd", "standing"),
-    [(0.9, 0.05, "above"), (0.56, 0.1, "matched"), (0.52, 0.1, "inconclusive"), (0.2, 0.1, "below")],
-)
-def test_a_mean_is_matched_if_the_sampling_error_of_both_leaves_it_within_the_margin(
-    ours: float, sd: float, standing: str
-):
-    assert means_against_paper(Spread(ours, sd, 1.0), 10, Spread(0.5, 0.1, 0.7)).standing == standing
 
 
 def test_the_margin_is_never_more_than_half_the_number():

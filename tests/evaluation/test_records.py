@@ -10,39 +10,27 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gridsum.evaluation.records import Record, RecordError, append, check_file, read
-from gridsum.io.disk import LineError
+from gridsum.evaluation.records import Record, RecordError, append, check_file, is_torn, read
 
 Make = Callable[..., Record]
 text = st.sampled_from(["", "base", "[1,4]x[1,10]", "–", '\\"\n\x1b', "\u2028", "表"])
 
 
-@st.composite
-def any_record(draw: st.DrawFn) -> Record:
-    samples, valid = draw(st.integers(1, 10**4)), draw(st.integers(1, 10**9))
-    return Record(
-        model=draw(text),
-        variant=draw(text),
-        seed=draw(st.none() | st.integers()),
-        suite=draw(text),
-        halting=draw(text),
-        placement=draw(text),
-        samples=samples,
-        chars_right=draw(st.integers(0, valid)),
-        chars_valid=valid,
-        sequences_right=draw(st.integers(0, samples)),
-        steps_mean=draw(st.none() | st.floats(0, 1e6)),
-        steps_max=draw(st.none() | st.integers(0, 10**6)),
-        evaluation_seed=draw(st.integers()),
-        version=draw(text),
-        commit=draw(st.none() | text),
-        answers=draw(st.none() | st.lists(text, max_size=3).map(tuple)),
-    )
+any_changes = st.fixed_dictionaries(
+    {
+        **dict.fromkeys(("model", "variant", "suite", "halting", "placement", "version"), text),
+        **dict.fromkeys(("seed", "steps_max"), st.none() | st.integers()),
+        "steps_mean": st.none() | st.floats(0, 1e6),
+        "commit": st.none() | text,
+        "answers": st.none() | st.lists(text, max_size=3).map(tuple),
+    }
+)
 
 
 @settings(deadline=None, max_examples=20)  # it writes files
-@given(st.lists(st.lists(any_record(), max_size=2), max_size=2))
-def test_round_trip(appended: list[list[Record]]) -> None:
+@given(st.lists(st.lists(any_changes, max_size=2), max_size=2))
+def test_round_trip(make_record: Make, changes: list[list[dict]]) -> None:
+    appended = [[make_record(**change) for change in some] for some in changes]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "new" / "records.jsonl"
         for records in appended:
@@ -56,6 +44,7 @@ def test_files_are_read_in_order(tmp_path: Path, make_record: Make) -> None:
     for seed, path in enumerate(paths):
         append(path, [make_record(seed=seed)])
     assert [record.seed for record in read(reversed(paths))] == [1, 0]
+    append("/dev/null", [make_record()])  # they can be thrown away
 
 
 @pytest.mark.parametrize(
@@ -81,14 +70,6 @@ def test_a_record_that_cannot_be_is_named(tmp_path: Path, make_record: Make, cha
         read([path])
 
 
-@pytest.mark.parametrize("line", [b"{'model': 1}", b"[1, 2]", b"nothing", b'"\xff"', b"[" * 100_000])
-def test_what_is_not_an_object_is_named(tmp_path: Path, line: bytes) -> None:
-    path = tmp_path / "records.jsonl"
-    path.write_bytes(line + b"\n")
-    with pytest.raises(LineError, match=r"jsonl, line 1 is "):
-        read([path])
-
-
 @pytest.mark.parametrize(
     ("left", "kept"), [(slice(0, -40), [1]), (slice(0, -1), [1, 2]), (slice(0, None), [1, 2])], ids=str
 )
@@ -101,6 +82,7 @@ def test_what_a_crash_left_is_passed_over_and_mended_by_appending(
     append(path, [make_record(seed=1), make_record(seed=2)])
     path.write_bytes(path.read_bytes()[left] + bytes(zeros))
     assert [record.seed for record in read([path])] == kept
+    assert is_torn(path) == (kept == [1])
     append(path, [make_record(seed=3)])
     assert [record.seed for record in read([path])] == [*kept, 3]
 
@@ -133,8 +115,3 @@ def test_a_failed_append_leaves_nothing(
     with pytest.raises(OSError, match=r"No space left|only 50 of"):
         append(path, [make_record(seed=2), make_record(seed=3)])
     assert path.read_bytes() == before
-
-
-@pytest.mark.skipif(not Path("/dev/null").exists(), reason="no null device")
-def test_records_can_be_thrown_away(make_record: Make) -> None:
-    append("/dev/null", [make_record()])

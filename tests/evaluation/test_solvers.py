@@ -91,6 +91,8 @@ def test_what_comes_after_a_failure_counts() -> None:
     suite = Suite.of_expressions("three", ["12+34", "1+1", "2+2"])
 
     def weak(expression: str) -> str:
+        if expression == "3+3=":
+            raise KeyboardInterrupt
         return right(expression) if expression != "1+1=" else {}["weights"]
 
     record = measured("weak", weak, suite)
@@ -98,14 +100,8 @@ def test_what_comes_after_a_failure_counts() -> None:
     long = measured("weak", lambda _: 4.5, find("2x602")[0], 1)
     assert long.answers is None, "they are kept of fixed expressions alone"
     assert len(long.failure or "") < 200
-
-
-def test_interrupting_is_not_answering() -> None:
-    def stopped(_: str) -> str:
-        raise KeyboardInterrupt
-
     with pytest.raises(KeyboardInterrupt):
-        measured("stopped", stopped, find("2x3")[0], 1)
+        measured("weak", weak, Suite.of_expressions("interrupted", ["3+3"]))
 
 
 def test_a_solver_may_take_lists() -> None:
@@ -113,10 +109,11 @@ def test_a_solver_may_take_lists() -> None:
 
     def typed(problems: list[str]) -> list[int]:
         sizes.append(len(problems))
-        return [int(right(problem)) for problem in problems]
+        return [int(right(problem)) for problem in problems][len(problems) == 6 :]
 
     record = measured("list", typed, find("2x3")[0], 70)
-    assert (record.sequences_right, record.samples, record.failed, sizes) == (70, 70, 0, [64, 6])
+    assert (record.sequences_right, record.samples, record.failed, sizes) == (64, 70, 6, [64, 6])
+    assert "gave no list of 6 answers" in str(record.failure)
 
 
 @pytest.mark.parametrize(
@@ -128,15 +125,6 @@ def test_a_solver_says_by_its_type_what_it_takes(kind: Any, takes: bool) -> None
     solver.__annotations__["problems"] = kind
     assert takes_list(solver) == takes
     assert not takes_list(dict), "it is silent about its parameters"
-
-
-def test_a_list_of_the_wrong_length_is_no_answer() -> None:
-    def short(problems: Sequence[str]) -> list[str]:
-        return [right(problem) for problem in problems][1:]
-
-    record = measured("short", short, find("2x3")[0], 4)
-    assert (record.sequences_right, record.failed) == (0, 4)
-    assert "gave no list of 4 answers" in str(record.failure)
 
 
 HOSTILE = """

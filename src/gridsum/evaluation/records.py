@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from gridsum.io.disk import LineError, append_lines, read_objects
+from gridsum.io.disk import LineError, append_lines, is_json, read_objects, split_torn
 
 EXTERNAL = "external"
 """The variant of what is not a network of ours."""
@@ -138,6 +138,12 @@ def check_file(path: str | Path) -> None:
         first = None
     if first is None:
         raise RecordError(f"{path} does not begin with a record, so none is added to it; name another file")
+
+
+def is_torn(path: str | Path) -> bool:
+    """Whether an interrupted writer left a part of a last record, which reading passes over."""
+    rest = split_torn(Path(path).read_bytes())[1] if Path(path).is_file() else b""
+    return bool(rest) and not is_json(rest)
 
 
 def read(paths: Iterable[str | Path]) -> list[Record]:
