@@ -47,6 +47,11 @@ def changed(table: RuleTable, changes: Mapping[Entry, int]) -> RuleTable:
     return dataclasses.replace(table, steps=steps)
 
 
+def test_every_small_sum_is_right_in_other_codes():
+    assert prove(other_codes()).proved
+    assert every_small_sum(other_codes(), starts=1) is None
+
+
 @pytest.mark.parametrize("rule", [shipped, column_addition, column_addition_with_two_meanings])
 def test_no_cell_breaks_a_condition_and_every_small_sum_is_right(rule: Callable[[], RuleTable]):
     verdict = checker(rule).check()

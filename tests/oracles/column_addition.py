@@ -6,11 +6,10 @@ from functools import cache
 import numpy as np
 
 from gridsum.automaton.table import RuleTable
-from gridsum.tasks import FIRST_DIGIT, PAD, Addition, Task, find
+from gridsum.tasks import FIRST_DIGIT, PAD, Task, find
 
-ADD = Addition()
-
-_DECIMAL = find().alphabet
+ADD = find()
+_DECIMAL = ADD.alphabet
 TEN, PLUS_CELL, EMPTY_CELL = _DECIMAL.base, _DECIMAL.sign_cell, _DECIMAL.empty_cell
 CELL_SYMBOLS = _DECIMAL.cell_symbols
 BLANK = 0
@@ -35,29 +34,12 @@ def carry_of(number: int) -> int:
 
 
 @cache
-def column_addition() -> RuleTable:
+def by_columns(task: Task) -> RuleTable:
     """d = x + below + the carry from the right; a zero with nothing to its left is blank, but for a term's units.
 
-    The bits of a code are its digit in the lowest four and its carry in bit 5; bit 4 says that it is no blank.
+    Code 0 is a blank, then come digits without and with a carry. The bits of a code are its digit in the lowest; then
+    one that says that it is not a blank, and one for its carry.
     """
-    side = CODES + 1
-    steps = np.zeros((12, side, side, side), np.uint8)
-    for x in range(12):
-        for left in range(side):
-            for right in range(side):
-                for below in range(side):
-                    carry, digit = divmod((x if x < TEN else 0) + digit_of(below) + carry_of(right), TEN)
-                    leads = left in (BLANK, OUTSIDE)
-                    units = right == OUTSIDE and x not in (PLUS_CELL, EMPTY_CELL)
-                    blank = digit == 0 and carry == 0 and leads and not units
-                    steps[x, left, right, below] = BLANK if blank else code(digit, carry)
-    patterns = (0, *(16 + digit + 32 * carry for carry in (0, 1) for digit in range(TEN)))
-    reading = (PAD, *(FIRST_DIGIT + digit for _ in (0, 1) for digit in range(TEN)))
-    return RuleTable(6, patterns, steps, reading, USUAL_ACTIONS)
-
-
-def by_columns(task: Task) -> RuleTable:
-    """Sums in any base, from arithmetic: code 0 is a blank, then digits without and with a carry."""
     base = task.alphabet.base
     outside = 2 * base + 1
     x, left, right, below = np.indices((base + 2, *[outside + 1] * 3))
@@ -73,6 +55,10 @@ def by_columns(task: Task) -> RuleTable:
     patterns = (0, *(2**bits + digit + 2 ** (bits + 1) * carry for carry in (0, 1) for digit in range(base)))
     reading = (PAD, *(FIRST_DIGIT + digit for _ in (0, 1) for digit in range(base)))
     return RuleTable(bits + 2, patterns, steps, reading, (2, *[0] * base, 1, 2), task)
+
+
+def column_addition() -> RuleTable:
+    return by_columns(ADD)
 
 
 def random_table(codes: int, seed: int, actions: Sequence[int] = USUAL_ACTIONS) -> RuleTable:

@@ -387,6 +387,7 @@ def _small_sums() -> list[tuple[list[tuple[str, ...]], np.ndarray, list[str]]]:
         list(itertools.product([*numbers[1], *numbers[2]], repeat=2)),
         list(itertools.product(numbers[1], repeat=3)),
         list(itertools.product("0159", repeat=4)),
+        list(itertools.product(["0", "9", "09", "99", "199", "901"], repeat=3)),
     ]
     made = []
     for sums in shapes:
@@ -399,7 +400,8 @@ def _small_sums() -> list[tuple[list[tuple[str, ...]], np.ndarray, list[str]]]:
 def every_small_sum(table: RuleTable, starts: int = 3, seed: int = 0) -> str | None:
     """The first sum that some random start makes wrong, or None.
 
-    One term of 1 to 3 digits, two of 1 or 2, three of 1, and four of the digits 0, 1, 5 and 9; leading zeros included.
+    One term of 1 to 3 digits, two of 1 or 2, three of 1, four of the digits 0, 1, 5 and 9, and some longer ones of
+    three; leading zeros included.
     """
     chance = np.random.default_rng(seed)
     for sums, x, wanted in _small_sums():

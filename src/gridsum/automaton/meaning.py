@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import NamedTuple
 
-from gridsum.automaton.proof import TERM_KINDS, Certificate, Check, check_of, find_certificate
+from gridsum.automaton.proof import TERM_KINDS, Certificate, Check, find_certificate
 from gridsum.automaton.rows import Cell
 from gridsum.automaton.table import RuleTable
 from gridsum.tasks.alphabet import LETTERS
@@ -79,7 +79,7 @@ class Meaning:
 
 def meaning_of(table: RuleTable) -> Meaning:
     known = find_certificate(table)
-    check = check_of(table, known)
+    check = Check(table, known)
     sums: defaultdict[Case, set[Sum]] = defaultdict(set)
     for place, kind, context, _, _ in check.cells():
         if not place.first:

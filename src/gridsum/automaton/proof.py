@@ -66,18 +66,24 @@ Right = tuple[Cell, int, Meaning, list[int]]
 
 
 class Check:
-    """The checks of a table with a certificate. Each yields what fails, nothing where Coq's says `true`."""
+    """The checks of a table with a certificate. Each yields what fails, nothing where Coq's says `true`.
+
+    Where a rule's carries go to the right, left and right change places, but for leading zeros: a 0 with nothing
+    carried to it leads its number, unless it stands in the last column. Digits stand there, and nothing in the first.
+    """
 
     def __init__(self, table: RuleTable, certificate: Certificate) -> None:
         self.table, self.certificate = table, certificate
         self.alphabet, self.outside = table.task.alphabet, table.outside
         self.rule = Rows.of(table.task)
+        self.mirrored = self.rule.row.rightward
         self.reads = [None if symbol == PAD else symbol - FIRST_DIGIT for symbol in table.outputs]
-        self.rows = table.steps.transpose(0, 2, 3, 1).tobytes()
+        self.rows = table.steps.transpose((0, 1, 3, 2) if self.mirrored else (0, 2, 3, 1)).tobytes()
         self.contexts: set[Context] = set()
         """Those that were looked at."""
         self.states, self.nothing = range(self.outside), self.alphabet.empty_cell
-        self.held, self.at_border = range(self.nothing + 1), range(self.rule.base)
+        self.held = range(self.nothing + 1)
+        self.at_border = [self.nothing] if self.mirrored else range(self.rule.base)
         neighbours = product(TERM_KINDS, self.states)
         self.lefts = [left for kind, state in neighbours for left in self.as_neighbour(kind, state)]
         self.is_blank = {state for state, (_, _, blank) in self.lefts if blank}
@@ -112,8 +118,8 @@ class Check:
         """The digit of a state below, None where it is blank; nothing if it cannot stand there."""
         if first:
             may = low and state in (self.certificate.corner if last else self.certificate.ground)
-        else:
-            may = (not last and state in self.is_blank) if low else state in self.is_number
+        else:  # in the last column always a number, in the first never
+            may = (not last or low == self.mirrored) and state in (self.is_blank if low else self.is_number)
         if may:
             yield None if low else self.reads[state]
 
@@ -174,22 +180,25 @@ class Check:
                 yield from self.rest(context, twin, self.ground_lefts)
 
     def check_last(self, kind: Cell, context: Context, meaning: Meaning) -> Iterator[Failure]:
-        """A cell of a term's last column."""
+        """A cell of a term's last column, which reads as its digit; mirrored, of the first, which is blank."""
         yield from self.digits(kind, context, meaning)
-        yield from self.reading(context, self.resting, meaning[0])
+        yield from self.reading(context, self.resting, None if self.mirrored else meaning[0])
 
     def check_inner(
         self, place: Place, kind: Cell, context: Context, meaning: Meaning, twins: list[int]
     ) -> Iterator[Failure]:
         """Any other cell of a term's row, with one right neighbour. Only the border is left of the first column."""
-        x, right, _ = context
-        among = [self.outside, *self.resting] if x == self.nothing else self.resting
+        at_other_border = (place.holds == Shape.DIGIT) if self.mirrored else (place.holds == Shape.NOTHING)
+        among = [self.outside, *self.resting] if at_other_border else self.resting
         yield from self.digits(kind, context, meaning)
         for twin in twins:
-            if twin != right:
+            if twin != context[1]:
                 yield from self.rest(context, twin, among)
-        if self.rule.none(meaning):
-            if x == self.nothing and self.rule.beside_left(place, None):
+        if self.mirrored:
+            for right in among:
+                yield from self.reading(context, [right], self.wanted(meaning, right != self.outside))
+        elif self.rule.none(meaning):
+            if at_other_border and self.rule.beside_left(place, None):
                 yield from self.reading(context, [self.outside], self.wanted(meaning, True))
             for left, neighbour in self.lefts:
                 if self.rule.beside_left(place, neighbour):
@@ -199,6 +208,8 @@ class Check:
 
     def _beside(self, first: bool, kind: Cell) -> list[Right]:
         """The right neighbours that a cell can have."""
+        if self.mirrored:
+            return [left for left in self.rights if fits(first, left[0], kind)]
         fitting = (right for right in self.rights if fits(first, kind, right[0]))
         return [right for right in fitting if self.rule.beside_right(first, kind, right[0], right[2])]
 
@@ -241,55 +252,8 @@ class Check:
     def failure(self, condition: str, context: Context, left: int, wanted: str) -> Failure:
         x, right, below = context
         holds = "nothing" if x == self.nothing else self.alphabet.cell_symbols[x]
-        beside = (right, left) if self.rule.row.rightward else (left, right)
+        beside = (right, left) if self.mirrored else (left, right)
         return Failure(condition, holds, *beside, below, self.after(context)[left], wanted)
-
-
-class RightwardCheck(Check):
-    """The same where carries go to the right: left and right change places, but for leading zeros.
-
-    A 0 with nothing carried to it leads its number, unless the last column is its own.
-    """
-
-    def __init__(self, table: RuleTable, certificate: Certificate) -> None:
-        super().__init__(table, certificate)
-        self.at_border = [self.nothing]
-
-    def after(self, context: Context) -> bytes:
-        """What follows, for every right neighbour; a context is own symbol, left, below."""
-        self.contexts.add(context)
-        x, left, below = context
-        return self.table.steps[x, left, :, below].tobytes()
-
-    def check_last(self, kind: Cell, context: Context, meaning: Meaning) -> Iterator[Failure]:
-        """A cell of the first column, which holds nothing."""
-        yield from self.digits(kind, context, meaning)
-        yield from self.reading(context, self.resting, None)
-
-    def check_inner(
-        self, place: Place, kind: Cell, context: Context, meaning: Meaning, twins: list[int]
-    ) -> Iterator[Failure]:
-        """Any other cell. Only digits stand in the last column."""
-        among = self.resting if place.own is None else [self.outside, *self.resting]
-        yield from self.digits(kind, context, meaning)
-        for twin in twins:
-            if twin != context[1]:
-                yield from self.rest(context, twin, among)
-        for right in among:
-            yield from self.reading(context, [right], self.wanted(meaning, right != self.outside))
-
-    def _beside(self, first: bool, kind: Cell) -> list[Right]:
-        """The left neighbours that a cell can have."""
-        return [left for left in self.rights if fits(first, left[0], kind)]
-
-    def digit_below(self, first: bool, last: bool, low: bool, state: int) -> Iterator[int | None]:
-        """In the first column, here `last`, nothing is below."""
-        if low or not last:
-            yield from super().digit_below(first, last and first, low, state)
-
-
-def check_of(table: RuleTable, certificate: Certificate) -> Check:
-    return (RightwardCheck if Rows.of(table.task).row.rightward else Check)(table, certificate)
 
 
 # What Coq is given
@@ -301,7 +265,7 @@ def find_certificate(table: RuleTable) -> Certificate:
     kinds: tuple[Kind, ...] = (GROUND, *TERM_KINDS)
     found, size = Certificate({kind: {} for kind in kinds}, set(), set()), -1
     while size != len(found):
-        size, check = len(found), check_of(table, found)
+        size, check = len(found), Check(table, found)
         last, *others = (
             check.after((check.nothing, right, check.outside)) for right in (check.outside, *check.ground_states)
         )
@@ -336,7 +300,7 @@ class Proof:
 
 def prove(table: RuleTable) -> Proof:
     """Find the certificate, and check the table with it."""
-    check = check_of(table, find_certificate(table))
+    check = Check(table, find_certificate(table))
     failures = list(dict.fromkeys(check.check()))
     # A state of two meanings makes others fail.
     first = [failure for failure in failures if failure.condition not in ("rest", "reading")]
