@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import gridsum
-from gridsum.tasks import Alphabet, Task, find, known_as
+from gridsum.tasks import Task, find, known_as
 from gridsum.training.folders import FolderError
 
 TINY = {"training.epochs": 1, "training.steps_per_epoch": 1, "training.batch": 4}
@@ -126,8 +126,7 @@ def test_overrides_are_checked_after_they_are_applied(tmp_path: Path):
 class Product(Task):
     """Of two numbers."""
 
-    def __init__(self) -> None:
-        self.name, self.alphabet, self.most_terms = "product", Alphabet(10, "*"), 2
+    kind, signs, most_terms = "product", "*", 2
 
     def answer(self, terms: Any) -> str:
         return str(int(terms[0]) * int(terms[1] if len(terms) > 1 else 1))
@@ -154,6 +153,4 @@ def test_objects_of_one_class_are_tasks_of_their_own(monkeypatch: pytest.MonkeyP
 class Based(Product):
     """Of a base that its name tells."""
 
-    def __init__(self, base: int) -> None:
-        super().__init__()
-        self.name, self.alphabet = f"based:base={base}", Alphabet(base, "*")
+    kind = "based"

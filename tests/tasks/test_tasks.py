@@ -177,17 +177,10 @@ def test_mistakes_are_told_in_the_tasks_own_terms():
 
 
 OWN = """
-from gridsum.tasks import Alphabet, RowRule, Task
+from gridsum.tasks import RowRule, Task
 
 class Nim(Task):
-    meaning = "sums without carries"
-    def __init__(self, base=2):
-        self.alphabet, self.name = Alphabet(base, "+"), f"nim:base={base}"
-    def answer(self, terms):
-        base, longest = self.alphabet.base, max(map(len, terms))
-        columns = zip(*(term.zfill(longest) for term in terms))
-        total = "".join(self.alphabet.digits[sum(int(d, base) for d in column) % base] for column in columns)
-        return total.lstrip("0") or "0"
+    kind, signs, asks = "nim", "+", "sums without carries"
     def columns(self, terms, digits):
         return digits
     def result(self, digits, columns):

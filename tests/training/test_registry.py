@@ -22,7 +22,7 @@ from gridsum.config.variants import PAPER_VARIANTS, VARIANTS
 from gridsum.data.problems import Batch, Space
 from gridsum.data.streams import Stream
 from gridsum.evaluation.suites import COLLECTIONS, Suite
-from gridsum.tasks import Alphabet, Task
+from gridsum.tasks import Task
 from gridsum.training.folders import read_setup
 from gridsum.training.paper import Paper
 
@@ -65,7 +65,10 @@ COPIER = Baseline("copier", "Copier", "a test", Copier, native=BRIEF, matched=BR
 class Larger(Task):
     """The larger of two digits."""
 
-    name, alphabet, most_terms, meaning = "larger", Alphabet(4, "^"), 2, "the larger of two numbers"
+    kind, signs, most_terms, asks = "larger", "^", 2, "the larger of two numbers"
+
+    def __init__(self) -> None:
+        super().__init__(4)
 
     def answer(self, terms: Sequence[str]) -> str:
         return self.alphabet.write(max(int(term, 4) for term in terms))

@@ -7,9 +7,8 @@ alphabet, parser, exact answer, the answer's digits for many problems at once. `
 from gridsum.tasks.alphabet import FIRST_DIGIT, PAD, Alphabet
 from gridsum.tasks.others import Maximum, Times
 from gridsum.tasks.registry import DEFAULT, TaskError, find, known, known_as, register
-from gridsum.tasks.rows import RowRule
 from gridsum.tasks.sums import Addition, Mixed, Subtraction
-from gridsum.tasks.task import ExpressionError, Task
+from gridsum.tasks.task import ExpressionError, RowRule, Task
 
 __all__ = [
     "DEFAULT",

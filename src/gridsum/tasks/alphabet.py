@@ -74,17 +74,9 @@ class Alphabet:
         """The letters of codes, PAD left out."""
         return "".join(self.symbols[code] for code in codes if code != PAD)
 
-    def length(self, number: int) -> int:
-        """How many digits a number has."""
-        count = 1
-        while number >= self.base:
-            number //= self.base
-            count += 1
-        return count
-
     def write(self, number: int) -> str:
         """A number in this alphabet's digits."""
-        if self.base == len("0123456789"):
+        if self.base == 10:
             return str(number)
         digits = []
         while number or not digits:

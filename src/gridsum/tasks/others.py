@@ -1,12 +1,10 @@
-"""Products with one-digit factors, and the largest of numbers, in any base from 2 to 36."""
+"""Products with one-digit factors, the largest of numbers, and prefix sums of bits."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from gridsum.tasks.alphabet import Alphabet
-from gridsum.tasks.rows import RowRule
-from gridsum.tasks.sums import DECIMAL
-from gridsum.tasks.task import BLANKS_COUNT, ExpressionError, Task
+from gridsum.tasks.task import BLANKS_COUNT, ExpressionError, RowRule, Task
 
 
 class Times(Task):
@@ -17,13 +15,9 @@ class Times(Task):
     '3444'
     """
 
+    kind, signs, asks = "times", "*", "a number times one-digit factors"
     unwritten = -1  # a factor that is not there is not a 0
     settings = BLANKS_COUNT
-
-    def __init__(self, base: int = DECIMAL) -> None:
-        self.alphabet = Alphabet(base, "*")
-        self.name = "times" if base == DECIMAL else f"times:base={base}"
-        self.meaning = f"a number times one-digit factors{'' if base == DECIMAL else f' in base {base}'}"
 
     @property
     def problem(self) -> str:
@@ -87,10 +81,7 @@ class Maximum(Task):
     '9416'
     """
 
-    def __init__(self, base: int = DECIMAL) -> None:
-        self.alphabet = Alphabet(base, "^")
-        self.name = "max" if base == DECIMAL else f"max:base={base}"
-        self.meaning = f"the largest of numbers{'' if base == DECIMAL else f' in base {base}'}"
+    kind, signs, asks = "max", "^", "the largest of numbers"
 
     def columns(self, terms: int, digits: int) -> int:  # noqa: ARG002
         return digits
@@ -128,3 +119,30 @@ class Maximum(Task):
             return (one if larger == 1 else other), larger
 
         return RowRule(column, rightward=True, name=("", ">", "<", "=").__getitem__)
+
+
+class Prefix(Task):
+    """Prefix sums modulo two of one row of bits: at every place, whether the ones so far are odd in number.
+
+    >>> prefix = Prefix()
+    >>> prefix.answer(prefix.parse("0110"))
+    '100'
+    """
+
+    kind = name = "prefix"
+    asks = "prefix sums modulo 2 of a row of bits"
+    most_terms = 1
+    suites = ("1x32", "1x128", "1x512")
+
+    def __init__(self) -> None:
+        self.alphabet, self.meaning = Alphabet(2, self.signs), self.asks
+
+    def columns(self, terms: int, digits: int) -> int:  # noqa: ARG002
+        return digits
+
+    def result(self, digits: Any, columns: int, *signs: Any) -> list[Any]:  # noqa: ARG002
+        odd, written = digits[..., 0, 0] * 0, []
+        for place in reversed(range(columns)):
+            odd = (odd + digits[..., 0, place]) % 2 if place < digits.shape[-1] else odd
+            written.append(odd)
+        return written[::-1]

@@ -14,20 +14,14 @@ from collections.abc import Callable
 from typing import Any
 
 from gridsum.io.names import did_you_mean
-from gridsum.tasks.others import Maximum, Times
-from gridsum.tasks.prefix import Prefix
+from gridsum.tasks.others import Maximum, Prefix, Times
 from gridsum.tasks.sums import Addition, Mixed, Subtraction
 from gridsum.tasks.task import Task
 
 DEFAULT = "add"
 _GROUP = "gridsum.tasks"
 _SHIPPED: dict[str, Callable[..., Task]] = {
-    "add": Addition,
-    "subtract": Subtraction,
-    "mixed": Mixed,
-    "times": Times,
-    "max": Maximum,
-    "prefix": Prefix,
+    task.kind: task for task in (Addition, Subtraction, Mixed, Times, Maximum, Prefix)
 }
 _registered: dict[str, Callable[..., Task]] = {}
 _given: dict[str, Task] = {}

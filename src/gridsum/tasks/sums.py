@@ -3,11 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from gridsum.tasks.alphabet import LETTERS, Alphabet
-from gridsum.tasks.rows import RowRule
-from gridsum.tasks.task import BLANKS_COUNT, ExpressionError, Task
+from gridsum.tasks.task import BLANKS_COUNT, DECIMAL, ExpressionError, RowRule, Task
 
-DECIMAL = 10
 # Python refuses (and is slow at) conversions of very long integers, so sums are made in pieces of this size.
 _PIECE = 4000
 # Of so many terms that are taken away one is arranged so that little is left.
@@ -25,11 +22,6 @@ class Mixed(Task):
     kind, signs, asks = "mixed", "+-", "sums and differences"
     settings = BLANKS_COUNT
 
-    def __init__(self, base: int = DECIMAL) -> None:
-        self.alphabet = Alphabet(base, self.signs)
-        self.name = self.kind if base == DECIMAL else f"{self.kind}:base={base}"
-        self.meaning = self.asks if base == DECIMAL else f"{self.asks} in base {base}"
-
     def check(self, terms: Sequence[str]) -> None:
         super().check(terms)
         digits, *signs = self.numbers(terms)
@@ -41,10 +33,10 @@ class Mixed(Task):
 
     def columns(self, terms: int, digits: int) -> int:
         """The largest sum is n · (b^d − 1), which is (n − 1) · b^d and less than b^d more."""
-        base, length = self.alphabet.base, self.alphabet.length
-        if digits < length(terms):  # then it may be less; and it is small enough to be written out
-            return length(terms * (base**digits - 1))
-        return digits + (length(terms - 1) if terms > 1 else 0)
+        base, write = self.alphabet.base, self.alphabet.write
+        if digits < len(write(terms)):  # then it may be less; and it is small enough to be written out
+            return len(write(terms * (base**digits - 1)))
+        return digits + (len(write(terms - 1)) if terms > 1 else 0)
 
     def result(self, digits: Any, columns: int, *signs: Any) -> list[Any]:
         return self._carried(self._signed(digits, *signs).sum(-2), columns)
@@ -151,29 +143,13 @@ class Addition(Mixed):
 
     def answer(self, terms: Sequence[str]) -> str:
         """The true sum without leading zeros, in time linear in the number of digits."""
-        base = self.alphabet.base
-        longest = max(len(term) for term in terms)
-        if base != DECIMAL:
-            return self._by_column(terms, longest)
-        pieces: list[str] = []
-        carry = 0
-        for low in range(0, longest, _PIECE):
+        base, write, pieces, carry = self.alphabet.base, self.alphabet.write, list[str](), 0
+        for low in range(0, self.longest(terms), _PIECE):
             ends = (max(0, len(term) - low) for term in terms)
-            column = carry + sum(
-                int(term[max(0, end - _PIECE) : end] or "0") for term, end in zip(terms, ends, strict=True)
-            )
-            carry, rest = divmod(column, base**_PIECE)
-            pieces.append(str(rest).zfill(_PIECE))
-        pieces.append(str(carry))
-        return "".join(reversed(pieces)).lstrip("0") or "0"
-
-    def _by_column(self, terms: Sequence[str], longest: int) -> str:
-        carry, digits = 0, []
-        for place in range(1, longest + 1):
-            carry += sum(LETTERS.index(term[-place]) for term in terms if place <= len(term))
-            carry, digit = divmod(carry, self.alphabet.base)
-            digits.append(LETTERS[digit])
-        return (self.alphabet.write(carry) + "".join(reversed(digits))).lstrip("0") or "0"
+            parts = (term[max(0, end - _PIECE) : end] for term, end in zip(terms, ends, strict=True))
+            carry, rest = divmod(carry + sum(int(part or "0", base) for part in parts), base**_PIECE)
+            pieces.append(write(rest).zfill(_PIECE))
+        return (write(carry) + "".join(reversed(pieces))).lstrip("0") or "0"
 
     @property
     def row(self) -> RowRule:

@@ -3,13 +3,13 @@
 import itertools
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from gridsum.tasks.alphabet import LETTERS, Alphabet
-from gridsum.tasks.rows import RowRule
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,6 +18,7 @@ BLANKS_COUNT: Mapping[str, Any] = MappingProxyType(
     {f"phases.{phase}.pad_weight": 1.0 for phase in ("soft", "anneal", "hard", "robust")}
 )
 """Settings for a task whose results have leading zeros that its terms do not have: a blank counts as a digit does."""
+DECIMAL = 10
 _THOUSANDS = re.compile(r"(?<![\d,])\d{1,3}(,\d{3})+(?![\d,])")
 
 
@@ -25,26 +26,54 @@ class ExpressionError(ValueError):
     """An expression that cannot be read; the message says what to mend."""
 
 
+@dataclass(frozen=True)
+class RowRule:
+    """What the columns of a task do, by which a rule that was learned can be proved; training never sees it.
+
+    The first term stands as it is. Every other one changes the number in the row below, column by column, from right to
+    left or from left to right. Carries are numbers, and 0 comes in at the border.
+    """
+
+    column: Callable[[int | None, int | None, int], tuple[int, int] | None]
+    """Own digit, the digit below, the carry that comes in → digit and carry; None where this never happens. There is
+    no own digit at a sign or where a cell is empty, and no digit below over a blank."""
+    nothing: int = 0
+    """The carry of a digit of the first term, and of a blank."""
+    rightward: bool = False
+    """Whether carries go to the right. Then the first term is treated as the others are."""
+    name: Callable[[int], str] = str
+    """What a carry is called, in a few letters."""
+    coq: str = ""
+    """What the theorem about it is called in `proof/`, and the rule there; empty where there is none."""
+
+
 class Task(ABC):
     """Problems of terms that are joined by signs: how they are written, and what the answer is.
 
-    A new task says its `name` and `alphabet`, and defines `columns` and `result`. It may say `most_terms`. Where the
-    alphabet has several signs, each term but the first begins with its own: ("523", "-102", "+416").
+    A new task says its `kind`, `signs` and what it `asks`, and defines `columns` and `result`. It may say `most_terms`.
+    Where there are several signs, each term but the first begins with its own: ("523", "-102", "+416").
     """
 
-    name: str
-    """As `find` knows it, such as add:base=2."""
-    alphabet: Alphabet
+    kind: str
+    """Its name, but for its base."""
+    signs: str = "+"
+    """Those that stand between terms, mostly one."""
+    asks: str = ""
+    """What is asked, in a few words."""
     most_terms: int | None = None
     """The most terms that a problem can have, where there is such a number."""
-    meaning: str = ""
-    """What is asked, in a few words."""
     suites: tuple[str, ...] = ("[1,4]x[1,10]", "2x15", "2x100", "[5,6]x[1,10]")
     """What it is measured on, where nothing else is said; of those with too many terms, none."""
     unwritten: int = 0
     """What `result` is given where nothing is written."""
     settings: Mapping[str, Any] = MappingProxyType({})
     """What is different in the configuration of `exact` where it learns this task."""
+
+    def __init__(self, base: int = DECIMAL) -> None:
+        self.alphabet = Alphabet(base, self.signs)
+        plain = base == DECIMAL
+        self.name = self.kind if plain else f"{self.kind}:base={base}"
+        self.meaning = self.asks if plain else f"{self.asks} in base {base}"
 
     def answer(self, terms: Sequence[str]) -> str:
         """The exact answer, without leading zeros."""
