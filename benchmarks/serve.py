@@ -4,7 +4,7 @@
 
 A server of its own on the loopback, asked by wrk (apt-get install wrk) with a thousand different sums of two and three
 terms of up to six digits. Then 1,000 slow connections beside 200 clients that each ask for a short sum every second, as
-tests/faults/test_clients.py has it. In all two and a half minutes. Times on a shared machine mean little by themselves,
+tests/faults/test_short.py has it. In all two and a half minutes. Times on a shared machine mean little by themselves,
 so a 2048³ float32 product timed in the same run stands beside them.
 """
 
@@ -124,22 +124,10 @@ def main() -> None:
         time.sleep(2)  # what wrk hung up on is given up by then
         with urllib.request.urlopen(f"{address}/health") as health:
             assert json.load(health)["taken"] == 0, "all work is done"
-    crowds = []
+    crowds: list[str] = []
     for model in ("exact", "base"):
-        crowd = crowded(model)
-        print(crowd)
-        crowds.append(
-            {
-                "model": model,
-                "answers": len(crowd.seconds),
-                "wrong": len(crowd.wrong),
-                "p50_seconds": round(crowd.share(0.5), 3),
-                "p99_seconds": round(crowd.share(0.99), 3),
-                "processor_ms": round(1000 * crowd.server_seconds, 1),
-                "grown_mb": round(crowd.grown / 1000, 1),
-                "load_average": round(crowd.load, 1),
-            }
-        )
+        wrong = crowded(model, crowds).wrong
+        print(crowds[-1], *wrong, sep="\n")
     # Last, because the servers are forks: torch's threads, once there, would not be in them.
     product = 2 * 2048**3 / product_rate(torch.device("cpu"), "fp32")
     print(f"a 2048³ product  {product:.3f} s")

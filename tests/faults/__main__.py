@@ -39,54 +39,46 @@ from tests.faults.trainings import commands, consolidated, scenarios
 
 # A kill loses nothing that a disk would keep, so the training runs can lie in memory, where syncing takes no time.
 _MEMORY = Path("/dev/shm")
+_WIDTHS = (10, 11, 8, 18, 8, 7)
+
+
+def _told(*cells: object) -> None:
+    name, *others = (f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in cells)
+    sys.stdout.write(f"{name:<52}" + "".join(map(str.rjust, others, _WIDTHS)) + "\n")
+    sys.stdout.flush()
+
+
+def _kinds(place: Path, notes: list[str]) -> dict[str, tuple[float, Callable[[], Tries]]]:
+    """Every kind of fault, with its share of the time."""
+    trainings = cache(lambda: scenarios(place))
+    kinds: dict[str, tuple[float, Callable[[], Tries]]] = {
+        "killed, disk full or read-only, at every operation": (
+            7,
+            lambda: killed_at_every_operation(trainings(), place),
+        ),
+        "folder deleted, moved, lock removed": (3, lambda: taken_away(trainings(), place)),
+        "killed within consolidation": (
+            2,
+            lambda: killed_at_every_operation([consolidated(place)], place, 5, ("kill", "torn")),
+        ),
+        "reproduce and export killed": (2, lambda: killed_again_and_again(commands(place), place, 100)),
+        "another version, clock set back": (1, lambda: elsewhere(trainings(), place, 60)),
+        "resumed on another device": (1, lambda: on_another_device(trainings(), place)),
+        "killed three times in a row": (3, lambda: killed_again_and_again(trainings(), place, 300)),
+        "files flipped, cut, zeroed, doubled": (4, lambda: damaged(trainings(), place, 1000)),
+        "two writers of one folder": (1, lambda: two_writers(trainings(), place, 60)),
+        "hostile weights and configurations": (1, lambda: hostile_files(place, list(shipped().values()), 5000)),
+        "fuzzed expressions": (3, lambda: expressions(10**6, solved=2000)),
+        "slow and broken clients": (1, lambda: slow_clients(1000)),
+        "1,000 slow connections beside 200 clients": (1, lambda: crowds(notes)),
+    }
+    if find_spec("ray") is not None:
+        kinds[_NODES] = (5, lambda: killed_sweep(place, 12, notes=notes))
+    return kinds
 
 
 _NODES = "nodes, workers and drivers of a cluster killed"
 """What these kills come to is seen when the work is done, so this kind is not broken off."""
-
-
-def _told(line: str) -> None:
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
-
-
-def _kinds(place: Path, notes: list[str]) -> list[tuple[str, float, Callable[[], Tries]]]:
-    """Every kind of fault, with its share of the time."""
-    trainings = cache(lambda: scenarios(place))
-    kinds: list[tuple[str, float, Callable[[], Tries]]] = [
-        (
-            "killed, disk full or read-only, at every operation",
-            7,
-            lambda: killed_at_every_operation(trainings(), place),
-        ),
-        ("folder deleted, moved, lock removed", 3, lambda: taken_away(trainings(), place)),
-        (
-            "killed within consolidation",
-            2,
-            lambda: killed_at_every_operation([consolidated(place)], place, 5, ("kill", "torn")),
-        ),
-        ("reproduce and export killed", 2, lambda: killed_again_and_again(commands(place), place, 100)),
-        ("another version, clock set back", 1, lambda: elsewhere(trainings(), place, 60)),
-        ("resumed on another device", 1, lambda: on_another_device(trainings(), place)),
-        ("killed three times in a row", 3, lambda: killed_again_and_again(trainings(), place, 300)),
-        ("files flipped, cut, zeroed, doubled", 4, lambda: damaged(trainings(), place, 1000)),
-        ("two writers of one folder", 1, lambda: two_writers(trainings(), place, 60)),
-        ("hostile weights and configurations", 1, lambda: hostile_files(place, list(shipped().values()), 5000)),
-        ("fuzzed expressions", 3, lambda: expressions(10**6, solved=2000)),
-        ("slow and broken clients", 1, lambda: slow_clients(1000)),
-        ("1,000 slow connections beside 200 clients", 1, lambda: crowds(notes)),
-    ]
-    if find_spec("ray") is not None:
-        kinds.append((_NODES, 5, lambda: killed_sweep(place, 12, notes=notes)))
-    return kinds
-
-
-_WIDTHS = (10, 11, 8, 18, 8, 7)
-
-
-def _row(row: dict[str, Any]) -> str:
-    name, *numbers = row.values()
-    return f"{name:<52}" + "".join(f"{number:>{width},}" for number, width in zip(numbers, _WIDTHS, strict=True))
 
 
 def main() -> int:
@@ -101,14 +93,15 @@ def main() -> int:
     notes: list[str] = []
     losses: list[str] = []
     with tempfile.TemporaryDirectory(dir=_MEMORY if os.access(_MEMORY, os.W_OK) else None) as folder:
-        kinds = [kind for kind in _kinds(Path(folder), notes) if options.only in kind[0]]
-        _told(f"{'fault':<52}{'tries':>10}{'processes':>11}{'killed':>8}{'told of an error':>18}{'losses':>8}{'s':>7}")
-        for index, (name, share, begin) in enumerate(kinds):
+        kinds = {name: kind for name, kind in _kinds(Path(folder), notes).items() if options.only in name}
+        left = sum(share for share, _ in kinds.values())
+        _told("fault", "tries", "processes", "killed", "told of an error", "losses", "s")
+        for name, (share, begin) in kinds.items():
             tries = begin()
             counts.clear()
             began, done, lost = time.monotonic(), 0, len(losses)
-            # what the others before have not used is shared by those that are left
-            until = began + (end - began) * share / sum(other for _, other, _ in kinds[index:])
+            until = began + (end - began) * share / left  # what the others before have not used is shared
+            left -= share
             try:
                 for loss in tries:
                     done += 1
@@ -123,9 +116,9 @@ def main() -> int:
             how = {what: counts[what] for what in ("processes", "killed", "told of an error")}
             rows.append({"fault": name, "tries": done, **how, "losses": len(losses) - lost})
             rows[-1]["seconds"] = round(time.monotonic() - began)
-            _told(_row(rows[-1]))
+            _told(*rows[-1].values())
     total = {what: sum(row[what] for row in rows) for what in rows[0] if what != "fault"}
-    _told(_row({"fault": "all", **total}))
+    _told("all", *total.values())
     for note in notes:
         _told(note)
     if options.json:

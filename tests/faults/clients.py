@@ -8,9 +8,9 @@ import re
 import time
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import httpx
+import psutil
 
 from tests.faults.injection import Tries
 from tests.serve.conftest import request, served, solve
@@ -58,44 +58,30 @@ class Crowd:
     wrong: list[str] = field(default_factory=list)
     grown: int = 0
     """Kilobytes that the server took more after the second round than after the first."""
-    server_seconds: float = 0.0
-    """The processor's time that the server took for an answer."""
-    load: float = 0.0
-    """Of the machine, at the end."""
 
     def share(self, part: float) -> float:
         """So much of the answers came within these seconds."""
         return sorted(self.seconds)[int(part * len(self.seconds))]
 
-    def __str__(self) -> str:
-        return (
-            f"{self.model}: {len(self.seconds)} answers, half within {self.share(0.5):.3f} s, 99 of 100 within "
-            f"{self.share(0.99):.3f} s, {1000 * self.server_seconds:.1f} ms of a processor each; "
-            f"memory grew by {self.grown / 1000:.1f} MB; load {self.load:.1f}"
-        )
 
-
-def crowded(model: str, rounds: int = 2) -> Crowd:
+def crowded(model: str, notes: list[str]) -> Crowd:
     crowd = Crowd(model)
     with served("--model", model) as (port, server), ExitStack() as held:
-        status, stat = Path(f"/proc/{server.pid}/status"), Path(f"/proc/{server.pid}/stat")
-
-        def resident() -> int:
-            (kilobytes,) = re.findall(r"VmRSS:\s*(\d+)", status.read_text())
-            return int(kilobytes)
-
-        def computed() -> float:
-            fields = stat.read_text().rpartition(")")[2].split()
-            return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
         for _ in range(_SLOW):
             held.enter_context(slow(port))
-        before, sizes = computed(), []
-        for _ in range(rounds):
+        process = psutil.Process(server.pid)
+        before, sizes = process.cpu_times(), []
+        for _ in range(2):
             asyncio.run(_everybody(port, crowd))
-            sizes.append(resident())
-        crowd.server_seconds = (computed() - before) / (rounds * _CLIENTS * _TURNS)
-    crowd.grown, crowd.load = sizes[-1] - sizes[0], os.getloadavg()[0]
+            sizes.append(process.memory_info().rss // 1024)
+        after = process.cpu_times()
+        spent = 1000 * (after.user + after.system - before.user - before.system) / (2 * _CLIENTS * _TURNS)
+    crowd.grown = sizes[1] - sizes[0]
+    notes.append(
+        f"{model}: {len(crowd.seconds)} answers, half within {crowd.share(0.5):.3f} s, 99 of 100 within "
+        f"{crowd.share(0.99):.3f} s, {spent:.1f} ms of a processor each; "
+        f"memory grew by {crowd.grown / 1000:.1f} MB; load {os.getloadavg()[0]:.1f}"
+    )
     return crowd
 
 
@@ -133,8 +119,7 @@ async def _asked(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, sen
 def crowds(notes: list[str]) -> Tries:
     """By the rule and by a network: everybody is answered, and the server's memory is steady."""
     for model in ("exact", "base"):
-        crowd = crowded(model)
-        notes.append(str(crowd))
+        crowd = crowded(model, notes)
         yield from crowd.wrong
         yield from (None for _ in range(len(crowd.seconds) - len(crowd.wrong)))
         yield f"{model}: the server grew by {crowd.grown} kB" if crowd.grown > 30_000 else None

@@ -1,9 +1,8 @@
 """Files that survive."""
 
 import os
+import signal
 import stat
-import subprocess
-import sys
 
 import pytest
 
@@ -17,6 +16,7 @@ from gridsum.io.disk import (
     read_objects,
     write_atomically,
 )
+from tests.children import in_child
 
 
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
@@ -61,18 +61,14 @@ def test_a_kill_at_any_moment_leaves_the_old_file_or_the_new_one(tmp_path, monke
     assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
 
 
-def test_written_files_can_be_read_by_others(tmp_path):
-    write_atomically(tmp_path / "file", b"x")
-    assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == 0o644
-
-
-def test_the_umask_says_who_may_read(tmp_path):
-    before = os.umask(0o077)
+@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o077, 0o600)])
+def test_the_umask_says_who_may_read(tmp_path, umask, mode):
+    before = os.umask(umask)
     try:
         write_atomically(tmp_path / "file", b"x")
     finally:
         os.umask(before)
-    assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == 0o600
+    assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == mode
 
 
 def test_what_a_killed_writer_left_is_cleared(tmp_path):
@@ -98,13 +94,11 @@ def test_a_locked_folder_has_one_writer_and_nothing_stays(tmp_path):
 
 
 def test_a_lock_dies_with_its_process(tmp_path):
-    code = f"""
-import os, pathlib, signal
-from gridsum.io.disk import locked
-with locked(pathlib.Path({str(tmp_path)!r})):
-    os.kill(os.getpid(), signal.SIGKILL)
-"""
-    subprocess.run([sys.executable, "-c", code], check=False)
+    def killed():
+        with locked(tmp_path):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    assert in_child(killed).status == -signal.SIGKILL
     assert (tmp_path / LOCK).exists()
     with locked(tmp_path):
         pass
@@ -127,13 +121,10 @@ def test_lines_are_read_but_for_a_torn_last_one_and_damage_is_named(tmp_path):
     append_lines(path, b'{"a": 1}\n')
     append_lines(path, b'{"a": 2}\n')
     whole = path.read_bytes()
-    path.write_bytes(whole + b'{"a": ')
-    assert [line["a"] for line in read_objects(path)] == [1, 2]
-    path.write_bytes(whole + bytes(100))
-    assert [line["a"] for line in read_objects(path)] == [1, 2]
-    path.write_bytes(bytes(8) + whole[8:])
-    with pytest.raises(LineError, match=r"log, line 1 is damaged"):
-        list(read_objects(path))
-    path.write_bytes(b"7\n" + whole)
-    with pytest.raises(LineError, match=r"log, line 1 is not an object"):
-        list(read_objects(path))
+    for torn in (b'{"a": ', bytes(100)):
+        path.write_bytes(whole + torn)
+        assert [line["a"] for line in read_objects(path)] == [1, 2]
+    for damaged, told in ((bytes(8) + whole[8:], "is damaged"), (b"7\n" + whole, "is not an object")):
+        path.write_bytes(damaged)
+        with pytest.raises(LineError, match=f"log, line 1 {told}"):
+            list(read_objects(path))

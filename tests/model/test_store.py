@@ -129,7 +129,7 @@ TERABYTES = {"model.width": 2**19, "model.step_hidden": 2**19, "model.placement_
     ("harm", "message"),
     [
         (flipped, "does not fit its checksum"),
-        (without_checksum, "its checksum is missing"),
+        (without_checksum, "does not fit its checksum"),
         (partial(rewritten, change=not_numbers), "not finite"),
         (partial(rewritten, change=in_double), "should be .* of float32"),
         (partial(rewritten, changes=TERABYTES), "not those of variant 'base'"),

@@ -5,8 +5,7 @@ import re
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -177,18 +176,29 @@ class Firefox:
         return told["result"].get("value")
 
 
-@contextmanager
-def talking(port: int) -> Iterator[ClientConnection]:
+def talking(port: int) -> ClientConnection:
     """A line to a browser that may still be starting."""
-    for attempt in range(200):
-        try:
-            with connect(f"ws://127.0.0.1:{port}/session", open_timeout=5) as line:
-                yield line
-            return
-        except ConnectionRefusedError:
-            if attempt == 199:
-                raise
-            time.sleep(0.3)
+    for _ in range(200):
+        with suppress(ConnectionRefusedError):
+            return connect(f"ws://127.0.0.1:{port}/session", open_timeout=5)
+        time.sleep(0.3)
+    raise TimeoutError
+
+
+_PLAYED = """(async () => {
+  const until = async (so) => { while (!so()) await new Promise((go) => setTimeout(go, 50)); };
+  const said = (place) => document.querySelector(place).textContent, told = [];
+  await until(() => gridsum.app?.hero.film);
+  const { hero, figures } = gridsum.app;
+  hero.speed = 50;
+  for (const damage of [false, true]) {
+    if (damage) hero.scramble();
+    await until(() => hero.atEnd && !hero.playing);
+    told.push(said("#hero .moment"));
+  }
+  await figures.find((one) => one.watchers).open(["9999999", "1"], false);
+  return JSON.stringify([...told, said("#race-note")]);
+})()"""
 
 
 @pytest.mark.slow
@@ -199,32 +209,16 @@ def test_firefox_plays_damages_heals_and_races(address: str, axe: str, tmp_path:
         pytest.skip("Firefox is not installed here (apt-get install firefox-esr)")
     port, theme = 9333, ["dark", "light"].index(scheme)
     (tmp_path / "user.js").write_text(f'user_pref("layout.css.prefers-color-scheme.content-override", {theme});\n')
-    running = subprocess.Popen(
-        [program, "--headless", "--profile", tmp_path, "--remote-debugging-port", str(port), "about:blank"],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    command = [program, "--headless", "--profile", tmp_path, "--remote-debugging-port", str(port), "about:blank"]
+    running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     with ExitStack() as held:
         held.callback(running.wait, 30)
         held.callback(running.terminate)
         firefox = Firefox(held.enter_context(talking(port)))
         firefox("browsingContext.navigate", context=firefox.context, url=address, wait="complete")
-        soon = "const until = async (so) => { while (!so()) await new Promise((go) => setTimeout(go, 50)); }; "
-        said = "document.querySelector('#hero .moment').textContent"
-        first = firefox.evaluate(
-            f"(async () => {{ {soon} await until(() => gridsum.app?.hero.film); gridsum.app.hero.speed = 50;"
-            f" await until(() => gridsum.app.hero.atEnd && !gridsum.app.hero.playing); return {said}; }})()"
-        )
+        first, healed, verdict = json.loads(firefox.evaluate(_PLAYED))
         assert "The top row holds the answer: 10041." in first
-        healed = firefox.evaluate(
-            f"(async () => {{ {soon} gridsum.app.hero.scramble();"
-            f" await until(() => gridsum.app.hero.atEnd && !gridsum.app.hero.playing); return {said}; }})()"
-        )
         assert "It has healed. The top row holds the answer: 10041." in healed
-        verdict = firefox.evaluate(
-            f"(async () => {{ {soon} const race = gridsum.app.figures.find((one) => one.watchers);"
-            " await race.open(['9999999', '1'], false); return document.querySelector('#race-note').textContent; })()"
-        )
         assert "it halts before the carry arrives" in verdict
         assert firefox.evaluate(f"matchMedia('(prefers-color-scheme: {scheme})').matches")
         firefox.evaluate(f"{axe}; 0")

@@ -24,24 +24,14 @@ def run(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         thread.submit(lambda: asyncio.run(asyncio.wait_for(work(), 600))).result()
 
 
-def long_work(done: list[str], name: str, until: threading.Event) -> Callable[..., list[str]]:
+def long_work(until: threading.Event) -> Callable[..., list[str]]:
     """Computes until it is told to stop."""
 
     def work(_: Any, go_on: GoOn) -> list[str]:
         while not until.is_set():
             time.sleep(0.002)
             go_on()
-        done.append(name)
-        return [name]
-
-    return work
-
-
-def short_work(done: list[str], name: str) -> Callable[..., list[str]]:
-    def work(asked: Sequence[Any], go_on: GoOn) -> list[str]:
-        go_on()
-        done.append(name)
-        return [name] * len(asked)
+        return ["done"]
 
     return work
 
@@ -108,7 +98,7 @@ def test_what_waits_together_is_done_together():
         return [2 * number for number in numbers]
 
     async def everybody() -> None:
-        first = asyncio.ensure_future(scheduler.do("a", long_work([], "long", until)))
+        first = asyncio.ensure_future(scheduler.do("a", long_work(until)))
         await begun(scheduler)
         asked = [scheduler.do("a", double, number, "even" if number % 2 == 0 else "odd") for number in range(5)]
         tasks = [asyncio.ensure_future(one) for one in asked]
@@ -116,7 +106,7 @@ def test_what_waits_together_is_done_together():
         tasks[2].cancel()
         await asyncio.sleep(0.05)
         until.set()
-        assert await asyncio.gather(first, *tasks[:2], *tasks[3:]) == ["long", 0, 2, 6, 8]
+        assert await asyncio.gather(first, *tasks[:2], *tasks[3:]) == ["done", 0, 2, 6, 8]
 
     run(everybody)
     assert batches == [[0, 4], [1, 3]], "who has left is not solved for"
@@ -133,9 +123,10 @@ def test_work_that_fails_is_told_and_work_that_nobody_wants_is_given_up():
             await scheduler.do("a", fail)
         for _ in range(3):
             with pytest.raises(TimeoutError):
-                await asyncio.wait_for(scheduler.do("a", long_work([], "never", never)), 0.05)
+                await asyncio.wait_for(scheduler.do("a", long_work(never)), 0.05)
         while scheduler.taken:
             await asyncio.sleep(0.001)
-        assert await scheduler.do("a", short_work([], "short")) == "short"
+        never.set()
+        assert await scheduler.do("a", long_work(never)) == "done"
 
     run(everybody)

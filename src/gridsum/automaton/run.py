@@ -12,7 +12,7 @@ import numpy as np
 
 from gridsum.automaton.table import RuleTable, TableError
 from gridsum.data.answers import Answer
-from gridsum.io.limits import check_bytes, check_seconds, memory_asked, memory_free
+from gridsum.io.limits import check_bytes, check_seconds, memory_limit
 from gridsum.tasks import PAD, Task, find
 
 FIXED_POINT = "fixed-point"
@@ -50,7 +50,7 @@ def size_of(terms: Sequence[str], task: Task = _DEFAULT) -> GridSize:
     cells = size.height * size.width
     if cells > _LARGE:
         what = f"a grid of {size.height:,} rows × {size.width:,} columns"
-        check_bytes(what, _BYTES * cells, memory_asked() or memory_free())
+        check_bytes(what, _BYTES * cells, memory_limit())
         check_seconds(what, _STEP * cells * (size.height + 10), _HOUR)
     return size
 

@@ -22,15 +22,32 @@ from gridsum.io.names import MODELS
 from gridsum.io.version import __version__
 from gridsum.model.store import EXPORTED, write_atomically
 
+_CARD = """---
+license: mit
+library_name: gridsum
+tags: [arithmetic, addition, systematic-generalisation, cellular-automaton, universal-transformer]
+---
+# gridsum-{name}
+
+A network of gridsum (`pip install .` in a checkout of it), variant `{variant}`, seed {seed}, {parameters:,} parameters.
+Its task is `{task.name}`: {task.meaning}.
+{use}
+```python
+import gridsum
+
+model = gridsum.load("this-folder")
+print(model.solve("{example}"))
+```
+
+{scores}"""
+
 
 def write_folder(model: Model, folder: Path, records: Sequence[Record]) -> list[Path]:
     """Write a model as it is now; returns what was written."""
-    folder.mkdir(parents=True, exist_ok=True)
-    config = json.loads(to_json(model.config))
     about = {"model_type": "gridsum", "gridsum_version": __version__, "alphabet": list(model.task.alphabet.symbols)}
     files = {
         "README.md": card(model, records),
-        "config.json": json.dumps(about | config, indent=2) + "\n",
+        "config.json": json.dumps(about | json.loads(to_json(model.config)), indent=2) + "\n",
     }
     if isinstance(model, RuleModel):
         files["rule.json"] = model.table.to_json() + "\n"
@@ -42,34 +59,10 @@ def write_folder(model: Model, folder: Path, records: Sequence[Record]) -> list[
 
 def card(model: Model, records: Sequence[Record]) -> str:
     """The README of a model, with metadata that the Hub reads."""
-    about = model.about
-    name = f"gridsum-{Path(model.name).name}"
-    lines = [
-        "---",
-        "license: mit",
-        "library_name: gridsum",
-        "tags: [arithmetic, addition, systematic-generalisation, cellular-automaton, universal-transformer]",
-        "---",
-        f"# {name}",
-        "",
-        "A network of gridsum (`pip install .` in a checkout of it), "
-        f"variant `{about['variant']}`, seed {about['seed']}, {about['parameters']:,} parameters. "
-        f"Its task is `{model.task.name}`: {model.task.meaning}.",
-        "",
-        *([f"Use it for {MODELS[model.name]}.", ""] if model.name in MODELS else []),
-        "```python",
-        "import gridsum",
-        "",
-        'model = gridsum.load("this-folder")',
-        f'print(model.solve("{model.task.render(_example(model)).removesuffix("=")}"))',
-        "```",
-        "",
-    ]
-    if records:
-        lines += [to_markdown(TABLES["scores"](list(records)))]
-    return "\n".join(lines)
-
-
-def _example(model: Model) -> tuple[str, str]:
-    write = model.task.alphabet.write
-    return write(67), write(58)
+    return _CARD.format(
+        **model.about | {"name": Path(model.name).name},
+        task=model.task,
+        use=f"Use it for {MODELS[model.name]}.\n" if model.name in MODELS else "",
+        example=model.task.render(tuple(map(model.task.alphabet.write, (67, 58)))).removesuffix("="),
+        scores=to_markdown(TABLES["scores"](list(records))) if records else "",
+    )

@@ -88,10 +88,11 @@ def append_lines(path: Path, lines: bytes, durable: bool = True) -> None:
             return
         with suppress(OSError):  # a file system without locks; appending is atomic there, too, but mending is not
             lock_descriptor(file, poll_interval=0.001)
-        start = os.fstat(file).st_size
+        start, written = os.fstat(file).st_size, 0
         if start > 0 and os.pread(file, 1, start - 1) != b"\n":
-            start = _mend(file)
-        written = 0
+            start, missing = _end(os.pread(file, start, 0))
+            os.ftruncate(file, start)
+            lines = missing + lines
         try:
             written = os.write(file, lines)
             if written < len(lines):
@@ -107,32 +108,18 @@ def append_lines(path: Path, lines: bytes, durable: bool = True) -> None:
         os.close(file)
 
 
-def _mend(file: int) -> int:
-    """Mend the last line of an open file; returns its size then."""
-    whole, torn = split_torn(os.pread(file, os.fstat(file).st_size, 0))
-    size = len(whole)
-    os.ftruncate(file, size)
-    if torn and is_json(torn):
-        size += os.write(file, torn + b"\n")
-    return size
-
-
-def split_torn(content: bytes) -> tuple[bytes, bytes]:
-    """The whole lines of a file, and what follows its last newline: a line that was being written, if anything.
+def _end(content: bytes) -> tuple[int, bytes]:
+    """How much of a file is whole lines, and the newline that the last of them lacks.
 
     A crash may also leave zeros where the disk was told of a length and not of the bytes.
     """
-    content = content.rstrip(b"\0") if content.endswith(b"\0") else content
+    content = content.rstrip(b"\0")
     end = content.rfind(b"\n") + 1
-    return content[:end], content[end:]
-
-
-def is_json(line: bytes) -> bool:
     try:
-        json.loads(line)
+        json.loads(content[end:])
     except (ValueError, RecursionError):
-        return False
-    return True
+        return end, b""
+    return len(content), b"\n"
 
 
 def read_objects(path: Path) -> Iterator[dict[str, Any]]:
@@ -140,9 +127,8 @@ def read_objects(path: Path) -> Iterator[dict[str, Any]]:
 
     What a killed writer left of a last line is passed over, because it is written again.
     """
-    whole, torn = split_torn(path.read_bytes())
-    content = whole + torn if is_json(torn) else whole
-    for number, line in enumerate(content.rstrip().splitlines(), 1):
+    content = path.read_bytes()
+    for number, line in enumerate(content[: _end(content)[0]].rstrip().splitlines(), 1):
         try:
             data = json.loads(line)
         except (ValueError, RecursionError) as error:

@@ -6,18 +6,32 @@ Torch is not needed here, because a sum is solved without it.
 import math
 import os
 import re
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
-MEMORY = "GRIDSUM_MEMORY"
-"""Names another limit than the free memory, such as 64GB."""
-TIME = "GRIDSUM_TIME"
-"""Names another limit than the usual one, such as 90d."""
-_BYTES = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
-_SECONDS = {"S": 1, "MIN": 60, "H": 3600, "D": 86400}
+MEMORY, TIME = "GRIDSUM_MEMORY", "GRIDSUM_TIME"
+"""Variables that name other limits than the free memory and the usual time, such as 64GB and 90d."""
+_UNITS = {
+    MEMORY: {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12},
+    TIME: {"S": 1, "MIN": 60, "H": 3600, "D": 86400},
+}
+_EXAMPLES = {MEMORY: "an amount with its unit, such as 64GB", TIME: "a time with its unit, such as 12h or 90d"}
 
 
 class TooLargeError(ValueError):
     """Work that memory or time is not enough for; the message says how much it takes and how to allow it."""
+
+
+def memory_free() -> int | None:
+    """Bytes that the machine, or the container, has left; None where nobody knows."""
+    return min((found for found in (_free(), _left_in_group()) if found is not None), default=None)
+
+
+def memory_limit(free: Callable[[], int | None] = memory_free) -> int | None:
+    """Bytes that work may take: what the variable says, else what is free."""
+    asked = _asked(MEMORY)
+    return free() if asked is None else int(asked)
 
 
 def check_bytes(what: str, needed: int, limit: int | None) -> None:
@@ -31,47 +45,28 @@ def check_bytes(what: str, needed: int, limit: int | None) -> None:
 
 def check_seconds(what: str, seconds: float, usual: float) -> None:
     """Refuse work that takes longer than the variable allows, or than usual."""
-    limit = time_limit(usual)
+    asked = _asked(TIME)
+    limit = usual if asked is None else asked
     if seconds > limit:
         raise TooLargeError(
             f"{what} takes about {duration(seconds)} on this machine, and the limit is {duration(limit)}; ask for "
-            f"less, or allow more with {TIME}={math.ceil(2 * seconds / _SECONDS['H'])}h"
+            f"less, or allow more with {TIME}={math.ceil(seconds / 1800)}h"
         )
 
 
-def memory_asked() -> int | None:
-    """Bytes that the variable allows."""
-    asked = _asked(MEMORY, _BYTES, "an amount with its unit, such as 64GB")
-    return None if asked is None else int(asked)
-
-
-def memory_free() -> int | None:
-    """Bytes that the machine, or the container, has left; None where nobody knows."""
-    return min((found for found in (_free(), _left_in_group()) if found is not None), default=None)
-
-
-def time_limit(usual: float) -> float:
-    """Seconds that work may take: what the variable says, else what is usual."""
-    asked = _asked(TIME, _SECONDS, "a time with its unit, such as 12h or 90d")
-    return usual if asked is None else asked
-
-
-def _asked(variable: str, units: dict[str, int], example: str) -> float | None:
+def _asked(variable: str) -> float | None:
     text = os.environ.get(variable)
     if not text:
         return None
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Z]+)\s*", text.upper())
-    unit = match and (units.get(match[2]) or units.get(f"{match[2]}B"))  # 2G is 2GB
-    if match is None or unit is None:
-        raise TooLargeError(f"{variable} is {text!r}; write {example}")
-    return float(match[1]) * unit
+    if match is None or match[2] not in _UNITS[variable]:
+        raise TooLargeError(f"{variable} is {text!r}; write {_EXAMPLES[variable]}")
+    return float(match[1]) * _UNITS[variable][match[2]]
 
 
 def told(count: int) -> str:
-    for unit, size in reversed(_BYTES.items()):
-        if count >= size:
-            return f"{count / size:.3g} {unit}"
-    return "0 B"
+    unit, size = max((pair for pair in _UNITS[MEMORY].items() if pair[1] <= max(count, 1)), key=lambda pair: pair[1])
+    return f"{count / size:.3g} {unit}"
 
 
 def duration(seconds: float) -> str:
@@ -84,22 +79,17 @@ def duration(seconds: float) -> str:
 
 
 def _free() -> int | None:
-    try:
+    with suppress(OSError, TypeError):
         found = re.search(r"^MemAvailable:\s*(\d+) kB$", Path("/proc/meminfo").read_text(), re.MULTILINE)
-        if found is not None:
-            return int(found[1]) * 1024
-    except OSError:
-        pass
-    try:
+        return int(found[1]) * 1024  # type: ignore[index]
+    with suppress(AttributeError, OSError, ValueError):
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")  # all there is
-    except (AttributeError, OSError, ValueError):
-        return None
+    return None
 
 
 def _left_in_group() -> int | None:
     """What a container may still take, under Linux's control groups."""
-    try:
-        most, now = (Path("/sys/fs/cgroup", name).read_text().strip() for name in ("memory.max", "memory.current"))
-        return None if most == "max" else max(0, int(most) - int(now))
-    except (OSError, ValueError):
-        return None
+    with suppress(OSError, ValueError):  # where there is no limit, that is the word "max"
+        most, now = (int(Path("/sys/fs/cgroup", name).read_text()) for name in ("memory.max", "memory.current"))
+        return max(0, most - now)
+    return None

@@ -8,7 +8,7 @@ differ.
 import torch
 
 from gridsum.config.paper import Config, ModelConfig
-from gridsum.io.limits import check_bytes, check_seconds, memory_asked, memory_free
+from gridsum.io.limits import check_bytes, check_seconds, memory_free, memory_limit
 from gridsum.ops.devices import on_gpu
 
 # Bytes of a cell in a recurrent step, for each feature of the cell or of FFN_3: of solving, and kept for a gradient.
@@ -50,14 +50,11 @@ def training_bytes(config: Config, runs: int) -> int:
 
 def check_memory(what: str, needed: int, device: torch.device) -> None:
     """Refuse work that takes more memory than there is, or than the variable allows."""
-    check_bytes(what, needed, memory_limit(device))
+    check_bytes(what, needed, memory_limit(lambda: memory_of(device)))
 
 
-def memory_limit(device: torch.device) -> int | None:
-    """Bytes that work may take: what the variable says, else what is free; None where nobody knows."""
-    asked = memory_asked()
-    if asked is not None:
-        return asked
+def memory_of(device: torch.device) -> int | None:
+    """Bytes that are free; None where nobody knows."""
     if on_gpu(device):
         return torch.cuda.mem_get_info(device)[0] + torch.cuda.memory_reserved(device)
     return memory_free()

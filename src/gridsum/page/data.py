@@ -76,37 +76,30 @@ def facts_of(table: RuleTable) -> dict[str, Any]:
     }
 
 
-def model_script(model: Model) -> str:
-    """`gridsum.models.NAME`: the weights of one network in float32, and what its computation needs beside them."""
-    config = model.config
-    parts, offset, arrays = {}, 0, []
+def network_script(model: Model, part: str = "weights") -> str:
+    """A part of `gridsum.models.NAME`: its weights, or what was measured `inside`, which takes longer than a visitor
+    waits."""
+    content = json.dumps(inside(model) if part == "inside" else _weights(model), separators=(",", ":"))
+    return f"(gridsum.models[{json.dumps(model.name)}] ??= {{}}).{part} = {content};\n"
+
+
+def _weights(model: Model) -> dict[str, Any]:
+    """The weights of one network in float32, and what its computation needs beside them."""
+    task, parts, arrays = model.config.task, {}, []
     for name, parameter in model.network.named_parameters():
         array = parameter[0].detach().cpu().float().numpy()
-        parts[name] = {"at": offset, "shape": list(array.shape)}
-        offset += array.size
+        parts[name] = {"at": sum(before.size for before in arrays), "shape": list(array.shape)}
         arrays.append(array.reshape(-1))
-    groups = config.task.groups
-    content = {
+    return {
         **facts(model),
-        "model": {name: getattr(config.model, name) for name in _SHAPE},
+        "model": {name: getattr(model.config.model, name) for name in _SHAPE},
         "task": {
-            "leastTerms": groups[0].terms[1],
-            "spareRows": config.task.spare_rows,
-            "spareColumns": config.task.spare_columns,
-            "terms": config.task.terms,
-            "digits": config.task.digits,
+            "leastTerms": task.groups[0].terms[1],
+            "spareRows": task.spare_rows,
+            "spareColumns": task.spare_columns,
+            "terms": task.terms,
+            "digits": task.digits,
         },
         "parts": parts,
         "weights": base64.b64encode(np.concatenate(arrays).astype("<f4").tobytes()).decode(),
     }
-    return _assigned(model.name, "weights", content)
-
-
-def inside_script(model: Model) -> str:
-    """`gridsum.models.NAME.inside`: what was measured on it, which takes longer than a visitor waits."""
-    return _assigned(model.name, "inside", inside(model))
-
-
-def _assigned(name: str, part: str, content: Mapping[str, Any]) -> str:
-    text = json.dumps(content, separators=(",", ":"))
-    return f"(gridsum.models[{json.dumps(name)}] ??= {{}}).{part} = {text};\n"

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from gridsum.automaton.files import read_rule, shipped_rule
+from gridsum.automaton.files import read_rule
 from gridsum.automaton.table import RuleTable
 from gridsum.evaluation.records import read
 from gridsum.evaluation.suites import NINES, TRAINED
@@ -15,11 +15,13 @@ from gridsum.evaluation.tables import accuracy_text
 from gridsum.io.names import DEFAULT_MODEL, EXACT_STORY
 from gridsum.io.version import __version__
 from gridsum.model.store import SHIPPED, Model, shipped_records
-from gridsum.page.data import PageError, facts_of, inside_script, model_script, rule_script
+from gridsum.page.data import facts_of, network_script, rule_script
 
 WEB = Path(__file__).parent / "web"
 LANGUAGES = ("en", "de", "fr", "es", "zh")
 TRAINING = "training.js"
+PARTS = {"weights": ".js", "inside": ".inside.js"}
+"""What the page loads of a network, and how the files end that have it."""
 _PREVIEW = 'content="preview.png"'
 
 
@@ -33,14 +35,9 @@ def site(
     """
     files = static_files(models, address, training, source=source)
     for model in models:
-        files[f"models/{file_of(model.name)}.js"] = script(model).encode()
-        files[f"models/{file_of(model.name)}.inside.js"] = script(model, "inside").encode()
+        for part, ending in PARTS.items():
+            files[f"models/{file_of(model.name)}{ending}"] = network_script(model, part).encode()
     return files
-
-
-def script(model: Model, part: str = "") -> str:
-    """What the page loads of a network: its weights, or what is `inside`."""
-    return inside_script(model) if part else model_script(model)
 
 
 def file_of(name: str) -> str:
@@ -58,19 +55,11 @@ def static_files(
     source: str | None = None,
 ) -> dict[str, bytes]:
     """All but the networks' own files."""
-    files = {path.name: path.read_bytes() for path in sorted(WEB.iterdir()) if path.is_file()}
-    if not api:
-        files = {name: content for name, content in files.items() if not name.startswith("docs.")}
-    shipped = SHIPPED / TRAINING
-    if training is None and shipped.exists():
-        training = shipped.read_text()
-    if training is not None:
-        files[TRAINING] = training.encode()
-    rules = _rules()
-    facts = facts_of(rules[0])
-    if training is not None:
-        told = json.loads(training.partition(" = ")[2].rstrip(";\n"))
-        facts |= {"training_base": told["shape"]["base"], "training_device": told["device"]}
+    web = [path for path in WEB.iterdir() if path.is_file() and (api or not path.name.startswith("docs."))]
+    training = training or (SHIPPED / TRAINING).read_text()
+    files = {path.name: path.read_bytes() for path in sorted(web)} | {TRAINING: training.encode()}
+    rules, told = _rules(), json.loads(training.partition(" = ")[2].rstrip(";\n"))
+    facts = facts_of(rules[0]) | {"training_base": told["shape"]["base"], "training_device": told["device"]}
     page = filled(files["index.html"].decode(), words("en"), facts)
     if address is not None:
         page = page.replace(_PREVIEW, f'content="{address.rstrip("/")}/preview.png"')
@@ -84,7 +73,6 @@ def static_files(
         "scores": {name: _scores(name) for name in (DEFAULT_MODEL, *(model.name for model in models))},
         "api": api,
         "address": address,
-        "training": training is not None,
         "links": {"source": source, "documents": documents},
     }
     for language in LANGUAGES:
@@ -127,10 +115,7 @@ def _scores(name: str) -> dict[str, int] | None:
     return {"random": right[TRAINED], "nines": right[NINES]}
 
 
-def _rules() -> tuple[RuleTable, ...]:
+def _rules() -> list[RuleTable]:
     """The rule of the default model, then those for other bases that are shipped."""
-    table = shipped_rule(DEFAULT_MODEL)
-    if table is None:
-        raise PageError(f"the rule of {DEFAULT_MODEL} does not come with this gridsum; install it again")
-    others = map(read_rule, sorted(SHIPPED.glob("*-base*.rule.json")))
-    return (table, *(other for other in others if other.task.name.startswith("add")))
+    paths = (SHIPPED / f"{DEFAULT_MODEL}.rule.json", *sorted(SHIPPED.glob("*-base*.rule.json")))
+    return [table for table in map(read_rule, paths) if table.task.name.startswith("add")]

@@ -21,7 +21,8 @@ from gridsum.api.options import ModelError, SolveOptions
 from gridsum.io.limits import TooLargeError
 from gridsum.io.version import __version__
 from gridsum.model.inference import UnsoundError
-from gridsum.page.site import file_of, script, static_files
+from gridsum.page.data import network_script
+from gridsum.page.site import PARTS, file_of, static_files
 from gridsum.serve.connections import Connections
 from gridsum.serve.guard import Access, Guard
 from gridsum.serve.limits import BusyError, LimitError, Limits
@@ -111,20 +112,19 @@ def create_app(models: Sequence[Model], limits: Limits | None = None, access: Ac
         """What is counted, as Prometheus reads it."""
         return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
 
-    networks = {file_of(model.name): model for model in models if isinstance(model, PaperModel)}
-    made = cache(script)
+    networks = {file_of(model.name): model.runs for model in models if isinstance(model, PaperModel)}
+    scripts = {f"{name}{PARTS[part]}": (networks[name], part) for name in networks for part in PARTS}
+    made = cache(network_script)
 
     @app.get("/models/{file}", include_in_schema=False)
-    async def scripts(file: str, request: Request) -> Response:
+    async def script(file: str, request: Request) -> Response:
         """What the page loads of a network; measuring it takes seconds the first time."""
-        name, _, part = file.removesuffix(".js").partition(".")
-        if name not in networks or part not in ("", "inside") or not file.endswith(".js"):
+        if file not in scripts:
             raise HTTPException(404, f"there is no file {file!r} of a network here")
-        model = networks[name].runs
-        content = await scheduled(request, lambda batch, _: [made(model, part)] * len(batch), kind=file)
+        content = await scheduled(request, lambda batch, _: [made(*scripts[file])] * len(batch), kind=file)
         return Response(content, media_type="text/javascript")
 
-    for name, content in static_files([model.runs for model in networks.values()], api=True).items():
+    for name, content in static_files(list(networks.values()), api=True).items():
         address, kind = {"index.html": "", "docs.html": "docs"}.get(name, name), mimetypes.guess_type(name)[0]
         app.router.routes.append(Route(f"/{address}", Response(content, media_type=kind), methods=["GET"]))
     return app

@@ -13,7 +13,6 @@
     const told = html("p", { class: "learned", role: "status" });
     let data = null, networks = [], terms = [], timer = null;
     $("training-curve").after(html("div", { class: "training-line" }, slider), told, html("div", { class: "chips" }, play));
-    $("training").hidden = !gridsum.data.training;
 
     async function load() {
       if (data) return;
@@ -106,7 +105,7 @@
     let started = false;
     gridsum.watch($("training"), async (seen) => {
       if (!seen) clearInterval(timer);
-      if (!seen || started || !gridsum.data.training) return;
+      if (!seen || started) return;
       started = true;
       await load();
       if (!still()) sweep();
