@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from gridsum.io.disk import LineError, append_lines, is_json, read_objects, split_torn
+from gridsum.io.disk import LineError, append_lines, end_of_lines, read_objects
 
 EXTERNAL = "external"
 """The variant of what is not a network of ours."""
@@ -142,8 +142,8 @@ def check_file(path: str | Path) -> None:
 
 def is_torn(path: str | Path) -> bool:
     """Whether an interrupted writer left a part of a last record, which reading passes over."""
-    rest = split_torn(Path(path).read_bytes())[1] if Path(path).is_file() else b""
-    return bool(rest) and not is_json(rest)
+    content = Path(path).read_bytes() if Path(path).is_file() else b""
+    return end_of_lines(content)[0] < len(content.rstrip(b"\0"))
 
 
 def read(paths: Iterable[str | Path]) -> list[Record]:

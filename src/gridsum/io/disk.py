@@ -90,7 +90,7 @@ def append_lines(path: Path, lines: bytes, durable: bool = True) -> None:
             lock_descriptor(file, poll_interval=0.001)
         start, written = os.fstat(file).st_size, 0
         if start > 0 and os.pread(file, 1, start - 1) != b"\n":
-            start, missing = _end(os.pread(file, start, 0))
+            start, missing = end_of_lines(os.pread(file, start, 0))
             os.ftruncate(file, start)
             lines = missing + lines
         try:
@@ -108,7 +108,7 @@ def append_lines(path: Path, lines: bytes, durable: bool = True) -> None:
         os.close(file)
 
 
-def _end(content: bytes) -> tuple[int, bytes]:
+def end_of_lines(content: bytes) -> tuple[int, bytes]:
     """How much of a file is whole lines, and the newline that the last of them lacks.
 
     A crash may also leave zeros where the disk was told of a length and not of the bytes.
@@ -128,7 +128,7 @@ def read_objects(path: Path) -> Iterator[dict[str, Any]]:
     What a killed writer left of a last line is passed over, because it is written again.
     """
     content = path.read_bytes()
-    for number, line in enumerate(content[: _end(content)[0]].rstrip().splitlines(), 1):
+    for number, line in enumerate(content[: end_of_lines(content)[0]].rstrip().splitlines(), 1):
         try:
             data = json.loads(line)
         except (ValueError, RecursionError) as error:
