@@ -17,7 +17,7 @@ from gridsum.automaton.meaning import Sum, meaning_of
 from gridsum.automaton.minimise import BELOW, LEFT, RIGHT, TooManyStates, minimise, partition
 from gridsum.automaton.observe import observe
 from gridsum.automaton.proof import prove
-from gridsum.automaton.rule import LearnedRule, alone, together
+from gridsum.automaton.rule import LearnedRule, alone
 from gridsum.automaton.settle import settle
 from gridsum.automaton.table import RuleTable
 from gridsum.automaton.targets import ANY, TargetTable, target_table
@@ -261,23 +261,24 @@ ROUND = ConsolidationConfig(problems=3_000, digits=(1, 4), steps=600, batch=512,
 
 def test_networks_are_consolidated_together_and_proved(unfinished: RuleNetwork):
     """One of them has learned nothing, and keeps its weights."""
-    fleet = together([unfinished, RuleNetwork(unfinished.config, [1], unfinished.task)])
+    fleet, again = alone(unfinished, 0, 0), RuleNetwork(unfinished.config, [1], unfinished.task)
+    for name, tensor in fleet.state_dict().items():
+        tensor[1] = again.state_dict()[name][0]
     news = list[str]()
     first, second = (result for _, result in sorted(settle(fleet, ROUND, (4, 5), news.append)))
     assert (first["seed"], first["proved"], first["proved_before"], first["round"]) == (4, True, False, 1)
     assert prove(LearnedRule(alone(fleet, 0)).table()).proved
     assert (second["seed"], second["proved"], second["round"]) == (5, False, None)
     assert second["why"].startswith("training failed")
-    again = RuleNetwork(unfinished.config, [1], unfinished.task)
     assert all(torch.equal(a, b) for a, b in zip(alone(fleet, 1).parameters(), again.parameters(), strict=True))
     assert any(line.startswith("seed 4: proved") for line in news)
 
 
 def test_a_fleet_is_consolidated_as_its_runs_alone(unfinished: RuleNetwork):
-    fleet = together([unfinished, unfinished])
+    fleet = alone(unfinished, 0, 0)
     results = dict(settle(fleet, ROUND, (4, 5)))
     for run, seed in enumerate((4, 5)):
-        single = alone(together([unfinished]), 0)
+        single = alone(unfinished, 0)
         ((_, result),) = settle(single, ROUND, (seed,))
         assert result | {"seconds": 0, "margin": 0} == results[run] | {"seconds": 0, "margin": 0}
         for mine, fleets in zip(single.parameters(), alone(fleet, run).parameters(), strict=True):
@@ -286,7 +287,7 @@ def test_a_fleet_is_consolidated_as_its_runs_alone(unfinished: RuleNetwork):
 
 def test_a_target_table_worse_than_its_run_is_not_learned(unfinished: RuleNetwork, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(consolidate, "judge", lambda _, learnt, *__: (0.5, learnt))
-    fleet, news = together([unfinished]), list[str]()
+    fleet, news = alone(unfinished, 0), list[str]()
     ((_, result),) = settle(fleet, ROUND, (4,), news.append)
     assert not result["proved"]
     assert [(done["fitted"], done["targets_right"]) for done in result["rounds"]] == [(False, 0.5)], (
@@ -300,6 +301,6 @@ def test_a_target_table_worse_than_its_run_is_not_learned(unfinished: RuleNetwor
 def test_a_run_gives_up_after_a_round_without_progress(unfinished: RuleNetwork, monkeypatch: pytest.MonkeyPatch):
     """It is fitted, and nothing comes of it: two rounds show that, and a third is not tried."""
     monkeypatch.setattr(consolidate, "fit", lambda network, *_: [(1, 0)] * network.runs)
-    ((_, result),) = settle(together([unfinished]), replace(ROUND, rounds=4), (4,))
+    ((_, result),) = settle(alone(unfinished, 0), replace(ROUND, rounds=4), (4,))
     assert not result["proved"]
     assert [done["fitted"] for done in result["rounds"]] == [True, True]

@@ -46,14 +46,6 @@ def alone(network: RuleNetwork, *runs: int) -> RuleNetwork:
     return part
 
 
-def together(networks: Sequence[RuleNetwork]) -> RuleNetwork:
-    """Networks of one run each as one fleet."""
-    first, states = networks[0], [network.state_dict() for network in networks]
-    fleet = RuleNetwork(first.config, range(len(networks)), first.task).to(first.decided.device)
-    fleet.load_state_dict({name: torch.cat([state[name] for state in states]) for name in states[0]})
-    return fleet
-
-
 class Rules:
     """The rules of R runs. z [R,N,m] is a function of symbols [R,N] and contexts [R,N,3]."""
 
