@@ -2,8 +2,6 @@
 
 import dataclasses
 import json
-import pickle
-import shutil
 from pathlib import Path
 
 import pytest
@@ -64,13 +62,6 @@ def test_a_training_that_has_been_measured_is_done_without_its_weights(copied: P
     assert not train.state(copied).finished
 
 
-def test_nothing_is_done_in_an_empty_folder(tmp_path: Path):
-    for (stage, _), job in quick_jobs().items():
-        state = job.state(tmp_path)
-        assert (state.done, state.finished, bool(state.waits_for)) == (0, False, stage != "train")
-    assert not list(tmp_path.iterdir())
-
-
 def test_a_full_reproduction_has_the_papers_numbers():
     assert not {suite.name for suite in COLLECTIONS["validation"]} & {suite.name for suite in REPORTED}
     assert {suite.name for suite in COLLECTIONS["all"]} <= {suite.name for suite in REPORTED}
@@ -102,23 +93,6 @@ def test_overtraining_follows_the_standard_training(quick: Path):
     assert json.loads((quick / "base-overtrained" / "config.json").read_text())["start"]["moments"], (
         "the optimiser goes on"
     )
-
-
-def test_overtraining_starts_from_the_chosen_weights(copied: Path):
-    """Stopped before its first epoch is done, what it has are the standard training's weights."""
-    shutil.rmtree(copied / "base-overtrained")
-    job = quick_jobs("base")["overtrain", "base-overtrained"]
-
-    def stop(*_: object) -> None:
-        raise Stop
-
-    with pytest.raises(Stop):
-        job.run(copied, dataclasses.replace(CALLBACKS, note=stop))
-    assert not (copied / "base-overtrained").exists()
-    job.run(copied, CALLBACKS)
-    seed = read_setup(copied / "base-overtrained")[1][0]
-    assert _weights(copied / "base-overtrained", seed) != _weights(copied / "base", seed)
-    assert job.state(copied).finished
 
 
 def test_a_training_stopped_goes_on_to_the_same_weights(quick: Path, tmp_path: Path):
@@ -221,8 +195,3 @@ def test_an_unfinished_training_is_neither_measured_nor_overtrained(copied: Path
     assert states["train", "base"].done == 1
     assert states["measure", "base"].waits_for == "the training of base"
     assert states["overtrain", "base-overtrained"].waits_for == "the validation of base"
-
-
-def test_every_job_can_be_sent_to_another_process():
-    for job in Reproduction(("base", "fixedTime", "exact", "lstm-act/native"), (0, 1), quick=True).jobs():
-        assert pickle.loads(pickle.dumps(job)).name == job.name

@@ -16,7 +16,7 @@ from gridsum.evaluation.records import append, read
 from gridsum.figures import plot_carries
 from gridsum.figures.style import FigureError
 from gridsum.study import tables
-from gridsum.study.drawings import drawings_at
+from gridsum.study.drawings import drawn_at
 from gridsum.study.report import NOTES, write_pages
 from gridsum.study.reproduction import AS_PUBLISHED, Reproduction
 from gridsum.study.results import keep, load_results
@@ -34,9 +34,8 @@ def test_the_documents_are_what_the_records_say():
     page, folder = ROOT / "docs" / "results.md", ROOT / "results"
     command = re.search(r"Made by `(.*?)`", page.read_text())
     assert command is not None
-    drawn = {one.name: (path, one.caption) for one, path in drawings_at(page).items() if path.exists()}
-    assert drawn
-    for path, text in write_pages(load_results(folder), page, command[1], drawn).items():
+    assert drawn_at(page)
+    for path, text in write_pages(load_results(folder), page, command[1], drawn_at(page)).items():
         assert path.read_text() == text, f"run: {command[1]}"
 
 
@@ -45,14 +44,6 @@ def test_every_part_is_there(quick: Path):
     for title in ("Table III", "No table `long-digits` yet", "Table IV, right", "Table V", "Table VI", "Comparisons"):
         assert title in appendix
     assert all(title in page for title in ("The best models", "The variants", "nothing is tested"))
-
-
-def test_links_lead_somewhere(quick: Path, tmp_path: Path):
-    pages = write_pages(load_results(quick), tmp_path / "docs" / "page.md", "command")
-    for path, text in pages.items():
-        targets = [(path.parent / target).resolve() for target in re.findall(r"\]\((.*?)\)", text)]
-        assert quick.resolve() in targets
-        assert all(target.exists() or target in pages for target in targets)
 
 
 def test_the_brief_counts_what_the_tables_show(quick: Path):
@@ -114,14 +105,6 @@ def test_a_part_of_the_variants_makes_a_page_that_says_what_is_missing(copied: P
     assert {line[1] for line in table_lines(appendix, "Variants over training seeds (Table VI)")} == set(kept)
 
 
-def test_a_page_can_be_made_at_any_stage(copied: Path):
-    shutil.rmtree(copied / "records")
-    assert _pages(copied)[0].count("**not measured**") == 3
-    for path in copied.glob("*/validation.jsonl"):
-        path.unlink()
-    assert "**not measured**" in _pages(copied)[0]
-
-
 def test_checksums_of_weights_outlive_the_weights(copied: Path):
     weights = copied / "SASA" / "seed-1" / "weights.safetensors"
     known = hashlib.sha256(weights.read_bytes()).hexdigest()
@@ -173,21 +156,3 @@ def test_the_chosen_run_stands_beside_the_papers(copied: Path):
     shutil.rmtree(copied / "base-overtrained")
     path.unlink()
     assert shown() == "0.0 (0.25)↓", "the standard run stands in"
-
-
-def test_blocks_are_replications_of_the_whole(copied: Path):
-    """A second block with other counts gives every number a lowest and a highest."""
-    names = ("base", "base-overtrained")
-    for name in names:
-        shutil.copytree(copied / name, copied / "block-1" / name)
-        (copied / "block-1" / "records").mkdir(exist_ok=True)
-        shutil.copy(copied / "records" / f"{name}.jsonl", copied / "block-1" / "records")
-    seed = load_results(copied).chosen("base")["terms"]
-    rewrite_records(
-        copied / "block-1/records/base-overtrained.jsonl",
-        {(seed, "6x5"): {"sequences_right": 2, "samples": 2, "chars_right": 5, "chars_valid": 5}},
-    )
-    page, _ = _pages(copied)
-    assert "There are 2, each of ten seeds" in page
-    (line,) = (line for line in table_lines(page, "The best models") if line[0] == "6x5")
-    assert line[2] == "0.0–0.50–1.0 (0.98)"

@@ -22,30 +22,32 @@ from gridsum.evaluation.baselines import across, by_baseline, spread_of
 from gridsum.evaluation.intervals import wilson
 from gridsum.evaluation.records import Record, read
 from gridsum.evaluation.rendering import Table, TableError, to_markdown
-from gridsum.evaluation.suites import COLLECTIONS
+from gridsum.evaluation.suites import COLLECTIONS, NINES
 from gridsum.io.disk import write_atomically
 from gridsum.study.reproduction import AS_PUBLISHED, BASELINE_RECORDS, OVERTRAINED, SETTINGS, records_of
 
 LEARNING = "records/baselines-learning.jsonl"
 PICTURE, CURVES = "pictures/comparison.svg", "pictures/learning.svg"
 """Beside the page; drawn by `gridsum figure baselines` and `gridsum figure learning`."""
-PAGE, APPENDIX = "comparison.md", "appendix/baselines.md"
-_WORDS = {
-    PAGE: ("notes-comparison.md", "# Baselines side by side\n\n{table matched}\n\n{table claims}\n"),
-    APPENDIX: (
-        "notes-baselines.md",
-        "# Baselines: every suite\n\n{table comparison}\n\n{table digits}\n\n{table terms}\n\n{table took}\n",
-    ),
-}
+_WORDS = {"comparison.md": "notes-comparison.md", "appendix/baselines.md": "notes-baselines.md"}
+"""The pages, and the words of each."""
+_TABLES_ALONE = "# Baselines\n\n{table matched}\n\n{table claims}\n\n{table digits}\n\n{table terms}\n\n{table took}\n"
 _STANDARD = {name: f"{name}, every seed" for name in OVERTRAINED}
 OURS = ("exact", *OVERTRAINED, *_STANDARD.values())
 """Those of ours that stand in the tables: the default, and the two of the paper's own; of these also every seed of the
 standard training, as of a baseline."""
 NOT_MEASURED = "not measured"
 _PLACE = re.compile(r"\{(table|[\w-]+/\w+)\s+([^\s{}]+)(?:\s+(best|worst))?\}")
-_TABLE = [suite.name for suite in COLLECTIONS["comparison"]]
-"""The suites of the paper's Table III."""
-_SHOWN = [*_TABLE, "nines+1:2x[1,10]"]
+_COMPARISON = [suite.name for suite in COLLECTIONS["comparison"]]
+_TABLES = {
+    "matched": ("The paper's Table III, and rows of nines, all trained on Π([1,4],[1,10])", [*_COMPARISON, NINES]),
+    "comparison": ("The paper's Table III", _COMPARISON),
+    "digits": ("More digits of two terms", ["2x5", "2x8", "2x10", "2x20", "2x50", "2x200"]),
+    "terms": (
+        "More terms of 5 digits (Table IV), and one carry through all columns",
+        ["2x5", "4x5", "5x5", "6x5", "8x5", "10x5", NINES, "nines+1:2x[1,100]"],
+    ),
+}
 Suites = Mapping[str, Mapping[int | None, Record]]
 """Of one baseline in one setting, by suite and training seed."""
 
@@ -86,11 +88,9 @@ def drawings(folder: Path, page: Path) -> dict[Path, list[str]]:
 
 def pages(records: Sequence[Record], folder: Path, place: Path) -> dict[Path, str]:
     """The page and its appendix, of the words in a folder and of records, by where they are to stand."""
-    words = {name: folder / notes for name, (notes, _) in _WORDS.items()}
-    return {
-        place / name: filled(path.read_text() if path.exists() else _WORDS[name][1], records)
-        for name, path in words.items()
-    }
+    written = {name: (folder / notes).read_text() for name, notes in _WORDS.items() if (folder / notes).exists()}
+    words = written or {next(iter(_WORDS)): _TABLES_ALONE}
+    return {place / name: filled(text, records) for name, text in words.items()}
 
 
 def filled(words: str, records: Sequence[Record]) -> str:
@@ -118,33 +118,15 @@ def filled(words: str, records: Sequence[Record]) -> str:
 
 
 def _table(name: str, records: list[Record], found: Mapping[str, Suites]) -> Table:
-    if name == "matched":
-        return _matched(records)
     if name == "claims":
         return _claims(found)
     if name == "took":
         return _overview(found)
-    beyond = [suite for suite in dict.fromkeys(one.suite for one in records if one.given) if suite not in _TABLE]
-    title, suites = {
-        "comparison": ("The paper's Table III", _TABLE),
-        "digits": ("More digits of two terms", [suite for suite in beyond if suite.startswith("2x")]),
-        "terms": (
-            "More terms of 5 digits (Table IV), and one carry through all columns",
-            sorted((suite for suite in beyond if suite.endswith("x5") or ":" in suite), key=lambda suite: ":" in suite),
-        ),
-    }[name]
-    return across(records, suites, title)
-
-
-def _matched(records: list[Record]) -> Table:
-    """The table of the setting that is as ours, whose name and number of seeds are told once."""
-    alike = [one for one in records if one.given is None or one.variant.endswith("/matched")]
-    shown = [record for record in alike if record.suite in _SHOWN]
-    table = across(shown, _SHOWN, "The paper's Table III, and rows of nines, all trained on Π([1,4],[1,10])")
-    seeds = {record.seed for record in shown if record.given}
-    caption = f"{table.caption} Of each baseline {len(seeds)} training seed{'s' * (len(seeds) != 1)}."
-    rows = [(name.removesuffix("/matched"), given, *scores) for name, given, _, *scores in table.rows]
-    return replace(table, caption=caption, header=(*table.header[:2], *table.header[3:]), rows=tuple(rows))
+    if name == "matched":
+        records = [one for one in records if one.given is None or one.variant.endswith("/matched")]
+    title, suites = _TABLES[name]
+    shown = [record for record in records if record.suite in suites]
+    return across(shown, suites, title)
 
 
 def reached(seeds: Mapping[int | None, Record], number: float) -> bool:
@@ -175,24 +157,18 @@ def _overview(found: Mapping[str, Suites]) -> Table:
         parameters = sum(part.numel() for part in baseline.network(baseline.configure("matched")).parameters())
         native = baseline.configure("native")
         trained = f"{native.space}" + ("" if native.task.name == "add" else f" ({native.task.task.meaning})")
-        given = baseline.given[f"{baseline.name}/native"]
-        if baseline.native.given != baseline.matched.given:
-            given = f"native: {given}; matched: {baseline.given[f'{baseline.name}/matched']}"
         seen = ", ".join(f"{seen_in_training(baseline.configure(setting)) / 1e6:.2f}" for setting in SETTINGS)
-        took = ", ".join(_seconds(found.get(f"{baseline.name}/{setting}", {})) for setting in SETTINGS)
-        rows.append((baseline.name, f"{parameters:,}", given, trained, seen, took))
+        first = [next(iter(found.get(f"{baseline.name}/{setting}", {}).values()), {}) for setting in SETTINGS]
+        took = [next((one.training_seconds for one in seeds.values()), None) for seeds in first]
+        seconds = ", ".join("–" if one is None else f"{one:.0f}" for one in took)
+        rows.append((baseline.name, f"{parameters:,}", trained, seen, seconds))
     caption = (
         "Of one run; where there are two numbers, trained as ours comes first, then its native setting. Parameters are "
         "those of the first. Seconds are those of the fleet's training, shared out among its runs; training runs that "
         "shared a GPU took longer than they take alone."
     )
-    header = ("baseline", "parameters", "was given", "native setting", "million problems seen", "seconds")
+    header = ("baseline", "parameters", "native setting", "million problems seen", "seconds")
     return Table("Seven baselines", caption, header, tuple(rows))
-
-
-def _seconds(suites: Suites) -> str:
-    took = next((record.training_seconds for seeds in suites.values() for record in seeds.values()), None)
-    return "–" if took is None else f"{took:.0f}"
 
 
 def seen_in_training(config: BaselineConfig) -> int:

@@ -57,9 +57,7 @@ class Checked(NamedTuple):
     @property
     def verdict(self) -> str:
         known, now = self.part.known, self.now
-        if all(
-            getattr(known, name) == getattr(now, name) for name in ("sequences_right", "chars_right", "chars_valid")
-        ):
+        if all(getattr(known, name) == getattr(now, name) for name in _COUNTS):
             return "the same"
         results = abs(known.sequences_right - now.sequences_right) <= max(1, _SHARE * known.samples)
         return "close" if results and abs(known.char - now.char) <= _SHARE else "differs"

@@ -1,59 +1,43 @@
 """Which figures a reproduction can draw, and of what; `gridsum figure` draws them."""
 
 from pathlib import Path
-from typing import NamedTuple
 
 from gridsum.model.store import WEIGHTS
-from gridsum.study.reproduction import OVERTRAINED, STRUCTURED
+from gridsum.study.reproduction import OVERTRAINED, STRUCTURED, records_of
 from gridsum.study.results import Results
 from gridsum.training.folders import seed_folder
 
-
-class Drawing(NamedTuple):
-    """A figure: what `gridsum figure` calls it, the kind of file, and what it shows."""
-
-    name: str
-    kind: str
-    """Pictures of very many points are smaller as pixels."""
-    caption: str
-
-    def options(self, results: Results) -> list[str]:
-        """The options that it is made with; none where there is nothing to draw it from: weights need not be kept."""
-        folder, trained = results.folder, results.trained
-        if self.name == "terms":
-            files = [folder / "records" / f"{name}.jsonl" for name in ("base-overtrained", "base")]
-            return [option for path in files if path.exists() for option in ("--records", str(path))][:2]
-        if self.name == "numbers":
-            return ["--runs", str(folder)] if any(map(results.standing_for, OVERTRAINED)) else []
-        if self.name == "carries":
-            path = folder / STRUCTURED
-            return ["--records", str(path)] if path.exists() else []
-        if self.name == "training":
-            both = ("base", "ponderReg")
-            return ["--runs", *(str(folder / name) for name in both)] if {*both} <= {*trained} else []
-        if self.name == "ring":
-            place = folder / "base"
-        else:
-            # noGroups, whose heads see all features, has content-based heads; base may have none.
-            names = ("noGroups", "base") if self.name == "attention" else ("base",)
-            run = next((run for run in map(results.standing_for, names) if run is not None), None)
-            place = folder / "base" if run is None else seed_folder(folder / run.training.name, run.seed)
-        return ["--model", str(place)] if any(place.rglob(WEIGHTS)) else []
+CAPTIONS = {
+    "numbers.svg": "All 52 numbers of Tables III and IV: the paper's, and every replication's.",
+    "carries.svg": "Sums of two terms of ten digits in which one carry crosses so many columns.",
+    "terms.svg": "Steps and accuracy against the number of terms (Fig. 2).",
+    "training.svg": "Mean recurrent steps during training, Explore-Reinforce (base) and KL (ponderReg) (Fig. 3).",
+    "placement.svg": "Actions and the resulting grid of 523+102+9416= (Fig. 4).",
+    "attention.png": "The clearest position-based and content-based rule of the attention (Fig. 5).",
+    "ring.png": "Digit vectors on two principal components, by seed (Fig. 6).",
+}
+"""What the figures beside a page show; pictures of very many points are smaller as pixels."""
 
 
-DRAWINGS = (
-    Drawing("numbers", "svg", "All 52 numbers of Tables III and IV: the paper's, and every replication's."),
-    Drawing("carries", "svg", "Sums of two terms of ten digits in which one carry crosses so many columns."),
-    Drawing("terms", "svg", "Steps and accuracy against the number of terms (Fig. 2)."),
-    Drawing(
-        "training", "svg", "Mean recurrent steps during training, Explore-Reinforce (base) and KL (ponderReg) (Fig. 3)."
-    ),
-    Drawing("placement", "svg", "Actions and the resulting grid of 523+102+9416= (Fig. 4)."),
-    Drawing("attention", "png", "The clearest position-based and content-based rule of the attention (Fig. 5)."),
-    Drawing("ring", "png", "Digit vectors on two principal components, by seed (Fig. 6)."),
-)
+def drawn_at(page: Path) -> dict[str, tuple[Path, str]]:
+    """The figures that lie beside a page: by name, where, and what each shows."""
+    places = {page.parent / "figures" / name: caption for name, caption in CAPTIONS.items()}
+    return {path.stem: (path, caption) for path, caption in places.items() if path.exists()}
 
 
-def drawings_at(page: Path) -> dict[Drawing, Path]:
-    """The figures, and where each belongs beside a page."""
-    return {drawing: page.parent / "figures" / f"{drawing.name}.{drawing.kind}" for drawing in DRAWINGS}
+def options_of(name: str, results: Results) -> list[str]:
+    """The options that a figure is made with; none where there is nothing to draw it from: weights need not be kept."""
+    folder, trained = results.folder, results.trained
+    if name == "numbers":
+        return ["--runs", str(folder)] if any(map(results.standing_for, OVERTRAINED)) else []
+    if name in ("carries", "terms"):
+        paths = [STRUCTURED] if name == "carries" else [records_of("base-overtrained"), records_of("base")]
+        return next((["--records", str(folder / path)] for path in paths if (folder / path).exists()), [])
+    if name == "training":
+        both = ("base", "ponderReg")
+        return ["--runs", *(str(folder / name) for name in both)] if {*both} <= {*trained} else []
+    # noGroups, whose heads see all features, has content-based heads; base may have none.
+    names = {"ring": (), "attention": ("noGroups", "base"), "placement": ("base",)}[name]
+    run = next((run for run in map(results.standing_for, names) if run is not None), None)
+    place = folder / "base" if run is None else seed_folder(folder / run.training.name, run.seed)
+    return ["--model", str(place)] if any(place.rglob(WEIGHTS)) else []

@@ -12,7 +12,7 @@ from gridsum.model.store import SHIPPED, shipped, shipped_records
 from gridsum.ops.devices import describe, on_gpu
 from gridsum.ops.forms import served
 from gridsum.study import baselines
-from gridsum.study.drawings import drawings_at
+from gridsum.study.drawings import CAPTIONS, drawn_at, options_of
 from gridsum.study.jobs import Job
 from gridsum.study.report import write_pages
 from gridsum.study.reproduction import EXACT, Reproduction
@@ -58,12 +58,11 @@ def draw_figures(
     wanted = baselines.drawings(folder, page) if asked.baselines else {}
     if asked.paper:
         results = _results(folder)
-        for drawing, path in drawings_at(page).items():
-            options = drawing.options(results)
-            if options:
-                wanted[path] = [drawing.name, *options]
+        for path in (page.parent / "figures" / file for file in CAPTIONS):
+            if options := options_of(path.stem, results):
+                wanted[path] = [path.stem, *options]
             else:
-                left_out.setdefault("their records or weights are not there yet", []).append(drawing.name)
+                left_out.setdefault("their records or weights are not there yet", []).append(path.stem)
     for path, arguments in wanted.items():
         why = draw([*arguments, "--out", str(path)])
         if why is not None:
@@ -79,9 +78,10 @@ def write_report(folder: Path, page: Path, asked: Reproduction, tell: Tell) -> N
         results = _results(folder)
         for one in results.replications():
             keep(one)
-        drawn = {one.name: (path, one.caption) for one, path in drawings_at(page).items() if path.exists()}
         lacking = [job.name for job in asked.jobs() if not job.state(folder).finished]
-        made = write_pages(results, page, f"gridsum reproduce --out {folder} --only figures report", drawn, lacking)
+        made = write_pages(
+            results, page, f"gridsum reproduce --out {folder} --only figures report", drawn_at(page), lacking
+        )
     if asked.baselines:
         ours = [shipped_records(name) for name in shipped() if shipped_records(name).exists()]
         made |= baselines.pages([*read(ours), *baselines.baseline_records(folder)], folder, page.parent)
