@@ -1,12 +1,10 @@
 """`gridsum reproduce` as a person uses it."""
 
 import dataclasses
-import itertools
 import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import NamedTuple
 
 import pytest
@@ -15,7 +13,6 @@ import torch
 from gridsum.automaton.files import read_rule, shipped_rule
 from gridsum.baselines.learning import learning
 from gridsum.cli import main
-from gridsum.cli.reproduce import OUT_OF_TIME
 from gridsum.evaluation.records import read
 from gridsum.evaluation.suites import Suite
 from gridsum.model.store import SHIPPED
@@ -76,34 +73,15 @@ def test_what_is_done_is_not_done_again(reproduce: Reproduce, quick: Path):
     assert pictures == {path: path.read_bytes() for path in pictures}
 
 
-def test_the_time_limit_ends_it_and_calling_again_goes_on(
-    reproduce: Reproduce, quick: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    """By a clock that is eight seconds on whenever it is looked at."""
-    looks = itertools.count(step=8.0)
-    monkeypatch.setattr("gridsum.cli.reproduce.time", SimpleNamespace(monotonic=lambda: next(looks)))
-    arguments = ["--quick", "--variants", "SASA", "--out", str(tmp_path), "--time-limit", "60"]
-    arguments += ["--only", "train", "validate", "measure"]
-    statuses = []
-    while not statuses or statuses[-1] == OUT_OF_TIME:
-        assert len(statuses) < 60, "every call should get further"
-        status, _, err = reproduce(*arguments)
-        statuses.append(status)
-        if status == OUT_OF_TIME:
-            assert "what is done is kept; go on with: gridsum reproduce" in err
-    assert statuses[-1] == 0
-    assert len(statuses) > 1
-    assert _told(tmp_path / "records" / "SASA.jsonl") == _told(quick / "records" / "SASA.jsonl")
-
-
 def test_killed_at_any_moment_it_ends_with_the_same(reproduce: Reproduce, quick: Path, tmp_path: Path):
-    """By SIGKILL, between two epochs' logs, then with records begun."""
+    """By SIGTERM, between two epochs' logs, then by SIGKILL, with records begun."""
     arguments = ["--quick", "--variants", "SASA", "--out", str(tmp_path)]
     log, validation = tmp_path / "SASA" / "seed-0" / "metrics.jsonl", tmp_path / "SASA" / "validation.jsonl"
     records = tmp_path / "records" / "SASA.jsonl"
-    for moment in (log, records):
-        done = stopped(["reproduce", "--device", "cpu", *arguments], signal.SIGKILL, str(moment), 1)
-        assert done.status == -signal.SIGKILL, done.err
+    for moment, number, status in ((log, signal.SIGTERM, 143), (records, signal.SIGKILL, -signal.SIGKILL)):
+        done = stopped(["reproduce", "--device", "cpu", *arguments], number, str(moment), 1)
+        assert done.status == status, done.err
+        assert ("what is done is kept; go on with: gridsum reproduce" in done.err) == (moment == log)
         assert moment.stat().st_size
     assert reproduce(*arguments, "--only", "train", "validate", "measure").status == 0
     assert _told(records) == _told(quick / "records" / "SASA.jsonl")

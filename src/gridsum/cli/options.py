@@ -221,6 +221,7 @@ def add_jobs(parser: Parser) -> None:
 
 
 def go_on(options: Options) -> str:
+    """What is told of work that was stopped."""
     return f"; what is done is kept; go on with: {shlex.join(options.command)}"
 
 

@@ -4,12 +4,10 @@ papers. Finished work is kept: after an interruption, even a kill, the same comm
 
 of base and noGroups, the best runs on digits and on terms are overtrained.
 
-exit status 3: the time limit came first; run the command again to continue
-
 examples:
   gridsum reproduce --dry-run
   gridsum reproduce --quick
-  gridsum reproduce --variants noGroups --only train --time-limit 3000
+  gridsum reproduce --variants noGroups --only train
   gridsum reproduce --on ray --out mine
   gridsum reproduce --setting text --out out/text
   gridsum reproduce --variants base noGroups --blocks 0-5 --out mine
@@ -44,14 +42,7 @@ _STAGES = {
     "ship": "the best runs into the package; only if asked for by --only",
 }
 _DEFAULT_STAGES = [stage for stage in _STAGES if stage != "ship"]
-OUT_OF_TIME = 3
-"""The exit status when the time limit ended the work before it was done."""
 _CHECK_SECONDS = 540
-"""How long --check looks if nothing else is said."""
-
-
-class OutOfTime(RuntimeError):
-    """The time limit has been reached; what was done is kept."""
 
 
 def add_options(parser: Parser) -> None:
@@ -87,13 +78,13 @@ def add_options(parser: Parser) -> None:
     )
     told = "where ship puts models and scores, and --check finds them (default: the package itself)"
     parser.option("--ship-to FOLDER", told)
-    told = "stop after this much time; everything is kept (default: none)"
-    parser.option("--time-limit SECONDS", told, type=whole_number(1, 10**9))
     parser.option(
         "--check",
         "train nothing: measure the models of the package (or of --ship-to) again, part by part, and say which numbers "
-        f"of their records that confirms; for {_CHECK_SECONDS} seconds, or --time-limit",
+        "of their records that confirms",
     )
+    told = "how long --check may take"
+    parser.option("--time-limit SECONDS", told, type=whole_number(1, 10**9), default=_CHECK_SECONDS)
     parser.option("--dry-run", "print what is done, what is left and what it will cost")
     parser.option(
         "--quick",
@@ -106,25 +97,15 @@ def add_options(parser: Parser) -> None:
 
 
 def run(options: Options) -> int:
-    started = time.monotonic()
     from gridsum.ops.devices import pick_device
 
     device = pick_device(options.device)
     if options.check:
-        return _check(options, device, started)
-
-    def in_time() -> None:
-        if options.time_limit is not None and time.monotonic() - started >= options.time_limit:
-            raise OutOfTime
-
+        return _check(options, device)
     asked = _asked(options)
     options.out = options.out or ("out/quick" if options.quick else "results")
-    try:
-        with kept_if_stopped(lambda: go_on(options)):
-            return _reproduce(options, asked, Path(options.out), device, in_time)
-    except OutOfTime:
-        tell(f"gridsum: the time limit is reached{go_on(options)}")
-        return OUT_OF_TIME
+    with kept_if_stopped(lambda: go_on(options)):
+        return _reproduce(options, asked, Path(options.out), device)
 
 
 def _asked(options: Options) -> "Reproduction":
@@ -141,7 +122,7 @@ def _asked(options: Options) -> "Reproduction":
     return Reproduction(variants, numbers, options.precision, options.quick, options.setting, options.blocks)
 
 
-def _reproduce(options: Options, asked: "Reproduction", place: Path, device: Any, in_time: Any) -> int:
+def _reproduce(options: Options, asked: "Reproduction", place: Path, device: Any) -> int:
     from gridsum.study import stages
     from gridsum.study.workers import do_jobs
 
@@ -159,7 +140,7 @@ def _reproduce(options: Options, asked: "Reproduction", place: Path, device: Any
         tell(plan)
         with progress() as shown:
             commit = options.commit or source_commit()
-            waiting = do_jobs(jobs, place, shown, options.on, device, commit, in_time, options.gpus_per_job)
+            waiting = do_jobs(jobs, place, shown, options.on, device, commit, options.gpus_per_job)
         tell(f"gridsum: it is in {place}")
 
     def say(text: str) -> None:
@@ -185,18 +166,18 @@ def _draw(arguments: list[str]) -> str | None:
     return None
 
 
-def _check(options: Options, device: Any, started: float) -> int:
+def _check(options: Options, device: Any) -> int:
     from gridsum.evaluation.rendering import to_text
     from gridsum.model.store import SHIPPED
     from gridsum.study.check import account, check, in_brief
 
-    place, limit = Path(options.ship_to or SHIPPED), options.time_limit or _CHECK_SECONDS
-    found, total = [], 0
+    place = Path(options.ship_to or SHIPPED)
+    started, found, total = time.monotonic(), [], 0
     with progress() as shown:
         for done, total in check(place, device):
             found.append(done)
             shown.update(f"{done.now.model} on {done.now.suite}:", len(found), total, unit="parts")
-            if time.monotonic() - started >= limit:
+            if time.monotonic() - started >= options.time_limit:
                 break
     if not found:
         raise UsageError(f"no models with records in {place}")

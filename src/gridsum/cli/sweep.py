@@ -50,7 +50,6 @@ def run(options: Options) -> int:
     jobs, device = sweep_jobs(configs, options.seeds, suites, options.samples), pick_device(options.device)
     place = Path(options.out)
     with kept_if_stopped(lambda: go_on(options)), progress() as shown:
-        share = options.gpus_per_job
-        waiting = do_jobs(jobs, place, shown, options.on, device, source_commit(), gpus_per_job=share)
+        waiting = do_jobs(jobs, place, shown, options.on, device, source_commit(), options.gpus_per_job)
     print_text(listed(place, configs, options.seeds))
     return FAILED if waiting else 0

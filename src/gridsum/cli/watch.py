@@ -12,7 +12,6 @@ examples:
   gridsum watch mine --all
 """
 
-import json
 import sys
 import time
 from pathlib import Path
@@ -27,7 +26,6 @@ def add_options(parser: Parser) -> None:
     parser.option("folder FOLDER", "the --out of gridsum train, reproduce or sweep", required=True)
     parser.option("--once", "print once and exit (the default when the output is a file or a pipe)")
     parser.option("--all", "also show jobs that are done or wait")
-    parser.option("--json", "print the state of a training run as JSON, once")
 
 
 def run(options: Options) -> int:
@@ -37,15 +35,13 @@ def run(options: Options) -> int:
     place = Path(options.folder)
     if not place.is_dir():
         raise UsageError(f"{options.folder}: no such folder; name the --out of gridsum train, reproduce or sweep")
-    live = sys.stdout.isatty() and not options.once and not options.json
+    live = sys.stdout.isatty() and not options.once
     while True:
         if jobs := last_beats(place):
             shown, ended = watch.status(jobs, options.all)
         else:
             seen = watch.look(place)
             shown, ended = watch.drawn(place, seen, terminal_width()), seen.ended
-            if options.json:
-                shown = json.dumps({**seen._asdict(), "ended": ended}) + "\n"
         print_text((_CLEAR if live else "") + shown)
         if not live or ended:
             return 0

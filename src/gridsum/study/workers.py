@@ -63,7 +63,6 @@ def do_jobs(
     on: str | None,
     device: torch.device,
     commit: str | None = None,
-    check: Callable[[], None] = lambda: None,
     gpus_per_job: float | None = None,
 ) -> list[Job]:
     """Do all jobs, here or by the workers that `on` names; returns those that wait for others."""
@@ -73,7 +72,6 @@ def do_jobs(
 
     def progress(label: str, done: int, total: int, unit: str, news: str) -> None:
         shown.update(label, done, total, news, unit=unit)
-        check()
 
     def submit(job: Job, folder: Path, _: str | None) -> "Future[Done]":
         future: Future[Done] = Future()
@@ -85,7 +83,7 @@ def do_jobs(
     kind, _, most = on.partition(":")
     with processes(int(most)) if kind == "processes" else cluster(on, gpus_per_job, note) as workers:
         note(f"{len(jobs)} jobs on {workers.described}; gridsum watch {folder} says how far")
-        return run_by(workers, jobs, folder, commit, note, check)
+        return run_by(workers, jobs, folder, commit, note)
 
 
 def run_by(
