@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import gridsum
-from gridsum.tasks import Task, find, known_as
+from gridsum.tasks import Addition, Task, find, known_as
 from gridsum.training.folders import FolderError
 
 TINY = {"training.epochs": 1, "training.steps_per_epoch": 1, "training.batch": 4}
@@ -105,41 +105,6 @@ def test_patches_after_the_end():
         model.trace("58+67", patch={("step", 12): torch.zeros(3, 5, 64)})
 
 
-def test_a_function_that_fails_is_told_of(capsys: pytest.CaptureFixture[str]):
-    def fails(problem: str) -> str:
-        raise RuntimeError(problem)
-
-    assert gridsum.evaluate(fails, "2x2", samples=4)[0].seq == 0
-    assert "fails gave no answer to 4 of 4 problems of 2x2; the first: " in capsys.readouterr().err
-
-
-def test_overrides_are_checked_after_they_are_applied(tmp_path: Path):
-    """A product of ten digits does not fit the grids that sums have; with options it does."""
-    with pytest.raises(ValueError, match="spare_columns is 3, but results can have 20 digits"):
-        train("base", task=Product())
-    settings = TINY | {"task.digits": (1, 2), "task.spare_columns": 10}
-    (model,) = gridsum.train("base", 0, tmp_path / "run", settings, task=Product(), device="cpu", quiet=True)
-    assert model.config.task.name == "product"
-    assert model.solve("12*3").expected == "36"
-
-
-class Product(Task):
-    """Of two numbers."""
-
-    kind, signs, most_terms = "product", "*", 2
-
-    def answer(self, terms: Any) -> str:
-        return str(int(terms[0]) * int(terms[1] if len(terms) > 1 else 1))
-
-    def columns(self, terms: int, digits: int) -> int:
-        return terms * digits
-
-    def result(self, digits: Any, columns: int, *signs: Any) -> list[Any]:  # noqa: ARG002
-        values: Any = sum(digits[..., place] * 10**place for place in range(digits.shape[-1]))
-        value = values[..., 0] * values[..., 1:].sum(-1).clamp(min=1)
-        return [value // 10**place % 10 for place in range(columns)]
-
-
 def test_objects_of_one_class_are_tasks_of_their_own(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("gridsum.tasks.registry._given", {})
     for base in (2, 4):
@@ -150,7 +115,7 @@ def test_objects_of_one_class_are_tasks_of_their_own(monkeypatch: pytest.MonkeyP
         find("based:base=3")
 
 
-class Based(Product):
+class Based(Addition):
     """Of a base that its name tells."""
 
     kind = "based"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gridsum.cli import COMMANDS, GROUPS, main
+from gridsum.cli import COMMANDS, GROUPS
 from gridsum.cli.figure import FIGURES
 from gridsum.cli.table import TABLES as DESCRIBED_TABLES
 from gridsum.config.fields import fields_of
@@ -43,8 +43,10 @@ def test_every_help_fits_a_terminal_and_shows_examples(name: str, command: Comma
         assert all(suite in out for suite in COLLECTIONS)
 
 
-def test_the_version_and_what_is_said_without_a_command(command: Command):
+def test_the_version_and_what_is_said_without_a_command(command: Command, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("MIMALLOC_PURGE_DELAY", raising=False)
     assert command("--version") == (0, f"gridsum {__version__}\n", "")
+    assert os.environ["MIMALLOC_PURGE_DELAY"] == "1000", "torch's allocator is told before torch is loaded"
     status, out, err = command()
     assert (status, out) == (2, "")
     assert "use trained networks:" in err
@@ -78,6 +80,7 @@ def test_torch_is_loaded_only_where_a_network_is_asked(environment: dict[str, st
     numbers = ["solve 99+1", "solve --json --file sums.txt", "solve --file sums.txt", "rule --table rule.json"]
     code = f"""
 import sys
+import gridsum
 from gridsum.cli import main
 for line in {light!r}:
     assert main(line.split()) == 0
@@ -85,6 +88,8 @@ assert not {{"torch", "numpy", "rich"}} & set(sys.modules)
 for line in {[*numbers, "prove --table rule.json"]!r}:
     assert main(line.split()) == 0
     assert not {{"torch", "rich"}} & set(sys.modules), line
+assert gridsum.load("exact").solve("58+67") == "125"
+assert "torch" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", code], stdout=subprocess.DEVNULL, env=environment, check=True, cwd=tmp_path)
 
@@ -101,9 +106,3 @@ def test_solving_loads_only_what_solving_needs(model: str):
     assert done.status == 0
     assert "gridsum.evaluation.solving" in loaded
     assert not {"rich", "gridsum.evaluation.evaluate", "gridsum.training.loop"} & loaded
-
-
-def test_a_command_tells_torch_s_allocator_before_torch_is_loaded(monkeypatch):
-    monkeypatch.delenv("MIMALLOC_PURGE_DELAY", raising=False)
-    main(["solve", "--help"])
-    assert os.environ["MIMALLOC_PURGE_DELAY"] == "1000"

@@ -39,20 +39,18 @@ def test_missing_fields_have_their_defaults():
 
 
 @pytest.mark.parametrize(
-    ("data", "nearest"),
+    ("path", "text", "complaint"),
     [
-        ({"modle": {}}, "model"),
-        ({"training": {"learningrate": 1e-3}}, "training.learning_rate"),
+        ("model.groups", "one", "model.groups takes a whole number, not 'one'"),
+        ("model.query_encoding", "maybe", "model.query_encoding takes true or false, not 'maybe'"),
+        ("model.halting", "soon", "model.halting takes one of ponder, fixed"),
+        ("task.terms", "1,2,3", "task.terms takes two whole numbers"),
+        ("zzzzqqqq", "1", r"the fields are .*model\.width"),
     ],
 )
-def test_an_unknown_field_names_the_nearest(data, nearest):
-    with pytest.raises(ConfigError, match=f"did you mean '{nearest}'"):
-        from_dict(Config, data)
-
-
-def test_a_field_like_no_other_lists_what_there_is():
-    with pytest.raises(ConfigError, match=r"the fields are .*model\.width"):
-        override(Config(), {"zzzzqqqq": 1})
+def test_override_refuses_other_strings(path, text, complaint):
+    with pytest.raises(ConfigError, match=complaint):
+        override(Config(), {path: text})
 
 
 @pytest.mark.parametrize(
@@ -67,10 +65,12 @@ def test_a_field_like_no_other_lists_what_there_is():
         ({"task": {"bucket_bounds": [1.5]}}, "task.bucket_bounds takes whole numbers"),
         ({"variant": 3}, "variant takes text"),
         ({"model": 3}, "model must be an object"),
+        ({"modle": {}}, "did you mean 'model'"),
+        ({"training": {"learningrate": 1e-3}}, "did you mean 'training.learning_rate'"),
         ([], "the configuration must be an object"),
     ],
 )
-def test_wrong_types(data, complaint):
+def test_what_json_may_not_hold(data, complaint):
     with pytest.raises(ConfigError, match=complaint):
         from_dict(Config, data)
 
@@ -99,20 +99,6 @@ def test_override_reads_strings(path, text, value):
     assert fields_of(changed)[path][1] == value
     others = {name: leaf for name, leaf in fields_of(changed).items() if name != path}
     assert others == {name: leaf for name, leaf in fields_of(Config()).items() if name != path}
-
-
-@pytest.mark.parametrize(
-    ("path", "text"),
-    [
-        ("model.groups", "one"),
-        ("model.query_encoding", "maybe"),
-        ("model.halting", "soon"),
-        ("task.terms", "1,2,3"),
-    ],
-)
-def test_override_refuses_other_strings(path, text):
-    with pytest.raises(ConfigError, match=f"{path} takes"):
-        override(Config(), {path: text})
 
 
 def test_every_field_and_section_has_a_meaning():
