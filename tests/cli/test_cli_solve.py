@@ -19,7 +19,6 @@ from gridsum.model.store import load
 from gridsum.tasks import Addition
 from tests.children import command as work_of
 from tests.children import in_child
-from tests.oracles.traces import trace_expression
 
 ADD = Addition()
 
