@@ -3,6 +3,7 @@
 import json
 import shutil
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,9 @@ from gridsum.config.fields import override
 from gridsum.config.paper import ConfigError
 from gridsum.config.registry import find
 from gridsum.io.disk import LockedError
+from gridsum.model import store
 from gridsum.model.store import WEIGHTS, load, load_runs, save_run
+from gridsum.training import checkpoints, folders
 from gridsum.training.checkpoints import (
     BEFORE,
     CHECKPOINT,
@@ -38,10 +41,6 @@ def short(**changes):
 
 def following(config):
     return find(config.variant).following(config)
-
-
-def fail(*_):
-    raise OSError("no space left")
 
 
 def files(folder):
@@ -119,40 +118,6 @@ def test_an_interrupted_run_loses_the_step_that_it_was_stopped_in(tmp_path, monk
     train(config, [1], tmp_path / "whole", CPU)
     assert_same_weights(tmp_path / "run", tmp_path / "whole")
     assert logged(tmp_path / "run", 1) == logged(tmp_path / "whole", 1)
-
-
-def test_a_stop_between_an_epochs_log_and_its_end_leaves_no_line_of_it(tmp_path, monkeypatch):
-    """The epoch is ended, and its line written, when the training goes on."""
-    ended = Fleet.end_epoch
-
-    def interrupted(self):
-        if self.epoch == 2:
-            raise KeyboardInterrupt
-        ended(self)
-
-    config = short(**{"training.checkpoint_epochs": 100})
-    with monkeypatch.context() as patch:
-        patch.setattr(Fleet, "end_epoch", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            train(config, [1, 2], tmp_path / "run", CPU)
-    checkpoint = load_checkpoint(tmp_path / "run")
-    assert checkpoint is not None
-    assert (checkpoint.epoch, checkpoint.step) == (2, 6)
-    for seed in (1, 2):
-        assert [line["epoch"] for line in read_metrics(tmp_path / "run", seed)] == [1, 2]
-    train(config, [1, 2], tmp_path / "run", CPU, resume=True)
-    train(config, [1, 2], tmp_path / "whole", CPU)
-    assert logged(tmp_path / "run", 2) == logged(tmp_path / "whole", 2)
-
-
-def test_log_lines_past_the_checkpoint_are_forgotten(tmp_path):
-    """A process killed after writing a log line, and in the middle of another, but before its checkpoint."""
-    train(short(**{"training.epochs": 2}), [1], tmp_path, CPU)
-    with (tmp_path / "seed-1" / "metrics.jsonl").open("a") as log:
-        log.write('{"epoch": 3, "total": 9.0}\n{"epoch": 4, "to')
-    train(short(), [1], tmp_path, CPU, resume=True)
-    assert [line["epoch"] for line in read_metrics(tmp_path, 1)] == [1, 2, 3, 4]
-    assert read_metrics(tmp_path, 1)[2]["total"] != 9.0
 
 
 def test_a_run_that_diverges_is_set_aside_and_the_others_go_on(tmp_path, monkeypatch):
@@ -294,15 +259,6 @@ def test_a_configuration_that_is_not_as_it_was_written_is_refused(tmp_path):
             train(short(), [1], tmp_path, CPU, resume=True)
 
 
-def test_damaged_weights_are_made_anew_on_resuming(tmp_path):
-    train(short(), [1], tmp_path, CPU)
-    path = tmp_path / "seed-1" / "weights.safetensors"
-    before = path.read_bytes()
-    flip(path)
-    train(short(), [1], tmp_path, CPU, resume=True)
-    assert path.read_bytes() == before
-
-
 def test_training_that_goes_on_elsewhere_is_one_training(tmp_path):
     """Overtraining keeps weights, moments and their count, and goes on with the problems."""
     train(short(**{"training.restart_epochs": 2}), [1, 2, 3], tmp_path / "whole", CPU)
@@ -352,55 +308,48 @@ def first(tmp_path_factory):
     return load(str(folder)), following(short(**{"training.epochs": 1}))
 
 
-def test_a_start_that_fails_in_its_first_epoch_resumes_from_the_weights_it_began_with(tmp_path, monkeypatch, first):
-    start, more = first
-    with monkeypatch.context() as patch:
-        patch.setattr(Fleet, "train_step", fail)
-        with pytest.raises(OSError, match="no space"):
-            train(more, [1], tmp_path / "more", CPU, start=start)
-    train(more, [1], tmp_path / "more", CPU, resume=True)
-    train(more, [1], tmp_path / "whole", CPU, start=start)
-    assert_same_weights(tmp_path / "more", tmp_path / "whole")
-    for name in (CHECKPOINT, BEFORE):
-        (tmp_path / "more" / name).unlink()
-    with pytest.raises(FolderError, match=r"began from the weights of .*first.*--start-from"):
-        train(more, [1], tmp_path / "more", CPU, resume=True)
+@pytest.mark.parametrize("begun", ["anew", "from weights"])
+def test_a_training_whose_disk_is_full_at_any_write_goes_on_as_if_it_had_not_been(begun, tmp_path, monkeypatch, first):
+    """Half of a log's line may be written, or all of it; weights may be newer than the checkpoint, and never older.
 
+    Where a training begins from weights, there is room again after the write that failed.
+    """
+    start, config = (None, short()) if begun == "anew" else first
+    config = override(config, {"training.epochs": 2})
+    train(config, [1], tmp_path / "whole", CPU, start=start)
+    write, append = folders.write_atomically, folders.append_lines
+    for room in range(100):
+        folder, calls = tmp_path / f"{room}", []
 
-@pytest.mark.parametrize("stop", ["save_checkpoint", "create"])
-def test_a_start_that_is_not_finished_holds_no_training_yet(tmp_path, monkeypatch, stop, first):
-    """There is nothing to resume; it can be started again, or another training run can."""
-    start, more = first
-    with monkeypatch.context() as patch:
-        patch.setattr(f"gridsum.training.loop.{stop}", fail)
-        with pytest.raises(OSError, match="no space"):
-            train(more, [1], tmp_path / "more", CPU, start=start)
-    with pytest.raises(FolderError, match="no training run"):
-        train(more, [1], tmp_path / "more", CPU, resume=True)
-    one = short(**{"training.epochs": 1})
-    train(one, [1], tmp_path / "more", CPU)
-    assert_same_weights(tmp_path / "more", start.paths[0].parents[1])
+        def full(call, *given, room=room, calls=calls, **named):
+            calls.append(call)
+            if len(calls) == room + 1 or (len(calls) > room and start is None):
+                if call is append:
+                    append(given[0], given[1][: 20 if start is None else None], **named)
+                raise OSError("no space left")
+            return call(*given, **named)
 
-
-def test_weights_are_never_older_than_the_checkpoint(tmp_path, monkeypatch):
-    """A disk that fills up between them leaves weights that are newer, and resuming makes them again."""
-    saved = []
-
-    def full(folder, checkpoint):
-        saved.append(checkpoint.epoch)
-        if checkpoint.epoch >= 2:
-            raise OSError("no space left")
-        save_checkpoint(folder, checkpoint)
-
-    with monkeypatch.context() as patch:
-        patch.setattr("gridsum.training.loop.save_checkpoint", full)
-        with pytest.raises(OSError, match="no space"):
-            train(short(**{"training.epochs": 2}), [1], tmp_path / "run", CPU)
-    checkpoint = load_checkpoint(tmp_path / "run")
-    assert checkpoint is not None
-    assert checkpoint.epoch == 1
-    train(short(**{"training.epochs": 2}), [1], tmp_path / "whole", CPU)
-    assert_same_weights(tmp_path / "run", tmp_path / "whole")
+        with monkeypatch.context() as patch:
+            for module in (store, checkpoints, folders):
+                patch.setattr(module, "write_atomically", partial(full, write))
+            patch.setattr(folders, "append_lines", partial(full, append))
+            try:
+                train(config, [1], folder, CPU, start=start)
+                break
+            except OSError:
+                pass
+        resume = (folder / "config.json").exists()
+        if resume and (folder / "seed-1" / WEIGHTS).exists():
+            flip(folder / "seed-1" / WEIGHTS)  # which resuming makes anew
+        train(config, [1], folder, CPU, resume=resume, start=None if resume else start)
+        assert_same_weights(folder, tmp_path / "whole")
+        assert logged(folder, 1) == logged(tmp_path / "whole", 1)
+    assert room >= 8, "each was tried"
+    if start is not None:
+        for name in (CHECKPOINT, BEFORE):
+            (folder / name).unlink()
+        with pytest.raises(FolderError, match=r"began from the weights of .*first.*--start-from"):
+            train(config, [1], folder, CPU, resume=True)
 
 
 def test_a_network_learns(tmp_path):
