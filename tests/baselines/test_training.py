@@ -66,7 +66,7 @@ def test_a_small_one_overfits_a_small_batch(name: str):
     alive, losses = torch.ones(1, dtype=torch.bool), []
     for _ in range(24):
         found = gradients(0)  # the same problems every time
-        losses.append(float(found.cost.expected_loss))
+        losses.append(float(found.costs["expected_loss"]))
         optimiser.update(found.gradient, gradients.rate(0), alive)
     assert losses[-1] < 0.6 * losses[0]
 
@@ -80,7 +80,7 @@ def test_a_run_learns_the_same_alone_and_in_a_fleet(name: str):
     alone = Fleet(config, (5,), CPU)
     both, one = together.gradients(7), alone.gradients(7)
     torch.testing.assert_close(both.gradient[1], one.gradient[0], rtol=1e-3, atol=1e-5)
-    torch.testing.assert_close(both.cost.total[1], one.cost.total[0])
+    torch.testing.assert_close(both.costs["total"][1], one.costs["total"][0])
     assert not torch.allclose(both.gradient[0], both.gradient[1])
 
 

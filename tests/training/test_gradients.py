@@ -46,7 +46,7 @@ def test_a_fleet_trains_each_run_as_if_alone(name, dropout):
         for number in range(4):
             result = gradients(number)
             optimiser.update(result.gradient, torch.tensor(number), torch.ones(len(seeds), dtype=torch.bool))
-            costs.append(result.cost.total)
+            costs.append(result.costs["total"])
         return torch.stack(costs), optimiser.weights
 
     costs, weights = trained(seeds)
@@ -66,7 +66,7 @@ def test_static_shapes_and_a_number_of_steps_change_nothing(name):
         own = part_gradient(network, config, stream, group, None, static=False)
         steps = None if name == "fixedTime" else config.model.max_steps
         static = part_gradient(network, config, stream, group, steps, static=True)
-        torch.testing.assert_close(static.cost.total, own.cost.total)
+        torch.testing.assert_close(static.costs["total"], own.costs["total"])
         torch.testing.assert_close(static.gradient, own.gradient, rtol=1e-4, atol=1e-6)
 
 
@@ -192,5 +192,5 @@ def test_the_gradient_is_that_of_the_mean_cost_of_the_groups(bounds):
         totals.append(cost(rollout, targets, config.objective, columns, success).total)
     total = torch.stack(totals).mean(0)
     expected = flatten(torch.autograd.grad(total.sum(), list(network.parameters())))
-    torch.testing.assert_close(found.cost.total, total.detach())
+    torch.testing.assert_close(found.costs["total"], total.detach())
     torch.testing.assert_close(found.gradient, expected, rtol=1e-7, atol=1e-10)

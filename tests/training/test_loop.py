@@ -317,7 +317,7 @@ def test_a_training_whose_disk_is_full_at_any_write_goes_on_as_if_it_had_not_bee
     start, config = (None, short()) if begun == "anew" else first
     config = override(config, {"training.epochs": 2})
     train(config, [1], tmp_path / "whole", CPU, start=start)
-    write, append = folders.write_atomically, folders.append_lines
+    write, append, folder, room = folders.write_atomically, folders.append_lines, tmp_path, 0
     for room in range(100):
         folder, calls = tmp_path / f"{room}", []
 

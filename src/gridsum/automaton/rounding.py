@@ -21,6 +21,7 @@ from gridsum.automaton.rule import LearnedRule
 from gridsum.automaton.table import RuleTable
 from gridsum.config.exact import PROVABLE
 from gridsum.model.rule import SHARPNESS
+from gridsum.ops.attention import block_matrix
 
 _UNIT = 2.0**-24
 _FUNCTION = 8 * _UNIT
@@ -176,7 +177,7 @@ class Enclosed:
 
     def __init__(self, rule: LearnedRule) -> None:
         self.rule, self.network, looking = rule, rule.network, rule.network.looking
-        to_query, to_key, to_value = looking.matrices()[0]
+        to_query, to_key, to_value = block_matrix(looking.projection)[0].chunk(3, -1)
         self.cell = _layer(self.network.own, Box.exactly(rule.vectors()[0]))
         self.query = product(self.cell, Box.exactly(to_query), Box.exactly(looking.query[0]))
         self.keys, self.values = (

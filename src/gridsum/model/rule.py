@@ -18,6 +18,7 @@ from gridsum.config.exact import POSITIONS, RuleConfig
 from gridsum.data.problems import extent
 from gridsum.model.paper import Embedding, Linear, Placement, Readout, Transition
 from gridsum.model.runs import RunModule, RunsModule, as_written, generators, normal, written
+from gridsum.ops.attention import block_matrix
 from gridsum.ops.grids import linear
 from gridsum.ops.placement import look_up
 from gridsum.ops.placement.cpu import place_hard
@@ -41,12 +42,6 @@ class Looking(RunModule):
         self.projection = normal(runs, math.sqrt(2 / width), 3, groups, part, part)
         self.relative = normal(runs, 1.0, places, width)
         self.query = normal(runs, 1.0, width)
-
-    def matrices(self) -> Tensor:
-        """The projections to queries, keys and values as whole matrices [R,3,E,E]."""
-        groups = self.projection.shape[2]
-        eye = torch.eye(groups, device=self.projection.device, dtype=self.projection.dtype)
-        return torch.einsum("rpgab,gh->rpgahb", self.projection, eye).flatten(4, 5).flatten(2, 3)
 
     def weights(self, query: Tensor, keys: Tensor) -> Tensor:
         """The attention [K,R,...,E] that each feature pays to the places."""
@@ -103,7 +98,8 @@ class RuleNetwork(RunsModule):
         """What a cell makes of its symbol's vector [R,...,E], the same at every step: its own vector, and its query."""
         cell = self.own(symbols)
         shape = (-1, *[1] * (cell.dim() - 2), cell.shape[-1])
-        return cell, linear(cell, self.looking.matrices()[:, 0]) + self.looking.query.view(shape)
+        to_query = block_matrix(self.looking.projection)[..., : self.config.width]
+        return cell, linear(cell, to_query) + self.looking.query.view(shape)
 
     def sight(self) -> tuple[Tensor, Tensor]:
         """Matrix [R,m,2E] and bias [R,2E] that make keys and values of bits, by way of a cell's `view` of them."""
@@ -111,7 +107,8 @@ class RuleNetwork(RunsModule):
         return torch.bmm(self.view.weight, both), torch.bmm(self.view.bias[:, None], both)[:, 0]
 
     def to_keys_and_values(self) -> Tensor:
-        return torch.cat(self.looking.matrices()[:, 1:].unbind(1), -1)
+        """The matrix [R,E,2E] behind that of the queries."""
+        return block_matrix(self.looking.projection)[..., self.config.width :]
 
     def show(self, bits: Tensor, inside: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """What cells show to those beside them, of their bits [R,...,m]: keys and values, zero outside the grid."""

@@ -85,7 +85,7 @@ class ExactGradients(GradientSource):
         self.certain.lerp_(spent.certain, _RECENT)
         self.results.lerp_(spent.results, _RECENT)
         self.network.decided |= self.certain > self.config.discovery.harden_accuracy
-        return Gradients(gradient, spent, steps)  # pyright: ignore[reportArgumentType]
+        return Gradients(gradient, vars(spent), steps)
 
     def _rows(self, phase: Phase, steps: int, number: Tensor, now: Tensor, before: Tensor) -> Tensor:
         """The gradient of every run, its costs, and the states it ends with: [R,P+Q+S]."""

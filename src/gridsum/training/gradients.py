@@ -4,7 +4,7 @@ A step's problems, grid sizes and dropout are functions of the runs' seeds and o
 same step can be computed again, and gives the same gradients alone or in a fleet.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -16,7 +16,7 @@ from gridsum.data.streams import Stream
 from gridsum.model.paper import Readout
 from gridsum.model.rollout import Network
 from gridsum.model.runs import flatten
-from gridsum.objective.paper import Cost, cost, sampled_success, samples_success
+from gridsum.objective.paper import cost, sampled_success, samples_success
 from gridsum.ops.forms import Form, by_blas_alone
 from gridsum.ops.grids import GridSize
 from gridsum.training.optimiser import learning_rate
@@ -31,7 +31,8 @@ class Gradients:
 
     gradient: Tensor
     """Of every run's total cost: [R,P]."""
-    cost: Cost
+    costs: dict[str, Tensor]
+    """What is logged of it, for each run [R]: the total cost first."""
     recurrent_steps: float
     """How many were computed, as the mean over the groups."""
     truncation: Tensor | None = None
@@ -114,7 +115,7 @@ def part_gradient(
         truncations.append(_truncation(without, epsilon, config.model, steps))
     spent = cost(rollout, drawn.targets, config.objective, drawn.columns, success)
     gradients = torch.autograd.grad(spent.total.sum() / len(config.task.groups), list(network.parameters()))
-    costs = Cost(*(getattr(spent, part.name).detach() for part in fields(Cost)))
+    costs = {name: part.detach() for name, part in vars(spent).items()}
     # A gradient may come as an expanded view; a row a run is what the optimiser takes.
     return Gradients(flatten(gradients), costs, rollout.steps.stop - 1, torch.stack(truncations).amax(0))
 
@@ -130,8 +131,8 @@ def _truncation(rollout: Readout, epsilon: float | Tensor, config: ModelConfig, 
 def mean_of(parts: list[Gradients]) -> Gradients:
     """Costs are averaged over the groups; the parts' gradients already are shares of the whole."""
     gradient = parts[0].gradient if len(parts) == 1 else torch.stack([part.gradient for part in parts]).sum(0)
-    costs = [torch.stack([getattr(part.cost, item.name) for part in parts]).mean(0) for item in fields(Cost)]
-    return Gradients(gradient, Cost(*costs), sum(part.recurrent_steps for part in parts) / len(parts))
+    costs = {name: torch.stack([part.costs[name] for part in parts]).mean(0) for name in parts[0].costs}
+    return Gradients(gradient, costs, sum(part.recurrent_steps for part in parts) / len(parts))
 
 
 class EagerGradients(GradientSource):

@@ -1,13 +1,10 @@
 """Training on a GPU: gradients and updates as CUDA graphs, so that thousands of operations are one launch."""
 
-from dataclasses import fields
-
 import torch
 
 from gridsum.config.paper import Config
 from gridsum.model.rollout import Network
 from gridsum.model.runs import as_written
-from gridsum.objective.paper import Cost
 from gridsum.ops.forms import served
 from gridsum.training.gradients import EagerGradients, Gradients, mean_of, part_gradient
 
@@ -86,7 +83,7 @@ class GraphGradients(EagerGradients):
         with torch.cuda.stream(lane):
             graph.replay()
             # A group's graphs share their memory: what one leaves behind the next may overwrite.
-            costs = Cost(*(getattr(part.cost, item.name).clone() for item in fields(Cost)))
+            costs = {name: cost.clone() for name, cost in part.costs.items()}
             assert part.truncation is not None
             return Gradients(part.gradient.clone(), costs, part.recurrent_steps, part.truncation.clone())
 

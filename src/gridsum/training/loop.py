@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -272,11 +272,9 @@ class Fleet:
         for run in self.gradients.hopeless(number):
             self._draw_anew(run)
         found = self.gradients(number)
-        names = tuple(part.name for part in fields(found.cost))
-        self.quantities, self.recurrent_steps = (*names, "gradient_norm"), found.recurrent_steps
-        costs = torch.stack([getattr(found.cost, name) for name in names])
+        self.quantities, self.recurrent_steps = (*found.costs, "gradient_norm"), found.recurrent_steps
         rate = torch.full((), float(self.gradients.rate(number)), dtype=torch.float64, device=self.device)
-        return self.update(found.gradient, costs, rate)
+        return self.update(found.gradient, torch.stack([*found.costs.values()]), rate)
 
     def _draw_anew(self, run: int) -> None:
         """Other random weights for a run, of its seed and of how often it was drawn: the same alone or in a fleet."""
