@@ -279,7 +279,7 @@ def test_the_curves_of_baselines_are_drawn(make_record, tmp_path: Path):
     ]
     assert not any(curve.ours for curve in found)
     assert [curve.ours for curve in curves([make_record(suite=suite) for suite in ("2x15", "2x100")])] == [True]
-    assert found[0].points == ((15, 0.1, 0.5, 1.0), (100, 0.1, 0.5, 1.0))
+    assert found[0].points == ((15, 0.5, 1.0), (100, 0.5, 1.0))
     picture, empty = tmp_path / "baselines.svg", "none is measured at two sizes"
     for name, kept in (("all", records), ("some", [one for one in records if one.suite not in ("2x15", "2x100")])):
         append(tmp_path / f"{name}.jsonl", [*kept, *records[:4]])

@@ -227,17 +227,10 @@ def until_blank(predicted: Tensor) -> Tensor:
 
 
 def flush_right(written: Tensor) -> Tensor:
-    """Rows that begin at the left and end with blanks, moved to the right."""
-    return _moved(written, (written != PAD).sum(-1, keepdim=True) - written.shape[-1])
+    """Rows with their blanks moved to the left."""
+    return written.gather(-1, (written != PAD).int().argsort(dim=-1, stable=True))
 
 
 def flush_left(written: Tensor) -> Tensor:
-    """Rows that begin with blanks, moved to the left."""
-    return _moved(written, (written == PAD).sum(-1, keepdim=True))
-
-
-def _moved(rows: Tensor, by: Tensor) -> Tensor:
-    """Rows [...,W] read from `by` [...,1] places further on; blank where there are none."""
-    place = torch.arange(rows.shape[-1], device=rows.device) + by
-    inside = (place >= 0) & (place < rows.shape[-1])
-    return torch.where(inside, rows.gather(-1, place.clamp(0, rows.shape[-1] - 1)), PAD)
+    """Rows with their blanks moved to the right."""
+    return written.gather(-1, (written == PAD).int().argsort(dim=-1, stable=True))

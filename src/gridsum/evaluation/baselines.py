@@ -94,7 +94,6 @@ class Point(NamedTuple):
     """Whole results right at one size, over the training seeds."""
 
     size: int
-    worst: float
     median: float
     best: float
 
@@ -119,7 +118,7 @@ def curves(records: Iterable[Record]) -> list[Curve]:
             for suite, seeds in suites.items():
                 if size := pattern.fullmatch(suite):
                     values = [record.seq for record in seeds.values()]
-                    points.append(Point(int(size[1]), min(values), statistics.median(values), max(values)))
+                    points.append(Point(int(size[1]), statistics.median(values), max(values)))
             if len(points) > 1:
                 setting = line.variant.partition("/")[2] if line.baseline else "matched"
                 label = line.baseline or line.model

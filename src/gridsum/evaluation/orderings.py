@@ -99,18 +99,21 @@ def pairs_of(claim: Claim) -> list[Pair]:
 
 
 def findings(records: Iterable[Record], claims: Sequence[Claim] = CLAIMS) -> dict[Pair, Finding]:
-    """Every comparison of the claims that the records hold both sides of, once, corrected for all of them together.
+    """Every comparison of the claims, once, corrected for all of them together; none of no records.
 
-    The records are those of standard training runs; of several for one variant, suite and seed the last one counts.
+    The records are those of the standard training runs of every variant; of several for one variant, suite and seed
+    the last one counts.
     """
     known: dict[tuple[str, str], dict[int | None, Record]] = {}
     for record in records:
         known.setdefault((record.variant, record.suite), {})[record.seed] = record
-    sides: dict[Pair, list[list[float]]] = {}
-    for pair in dict.fromkeys(pair for claim in claims for pair in pairs_of(claim)):
-        both = [known.get((variant, pair.suite), {}).values() for variant in (pair.better, pair.worse)]
-        if all(both):
-            sides[pair] = [[getattr(record, pair.measure) for record in side] for side in both]
+    sides = {
+        pair: [
+            [getattr(record, pair.measure) for record in known[variant, pair.suite].values()]
+            for variant in (pair.better, pair.worse)
+        ]
+        for pair in (pair for claim in claims if known for pair in pairs_of(claim))
+    }
     tests = {pair: rank_test(*both) for pair, both in sides.items()}
     corrected = holm([test.p for test in tests.values()])
     found = {}
@@ -122,7 +125,7 @@ def findings(records: Iterable[Record], claims: Sequence[Claim] = CLAIMS) -> dic
 
 
 class Judgement(NamedTuple):
-    """A claim as a whole; p and corrected are None where one of its comparisons is not measured."""
+    """A claim as a whole; p and corrected are None where nothing is measured."""
 
     p: float | None
     corrected: float | None
@@ -137,16 +140,14 @@ def judgements(found: Mapping[Pair, Finding], claims: Sequence[Claim] = CLAIMS) 
     test): that one's p is the claim's, and is corrected for the number of claims alone. To refute it one comparison the
     other way round is enough, so there all of them count, each corrected for all.
     """
-    # One that comes out even or the other way round is not significant at all; nor is one that is not measured.
+    if not found:
+        return dict.fromkeys(claims, Judgement(None, None, "not measured"))
+    # One that comes out even or the other way round is not significant at all.
     sure = {pair: finding.p if finding.effect > 0 else 1.0 for pair, finding in found.items()}
-    p_values = [max(sure.get(pair, 1.0) for pair in pairs_of(claim)) for claim in claims]
+    p_values = [max(sure[pair] for pair in pairs_of(claim)) for claim in claims]
     judged = {}
     for claim, p, corrected in zip(claims, p_values, holm(p_values), strict=True):
-        pairs = pairs_of(claim)
-        refuted = any(found[pair].verdict == "refuted" for pair in pairs if pair in found)
-        if all(pair in found for pair in pairs):
-            verdict: Verdict = "refuted" if refuted else "confirmed" if corrected < LEVEL else "undecided"
-            judged[claim] = Judgement(p, corrected, verdict)
-        else:
-            judged[claim] = Judgement(None, None, "refuted" if refuted else "not measured")
+        refuted = any(found[pair].verdict == "refuted" for pair in pairs_of(claim))
+        verdict: Verdict = "refuted" if refuted else "confirmed" if corrected < LEVEL else "undecided"
+        judged[claim] = Judgement(p, corrected, verdict)
     return judged
