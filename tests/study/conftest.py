@@ -41,7 +41,7 @@ def copied(quick: Path, tmp_path: Path) -> Path:
 
 def quick_jobs(*variants: str) -> dict[tuple[str, str], Job]:
     """The jobs of `reproduce --quick`, by stage and subject."""
-    asked = Reproduction(variants or tuple(PAPER_VARIANTS), (0, 1), "fp32", quick=True)
+    asked = Reproduction(variants or tuple(PAPER_VARIANTS), (0, 1), quick=True)
     return {(job.stage, job.training.subject): job for job in asked.jobs()}
 
 

@@ -117,7 +117,6 @@ def test_a_job_at_a_time(reproduce: Reproduce, tmp_path: Path):
         (["--setting", "text"], "add --out out/text"),
         (["--seeds", "9-0"], "write it as 0-9"),
         (["--time-limit", "0"], "not a whole number from 1"),
-        (["--precision", "fp16"], "unknown precision 'fp16'"),
         (["--out", str(ROOT / "README.md")], "--out takes a folder"),
         (["--quick", "--only", "ship"], "--ship-to"),
         (["--only", "report", "--out", "nowhere", "--report", "page.md"], "no training run in nowhere yet"),

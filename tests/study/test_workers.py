@@ -38,7 +38,7 @@ def wait_for_port(port: int) -> None:
 
 
 def test_a_reproduction_is_watched(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    for job in Reproduction(("SASA",), (0, 1), "fp32", quick=True).jobs():
+    for job in Reproduction(("SASA",), (0, 1), quick=True).jobs():
         tell_state(tmp_path, job)
     with heartbeat(tmp_path, "train SASA") as beat:
         beat(1, 2, "")

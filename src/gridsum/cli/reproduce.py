@@ -68,8 +68,6 @@ def add_options(parser: Parser) -> None:
         type=seeds,
         default=(0,),
     )
-    told = "precision of matrix multiplications in training: auto is bf16 on a GPU that has it, else fp32"
-    parser.option("--precision auto|fp32|tf32|bf16", told, default="auto")
     parser.option("--only STAGE...", "do only these stages (default: all but ship)", choices=_STAGES)
     parser.option(
         "--report FILE",
@@ -119,7 +117,7 @@ def _asked(options: Options) -> "Reproduction":
         raise UsageError("the models of --quick are not trained; name a folder for them with --ship-to")
     numbers = options.seeds or tuple(range(2 if options.quick else 10))
     variants = named(options.variants or PAPER_VARIANTS)
-    return Reproduction(variants, numbers, options.precision, options.quick, options.setting, options.blocks)
+    return Reproduction(variants, numbers, options.quick, options.setting, options.blocks)
 
 
 def _reproduce(options: Options, asked: "Reproduction", place: Path, device: Any) -> int:
@@ -131,7 +129,7 @@ def _reproduce(options: Options, asked: "Reproduction", place: Path, device: Any
     if "report" in wanted:
         check_writable(str(page))
     jobs = [job for job in asked.jobs() if job.stage in wanted]
-    plan = stages.plan(jobs, place, device, asked.precision)
+    plan = stages.plan(jobs, place, device)
     if options.dry_run:
         print_text(plan + "\n")
         return 0

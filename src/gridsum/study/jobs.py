@@ -233,12 +233,12 @@ class Train:
             return State(0, self.training.total, unit, f"the validation of {self.training.follows.name}")
         return State(training.done(folder), training.total, unit)
 
-    def seconds(self, folder: Path, device: torch.device, precision: str) -> float:
+    def seconds(self, folder: Path, device: torch.device) -> float:
         """How long what is left takes, about; 0 where nobody knows."""
         training, state = self.training.resolved(folder) or self.training, self.state(folder)
         left = state.total - state.done
         work = training.kind.work(training.config, len(training.seeds), left, device) if left else 0.0
-        return training_seconds(work, device, precision)
+        return training_seconds(work, device, served(training.config.training.precision, device))
 
     def run(self, folder: Path, callbacks: Callbacks) -> None:
         training = self.training.resolved(folder)
@@ -316,7 +316,7 @@ class Measure:
             return State(0, total, "suites", f"{what} of {self.training.name}")
         return State(total - len({asked.suite for asked in self.sheet.missing(folder, seeds)}), total, "suites")
 
-    def seconds(self, folder: Path, device: torch.device, precision: str) -> float:  # noqa: ARG002
+    def seconds(self, folder: Path, device: torch.device) -> float:
         if not isinstance(self.training.config, Config):
             return 0.0
         model, seeds = self.training.config.model, (self.training.resolved(folder) or self.training).seeds
@@ -348,10 +348,8 @@ class Measure:
 
             how = {"grids": asked.way[0], "placement": asked.way[1]} if asked.way else {}
             (subject,), seed = training.kind.subjects(model, **how), self.sheet.evaluation_seed
-            append(
-                folder / self.sheet.path,
-                evaluate(subject, asked.suite, asked.samples, seed, callbacks.commit, report),
-            )
+            records = evaluate(subject, asked.suite, asked.samples, seed, callbacks.commit, report)
+            append(folder / self.sheet.path, records)
             report(asked.samples, asked.samples, kept=True)
 
 

@@ -8,7 +8,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from gridsum.evaluation.intervals import CONFIDENCE, MARGIN
+from gridsum.evaluation.intervals import CONFIDENCE, MARGIN, STANDINGS
 from gridsum.evaluation.orderings import Finding, Pair, findings, judgements
 from gridsum.evaluation.records import Record, read
 from gridsum.evaluation.rendering import TableError, to_markdown
@@ -93,7 +93,7 @@ def _tables(results: Results, blocks: Sequence[Results]) -> list[str]:
     hard = tables.numbers(blocks, "hard")
     return [
         *(_papers(name, best) for name in ("comparison", "long-digits", "long-terms", "examples")),
-        to_markdown(tables.best_models(hard, f"base-hard and noGroups-hard: {tables.verdicts(hard)}")),
+        to_markdown(tables.best_models(hard, f"base-hard and noGroups-hard: {tables.tally(hard)}")),
         to_markdown(tables.overtrained_runs(blocks)),
         _papers("ablation", standard),
         to_markdown(tables.mean_standings(of_all)),
@@ -115,10 +115,10 @@ def _brief(results: Results, single: Sequence[tables.Number], over_seeds: Sequen
     lines = []
     if single:
         open_ones = [one for one in single if 0 < one.known < 0.99]
-        lines.append(f"Tables III and IV: {tables.verdicts(single)}.")
-        lines.append(f"The same without those that are 0 or at least 0.99: {tables.verdicts(open_ones)}.")
+        lines.append(f"Tables III and IV: {tables.tally(single)}.")
+        lines.append(f"The same without those that are 0 or at least 0.99: {tables.tally(open_ones)}.")
     if over_seeds:
-        lines.append(f"Table VI: {tables.tally([mean.comparison.standing for mean in over_seeds])}.")
+        lines.append(f"Table VI: {tables.tally(over_seeds, STANDINGS)}.")
     steps = [mean_steps(results.trained[name]) for name in ("base", "ponderReg") if name in results.trained]
     if len(steps) == 2 and all(steps):
         explored, divergence = map(statistics.fmean, steps)

@@ -127,7 +127,6 @@ class Reproduction:
 
     variants: tuple[str, ...]
     seeds: tuple[int, ...]
-    precision: str = "auto"
     quick: bool = False
     setting: str | None = None
     """Another interpretation of the paper than the default."""
@@ -153,8 +152,7 @@ class Reproduction:
         return found + jobs_of(self._baseline(*name.split("/")) for name in self.baselines)
 
     def _standard(self, variant_name: str, block: int) -> PlannedRun:
-        changes = {"training.precision": self.precision, **(_QUICK_PAPER if self.quick else {})}
-        config = override(variant(variant_name, self.setting), changes)
+        config = override(variant(variant_name, self.setting), _QUICK_PAPER if self.quick else {})
         name = f"{BLOCK}{block}/{variant_name}" if block else variant_name
         validate, measure = self._sheets(name)
         if block:  # of what is not overtrained there, Table VI alone is told

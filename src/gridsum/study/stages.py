@@ -10,7 +10,6 @@ from gridsum.io.disk import write_atomically
 from gridsum.io.limits import duration
 from gridsum.model.store import SHIPPED, shipped, shipped_records
 from gridsum.ops.devices import describe, on_gpu
-from gridsum.ops.forms import served
 from gridsum.study import baselines
 from gridsum.study.drawings import CAPTIONS, drawn_at, options_of
 from gridsum.study.jobs import Job
@@ -28,15 +27,15 @@ class ReportError(ValueError):
     """A folder that nothing can be told of; the message says what to do."""
 
 
-def plan(jobs: Sequence[Job], folder: Path, device: torch.device, precision: str) -> str:
+def plan(jobs: Sequence[Job], folder: Path, device: torch.device) -> str:
     """What is done and what is left, with the time it takes."""
     if not jobs:
         return "  nothing of this has a cost"
-    lines, total, served_as = [], 0.0, served(precision, device)
+    lines, total = [], 0.0
     width = max(_SUBJECT_WIDTH, *(len(job.training.name) + 2 for job in jobs))
     for job in jobs:
         state = job.state(folder)
-        seconds = 0.0 if state.finished else job.seconds(folder, device, served_as)
+        seconds = 0.0 if state.finished else job.seconds(folder, device)
         total += seconds
         left = "done" if state.finished else f"about {duration(seconds)}" if seconds else "not estimated"
         amount = f"{state.done} of {state.total} {state.unit}"

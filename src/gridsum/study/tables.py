@@ -1,6 +1,6 @@
 """Ours beside the paper's, as tables: pure functions of a reproduction's records."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import PurePath
 from statistics import median
@@ -14,7 +14,6 @@ from gridsum.evaluation.intervals import (
     STANDINGS,
     Comparison,
     Measure,
-    Standing,
     against_paper,
     means_against_paper,
     printed_range,
@@ -30,6 +29,7 @@ from gridsum.study.results import Results
 
 ABLATION_SUITES = tuple(suite.name for suite in COLLECTIONS["ablation"])
 _MEASURES: tuple[Measure, ...] = ("char", "seq")
+VERDICTS = ("inside", "above", "below")
 _MARKS: dict[str, str] = {"below": "↓", "above": "↑"}
 CRITERION = (
     f"By the {CONFIDENCE:.0%} interval of ours and a margin of {MARGIN}, or half the paper's number if that is less: "
@@ -80,11 +80,10 @@ def _beside(variant: str, records: Mapping[str, Record]) -> Iterator[tuple[Recor
             yield records[suite], measure, getattr(score, measure)
 
 
-def verdicts(found: Sequence[Number]) -> str:
-    told = [number.verdict for number in found]
-    return (
-        f"of {len(found)} numbers, {', '.join(f'{told.count(kind)} {kind}' for kind in ('inside', 'above', 'below'))}"
-    )
+def tally(found: Sequence["Number | Mean"], kinds: Iterable[str] = VERDICTS) -> str:
+    """How many numbers there are of each verdict."""
+    told = [one.verdict for one in found]
+    return f"of {len(found)} numbers, {', '.join(f'{told.count(kind)} {kind}' for kind in kinds)}"
 
 
 def best_models(found: Sequence[Number], title: str) -> Table:
@@ -158,10 +157,6 @@ def longest_solved(records: Mapping[str, Record]) -> str:
     return str(max(lengths, default=0))
 
 
-def tally(found: Sequence[Standing]) -> str:
-    return f"of {len(found)} numbers, {', '.join(f'{found.count(kind)} {kind}' for kind in STANDINGS)}"
-
-
 class Mean(NamedTuple):
     """One number of Table VI: a variant's mean over seeds beside the paper's."""
 
@@ -172,6 +167,10 @@ class Mean(NamedTuple):
     ours: paper.Spread
     known: paper.Spread
     comparison: Comparison
+
+    @property
+    def verdict(self) -> str:
+        return self.comparison.standing
 
 
 def means(records: Sequence[Record]) -> list[Mean]:
@@ -191,7 +190,7 @@ def variants(found: Sequence[Mean], title: str = "The variants") -> Table:
     columns = list(product(ABLATION_SUITES, _MEASURES))
     texts = {
         (mean.variant, mean.suite, mean.measure): f"{spread_text(mean.ours, best=False)} "
-        f"({spread_text(mean.known, best=False)}){_MARKS.get(mean.comparison.standing, '')}"
+        f"({spread_text(mean.known, best=False)}){_MARKS.get(mean.verdict, '')}"
         for mean in found
     }
     seeds = {mean.variant: str(mean.seeds) for mean in found}
@@ -209,7 +208,7 @@ def mean_standings(found: Sequence[Mean]) -> Table:
         interval = f"{low:.2f} to {high:.2f}"
         rows.append((suite, variant, measure, str(seeds), f"{difference:+.2f}", interval, standing))
     caption = (
-        f"{tally([mean.comparison.standing for mean in found]).capitalize()}. Minus the paper's: the difference of the "
+        f"{tally(found, STANDINGS).capitalize()}. Minus the paper's: the difference of the "
         f"means. The interval is Welch's: the sampling error of the paper's ten seeds is in it. {CRITERION}"
     )
     header = ("suite", "variant", "measure", "seeds", "minus the paper's", f"{CONFIDENCE:.0%} interval", "standing")

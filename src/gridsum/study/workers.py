@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from multiprocessing.connection import wait as wait_for
 from pathlib import Path
@@ -147,10 +148,9 @@ def do_job(job: Job, folder: Path, commit: str | None = None, callbacks: Callbac
             beat(done, total, unit)
             callbacks.progress(label, done, total, unit, news)
 
-        heard = Callbacks(callbacks.device, progress, callbacks.note, callbacks.commit)
         while not job.state(folder).finished:
             try:
-                job.run(folder, heard)
+                job.run(folder, replace(callbacks, progress=progress))
                 break
             except LockedError:
                 if time.monotonic() > began + _PATIENCE:
