@@ -304,8 +304,6 @@ def test_what_columns_do_makes_a_rule_that_is_proved_and_right(name: str, states
 
 def test_the_command_line_knows_tasks(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     (tmp_path / "rule.json").write_text(by_columns(Addition(2)).to_json())
-    assert main(["prove", "--table", str(tmp_path / "rule.json")]) == 0
-    assert "the result (add:base=2, base 2)" in capsys.readouterr().out
     assert main(["rule", "--table", str(tmp_path / "rule.json")]) == 0
     assert "This is column addition in all 12 cases" in capsys.readouterr().out
     (tmp_path / "less.json").write_text(construct(Subtraction(2)).to_json())
@@ -391,9 +389,13 @@ def test_rules_in_many_problems(name: str):
     fuzz(shipped_rule(name) or construct(find(name)), 102_000)
 
 
-def test_a_task_is_solved_by_the_rule_that_ships_for_it(capsys: pytest.CaptureFixture[str]):
+def test_a_task_is_solved_by_the_rule_that_ships_for_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["solve", "--task", "add:base=12", "bb+1"]) == 0
     assert capsys.readouterr().out == "100\n"
+    assert main(["prove", "--model", "add-base2"]) == 0
+    assert "the result (add:base=2, base 2)" in capsys.readouterr().out
+    assert main(["export", "add-base2", "--to", "json", "--out", str(tmp_path / "rule.json")]) == 0
+    assert main(["prove", "--table", str(tmp_path / "rule.json")]) == 0
     assert main(["solve", "--task", "subtract", "5-3"]) == 2
     assert "no rule for the task subtract comes with gridsum" in capsys.readouterr().err
     assert main(["rule", "--task", "subtract:base=2"]) == 0

@@ -31,7 +31,7 @@ class RuleModel(Model):
 
     def __init__(self, name: str, weights: Path | None, table: "RuleTable | None" = None) -> None:
         """`table` is the rule, where it lies in a file of its own; else it is taken from the network."""
-        self.name, self._weights = name, weights
+        self.name, self.weights = name, weights
         if table is not None:
             self.table = table
 
@@ -49,9 +49,11 @@ class RuleModel(Model):
     def runs(self) -> "Runs":  # type: ignore[override]
         from gridsum.model.store import load_runs
 
-        if self._weights is None:
-            raise ModelError(f"{self.name} is a rule without its network; load the model that it was taken from")
-        return load_runs(self.name, [self._weights])
+        if self.weights is None:
+            raise ModelError(
+                f"{self.name} is a rule without its network; it is solved, proved and exported as JSON alone"
+            )
+        return load_runs(self.name, [self.weights])
 
     @property
     def task(self) -> Task:

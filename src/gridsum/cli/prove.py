@@ -56,20 +56,27 @@ def run(options: Options) -> int:
     table, proof = model.table, model.prove()
     if options.certify and not getattr(table.task.row, "coq", False):
         raise UsageError(f"Coq's theorems are not about the task {table.task.name}; leave out --certify")
-    certify = options.certify and proof.proved
-    network = _of_network(model) if proof.proved and options.table is None else {}
     found: dict[str, Any] = {
         "proved": proof.proved,
         "contexts": proof.contexts,
         "evaluations": proof.evaluations,
         "states": len(proof.states),
         "failures": [str(failure) for failure in proof.failures],
-        "network": network,
-        "rounding": _of_rounding(model) if certify and network else {},
-        "coq": _by_coq(table, proof.certificate) if certify else {},
+        "network": {},
+        "rounding": {},
+        "coq": {},
     }
-    differs = any(part["different"] for part in network.values())
-    found["proved"] &= not differs and found["coq"].get("holds", True)
+    if proof.proved and model.weights is not None:
+        found |= _of_network(model, options.certify)
+    if proof.proved and options.certify:
+        from gridsum.automaton.certify import CoqError, certify
+
+        try:
+            found["coq"] = asdict(certify(table, proof.certificate))
+        except CoqError as error:
+            raise UsageError(str(error)) from None
+    found["proved"] &= not any(part["different"] for part in found["network"].values())
+    found["proved"] &= found["coq"].get("holds", True)
     text = json.dumps(found, indent=2) + "\n"
     if options.json:
         print_text(text)
@@ -81,30 +88,18 @@ def run(options: Options) -> int:
     return 0 if found["proved"] else 1
 
 
-def _of_network(model: RuleModel) -> dict[str, dict[str, Any]]:
-    """Whether the network itself does what the table says, in every entry and in two precisions."""
+def _of_network(model: RuleModel, certify: bool) -> dict[str, Any]:
+    """Whether the network itself does what the table says, in every entry and in two precisions; and whether it can do
+    anything else in float32, in whatever order sums are rounded."""
+    from gridsum.automaton.rounding import certainty
     from gridsum.automaton.rule import LearnedRule, agreement
 
     single = agreement(LearnedRule(model.network), model.table)
-    double = agreement(LearnedRule(model.network.double()), model.table)
-    return {"float32": asdict(single), "float64": asdict(double)}
-
-
-def _of_rounding(model: RuleModel) -> dict[str, Any]:
-    """Whether the network can do anything else in float32, in whatever order sums are rounded."""
-    from gridsum.automaton.rounding import certainty
-    from gridsum.automaton.rule import LearnedRule
-
-    return asdict(certainty(LearnedRule(model.network.double()), model.table))
-
-
-def _by_coq(table: "RuleTable", certificate: Any) -> dict[str, Any]:
-    from gridsum.automaton.certify import CoqError, certify
-
-    try:
-        return asdict(certify(table, certificate))
-    except CoqError as error:
-        raise UsageError(str(error)) from None
+    rule = LearnedRule(model.network.double())
+    return {
+        "network": {"float32": asdict(single), "float64": asdict(agreement(rule, model.table))},
+        "rounding": asdict(certainty(rule, model.table)) if certify else {},
+    }
 
 
 def _checked(found: dict[str, Any], table: "RuleTable") -> Iterator[str]:
@@ -138,6 +133,8 @@ def _checked(found: dict[str, Any], table: "RuleTable") -> Iterator[str]:
 
 
 def _theorem(table: "RuleTable") -> list[str]:
+    rightward = table.task.row is not None and table.task.row.rightward
+    first, then = ("left to right", "right to left") if rightward else ("right to left", "left to right")
     return [
         "Theorem. For any number of terms N of at most D digits, D any number, on a grid of N + 1 rows and as many "
         "columns as the result needs, at least D + 2: from any start made of its states, the rule "
@@ -145,7 +142,7 @@ def _theorem(table: "RuleTable") -> list[str]:
         f"row then reads as the result ({table.task.name}, base {table.task.alphabet.base}), without leading zeros.",
         "",
         "Placement writes every digit, opens a row at every sign, and skips the rest. Rows come to rest from the "
-        "lowest up; in a row digits and carries are right from right to left, then leading zeros from left to right.",
+        f"lowest up; in a row digits and carries are right from {first}, then leading zeros from {then}.",
     ]
 
 
@@ -168,21 +165,18 @@ def counterexample(table: "RuleTable") -> str | None:
     from gridsum.tasks import ExpressionError
 
     task, every, chance = table.task, table.task.alphabet.digits, random.Random(0)
+    some = (every, every[0] + every[-1], every[:2] + every[-1], every[-2:])  # few digits make long carries
     for index in range(_SEARCHED):
-        size = 1 + 7 * index // _SEARCHED
-        digits = chance.choice(
-            (every, every[0] + every[-1], every[:2] + every[-1], every[-2:])
-        )  # few make long carries
-        terms = tuple(
-            "".join(chance.choices(digits, k=chance.randint(1, size))) for _ in range(chance.randint(1, size))
-        )
+        size, digits = 1 + 7 * index // _SEARCHED, chance.choice(some)
+        lengths = (chance.randint(1, size) for _ in range(chance.randint(1, size)))
+        terms = tuple("".join(chance.choices(digits, k=length)) for length in lengths)
         try:
             task.check(terms)
-            right = solve(table, terms).answer == task.answer(terms)
-        except TableError:
-            right = False
+            if solve(table, terms).answer == task.answer(terms):
+                continue
         except ExpressionError:
             continue
-        if not right:
-            return task.render(terms).removesuffix("=")
+        except TableError:
+            pass  # it cannot be placed, which is wrong, too
+        return task.render(terms).removesuffix("=")
     return None
