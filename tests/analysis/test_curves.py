@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from gridsum.analysis.curves import CurveError, terms_curves, training_curve, training_curves
-from gridsum.evaluation.intervals import wilson
 from gridsum.evaluation.records import Record
 from gridsum.training.summary import read_summary
 
@@ -22,10 +21,7 @@ def test_scores_are_those_of_the_last_records_in_the_order_of_terms():
     other = [record("2x[1,5]", 3, "noGroups"), record("4x[1,5]", 4, "noGroups")]
     curves = terms_curves([*base, *other])
     assert [(curve.label, curve.digits) for curve in curves] == [("base", "5"), ("noGroups", "[1,5]")]
-    assert [point.terms for point in curves[0].points] == [2, 10]
-    first = curves[0].points[0]
-    assert (first.char, first.seq, first.steps) == (490 / 500, 0.9, 12.5)
-    assert first.seq_interval == wilson(90, 100)
+    assert list(curves[0].records.items()) == [(2, base[2]), (10, base[0])]
 
 
 def test_runs_of_one_model_are_told_apart_by_their_seeds():

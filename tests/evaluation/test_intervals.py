@@ -5,7 +5,7 @@ import statistics
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
@@ -89,6 +89,10 @@ def test_an_accuracy_lies_in_the_range_of_what_it_prints_as(right: int):
 
 
 @given(st.integers(0, 640), printed)
+@example(640, 1.0)
+@example(12, 0.03)
+@example(141, 0.25)
+@example(590, 1.0)
 def test_standings_follow_from_the_interval(make_record: Make, right: int, value: float):
     compared = against_paper(make_record(sequences_right=right), "seq", value)
     assert (compared.low, compared.high) == wilson(right, 640, CONFIDENCE)

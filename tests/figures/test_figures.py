@@ -13,6 +13,7 @@ from PIL import Image
 from gridsum.analysis.attention import clearest, head_rules
 from gridsum.analysis.curves import terms_curves, training_curve
 from gridsum.analysis.ring import DigitVectors, digit_vectors, ring
+from gridsum.evaluation.intervals import interval
 from gridsum.evaluation.paper import LONG_TERMS
 from gridsum.evaluation.records import read
 from gridsum.figures import (
@@ -156,8 +157,11 @@ def test_terms_show_the_records_and_the_papers_scores(texts):
     curves = terms_curves(read([shipped_records("base")]))
     figure = plot_terms(curves, LONG_TERMS)
     accuracy, steps = figure.axes
-    np.testing.assert_allclose(heights(accuracy.lines[0]), [point.char for point in curves[0].points])
-    np.testing.assert_allclose(heights(steps.lines[0]), [point.steps or 0 for point in curves[0].points])
+    shown = curves[0].records.values()
+    np.testing.assert_allclose(heights(accuracy.lines[0]), [record.char for record in shown])
+    np.testing.assert_allclose(heights(steps.lines[0]), [record.steps_mean or 0 for record in shown])
+    band = accuracy.collections[0].get_datalim(accuracy.transData)
+    assert band.y0 == pytest.approx(min(interval(record, "char")[0] for record in shown))
     crosses = [line for line in accuracy.lines if line.get_marker() == "+"]
     assert [list(heights(line)) for line in crosses] == [[1.0, 0.98, 0.86, 0.40, 0.09, 0.03]]
     assert "base in the paper, whole answers" in texts(figure)

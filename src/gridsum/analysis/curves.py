@@ -5,11 +5,9 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
-from gridsum.evaluation.intervals import interval
 from gridsum.evaluation.records import Record
 from gridsum.evaluation.tables import Cells, Row, arrange, labels_of, marks_of
 from gridsum.training.folders import FolderError, read_setup
@@ -20,17 +18,6 @@ class CurveError(ValueError):
     """A curve that the files do not allow; the message says what to do first."""
 
 
-class TermsPoint(NamedTuple):
-    """Sums of `terms` terms: accuracies with their Wilson 95% intervals, and the mean number of steps."""
-
-    terms: int
-    char: float
-    char_interval: tuple[float, float]
-    seq: float
-    seq_interval: tuple[float, float]
-    steps: float | None
-
-
 @dataclass(frozen=True)
 class TermsCurve:
     """One model on sums of more and more terms."""
@@ -39,7 +26,8 @@ class TermsCurve:
     variant: str
     digits: str
     """The digits of each term, as the suites name them."""
-    points: tuple[TermsPoint, ...]
+    records: dict[int, Record]
+    """By the number of terms, in order."""
 
 
 _TERMS_SUITE = re.compile(r"(?P<terms>[0-9]+)x(?P<digits>[0-9]+|\[[0-9]+,[0-9]+\])")
@@ -55,14 +43,14 @@ def terms_curves(records: Iterable[Record]) -> list[TermsCurve]:
     by_row = _in_one_way(arrange(records, {record.suite for record in records}))
     curves: dict[Row, TermsCurve] = {}
     for row, by_suite in by_row.items():
-        by_digits: dict[str, list[TermsPoint]] = {}
+        by_digits: dict[str, dict[int, Record]] = {}
         for suite, record in by_suite.items():
             parts = _TERMS_SUITE.fullmatch(suite)
             assert parts is not None, "only such suites were kept"
-            by_digits.setdefault(parts["digits"], []).append(_point(int(parts["terms"]), record))
-        digits, points = max(by_digits.items(), key=lambda item: len(item[1]))
-        if len(points) > 1:
-            curves[row] = TermsCurve("", row.variant, digits, tuple(sorted(points)))
+            by_digits.setdefault(parts["digits"], {})[int(parts["terms"])] = record
+        digits, found = max(by_digits.items(), key=lambda item: len(item[1]))
+        if len(found) > 1:
+            curves[row] = TermsCurve("", row.variant, digits, dict(sorted(found.items())))
     if not curves:
         raise CurveError(
             "the records hold no model on sums of different numbers of terms of the same length (2x5, 3x5, …); "
@@ -83,17 +71,6 @@ def _labels(rows: Sequence[Row]) -> list[str]:
     by_seed = [f"{row.model} seed {row.seed}" for row in rows]
     whole = [" ".join(marks_of(row, labels_of(rows))) for row in rows]
     return next((labels for labels in (by_name, by_seed) if len(set(labels)) == len(rows)), whole)
-
-
-def _point(terms: int, record: Record) -> TermsPoint:
-    return TermsPoint(
-        terms,
-        record.char,
-        interval(record, "char"),
-        record.seq,
-        interval(record, "seq"),
-        record.steps_mean,
-    )
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from gridsum.analysis.curves import TermsCurve, TrainingCurve
+from gridsum.evaluation.intervals import Measure, interval
 from gridsum.figures.style import DASHES, INK, MARKERS, QUIET, SERIES, Picture, styled
 
 if TYPE_CHECKING:
@@ -33,15 +34,15 @@ def plot_terms(curves: Sequence[TermsCurve], published: "Mapping[str, Mapping[st
     crossed = set()
     for number, curve in enumerate(curves):
         colour, marker = SERIES[number % len(SERIES)], MARKERS[number % len(MARKERS)]
-        terms = [point.terms for point in curve.points]
-        for name, dash in (("char", "-"), ("seq", "--")):
-            values = np.array([getattr(point, name) for point in curve.points])
-            intervals = np.array([getattr(point, f"{name}_interval") for point in curve.points])
+        terms, records = list(curve.records), curve.records.values()
+        for name, dash in _DASHES.items():
+            values = [getattr(record, name) for record in records]
+            low, high = zip(*(interval(record, name) for record in records), strict=True)
             style = {"color": colour, "linestyle": dash, "marker": marker, "markersize": 4.5}
             hollow = {} if name == "char" else {"markerfacecolor": "white"}
             accuracy.plot(terms, values, label=f"{curve.label}, {_UNITS[name]}", **style, **hollow)
-            accuracy.fill_between(terms, intervals[:, 0], intervals[:, 1], color=colour, alpha=0.15, linewidth=0)
-        taken = [np.nan if point.steps is None else point.steps for point in curve.points]
+            accuracy.fill_between(terms, low, high, color=colour, alpha=0.15, linewidth=0)
+        taken = [np.nan if record.steps_mean is None else record.steps_mean for record in records]
         steps.plot(terms, taken, color=colour, marker=marker, markersize=4.5, label=curve.label)
         known = {} if curve.variant in crossed else _known(curve, published or {})
         crossed.add(curve.variant)
@@ -66,12 +67,13 @@ def plot_terms(curves: Sequence[TermsCurve], published: "Mapping[str, Mapping[st
     return figure
 
 
+_DASHES: dict[Measure, str] = {"char": "-", "seq": "--"}
 _UNITS = {"char": "characters", "seq": "whole answers"}
 
 
 def _known(curve: TermsCurve, published: "Mapping[str, Mapping[str, Score]]") -> "dict[int, Score]":
     scores = published.get(curve.variant, {})
-    suites = {point.terms: f"{point.terms}x{curve.digits}" for point in curve.points}
+    suites = {terms: f"{terms}x{curve.digits}" for terms in curve.records}
     return {terms: scores[suite] for terms, suite in suites.items() if suite in scores}
 
 
