@@ -116,10 +116,6 @@ class Reference:
                 grid = self.step(grid)
         return torch.stack(logits), torch.stack(halting)
 
-    def fixed(self, symbols: Sequence[int], height: int, width: int, steps: int) -> Tensor:
-        """The logits [W,13] after `steps` steps."""
-        return self.readings(symbols, height, width, steps)[-1]
-
     def readings(self, symbols: Sequence[int], height: int, width: int, steps: int) -> Tensor:
         """The logits [steps,W,13] after each of `steps` steps."""
         grid = self.place(symbols, height, width)

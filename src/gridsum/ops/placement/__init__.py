@@ -6,7 +6,7 @@ from torch.nn import functional as F
 
 from gridsum.ops.forms import Form, form
 from gridsum.ops.grids import linear
-from gridsum.ops.placement.cpu import LookUp, place_hard, place_soft
+from gridsum.ops.placement.cpu import LookUp, gathered, place_hard, place_soft
 
 # The kernel holds a sample's whole grid in registers, which is for grids of training size.
 _CELLS = 512
@@ -39,4 +39,4 @@ def place(x: Tensor, actions: Tensor, height: int, width: int, chosen: Form) -> 
         return place_soft(x, actions, height, width)
     from gridsum.ops.placement.triton import KernelEnds
 
-    return place_soft(x, actions, height, width, KernelEnds.apply)
+    return gathered(KernelEnds.apply(actions, height, width), x, actions)

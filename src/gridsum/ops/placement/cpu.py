@@ -15,7 +15,6 @@ one step back in time is
 wherever it starts from: end_S is certain to stay where it is.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -26,9 +25,6 @@ from gridsum.ops.placement.plain import NLP, NOP, TLU
 
 # Places of symbols are turned into grid vectors in blocks, so that memory grows with the grid and not with its square.
 _BLOCK = 256
-
-Ends = Callable[[Tensor, int, int], Tensor]
-"""Actions [R,B,S,3], height, width → end_t of every time, [R,B,S,H,W]."""
 
 
 class LookUp(Function):
@@ -49,25 +45,20 @@ class LookUp(Function):
         return torch.bmm(chosen.transpose(1, 2).to(gradient.dtype), gradient), None
 
 
-def place_soft(x: Tensor, actions: Tensor, height: int, width: int, kernel: Ends | None = None) -> Tensor:
-    """The grid [R,B,H,W,E] that vectors x [R,B,S,E] under action probabilities [R,B,S,3] end on; exact.
-
-    Where there is a `kernel`, it computes all times at once.
-    """
+def place_soft(x: Tensor, actions: Tensor, height: int, width: int) -> Tensor:
+    """The grid [R,B,H,W,E] that vectors x [R,B,S,E] under action probabilities [R,B,S,3] end on; exact."""
     runs, problems, length, features = x.shape
-    written = (actions[..., TLU] + actions[..., NLP])[..., None] * x
-    if kernel is not None:
-        return _gathered(kernel(actions, height, width), written)
     grid, state = x.new_zeros(runs, problems, height, width, features), last_state(actions, height, width)
     for high in range(length, 0, -_BLOCK):
         some = slice(max(0, high - _BLOCK), high)
         ends, state = run_back(actions[:, :, some], state)
-        grid = grid + _gathered(ends, written[:, :, some])
+        grid = grid + gathered(ends, x[:, :, some], actions[:, :, some])
     return grid
 
 
-def _gathered(ends: Tensor, written: Tensor) -> Tensor:
-    """What was written at some times, summed where it ends."""
+def gathered(ends: Tensor, x: Tensor, actions: Tensor) -> Tensor:
+    """What was written at some times, summed where it ends [R,B,S,H,W]."""
+    written = (actions[..., TLU] + actions[..., NLP])[..., None] * x
     return torch.matmul(ends.flatten(-2).transpose(-1, -2), written).unflatten(-2, ends.shape[-2:])
 
 
