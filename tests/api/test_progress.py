@@ -52,16 +52,11 @@ def test_lines_come_at_once_then_more_and_more_rarely(clock: list[float]):
     lines = Lines(stream)
     for step in range(1, 151):
         clock[0] += 4
-        lines.update("training step", step, 1000)
-        if step % 10 == 0:
-            lines.update("training step", step, 1000, f"epoch {step // 10}: loss 1")
-    lines.note("a warning")
-    first, second, *rest, last = stream.getvalue().splitlines()
-    assert first == "training step 1 of 1000"
-    assert second == "training step 3 of 1000  1:06:28 left"
+        lines.update("training step", step, 1000, f"epoch {step // 10}: loss 1" if step % 10 == 0 else None)
+    first, second, *rest = stream.getvalue().splitlines()
+    assert (first, second) == ("training step 1 of 1000", "training step 3 of 1000  1:06:28 left")
     assert len(rest) < 15
     assert re.fullmatch(r"training step \d+ of 1000  0:\d\d:\d\d left  epoch \d+: loss 1", rest[-1])
-    assert last == "a warning"
 
 
 def test_the_time_left_is_that_of_all_the_work(clock: list[float]):
@@ -139,15 +134,12 @@ def test_in_a_terminal_step_and_time_left_stay_visible(columns: int):
     assert any(re.search(r"^SASA on.* 7 of 640 problems +0:00:00 so far$", line) for line in lines)
 
 
-class _Dumb(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-@pytest.mark.parametrize("lacking", ["terminal", "ability"])
-def test_elsewhere_there_are_lines(lacking: str, monkeypatch: pytest.MonkeyPatch):
-    stream = io.StringIO() if lacking == "terminal" else _Dumb()
-    monkeypatch.setenv("TERM", "dumb" if lacking == "ability" else "xterm")
+@pytest.mark.parametrize("terminal", [False, True])
+def test_elsewhere_there_are_lines(terminal: bool, monkeypatch: pytest.MonkeyPatch):
+    """In a file, and in a terminal that cannot move its cursor."""
+    stream = io.StringIO()
+    monkeypatch.setattr(stream, "isatty", lambda: terminal)
+    monkeypatch.setenv("TERM", "dumb")
     monkeypatch.setattr(sys, "stderr", stream)
     with progress() as shown:
         shown.update("epoch", 1, 2, "loss 1")

@@ -12,7 +12,7 @@ examples:
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from gridsum.api.loading import load
 from gridsum.api.networks import PaperModel
@@ -23,31 +23,23 @@ from gridsum.cli.table import record_files
 from gridsum.io.names import DEFAULT_MODEL, INSIDE_MODEL
 
 _EXPRESSION = "523+102+9416"
-
-
-class Kind(NamedTuple):
-    """What a figure shows, and which of the options it is made of."""
-
-    shows: str
-    made_of: tuple[str, ...]
-
-
 _OF_A_SUM = ("expression", "model")
 FIGURES = {
-    "placement": Kind("the action chosen for each symbol, and the grid it makes (Fig. 4)", _OF_A_SUM),
-    "steps": Kind("the grid from step to step, changed cells marked", _OF_A_SUM),
-    "film": Kind("a sum being worked out, as .gif", _OF_A_SUM),
-    "halting": Kind("how likely it is to halt at each step: λ_n and p_n", _OF_A_SUM),
-    "attention": Kind("a position-based and a content-based rule (Fig. 5)", _OF_A_SUM),
-    "ring": Kind("digit vectors on principal components (Fig. 6); all seeds of MODEL", ("model",)),
-    "terms": Kind("accuracy and steps against the number of terms (Fig. 2)", ("records",)),
-    "baselines": Kind("baselines side by side: results right against digits and terms", ("records",)),
-    "learning": Kind("how baselines learned, from the logs that gridsum reproduce keeps", ("records",)),
-    "carries": Kind("results right and steps against how far a carry runs", ("records",)),
-    "numbers": Kind("the paper's numbers among our replications (--runs mine)", ("runs",)),
-    "training": Kind("mean steps during training, a curve for each folder (Fig. 3)", ("runs",)),
+    "placement": ("the action chosen for each symbol, and the grid it makes (Fig. 4)", _OF_A_SUM),
+    "steps": ("the grid from step to step, changed cells marked", _OF_A_SUM),
+    "film": ("a sum being worked out, as .gif", _OF_A_SUM),
+    "halting": ("how likely it is to halt at each step: λ_n and p_n", _OF_A_SUM),
+    "attention": ("a position-based and a content-based rule (Fig. 5)", _OF_A_SUM),
+    "ring": ("digit vectors on principal components (Fig. 6); all seeds of MODEL", ("model",)),
+    "terms": ("accuracy and steps against the number of terms (Fig. 2)", ("records",)),
+    "baselines": ("baselines side by side: results right against digits and terms", ("records",)),
+    "learning": ("how baselines learned, from the logs that gridsum reproduce keeps", ("records",)),
+    "carries": ("results right and steps against how far a carry runs", ("records",)),
+    "numbers": ("the paper's numbers among our replications (--runs mine)", ("runs",)),
+    "training": ("mean steps during training, a curve for each folder (Fig. 3)", ("runs",)),
 }
-_SHOWN = {name: kind.shows for name, kind in FIGURES.items()}
+"""What each shows, and which of the options it is made of."""
+_SHOWN = {name: shows for name, (shows, _) in FIGURES.items()}
 _WRITTEN = {"expression": "EXPR", "model": "--model", "records": "--records", "runs": "--runs"}
 # What some figures cannot do without.
 _NEEDED = {
@@ -84,7 +76,7 @@ def run(options: Options) -> int:
             raise UsageError(f"which figure? Name one of: {', '.join(FIGURES)}")
         print_text(columns(_SHOWN, width=terminal_width()) + "\n")
         return 0
-    name, made_of = options.figure, FIGURES[options.figure].made_of
+    name, made_of = options.figure, FIGURES[options.figure][1]
     wrong = next((_WRITTEN[part] for part in given if part not in made_of), None)
     if wrong is not None:
         needs = ", ".join(_WRITTEN[needed] for needed in made_of)
