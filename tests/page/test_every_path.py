@@ -59,7 +59,7 @@ def wrong(sums: list[Terms], answers: list[str]) -> list[str]:
     ][:5]
 
 
-@pytest.mark.parametrize("every", [8, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [16, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_million_sums_by_file_list_and_one_by_one(every: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     table, path, counted = shipped_rule("exact"), tmp_path / "sums.txt", 0
     assert table is not None

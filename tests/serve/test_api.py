@@ -60,6 +60,10 @@ def test_refusals_say_why(server: int, body: dict[str, object], status: int, tol
     assert told in answer.json()["error"]
 
 
+def test_a_grid_of_as_many_cells_as_are_allowed_is_solved(server: int):
+    assert solve(server, "+".join(["1" * 197] * 99)).json()["correct"]
+
+
 def test_other_addresses_and_bodies_are_refused(server: int):
     assert get(server, "/solve").status_code == 405
     for path in ("/../app.py", "/models/exact.js", "/models/base", "/models/base.other.js"):

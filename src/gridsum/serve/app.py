@@ -25,8 +25,8 @@ from gridsum.page.data import network_script
 from gridsum.page.site import PARTS, file_of, static_files
 from gridsum.serve.connections import Connections
 from gridsum.serve.guard import Access, Guard
-from gridsum.serve.limits import BusyError, LimitError, Limits
-from gridsum.serve.scheduler import GoOn, Scheduler, Work
+from gridsum.serve.limits import Limits
+from gridsum.serve.scheduler import BusyError, GoOn, Scheduler, Work
 from gridsum.serve.schemas import AnswerView, Health, LimitView, ModelView, Problem, SumRequest
 from gridsum.tasks import ExpressionError
 
@@ -55,13 +55,17 @@ def create_app(models: Sequence[Model], limits: Limits | None = None, access: Ac
         docs_url=None,  # FastAPI's own pages load their scripts from elsewhere
         redoc_url=None,
     )
-    app.state.scheduler, app.state.connections = scheduler, Connections(limits, registry)
+    app.state.connections = Connections(limits, registry)
     app.add_middleware(Guard, most=limits.body, access=access or Access(), registry=registry)
     for kind in _STATUS:
         app.add_exception_handler(kind, _explain)
 
-    def read(asked: SumRequest) -> tuple[Model, tuple[str, ...], SolveOptions, int]:
-        """Who answers what, how, on how many cells; refused before any work is done."""
+    async def scheduled(request: Request, work: Work, **how: Any) -> Any:
+        return await scheduler.do(request.client.host if request.client else "", work, **how)
+
+    @app.post("/solve", response_model=AnswerView, responses=_REFUSALS, tags=["sums"])
+    async def solve(asked: SumRequest, request: Request) -> Response:
+        """The answer to a sum. What cannot be answered is refused before any work is done."""
         if asked.model is not None and asked.model not in by_name:
             raise ModelError(f"unknown model {asked.model!r}; the models are: {', '.join(by_name)}")
         model = models[0] if asked.model is None else by_name[asked.model]
@@ -69,17 +73,8 @@ def create_app(models: Sequence[Model], limits: Limits | None = None, access: Ac
         cells = math.prod(model.size(terms))
         if cells > limits.max_cells:
             allowed = f"this server allows {limits.max_cells:,} (max-cells)"
-            raise LimitError(f"the grid would have {cells:,} cells, but {allowed}")
+            raise TooLargeError(f"the grid would have {cells:,} cells, but {allowed}")
         model.check(options)
-        return model, terms, options, cells
-
-    async def scheduled(request: Request, work: Work, **how: Any) -> Any:
-        return await scheduler.do(request.client.host if request.client else "", work, **how)
-
-    @app.post("/solve", response_model=AnswerView, responses=_REFUSALS, tags=["sums"])
-    async def solve(asked: SumRequest, request: Request) -> Response:
-        """The answer to a sum."""
-        model, terms, options, cells = read(asked)
 
         def work(batch: Sequence[tuple[str, ...]], go_on: GoOn) -> list[dict[str, Any]]:
             began = time.perf_counter()
@@ -144,5 +139,5 @@ async def _explain(_: Request, error: Any) -> Response:
     return JSONResponse({"error": why}, status, headers)
 
 
-_STATUS: dict[type[Exception], int] = {HTTPException: 0, LimitError: 413, TooLargeError: 413, BusyError: 429}
+_STATUS: dict[type[Exception], int] = {HTTPException: 0, TooLargeError: 413, BusyError: 429}
 _STATUS |= dict.fromkeys((RequestValidationError, ExpressionError, ModelError, UnsoundError), 422)

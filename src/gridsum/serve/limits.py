@@ -8,14 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 
-class LimitError(ValueError):
-    """A request beyond a limit; the message names it."""
-
-
-class BusyError(ValueError):
-    """A request for which there is no room now."""
-
-
 def _limit(default: int, meaning: str, least: int = 1, most: int = 2**31 - 1) -> Any:
     return dataclasses.field(default=default, metadata={"meaning": meaning, "least": least, "most": most})
 

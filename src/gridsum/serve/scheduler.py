@@ -19,8 +19,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from gridsum.serve.limits import BusyError
-
 _SLICE_SECONDS = 0.1
 """Work gives its turn away once it has computed so much longer than one that waits. Short sums end before that."""
 _BATCH = 64
@@ -32,6 +30,10 @@ GoOn = Callable[[], None]
 """Called between recurrent steps; raises once nobody waits for the result."""
 Work = Callable[[Sequence[Any], GoOn], Sequence[Any]]
 """From what several jobs ask to a result for each."""
+
+
+class BusyError(ValueError):
+    """Work for which there is no room now."""
 
 
 class GivenUp(Exception):
