@@ -95,7 +95,6 @@ def test_a_placement_that_writes_the_equals_sign_is_refused():
 def test_the_top_row_holds_the_last_term_with_its_plus():
     rows = run.placed(RULE, ("523", "7"), grid_size(2, 3))
     assert rows == [b"   +7", b"  523", b"     "]
-    assert USUAL_ACTIONS[ADD.alphabet.sign_symbol] == run.OPEN
 
 
 def test_a_carry_through_ten_thousand_nines_takes_as_many_steps():

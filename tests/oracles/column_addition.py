@@ -15,10 +15,7 @@ CELL_SYMBOLS = _DECIMAL.cell_symbols
 BLANK = 0
 CODES = 1 + 2 * TEN
 OUTSIDE = CODES
-USUAL_ACTIONS = tuple(
-    1 if symbol == ADD.alphabet.sign_symbol else 2 if symbol in (PAD, ADD.alphabet.equals_symbol) else 0
-    for symbol in range(len(ADD.alphabet.symbols))
-)
+USUAL_ACTIONS = (2, *[0] * TEN, 1, 2)
 
 
 def code(digit: int, carry: int) -> int:

@@ -268,24 +268,8 @@ def test_a_rule_in_another_base_is_a_table_of_that_base():
     assert max(below or 0 for _, below, _ in meaning_of(again).cases) == 2
 
 
-@pytest.mark.parametrize("base", [2, 3, 16])
-def test_addition_in_a_base_is_proved_and_a_mistake_is_found(base: int):
-    task = Addition(base)
-    table = by_columns(task)
-    proof = prove(table)
-    assert proof.proved, proof.failures[:3]
-    assert proof.states == list(range(2 * base + 1))
-    assert not meaning_of(table).wrong
-    largest = task.alphabet.digits[-1] * 9
-    assert solve(table, (largest, "1")).correct
-    wrong = RuleTable(
-        table.bits, table.states, np.where(table.steps == 2, 1, table.steps), table.outputs, table.actions, task
-    )
-    assert not prove(wrong).proved
-
-
-BY_HAND = {"add": 21, "subtract": 22, "subtract:base=2": 6, "times:base=2": 5, "times:base=3": 13, "times:base=4": 29,
-           "max:base=4": 14, "max:base=2": 8}  # fmt: skip
+BY_HAND = {"add": 21, "add:base=16": 33, "subtract": 22, "subtract:base=2": 6, "times:base=2": 5, "times:base=3": 13,
+           "times:base=4": 29, "max:base=4": 14, "max:base=2": 8}  # fmt: skip
 """Tasks, and how many states a rule by hand has."""
 
 
@@ -297,6 +281,7 @@ def test_what_columns_do_makes_a_rule_that_is_proved_and_right(name: str, states
     assert len(table.states) == states
     proof = prove(table)
     assert proof.proved, proof.failures[:3]
+    assert not meaning_of(table).wrong
     fuzz(table, 600)
     digit = int(table.steps[1, 0, table.outside, 0])
     assert not prove(dataclasses.replace(table, steps=np.where(table.steps == digit, 0, table.steps))).proved

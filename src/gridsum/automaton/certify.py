@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gridsum.automaton.proof import GROUND, OPEN, SKIP, TERM_KINDS, WRITE, Certificate, Kind
-from gridsum.automaton.table import RuleTable
+from gridsum.automaton.proof import GROUND, TERM_KINDS, Certificate, Kind
+from gridsum.automaton.table import OPEN, SKIP, WRITE, RuleTable
 from gridsum.tasks import FIRST_DIGIT, PAD
 
 THEOREM = ("Grid", "Rule", "Check", "Induction", "Place", "Soundness", "Numbers", "Addition", "Data")

@@ -4,9 +4,8 @@ from itertools import product
 
 import numpy as np
 
-from gridsum.automaton.proof import OPEN, SKIP, WRITE
 from gridsum.automaton.rows import Rows
-from gridsum.automaton.table import MOST_STATES, RuleTable, TableError
+from gridsum.automaton.table import MOST_STATES, RuleTable, TableError, usual_actions
 from gridsum.tasks import FIRST_DIGIT, PAD, Task
 
 
@@ -42,5 +41,5 @@ def construct(task: Task) -> RuleTable:
         by_carry[x, :, c, b] = number[shown]
         by_carry[x, leads, c, b] = number[leading]
     outputs = (PAD if hides else FIRST_DIGIT + digit for (digit, _), hides in states)
-    actions = (SKIP, *[WRITE] * base, *[OPEN] * len(alphabet.signs), SKIP)
-    return RuleTable((outside - 1).bit_length(), tuple(range(outside)), steps, tuple(outputs), actions, task)
+    bits, actions = (outside - 1).bit_length(), usual_actions(alphabet)
+    return RuleTable(bits, tuple(range(outside)), steps, tuple(outputs), actions, task)

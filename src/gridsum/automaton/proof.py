@@ -11,11 +11,8 @@ from functools import cache
 from itertools import product
 
 from gridsum.automaton.rows import Cell, Meaning, Neighbour, Place, Rows, Shape, fits
-from gridsum.automaton.table import RuleTable
+from gridsum.automaton.table import RuleTable, usual_actions
 from gridsum.tasks import FIRST_DIGIT, PAD
-
-WRITE, OPEN, SKIP = range(3)
-
 
 GROUND = None
 """The kind of the lowest row's cells, which holds no term."""
@@ -128,8 +125,7 @@ class Check:
 
     def placement(self) -> Iterator[Failure]:
         """Placement writes digits, opens a row at the sign, and skips the rest."""
-        names = ("written", "a new row", "skipped")
-        wanted = [SKIP, *[WRITE] * self.rule.base, *[OPEN] * len(self.alphabet.signs), SKIP]
+        names, wanted = ("written", "a new row", "skipped"), usual_actions(self.alphabet)
         for symbol, want, does in zip(self.alphabet.symbols, wanted, self.table.actions, strict=True):
             if does != want:
                 yield Failure(f"placement of {symbol!r}", "nothing", -1, -1, -1, does, names[want])

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gridsum.automaton.table import RuleTable, TableError
+from gridsum.automaton.table import OPEN, SKIP, RuleTable, TableError
 from gridsum.data.answers import Answer
 from gridsum.io.limits import check_bytes, check_seconds, memory_limit
 from gridsum.tasks import PAD, Task, find
@@ -18,7 +18,6 @@ from gridsum.tasks import PAD, Task, find
 FIXED_POINT = "fixed-point"
 """How a rule halts."""
 
-WRITE, OPEN, SKIP = 0, 1, 2
 # Of fewer changed cells than this, plain Python is quicker than numpy's calls; of fewer than one in so many, picking
 # their neighbours is quicker than computing the whole stretch.
 _FEW, _SPARSE = 40, 12
@@ -192,15 +191,20 @@ class Run:
         new = np.empty(high - low, np.uint8)
         for start in range(low, high, _CHUNK):
             stop = min(high, start + _CHUNK)
-            context = symbols[start:stop].astype(np.intp)
-            for distance in (-1, 1, self.stride):
-                context *= self._side
-                context += states[start + distance : stop + distance]
-            self._table.flat.take(context, out=new[start - low : stop - low], mode="clip")
+            around = (states[start + distance : stop + distance] for distance in (-1, 1, self.stride))
+            new[start - low : stop - low] = self._after(symbols[start:stop], *around)
         self.cells_computed += high - low
         changed = low + np.flatnonzero(new != states[low:high])
         states[low:high] = new
         return changed
+
+    def _after(self, symbols: np.ndarray, *around: np.ndarray) -> np.ndarray:
+        """What cells become by their symbols and the states left, right and below."""
+        context = symbols.astype(np.intp)
+        for states in around:
+            context *= self._side
+            context += states
+        return self._table.flat.take(context, mode="clip")
 
     def _pick(self) -> np.ndarray:
         """One step of the neighbours of what has changed, and which of them have changed."""
@@ -208,11 +212,7 @@ class Run:
         near = np.concatenate([self._changed + distance for distance in (-1, 1, -self.stride)])
         near.sort()
         near = near[np.diff(near, prepend=-1) != 0]  # each once; np.unique takes ten times as long
-        context = symbols[near].astype(np.intp)
-        for distance in (-1, 1, self.stride):
-            context *= self._side
-            context += states[near + distance]
-        new = self._table.flat.take(context, mode="clip")
+        new = self._after(symbols[near], *(states[near + distance] for distance in (-1, 1, self.stride)))
         changed = new != states[near]
         states[near[changed]] = new[changed]
         self.cells_computed += len(near)

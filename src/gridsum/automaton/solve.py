@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gridsum.automaton.run import OPEN, SKIP, WRITE, Run, answered, grid_size, most_steps, read, size_of
-from gridsum.automaton.table import RuleTable
+from gridsum.automaton.run import Run, answered, grid_size, most_steps, read, size_of
+from gridsum.automaton.table import RuleTable, usual_actions
 from gridsum.data.answers import Answer
 from gridsum.tasks import PAD, Task
 
@@ -60,8 +60,7 @@ def answer_lines(table: RuleTable, lines: Sequence[bytes]) -> bytes | None:
 
 
 def _placed_as_usual(table: RuleTable) -> bool:
-    alphabet = table.task.alphabet
-    return table.actions == (SKIP, *[WRITE] * alphabet.base, *[OPEN] * len(alphabet.signs), SKIP)
+    return table.actions == usual_actions(table.task.alphabet)
 
 
 def _together(table: RuleTable, expressions: list[Sequence[str]]) -> Iterator[Answer]:

@@ -16,12 +16,19 @@ from typing import Any
 
 import numpy as np
 
-from gridsum.tasks import PAD, Task, TaskError, find
+from gridsum.tasks import PAD, Alphabet, Task, TaskError, find
 
 _DEFAULT = find()
 FORMAT = "gridsum-rule-1"
+WRITE, OPEN, SKIP = range(3)
+"""What placement does with a symbol: it writes it and moves left, opens a row, or goes on."""
 MOST_BITS, MOST_STATES = 12, 255
 """Of a cell, and of a table, whose entries are bytes; one stands for `outside`."""
+
+
+def usual_actions(alphabet: Alphabet) -> tuple[int, ...]:
+    """Digits are written, signs open rows, and the rest is skipped."""
+    return (SKIP, *[WRITE] * alphabet.base, *[OPEN] * len(alphabet.signs), SKIP)
 
 
 class TableError(ValueError):
@@ -41,7 +48,7 @@ class RuleTable:
     outputs: tuple[int, ...]
     """The symbol of Σ that the output layer reads in each state."""
     actions: tuple[int, ...]
-    """What placement does with each symbol of Σ: 0 writes and moves left, 1 opens a row, 2 skips."""
+    """What placement does with each symbol of Σ."""
     task: Task = _DEFAULT
 
     def __post_init__(self) -> None:
