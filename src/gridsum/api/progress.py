@@ -21,7 +21,8 @@ def progress(quiet: bool = False) -> "Iterator[Progress]":
 
         console = Console(file=sys.stderr, highlight=False)
         if console.is_terminal and not console.is_dumb_terminal:
-            with Bar(console) as bar:
+            bar = Bar(console)
+            with bar.live:
                 yield bar
             return
     yield Progress() if quiet else Lines(sys.stderr)
@@ -104,14 +105,7 @@ class Bar(Progress):
 
         super().__init__()
         self._console = console
-        self._live = Live(get_renderable=self.drawn, console=console, transient=True, vertical_overflow="crop")
-
-    def __enter__(self) -> "Bar":
-        self._live.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._live.stop()
+        self.live = Live(get_renderable=self.drawn, console=console, transient=True, vertical_overflow="crop")
 
     def note(self, text: str) -> None:
         self._console.print(text, markup=False)

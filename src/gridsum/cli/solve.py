@@ -1,5 +1,6 @@
 """Answer sums of non-negative whole numbers with a trained network. The answers go to standard output, one per line, in
-the order of the sums. They are what the network says, right or wrong; --json and --show compare them with the truth.
+the order of the sums. They are what the network says, right or wrong. How many of a network's answers are wrong is said
+on standard error; --json and --show compare each with the truth.
 
 A sum that cannot be read is explained on standard error, and an empty line
 (with --json, an object with "error") stands for its answer; the exit status
@@ -197,7 +198,8 @@ class _Solver:
             return
         for answer in model.answers(expressions, self._solving) if expressions else ():
             self.answered += 1
-            self.wrong += self._plain and not answer.correct
+            # A rule answers plain lines as they stand, which nobody counts.
+            self.wrong += self._plain and not model.has_rule and not answer.correct
             yield (json.dumps(answer.described(model.name)) if options.json else answer.answer) + "\n"
 
 
