@@ -13,7 +13,7 @@ from gridsum.automaton.rule import LearnedRule, RuleError, agreement, alone
 from gridsum.config.exact import RuleConfig
 from gridsum.model.rule import RuleNetwork, soft_bits
 from gridsum.tasks import FIRST_DIGIT, Addition
-from tests.oracles.column_addition import CELL_SYMBOLS, EMPTY_CELL
+from tests.oracles.column_addition import CELL_SYMBOLS
 
 ADD = Addition()
 
@@ -101,16 +101,6 @@ def test_nothing_is_seen_of_what_lies_outside():
     keys, values = network.show(bits, inside)
     assert not keys[:, :, 3:].any()
     assert not values[:, :, :, :2].any()
-
-
-@torch.no_grad()
-def test_an_empty_cell_is_the_zero_vector():
-    rule = LearnedRule(RuleNetwork(SMALL, [2]))
-    cell, query, keys, values = rule.prepare()
-    for found, expected in zip((cell, query), rule.network.meet(torch.zeros(1, 1, SMALL.width)), strict=True):
-        torch.testing.assert_close(found[:, EMPTY_CELL], expected[:, 0])
-    assert not keys[:, rule.outside].any()
-    assert not values[:, rule.outside].any()
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
