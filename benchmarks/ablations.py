@@ -33,7 +33,7 @@ ABLATIONS: dict[str, dict[str, Any]] = {
     **PARTS,
     "none of these four": {key: value for part in PARTS.values() for key, value in part.items()},
     "no short sums first": {"phases.place.steps": 0, "phases.soft.steps": 3800},
-    **{f"{bits} bits": {"rule.bits": bits} for bits in (6, 7, 10)},
+    **{f"{bits} bits": {"rule.bits": bits} for bits in (6, 7, 8, 10)},
     **{f"{steps} robust steps": {"phases.robust.steps": steps} for steps in (400, 2000)},
 }
 
