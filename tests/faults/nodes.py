@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from itertools import pairwise
 from pathlib import Path
@@ -31,9 +31,65 @@ _EPOCHS, _KEPT = 60, 5
 """Of a training run, and from one checkpoint to the next."""
 
 
+def _driver(command: Sequence[str], address: str) -> subprocess.Popen[str]:
+    line = [sys.executable, "-m", "gridsum", *command, "--on", address]
+    return subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+
+def _workers(folder: Path) -> list[int]:
+    """The processes that work on jobs."""
+    return [beat.process for beat in last_beats(folder).values() if beat.current]
+
+
 def epochs_computed(folder: Path, job: str) -> list[int]:
     """The epochs of a training run in the order they were computed in, all tries together."""
     return [beat.done for beat in beats(folder, job) if beat.state == RUNS and beat.total]
+
+
+def killed_cluster(
+    command: Sequence[str], folder: Path, differs: Callable[[], str | None], kills: int, nodes: int = 2, seed: int = 0
+) -> Tries:
+    """`command` on a cluster, with so many kills; what it leaves has to be as if there had been none."""
+    from ray.cluster_utils import Cluster  # pyright: ignore[reportMissingImports]
+
+    chance = random.Random(seed)
+    try:
+        cluster: Any = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+    except Exception as error:  # what Ray raises where a machine is so busy that its head does not come up in time
+        pytest.skip(f"no cluster of Ray's could be started: {error}")
+    alive = [cluster.add_node(num_cpus=1) for _ in range(nodes)]
+    driver = _driver(command, cluster.address)
+    done = 0
+    try:
+        while done < kills and driver.poll() is None:
+            time.sleep(chance.uniform(*_PAUSE))
+            what = chance.choice(("worker", "worker", "node", "driver"))
+            if driver.poll() is not None:
+                break
+            workers = _workers(folder)
+            if not workers:
+                continue  # nothing to lose at this moment
+            if what == "node":
+                gone = alive.pop(chance.randrange(len(alive)))
+                cluster.remove_node(gone, allow_graceful=False)
+                alive.append(cluster.add_node(num_cpus=1))
+            elif what == "driver":
+                driver.kill()
+                driver.communicate()
+                driver = _driver(command, cluster.address)
+            else:
+                with suppress(ProcessLookupError):
+                    os.kill(chance.choice(workers), signal.SIGKILL)
+            done += 1
+            counts["killed"] += 1
+            counts[what] += 1
+            yield None
+        _, said = driver.communicate()
+        wrong = differs() if driver.returncode == 0 else f"the driver ended with {driver.returncode}: {said}"
+        yield wrong and f"after {done} kills: {wrong}"
+    finally:
+        driver.kill()
+        cluster.shutdown()
 
 
 def killed_sweep(place: Path, kills: int, seed: int = 0, notes: list[str] | None = None) -> Tries:
@@ -47,11 +103,13 @@ def killed_sweep(place: Path, kills: int, seed: int = 0, notes: list[str] | None
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         assert main(["sweep", "--out", str(here), *TINY, *axis, "--device", "cpu"]) == 0
     names = [path.parent.name for path in here.glob("*/config.json")]
-    status, said = yield from _on_killed_nodes(["sweep", "--out", str(there), *TINY, *axis], there, kills, seed)
-    yield f"the driver ended with {status}: {said}" if status else None
+
+    def differs() -> str | None:
+        return next((name for name in names if outcome(here / name) != outcome(there / name)), None)
+
+    yield from killed_cluster(["sweep", "--out", str(there), *TINY, *axis], there, differs, kills, seed=seed)
     computed = {name: epochs_computed(there, f"train {name}") for name in names}
     for name, epochs in computed.items():
-        yield f"{name} is another one" if outcome(here / name) != outcome(there / name) else None
         too_early = [later for now, later in pairwise(epochs) if later <= (now - 1) // _KEPT * _KEPT]
         yield f"{name}: epoch {too_early[0]} was computed again, though a checkpoint has it" if too_early else None
     if notes is not None:
@@ -60,48 +118,3 @@ def killed_sweep(place: Path, kills: int, seed: int = 0, notes: list[str] | None
             f"cluster: {counts['worker']} workers, {counts['node']} nodes, {counts['driver']} drivers killed; {total} "
             f"epochs computed where {needed} are needed, none of them twice that a checkpoint held"
         )
-
-
-def _on_killed_nodes(
-    command: Sequence[str], folder: Path, kills: int, seed: int
-) -> Generator[str | None, None, tuple[int, str]]:
-    """A command on a cluster of two nodes, with so many kills: how it ends, and what it says."""
-    from ray.cluster_utils import Cluster  # pyright: ignore[reportMissingImports]
-
-    chance, done = random.Random(seed), 0
-    try:
-        cluster: Any = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
-    except Exception as error:  # what Ray raises where a machine is so busy that its head does not come up in time
-        pytest.skip(f"no cluster of Ray's could be started: {error}")
-    alive = [cluster.add_node(num_cpus=1) for _ in range(2)]
-    line = [sys.executable, "-m", "gridsum", *command, "--on", cluster.address]
-
-    def begun() -> subprocess.Popen[str]:
-        return subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-
-    driver = begun()
-    try:
-        while done < kills and driver.poll() is None:
-            time.sleep(chance.uniform(*_PAUSE))
-            what = chance.choice(("worker", "worker", "node", "driver"))
-            workers = [beat.process for beat in last_beats(folder).values() if beat.current]
-            if driver.poll() is not None or not workers:
-                continue  # nothing to lose at this moment
-            if what == "node":
-                cluster.remove_node(alive.pop(chance.randrange(len(alive))), allow_graceful=False)
-                alive.append(cluster.add_node(num_cpus=1))
-            elif what == "driver":
-                driver.kill()
-                driver.communicate()
-                driver = begun()
-            else:
-                with suppress(ProcessLookupError):
-                    os.kill(chance.choice(workers), signal.SIGKILL)
-            done += 1
-            counts.update(("killed", what))
-            yield None
-        _, said = driver.communicate()
-        return driver.returncode, said
-    finally:
-        driver.kill()
-        cluster.shutdown()
