@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, overload
 
 from gridsum.api.models import Model
 from gridsum.api.options import ModelError, Patch
 from gridsum.api.rules import RuleModel
 from gridsum.api.traces import Trace
+from gridsum.data.answers import Answer
 from gridsum.io.names import DEFAULT_MODEL, MODELS
 
 if TYPE_CHECKING:
@@ -79,7 +80,17 @@ def prove(model: str | Path | Model = DEFAULT_MODEL) -> "Proof":
     return rule_model(model).prove()
 
 
-def solve(expressions: str | Iterable[str], model: str | Path | Model = DEFAULT_MODEL) -> Any:
+@overload
+def solve(  # type: ignore[overload-overlap]
+    expressions: str, model: str | Path | Model = DEFAULT_MODEL
+) -> Answer: ...
+
+
+@overload
+def solve(expressions: Iterable[str], model: str | Path | Model = DEFAULT_MODEL) -> list[Answer]: ...
+
+
+def solve(expressions: str | Iterable[str], model: str | Path | Model = DEFAULT_MODEL) -> Answer | list[Answer]:
     """The answer of a model, by default `exact`, to a sum; or the list of its answers to several.
 
     `load(model).solve` takes more: how to halt, how to place.

@@ -7,7 +7,7 @@ Torch is imported only where a network is asked.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from gridsum.api.options import (
     ModelError,
@@ -78,6 +78,18 @@ class Model(ABC):
     def halting_rules(self) -> dict[str, str]:
         """The rules that it can follow, its own first, and what each means."""
 
+    @overload
+    def solve(  # type: ignore[overload-overlap]
+        self, expressions: str, *, halting: "HaltingRule | None" = None, placement: "PlacementRule" = "auto",
+        seed: int = 0, network: bool = False,
+    ) -> Answer: ...  # fmt: skip
+
+    @overload
+    def solve(
+        self, expressions: Iterable[str], *, halting: "HaltingRule | None" = None, placement: "PlacementRule" = "auto",
+        seed: int = 0, network: bool = False,
+    ) -> list[Answer]: ...  # fmt: skip
+
     def solve(
         self,
         expressions: str | Iterable[str],
@@ -86,7 +98,7 @@ class Model(ABC):
         placement: "PlacementRule" = "auto",
         seed: int = 0,
         network: bool = False,
-    ) -> Any:
+    ) -> Answer | list[Answer]:
         """The answer to a sum, or a list of answers to several.
 
         The paper's models take `halting` ("sampled", "median", "fixed"), `placement` ("auto", "soft", "hard") and
