@@ -11,7 +11,8 @@ A run makes mistakes, and no type is seen everywhere. So evidence is weighed:
 - What a cell comes to counts only where it is nearly always the same: `PURE` of its cases, at least `FEW` of them.
 - Two types, or a type and a group of types, are alike if they differ in at most `NOISE` of what they have in common.
 - A group of its own needs more disagreement than that with every other group, and in `EVIDENCE` of all cells seen.
-- A type of which too little is known joins the group that it contradicts least, and of equal ones that of its pattern.
+- A type of which too little is known joins the group that it contradicts least; of equal ones that of its pattern, or
+  the largest.
 
 Nothing here knows what is added.
 """
@@ -42,6 +43,8 @@ class Behaviour:
     """[n]: the bit pattern of each state."""
     counts: np.ndarray
     """[x, n+1, n+1, n+1, n]: own symbol, left, right, below, own; n is outside."""
+    changes: np.ndarray
+    """[n, n]: how often a cell came from one state to another when another pattern was put on its left."""
     outputs: np.ndarray
     """[n]: the symbol that each state reads as."""
 
@@ -54,7 +57,7 @@ def minimise(seen: Observed, outputs: np.ndarray, rare: float) -> Behaviour:
     """The states of a run and what they do. `outputs` is by pattern; those in a share below `rare` are mistakes."""
     seen = _without_rare(seen, rare)
     windows, counts = seen.windows, seen.counts
-    classes = partition(windows, counts, np.where(seen.lowest, _BLANK, outputs[seen.patterns]), seen.patterns)
+    classes = partition(seen, np.where(seen.lowest, _BLANK, outputs[seen.patterns]))
     n = int(classes.max()) + 1
     if n > _MOST_STATES:
         raise TooManyStates(f"it shows more than {_MOST_STATES} states: it has learned no rule")
@@ -64,7 +67,9 @@ def minimise(seen: Observed, outputs: np.ndarray, rare: float) -> Behaviour:
     shape = (seen.symbols, n + 1, n + 1, n + 1, n)
     contexts = np.ravel_multi_index((windows[:, 0], *np.append(number[classes], n)[windows[:, 1:]].T), shape)
     dense = np.bincount(contexts, counts, minlength=math.prod(shape)).reshape(shape)
-    return Behaviour(patterns, dense.astype(np.int64), outputs[patterns])
+    changes = np.zeros((n, n), np.int64)
+    np.add.at(changes, tuple(number[classes[seen.changes]].T), seen.change_counts)
+    return Behaviour(patterns, dense.astype(np.int64), changes, outputs[patterns])
 
 
 def _without_rare(seen: Observed, rare: float) -> Observed:
@@ -75,43 +80,49 @@ def _without_rare(seen: Observed, rare: float) -> Observed:
     number = np.cumsum(kept) - 1
     known = kept[seen.windows[:, 1:]].all(1)
     windows = np.column_stack((seen.windows[known, 0], number[seen.windows[known, 1:]]))
-    patterns, lowest = seen.patterns[kept[:-1]], seen.lowest[kept[:-1]]
-    return replace(seen, windows=windows, counts=seen.counts[known], patterns=patterns, lowest=lowest)
+    both = kept[seen.changes].all(1)
+    return replace(
+        seen,
+        windows=windows,
+        counts=seen.counts[known],
+        patterns=seen.patterns[kept[:-1]],
+        lowest=seen.lowest[kept[:-1]],
+        changes=number[seen.changes[both]],
+        change_counts=seen.change_counts[both],
+    )
 
 
-def partition(windows: np.ndarray, counts: np.ndarray, output: np.ndarray, patterns: np.ndarray) -> np.ndarray:
-    """The class of each type, numbered from 0: the coarsest partition of `output` that the windows are consistent with.
+def partition(seen: Observed, output: np.ndarray) -> np.ndarray:
+    """The class of each type, numbered from 0: the coarsest partition of `output` that what was seen is consistent with.
 
-    `output` [T] is what each type shows to the world, `patterns` [T] its pattern; T in a window stands for no cell.
+    `output` [T] is what each type shows to the world.
     """
     _, classes = np.unique(output, return_inverse=True)
-    frequency = np.bincount(windows[:, OWN], counts, minlength=len(output))
+    frequency = np.bincount(seen.windows[:, OWN], seen.counts, minlength=len(output))
     again = True
     while again:
         again = False
-        for role in (RIGHT, BELOW, LEFT):
-            split = _refined(windows, counts, classes, patterns, frequency, role)
+        for role in (RIGHT, BELOW, LEFT, OWN):
+            split = _refined(seen, classes, frequency, role)
             while split.max() > classes.max():
                 classes, again = split, True
                 if classes.max() >= _MOST_STATES:
                     return classes
-                split = _refined(windows, counts, classes, patterns, frequency, role)
+                split = _refined(seen, classes, frequency, role)
     return classes
 
 
-def _refined(
-    windows: np.ndarray, counts: np.ndarray, classes: np.ndarray, patterns: np.ndarray, frequency: np.ndarray, role: int
-) -> np.ndarray:
+def _refined(seen: Observed, classes: np.ndarray, frequency: np.ndarray, role: int) -> np.ndarray:
     """The classes, each split by what cells come to that see its members in this role."""
-    evidence = _evidence(windows, counts, classes, role)
+    evidence = _evidence(seen, classes, role)
     by_class = np.argsort(classes[evidence.types], kind="stable")
     evidence = evidence.of(by_class)
     ends = np.searchsorted(classes[evidence.types], np.arange(classes.max() + 2))
-    refined, enough = classes.copy(), EVIDENCE * counts.sum()
+    refined, enough = classes.copy(), EVIDENCE * (seen.change_counts if role == OWN else seen.counts).sum()
     for number in range(classes.max() + 1):
         members = np.flatnonzero(classes == number)
         members = members[np.argsort(-frequency[members], kind="stable")]
-        groups = _groups(members, evidence.of(slice(ends[number], ends[number + 1])), patterns, frequency, enough)
+        groups = _groups(members, evidence.of(slice(ends[number], ends[number + 1])), seen.patterns, frequency, enough)
         sizes = np.bincount(groups, frequency[members])
         names = np.empty(len(sizes), np.int64)
         names[np.argsort(-sizes, kind="stable")] = [number, *(refined.max() + 1 + np.arange(len(sizes) - 1))]
@@ -132,18 +143,23 @@ class _Evidence:
         return _Evidence(self.types[which], self.situations[which], self.outcomes[which], self.weights[which])
 
 
-def _evidence(windows: np.ndarray, counts: np.ndarray, classes: np.ndarray, role: int) -> _Evidence:
-    """Pure evidence. A situation is a symbol and the classes of the other two neighbours."""
-    outside = len(classes)
-    seen = windows[:, role] < outside
-    windows, counts = windows[seen], counts[seen]
+def _evidence(seen: Observed, classes: np.ndarray, role: int) -> _Evidence:
+    """Pure evidence. A situation is a symbol and the classes of the other two neighbours. What a cell itself comes to
+    with another left neighbour has one situation, and counts where it is of another class."""
     base = int(classes.max()) + 2
     by_class = np.append(classes, base - 1)
-    situation = windows[:, 0]
-    for other in {LEFT, RIGHT, BELOW} - {role}:
-        situation = situation * base + by_class[windows[:, other]]
+    if role == OWN:
+        other = classes[seen.changes[:, 0]] != classes[seen.changes[:, 1]]
+        (types, own), counts = seen.changes[other].T, seen.change_counts[other]
+        situation = np.zeros_like(own)
+    else:
+        inside = seen.windows[:, role] < len(classes)
+        windows, counts = seen.windows[inside], seen.counts[inside]
+        types, situation, own = windows[:, role], windows[:, 0], windows[:, OWN]
+        for other in {LEFT, RIGHT, BELOW} - {role}:
+            situation = situation * base + by_class[windows[:, other]]
     most = int(situation.max(initial=0)) + 1
-    keys, weights = _tally((windows[:, role] * most + situation) * base + by_class[windows[:, OWN]], counts)
+    keys, weights = _tally((types * most + situation) * base + by_class[own], counts)
     cases, outcomes = keys // base, keys % base
     first = np.flatnonzero(np.diff(cases, prepend=-1))
     if not len(first):
@@ -173,10 +189,10 @@ def _groups(
     place[members] = np.arange(len(members))
     _, situations = np.unique(evidence.situations, return_inverse=True)
     evidence = _Evidence(place[evidence.types], situations, evidence.outcomes, evidence.weights)
-    group = np.full(len(members), _NONE)
+    group, known = np.full(len(members), _NONE), np.isin(np.arange(len(members)), evidence.types)
     scores = np.zeros((0, 2, len(members)))
     while True:
-        alone = group == _NONE
+        alone = (group == _NONE) & known
         same, apart = scores[:, 0], scores[:, 1]
         if len(scores):
             alone &= (apart > np.maximum(NOISE * same, enough)).all(0)
@@ -189,17 +205,17 @@ def _groups(
             same, apart = _agreement(evidence, group == len(scores))
             joined = (group == _NONE) & (same > 0) & (apart <= NOISE * same)
         scores = np.stack([_agreement(evidence, group == number) for number in range(len(scores) + 1)])
-    if len(scores) == 1:
+    if len(scores) <= 1:
         return np.zeros_like(group)
     by_pattern = np.stack(
         [np.bincount(patterns[members], frequency[members] * (group == g)) for g in range(len(scores))]
     )
-    company = by_pattern[:, patterns[members]]
+    company, size = by_pattern[:, patterns[members]], by_pattern.sum(1, keepdims=True)
     # First those whose pattern is in some group: what they show counts for the others.
     for now in (company.any(0), np.ones(len(members), bool)):
         left = np.flatnonzero((group == _NONE) & now)
         least = scores[:, 0, left] - scores[:, 1, left]
-        group[left] = np.lexsort((company[:, left], least), axis=0)[-1]
+        group[left] = np.lexsort((np.broadcast_to(size, least.shape), company[:, left], least), axis=0)[-1]
         scores = np.stack([_agreement(evidence, group == number) for number in range(len(scores))])
     return group
 

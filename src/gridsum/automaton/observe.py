@@ -22,6 +22,8 @@ _AT_ONCE = 25_000
 _SYMBOLS = 12
 # Types that are told apart, so that a window is one integer of 63 bits: 3 types, 12 bits of its own, 6 of its symbol.
 _TYPES = 1 << 15
+# A pattern is put beside others if it has this share of the cells.
+_USUAL = 1e-3
 # Kinds of cells: what placement does with the symbol that a cell holds; one with nothing is like one that is skipped.
 _KINDS = 3
 
@@ -42,6 +44,10 @@ class Observed:
     """[T]: the pattern of each type."""
     lowest: np.ndarray
     """[T]: whether such cells are in the lowest row."""
+    changes: np.ndarray
+    """[M,2]: the type of a cell, and the one that it comes to if another pattern is put on its left."""
+    change_counts: np.ndarray
+    """[M]: how often each change was seen."""
     right: float
     """The share of the problems that were answered right."""
     symbols: int
@@ -71,7 +77,8 @@ def observe(rule: LearnedRule, config: ConsolidationConfig, seed: int) -> Observ
     nowhere = _KINDS * side**2
     numbers = torch.full((nowhere + 1,), -1, device=device)
     numbers[nowhere] = 0  # outside; types follow in the order in which they are seen
-    known, keys, solved, problems = 1, [], 0, 0
+    known, keys, changed, solved, problems = 1, [], [], 0, 0
+    generator = torch.Generator(device).manual_seed(seed)
     for x, wanted in asked(rule, config, seed):
         state, _ = rule.rest(x)
         right = (outputs[state[:, 0]] == wanted).all(-1)
@@ -85,9 +92,10 @@ def observe(rule: LearnedRule, config: ConsolidationConfig, seed: int) -> Observ
         noted = (rule.step(x, state) == state) & (numbers[types] >= 0) & (left >= 0) & (beside >= 0) & (below >= 0)
         key = (((x * side + state) * _TYPES + left) * _TYPES + beside) * _TYPES + below
         keys.append(torch.stack(key[noted].unique(return_counts=True)))
-    all_keys, counts = torch.cat(keys, 1)
-    unique, where = all_keys.unique(return_inverse=True)
-    total = torch.zeros_like(unique).index_add_(0, where, counts)
+        changed.append(_changed(rule, x, state, kind, numbers, generator))
+    unique, total = _tally(keys)
+    pairs, times = _tally(changed)
+    changes = torch.stack((pairs // _TYPES - 1, pairs % _TYPES - 1), 1)
     seen = torch.zeros(known, dtype=torch.int64, device=device)
     seen[numbers[numbers >= 0]] = (numbers >= 0).nonzero()[:, 0]
     below, beside, left = (unique // _TYPES**place % _TYPES for place in range(3))
@@ -103,6 +111,41 @@ def observe(rule: LearnedRule, config: ConsolidationConfig, seed: int) -> Observ
         total.cpu().numpy(),
         seen // side % side,
         seen % side == rule.outside,
+        changes.cpu().numpy(),
+        times.cpu().numpy(),
         solved / problems,
         len(rule.task.alphabet.cell_symbols),
     )
+
+
+def _tally(parts: list[Tensor]) -> tuple[Tensor, Tensor]:
+    """The different keys of parts [2,N] of keys and counts, and how often each was seen in all."""
+    keys, counts = torch.cat(parts, 1)
+    unique, where = keys.unique(return_inverse=True)
+    return unique, torch.zeros_like(unique).index_add_(0, where, counts)
+
+
+def _changed(
+    rule: LearnedRule, x: Tensor, state: Tensor, kind: Tensor, numbers: Tensor, generator: torch.Generator
+) -> Tensor:
+    """In each row, what one cell comes to if another pattern is put on its left and held there."""
+    side, device, width = rule.outside + 1, rule.device, x.shape[2]
+    x, now = (torch.stack((part[:, :-1], part[:, 1:]), 2).flatten(0, 1) for part in (x, state))
+    row, choose = torch.arange(len(x), device=device), {"generator": generator, "device": device}
+    column = 1 + torch.randint(width - 1, (len(x),), **choose)
+    before = now[row, 0, column]
+    shown = state.flatten().bincount()
+    usual = (shown > _USUAL * shown.sum()).nonzero()[:, 0]
+    now[row, 0, column - 1] = usual[torch.randint(len(usual), (len(x),), **choose)]
+    moving = row
+    for _ in range(width):
+        part, free = now[moving], torch.arange(width, device=device) >= column[moving, None]
+        after = torch.where(free, rule.step(x[moving], part)[:, 0], part[:, 0])
+        changed = (after != part[:, 0]).any(1)
+        now[moving, 0] = after
+        moving = moving[changed]
+    held, below = kind[x[row, 0, column]], now[row, 1, column]
+    old, new = (numbers[(held * side + own) * side + below] for own in (before, now[row, 0, column]))
+    noted = (old >= 0) & (new >= 0)
+    noted[moving] = False
+    return torch.stack((old * _TYPES + new)[noted].unique(return_counts=True))

@@ -12,9 +12,8 @@ import numpy as np
 
 from gridsum.automaton.minimise import NOISE, Behaviour
 
-# A state counts as another choice if a context takes it in this share of its cases, in so many contexts (or in one for
-# each digit, where the task has fewer digits).
-_SIBLING_SHARE, _SIBLING_CONTEXTS = 0.02, 3
+# A state counts as another choice if a context takes it in this share of its cases.
+_SIBLING_SHARE = 0.02
 # All bits off, as every cell starts.
 _START = 0
 ANY = -1
@@ -31,35 +30,45 @@ class TargetTable:
     """[x, n+1, n+1, n+1]: own symbol, left, right, below → the number of a state, or ANY; n is outside."""
 
 
-def siblings(counts: np.ndarray) -> np.ndarray:
-    """The class of each state [n], of counts [x,left,right,below,own].
+def siblings(counts: np.ndarray, changes: np.ndarray) -> np.ndarray:
+    """The class of each state [n], of counts [x,left,right,below,own] and changes [n,n].
 
-    States that one context takes, depending on its left neighbour alone, share a class if they also lead the cell to
-    their left to the same state wherever both were seen: else they tell it something.
+    Two states share a class if another left neighbour makes one of them the other, and back, and if they also lead the
+    cell to their left to the same state, or one of such a pair, wherever both were seen: else they tell it something.
     """
-    followed = counts.sum(1)
-    digits = len(counts) - 2  # a cell holds a digit, the sign or nothing
-    share = followed >= np.maximum(2, _SIBLING_SHARE * followed.sum(-1, keepdims=True))
-    taken = share.reshape(-1, share.shape[-1]).astype(np.int64)
-    together = taken.T @ taken >= min(_SIBLING_CONTEXTS, digits)
-    classes = np.arange(counts.shape[-1])
-    for a, b in zip(*np.nonzero(np.triu(together, 1)), strict=True):
-        ours, theirs = followed[:, a], followed[:, b]
-        shared = np.minimum(ours.sum(-1), theirs.sum(-1))
-        to, other = ours.argmax(-1), theirs.argmax(-1)
-        same = np.where(to == a, b, to) == np.where(other == a, b, other)
-        if shared[~same].sum() <= NOISE * shared[same].sum():
-            classes[classes == classes[a]] = classes[b]
+    own = np.arange(len(changes))
+    changes = changes * (own[:, None] != own)
+    often = changes >= np.maximum(2, NOISE * changes.sum(1, keepdims=True))
+    pairs = np.triu(often & often.T)
+    return _joined(pairs & _tell_the_same(counts, 2, _joined(pairs)))
+
+
+def _joined(pairs: np.ndarray) -> np.ndarray:
+    """The class of each state where pairs [n,n] share one."""
+    classes = np.arange(len(pairs))
+    for a, b in np.argwhere(pairs):
+        classes[classes == classes[a]] = classes[b]
     return classes
+
+
+def _tell_the_same(counts: np.ndarray, axis: int, classes: np.ndarray) -> np.ndarray:
+    """[n,n]: whether two states on this side lead a cell to the same class wherever both were seen."""
+    n = len(classes)
+    followed = np.moveaxis(counts.sum(1), axis - 1, 0)[:n].reshape(n, -1, n)
+    times, to = followed.sum(-1), classes[followed.argmax(-1)]
+    both, same = np.minimum(times[:, None], times), to[:, None] == to
+    return (both * ~same).sum(-1) <= NOISE * (both * same).sum(-1)
 
 
 def target_table(behaviour: Behaviour) -> TargetTable:
     """What the run shows at rest, for any left neighbour. In contexts that it never shows any state will do."""
     counts, n = behaviour.counts, len(behaviour.states)
-    classes = siblings(counts)
-    # By the class of the right neighbour: what any of a class was seen to do counts for all of it.
-    beside = np.append(classes, n)
-    pooled = np.moveaxis(np.tensordot(counts, (beside[:, None] == beside).astype(counts.dtype), (2, 0)), -1, 2)
+    classes = siblings(counts, behaviour.changes)
+    # By the class of the right neighbour: what any of a class was seen to do counts for all of it. Below, what states
+    # do that read alike, if they do the same.
+    beside, read = np.append(classes, n), np.append(behaviour.outputs, ANY)
+    under = np.pad(_tell_the_same(counts, 3, classes), (0, 1), constant_values=True) & (read[:, None] == read)
+    pooled = np.einsum("xlrbo,rs,bc->xlsco", counts, beside[:, None] == beside, under, optimize=True)
     total = pooled.sum(1)
     main = total.argmax(-1)
     usual = np.where(total.sum(-1) > 0, main, ANY)
@@ -69,7 +78,6 @@ def target_table(behaviour: Behaviour) -> TargetTable:
     # How each left neighbour decides among siblings, over all contexts where there is a choice.
     vote = np.einsum("xlrbo,xrb->lo", seen, several.astype(counts.dtype))
     # One that never decides, such as a digit with a carry, counts as those that read like it.
-    read = np.append(behaviour.outputs, ANY)
     alike = (read[:, None] == read).astype(counts.dtype) @ vote
     voted, by_reading = (votes[:, None, None] * allowed[:, None] for votes in (vote, alike))
     voted = np.where(voted.any(-1, keepdims=True), voted, by_reading)
