@@ -145,11 +145,14 @@ class _Evidence:
 
 def _evidence(seen: Observed, classes: np.ndarray, role: int) -> _Evidence:
     """Pure evidence. A situation is a symbol and the classes of the other two neighbours. What a cell itself comes to
-    with another left neighbour has one situation, and counts where it is of another class."""
+    with another left neighbour has one situation, and counts where it often is of another class."""
     base = int(classes.max()) + 2
     by_class = np.append(classes, base - 1)
     if role == OWN:
-        other = classes[seen.changes[:, 0]] != classes[seen.changes[:, 1]]
+        before, after = classes[seen.changes].T
+        moved = np.bincount(seen.changes[:, 0], seen.change_counts * (before != after), len(classes))
+        often = moved > NOISE * np.bincount(seen.changes[:, 0], seen.change_counts, len(classes))
+        other = (before != after) & often[seen.changes[:, 0]]
         (types, own), counts = seen.changes[other].T, seen.change_counts[other]
         situation = np.zeros_like(own)
     else:
