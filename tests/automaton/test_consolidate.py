@@ -11,14 +11,17 @@ from torch.nn import functional as F
 
 from gridsum.automaton import consolidate, minimise, observe, repair, targets
 from gridsum.automaton.consolidate import fit
+from gridsum.automaton.construct import construct
 from gridsum.automaton.minimise import OWN, Behaviour
 from gridsum.automaton.observe import Observed
+from gridsum.automaton.proof import prove
 from gridsum.automaton.rule import LearnedRule, agreement
 from gridsum.automaton.table import RuleTable
 from gridsum.automaton.targets import ANY, TargetTable, siblings
 from gridsum.config.exact import PROVABLE, ConsolidationConfig, RuleConfig
 from gridsum.data import problems
 from gridsum.model.rule import RuleNetwork
+from gridsum.tasks import find
 from gridsum.training import discovery, exact
 from tests.oracles.column_addition import (
     BLANK,
@@ -134,7 +137,8 @@ def test_rare_codes_are_taken_for_mistakes(seen: Observed):
 
 
 def test_zero_and_blank_are_siblings_and_nothing_else(seen: Observed):
-    classes = siblings(behaviour_of(seen).counts)
+    behaviour = behaviour_of(seen)
+    classes = siblings(behaviour.counts, behaviour.changes)
     assert classes[ZERO] == classes[BLANK]
     assert len(set(classes.tolist())) == CODES - 1
 
@@ -161,6 +165,16 @@ def test_the_target_table_reaches_contexts_by_the_siblings_of_those_seen(seen: O
     """What was seen beside a zero holds beside a blank: which of them stands there hangs on the cell itself."""
     taught = (targets_of(seen).targets != ANY).any(1)
     assert (taught[:, ZERO] == taught[:, BLANK]).all()
+
+
+def test_two_blanks_that_nothing_at_rest_compares_are_two_states():
+    """One of them borrows. They differ in what they become beside a digit: zeros, of which one borrows."""
+    table = construct(find("subtract:base=2"))
+    found, learnt = consolidate.draw(TableRule(table), LOOK, 0, lambda _: None)  # type: ignore[arg-type]
+    assert (found.states, found.tried, found.targets_right) == (len(table.states), 0, 1.0)
+    assert learnt is not None
+    taught = np.where(learnt.targets == ANY, table.steps, learnt.targets).astype(np.uint8)
+    assert prove(replace(table, steps=taught)).proved
 
 
 def test_the_start_is_a_code_like_any_other(seen: Observed):

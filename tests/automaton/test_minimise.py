@@ -15,7 +15,7 @@ from gridsum.automaton.consolidate import draw, fit
 from gridsum.automaton.files import shipped_rule
 from gridsum.automaton.meaning import Sum, meaning_of
 from gridsum.automaton.minimise import BELOW, LEFT, RIGHT, TooManyStates, minimise, partition
-from gridsum.automaton.observe import observe
+from gridsum.automaton.observe import Observed, observe
 from gridsum.automaton.proof import prove
 from gridsum.automaton.rule import LearnedRule, alone
 from gridsum.automaton.settle import settle
@@ -55,6 +55,13 @@ def machines(draw: st.DrawFn) -> Machine:
     return Machine(numbers.integers(0, 3, states), numbers.integers(0, states, (inputs, states)))
 
 
+def classes_of(windows: np.ndarray, counts: np.ndarray, output: np.ndarray, patterns: np.ndarray) -> np.ndarray:
+    """The partition of types by windows alone."""
+    nothing = np.zeros((0, 2), np.int64)
+    seen = Observed(windows, counts, patterns, np.zeros(len(patterns), bool), nothing, nothing[:, 0], 1.0, 3)
+    return partition(seen, output)
+
+
 def same_partition(one: np.ndarray, other: np.ndarray) -> bool:
     return bool(((one[:, None] == one) == (other[:, None] == other)).all())
 
@@ -86,7 +93,7 @@ def test_a_machine_is_minimised_as_a_textbook_does(
     """Also where a few of its steps are wrong, and where all types have one code."""
     windows, of = watched(machine, role, copies, noise, seed=len(machine.output))
     codes = np.zeros(len(of), np.int64) if shared else np.arange(len(of))
-    found = partition(windows, np.ones(len(windows), np.int64), machine.output[of], codes)
+    found = classes_of(windows, np.ones(len(windows), np.int64), machine.output[of], codes)
     assert same_partition(found, machine.minimal()[of])
 
 
@@ -97,7 +104,7 @@ def test_what_little_is_known_of_is_held_against_what_its_pattern_places():
     windows = [(symbol, nobody, right, nobody, own) for symbol, right, own, _ in lines]
     windows += [(2, nobody, nobody, nobody, own) for own in (one, two, other, rare)]
     counts = np.array([*(count for *_, count in lines), 6000, 5000, 4000, 3000])
-    found = partition(np.array(windows), counts, np.array([0, 0, 0, 0, 1, 2]), np.array([1, 2, 2, 3, 4, 5]))
+    found = classes_of(np.array(windows), counts, np.array([0, 0, 0, 0, 1, 2]), np.array([1, 2, 2, 3, 4, 5]))
     assert same_partition(found, np.array([0, 1, 1, 0, 2, 3]))
 
 
@@ -107,7 +114,7 @@ def test_a_million_windows_take_seconds():
     machine = Machine(numbers.integers(0, 3, 8), numbers.integers(0, 8, (12, 8)))
     windows, of = watched(machine, RIGHT, 10, 0.01, 0)
     started = time.process_time()
-    found = partition(windows, np.ones(len(windows), np.int64), machine.output[of], np.arange(len(of)))
+    found = classes_of(windows, np.ones(len(windows), np.int64), machine.output[of], np.arange(len(of)))
     assert time.process_time() - started < 20  # 2 on an idle core; the bound is for a busy machine
     assert same_partition(found, machine.minimal()[of])
 

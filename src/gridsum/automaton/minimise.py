@@ -93,7 +93,7 @@ def _without_rare(seen: Observed, rare: float) -> Observed:
 
 
 def partition(seen: Observed, output: np.ndarray) -> np.ndarray:
-    """The class of each type, numbered from 0: the coarsest partition of `output` that what was seen is consistent with.
+    """The class of each type, numbered from 0: the coarsest partition of `output` that agrees with what was seen.
 
     `output` [T] is what each type shows to the world.
     """

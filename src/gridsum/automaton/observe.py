@@ -134,8 +134,8 @@ def _changed(
     row, choose = torch.arange(len(x), device=device), {"generator": generator, "device": device}
     column = 1 + torch.randint(width - 1, (len(x),), **choose)
     before = now[row, 0, column]
-    shown = state.flatten().bincount()
-    usual = (shown > _USUAL * shown.sum()).nonzero()[:, 0]
+    shown = state.flatten().bincount(minlength=1)
+    usual = (shown >= _USUAL * shown.sum()).nonzero()[:, 0]
     now[row, 0, column - 1] = usual[torch.randint(len(usual), (len(x),), **choose)]
     moving = row
     for _ in range(width):
